@@ -1,0 +1,40 @@
+// Output files: what is known about one, the port to where they live, and the port that signs their URLs.
+
+/** One stored output file, as the job's record keeps it. */
+export interface Asset {
+  /** Where it lives below the asset store's root, for example `job_01jd…/0.png`; also the path of its URL below `/assets/`. */
+  readonly key: string
+  /** Media type found by content, never by name. */
+  readonly contentType: string
+  readonly bytes: number
+  /** Pixels; null for what has no picture. */
+  readonly width: number | null
+  readonly height: number | null
+  /** Seconds; null for what does not last. */
+  readonly durationSeconds: number | null
+  /** Lower-case hexadecimal SHA-256 of the file. */
+  readonly sha256: string
+}
+
+/** A place where output files live. */
+export interface AssetStore {
+  /**
+   * Checks the file at `path` and moves it into the store, durably: when this resolves, the asset survives a power cut.
+   * @param run names the run of the job, for example the job's id; it is the folder of the asset's key
+   * @param index position of the file among the outputs of the job, from 0
+   * @throws EngineError `output_invalid` when the file is empty, too large, of a kind that is not served, or cannot be decoded.
+   */
+  put(run: string, index: number, path: string): Promise<Asset>
+  /** Removes what `put` stored for a run whose success was not recorded. Quiet about what is not there. */
+  remove(run: string): Promise<void>
+  /** Absolute folder below which every key is a file. */
+  readonly root: string
+}
+
+/** Makes and checks the URLs under which output files are served. */
+export interface AssetUrls {
+  /** The URL of an asset and the last moment at which it works, in milliseconds since 1970. */
+  sign(key: string): { url: string; expiresAtMs: number }
+  /** Whether the query of a request for `key` carries a signature that is genuine and has not expired. */
+  verify(key: string, query: { expires?: string; signature?: string }): boolean
+}

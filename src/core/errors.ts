@@ -1,0 +1,320 @@
+// Every error that a caller may see: its code, its HTTP status, its gRPC status and the words that explain it.
+// The table is the contract's section 3; a new code does not compile until it has a row.
+
+/** The stable, machine-readable name of an error. Clients branch on it. */
+export type ErrorCode =
+  | 'invalid_request'
+  | 'unsupported_media_type'
+  | 'invalid_input'
+  | 'idempotency_key_required'
+  | 'idempotency_key_invalid'
+  | 'authentication_required'
+  | 'invalid_api_key'
+  | 'insufficient_credits'
+  | 'missing_permission'
+  | 'route_not_found'
+  | 'model_not_found'
+  | 'job_not_found'
+  | 'quote_not_found'
+  | 'account_not_found'
+  | 'key_not_found'
+  | 'asset_not_found'
+  | 'webhook_not_found'
+  | 'delivery_not_found'
+  | 'method_not_allowed'
+  | 'quote_expired'
+  | 'quote_mismatch'
+  | 'idempotency_key_reused'
+  | 'job_not_in_review'
+  | 'too_many_webhooks'
+  | 'payload_too_large'
+  | 'rate_limited'
+  | 'too_many_jobs'
+  | 'internal'
+  | 'model_unavailable'
+  | 'shutting_down'
+
+/** gRPC status names, as the gRPC specification spells them. */
+export type GrpcStatus =
+  | 'INVALID_ARGUMENT'
+  | 'UNAUTHENTICATED'
+  | 'FAILED_PRECONDITION'
+  | 'PERMISSION_DENIED'
+  | 'NOT_FOUND'
+  | 'ALREADY_EXISTS'
+  | 'RESOURCE_EXHAUSTED'
+  | 'INTERNAL'
+  | 'UNAVAILABLE'
+  | 'UNIMPLEMENTED'
+
+/** What is always true of an error code, wherever it is thrown. */
+export interface ErrorKind {
+  readonly title: string
+  readonly http: number
+  readonly grpc: GrpcStatus
+  /** Whether the very same request may succeed later without any change. */
+  readonly retryable: boolean
+  /** What happened and what to do, for the page that the problem's `type` resolves to. */
+  readonly help: string
+}
+
+export const errorKinds = {
+  invalid_request: {
+    title: 'Invalid request',
+    http: 400,
+    grpc: 'INVALID_ARGUMENT',
+    retryable: false,
+    help: 'The body is not JSON, has the wrong shape, lacks a field, has a field that nobody knows, or a query parameter is wrong. The detail and the list of errors name each place. Nothing was done; correct the request and send it again.',
+  },
+  unsupported_media_type: {
+    title: 'Unsupported media type',
+    http: 415,
+    grpc: 'INVALID_ARGUMENT',
+    retryable: false,
+    help: 'Request bodies are JSON. Send Content-Type: application/json.',
+  },
+  invalid_input: {
+    title: 'Invalid input',
+    http: 400,
+    grpc: 'INVALID_ARGUMENT',
+    retryable: false,
+    help: 'The input breaks the schema of the model. Every violation is listed with a JSON pointer. GET /v1/models/{model} shows the schema in its openapi field.',
+  },
+  idempotency_key_required: {
+    title: 'Idempotency-Key required',
+    http: 400,
+    grpc: 'INVALID_ARGUMENT',
+    retryable: false,
+    help: 'Starting a generation needs the header Idempotency-Key: one unique value, such as a UUID, for each generation that you intend, and the same value again when you repeat the request.',
+  },
+  idempotency_key_invalid: {
+    title: 'Idempotency-Key invalid',
+    http: 400,
+    grpc: 'INVALID_ARGUMENT',
+    retryable: false,
+    help: 'An Idempotency-Key is 1 to 255 visible ASCII characters, with or without double quotes around it.',
+  },
+  authentication_required: {
+    title: 'Authentication required',
+    http: 401,
+    grpc: 'UNAUTHENTICATED',
+    retryable: false,
+    help: 'Send the header Authorization: Bearer <API_KEY>.',
+  },
+  invalid_api_key: {
+    title: 'Invalid API key',
+    http: 401,
+    grpc: 'UNAUTHENTICATED',
+    retryable: false,
+    help: 'The API key is unknown, has expired or was revoked. Ask the operator of this server for a new one.',
+  },
+  insufficient_credits: {
+    title: 'Insufficient credits',
+    http: 402,
+    grpc: 'FAILED_PRECONDITION',
+    retryable: false,
+    help: 'The available credits of the account do not cover the quote. Nothing was held. The fields required and available tell by how much; running jobs may release credits when they end.',
+  },
+  missing_permission: {
+    title: 'Missing permission',
+    http: 403,
+    grpc: 'PERMISSION_DENIED',
+    retryable: false,
+    help: 'The API key is valid but lacks the permission that the detail names. Use a key that carries it.',
+  },
+  route_not_found: {
+    title: 'Route not found',
+    http: 404,
+    grpc: 'NOT_FOUND',
+    retryable: false,
+    help: 'Nothing is served at this path. GET /openapi.json lists every route.',
+  },
+  model_not_found: {
+    title: 'Model not found',
+    http: 404,
+    grpc: 'NOT_FOUND',
+    retryable: false,
+    help: 'The catalog has no model with this id. GET /v1/models lists the models.',
+  },
+  job_not_found: {
+    title: 'Job not found',
+    http: 404,
+    grpc: 'NOT_FOUND',
+    retryable: false,
+    help: 'The account of this key has no job with this id.',
+  },
+  quote_not_found: {
+    title: 'Quote not found',
+    http: 404,
+    grpc: 'NOT_FOUND',
+    retryable: false,
+    help: 'The quote id was not issued by this server to the account of this key, or it was altered. Ask for a new quote.',
+  },
+  account_not_found: {
+    title: 'Account not found',
+    http: 404,
+    grpc: 'NOT_FOUND',
+    retryable: false,
+    help: 'There is no account with this id.',
+  },
+  key_not_found: {
+    title: 'Key not found',
+    http: 404,
+    grpc: 'NOT_FOUND',
+    retryable: false,
+    help: 'There is no API key with this id.',
+  },
+  asset_not_found: {
+    title: 'Asset not found',
+    http: 404,
+    grpc: 'NOT_FOUND',
+    retryable: false,
+    help: 'There is no file at this address, or the signature of its URL is wrong or has expired. Read the job again for a fresh URL.',
+  },
+  webhook_not_found: {
+    title: 'Webhook not found',
+    http: 404,
+    grpc: 'NOT_FOUND',
+    retryable: false,
+    help: 'The account of this key has no webhook endpoint with this id. GET /v1/webhooks lists the endpoints.',
+  },
+  delivery_not_found: {
+    title: 'Delivery not found',
+    http: 404,
+    grpc: 'NOT_FOUND',
+    retryable: false,
+    help: 'There is no webhook delivery with this id.',
+  },
+  method_not_allowed: {
+    title: 'Method not allowed',
+    http: 405,
+    grpc: 'UNIMPLEMENTED',
+    retryable: false,
+    help: 'The route exists, but not with this method. The header Allow lists the methods it takes.',
+  },
+  quote_expired: {
+    title: 'Quote expired',
+    http: 409,
+    grpc: 'FAILED_PRECONDITION',
+    retryable: false,
+    help: 'A quote is valid until its expires_at, at most 10 minutes after it was made. Ask for a new one.',
+  },
+  quote_mismatch: {
+    title: 'Quote mismatch',
+    http: 409,
+    grpc: 'FAILED_PRECONDITION',
+    retryable: false,
+    help: 'A quote is valid only for the model and the exact input it was made for. The detail says which of the two differs. Send what was quoted, or ask for a new quote.',
+  },
+  idempotency_key_reused: {
+    title: 'Idempotency-Key reused',
+    http: 409,
+    grpc: 'ALREADY_EXISTS',
+    retryable: false,
+    help: 'This Idempotency-Key already started a generation with another model, input, quote, deadline or priority. Use a new key for a new generation.',
+  },
+  job_not_in_review: {
+    title: 'Job not in review',
+    http: 409,
+    grpc: 'FAILED_PRECONDITION',
+    retryable: false,
+    help: 'Only a job whose outcome is unknown (status needs_review) can be resolved by an operator.',
+  },
+  too_many_webhooks: {
+    title: 'Too many webhooks',
+    http: 409,
+    grpc: 'FAILED_PRECONDITION',
+    retryable: false,
+    help: 'The account has as many webhook endpoints as it may have. Delete one with DELETE /v1/webhooks/{webhook_id} before registering another.',
+  },
+  payload_too_large: {
+    title: 'Payload too large',
+    http: 413,
+    grpc: 'RESOURCE_EXHAUSTED',
+    retryable: false,
+    help: 'The request body is larger than this server accepts. The detail names the limit.',
+  },
+  rate_limited: {
+    title: 'Rate limited',
+    http: 429,
+    grpc: 'RESOURCE_EXHAUSTED',
+    retryable: true,
+    help: 'This key sends more requests a second than it may. Wait for the time in Retry-After, then go on.',
+  },
+  too_many_jobs: {
+    title: 'Too many jobs',
+    http: 429,
+    grpc: 'RESOURCE_EXHAUSTED',
+    retryable: true,
+    help: 'The account has as many queued jobs as it may have. Nothing was held. Wait until some have started, then send the request again with the same Idempotency-Key.',
+  },
+  internal: {
+    title: 'Internal error',
+    http: 500,
+    grpc: 'INTERNAL',
+    retryable: true,
+    help: 'A bug in this server. Its log holds the cause under the request id. A generation may safely be started again with the same Idempotency-Key.',
+  },
+  model_unavailable: {
+    title: 'Model unavailable',
+    http: 503,
+    grpc: 'UNAVAILABLE',
+    retryable: true,
+    help: 'The model exists, but what runs it is not ready on this server. Nothing was held.',
+  },
+  shutting_down: {
+    title: 'Shutting down',
+    http: 503,
+    grpc: 'UNAVAILABLE',
+    retryable: true,
+    help: 'The server is stopping. Nothing was held. Send the request again with the same Idempotency-Key.',
+  },
+} as const satisfies Record<ErrorCode, ErrorKind>
+
+/** One place of a request that is wrong. */
+export interface Violation {
+  /** JSON pointer (RFC 6901) into the request body, or `?name` for a query parameter. */
+  readonly pointer: string
+  /** What is wrong there, in words. */
+  readonly detail: string
+}
+
+/** Facts that travel with an error, beside its code and message. */
+export interface ErrorDetails {
+  /** All places that are wrong, where several can be wrong at once. */
+  readonly violations?: readonly Violation[]
+  /** `insufficient_credits`: credits that the start needs. */
+  readonly required?: number
+  /** `insufficient_credits`: credits that are free. */
+  readonly available?: number
+  /** `missing_permission`: the permission that the key lacks. */
+  readonly permission?: string
+  /** `rate_limited`, `too_many_jobs`, `shutting_down`: seconds to wait before the next try. */
+  readonly retryAfterSeconds?: number
+}
+
+/** The one error class whose message a caller may read. Whatever else is thrown is a bug and is answered as `internal`. */
+export class MediagenError extends Error {
+  readonly code: ErrorCode
+  readonly details: ErrorDetails
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'MediagenError'
+    this.code = code
+    this.details = details
+  }
+}
+
+/** A refusal at start-up that an operator has to mend: printed as one sentence, without a stack, exit status 1. */
+export class StartupError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'StartupError'
+  }
+}
+
+/** Whether `text` is one of our error codes. */
+export function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(errorKinds, text)
+}

@@ -1,0 +1,50 @@
+// API keys: their text, what is stored of them, and what they may do. Contract, section 2.
+import { hash, randomInt } from 'node:crypto'
+
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+// 43 digits of base 62 carry the 256 bits of 32 random bytes.
+const secretDigits = 43
+const secretPattern = /^mgk_[0-9A-Za-z]{43}$/
+
+/** What a key may do, as it is written everywhere but in proto. Interface, section 5, and the contract. */
+export const permissions = ['generate', 'models:read', 'jobs:read', 'wallet:read', 'webhooks', 'admin'] as const
+
+/** One permission. */
+export type Permission = (typeof permissions)[number]
+
+/** An API key, without its text. Times are milliseconds since 1970. */
+export interface ApiKey {
+  readonly keyId: string
+  readonly accountId: string
+  readonly permissions: readonly Permission[]
+  readonly createdAtMs: number
+  readonly expiresAtMs: number | null
+  readonly revokedAtMs: number | null
+}
+
+/** Makes the text of a new key. */
+export function createKeySecret(): string {
+  let digits = ''
+  for (let i = 0; i < secretDigits; i++) digits += base62.charAt(randomInt(62))
+  return `mgk_${digits}`
+}
+
+/** Whether `text` has the form of a key. */
+export function isKeySecret(text: string): boolean {
+  return secretPattern.test(text)
+}
+
+/** What is stored of a key: the SHA-256 of its text. A key is random enough that no salt is needed. */
+export function hashKeySecret(secret: string): Buffer {
+  return Buffer.from(hash('sha256', secret, 'hex'), 'hex')
+}
+
+/** Whether `text` names a permission. */
+export function isPermission(text: string): text is Permission {
+  return (permissions as readonly string[]).includes(text)
+}
+
+/** Whether the key works at `nowMs`. */
+export function isLive(key: ApiKey, nowMs: number): boolean {
+  return key.revokedAtMs === null && (key.expiresAtMs === null || nowMs < key.expiresAtMs)
+}

@@ -1,0 +1,90 @@
+// The arithmetic of credits: what each event does to a balance, and that nothing else can. Contract, section 1, Money.
+
+/** The largest number of credits that a balance, a price or an entry may show: what JSON numbers carry exactly. */
+export const maxCredits = Number.MAX_SAFE_INTEGER
+
+/** Why a balance changed. */
+export type EntryKind = 'grant' | 'hold' | 'charge' | 'release' | 'adjust'
+
+/** Credits of an account. */
+export interface Balance {
+  /** Can be spent. */
+  readonly available: number
+  /** Belongs to active jobs. */
+  readonly held: number
+}
+
+/** One change of a balance, before it is written down. */
+export interface Posting {
+  readonly kind: EntryKind
+  /** Credits that moved, ≥ 0; negative only for an adjustment downwards. */
+  readonly credits: number
+  /** The balance afterwards. */
+  readonly after: Balance
+}
+
+/** One append-only line of the ledger. */
+export interface LedgerEntry {
+  readonly entryId: string
+  readonly accountId: string
+  readonly jobId: string | null
+  readonly kind: EntryKind
+  readonly credits: number
+  readonly availableAfter: number
+  readonly heldAfter: number
+  readonly note: string | null
+  readonly createdAtMs: number
+}
+
+/** Whether `value` is a whole number of credits, 0 … 2^53 − 1. */
+export function isCredits(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0
+}
+
+/** Gives credits. Null when the balance could no longer be written exactly. */
+export function grant(balance: Balance, credits: number): Posting | null {
+  const available = balance.available + credits
+  if (!isCredits(available + balance.held)) return null
+  return { kind: 'grant', credits, after: { available, held: balance.held } }
+}
+
+/** Holds credits for a job that starts. Null when too few are available. */
+export function hold(balance: Balance, credits: number): Posting | null {
+  if (balance.available < credits) return null
+  return { kind: 'hold', credits, after: { available: balance.available - credits, held: balance.held + credits } }
+}
+
+/** Corrects a balance. Null when it would fall below zero or could no longer be written exactly. */
+export function adjust(balance: Balance, credits: number): Posting | null {
+  const available = balance.available + credits
+  if (!isCredits(available) || !isCredits(available + balance.held)) return null
+  return { kind: 'adjust', credits, after: { available, held: balance.held } }
+}
+
+/** How a hold is resolved: what is charged and what is given back. */
+export interface Settlement {
+  readonly charged: number
+  readonly released: number
+  /** The postings in their order; none for nothing. */
+  readonly postings: readonly Posting[]
+}
+
+/**
+ * Resolves a hold, once and for all.
+ * @param actual credits that the work turned out to cost; never more than the hold is charged.
+ */
+export function settle(balance: Balance, held: number, actual: number): Settlement {
+  const charged = Math.min(actual, held)
+  const released = held - charged
+  const postings: Posting[] = []
+  let after = balance
+  if (charged > 0) {
+    after = { available: after.available, held: after.held - charged }
+    postings.push({ kind: 'charge', credits: charged, after })
+  }
+  if (released > 0) {
+    after = { available: after.available + released, held: after.held - released }
+    postings.push({ kind: 'release', credits: released, after })
+  }
+  return { charged, released, postings }
+}

@@ -1,0 +1,60 @@
+// A model of the catalog: what it is, what input it takes, what it costs and what runs it.
+import type { EngineSpec, JsonObject, Usage } from './engine.ts'
+import type { Violation } from './errors.ts'
+
+/** What kind of media a model makes. */
+export type Modality = 'image' | 'video' | 'audio'
+export const modalities = ['image', 'video', 'audio'] as const satisfies readonly Modality[]
+
+/** An input that was held against the schema: with the schema's defaults applied, or with all that is wrong. */
+export type CheckedInput =
+  | { readonly ok: true; readonly input: JsonObject }
+  | { readonly ok: false; readonly violations: readonly Violation[] }
+
+/** A catalog entry, ready to be used. */
+export interface Model {
+  readonly id: string
+  readonly product: string
+  readonly mode: string
+  readonly name: string
+  readonly description: string
+  readonly category: string
+  readonly modality: Modality
+  readonly ownedBy: string
+  /** Milliseconds since 1970. */
+  readonly createdAtMs: number
+  readonly billing: 'fixed' | 'usage'
+  /** The price in words. */
+  readonly priceSummary: string
+  /** Credits of the cheapest request. */
+  readonly fromCredits: number
+  readonly engine: EngineSpec
+  /** A run may last so long. */
+  readonly timeoutMs: number
+  /** Whether a run that was lost may be done again; one that may have been paid for elsewhere goes to review instead. */
+  readonly resumable: boolean
+  /** So many runs of one job may be lost before it fails. */
+  readonly maxAttempts: number
+  /** So many jobs of this model may run at once on one worker. */
+  readonly concurrency: number
+  /** JSON Schema 2020-12 of the input. */
+  readonly inputSchema: JsonObject
+  /** The OpenAPI 3.1 document whose one request body is `inputSchema`. */
+  readonly openapi: JsonObject
+  /** Holds an input against the schema; `input` itself is left as it is. Pointers begin with `/input`. */
+  checkInput(input: JsonObject): CheckedInput
+  /** Credits to quote for an input with defaults applied; an upper bound when billed by usage. Throws PriceError. */
+  quotedPrice(input: JsonObject): number
+  /** Credits that the work cost; the quoted price when the price is fixed. Throws PriceError. */
+  actualPrice(input: JsonObject, usage: Usage): number
+}
+
+/** All models that a server knows. */
+export interface Catalog {
+  /** Those whose engine is ready, in catalog order. */
+  ready(): readonly Model[]
+  /** Any model, ready or not. */
+  find(id: string): Model | undefined
+  /** Null when the model's engine is ready, else why it is not. */
+  unready(model: Model): string | null
+}

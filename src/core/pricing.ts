@@ -1,0 +1,114 @@
+// Prices: CEL expressions over a model's input, compiled once when the catalog loads.
+// Every number in a price is a double, whole-number literals too, so that `1 + width / 2` means what it says.
+import { type CelFunc, CelScalar, celEnv, celFunc, isCelError, listType, mapType, parse, plan } from '@bufbuild/cel'
+import { isCredits } from './ledger.ts'
+import type { JsonObject, Usage } from './engine.ts'
+
+const { DOUBLE, STRING, DYN } = CelScalar
+
+const functions: CelFunc[] = [
+  celFunc('ceil', [DOUBLE], DOUBLE, Math.ceil),
+  celFunc('floor', [DOUBLE], DOUBLE, Math.floor),
+  celFunc('min', [DOUBLE, DOUBLE], DOUBLE, Math.min),
+  celFunc('max', [DOUBLE, DOUBLE], DOUBLE, Math.max),
+  celFunc('size', [STRING], DOUBLE, (text) => [...text].length),
+  celFunc('size', [listType(DYN)], DOUBLE, (list) => list.size),
+  celFunc('size', [mapType(STRING, DYN)], DOUBLE, (map) => map.size),
+]
+const environment = celEnv({ funcs: functions })
+
+/** A price that cannot be computed, or is not a whole number of credits; the message says which. */
+export class PriceError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'PriceError'
+  }
+}
+
+/** A compiled price. */
+export interface Price {
+  /** Names of the variables that it reads: top-level fields of the input, and `usage`. */
+  readonly variables: ReadonlySet<string>
+  /** Names of what it reads of `usage`. */
+  readonly usageFields: ReadonlySet<string>
+  /**
+   * Credits for an input that has the schema's defaults applied.
+   * @throws PriceError
+   */
+  evaluate(input: JsonObject, usage?: Usage): number
+}
+
+/**
+ * Compiles a price.
+ * @throws PriceError when `expression` is not CEL.
+ */
+export function compilePrice(expression: string): Price {
+  const reads: Reads = { variables: new Set(), usageFields: new Set() }
+  let run: ReturnType<typeof plan>
+  try {
+    const parsed = parse(expression)
+    if (parsed.expr) prepare(parsed.expr, reads)
+    run = plan(environment, parsed)
+  } catch (error) {
+    throw new PriceError(
+      `"${expression}" is not a CEL expression: ${error instanceof Error ? error.message : String(error)}`,
+    )
+  }
+  return {
+    ...reads,
+    evaluate(input, usage) {
+      const result: unknown = run(usage ? { ...input, usage } : input)
+      if (isCelError(result)) throw new PriceError(`"${expression}" cannot be computed: ${result.message}`)
+      if (typeof result !== 'number' || !isCredits(result))
+        throw new PriceError(
+          `"${expression}" gives ${String(result)}, which is not a whole number of credits, 0 or more${isFraction(result) ? '; ceil() rounds up' : ''}`,
+        )
+      return result
+    },
+  }
+}
+
+function isFraction(result: unknown): boolean {
+  return Number.isFinite(result) && !Number.isInteger(result)
+}
+
+interface Reads {
+  readonly variables: Set<string>
+  readonly usageFields: Set<string>
+}
+
+/** A node of a parsed expression, as far as this file looks into it. */
+interface ExpressionNode {
+  exprKind: { case?: string | undefined; value?: unknown }
+}
+
+/** Turns whole-number literals into doubles, in place, and collects what is read. */
+function prepare(node: ExpressionNode, reads: Reads): void {
+  const { case: kind, value } = node.exprKind
+  if (kind === 'identExpr') {
+    reads.variables.add((value as { name: string }).name)
+  } else if (kind === 'constExpr') {
+    const constant = value as { constantKind: { case?: string; value?: unknown } }
+    const { case: type, value: literal } = constant.constantKind
+    if (type === 'int64Value' || type === 'uint64Value')
+      constant.constantKind = { case: 'doubleValue', value: Number(literal) }
+  } else if (kind === 'callExpr') {
+    const call = value as { target?: ExpressionNode; args: ExpressionNode[] }
+    if (call.target) prepare(call.target, reads)
+    for (const argument of call.args) prepare(argument, reads)
+  } else if (kind === 'selectExpr') {
+    const { operand, field } = value as { operand?: ExpressionNode; field: string }
+    if (operand && isUsage(operand)) reads.usageFields.add(field)
+    if (operand) prepare(operand, reads)
+  } else if (kind === 'listExpr') {
+    for (const element of (value as { elements: ExpressionNode[] }).elements) prepare(element, reads)
+  } else {
+    throw new PriceError(
+      'a price is arithmetic, comparison, `? :`, ceil, floor, min, max and size; loops and records are not',
+    )
+  }
+}
+
+function isUsage({ exprKind: { case: kind, value } }: ExpressionNode): boolean {
+  return kind === 'identExpr' && (value as { name: string }).name === 'usage'
+}

@@ -1,0 +1,74 @@
+// Sealed quotes: all that a quote says travels in its id under a MAC, so that making one writes nothing and checking one reads nothing.
+// The account is in the MAC only: a quote opens for the account that asked for it and is unknown to every other.
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
+
+const prefix = 'quote_'
+const version = 1
+// version 1 · key number 4 · credits 8 · expiry in ms 8 · nonce 8 · digest 32 · model id (the rest) · MAC 16
+const headBytes = 1 + 4 + 8 + 8 + 8 + 32
+const macBytes = 16
+const longestId = 1024
+
+/** What seals quotes. A KeyObject, because HMAC takes five times as long to begin with plain bytes. */
+export interface SealingKey {
+  /** Counts from 1; names the key in the quotes that it sealed. */
+  readonly number: number
+  readonly secret: KeyObject
+}
+
+/** What a quote promises. */
+export interface Quote {
+  readonly model: string
+  readonly credits: number
+  /** Last millisecond at which the quote is valid. */
+  readonly expiresAtMs: number
+  /** SHA-256 of account, model and canonical input, lower-case hexadecimal. */
+  readonly digest: string
+}
+
+/** Makes the id of a quote. `nonce` is 8 random bytes. */
+export function sealQuote(key: SealingKey, accountId: string, quote: Quote, nonce: Uint8Array): string {
+  const body = Buffer.alloc(headBytes + Buffer.byteLength(quote.model))
+  body.writeUInt8(version, 0)
+  body.writeUInt32BE(key.number, 1)
+  body.writeBigUInt64BE(BigInt(quote.credits), 5)
+  body.writeBigUInt64BE(BigInt(quote.expiresAtMs), 13)
+  body.set(nonce, 21)
+  body.write(quote.digest, 29, 'hex')
+  body.write(quote.model, headBytes, 'utf8')
+  return prefix + Buffer.concat([body, createMac(key, accountId, body)]).toString('base64url')
+}
+
+/** The number of the key that claims to have sealed `quoteId`, or null when it is not the id of a quote. */
+export function sealingKeyNumber(quoteId: string): number | null {
+  const sealed = parseSealed(quoteId)
+  return sealed && sealed.readUInt32BE(1)
+}
+
+/** Opens a quote; null when it was not sealed with this key for this account, or was altered. */
+export function openQuote(key: SealingKey, accountId: string, quoteId: string): Quote | null {
+  const sealed = parseSealed(quoteId)
+  if (!sealed) return null
+  const body = sealed.subarray(0, -macBytes)
+  if (!timingSafeEqual(sealed.subarray(-macBytes), createMac(key, accountId, body))) return null
+  return {
+    model: body.toString('utf8', headBytes),
+    credits: Number(body.readBigUInt64BE(5)),
+    expiresAtMs: Number(body.readBigUInt64BE(13)),
+    digest: body.toString('hex', 29, headBytes),
+  }
+}
+
+function parseSealed(quoteId: string): Buffer | null {
+  if (!quoteId.startsWith(prefix) || quoteId.length > longestId) return null
+  const text = quoteId.slice(prefix.length)
+  const sealed = Buffer.from(text, 'base64url')
+  // Decoding forgives characters that do not belong; one quote has one spelling.
+  if (sealed.length <= headBytes + macBytes || sealed[0] !== version || sealed.toString('base64url') !== text)
+    return null
+  return sealed
+}
+
+function createMac(key: SealingKey, accountId: string, body: Buffer): Buffer {
+  return createHmac('sha256', key.secret).update(accountId).update('\0').update(body).digest().subarray(0, macBytes)
+}

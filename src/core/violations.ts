@@ -1,0 +1,56 @@
+// What a JSON Schema validator found, as violations that a client can read.
+import type { Violation } from './errors.ts'
+import { toPointerToken } from './canonical-json.ts'
+
+/** What is used of an error of the validator (Ajv's ErrorObject fits). */
+export interface SchemaError {
+  readonly instancePath: string
+  readonly keyword: string
+  readonly params: Readonly<Record<string, unknown>>
+  readonly message?: string
+}
+
+/**
+ * Turns a validator's errors into violations, one for each place and reason.
+ * @param prefix JSON pointer of what was validated
+ */
+export function toViolations(errors: readonly SchemaError[], prefix = ''): Violation[] {
+  const found = new Map<string, Violation>()
+  for (const error of errors) {
+    const violation = toViolation(error, prefix)
+    found.set(`${violation.pointer}\n${violation.detail}`, violation)
+  }
+  return [...found.values()]
+}
+
+function toViolation(error: SchemaError, prefix: string): Violation {
+  const pointer = prefix + error.instancePath
+  const { params } = error
+  switch (error.keyword) {
+    case 'required':
+      return { pointer: `${pointer}/${toPointerToken(String(params['missingProperty']))}`, detail: 'is required' }
+    case 'additionalProperties':
+    case 'unevaluatedProperties':
+      return {
+        pointer: `${pointer}/${toPointerToken(String(params['additionalProperty'] ?? params['unevaluatedProperty']))}`,
+        detail: 'is not a known field',
+      }
+    case 'enum':
+      return {
+        pointer,
+        detail: `must be one of ${(params['allowedValues'] as unknown[]).map((value) => JSON.stringify(value)).join(', ')}`,
+      }
+    case 'const':
+      return { pointer, detail: `must be ${JSON.stringify(params['allowedValue'])}` }
+    default:
+      return { pointer, detail: error.message ?? `breaks the rule "${error.keyword}"` }
+  }
+}
+
+/** Violations as one sentence: the first in full, the number of the others. */
+export function describeViolations(violations: readonly Violation[]): string {
+  const [first] = violations
+  if (!first) return ''
+  const others = violations.length - 1
+  return `${first.pointer || 'The body'} ${first.detail}${others > 0 ? `, and ${others} more ${others === 1 ? 'problem' : 'problems'}` : ''}.`
+}

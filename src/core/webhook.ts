@@ -1,0 +1,205 @@
+// Webhooks: what is told to whom, when it is tried again, and how it is signed. Standard Webhooks (standardwebhooks.com) where it speaks.
+import { createHmac, randomBytes } from 'node:crypto'
+import { toTimestampText } from './clock.ts'
+import type { Job, terminalStatuses } from './job.ts'
+import type { Page, PageRequest } from './store.ts'
+
+/** An account may have so many endpoints. */
+export const maxWebhooks = 10
+/** A delivery is tried so often, over a day, then given up. */
+export const maxAttempts = 12
+/** So many attempts of a delivery are remembered, the last ones. */
+export const keptAttempts = 50
+
+const secretPrefix = 'whsec_'
+const secretBytes = 32
+const longestUrl = 2048
+const firstDelayMs = 5000
+const delayFactor = 4
+const longestDelayMs = 4 * 3_600_000
+// Deliveries that failed together do not come back together.
+const jitter = 0.2
+
+/** What happened, as the receiver reads it. */
+export type WebhookEvent = `job.${(typeof terminalStatuses)[number]}`
+
+/** An endpoint of an account. Its secret is not part of it: that is shown once. Times are milliseconds since 1970. */
+export interface Webhook {
+  readonly webhookId: string
+  readonly accountId: string
+  readonly url: string
+  readonly description: string | null
+  readonly createdAtMs: number
+  /** When it answered 410 Gone; nothing new is sent to it from then on. */
+  readonly disabledAtMs: number | null
+}
+
+/** Where a delivery stands. */
+export type DeliveryStatus = 'pending' | 'delivered' | 'failed'
+export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const satisfies readonly DeliveryStatus[]
+
+/** One attempt, after it was made. */
+export interface DeliveryAttempt {
+  readonly attemptedAtMs: number
+  /** HTTP status of the answer; null when there was none. */
+  readonly responseStatus: number | null
+  /** Why it failed, in words that the owner of the endpoint may read; null when it went well. */
+  readonly error: string | null
+  readonly durationMs: number
+}
+
+/** One event on its way to one endpoint. */
+export interface Delivery {
+  /** Also the `webhook-id` of every attempt. */
+  readonly deliveryId: string
+  readonly webhookId: string
+  readonly accountId: string
+  readonly url: string
+  readonly jobId: string
+  readonly event: WebhookEvent
+  readonly status: DeliveryStatus
+  /** What was tried, the oldest first. */
+  readonly attempts: readonly DeliveryAttempt[]
+  /** Why it is not delivered yet, or was given up, in words; null when all went well. */
+  readonly error: string | null
+  /** When it is tried next, at the earliest; while it is being tried, when another process may. Null unless pending. */
+  readonly nextAttemptAtMs: number | null
+  /** When the event happened. */
+  readonly createdAtMs: number
+  /** When it was delivered or given up. */
+  readonly finishedAtMs: number | null
+}
+
+/** A delivery that was handed to a sender. */
+export interface ClaimedDelivery {
+  readonly deliveryId: string
+  readonly webhookId: string
+  readonly url: string
+  readonly secret: Buffer
+  readonly event: WebhookEvent
+  /** The job as it was when the event happened. */
+  readonly job: Job
+  readonly createdAtMs: number
+  /** 1 for the first attempt, counted anew when somebody asked to deliver again. */
+  readonly attempt: number
+  /** Fences the claim: a report with an older token changes nothing. */
+  readonly token: number
+}
+
+/** Which deliveries a sender wants. */
+export interface DeliveryClaim {
+  /** At most so many in all. */
+  readonly limit: number
+  /** At most so many of one endpoint, those under way included. */
+  readonly perWebhook: number
+  /** How many of which endpoint are under way here. */
+  readonly underWay: Readonly<Record<string, number>>
+  /** How long the claim holds; then another sender may try. */
+  readonly leaseMs: number
+}
+
+/** What becomes of a delivery after an attempt. */
+export type DeliveryNext =
+  | { readonly status: 'delivered' }
+  | { readonly status: 'pending'; readonly dueAtMs: number }
+  | { readonly status: 'failed' }
+
+/** What is reported of a claimed delivery. */
+export interface DeliveryReport {
+  readonly deliveryId: string
+  readonly token: number
+  /** Null when the attempt was broken off and does not count. */
+  readonly attempt: DeliveryAttempt | null
+  readonly next: DeliveryNext
+  /** The endpoint said that it is gone for good: it is disabled, and what waits for it is given up. */
+  readonly gone: boolean
+}
+
+/** Null is for all. */
+export interface DeliveryFilter extends PageRequest {
+  readonly accountId: string | null
+  readonly webhookId: string | null
+  readonly jobId: string | null
+  readonly status: DeliveryStatus | null
+}
+
+export type CreateWebhookOutcome =
+  | { readonly outcome: 'created'; readonly webhook: Webhook }
+  | { readonly outcome: 'too_many' }
+  | { readonly outcome: 'no_account' }
+
+export type RedeliverOutcome =
+  | { readonly outcome: 'done'; readonly delivery: Delivery }
+  | { readonly outcome: 'no_delivery' }
+  | { readonly outcome: 'no_webhook' }
+
+/** The part of the store that keeps endpoints and deliveries. A job that becomes terminal leaves a delivery for each endpoint, in the same transaction. */
+export interface WebhookStore {
+  createWebhook(
+    accountId: string,
+    url: string,
+    description: string | null,
+    secret: Buffer,
+    limit: number,
+  ): Promise<CreateWebhookOutcome>
+  getWebhook(accountId: string, webhookId: string): Promise<Webhook | null>
+  /** The newest first; of all accounts when `accountId` is null. */
+  listWebhooks(accountId: string | null, page: PageRequest): Promise<Page<Webhook>>
+  /** Forgets the secret and gives up what was waiting. False when the account has no such endpoint. */
+  deleteWebhook(accountId: string, webhookId: string): Promise<boolean>
+
+  /** The newest first. */
+  listDeliveries(filter: DeliveryFilter): Promise<Page<Delivery>>
+  /** Makes a delivery due now, with all its attempts before it. */
+  redeliver(deliveryId: string): Promise<RedeliverOutcome>
+  /** Whether a delivery is due to an endpoint other than these. Cheap enough to ask again and again. */
+  hasDueDelivery(nowMs: number, exceptWebhookIds: readonly string[]): Promise<boolean>
+  /** Hands due deliveries to a sender; endpoints take turns. */
+  claimDeliveries(claim: DeliveryClaim): Promise<readonly ClaimedDelivery[]>
+  /** Writes down what became of an attempt. False when the token is stale: nothing changed. */
+  reportDelivery(report: DeliveryReport): Promise<boolean>
+}
+
+/** Makes the secret of a new endpoint. */
+export function createWebhookSecret(): Buffer {
+  return randomBytes(secretBytes)
+}
+
+/** A secret as it is shown to the owner of the endpoint, and as verifying libraries take it. */
+export function toSecretText(secret: Buffer): string {
+  return secretPrefix + secret.toString('base64')
+}
+
+/** What is wrong with the address of an endpoint, completing "/url …"; null when nothing is. Where it leads is checked with each connection. */
+export function findBadWebhookUrl(text: string): string | null {
+  if (text.length > longestUrl) return `must have at most ${longestUrl} characters`
+  const url = URL.parse(text)
+  if (!url) return 'must be an absolute URL, such as https://example.com/hooks'
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must begin with https:// or http://'
+  if (url.username !== '' || url.password !== '') return 'must not carry a user name or a password'
+  if (text.includes('#')) return 'must not have a fragment (#)'
+  return null
+}
+
+/** The body of a delivery: the same for each attempt but for addresses inside `data` that are signed anew. */
+export function toWebhookBody(event: WebhookEvent, createdAtMs: number, data: object): string {
+  return JSON.stringify({ type: event, timestamp: toTimestampText(createdAtMs), data })
+}
+
+/** The headers that prove where a body came from. Standard Webhooks, "Webhook headers" and "Signature scheme". */
+export function signWebhook(secret: Buffer, id: string, nowMs: number, body: string): Record<string, string> {
+  const timestamp = String(Math.floor(nowMs / 1000))
+  const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64')
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` }
+}
+
+/**
+ * What becomes of a delivery after its `attempt`th try.
+ * @param random 0 … 1
+ */
+export function planDelivery(attempt: number, result: DeliveryAttempt, nowMs: number, random: number): DeliveryNext {
+  if (result.error === null) return { status: 'delivered' }
+  if (attempt >= maxAttempts) return { status: 'failed' }
+  const delayMs = Math.min(firstDelayMs * delayFactor ** (attempt - 1), longestDelayMs)
+  return { status: 'pending', dueAtMs: nowMs + Math.round(delayMs * (1 + jitter * random)) }
+}
