@@ -1,0 +1,34 @@
+// The catalog in use: all models, and which of them are ready now.
+import type { Clock } from '../core/clock.ts'
+import type { Engine } from '../core/engine.ts'
+import type { Catalog, Model } from '../core/model.ts'
+
+// Readiness looks at files and sockets, so a list of models may be this much behind.
+const readyForMs = 5000
+
+/** Creates a catalog over models, whose engines are looked up by kind. */
+export function createCatalog(models: readonly Model[], engines: ReadonlyMap<string, Engine>, clock: Clock): Catalog {
+  const byId = new Map(models.map((model) => [model.id, model]))
+  let ready: readonly Model[] = []
+  let readyUntilMs = Number.NEGATIVE_INFINITY
+
+  function unready(model: Model): string | null {
+    const engine = engines.get(model.engine.kind)
+    return engine ? engine.unready(model.engine) : `this server has no engine "${model.engine.kind}"`
+  }
+
+  return {
+    ready() {
+      const nowMs = clock.nowMs()
+      if (nowMs >= readyUntilMs) {
+        const now = models.filter((model) => unready(model) === null)
+        // The same list as before stays the same object, so that what was derived from it can be kept.
+        if (now.length !== ready.length || now.some((model, index) => model !== ready[index])) ready = now
+        readyUntilMs = nowMs + readyForMs
+      }
+      return ready
+    },
+    find: (id) => byId.get(id),
+    unready,
+  }
+}

@@ -1,0 +1,99 @@
+// Reads catalog files into models, or says everything that is wrong with them: file, model, field.
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import { parseDocument } from 'yaml'
+import { StartupError } from '../core/errors.ts'
+import type { Model } from '../core/model.ts'
+import { toViolations } from '../core/violations.ts'
+import type { CatalogEntry } from './entry.ts'
+import { createModel, EntryError } from './model.ts'
+import { createSchemaCompiler, type SchemaCompiler } from './schema.ts'
+
+const extensions = new Set(['.yaml', '.yml', '.json'])
+const mostProblemsShown = 20
+
+/** The catalog files that ship with mediagen. */
+export const builtinCatalog = join(import.meta.dirname, 'builtin')
+
+/**
+ * Loads catalog files and folders of them, in order; a folder's files in the order of their names.
+ * @throws StartupError that lists what is wrong, each with file, model and field.
+ */
+export function loadCatalog(paths: readonly string[]): readonly Model[] {
+  const problems: string[] = []
+  const models = new Map<string, Model>()
+  const schemas = createSchemaCompiler()
+  for (const file of paths.flatMap((path) => listFiles(path, problems))) {
+    for (const model of loadFile(file, schemas, problems)) {
+      if (models.has(model.id)) problems.push(`${file}: model "${model.id}": id is taken by an earlier model`)
+      else models.set(model.id, model)
+    }
+  }
+  if (problems.length > 0) {
+    const hidden = problems.length - mostProblemsShown
+    throw new StartupError(
+      `The catalog is wrong: ${problems.slice(0, mostProblemsShown).join('; ')}${hidden > 0 ? `; and ${hidden} more problems` : ''}.`,
+    )
+  }
+  return [...models.values()]
+}
+
+function listFiles(path: string, problems: string[]): string[] {
+  try {
+    if (!statSync(path).isDirectory()) return [path]
+    return readdirSync(path)
+      .filter((name) => extensions.has(extname(name)))
+      .toSorted()
+      .map((name) => join(path, name))
+  } catch (error) {
+    problems.push(`${path}: cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`)
+    return []
+  }
+}
+
+function loadFile(file: string, schemas: SchemaCompiler, problems: string[]): Model[] {
+  const entries = readEntries(file, problems)
+  return entries.flatMap((entry, index) => {
+    const id: unknown = (entry as CatalogEntry | null)?.id
+    const name = `${file}: model ${typeof id === 'string' ? `"${id}"` : `number ${index + 1}`}`
+    const wrong = schemas.checkEntry(entry)
+    if (wrong.length > 0) {
+      for (const { pointer, detail } of toViolations(wrong)) problems.push(`${name}: ${toFieldName(pointer)} ${detail}`)
+      return []
+    }
+    try {
+      return [createModel(entry as CatalogEntry, file, schemas)]
+    } catch (error) {
+      if (!(error instanceof EntryError)) throw error
+      problems.push(`${name}: ${error.field} ${error.message}`)
+      return []
+    }
+  })
+}
+
+function readEntries(file: string, problems: string[]): unknown[] {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    problems.push(`${file}: cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`)
+    return []
+  }
+  const document = parseDocument(text, { prettyErrors: true })
+  const [broken] = document.errors
+  if (broken) {
+    problems.push(`${file}: is not YAML: ${broken.message.split('\n')[0]?.replace(/:$/, '') ?? ''}`)
+    return []
+  }
+  const content: unknown = document.toJS()
+  const models = (content as { models?: unknown } | null)?.models
+  if (!Array.isArray(models)) {
+    problems.push(`${file}: models must be a list`)
+    return []
+  }
+  return models
+}
+
+function toFieldName(pointer: string): string {
+  return pointer.slice(1).replaceAll('/', '.') || 'the entry'
+}

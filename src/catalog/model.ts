@@ -1,0 +1,163 @@
+// From a catalog entry to a model that can be quoted and run.
+import { dirname } from 'node:path'
+import type { JsonObject } from '../core/engine.ts'
+import type { Model } from '../core/model.ts'
+import { createModelOpenapi } from '../core/openapi.ts'
+import { compilePrice, type Price, PriceError } from '../core/pricing.ts'
+import type { CatalogEntry } from './entry.ts'
+import { combineSamples, guaranteedFields, sampleField, usageSamples } from './price-samples.ts'
+import type { SchemaCompiler } from './schema.ts'
+
+const defaultTimeoutSeconds = 600
+const defaultConcurrency = 1
+const defaultMaxAttempts = 3
+
+/** A field of an entry that is wrong; the message says how. */
+export class EntryError extends Error {
+  readonly field: string
+  constructor(field: string, message: string) {
+    super(message)
+    this.name = 'EntryError'
+    this.field = field
+  }
+}
+
+/**
+ * Creates a model.
+ * @param file absolute path of the catalog file, for engines whose settings name other files
+ * @throws EntryError
+ */
+export function createModel(entry: CatalogEntry, file: string, schemas: SchemaCompiler): Model {
+  let checkInput: Model['checkInput']
+  try {
+    checkInput = schemas.compileInput(entry.input)
+  } catch (error) {
+    throw new EntryError('input', `is not a JSON Schema: ${(error as Error).message}`)
+  }
+  const createdAtMs = Date.parse(`${entry.created}T00:00:00Z`)
+  return {
+    id: entry.id,
+    product: entry.product ?? entry.id,
+    mode: entry.mode ?? entry.category,
+    name: entry.name,
+    description: entry.description.trim(),
+    category: entry.category,
+    modality: entry.modality,
+    ownedBy: entry.owned_by,
+    createdAtMs,
+    ...createPricing(entry),
+    engine: { ...entry.engine, base_folder: dirname(file) },
+    timeoutMs: (entry.engine.timeout_seconds ?? defaultTimeoutSeconds) * 1000,
+    resumable: entry.engine.resumable ?? true,
+    maxAttempts: entry.engine.max_attempts ?? defaultMaxAttempts,
+    concurrency: entry.engine.concurrency ?? defaultConcurrency,
+    inputSchema: entry.input,
+    openapi: createModelOpenapi({
+      id: entry.id,
+      name: entry.name,
+      description: entry.description.trim(),
+      category: entry.category,
+      inputSchema: entry.input,
+      createdAtMs,
+    }),
+    checkInput,
+  }
+}
+
+type Pricing = Pick<Model, 'billing' | 'priceSummary' | 'fromCredits' | 'quotedPrice' | 'actualPrice'>
+
+function createPricing(entry: CatalogEntry): Pricing {
+  const { price } = entry
+  const field = price.credits === undefined ? 'at_most' : 'credits'
+  const quoted = compileField(field, entry)
+  const fields = guaranteedFields(entry.input)
+  for (const variable of quoted.variables) {
+    if (!fields.has(variable))
+      throw new EntryError(
+        `price.${field}`,
+        `reads "${variable}", which is neither a required field of the input nor has a default`,
+      )
+  }
+  const credits = tryPrice(quoted, field, entry.input)
+  const fromCredits = Math.min(...credits)
+  const constant = quoted.variables.size === 0
+  const written = constant
+    ? `${fromCredits} ${fromCredits === 1 ? 'credit' : 'credits'}`
+    : `${String(price[field])} credits`
+  const evaluate = nameModel(entry.id, field, quoted)
+  // Only `actual` may read usage.
+  const quotedPrice = (input: JsonObject): number => evaluate(input)
+  if (field === 'credits') {
+    return {
+      billing: 'fixed',
+      priceSummary: price.summary ?? written,
+      fromCredits,
+      quotedPrice,
+      actualPrice: quotedPrice,
+    }
+  }
+  const actual = compileField('actual', entry)
+  for (const variable of actual.variables) {
+    if (variable !== 'usage' && !fields.has(variable))
+      throw new EntryError(
+        'price.actual',
+        `reads "${variable}", which is neither \`usage\` nor a field that every input has`,
+      )
+  }
+  tryPrice(actual, 'actual', entry.input)
+  return {
+    billing: 'usage',
+    priceSummary: price.summary ?? `at most ${written}; charged: ${String(price.actual)}`,
+    fromCredits,
+    quotedPrice,
+    actualPrice: nameModel(entry.id, 'actual', actual),
+  }
+}
+
+type PriceField = 'credits' | 'at_most' | 'actual'
+
+function compileField(field: PriceField, { price }: CatalogEntry): Price {
+  try {
+    return compilePrice(String(price[field]))
+  } catch (error) {
+    throw toEntryError(error, field)
+  }
+}
+
+/**
+ * Tries a price on samples of the input and, where it may read it, of usage.
+ * @returns what each sample costs
+ * @throws EntryError for the first that has no price
+ */
+function tryPrice(price: Price, field: PriceField, schema: JsonObject): number[] {
+  const properties = schema['properties'] as Record<string, JsonObject>
+  const billed = field === 'actual'
+  const names = [...price.variables].filter((name) => !billed || name !== 'usage')
+  const usageNames = billed ? [...price.usageFields] : []
+  const fields = [...names.map((name) => sampleField(properties[name] ?? {})), ...usageNames.map(() => usageSamples)]
+  return combineSamples(fields).map((values) => {
+    const input = Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]))
+    const usage = Object.fromEntries(usageNames.map((name, index) => [name, values[names.length + index] as number]))
+    try {
+      return price.evaluate(input, billed ? usage : undefined)
+    } catch (error) {
+      const sample = JSON.stringify(billed ? { ...input, usage } : input)
+      throw toEntryError(error, field, ` (for ${sample.slice(0, 200)})`)
+    }
+  })
+}
+
+/** Says of which model it is that a price could not be computed: the load tries some inputs, not all. */
+function nameModel(id: string, field: PriceField, price: Price): Price['evaluate'] {
+  return (input, usage) => {
+    try {
+      return price.evaluate(input, usage)
+    } catch (error) {
+      throw error instanceof PriceError ? new PriceError(`price.${field} of ${id}: ${error.message}`) : error
+    }
+  }
+}
+
+function toEntryError(error: unknown, field: PriceField, where = ''): unknown {
+  return error instanceof PriceError ? new EntryError(`price.${field}`, error.message + where) : error
+}
