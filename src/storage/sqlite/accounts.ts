@@ -1,0 +1,94 @@
+// Accounts: made, read, and given or taken credits.
+import { adjust, grant, isCredits, type Posting } from '../../core/ledger.ts'
+import type { Account, AdjustOutcome, Page, PageRequest } from '../../core/store.ts'
+import type { Connection } from './connection.ts'
+import { createLedgerWriter } from './ledger.ts'
+import type { Writing } from './writing.ts'
+
+const accountColumns = 'account_id AS accountId, name, available, held, created_at AS createdAtMs'
+
+/** What a command needs to know of an account. */
+export interface AccountState extends Account {
+  readonly entryCount: number
+  readonly queuedJobs: number
+}
+
+/** Creates a function that reads an account inside a transaction. */
+export function createAccountFinder(db: Connection): (accountId: string) => AccountState | null {
+  const find = db.prepare<[string], AccountState>(
+    `SELECT ${accountColumns}, entry_count AS entryCount, queued_jobs AS queuedJobs FROM accounts WHERE account_id = ?`,
+  )
+  return (accountId) => find.get(accountId) ?? null
+}
+
+/** Creates the commands that change accounts. */
+export function createAccountCommands(writing: Writing) {
+  const { db, nowMs, ids } = writing
+  const findAccount = createAccountFinder(db)
+  const { post } = createLedgerWriter(writing)
+  const insert = db.prepare<[string, string, number]>(
+    'INSERT INTO accounts (account_id, name, created_at) VALUES (?, ?, ?)',
+  )
+
+  function change(accountId: string, credits: number, note: string | null, rule: typeof grant): AdjustOutcome {
+    const account = findAccount(accountId)
+    if (account === null) return { outcome: 'no_account' }
+    const posting = rule(account, credits)
+    if (posting === null) return { outcome: 'out_of_range', available: account.available }
+    post(account, [posting], null, note)
+    return { outcome: 'done', account: toAccount(account, posting) }
+  }
+
+  return {
+    createAccount(name: string, credits: number): Account {
+      if (!isCredits(credits)) throw new RangeError('credits of a new account must be a whole number from 0')
+      const empty = {
+        accountId: ids.next('acct'),
+        name,
+        available: 0,
+        held: 0,
+        createdAtMs: nowMs(),
+        entryCount: 0,
+        queuedJobs: 0,
+      }
+      insert.run(empty.accountId, name, empty.createdAtMs)
+      const posting = credits > 0 ? grant(empty, credits) : null
+      if (posting === null) return toAccount(empty)
+      post(empty, [posting], null, null)
+      return toAccount(empty, posting)
+    },
+
+    grantCredits(accountId: string, credits: number, note: string | null): AdjustOutcome {
+      if (!isCredits(credits) || credits === 0) throw new RangeError('credits of a grant must be a whole number from 1')
+      return change(accountId, credits, note, grant)
+    },
+
+    adjustCredits(accountId: string, credits: number, note: string): AdjustOutcome {
+      if (!Number.isSafeInteger(credits) || credits === 0)
+        throw new RangeError('credits of an adjustment must be a whole number other than 0')
+      return change(accountId, credits, note, adjust)
+    },
+  }
+}
+
+/** Creates the reads of accounts. */
+export function createAccountReads(db: Connection) {
+  const find = db.prepare<[string], Account>(`SELECT ${accountColumns} FROM accounts WHERE account_id = ?`)
+  const list = db.prepare<[number, number], Account>(
+    `SELECT ${accountColumns} FROM accounts ORDER BY account_id DESC LIMIT ? OFFSET ?`,
+  )
+  const count = db.prepare<[], number>('SELECT count(*) FROM accounts').pluck()
+  return {
+    getAccount: (accountId: string): Account | null => find.get(accountId) ?? null,
+    listAccounts: ({ limit, offset }: PageRequest): Page<Account> => ({
+      items: list.all(limit, offset),
+      total: count.get() ?? 0,
+    }),
+  }
+}
+
+function toAccount(state: AccountState, posting?: Posting): Account {
+  const { accountId, name, createdAtMs } = state
+  const { available, held } = posting?.after ?? state
+  return { accountId, name, available, held, createdAtMs }
+}

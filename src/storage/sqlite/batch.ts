@@ -1,0 +1,63 @@
+// Runs many commands in one transaction: a savepoint each, one fsync for all.
+import { sqliteCode, type Connection } from './connection.ts'
+
+/** What became of one command. */
+export type Answer = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: Failure }
+
+/** An error as it crosses threads. */
+export interface Failure {
+  readonly message: string
+  /** The SQLite error code, or null for any other error. */
+  readonly code: string | null
+  readonly stack: string | undefined
+}
+
+/** Describes an error so that it can cross threads: a structured clone would lose its code. */
+export function toFailure(error: unknown): Failure {
+  if (!(error instanceof Error)) return { message: String(error), code: null, stack: undefined }
+  return { message: error.message, code: sqliteCode(error), stack: error.stack }
+}
+
+/**
+ * Creates a function that runs steps in one transaction and answers each, in their order, once that is durable.
+ * A step that throws is undone alone. When the transaction itself is lost (disk full, I/O error), none of its steps happened and all fail.
+ */
+export function createBatchRunner(db: Connection): (steps: readonly (() => unknown)[]) => Answer[] {
+  const begin = db.prepare('BEGIN IMMEDIATE')
+  const commit = db.prepare('COMMIT')
+  const rollback = db.prepare('ROLLBACK')
+  const savepoint = db.prepare('SAVEPOINT command')
+  const release = db.prepare('RELEASE command')
+  const rollbackTo = db.prepare('ROLLBACK TO command')
+
+  function runStep(step: () => unknown): Answer {
+    savepoint.run()
+    let answer: Answer
+    try {
+      answer = { ok: true, value: step() }
+    } catch (error) {
+      // SQLite may have rolled back the whole transaction; then there is no savepoint to return to.
+      if (!db.inTransaction) throw error
+      rollbackTo.run()
+      answer = { ok: false, error: toFailure(error) }
+    }
+    release.run()
+    return answer
+  }
+
+  return function runBatch(steps: readonly (() => unknown)[]): Answer[] {
+    try {
+      begin.run()
+      const answers = steps.map(runStep)
+      commit.run()
+      return answers
+    } catch (error) {
+      if (db.inTransaction) rollback.run()
+      // A deferred foreign key is checked at commit only: whose it was shows when each runs alone.
+      if (steps.length > 1 && sqliteCode(error) === 'SQLITE_CONSTRAINT_FOREIGNKEY')
+        return steps.flatMap((step) => runBatch([step]))
+      const failed: Answer = { ok: false, error: toFailure(error) }
+      return steps.map(() => failed)
+    }
+  }
+}

@@ -1,0 +1,40 @@
+// What people do to a job after it was started: its owner cancels it, an operator resolves it under review.
+import type { Job } from '../../core/job.ts'
+import { isCredits } from '../../core/ledger.ts'
+import { canceledError, releasedInReview } from '../../core/loss.ts'
+import type { ResolveOutcome } from '../../core/store.ts'
+import { createJobFinder, jobColumns, toJob, type JobRow } from './jobs.ts'
+import { createSettlement } from './settlement.ts'
+import type { Writing } from './writing.ts'
+
+/** Creates the commands that end a job from outside. */
+export function createCancelCommands(writing: Writing) {
+  const { db, changed } = writing
+  const findJob = createJobFinder(db)
+  const endJob = createSettlement(writing)
+  const wish = db.prepare<[number], JobRow>(
+    `UPDATE jobs SET cancel_requested = 1, sequence = sequence + 1 WHERE number = ? RETURNING ${jobColumns}`,
+  )
+
+  return {
+    requestCancel(accountId: string, jobId: string): Job | null {
+      const job = findJob(jobId)
+      if (job === null || job.accountId !== accountId) return null
+      if (job.status === 'queued') return endJob(job, { status: 'canceled', creditsActual: 0, error: canceledError })
+      if (job.status !== 'running' || job.cancelRequested === 1) return toJob(job)
+      changed(jobId)
+      return toJob(wish.get(job.number) ?? job)
+    },
+
+    resolveReview(jobId: string, charge: number): ResolveOutcome {
+      if (!isCredits(charge)) throw new RangeError('charge must be a whole number from 0')
+      const job = findJob(jobId)
+      if (job === null) return { outcome: 'no_job' }
+      if (job.status !== 'needs_review') return { outcome: 'not_in_review', status: job.status }
+      if (charge > job.creditsHeld) return { outcome: 'above_hold', creditsHeld: job.creditsHeld }
+      if (charge > 0)
+        return { outcome: 'done', job: endJob(job, { status: 'succeeded', creditsActual: charge, error: null }) }
+      return { outcome: 'done', job: endJob(job, { status: 'failed', creditsActual: 0, error: releasedInReview }) }
+    },
+  }
+}

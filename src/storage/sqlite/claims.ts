@@ -1,0 +1,142 @@
+// What workers do: claim queued jobs, renew their claims, and hand in how a run ended. A token fences each claim.
+import { compareCandidates, type Candidate } from '../../core/fair-queue.ts'
+import type { Job, JobOutcome } from '../../core/job.ts'
+import { deadlineError, giveUpRun } from '../../core/loss.ts'
+import type { ClaimCommand, HeartbeatOutcome } from '../../core/store.ts'
+import type { Connection } from './connection.ts'
+import { createJobFinder, jobColumns, toJob, type JobRow } from './jobs.ts'
+import { createLosses, isPassed, toLostRun } from './losses.ts'
+import { createQueueShares } from './queue-shares.ts'
+import { createSettlement } from './settlement.ts'
+import type { Writing } from './writing.ts'
+
+// Progress 1 says succeeded, which only the end of the run can say.
+const runningProgressMax = 0.999
+
+/** A claimed job as it crosses threads; input and checkpoint are JSON. */
+export interface ClaimedRow {
+  readonly job: Job
+  readonly input: string
+  readonly checkpoint: string | null
+  readonly token: number
+  readonly msToDeadline: number | null
+}
+
+/** A heartbeat as it crosses threads; the checkpoint is JSON, null leaves it as it is. */
+export interface Beat {
+  readonly jobId: string
+  readonly token: number
+  readonly progress: number
+  readonly checkpoint: string | null
+}
+
+/** Creates the commands of workers. */
+export function createClaimCommands(writing: Writing) {
+  return { claimJobs: createClaim(writing), heartbeat: createHeartbeat(writing), finishJob: createFinish(writing) }
+}
+
+/** Creates the list of models with claimable jobs: one seek along the index of claims for each of them, however many jobs each has. */
+export function createWaitingModels(db: Connection): () => readonly string[] {
+  const next = "SELECT min(model) FROM jobs WHERE status = 'queued' AND available_at IS NULL"
+  const list = db
+    .prepare<[], string>(
+      `WITH RECURSIVE waiting (model) AS (
+         ${next} UNION ALL SELECT (${next} AND jobs.model > waiting.model) FROM waiting WHERE model IS NOT NULL
+       )
+       SELECT model FROM waiting WHERE model IS NOT NULL`,
+    )
+    .pluck()
+  return () => list.all()
+}
+
+type ClaimRow = JobRow & { token: number; checkpoint: string | null; deadlineAtMs: number | null }
+
+function createClaim({ db, nowMs, changed }: Writing): (command: ClaimCommand) => readonly ClaimedRow[] {
+  const shares = createQueueShares(db)
+  const next = db.prepare<[string, number, number], Omit<Candidate, 'virtualTime'>>(
+    `SELECT number, priority, fair AS key FROM jobs
+     WHERE status = 'queued' AND available_at IS NULL AND model = ? AND (deadline_at IS NULL OR deadline_at > ?)
+     ORDER BY priority DESC, fair, number LIMIT ?`,
+  )
+  const claim = db.prepare<[string, number, number, number], ClaimRow>(
+    `UPDATE jobs SET status = 'running', progress = 0, attempts = attempts + 1, token = token + 1, worker = ?, lease_until = ?,
+       started_at = coalesce(started_at, ?), sequence = sequence + 1
+     WHERE number = ? RETURNING ${jobColumns}, token, checkpoint, deadline_at AS deadlineAtMs`,
+  )
+  const findInput = db.prepare<[number], string>('SELECT input FROM job_inputs WHERE number = ?').pluck()
+
+  return ({ worker, room, limit, leaseMs }) => {
+    const candidates = Object.entries(room).flatMap(([model, places]) => {
+      const first = next.all(model, nowMs(), Math.max(0, Math.min(places, limit)))
+      if (first.length === 0) return []
+      const virtualTime = shares.virtualTime(model)
+      return first.map((job): Candidate => ({ ...job, virtualTime }))
+    })
+    return candidates
+      .sort(compareCandidates)
+      .slice(0, Math.max(0, limit))
+      .map(({ number, key }) => {
+        const row = claim.get(worker, nowMs() + leaseMs, nowMs(), number)
+        const input = findInput.get(number)
+        if (row === undefined || input === undefined)
+          throw new Error(`queued job number ${number} has no row or no input`)
+        shares.moveOn(row.model, key)
+        changed(row.jobId)
+        const msToDeadline = row.deadlineAtMs === null ? null : row.deadlineAtMs - nowMs()
+        return { job: toJob(row), input, checkpoint: row.checkpoint, token: row.token, msToDeadline }
+      })
+  }
+}
+
+function createHeartbeat({
+  db,
+  nowMs,
+  changed,
+}: Writing): (beats: readonly Beat[], leaseMs: number) => HeartbeatOutcome {
+  const findJob = createJobFinder(db)
+  const renew = db.prepare<[number, string | null, number]>(
+    'UPDATE jobs SET lease_until = ?, checkpoint = coalesce(?, checkpoint) WHERE number = ?',
+  )
+  const advance = db.prepare<[number, number]>('UPDATE jobs SET progress = ?, sequence = sequence + 1 WHERE number = ?')
+
+  return (beats, leaseMs) => {
+    const lost: string[] = []
+    const cancelRequested: string[] = []
+    const deadlinePassed: string[] = []
+    for (const { jobId, token, progress, checkpoint } of beats) {
+      const job = findJob(jobId)
+      if (job === null || job.status !== 'running' || job.token !== token) {
+        lost.push(jobId)
+        continue
+      }
+      renew.run(nowMs() + leaseMs, checkpoint, job.number)
+      const reached = Math.min(progress, runningProgressMax)
+      if (reached > job.progress) {
+        advance.run(reached, job.number)
+        changed(jobId)
+      }
+      if (job.cancelRequested === 1) cancelRequested.push(jobId)
+      if (isPassed(job, nowMs())) deadlinePassed.push(jobId)
+    }
+    return { lost, cancelRequested, deadlinePassed }
+  }
+}
+
+function createFinish(writing: Writing): (jobId: string, token: number, outcome: JobOutcome) => Job | null {
+  const findJob = createJobFinder(writing.db)
+  const endJob = createSettlement(writing)
+  const losses = createLosses(writing)
+
+  return (jobId, token, outcome) => {
+    const job = findJob(jobId)
+    if (job === null || job.status !== 'running' || job.token !== token) return null
+    const nowMs = writing.nowMs()
+    if (outcome.status === 'queued')
+      return losses.apply(job, giveUpRun(toLostRun(job, nowMs)), { lost: false, availableAtMs: null })
+    if (outcome.status !== 'succeeded')
+      return endJob(job, { status: outcome.status, creditsActual: 0, error: outcome.error })
+    if (isPassed(job, nowMs)) return endJob(job, { status: 'canceled', creditsActual: 0, error: deadlineError })
+    const { creditsActual, outputs } = outcome
+    return endJob(job, { status: 'succeeded', creditsActual, outputs, error: null })
+  }
+}

@@ -1,0 +1,34 @@
+// The table of everything that the writer thread can do, by name.
+import { createAccountCommands } from './accounts.ts'
+import { createClaimCommands } from './claims.ts'
+import { createCancelCommands } from './cancellations.ts'
+import { createKeyCommands } from './keys.ts'
+import { createSigningKeyCommands } from './signing-keys.ts'
+import { createStartCommands } from './starts.ts'
+import { createDeliveryCommands } from './deliveries.ts'
+import { createWebhookCommands } from './webhooks.ts'
+import { createSweepCommands } from './sweeps.ts'
+import type { Writing } from './writing.ts'
+
+/** Creates the commands; each is called inside a transaction. */
+export function createCommands(writing: Writing) {
+  return {
+    ...createAccountCommands(writing),
+    ...createKeyCommands(writing),
+    ...createSigningKeyCommands(writing),
+    ...createStartCommands(writing),
+    ...createClaimCommands(writing),
+    ...createCancelCommands(writing),
+    ...createWebhookCommands(writing),
+    ...createDeliveryCommands(writing),
+    ...createSweepCommands(writing),
+    /** Writes a number of the file's head as it is: asks disk and locks as any change does, and changes nothing. */
+    check(): void {
+      const version = Number(writing.db.pragma('user_version', { simple: true }))
+      writing.db.pragma(`user_version = ${version}`)
+    },
+  }
+}
+
+export type Commands = ReturnType<typeof createCommands>
+export type CommandName = keyof Commands

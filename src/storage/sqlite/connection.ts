@@ -1,0 +1,94 @@
+// Opens a connection to the database file with the settings that make it durable, and says in words why it cannot.
+import { accessSync, constants, existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import Database from 'better-sqlite3'
+import { StartupError } from '../../core/errors.ts'
+
+/** A connection. */
+export type Connection = Database.Database
+
+/** How long a connection waits for another process that is writing. */
+export const busyTimeoutMs = 5000
+
+/**
+ * Opens the file without changing it, and creates an empty one when there is none.
+ * @throws StartupError when the file cannot be opened.
+ */
+export function openFile(path: string): Connection {
+  checkAccess(path)
+  try {
+    const db = new Database(path, { timeout: busyTimeoutMs })
+    try {
+      // The first look at the file: SQLite opens lazily.
+      db.pragma('schema_version')
+    } catch (error) {
+      db.close()
+      throw error
+    }
+    return db
+  } catch (error) {
+    throw toStartupError(error, path)
+  }
+}
+
+/** SQLite would open a file that it cannot write for reading only, and leave files beside it that are in the way when that is mended. */
+function checkAccess(path: string): void {
+  const folder = dirname(path)
+  if (!existsSync(folder)) throw new StartupError(`The folder of the database ${path} does not exist; create it first.`)
+  try {
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+    if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK)
+  } catch (error) {
+    throw new StartupError(unwritable(path), { cause: error })
+  }
+}
+
+function unwritable(path: string): string {
+  return `The database ${path} or its folder cannot be written; check owner and permissions.`
+}
+
+/** Sets what every connection needs. Figures and reasons: design, scale, SQLite. */
+export function setPragmas(db: Connection): void {
+  db.pragma('synchronous = FULL')
+  db.pragma('foreign_keys = ON')
+  db.pragma(`busy_timeout = ${busyTimeoutMs}`)
+  db.pragma('wal_autocheckpoint = 4000')
+  db.pragma('journal_size_limit = 67108864')
+  db.pragma('cache_size = -65536')
+  db.pragma('temp_store = MEMORY')
+  db.pragma('mmap_size = 0')
+}
+
+/** Opens the connection that the main thread reads with. The file has been migrated by then. */
+export function openReader(path: string): Connection {
+  const db = openFile(path)
+  setPragmas(db)
+  db.pragma('query_only = ON')
+  return db
+}
+
+/** The code of an SQLite error, or null for anything else. */
+export function sqliteCode(error: unknown): string | null {
+  return error instanceof Database.SqliteError ? error.code : null
+}
+
+/** Turns what went wrong while opening into one sentence for the operator; what is no matter of theirs comes back as it is. */
+export function toStartupError(error: unknown, path: string): unknown {
+  const code = sqliteCode(error)
+  if (code === null) return error
+  return new StartupError(`${startupSentence(code, path)} (${code})`, { cause: error })
+}
+
+function startupSentence(code: string, path: string): string {
+  if (code === 'SQLITE_NOTADB') return `The file ${path} is not a database; it was left as it is.`
+  if (code === 'SQLITE_FULL') return `The disk that holds the database ${path} is full; make room and start again.`
+  if (code.startsWith('SQLITE_CORRUPT')) return `The database ${path} is damaged; restore it from a backup.`
+  if (code.startsWith('SQLITE_READONLY') || code === 'SQLITE_PERM' || code === 'SQLITE_AUTH') return unwritable(path)
+  if (code.startsWith('SQLITE_CANTOPEN'))
+    return `The database ${path} cannot be opened or created; check that its folder exists and may be written.`
+  if (code.startsWith('SQLITE_BUSY'))
+    return `The database ${path} is locked by another program; stop that program and start again.`
+  if (code.startsWith('SQLITE_IOERR'))
+    return `The disk failed while the database ${path} was opened; check its space and health.`
+  return `The database ${path} cannot be opened.`
+}

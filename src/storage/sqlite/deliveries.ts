@@ -1,0 +1,219 @@
+// The outbox of webhooks: due deliveries are claimed, and what became of an attempt is written down. Triggers on jobs fill it.
+import type { Page } from '../../core/store.ts'
+import {
+  keptAttempts,
+  type ClaimedDelivery,
+  type Delivery,
+  type DeliveryAttempt,
+  type DeliveryClaim,
+  type DeliveryFilter,
+  type DeliveryReport,
+  type RedeliverOutcome,
+} from '../../core/webhook.ts'
+import type { Connection } from './connection.ts'
+import { jobColumns, toJob, type JobRow } from './jobs.ts'
+import type { Writing } from './writing.ts'
+
+interface DeliveryRow extends Omit<Delivery, 'attempts'> {
+  readonly attempts: string
+}
+
+/** A claimed delivery as it crosses threads, where a Buffer arrives as a plain Uint8Array. */
+interface ClaimedDeliveryRow extends Omit<ClaimedDelivery, 'secret'> {
+  readonly secret: Uint8Array
+}
+
+const goneError = 'The endpoint answered 410 Gone, so it was disabled.'
+const deliverySql = `
+  SELECT d.delivery_id AS deliveryId, d.webhook_id AS webhookId, w.account_id AS accountId, w.url, j.job_id AS jobId, d.event, d.status,
+    d.attempts, d.error, d.due_at AS nextAttemptAtMs, d.created_at AS createdAtMs, d.finished_at AS finishedAtMs
+  FROM webhook_deliveries AS d JOIN webhooks AS w ON w.webhook_id = d.webhook_id JOIN jobs AS j ON j.number = d.job_number`
+
+/** Creates a function that gives up what waits for an endpoint. */
+export function createGiveUp({ db, nowMs }: Writing): (webhookId: string, error: string) => void {
+  const giveUp = db.prepare<[number, string, string]>(
+    "UPDATE webhook_deliveries SET status = 'failed', due_at = NULL, finished_at = ?, error = ? WHERE webhook_id = ? AND status = 'pending'",
+  )
+  return (webhookId, error) => void giveUp.run(nowMs(), error, webhookId)
+}
+
+/** Creates the commands of senders, and the operator's wish to deliver again. */
+export function createDeliveryCommands(writing: Writing) {
+  return {
+    claimDeliveries: createClaim(writing),
+    reportDelivery: createReport(writing),
+    redeliver: createRedeliver(writing),
+  }
+}
+
+function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly ClaimedDeliveryRow[] {
+  const dueWebhooks = db
+    .prepare<[number, number], string>(
+      'SELECT webhook_id FROM webhooks WHERE next_due_at <= ? ORDER BY claimed_at, next_due_at LIMIT ?',
+    )
+    .pluck()
+  const dueDeliveries = db
+    .prepare<[string, number, number], number>(
+      "SELECT number FROM webhook_deliveries WHERE webhook_id = ? AND status = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?",
+    )
+    .pluck()
+  const takeTurn = db.prepare<[number, string], { url: string; secret: Buffer }>(
+    'UPDATE webhooks SET claimed_at = ? WHERE webhook_id = ? RETURNING url, secret',
+  )
+  const claim = db.prepare<
+    [number, number],
+    Omit<ClaimedDelivery, 'url' | 'secret' | 'job'> & { jobNumber: number; jobThen: string | null }
+  >(
+    `UPDATE webhook_deliveries SET due_at = ?, token = token + 1, attempt = attempt + 1 WHERE number = ?
+     RETURNING delivery_id AS deliveryId, webhook_id AS webhookId, event, job_number AS jobNumber, job_then AS jobThen, created_at AS createdAtMs, attempt, token`,
+  )
+  const findJob = db.prepare<[number], JobRow>(`SELECT ${jobColumns} FROM jobs WHERE number = ?`)
+
+  function claimOf(webhookId: string, places: number, leaseMs: number): ClaimedDeliveryRow[] {
+    const numbers = dueDeliveries.all(webhookId, nowMs(), places)
+    const endpoint = numbers.length > 0 ? takeTurn.get(nowMs(), webhookId) : undefined
+    if (endpoint === undefined) return []
+    return numbers.map((number) => {
+      const row = claim.get(nowMs() + leaseMs, number)
+      const job = row && findJob.get(row.jobNumber)
+      if (row === undefined || job === undefined) throw new Error(`delivery number ${number} has no row or no job`)
+      const { jobNumber: _, jobThen, ...delivery } = row
+      const then = jobThen === null ? {} : (JSON.parse(jobThen) as Partial<ClaimedDelivery['job']>)
+      return { ...delivery, ...endpoint, job: { ...toJob(job), ...then } }
+    })
+  }
+
+  return ({ limit, perWebhook, underWay, leaseMs }) => {
+    const claimed: ClaimedDeliveryRow[] = []
+    // Endpoints that have no room are passed over, so there may have to be as many more.
+    for (const webhookId of dueWebhooks.all(nowMs(), Math.max(0, limit) + Object.keys(underWay).length)) {
+      const places = Math.min(perWebhook - (underWay[webhookId] ?? 0), limit - claimed.length)
+      if (places > 0) claimed.push(...claimOf(webhookId, places, leaseMs))
+    }
+    return claimed
+  }
+}
+
+function createReport(writing: Writing): (report: DeliveryReport) => boolean {
+  const { db, nowMs } = writing
+  const giveUp = createGiveUp(writing)
+  const find = db.prepare<[string, number], { number: number; webhookId: string; attempts: string }>(
+    "SELECT number, webhook_id AS webhookId, attempts FROM webhook_deliveries WHERE delivery_id = ? AND token = ? AND status = 'pending'",
+  )
+  const write = db.prepare<[string, number | null, number | null, string, string | null, number]>(
+    'UPDATE webhook_deliveries SET status = ?, due_at = ?, finished_at = ?, attempts = ?, error = ? WHERE number = ?',
+  )
+  const giveBack = db.prepare<[number | null, number]>(
+    'UPDATE webhook_deliveries SET due_at = ?, attempt = attempt - 1 WHERE number = ?',
+  )
+  const disable = db.prepare<[number, string]>(
+    'UPDATE webhooks SET disabled_at = coalesce(disabled_at, ?) WHERE webhook_id = ?',
+  )
+  const enable = db.prepare<[string]>(
+    'UPDATE webhooks SET disabled_at = NULL WHERE webhook_id = ? AND disabled_at IS NOT NULL',
+  )
+
+  return ({ deliveryId, token, attempt, next, gone }) => {
+    const found = find.get(deliveryId, token)
+    if (found === undefined) return false
+    const dueAtMs = next.status === 'pending' ? next.dueAtMs : null
+    if (attempt === null) {
+      giveBack.run(dueAtMs, found.number)
+      return true
+    }
+    const attempts = [...(JSON.parse(found.attempts) as DeliveryAttempt[]), attempt].slice(-keptAttempts)
+    const finishedAtMs = next.status === 'pending' ? null : nowMs()
+    write.run(next.status, dueAtMs, finishedAtMs, JSON.stringify(attempts), attempt.error, found.number)
+    if (next.status === 'delivered') enable.run(found.webhookId)
+    if (gone) {
+      disable.run(nowMs(), found.webhookId)
+      giveUp(found.webhookId, goneError)
+    }
+    return true
+  }
+}
+
+function createRedeliver({ db, nowMs }: Writing): (deliveryId: string) => RedeliverOutcome {
+  const find = db.prepare<[string], { number: number; deletedAtMs: number | null }>(
+    'SELECT d.number, w.deleted_at AS deletedAtMs FROM webhook_deliveries AS d JOIN webhooks AS w ON w.webhook_id = d.webhook_id WHERE d.delivery_id = ?',
+  )
+  const renew = db.prepare<[number, number]>(
+    "UPDATE webhook_deliveries SET status = 'pending', due_at = ?, finished_at = NULL, attempt = 0, token = token + 1 WHERE number = ?",
+  )
+  const read = db.prepare<[number], DeliveryRow>(`${deliverySql} WHERE d.number = ?`)
+  return (deliveryId) => {
+    const found = find.get(deliveryId)
+    if (found === undefined) return { outcome: 'no_delivery' }
+    if (found.deletedAtMs !== null) return { outcome: 'no_webhook' }
+    renew.run(nowMs(), found.number)
+    const row = read.get(found.number)
+    if (row === undefined) throw new Error(`delivery ${deliveryId} vanished`)
+    return { outcome: 'done', delivery: toDelivery(row) }
+  }
+}
+
+/** Creates the reads of deliveries. */
+export function createDeliveryReads(db: Connection) {
+  const due = db
+    .prepare<[number, string], number>(
+      'SELECT 1 FROM webhooks WHERE next_due_at <= ? AND webhook_id NOT IN (SELECT value FROM json_each(?)) LIMIT 1',
+    )
+    .pluck()
+  return {
+    hasDueDelivery: (nowMs: number, exceptWebhookIds: readonly string[]): boolean =>
+      due.get(nowMs, JSON.stringify(exceptWebhookIds)) !== undefined,
+    listDeliveries: createDeliveryLister(db),
+  }
+}
+
+type Bindings = Record<'accountId' | 'webhookId' | 'jobId' | 'status', string | null> & {
+  limit: number
+  offset: number
+}
+
+const byStatus = 'd.status = :status'
+// Says to the planner that the partial index holds all of them.
+const notDelivered = "d.status <> 'delivered'"
+
+function createDeliveryLister(db: Connection): (filter: DeliveryFilter) => Page<Delivery> {
+  function count(where: readonly string[], bindings: Bindings): number {
+    const from = 'FROM webhook_deliveries AS d JOIN webhooks AS w ON w.webhook_id = d.webhook_id'
+    const sql = `SELECT count(*) ${from} WHERE ${where.join(' AND ')}`
+    return db.prepare<Bindings, number>(sql).pluck().get(bindings) ?? 0
+  }
+  function countAll(where: readonly string[], bindings: Bindings): number {
+    const sql = `SELECT coalesce(sum(w.delivery_count), 0) FROM webhooks AS w WHERE ${where.join(' AND ')}`
+    return db.prepare<Bindings, number>(sql).pluck().get(bindings) ?? 0
+  }
+
+  return ({ accountId, webhookId, jobId, status, limit, offset }) => {
+    const bindings: Bindings = { accountId, webhookId, jobId, status, limit, offset }
+    const owner = ['TRUE']
+    if (accountId !== null) owner.push('w.account_id = :accountId')
+    if (webhookId !== null) owner.push('w.webhook_id = :webhookId')
+    const ofJob = jobId === null ? [] : ['d.job_number = (SELECT number FROM jobs WHERE job_id = :jobId)']
+    const ofStatus = status === null ? [] : status === 'delivered' ? [byStatus] : [byStatus, notDelivered]
+
+    /** Exact, and without reading the delivered ones of an endpoint, which are many. */
+    function total(): number {
+      if (jobId !== null || (status !== null && status !== 'delivered'))
+        return count([...owner, ...ofJob, ...ofStatus], bindings)
+      return countAll(owner, bindings) - (status === null ? 0 : count([...owner, notDelivered], bindings))
+    }
+    const where = [...owner, ...ofJob, ...ofStatus].join(' AND ')
+    const list = db.prepare<Bindings, DeliveryRow>(
+      `${deliverySql} WHERE ${where} ORDER BY d.number DESC LIMIT :limit OFFSET :offset`,
+    )
+    // One read transaction, so that page and total tell of the same moment.
+    return db.transaction(() => ({ items: list.all(bindings).map(toDelivery), total: total() }))()
+  }
+}
+
+function toDelivery(row: DeliveryRow): Delivery {
+  return { ...row, attempts: JSON.parse(row.attempts) as DeliveryAttempt[] }
+}
+
+/** Turns a claimed delivery from the other thread into the port's. */
+export function toClaimedDelivery(row: ClaimedDeliveryRow): ClaimedDelivery {
+  return { ...row, secret: Buffer.from(row.secret) }
+}

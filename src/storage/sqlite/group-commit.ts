@@ -1,0 +1,187 @@
+// The main thread's side of the writer thread: what is submitted during one turn of the event loop travels in one message,
+// runs in one transaction and is answered once that is durable.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import type { Clock } from '../../core/clock.ts'
+import { StartupError } from '../../core/errors.ts'
+import type { Answer, Failure } from './batch.ts'
+import type { CommandName, Commands } from './commands.ts'
+
+/** One command on its way to the writer. */
+export interface Submission {
+  readonly id: number
+  readonly name: CommandName
+  readonly args: readonly unknown[]
+}
+
+export type ToWriter =
+  | { readonly kind: 'commands'; readonly nowMs: number; readonly submissions: readonly Submission[] }
+  | { readonly kind: 'close' }
+
+export type FromWriter =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'refused'; readonly failure: Failure; readonly startup: boolean }
+  | {
+      readonly kind: 'answers'
+      readonly answers: readonly (Answer & { readonly id: number })[]
+      readonly changed: readonly string[]
+    }
+
+/** What the writer thread is started with. */
+export interface WriterOptions {
+  readonly path: string
+  readonly nowMs: number
+}
+
+/** A command that failed for a technical reason: a full disk, a locked file, a broken rule. It changed nothing. */
+export class StorageError extends Error {
+  /** The SQLite error code, such as `SQLITE_FULL`; null for anything else. */
+  readonly code: string | null
+
+  constructor(message: string, code: string | null, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'StorageError'
+    this.code = code
+  }
+}
+
+/** The way to the writer thread. */
+export interface GroupCommit {
+  /** Resolves when the command is durable. @throws StorageError */
+  submit<Name extends CommandName>(name: Name, ...args: Parameters<Commands[Name]>): Promise<ReturnType<Commands[Name]>>
+  /** Lets the writer finish what was submitted, calls `onAnswered`, then ends the writer: its connection is the last to close. */
+  close(onAnswered?: () => void): Promise<void>
+}
+
+interface Waiter {
+  resolve(value: unknown): void
+  reject(error: Error): void
+}
+
+const writerScript = new URL('./writer.ts', import.meta.url)
+
+/**
+ * Starts the writer thread, which opens and migrates the database.
+ * @param onChanged told, once per answered group, which jobs it changed.
+ * @param script what the thread runs; a test may give one that breaks.
+ * @throws StartupError
+ */
+export async function openGroupCommit(
+  path: string,
+  clock: Clock,
+  onChanged: (jobIds: readonly string[]) => void,
+  script: URL = writerScript,
+): Promise<GroupCommit> {
+  const worker = new Worker(script, {
+    workerData: { path, nowMs: clock.nowMs() } satisfies WriterOptions,
+    name: 'sqlite-writer',
+  })
+  // Every listener is there before the thread can speak: what it says last arrives together with its end.
+  const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+  const greeted = new Promise<FromWriter>((resolve, reject) => {
+    worker.once('message', resolve)
+    worker.once('error', reject)
+    worker.once('exit', () => reject(new Error('the storage writer ended before it was ready')))
+  })
+  const groupCommit = createGroupCommit(worker, exited, clock, onChanged)
+  const greeting = await greeted
+  if (greeting.kind === 'refused') {
+    await exited
+    throw greeting.startup ? new StartupError(greeting.failure.message) : toStorageError(greeting.failure)
+  }
+  worker.unref()
+  return groupCommit
+}
+
+function createGroupCommit(
+  worker: Worker,
+  exited: Promise<void>,
+  clock: Clock,
+  onChanged: (jobIds: readonly string[]) => void,
+): GroupCommit {
+  const waiters = new Map<number, Waiter>()
+  let submissions: Submission[] = []
+  let lastId = 0
+  let stopped: Error | null = null
+  let closing: Promise<void> | null = null
+  let idle = (): void => {}
+
+  function flush(): void {
+    if (submissions.length === 0 || stopped !== null) return
+    const sent = submissions
+    submissions = []
+    try {
+      worker.postMessage({ kind: 'commands', nowMs: clock.nowMs(), submissions: sent } satisfies ToWriter)
+    } catch (error) {
+      for (const { id } of sent)
+        takeWaiter(id)?.reject(new StorageError('a command holds what cannot be stored', null, { cause: error }))
+    }
+  }
+
+  function takeWaiter(id: number): Waiter | undefined {
+    const waiter = waiters.get(id)
+    waiters.delete(id)
+    if (waiters.size === 0) idle()
+    // An idle store does not keep the process alive.
+    if (waiters.size === 0 && closing === null) worker.unref()
+    return waiter
+  }
+
+  function stop(reason: Error): void {
+    if (stopped !== null) return
+    stopped = reason
+    submissions = []
+    for (const { reject } of waiters.values()) reject(reason)
+    waiters.clear()
+    idle()
+  }
+
+  worker.on('message', (message: FromWriter) => {
+    if (message.kind !== 'answers') return
+    for (const answer of message.answers) {
+      const waiter = takeWaiter(answer.id)
+      if (answer.ok) waiter?.resolve(answer.value)
+      else waiter?.reject(toStorageError(answer.error))
+    }
+    if (message.changed.length > 0) onChanged(message.changed)
+  })
+  worker.on('error', (error) => stop(new StorageError('the storage writer has died', null, { cause: error })))
+  worker.on('messageerror', (error) =>
+    stop(new StorageError('the storage writer cannot be understood', null, { cause: error })),
+  )
+  worker.on('exit', () =>
+    stop(new StorageError(closing === null ? 'the storage writer has ended' : 'the store is closed', null)),
+  )
+
+  return {
+    submit(name, ...args) {
+      if (stopped !== null || closing !== null)
+        return Promise.reject(stopped ?? new StorageError('the store is closed', null))
+      return new Promise((resolve, reject) => {
+        if (waiters.size === 0) worker.ref()
+        const id = (lastId += 1)
+        waiters.set(id, { resolve, reject })
+        if (submissions.push({ id, name, args }) === 1) setImmediate(flush)
+      })
+    },
+    close(onAnswered = () => {}) {
+      closing ??= (async () => {
+        flush()
+        worker.ref()
+        // Whoever was answered may look once more before the reader goes.
+        if (waiters.size > 0) await new Promise<void>((resolve) => (idle = resolve))
+        await nextTurn()
+        onAnswered()
+        if (stopped !== null) return
+        worker.postMessage({ kind: 'close' } satisfies ToWriter)
+        await exited
+      })()
+      return closing
+    },
+  }
+}
+
+function toStorageError({ message, code, stack }: Failure): StorageError {
+  // The stack of the writer thread tells where it happened; the one here would only tell that an answer arrived.
+  return new StorageError(message, code, { cause: stack })
+}

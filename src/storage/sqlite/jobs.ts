@@ -1,0 +1,185 @@
+// Jobs: their rows, and the reads of them. What changes a job is in starts, claims, cancellations and settlement.
+import type { Asset } from '../../core/asset.ts'
+import type { Job, JobError, OperatorJob } from '../../core/job.ts'
+import type { JobFilter, Page, StartedJob } from '../../core/store.ts'
+import type { Connection } from './connection.ts'
+import { createPositionFinder, type Place } from './positions.ts'
+
+/** A job as its row shows it. */
+export interface JobRow extends Omit<Job, 'outputs' | 'error' | 'cancelRequested' | 'queuePosition'> {
+  readonly outputs: string
+  readonly error: string | null
+  readonly cancelRequested: number
+}
+
+/** The columns of a `JobRow`. */
+export const jobColumns = `job_id AS jobId, account_id AS accountId, status, model, quote_id AS quoteId, progress,
+  credits_held AS creditsHeld, credits_charged AS creditsCharged, credits_released AS creditsReleased, outputs, error, attempts,
+  created_at AS createdAtMs, started_at AS startedAtMs, finished_at AS finishedAtMs, cancel_requested AS cancelRequested, sequence`
+
+/** A job as commands need it: with what never leaves the store. */
+export interface JobState extends JobRow {
+  readonly number: number
+  readonly token: number
+  readonly resumable: number
+  readonly maxAttempts: number
+  readonly lostRuns: number
+  readonly deadlineAtMs: number | null
+}
+
+const stateColumns = `${jobColumns}, number, token, resumable, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs`
+
+/** Selects `JobState`s. */
+export const selectStates = `SELECT ${stateColumns} FROM jobs`
+
+/** Creates a function that reads a job inside a transaction. */
+export function createJobFinder(db: Connection): (jobId: string) => JobState | null {
+  const find = db.prepare<[string], JobState>(`${selectStates} WHERE job_id = ?`)
+  return (jobId) => find.get(jobId) ?? null
+}
+
+/** Turns a row into the port's record; where a queued job stands in its queue is another look. */
+export function toJob(row: JobRow, queuePosition: number | null = null): Job {
+  return {
+    jobId: row.jobId,
+    accountId: row.accountId,
+    status: row.status,
+    model: row.model,
+    quoteId: row.quoteId,
+    progress: row.progress,
+    creditsHeld: row.creditsHeld,
+    creditsCharged: row.creditsCharged,
+    creditsReleased: row.creditsReleased,
+    outputs: JSON.parse(row.outputs) as Asset[],
+    error: row.error === null ? null : (JSON.parse(row.error) as JobError),
+    attempts: row.attempts,
+    createdAtMs: row.createdAtMs,
+    startedAtMs: row.startedAtMs,
+    finishedAtMs: row.finishedAtMs,
+    cancelRequested: row.cancelRequested === 1,
+    sequence: row.sequence,
+    queuePosition,
+  }
+}
+
+/** A row with what its place in the queue follows from. */
+type PlacedRow = JobRow & Place
+
+const placedColumns = `${jobColumns}, number, priority, fair`
+
+/** Creates the reads of jobs. */
+export function createJobReads(db: Connection) {
+  const find = db.prepare<[string], PlacedRow>(`SELECT ${placedColumns} FROM jobs WHERE job_id = ?`)
+  const findStarted = db.prepare<[string, string], PlacedRow & { requestDigest: Buffer }>(
+    `SELECT ${placedColumns}, request_digest AS requestDigest FROM jobs WHERE account_id = ? AND idempotency_key = ?`,
+  )
+  const findPosition = createPositionFinder(db)
+  const toPlaced = (row: PlacedRow): Job => toJob(row, row.status === 'queued' ? findPosition(row) : null)
+
+  return {
+    getJob(accountId: string | null, jobId: string): Job | null {
+      const row = find.get(jobId)
+      return row === undefined || (accountId !== null && row.accountId !== accountId) ? null : toPlaced(row)
+    },
+    findStartedJob(accountId: string, idempotencyKey: string): StartedJob | null {
+      const row = findStarted.get(accountId, idempotencyKey)
+      return row === undefined ? null : { job: toPlaced(row), requestDigest: row.requestDigest }
+    },
+    /** Gives a record that the writer made its place in the queue; where that follows from what is known, the row is not read again. */
+    place(job: Job, known?: Place): Job {
+      if (job.status !== 'queued') return job
+      if (known) return { ...job, queuePosition: findPosition(known) }
+      const row = find.get(job.jobId)
+      // A worker may have it by now: it was the next.
+      return { ...job, queuePosition: row?.status === 'queued' ? findPosition(row) : 1 }
+    },
+    inspectJob: createInspector(db, toPlaced),
+    listJobs: createJobLister(db, toPlaced),
+  }
+}
+
+type InspectedRow = PlacedRow & Omit<OperatorJob, 'job' | 'resumable'> & { readonly resumable: number }
+
+function createInspector(db: Connection, toPlaced: (row: PlacedRow) => Job): (jobId: string) => OperatorJob | null {
+  const find = db.prepare<[string], InspectedRow>(
+    `SELECT ${placedColumns}, resumable, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs,
+       available_at AS availableAtMs, worker, lease_until AS leaseUntilMs FROM jobs WHERE job_id = ?`,
+  )
+  return (jobId) => {
+    const row = find.get(jobId)
+    if (row === undefined) return null
+    const { priority, deadlineAtMs, maxAttempts, lostRuns, availableAtMs, worker, leaseUntilMs } = row
+    const resumable = row.resumable === 1
+    return {
+      job: toPlaced(row),
+      priority,
+      deadlineAtMs,
+      resumable,
+      maxAttempts,
+      lostRuns,
+      availableAtMs,
+      worker,
+      leaseUntilMs,
+    }
+  }
+}
+
+type Bindings = {
+  accountId: string | null
+  status: string | null
+  model: string | null
+  idempotencyKey: string | null
+  limit: number
+  offset: number
+}
+
+function createJobLister(db: Connection, toPlaced: (row: PlacedRow) => Job): (filter: JobFilter) => Page<Job> {
+  const statements = new Map<string, ReturnType<typeof prepareList>>()
+
+  function prepareList(where: string) {
+    return {
+      list: db.prepare<Bindings, PlacedRow>(
+        `SELECT ${placedColumns} FROM jobs WHERE ${where} ORDER BY number DESC LIMIT :limit OFFSET :offset`,
+      ),
+      count: db.prepare<Bindings, number>(`SELECT count(*) FROM jobs WHERE ${where}`).pluck(),
+    }
+  }
+  function statementsFor(where: string) {
+    let found = statements.get(where)
+    if (found === undefined) statements.set(where, (found = prepareList(where)))
+    return found
+  }
+  const countOf = db.prepare<[string], number>('SELECT job_count FROM accounts WHERE account_id = ?').pluck()
+  const countEverything = db.prepare<[], number>('SELECT coalesce(sum(job_count), 0) FROM accounts').pluck()
+  const countAll = (accountId: string | null) =>
+    (accountId === null ? countEverything.get() : countOf.get(accountId)) ?? 0
+
+  /** Exact, and never by reading rows: what is not in the index of other states has succeeded. */
+  function count(where: readonly string[], filter: Bindings): number {
+    const { status, model, idempotencyKey } = filter
+    const countWhere = (...conditions: string[]) => statementsFor(conditions.join(' AND ')).count.get(filter) ?? 0
+    if (idempotencyKey !== null || (status !== null && status !== 'succeeded')) return countWhere(...where)
+    const base = where.filter((condition) => !condition.startsWith('status ='))
+    const all = model === null ? countAll(filter.accountId) : countWhere(...base)
+    return status === null ? all : all - countWhere(...base, notSucceeded)
+  }
+
+  return (filter) => {
+    const { accountId, status, model, idempotencyKey, limit, offset } = filter
+    const bindings: Bindings = { accountId, status, model, idempotencyKey, limit, offset }
+    const where = accountId === null ? ['TRUE'] : ['account_id = :accountId']
+    if (idempotencyKey !== null) where.push('idempotency_key = :idempotencyKey')
+    if (model !== null) where.push('model = :model')
+    // Over all accounts the state stands in the statement, so that the planner knows the partial indexes of states.
+    if (status !== null) where.push(accountId === null ? `status = '${status}'` : 'status = :status')
+    // Says to the planner that the partial index holds all of them.
+    if (status !== null && status !== 'succeeded') where.push(notSucceeded)
+    // One read transaction, so that page and total tell of the same moment.
+    return db.transaction(() => ({
+      items: statementsFor(where.join(' AND ')).list.all(bindings).map(toPlaced),
+      total: count(where, bindings),
+    }))()
+  }
+}
+
+const notSucceeded = "status <> 'succeeded'"

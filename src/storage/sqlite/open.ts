@@ -1,0 +1,162 @@
+// Opens the store on an SQLite file: a writer thread for every change, a connection on this thread for every read.
+import { systemClock, type Clock } from '../../core/clock.ts'
+import type { JsonObject, JsonValue } from '../../core/engine.ts'
+import type { ClaimedJob } from '../../core/job.ts'
+import type { Heartbeat, Store } from '../../core/store.ts'
+import { createAccountReads } from './accounts.ts'
+import { type Beat, type ClaimedRow, createWaitingModels } from './claims.ts'
+import { openReader, type Connection } from './connection.ts'
+import { openGroupCommit, StorageError, type GroupCommit } from './group-commit.ts'
+import { createJobReads } from './jobs.ts'
+import { createKeyReads } from './keys.ts'
+import { createLedgerReads } from './ledger.ts'
+import { createDeliveryReads, toClaimedDelivery } from './deliveries.ts'
+import { createSigningKeyReads, toSigningKey } from './signing-keys.ts'
+import { toStartRequest } from './starts.ts'
+import { createLedgerVerifier } from './verify.ts'
+import { createWebhookReads } from './webhooks.ts'
+
+const checkMs = 1000
+
+export interface SqliteOptions {
+  /** The database file; it is created when there is none. Its folder must exist and be on a local disk. */
+  readonly path: string
+  /** Read when commands are sent to the writer: its time is theirs. Default: the system's. */
+  readonly clock?: Clock
+}
+
+/**
+ * Opens the store, bringing the file to the current schema.
+ * @throws StartupError when the file or its folder cannot be used; the data is left as it was.
+ */
+export async function openSqliteStore({ path, clock = systemClock }: SqliteOptions): Promise<Store & AsyncDisposable> {
+  const listeners = new Set<(jobIds: readonly string[]) => void>()
+  const writer = await openGroupCommit(path, clock, (jobIds) => {
+    for (const listener of listeners) listener(jobIds)
+  })
+  const reader = await openReaderOrClose(path, writer)
+  const reads = {
+    ...createAccountReads(reader),
+    ...createKeyReads(reader),
+    ...createSigningKeyReads(reader),
+    ...createLedgerReads(reader),
+    ...createJobReads(reader),
+    ...createWebhookReads(reader),
+    ...createDeliveryReads(reader),
+  }
+  const verifyLedger = createLedgerVerifier(reader)
+  const listWorkers = reader.prepare<[], string>("SELECT DISTINCT worker FROM jobs WHERE status = 'running'").pluck()
+  const listWaitingModels = createWaitingModels(reader)
+  const dataVersion = reader.prepare<[], number>('PRAGMA data_version').pluck()
+
+  async function close(): Promise<void> {
+    // The last connection to close folds the write-ahead log into the file; that is the writer's work.
+    await writer.close(() => reader.close())
+  }
+
+  return {
+    createAccount: (name, credits) => writer.submit('createAccount', name, credits),
+    getAccount: async (accountId) => reads.getAccount(accountId),
+    listAccounts: async (page) => reads.listAccounts(page),
+    grantCredits: (accountId, credits, note) => writer.submit('grantCredits', accountId, credits, note),
+    adjustCredits: (accountId, credits, note) => writer.submit('adjustCredits', accountId, credits, note),
+    listEntries: async (accountId, page) => reads.listEntries(accountId, page),
+    verifyLedger,
+
+    // A copy: a small Buffer may be a view of a large pool, all of which would be cloned.
+    createKey: (accountId, secretHash, permissions, expiresAtMs) =>
+      writer.submit('createKey', accountId, new Uint8Array(secretHash), permissions, expiresAtMs),
+    async revokeKey(keyId) {
+      const key = await writer.submit('revokeKey', keyId)
+      reads.forgetKeys()
+      return key
+    },
+    listKeys: async (accountId, page) => reads.listKeys(accountId, page),
+    findKey: async (secretHash) => reads.findKey(secretHash),
+
+    async signingKeys(purpose) {
+      const keys = reads.signingKeys(purpose)
+      return keys.length > 0 ? keys : (await writer.submit('ensureSigningKeys', purpose)).map(toSigningKey)
+    },
+    async rotateSigningKey(purpose) {
+      const [key] = await writer.submit('rotateSigningKey', purpose)
+      if (key === undefined) throw new Error('no signing key was made')
+      return toSigningKey(key)
+    },
+
+    async startGeneration(command) {
+      const { place, ...started } = await writer.submit('startGeneration', toStartRequest(command))
+      return 'job' in started ? { outcome: started.outcome, job: reads.place(started.job, place) } : started
+    },
+    findStartedJob: async (accountId, idempotencyKey) => reads.findStartedJob(accountId, idempotencyKey),
+    getJob: async (accountId, jobId) => reads.getJob(accountId, jobId),
+    listJobs: async (filter) => reads.listJobs(filter),
+    inspectJob: async (jobId) => reads.inspectJob(jobId),
+
+    listWaitingModels: async () => listWaitingModels(),
+    claimJobs: async (command) => (await writer.submit('claimJobs', command)).map(toClaimedJob),
+    heartbeat: async (beats, leaseMs) => writer.submit('heartbeat', beats.map(toBeat), leaseMs),
+    async finishJob(jobId, token, outcome) {
+      const job = await writer.submit('finishJob', jobId, token, outcome)
+      return job && reads.place(job)
+    },
+    listWorkers: async () => listWorkers.all(),
+    endLeases: (workers) => writer.submit('endLeases', workers),
+    sweep: (command) => writer.submit('sweep', command),
+    requestCancel: (accountId, jobId) => writer.submit('requestCancel', accountId, jobId),
+    resolveReview: (jobId, charge) => writer.submit('resolveReview', jobId, charge),
+
+    createWebhook: (accountId, url, description, secret, limit) =>
+      writer.submit('createWebhook', accountId, url, description, new Uint8Array(secret), limit),
+    getWebhook: async (accountId, webhookId) => reads.getWebhook(accountId, webhookId),
+    listWebhooks: async (accountId, page) => reads.listWebhooks(accountId, page),
+    deleteWebhook: (accountId, webhookId) => writer.submit('deleteWebhook', accountId, webhookId),
+    listDeliveries: async (filter) => reads.listDeliveries(filter),
+    redeliver: (deliveryId) => writer.submit('redeliver', deliveryId),
+    hasDueDelivery: async (nowMs, exceptWebhookIds) => reads.hasDueDelivery(nowMs, exceptWebhookIds),
+    claimDeliveries: async (claim) => (await writer.submit('claimDeliveries', claim)).map(toClaimedDelivery),
+    reportDelivery: (report) => writer.submit('reportDelivery', report),
+
+    onJobsChanged(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    check: () => within(checkMs, writer.submit('check')),
+    changeCounter: () => dataVersion.get() ?? 0,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+async function within(ms: number, answer: Promise<void>): Promise<void> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new StorageError(`nothing was written for ${ms} ms`, null)), ms)
+  try {
+    await Promise.race([answer, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function openReaderOrClose(path: string, writer: GroupCommit): Promise<Connection> {
+  try {
+    return openReader(path)
+  } catch (error) {
+    await writer.close()
+    throw error
+  }
+}
+
+function toClaimedJob({ job, input, checkpoint, token, msToDeadline }: ClaimedRow): ClaimedJob {
+  return {
+    job,
+    input: JSON.parse(input) as JsonObject,
+    checkpoint: checkpoint === null ? null : (JSON.parse(checkpoint) as JsonValue),
+    token,
+    msToDeadline,
+  }
+}
+
+function toBeat({ jobId, token, progress, checkpoint }: Heartbeat): Beat {
+  return { jobId, token, progress, checkpoint: checkpoint === undefined ? null : JSON.stringify(checkpoint) }
+}

@@ -1,0 +1,56 @@
+// Where a queued job stands in the queue of its model: a bounded count along the index that claims use.
+import { lastQueuePosition, priorityRange } from '../../core/fair-queue.ts'
+import type { Connection } from './connection.ts'
+
+// A queue that was found long is believed to be so for this long: under load nearly every start stands behind a hundred others,
+// and need not count them again.
+const longForMs = 100
+
+/** What a job's place follows from. */
+export interface Place {
+  readonly model: string
+  readonly number: number
+  readonly priority: number
+  readonly fair: number
+}
+
+/** Creates a function that finds the place of a queued job: 1 for the next, `lastQueuePosition` for that or beyond. */
+export function createPositionFinder(db: Connection): (place: Place) => number {
+  const ready = "status = 'queued' AND available_at IS NULL AND model = :model"
+  const before = db
+    .prepare<Place & { most: number }, number>(
+      `SELECT count(*) FROM (
+         SELECT 1 FROM jobs WHERE ${ready} AND priority = :priority AND (fair, number) < (:fair, :number) LIMIT :most)`,
+    )
+    .pluck()
+  const above = db
+    .prepare<Place & { most: number }, number>(
+      `SELECT count(*) FROM (SELECT 1 FROM jobs WHERE ${ready} AND priority > :priority LIMIT :most)`,
+    )
+    .pluck()
+  const most = lastQueuePosition - 1
+
+  function countAhead(place: Place): number {
+    // Most jobs have the highest priority that there is.
+    const ahead = place.priority >= priorityRange.most ? 0 : (above.get({ ...place, most }) ?? 0)
+    return Math.min(most, ahead + (ahead < most ? (before.get({ ...place, most }) ?? 0) : 0))
+  }
+
+  /** By model, a place that stood beyond the last one that is told, and when. */
+  const beyond = new Map<string, { place: Place; atMs: number }>()
+  return ({ model, number, priority, fair }) => {
+    const place = { model, number, priority, fair }
+    const known = beyond.get(model)
+    const nowMs = performance.now()
+    if (known && nowMs - known.atMs < longForMs && isBehind(place, known.place)) return lastQueuePosition
+    const ahead = countAhead(place)
+    if (ahead === most) beyond.set(model, { place, atMs: nowMs })
+    else if (known && nowMs - known.atMs >= longForMs) beyond.delete(model)
+    return ahead + 1
+  }
+}
+
+function isBehind(place: Place, other: Place): boolean {
+  if (place.priority !== other.priority) return place.priority < other.priority
+  return place.fair > other.fair || (place.fair === other.fair && place.number >= other.number)
+}

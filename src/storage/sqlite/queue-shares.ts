@@ -1,0 +1,37 @@
+// How far each queue has come, and each account in it: what fair keys are made from.
+import type { QueueShare } from '../../core/fair-queue.ts'
+import type { Connection } from './connection.ts'
+
+/** Creates the reads and writes of queues, inside a transaction. */
+export function createQueueShares(db: Connection) {
+  const find = db.prepare<[string, string], QueueShare>(
+    `SELECT q.virtual_time AS virtualTime, coalesce(s.finish, 0) AS finish
+     FROM queues AS q LEFT JOIN queue_shares AS s ON s.model = q.model AND s.account_id = ? WHERE q.model = ?`,
+  )
+  const open = db.prepare<[string]>('INSERT INTO queues (model) VALUES (?)')
+  const write = db.prepare<[string, string, number]>(
+    'INSERT INTO queue_shares (model, account_id, finish) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET finish = excluded.finish',
+  )
+  const findTime = db.prepare<[string], number>('SELECT virtual_time FROM queues WHERE model = ?').pluck()
+  const moveOn = db.prepare<[number, string, number]>(
+    'UPDATE queues SET virtual_time = ? WHERE model = ? AND virtual_time < ?',
+  )
+  return {
+    /** What the queue of a model knows of an account; the queue is there afterwards. */
+    read(model: string, accountId: string): QueueShare {
+      const share = find.get(accountId, model)
+      if (share !== undefined) return share
+      open.run(model)
+      return { virtualTime: 0, finish: 0 }
+    },
+    write(model: string, accountId: string, finish: number): void {
+      write.run(model, accountId, finish)
+    },
+    /** How far the queue of a model has come. */
+    virtualTime: (model: string): number => findTime.get(model) ?? 0,
+    /** Notes that a job with this key was claimed. */
+    moveOn(model: string, key: number): void {
+      moveOn.run(key, model, key)
+    },
+  }
+}

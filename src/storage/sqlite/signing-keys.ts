@@ -1,0 +1,43 @@
+// Signing keys: the secrets that seal quotes and sign asset URLs, numbered within their purpose.
+import { randomBytes } from 'node:crypto'
+import type { SigningKey, SigningPurpose } from '../../core/store.ts'
+import type { Connection } from './connection.ts'
+import type { Writing } from './writing.ts'
+
+/** A signing key as it crosses threads, where a Buffer arrives as a plain Uint8Array. */
+interface SigningKeyRow {
+  readonly number: number
+  readonly secret: Uint8Array
+  readonly createdAtMs: number
+}
+
+const listSql = 'SELECT number, secret, created_at AS createdAtMs FROM signing_keys WHERE purpose = ? ORDER BY number'
+
+/** Creates the commands that make signing keys. */
+export function createSigningKeyCommands({ db, nowMs }: Writing) {
+  const list = db.prepare<[SigningPurpose], SigningKeyRow>(listSql)
+  const insert = db.prepare<[SigningPurpose, SigningPurpose, Uint8Array, number], SigningKeyRow>(
+    `INSERT INTO signing_keys (purpose, number, secret, created_at)
+     VALUES (?, (SELECT coalesce(max(number), 0) + 1 FROM signing_keys WHERE purpose = ?), ?, ?) RETURNING number, secret, created_at AS createdAtMs`,
+  )
+  const make = (purpose: SigningPurpose) => insert.all(purpose, purpose, randomBytes(32), nowMs())
+  return {
+    /** Makes the first key unless another process was faster. */
+    ensureSigningKeys(purpose: SigningPurpose): readonly SigningKeyRow[] {
+      const keys = list.all(purpose)
+      return keys.length > 0 ? keys : make(purpose)
+    },
+    rotateSigningKey: (purpose: SigningPurpose): readonly SigningKeyRow[] => make(purpose),
+  }
+}
+
+/** Creates the reads of signing keys. */
+export function createSigningKeyReads(db: Connection) {
+  const list = db.prepare<[SigningPurpose], SigningKeyRow>(listSql)
+  return { signingKeys: (purpose: SigningPurpose): SigningKey[] => list.all(purpose).map(toSigningKey) }
+}
+
+/** Turns a key from the other thread into the port's. */
+export function toSigningKey({ secret, ...key }: SigningKeyRow): SigningKey {
+  return { ...key, secret: Buffer.from(secret) }
+}

@@ -1,0 +1,110 @@
+// Starting a generation: the replay check, the limits, the hold and the queued job, in one transaction.
+import { hold, isCredits } from '../../core/ledger.ts'
+import { takePlace } from '../../core/fair-queue.ts'
+import type { StartCommand, StartOutcome } from '../../core/store.ts'
+import { createAccountFinder } from './accounts.ts'
+import { jobColumns, toJob, type JobRow } from './jobs.ts'
+import { createLedgerWriter } from './ledger.ts'
+import type { Place } from './positions.ts'
+import { createQueueShares } from './queue-shares.ts'
+import type { Writing } from './writing.ts'
+
+/** A start as it crosses threads: text clones faster than objects and buffers. */
+export interface StartRequest extends Omit<StartCommand, 'input' | 'requestDigest'> {
+  /** JSON */
+  readonly input: string
+  /** Hexadecimal */
+  readonly requestDigest: string
+}
+
+/** Packs a start for the writer thread. */
+export function toStartRequest(command: StartCommand): StartRequest {
+  return { ...command, input: JSON.stringify(command.input), requestDigest: command.requestDigest.toString('hex') }
+}
+
+/** What became of a start as it crosses threads: a job that was queued comes with what its place follows from. */
+export type StartAnswer = StartOutcome & { readonly place?: Place }
+
+/** Creates the command that starts generations. */
+export function createStartCommands(writing: Writing) {
+  const { db, nowMs, ids, changed } = writing
+  const findAccount = createAccountFinder(db)
+  const { post } = createLedgerWriter(writing)
+  const findStarted = db.prepare<[string, string], JobRow & { requestDigest: Buffer }>(
+    `SELECT ${jobColumns}, request_digest AS requestDigest FROM jobs WHERE account_id = ? AND idempotency_key = ?`,
+  )
+  const shares = createQueueShares(db)
+  const insertJob = db.prepare<
+    [string, string, string, string, string, Buffer, number, number, number, number, number, number, number | null]
+  >(
+    `INSERT INTO jobs (job_id, account_id, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at,
+       priority, fair, resumable, max_attempts, deadline_at)
+     VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const insertInput = db.prepare<[number | bigint, string]>('INSERT INTO job_inputs (number, input) VALUES (?, ?)')
+
+  return {
+    startGeneration(request: StartRequest): StartAnswer {
+      const { accountId, model, quoteId, idempotencyKey, credits } = request
+      if (!isCredits(credits)) throw new RangeError('credits of a start must be a whole number from 0')
+      const digest = Buffer.from(request.requestDigest, 'hex')
+      const earlier = findStarted.get(accountId, idempotencyKey)
+      if (earlier !== undefined)
+        return earlier.requestDigest.equals(digest)
+          ? { outcome: 'replayed', job: toJob(earlier) }
+          : { outcome: 'key_reused' }
+
+      const account = findAccount(accountId)
+      if (account === null) throw new Error(`no account ${accountId} to start a job for`)
+      if (account.queuedJobs >= request.maxQueuedJobs) return { outcome: 'too_many_jobs', queued: account.queuedJobs }
+      const posting = hold(account, credits)
+      if (posting === null) return { outcome: 'no_credits', available: account.available }
+
+      const jobId = ids.next('job')
+      const createdAtMs = nowMs()
+      const place = takePlace(shares.read(model, accountId), credits)
+      shares.write(model, accountId, place.finish)
+      const { lastInsertRowid } = insertJob.run(
+        jobId,
+        accountId,
+        model,
+        quoteId,
+        idempotencyKey,
+        digest,
+        credits,
+        createdAtMs,
+        request.priority,
+        place.key,
+        request.resumable ? 1 : 0,
+        request.maxAttempts,
+        request.expiresInMs === null ? null : createdAtMs + request.expiresInMs,
+      )
+      const number = Number(lastInsertRowid)
+      insertInput.run(number, request.input)
+      // Nothing held moves no balance, so there is nothing to write down.
+      if (credits > 0) post(account, [posting], number, null)
+      changed(jobId)
+      return {
+        outcome: 'created',
+        job: { ...untouched, jobId, accountId, model, quoteId, creditsHeld: credits, createdAtMs },
+        place: { model, number, priority: request.priority, fair: place.key },
+      }
+    },
+  }
+}
+
+/** What is the same in the record of every job that was just queued: the defaults of the table. */
+const untouched = {
+  status: 'queued',
+  progress: 0,
+  creditsCharged: 0,
+  creditsReleased: 0,
+  outputs: [],
+  error: null,
+  attempts: 0,
+  startedAtMs: null,
+  finishedAtMs: null,
+  cancelRequested: false,
+  sequence: 1,
+  queuePosition: null,
+} as const

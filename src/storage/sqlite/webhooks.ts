@@ -1,0 +1,71 @@
+// Webhook endpoints: registered, read, deleted, disabled. What is sent to them is in deliveries.ts.
+import type { Page, PageRequest } from '../../core/store.ts'
+import type { CreateWebhookOutcome, Webhook } from '../../core/webhook.ts'
+import type { Connection } from './connection.ts'
+import { createGiveUp } from './deliveries.ts'
+import type { Writing } from './writing.ts'
+
+const webhookColumns =
+  'webhook_id AS webhookId, account_id AS accountId, url, description, created_at AS createdAtMs, disabled_at AS disabledAtMs'
+const deletedError = 'The endpoint was deleted.'
+
+/** Creates the commands that change endpoints. */
+export function createWebhookCommands(writing: Writing) {
+  const { db, nowMs, ids } = writing
+  const giveUp = createGiveUp(writing)
+  const accountExists = db.prepare<[string], number>('SELECT 1 FROM accounts WHERE account_id = ?').pluck()
+  const count = db
+    .prepare<[string], number>('SELECT count(*) FROM webhooks WHERE account_id = ? AND deleted_at IS NULL')
+    .pluck()
+  const insert = db.prepare<[string, string, string, string | null, Uint8Array, number], Webhook>(
+    `INSERT INTO webhooks (webhook_id, account_id, url, description, secret, created_at) VALUES (?, ?, ?, ?, ?, ?) RETURNING ${webhookColumns}`,
+  )
+  const forget = db.prepare<[number, string, string]>(
+    'UPDATE webhooks SET secret = NULL, deleted_at = ? WHERE webhook_id = ? AND account_id = ? AND deleted_at IS NULL',
+  )
+  return {
+    createWebhook(
+      accountId: string,
+      url: string,
+      description: string | null,
+      secret: Uint8Array,
+      limit: number,
+    ): CreateWebhookOutcome {
+      if (accountExists.get(accountId) === undefined) return { outcome: 'no_account' }
+      if ((count.get(accountId) ?? 0) >= limit) return { outcome: 'too_many' }
+      const webhook = insert.get(ids.next('wh'), accountId, url, description, secret, nowMs())
+      if (webhook === undefined) throw new Error('no endpoint was made')
+      return { outcome: 'created', webhook }
+    },
+
+    deleteWebhook(accountId: string, webhookId: string): boolean {
+      if (forget.run(nowMs(), webhookId, accountId).changes === 0) return false
+      giveUp(webhookId, deletedError)
+      return true
+    },
+  }
+}
+
+/** Creates the reads of endpoints. */
+export function createWebhookReads(db: Connection) {
+  const live = 'FROM webhooks WHERE deleted_at IS NULL'
+  const find = db.prepare<[string, string], Webhook>(
+    `SELECT ${webhookColumns} ${live} AND account_id = ? AND webhook_id = ?`,
+  )
+  const list = db.prepare<[string, number, number], Webhook>(
+    `SELECT ${webhookColumns} ${live} AND account_id = ? ORDER BY webhook_id DESC LIMIT ? OFFSET ?`,
+  )
+  const count = db.prepare<[string], number>(`SELECT count(*) ${live} AND account_id = ?`).pluck()
+  const listAll = db.prepare<[number, number], Webhook>(
+    `SELECT ${webhookColumns} ${live} ORDER BY webhook_id DESC LIMIT ? OFFSET ?`,
+  )
+  const countAll = db.prepare<[], number>(`SELECT count(*) ${live}`).pluck()
+  return {
+    getWebhook: (accountId: string, webhookId: string): Webhook | null => find.get(accountId, webhookId) ?? null,
+    listWebhooks(accountId: string | null, { limit, offset }: PageRequest): Page<Webhook> {
+      const items = accountId === null ? listAll.all(limit, offset) : list.all(accountId, limit, offset)
+      const total = accountId === null ? countAll.get() : count.get(accountId)
+      return { items, total: total ?? 0 }
+    },
+  }
+}

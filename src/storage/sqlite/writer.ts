@@ -1,0 +1,105 @@
+// The writer thread: owns the one connection that writes, and commits what arrives in groups. Started by group-commit.ts.
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { StartupError } from '../../core/errors.ts'
+import { createIdSource } from '../../core/ids.ts'
+import { createBatchRunner, toFailure, type Answer } from './batch.ts'
+import { createCommands } from './commands.ts'
+import { openFile, setPragmas, toStartupError, type Connection } from './connection.ts'
+import type { FromWriter, Submission, ToWriter, WriterOptions } from './group-commit.ts'
+import { migrate } from './migrate.ts'
+
+// So many commands share a transaction at most; more than that saves nothing and delays the first.
+const maxBatch = 1024
+
+function openWriter({ path, nowMs }: WriterOptions): Connection {
+  const db = openFile(path)
+  try {
+    setPragmas(db)
+    migrate(db, path, nowMs)
+    // A disk that lets nothing be written shows now, not at the first command.
+    db.exec('BEGIN IMMEDIATE; ROLLBACK')
+    return db
+  } catch (error) {
+    db.close()
+    throw toStartupError(error, path)
+  }
+}
+
+function serve(db: Connection, port: NonNullable<typeof parentPort>): void {
+  let nowMs = 0
+  let changes: string[] = []
+  const clock = () => nowMs
+  const commands = createCommands({
+    db,
+    nowMs: clock,
+    ids: createIdSource(clock),
+    changed: (jobId) => changes.push(jobId),
+  })
+  const runBatch = createBatchRunner(db)
+
+  function toStep(submission: Submission, submittedAtMs: number): () => unknown {
+    const command = commands[submission.name] as (...args: unknown[]) => unknown
+    return () => {
+      nowMs = submittedAtMs
+      changes = []
+      return { value: command(...submission.args), changes }
+    }
+  }
+
+  function run(messages: readonly Extract<ToWriter, { kind: 'commands' }>[]): void {
+    const submissions = messages.flatMap((message) => message.submissions)
+    const answers = runBatch(
+      messages.flatMap((message) => message.submissions.map((submission) => toStep(submission, message.nowMs))),
+    )
+    const changed: string[] = []
+    const answered = answers.map((answer, index): Answer & { id: number } => {
+      const id = submissions[index]?.id ?? 0
+      if (!answer.ok) return { ...answer, id }
+      const { value, changes: ofCommand } = answer.value as { value: unknown; changes: readonly string[] }
+      changed.push(...ofCommand)
+      return { ok: true, value, id }
+    })
+    port.postMessage({ kind: 'answers', answers: answered, changed } satisfies FromWriter)
+  }
+
+  port.on('message', (first: ToWriter) => {
+    // What arrived while the last group was committed forms the next one: the slower the disk, the larger the groups.
+    let messages: Extract<ToWriter, { kind: 'commands' }>[] = []
+    let waiting = 0
+    for (
+      let message: ToWriter | undefined = first;
+      message !== undefined;
+      message = receiveMessageOnPort(port)?.message as ToWriter | undefined
+    ) {
+      if (message.kind === 'close') {
+        if (messages.length > 0) run(messages)
+        db.pragma('optimize')
+        db.close()
+        port.close()
+        return
+      }
+      messages.push(message)
+      waiting += message.submissions.length
+      if (waiting < maxBatch) continue
+      run(messages)
+      messages = []
+      waiting = 0
+    }
+    if (messages.length > 0) run(messages)
+  })
+}
+
+if (parentPort !== null) {
+  try {
+    const db = openWriter(workerData as WriterOptions)
+    serve(db, parentPort)
+    parentPort.postMessage({ kind: 'ready' } satisfies FromWriter)
+  } catch (error) {
+    parentPort.postMessage({
+      kind: 'refused',
+      failure: toFailure(error),
+      startup: error instanceof StartupError,
+    } satisfies FromWriter)
+    parentPort.close()
+  }
+}
