@@ -1,0 +1,52 @@
+// The URLs under which output files are served: whoever has one may read the file until it expires, without a key.
+
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { AssetUrls } from '../core/asset.ts'
+
+export interface AssetUrlsOptions {
+  /** Key of the signatures, at least 16 random bytes; the same on every node and after every restart. */
+  readonly secret: Buffer
+  /** Where this server is reached, for example `https://media.example`; asked for each URL. */
+  readonly baseUrl: () => string
+  /** How long a URL works at least, in milliseconds; at most an hour more. */
+  readonly ttlMs: number
+  readonly clock: { nowMs(): number }
+}
+
+const hourMs = 60 * 60 * 1000
+/** 128 bits: far beyond guessing, and the URL stays short. */
+const signatureBytes = 16
+
+/**
+ * Creates what signs and verifies `<base>/assets/<key>?expires=<Unix seconds>&signature=<base64url>`. The signature is
+ * HMAC-SHA256 over key and expiry, cut to 16 bytes. The expiry is the end of the current hour plus the time to live, so
+ * that a job read twice within the hour shows the same URL and caches can work. The expiry itself is still valid.
+ */
+export function createAssetUrls({ secret, baseUrl, ttlMs, clock }: AssetUrlsOptions): AssetUrls {
+  if (secret.length < signatureBytes) throw new RangeError(`the asset secret has fewer than ${signatureBytes} bytes`)
+
+  const toSignature = (key: string, expires: string) => {
+    const digest = createHmac('sha256', secret).update(`mediagen asset\n${expires}\n${key}`).digest()
+    return digest.subarray(0, signatureBytes).toString('base64url')
+  }
+
+  return {
+    sign(key) {
+      const expires = Math.floor((Math.ceil(clock.nowMs() / hourMs) * hourMs + ttlMs) / 1000)
+      const path = key.split('/').map(encodeURIComponent).join('/')
+      const signature = toSignature(key, String(expires))
+      const url = `${baseUrl().replace(/\/+$/, '')}/assets/${path}?expires=${expires}&signature=${signature}`
+      return { url, expiresAtMs: expires * 1000 }
+    },
+    verify(key, { expires, signature }) {
+      // A query parameter that is given twice arrives as an array, whatever its type says.
+      if (typeof expires !== 'string' || typeof signature !== 'string') return false
+      if (!/^[1-9]\d{0,11}$/.test(expires)) return false
+      // Compared as text: base64 has several spellings of the same bytes, and only ours counts.
+      const given = Buffer.from(signature)
+      const expected = Buffer.from(toSignature(key, expires))
+      if (given.length !== expected.length || !timingSafeEqual(given, expected)) return false
+      return clock.nowMs() <= Number(expires) * 1000
+    },
+  }
+}

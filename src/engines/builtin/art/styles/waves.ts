@@ -1,0 +1,138 @@
+// Style `waves`: bands of sea that roll towards us under a sun or moon.
+
+import { type Color, css, lighten, mix } from '../../color.ts'
+import { birds, disc, fillSky, glow, linearGradient, type Stage, type Style } from '../stage.ts'
+
+export const waves: Style = { grain: 0.22, vignette: 0.16, paint }
+
+function paint(stage: Stage): void {
+  const { width, height, unit, random, palette } = stage
+  const horizon = height * random.range(0.36, 0.46)
+  const [zenith, low] = palette.dark
+    ? [palette.shade(0.05), palette.shade(0.42)]
+    : [palette.shade(0.62), palette.shade(0.98)]
+  const warm = mix(low, palette.accent(0), 0.22)
+  fillSky(
+    stage,
+    Array.from({ length: 7 }, (_, i) => [i / 6, i < 5 ? mix(zenith, warm, i / 5) : low]),
+    horizon * 1.05,
+  )
+  const [sunX, sunRadius] = [width * random.range(0.3, 0.7), unit * random.range(0.1, 0.16)]
+  const sunY = horizon - sunRadius * random.range(0.3, 1.4)
+  glow(stage, sunX, sunY, sunRadius * 4, palette.accent(0), 0.4)
+  disc(stage, sunX, sunY, sunRadius, palette.dark ? palette.shade(1) : mix(palette.accent(0), palette.shade(1), 0.1))
+  birds(stage, width * random.range(0.2, 0.8), horizon * 0.45, random.int(3, 6), palette.shade(0.1))
+
+  const count = random.int(13, 16)
+  const phase = random.range(0, 9)
+  for (let band = 0; band < count; band++) {
+    const t = band / (count - 1)
+    const top = horizon + (height * 0.93 - horizon) * t ** 1.4
+    const next = horizon + (height * 0.93 - horizon) * Math.min(1.3, (band + 1) / (count - 1)) ** 1.4
+    const sea = mix(mix(palette.shade(0.74), low, 0.35 * (1 - t)), palette.shade(palette.dark ? 0.06 : 0.1), t ** 0.85)
+    paintBand(stage, { top, room: next - top + unit * 0.02, t, phase: phase + band * 2.4, color: sea, sunX, sunRadius })
+  }
+}
+
+interface Band {
+  readonly top: number
+  /** How far below it the next band begins. */
+  readonly room: number
+  readonly t: number
+  readonly phase: number
+  readonly color: Color
+  readonly sunX: number
+  readonly sunRadius: number
+}
+
+function paintBand(stage: Stage, band: Band): void {
+  const { context, width, height, unit, palette } = stage
+  const { top, room, t, color } = band
+  const crest = createCrest(stage, band)
+  const lines = t < 0.12 ? 2 : 7
+  trace(stage, crest, 0)
+  context.lineTo(width + 2, height)
+  context.lineTo(-2, height)
+  context.closePath()
+  const light = mix(lighten(color, 0.1), palette.accent(2), 0.12)
+  context.fillStyle = linearGradient(
+    stage,
+    [0, top - room * 0.7],
+    [0, top + room * 1.5],
+    [
+      [0, light],
+      [0.5, color],
+      [1, lighten(color, -0.05)],
+    ],
+  )
+  context.fill()
+  // Lines that follow the crest, ever fainter: the way a woodcut tells the roundness of a wave.
+  for (let line = 0; line < lines; line++) {
+    const fade = (1 - line / lines) ** 1.4
+    trace(stage, crest, room * (0.05 + line * 0.17))
+    context.strokeStyle = css(
+      line === 0 ? palette.shade(1) : mix(lighten(color, 0.2), palette.shade(0.95), 0.3),
+      line === 0 ? 0.45 + 0.35 * t : 0.42 * fade,
+    )
+    context.lineWidth = unit * (line === 0 ? 0.0009 + 0.0024 * t : 0.0007 + 0.0014 * t)
+    context.stroke()
+  }
+  paintGlitter(stage, band, crest)
+  if (t > 0.3) paintFoam(stage, band, crest)
+}
+
+/** Waves lean forward: sharp above, round below. */
+function createCrest({ unit, noise }: Stage, { top, room, t, phase }: Band): (x: number) => number {
+  const length = unit * (0.08 + 0.3 * t)
+  const tall = Math.min(room * 0.62, unit * (0.003 + 0.06 * t))
+  return (x) => {
+    const wander = noise((x / unit) * 1.1 + phase * 3, phase)
+    const angle = (x / length) * Math.PI * 2 + phase + wander * 1.6
+    const lean = Math.sin(angle + 0.55 * Math.sin(angle))
+    return top - tall * (lean * (0.65 + 0.5 * wander) + 0.3 * Math.sin(angle * 0.43 + phase * 2))
+  }
+}
+
+function trace({ context, width, unit }: Stage, crest: (x: number) => number, below: number): void {
+  const step = Math.max(1, unit / 480)
+  context.beginPath()
+  for (let x = -2; x <= width + step; x += step) context.lineTo(x, crest(x) + below)
+}
+
+/** The path of light below the sun. */
+function paintGlitter(
+  { context, unit, random, palette }: Stage,
+  { t, room, sunX, sunRadius }: Band,
+  crest: (x: number) => number,
+): void {
+  const light = mix(palette.accent(0), palette.shade(1), 0.55)
+  context.lineCap = 'round'
+  for (let i = 0; i < 26; i++) {
+    const x = sunX + random.gauss() * sunRadius * (0.5 + 0.9 * t)
+    const y = crest(x) + room * random.range(0.08, 0.85)
+    const half = unit * random.range(0.004, 0.02) * (0.5 + t)
+    context.strokeStyle = css(light, (0.75 - 0.5 * t) * random.range(0.3, 1))
+    context.lineWidth = unit * (0.0012 + 0.0022 * t)
+    context.beginPath()
+    context.moveTo(x - half, y)
+    context.lineTo(x + half, y)
+    context.stroke()
+  }
+}
+
+function paintFoam(stage: Stage, { t, room }: Band, crest: (x: number) => number): void {
+  const { width, unit, random, noise, palette } = stage
+  for (let i = 0; i < 420 * t; i++) {
+    const x = random.range(0, width)
+    if (noise((x / unit) * 3.3, t * 20) < 0.1) continue
+    const off = Math.abs(random.gauss()) * room * 0.09
+    disc(
+      stage,
+      x,
+      crest(x) + off * (random.chance(0.7) ? 1 : -0.6),
+      unit * random.range(0.0007, 0.0034) * t,
+      palette.shade(1),
+      0.75,
+    )
+  }
+}

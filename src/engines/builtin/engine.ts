@@ -1,0 +1,49 @@
+// The engine kind `builtin`: media made by this package alone, in forked processes, with no GPU and no account.
+
+import { availableParallelism } from 'node:os'
+import type { Engine, EngineResult, EngineRun, EngineSpec } from '../../core/engine.ts'
+import { type Logger, RenderPool } from './render-pool.ts'
+import { isRendererName, rendererNames } from './renderers.ts'
+
+const defaultMaxChildRssBytes = 1_500_000_000
+// Long enough that the server is listening by then.
+const defaultWarmUpAfterMs = 1_500
+
+export interface BuiltinEngineOptions {
+  /** Renders at the same time, each in its own process. Default: the number of cores. */
+  readonly poolSize?: number
+  /** A process whose resident memory grows past this is killed, and its run fails with `out_of_memory`. Default: 1.5 GB. */
+  readonly maxChildRssBytes?: number
+  /** When the first process is forked, so that the first job finds it warm; null: not before a job needs it. Default: 1500. */
+  readonly warmUpAfterMs?: number | null
+  readonly logger?: Logger
+}
+
+/** Runs models whose catalog entry says `engine: { kind: builtin, renderer: poster | art | edit }`. */
+export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine {
+  const pool = new RenderPool({
+    entry: new URL('./render-process.ts', import.meta.url),
+    size: options.poolSize ?? availableParallelism(),
+    maxRssBytes: options.maxChildRssBytes ?? defaultMaxChildRssBytes,
+    logger: options.logger ?? null,
+  })
+  const warmUpAfterMs = options.warmUpAfterMs === undefined ? defaultWarmUpAfterMs : options.warmUpAfterMs
+  const warmUp = warmUpAfterMs === null ? undefined : setTimeout(() => pool.warm(), warmUpAfterMs).unref()
+
+  return {
+    kind: 'builtin',
+    unready(spec: EngineSpec): string | null {
+      if (isRendererName(spec['renderer'])) return null
+      return `The built-in engine has no renderer ${JSON.stringify(spec['renderer'])}; it has ${rendererNames.join(', ')}.`
+    },
+    run(spec: EngineSpec, run: EngineRun): Promise<EngineResult> {
+      const { input, folder } = run
+      const request = { renderer: String(spec['renderer']), input, folder }
+      return pool.run({ request, signal: run.signal, onProgress: run.onProgress })
+    },
+    async close(): Promise<void> {
+      clearTimeout(warmUp)
+      await pool.close()
+    },
+  }
+}

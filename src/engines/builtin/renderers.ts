@@ -1,0 +1,48 @@
+// The renderers by name. Only names are known here; what they import is loaded by the process that renders.
+
+import type { JsonObject, Usage } from '../../core/engine.ts'
+
+/** One picture (or sound, or film) to be made. */
+export interface RenderTask {
+  /** Valid by the model's schema, defaults applied. */
+  readonly input: JsonObject
+  /** Where the renderer leaves its bytes; the caller gives the file its final name. */
+  readonly file: string
+  /** Reports how far it is, 0 … 1. */
+  readonly onProgress: (fraction: number) => void
+}
+
+/** What was made. */
+export interface Rendered {
+  /** Of the file, without the dot. */
+  readonly extension: string
+  readonly usage: Usage
+}
+
+/**
+ * Makes one file from an input; the same input gives the same bytes.
+ * @throws EngineError when the input cannot be rendered.
+ */
+export type Renderer = (task: RenderTask) => Promise<Rendered>
+
+const loaders = {
+  poster: async (): Promise<Renderer> => (await import('./poster/poster.ts')).renderPoster,
+  art: async (): Promise<Renderer> => (await import('./art/art.ts')).renderArt,
+  edit: async (): Promise<Renderer> => (await import('./edit/edit.ts')).renderEdit,
+}
+
+/** The name of a renderer. */
+export type RendererName = keyof typeof loaders
+
+/** Every renderer there is. */
+export const rendererNames = Object.keys(loaders) as readonly RendererName[]
+
+/** Whether `name` is the name of a renderer. */
+export function isRendererName(name: unknown): name is RendererName {
+  return typeof name === 'string' && Object.hasOwn(loaders, name)
+}
+
+/** Imports a renderer with all that it needs; the first call takes a fraction of a second. */
+export function loadRenderer(name: RendererName): Promise<Renderer> {
+  return loaders[name]()
+}

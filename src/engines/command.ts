@@ -1,0 +1,172 @@
+// The command engine: any local program, started without a shell, becomes a model. The protocol is in the design's
+// "command" paragraph and, for authors of programs, in the JSDoc of createCommandEngine.
+
+import { EngineError } from '../core/engine.ts'
+import type { Engine, EngineResult, EngineRun, EngineSpec } from '../core/engine.ts'
+import { checkFolderSize, listOutputs } from './command/outputs.ts'
+import { startProcessGroup } from './command/process-group.ts'
+import type { ProcessGroup, ProgramEnd } from './command/process-group.ts'
+import { findProgram } from './command/program.ts'
+import type { Program } from './command/program.ts'
+import { toShownText } from './command/protocol.ts'
+import { listen } from './command/transcript.ts'
+import type { ProgramLine } from './command/transcript.ts'
+
+export interface CommandEngineOptions {
+  /** The server's environment; programs get PATH, HOME, LANG and TMPDIR of it and nothing else. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** Takes what programs print, except for the messages of the protocol. */
+  readonly log?: (line: ProgramLine) => void
+  /** Milliseconds between SIGTERM and SIGKILL. Default 2000; the job itself ends at once. */
+  readonly killAfterMs?: number
+  /** What a line has beyond this many bytes is dropped; a message that long is not understood. Default 64 KiB. */
+  readonly maxLineBytes?: number
+  /** Most lines of one run that are given to `log`. Default 1000. */
+  readonly maxLogLines?: number
+  /** Most output files of one run. Default 100. */
+  readonly maxOutputs?: number
+  /** Most bytes in the folder of one run; the program is killed when it exceeds them. Default 2 GiB. */
+  readonly maxOutputBytes?: number
+  /** Milliseconds between two looks at how much the program has written. Default 250. */
+  readonly pollMs?: number
+}
+
+type Settings = Required<CommandEngineOptions>
+
+const defaults = {
+  log: () => {},
+  killAfterMs: 2000,
+  maxLineBytes: 64 * 1024,
+  maxLogLines: 1000,
+  maxOutputs: 100,
+  maxOutputBytes: 2 * 1024 ** 3,
+  pollMs: 250,
+}
+
+/**
+ * Creates the engine of kind `command`, whose spec is `{ run: [program, ...args], env?, base_folder? }` (the other
+ * settings of such a spec are the runner's). See `findProgram` for how the program and its arguments are looked up.
+ *
+ * The program works in the empty folder of the run. Standard input is one JSON object `{ job_id, model, attempt, input,
+ * checkpoint }`, then end of file; it need not be read. Standard output is JSON lines `{"progress": 0.5}`,
+ * `{"usage": {"seconds": 3.2}}` (a later value of a name replaces the earlier one), `{"checkpoint": …}` and
+ * `{"error": {"code", "message", "retryable"}}`; every other line, and standard error, goes to the log. Exit code 0 is
+ * success and every file left in the folder is an output (`listOutputs`); any other end fails the run with the last
+ * error printed, else with the last line of standard error. On abort the process group gets SIGTERM, SIGKILL later.
+ *
+ * `run` throws EngineError with the program's own code or `program_failed`, `program_not_started`, `no_output`,
+ * `too_many_outputs`, `output_invalid`, `output_too_large`, `canceled`. `unready` reads the file system.
+ */
+export function createCommandEngine(options: CommandEngineOptions): Engine {
+  const settings: Settings = { ...defaults, ...options }
+  const closing = new AbortController()
+  const running = new Set<Promise<unknown>>()
+  const unready = rememberBriefly(settings)
+  return {
+    kind: 'command',
+    unready,
+    async run(spec, run) {
+      const signal = AbortSignal.any([run.signal, closing.signal])
+      const result = runProgram(spec, run, signal, settings)
+      running.add(result)
+      return await result.finally(() => running.delete(result))
+    },
+    async close() {
+      closing.abort()
+      await Promise.allSettled(running)
+    },
+  }
+}
+
+/**
+ * Looks for the program of a spec, and once for all specs that are looked at in the same turn of the event loop: a
+ * catalog may name one program thousands of times, and nobody waits longer for a program that was just put in place.
+ */
+function rememberBriefly({ environment }: Settings): (spec: EngineSpec) => string | null {
+  const known = new Map<string, string | null>()
+  return (spec) => {
+    // The arguments are no part of it: whether they name files does not decide whether the program can run.
+    const { run, env, base_folder: folder } = spec
+    const rest = Array.isArray(run) && run.slice(1).every(isArgument) ? { ...spec, run: run.slice(0, 1) } : spec
+    const key = JSON.stringify([rest.run, env, folder])
+    let reason = known.get(key)
+    if (reason === undefined) {
+      const program = findProgram(rest, environment)
+      reason = typeof program === 'string' ? program : null
+      if (known.size === 0) setImmediate(() => known.clear()).unref()
+      known.set(key, reason)
+    }
+    return reason
+  }
+}
+
+function isArgument(argument: unknown): boolean {
+  return typeof argument === 'string' && !argument.includes('\0')
+}
+
+async function runProgram(
+  spec: EngineSpec,
+  run: EngineRun,
+  signal: AbortSignal,
+  settings: Settings,
+): Promise<EngineResult> {
+  const program = findProgram(spec, settings.environment)
+  if (typeof program === 'string') throw new EngineError('program_not_started', `This model cannot run: ${program}.`)
+  if (signal.aborted) throw new EngineError('canceled', 'The run was stopped before it started.')
+
+  const request = `${toRequest(run)}\n`
+  const group = await start(program, run.folder, settings)
+  const terminate = () => group.terminate()
+  signal.addEventListener('abort', terminate)
+  if (signal.aborted) terminate()
+  const said = listen(group, run, settings)
+  const stopWatching = watchFolder(run.folder, settings, said.fail)
+  // A program that does not read its input closes the pipe: that is its right, not an error.
+  group.stdin.on('error', () => {})
+  group.stdin.end(request)
+
+  const end = await group.ended
+  signal.removeEventListener('abort', terminate)
+  stopWatching()
+  said.finish()
+  if (said.failure !== null) throw said.failure
+  if (signal.aborted) throw new EngineError('canceled', 'The run was stopped.')
+  if (end.exitCode !== 0) throw said.error ?? toExitError(end, said.lastErrorLine)
+  return { files: await listOutputs(run.folder, settings), usage: Object.fromEntries(said.usage) }
+}
+
+async function start(program: Program, folder: string, { killAfterMs }: Settings): Promise<ProcessGroup> {
+  try {
+    return await startProcessGroup(program, folder, killAfterMs)
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error'
+    const busy = ['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE'].includes(code)
+    const words = `The program ${program.name} could not be started (${code}).`
+    throw new EngineError('program_not_started', words, busy, { cause })
+  }
+}
+
+function toRequest({ jobId, model, attempt, input, checkpoint }: EngineRun): string {
+  return JSON.stringify({ job_id: jobId, model, attempt, input, checkpoint })
+}
+
+/** Looks at the folder again and again, one look at a time, until the returned function is called. */
+function watchFolder(folder: string, settings: Settings, fail: (reason: unknown) => void): () => void {
+  let stopped = false
+  let timer = setTimeout(look, settings.pollMs)
+  function look() {
+    checkFolderSize(folder, settings).then(() => {
+      if (!stopped) timer = setTimeout(look, settings.pollMs)
+    }, fail)
+  }
+  return () => {
+    stopped = true
+    clearTimeout(timer)
+  }
+}
+
+function toExitError({ exitCode, signal }: ProgramEnd, lastErrorLine: string): EngineError {
+  const words = toShownText(lastErrorLine)
+  const how = signal === null ? `exit code ${exitCode}` : `signal ${signal}`
+  return new EngineError('program_failed', words === '' ? `The program ended with ${how}.` : words)
+}

@@ -1,0 +1,119 @@
+// What a program says while it runs: its output cut into bounded lines, and the JSON lines among them understood.
+
+import { stripVTControlCharacters } from 'node:util'
+import { EngineError } from '../../core/engine.ts'
+import type { JsonValue, Usage } from '../../core/engine.ts'
+
+/** One JSON line of a program; it may say several things at once. */
+export interface ProgramMessage {
+  /** 0 … 1. */
+  readonly progress?: number
+  readonly usage?: Usage
+  readonly checkpoint?: JsonValue
+  readonly error?: EngineError
+}
+
+/** Longest failure message kept, in characters: it goes into the job's record. */
+const maxMessageLength = 1000
+/** Most kinds of usage of one run; a price names two or three. */
+export const maxUsageNames = 32
+const lineFeed = 10
+const carriageReturn = 13
+
+/**
+ * Makes a consumer of chunks that calls `onLine` for each line that is not blank. A carriage return ends a line too, as
+ * progress bars use it. What a line has beyond `maxBytes` is dropped, so memory is bounded. `end` hands out an
+ * unfinished last line.
+ */
+export function createLineReader(maxBytes: number, onLine: (line: string) => void) {
+  let parts: Buffer[] = []
+  let bytes = 0
+  const keep = (part: Buffer) => {
+    const kept = part.subarray(0, maxBytes - bytes)
+    // A copy: a view would keep the whole chunk alive for as long as the line is unfinished.
+    if (kept.length > 0) parts.push(Buffer.from(kept))
+    bytes += kept.length
+  }
+  const end = () => {
+    const line = Buffer.concat(parts).toString('utf8')
+    parts = []
+    bytes = 0
+    if (line.trim() !== '') onLine(line)
+  }
+  const write = (chunk: Buffer) => {
+    let start = 0
+    for (let at = 0; at < chunk.length; at++) {
+      if (chunk[at] !== lineFeed && chunk[at] !== carriageReturn) continue
+      keep(chunk.subarray(start, at))
+      end()
+      start = at + 1
+    }
+    keep(chunk.subarray(start))
+  }
+  return { write, end }
+}
+
+/**
+ * Understands a line of standard output: an object with at least one of `progress`, `usage`, `checkpoint` and `error`,
+ * each of them well formed. Progress is clamped to 0 … 1; usage is a map of names to finite numbers ≥ 0.
+ * @returns null for every other line: it belongs into the log.
+ */
+export function parseMessage(line: string): ProgramMessage | null {
+  // Most lines are chatter; parsing only what can be an object keeps them cheap.
+  if (!line.trimStart().startsWith('{')) return null
+  let value: JsonValue
+  try {
+    value = JSON.parse(line) as JsonValue
+    // Whoever stores a checkpoint will write it as JSON, and a line can nest deeper than that can be done.
+    JSON.stringify(value)
+  } catch {
+    return null
+  }
+  if (!isObject(value)) return null
+  const message: { -readonly [key in keyof ProgramMessage]: ProgramMessage[key] } = {}
+  if (value['progress'] !== undefined) {
+    if (typeof value['progress'] !== 'number') return null
+    message.progress = Math.min(1, Math.max(0, value['progress']))
+  }
+  if (value['usage'] !== undefined) {
+    if (!isUsage(value['usage'])) return null
+    message.usage = value['usage']
+  }
+  if (value['checkpoint'] !== undefined) message.checkpoint = value['checkpoint']
+  if (value['error'] !== undefined) {
+    if (!isObject(value['error'])) return null
+    message.error = toError(value['error'])
+  }
+  return Object.keys(message).length > 0 ? message : null
+}
+
+/** Makes a program's own words fit to be shown to a customer: no control characters, of bounded length. */
+export function toShownText(text: string): string {
+  const plain = stripVTControlCharacters(text)
+    .replace(/\p{Cc}+/gu, ' ')
+    .trim()
+  return plain.length > maxMessageLength ? `${plain.slice(0, maxMessageLength - 1)}…` : plain
+}
+
+function isObject(value: JsonValue | undefined): value is { [key: string]: JsonValue } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isUsage(value: JsonValue): value is { [name: string]: number } {
+  if (!isObject(value)) return false
+  const amounts = Object.values(value)
+  // JSON can spell infinity, as 1e999.
+  return (
+    amounts.length <= maxUsageNames && amounts.every((amount) => Number.isFinite(amount) && (amount as number) >= 0)
+  )
+}
+
+function toError({ code, message, retryable }: { [key: string]: JsonValue }): EngineError {
+  const known = typeof code === 'string' && /^[a-z][a-z0-9_]{0,63}$/.test(code)
+  const words = typeof message === 'string' ? toShownText(message) : ''
+  return new EngineError(
+    known ? code : 'program_failed',
+    words === '' ? 'The program failed without saying why.' : words,
+    retryable === true,
+  )
+}

@@ -1,0 +1,105 @@
+// What a program has said so far: its messages passed on to the runner, its other lines to the log, and the little that
+// the end of the run will need.
+
+import type { Readable } from 'node:stream'
+import type { EngineError, EngineRun } from '../../core/engine.ts'
+import type { ProcessGroup } from './process-group.ts'
+import { createLineReader, maxUsageNames, parseMessage } from './protocol.ts'
+
+/** One line that a program printed and that is for the operator. */
+export interface ProgramLine {
+  readonly jobId: string
+  readonly model: string
+  readonly stream: 'stdout' | 'stderr'
+  readonly line: string
+}
+
+/** How much of what a program says is kept. */
+export interface TranscriptLimits {
+  readonly log: (line: ProgramLine) => void
+  readonly maxLineBytes: number
+  readonly maxLogLines: number
+}
+
+/** What has been said; its fields change until the group has ended and `finish` was called. */
+export interface Transcript {
+  /** The last error message. */
+  readonly error: EngineError | null
+  /** The last line of standard error that is not blank, or an empty string. */
+  readonly lastErrorLine: string
+  readonly usage: ReadonlyMap<string, number>
+  /** Why we killed the program, or null. */
+  readonly failure: unknown
+  /** Kills the program for a reason of ours. */
+  readonly fail: (reason: unknown) => void
+  /** Takes in last lines that have no line end. */
+  readonly finish: () => void
+}
+
+/** Pause after each chunk (at most 64 KiB) of output. */
+const breathMs = 10
+
+/** Listens to a program from now on. Progress is passed on only when it grows. */
+export function listen(group: ProcessGroup, run: EngineRun, limits: TranscriptLimits): Transcript {
+  const said = { error: null as EngineError | null, lastErrorLine: '', failure: null as unknown }
+  const usage = new Map<string, number>()
+  const fail = (reason: unknown) => {
+    said.failure ??= reason
+    group.kill()
+  }
+  const log = createLog(run, limits)
+  let progress = 0
+  const onOutput = (line: string) => {
+    const message = parseMessage(line)
+    if (message === null) return log('stdout', line)
+    if (message.error !== undefined) said.error = message.error
+    for (const [name, amount] of Object.entries(message.usage ?? {})) {
+      if (usage.has(name) || usage.size < maxUsageNames) usage.set(name, amount)
+    }
+    if (message.progress !== undefined && message.progress > progress) run.onProgress((progress = message.progress))
+    if (message.checkpoint !== undefined) run.onCheckpoint(message.checkpoint)
+  }
+  const onError = (line: string) => {
+    said.lastErrorLine = line
+    log('stderr', line)
+  }
+  const stdout = createLineReader(limits.maxLineBytes, guard(onOutput, fail))
+  const stderr = createLineReader(limits.maxLineBytes, guard(onError, fail))
+  read(group.stdout, stdout.write)
+  read(group.stderr, stderr.write)
+  const finish = () => {
+    stdout.end()
+    stderr.end()
+  }
+  return Object.assign(said, { usage, fail, finish })
+}
+
+/** A program that prints without end is slowed down by its full pipe, instead of keeping the event loop busy. */
+function read(stream: Readable, write: (chunk: Buffer) => void): void {
+  stream.on('error', () => {})
+  stream.on('data', (chunk: Buffer) => {
+    write(chunk)
+    stream.pause()
+    setTimeout(() => stream.resume(), breathMs)
+  })
+}
+
+function createLog({ jobId, model }: EngineRun, { log, maxLogLines }: TranscriptLimits) {
+  let lines = 0
+  return (stream: ProgramLine['stream'], line: string) => {
+    lines += 1
+    if (lines <= maxLogLines) log({ jobId, model, stream, line })
+    if (lines === maxLogLines + 1) log({ jobId, model, stream, line: '(the further lines of this run are not logged)' })
+  }
+}
+
+/** What a callback throws must end this run, not the whole server, as it would from an event handler. */
+function guard(onLine: (line: string) => void, fail: (reason: unknown) => void): (line: string) => void {
+  return (line) => {
+    try {
+      onLine(line)
+    } catch (error) {
+      fail(error)
+    }
+  }
+}
