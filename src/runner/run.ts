@@ -1,0 +1,256 @@
+// One run of one job: its folder, its engine, what it made, and how it ended.
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Asset, AssetStore } from '../core/asset.ts'
+import { type Engine, EngineError, type EngineRun, type JsonValue } from '../core/engine.ts'
+import type { ClaimedJob, Job, JobError, JobOutcome } from '../core/job.ts'
+import type { Model } from '../core/model.ts'
+import { canceledError, deadlineError } from '../core/loss.ts'
+import { PriceError } from '../core/pricing.ts'
+import type { Heartbeat, Store } from '../core/store.ts'
+
+// How long to wait before the end of a job that could not be written is written again.
+const firstRetryMs = 200
+const longestRetryMs = 5000
+
+/** What a run needs. */
+export interface RunParts {
+  readonly store: Pick<Store, 'finishJob'>
+  readonly engines: ReadonlyMap<string, Engine>
+  readonly assets: AssetStore
+  /** Folder for the folders of runs. */
+  readonly workFolder: string
+  readonly log: Logger
+  readonly onRunEnded: (model: string, status: string) => void
+}
+
+/** Why a run is stopped before its engine ends it. */
+export type StopReason = 'canceled' | 'deadline' | 'timeout' | 'lost' | 'stopping'
+
+/** A run under way. */
+export interface Run {
+  readonly jobId: string
+  readonly model: Model
+  /** Resolves when the job was ended or given back; never rejects. */
+  readonly done: Promise<void>
+  stop(reason: StopReason): void
+  /** What the next heartbeat is to say. */
+  takeNews(): Heartbeat
+}
+
+/** Starts a run of a claimed job. */
+export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Run {
+  const { job, token } = claimed
+  const abort = new AbortController()
+  const abandon = new AbortController()
+  let progress = 0
+  let checkpoint: JsonValue | undefined
+
+  const watched: Pick<EngineRun, 'signal' | 'onProgress' | 'onCheckpoint'> = {
+    signal: abort.signal,
+    onProgress(fraction) {
+      if (!(fraction > progress)) return
+      progress = Math.min(fraction, 1)
+    },
+    onCheckpoint(value) {
+      checkpoint = value
+    },
+  }
+  const done = perform(claimed, model, abort, abandon.signal, watched, parts).catch((error: unknown) => {
+    parts.log.error({ err: error, job_id: job.jobId }, 'a job could not be ended')
+  })
+  return {
+    jobId: job.jobId,
+    model,
+    done,
+    stop(reason) {
+      abort.abort(reason)
+      if (reason === 'lost' || reason === 'stopping') abandon.abort()
+    },
+    takeNews() {
+      return { jobId: job.jobId, token, progress, ...(checkpoint !== undefined && { checkpoint }) }
+    },
+  }
+}
+
+type Watched = Pick<EngineRun, 'signal' | 'onProgress' | 'onCheckpoint'>
+
+/** One run from the inside. */
+interface Attempt {
+  readonly claimed: ClaimedJob
+  readonly model: Model
+  readonly folder: string
+  readonly watched: Watched
+  readonly parts: RunParts
+  /** Aborts when nobody is to wait for the end any more: the claim is lost, or the server stops. */
+  readonly abandoned: AbortSignal
+  /** Settles when the engine has let go of the folder, which may be after the job has ended. */
+  engineEnd: Promise<unknown>
+}
+
+async function perform(
+  claimed: ClaimedJob,
+  model: Model,
+  abort: AbortController,
+  abandoned: AbortSignal,
+  watched: Watched,
+  parts: RunParts,
+): Promise<void> {
+  const { job } = claimed
+  const folder = join(parts.workFolder, `${job.jobId}-${job.attempts}`)
+  const attempt: Attempt = { claimed, model, folder, watched, parts, abandoned, engineEnd: Promise.resolve() }
+  const timer = setTimeout(() => abort.abort('timeout' satisfies StopReason), model.timeoutMs)
+  const deadlineTimer =
+    claimed.msToDeadline !== null &&
+    setTimeout(() => abort.abort('deadline' satisfies StopReason), Math.max(0, claimed.msToDeadline))
+  try {
+    // Earlier runs that nobody ended can no longer end, so what they stored belongs to no record.
+    for (let earlier = 1; earlier < job.attempts; earlier++) await parts.assets.remove(toFolderName(job, earlier))
+    const outcome = await runToOutcome(attempt)
+    const ended = outcome && (await endJob(attempt, outcome))
+    // The success was not written down: its claim was stale or its deadline had passed.
+    if (outcome?.status === 'succeeded' && ended?.status !== 'succeeded') await parts.assets.remove(toFolderName(job))
+    const status = ended?.status ?? 'lost'
+    parts.onRunEnded(job.model, status)
+    parts.log.info(
+      {
+        job_id: job.jobId,
+        model: job.model,
+        status,
+        attempt: job.attempts,
+        ...(ended?.error && { error: ended.error }),
+      },
+      'run ended',
+    )
+  } finally {
+    clearTimeout(timer)
+    if (deadlineTimer) clearTimeout(deadlineTimer)
+    await attempt.engineEnd
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/**
+ * Writes the end down. A store that fails for a while, such as a full disk, is asked again: the claim is kept meanwhile,
+ * and its token lets the end be written once at the most.
+ * @throws whatever the store threw last, when the run is given up first; the claim then runs out
+ */
+async function endJob({ claimed, abandoned, parts }: Attempt, outcome: JobOutcome): Promise<Job | null> {
+  const { job, token } = claimed
+  for (let waitMs = firstRetryMs; ; waitMs = Math.min(waitMs * 2, longestRetryMs)) {
+    try {
+      return await parts.store.finishJob(job.jobId, token, outcome)
+    } catch (error) {
+      if (abandoned.aborted) throw error
+      parts.log.error({ err: error, job_id: job.jobId, retry_ms: waitMs }, 'the end of a job could not be written')
+      // Being given up ends the pause, not the last try.
+      await pause(waitMs, undefined, { signal: abandoned }).catch(() => {})
+    }
+  }
+}
+
+/** Null when the claim was lost: another worker has the job. */
+async function runToOutcome(attempt: Attempt): Promise<JobOutcome | null> {
+  const { claimed, model, watched, parts } = attempt
+  try {
+    await mkdir(attempt.folder, { recursive: true })
+    return await produce(attempt)
+  } catch (thrown) {
+    const reason = watched.signal.aborted ? (watched.signal.reason as StopReason) : 'failed'
+    switch (reason) {
+      case 'lost':
+        return null
+      case 'stopping':
+        return { status: 'queued' }
+      case 'canceled':
+        return { status: 'canceled', error: canceledError }
+      case 'deadline':
+        return { status: 'canceled', error: deadlineError }
+      case 'timeout':
+        return {
+          status: 'failed',
+          error: {
+            code: 'timeout',
+            message: `The model took longer than the ${model.timeoutMs / 1000} s that it may take.`,
+            retryable: true,
+          },
+        }
+      case 'failed':
+        return { status: 'failed', error: describeFailure(thrown, claimed, parts.log) }
+    }
+  }
+}
+
+async function produce(attempt: Attempt): Promise<JobOutcome> {
+  const { model, folder, watched } = attempt
+  const { job, input, checkpoint } = attempt.claimed
+  const { engines, assets } = attempt.parts
+  const engine = engines.get(model.engine.kind)
+  if (!engine)
+    throw new EngineError('model_unavailable', `The engine "${model.engine.kind}" is not on this server.`, true)
+  const checked = model.checkInput(input)
+  // The catalog may have changed since the job was started.
+  if (!checked.ok) throw new EngineError('invalid_input', 'The input no longer fits the schema of the model.')
+  const running = engine.run(model.engine, {
+    jobId: job.jobId,
+    model: job.model,
+    attempt: job.attempts,
+    input: checked.input,
+    checkpoint,
+    folder,
+    ...watched,
+  })
+  attempt.engineEnd = running.catch(() => {})
+  const result = await untilDecided(running, watched.signal)
+  const outputs: Asset[] = []
+  try {
+    for (const [index, file] of result.files.entries())
+      outputs.push(await assets.put(toFolderName(job), index, join(folder, file)))
+    watched.signal.throwIfAborted()
+    const creditsActual = model.billing === 'fixed' ? job.creditsHeld : model.actualPrice(checked.input, result.usage)
+    return { status: 'succeeded', outputs, creditsActual }
+  } catch (error) {
+    await assets.remove(toFolderName(job))
+    throw error
+  }
+}
+
+/**
+ * What the engine made, unless it is decided earlier that nobody wants it: a cancel, a deadline and a timeout end the job
+ * at once, however long a deaf program lives on. A run that is given back waits, so that no two are under way at a time.
+ */
+async function untilDecided<Result>(running: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const { promise: decided, reject } = Promise.withResolvers<never>()
+  const decide = (): void => {
+    const reason = signal.reason as StopReason
+    if (reason !== 'stopping' && reason !== 'lost') reject(new Error(reason))
+  }
+  signal.addEventListener('abort', decide)
+  try {
+    const result = await Promise.race([running, decided])
+    signal.throwIfAborted()
+    return result
+  } finally {
+    signal.removeEventListener('abort', decide)
+  }
+}
+
+/** Each run stores its outputs in a folder of its own, so that a stale one cannot touch what another made. */
+function toFolderName({ jobId, attempts }: Pick<Job, 'jobId' | 'attempts'>, attempt: number = attempts): string {
+  return attempt === 1 ? jobId : `${jobId}-${attempt}`
+}
+
+function describeFailure(thrown: unknown, { job }: ClaimedJob, log: Logger): JobError {
+  if (thrown instanceof EngineError) return { code: thrown.code, message: thrown.message, retryable: thrown.retryable }
+  const what = thrown instanceof PriceError ? 'the usage that an engine reported gives no price' : 'an engine crashed'
+  log.error({ err: thrown, job_id: job.jobId, model: job.model }, what)
+  if (thrown instanceof PriceError)
+    return {
+      code: 'usage_unknown',
+      message: 'The usage that the engine reported gives no price, so nothing was charged.',
+      retryable: true,
+    }
+  return { code: 'engine_crashed', message: 'The engine stopped unexpectedly.', retryable: true }
+}

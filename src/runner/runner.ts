@@ -1,0 +1,146 @@
+// Takes queued jobs while there is room, keeps their claims, and hears of cancels. What a run does is in run.ts.
+import type { ClaimedJob } from '../core/job.ts'
+import type { Catalog, Model } from '../core/model.ts'
+import { createRound } from '../core/round.ts'
+import type { Store } from '../core/store.ts'
+import { type Run, type RunParts, startRun } from './run.ts'
+import { startSweeper, type SweeperParts } from './sweeper.ts'
+
+// Claims are renewed this often, in one batch; progress and checkpoints ride on it.
+const heartbeatMs = 1000
+// New jobs are told by the store; what other processes did is looked for this often.
+const lookMs = 500
+
+/** What the runner needs. */
+export interface RunnerParts extends RunParts, SweeperParts {
+  readonly store: SweeperParts['store'] &
+    Pick<
+      Store,
+      'listWaitingModels' | 'claimJobs' | 'heartbeat' | 'finishJob' | 'getJob' | 'onJobsChanged' | 'changeCounter'
+    >
+  readonly catalog: Catalog
+  /** Jobs that may run here at once, of all models. */
+  readonly concurrency: number
+  readonly onRunningChanged: (jobs: number) => void
+}
+
+/** A runner at work. */
+export interface Runner {
+  /** Takes no more jobs, lets running ones finish for `graceMs`, then gives them back to the queue. */
+  stop(graceMs: number): Promise<void>
+}
+
+/** Starts a runner. */
+export function startRunner(parts: RunnerParts): Runner {
+  const { store, catalog, log, leaseMs } = parts
+  const runs = new Set<Run>()
+  // Of each job the run that has the claim: an earlier one may still be on its way out.
+  const current = new Map<string, Run>()
+  const readyModels = rememberReady(catalog)
+  let stopped = false
+
+  async function claim(): Promise<void> {
+    if (stopped || runs.size >= parts.concurrency) return
+    const waiting = await store.listWaitingModels()
+    const limit = parts.concurrency - runs.size
+    const room = countRoom(waiting, readyModels(), runs)
+    if (Object.keys(room).length === 0) return
+    for (const claimed of await store.claimJobs({ worker: parts.worker, room, limit, leaseMs })) begin(claimed)
+  }
+
+  function begin(claimed: ClaimedJob): void {
+    const model = catalog.find(claimed.job.model)
+    // Only models with room were claimed, and those are in the catalog.
+    if (!model) throw new Error(`claimed a job of the unknown model ${claimed.job.model}`)
+    current.get(claimed.job.jobId)?.stop('lost')
+    const run = startRun(claimed, model, parts)
+    runs.add(run)
+    current.set(run.jobId, run)
+    parts.onRunningChanged(runs.size)
+    void run.done.then(() => {
+      runs.delete(run)
+      if (current.get(run.jobId) === run) current.delete(run.jobId)
+      parts.onRunningChanged(runs.size)
+      claiming.again()
+    })
+  }
+
+  async function beat(): Promise<void> {
+    if (current.size === 0) return
+    const asked = new Map(current)
+    const beats = [...asked.values()].map((run) => run.takeNews())
+    const { lost, cancelRequested, deadlinePassed } = await store.heartbeat(beats, leaseMs)
+    for (const jobId of lost) asked.get(jobId)?.stop('lost')
+    for (const jobId of cancelRequested) asked.get(jobId)?.stop('canceled')
+    for (const jobId of deadlinePassed) asked.get(jobId)?.stop('deadline')
+  }
+
+  /** Cancels by this process need not wait for a heartbeat. */
+  async function hearCancels(jobIds: readonly string[]): Promise<void> {
+    for (const jobId of jobIds) {
+      const run = current.get(jobId)
+      if (run && (await store.getJob(null, jobId))?.cancelRequested) run.stop('canceled')
+    }
+  }
+
+  const claiming = createRound(claim, (error) => log.error({ err: error }, 'jobs could not be claimed'))
+  const beating = createRound(beat, (error) => log.error({ err: error }, 'runs could not be reported'))
+
+  const heartbeatTimer = setInterval(() => beating.again(), heartbeatMs)
+  let seenCounter = store.changeCounter()
+  const lookTimer = setInterval(() => {
+    const counter = store.changeCounter()
+    if (counter !== seenCounter) claiming.again()
+    seenCounter = counter
+  }, lookMs)
+  const ignoreChanges = store.onJobsChanged((jobIds) => {
+    // Should this fail, the heartbeat tells.
+    hearCancels(jobIds).catch((error: unknown) => log.error({ err: error }, 'a changed job could not be read'))
+    if (jobIds.some((jobId) => !current.has(jobId))) claiming.again()
+  })
+  const sweeper = startSweeper(parts)
+  claiming.again()
+
+  return {
+    async stop(graceMs) {
+      stopped = true
+      clearInterval(lookTimer)
+      ignoreChanges()
+      await sweeper.stop()
+      await claiming.settled()
+      const timer = setTimeout(() => {
+        for (const run of runs) run.stop('stopping')
+      }, graceMs)
+      await Promise.all([...runs].map((run) => run.done))
+      clearTimeout(timer)
+      clearInterval(heartbeatTimer)
+      await beating.settled()
+    },
+  }
+}
+
+/** The ready models by id, made again only when another set is ready. */
+function rememberReady(catalog: Catalog): () => ReadonlyMap<string, Model> {
+  let source: readonly Model[] = []
+  let byId: ReadonlyMap<string, Model> = new Map()
+  return () => {
+    const ready = catalog.ready()
+    if (ready !== source) {
+      source = ready
+      byId = new Map(ready.map((model) => [model.id, model]))
+    }
+    return byId
+  }
+}
+
+/** How many more jobs of each ready model may run, for the models that wait: there may be thousands of others. */
+function countRoom(
+  waiting: readonly string[],
+  ready: ReadonlyMap<string, Model>,
+  runs: Iterable<Run>,
+): Record<string, number> {
+  const running = new Map<string, number>()
+  for (const { model } of runs) running.set(model.id, (running.get(model.id) ?? 0) + 1)
+  const room = waiting.map((id): [string, number] => [id, (ready.get(id)?.concurrency ?? 0) - (running.get(id) ?? 0)])
+  return Object.fromEntries(room.filter(([, places]) => places > 0))
+}

@@ -1,0 +1,55 @@
+// Sees to jobs that nobody else sees to, about once a second: the rules are core's, the work is the store's.
+import type { Logger } from 'pino'
+import type { Store } from '../core/store.ts'
+import { createRound } from '../core/round.ts'
+import { isDeadNeighbour } from './worker-name.ts'
+
+const sweepMs = 1000
+// One sweep is one transaction, and whoever starts a generation waits for it.
+const jobsPerSweep = 200
+
+/** What the sweeper needs. */
+export interface SweeperParts {
+  readonly store: Pick<Store, 'sweep' | 'listWorkers' | 'endLeases'>
+  /** Name of this worker. */
+  readonly worker: string
+  readonly leaseMs: number
+  readonly reviewMs: number
+  readonly log: Logger
+  /** 0 … 1; spreads retries. */
+  readonly random: () => number
+}
+
+/** A sweeper at work. */
+export interface Sweeper {
+  stop(): Promise<void>
+}
+
+/** Starts a sweeper: workers of this machine that died lose their jobs now, those elsewhere when their leases run out. */
+export function startSweeper({ store, worker, leaseMs, reviewMs, log, random }: SweeperParts): Sweeper {
+  let begun = false
+  let stopped = false
+
+  async function sweep(): Promise<void> {
+    if (!begun) {
+      const dead = (await store.listWorkers()).filter((name) => isDeadNeighbour(name, worker))
+      if (dead.length > 0)
+        log.warn({ workers: dead, jobs: await store.endLeases(dead) }, 'workers of this machine had died')
+      begun = true
+    }
+    const { more, ...done } = await store.sweep({ leaseMs, reviewMs, limit: jobsPerSweep, random: random() })
+    if (Object.values(done).some((jobs) => jobs > 0)) log.info(done, 'swept')
+    if (more && !stopped) sweeping.again()
+  }
+
+  const sweeping = createRound(sweep, (error) => log.error({ err: error }, 'jobs could not be swept'))
+  const timer = setInterval(() => sweeping.again(), sweepMs)
+  sweeping.again()
+  return {
+    async stop() {
+      stopped = true
+      clearInterval(timer)
+      await sweeping.settled()
+    },
+  }
+}

@@ -1,0 +1,91 @@
+// One POST to one endpoint: bounded in time and size, never redirected, and what went wrong in words.
+import { request } from 'undici'
+import { createPublicAgent, PrivateAddressError, type PublicAgentOptions } from './public-agent.ts'
+
+// What an endpoint answers is not looked at; so much is read that the connection can be used again.
+const maxAnswerBytes = 65_536
+
+/** What a POST is made of. */
+export interface PostRequest {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** Breaks it off. */
+  readonly signal: AbortSignal
+}
+
+/** What came of it: `error` is null for 2xx only. */
+export interface PostResult {
+  /** HTTP status; null when there was no answer. */
+  readonly responseStatus: number | null
+  readonly error: string | null
+}
+
+/** Makes POSTs. */
+export interface Poster {
+  /** Never rejects. */
+  post(request: PostRequest): Promise<PostResult>
+  /** Closes every connection. */
+  close(): Promise<void>
+}
+
+/** Creates a poster. */
+export function createPoster(options: PublicAgentOptions): Poster {
+  const dispatcher = createPublicAgent(options)
+  const { timeoutMs } = options
+  return {
+    async post({ url, headers, body, signal }) {
+      const attempt = new AbortController()
+      const breakOff = (): void => attempt.abort()
+      const timer = setTimeout(breakOff, timeoutMs)
+      signal.addEventListener('abort', breakOff)
+      if (signal.aborted) breakOff()
+      try {
+        const answer = await request(url, { method: 'POST', headers, body, dispatcher, signal: attempt.signal })
+        await answer.body.dump({ limit: maxAnswerBytes, signal: attempt.signal }).catch(() => undefined)
+        return { responseStatus: answer.statusCode, error: describeStatus(answer.statusCode) }
+      } catch (error) {
+        const timedOut = attempt.signal.aborted && !signal.aborted
+        return {
+          responseStatus: null,
+          error: timedOut ? describeTimeout(timeoutMs) : describeFailure(error, new URL(url).hostname, timeoutMs),
+        }
+      } finally {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', breakOff)
+      }
+    },
+    close: () => dispatcher.destroy(),
+  }
+}
+
+function describeStatus(status: number): string | null {
+  if (status >= 200 && status < 300) return null
+  return `The endpoint answered ${status}${status >= 300 && status < 400 ? '; redirects are not followed' : ''}.`
+}
+
+function describeTimeout(timeoutMs: number): string {
+  return `The endpoint did not answer within ${timeoutMs / 1000} s.`
+}
+
+const failures: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'The connection was refused.',
+  ECONNRESET: 'The connection was cut.',
+  EPIPE: 'The connection was cut.',
+  UND_ERR_SOCKET: 'The connection was cut.',
+  ENOTFOUND: 'The name of the host is unknown.',
+  EAI_AGAIN: 'The name of the host could not be looked up.',
+  EHOSTUNREACH: 'The host cannot be reached.',
+  ENETUNREACH: 'The network of the host cannot be reached.',
+  ENETDOWN: 'The network is down.',
+}
+
+function describeFailure(error: unknown, host: string, timeoutMs: number): string {
+  if (error instanceof PrivateAddressError)
+    return `The address was refused: "${host}" does not lead to a public address, and this server sends nowhere else (MEDIAGEN_WEBHOOK_ALLOW_PRIVATE).`
+  const code = String((error as { code?: unknown }).code ?? (error as Error).name)
+  if (/TIMEOUT|ETIMEDOUT/.test(code)) return describeTimeout(timeoutMs)
+  if (/CERT|TLS|SSL|ISSUER|SIGNATURE/.test(code)) return `The TLS certificate or handshake was not accepted (${code}).`
+  if (code.startsWith('HPE_') || code === 'HTTPParserError') return 'The endpoint did not answer with HTTP.'
+  return failures[code] ?? `The connection failed (${code}).`
+}

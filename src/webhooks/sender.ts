@@ -1,0 +1,171 @@
+// Empties the outbox: claims due deliveries while there is room, makes one attempt of each, and reports what became of it.
+// Jobs never wait for it: it reads what their end left in the store.
+import type { Logger } from 'pino'
+import type { Clock } from '../core/clock.ts'
+import type { Job } from '../core/job.ts'
+import { createRound } from '../core/round.ts'
+import type { Store } from '../core/store.ts'
+import {
+  type ClaimedDelivery,
+  type DeliveryReport,
+  planDelivery,
+  signWebhook,
+  toWebhookBody,
+  type WebhookStore,
+} from '../core/webhook.ts'
+import type { Poster, PostResult } from './poster.ts'
+
+/** An attempt may take so long. */
+export const attemptTimeoutMs = 15_000
+/** A claim holds so long: after a crash, another attempt is made then. */
+export const deliveryLeaseMs = 2 * attemptTimeoutMs
+/** So many attempts are under way at once. */
+export const maxUnderWay = 8
+/** So many of them to one endpoint, so that a slow one leaves room for others. */
+export const maxUnderWayPerWebhook = 2
+// Ends of jobs here are told by the store; what other processes left, and what is due again, is looked for this often.
+const lookMs = 250
+const gone = 410
+
+/** What the sender needs. */
+export interface WebhookSenderParts {
+  readonly store: Pick<WebhookStore, 'hasDueDelivery' | 'claimDeliveries' | 'reportDelivery'> &
+    Pick<Store, 'onJobsChanged'>
+  readonly poster: Poster
+  /** The record of a job, exactly as REST gives it. */
+  readonly renderJob: (job: Job) => object
+  readonly clock: Clock
+  /** 0 … 1 */
+  readonly random: () => number
+  readonly log: Logger
+  readonly onAttempt: (outcome: 'delivered' | 'pending' | 'failed') => void
+}
+
+/** A sender at work. */
+export interface WebhookSender {
+  /** Claims nothing more, gives attempts under way `graceMs`, then breaks them off: they are made again later. */
+  stop(graceMs: number): Promise<void>
+}
+
+interface UnderWay {
+  readonly webhookId: string
+  readonly abort: AbortController
+  readonly done: Promise<void>
+}
+
+/** Starts a sender. */
+export function startWebhookSender(parts: WebhookSenderParts): WebhookSender {
+  const { store, clock, log } = parts
+  const underWay = new Map<string, UnderWay>()
+  let stopped = false
+
+  function countUnderWay(): Record<string, number> {
+    const counts: Record<string, number> = {}
+    for (const { webhookId } of underWay.values()) counts[webhookId] = (counts[webhookId] ?? 0) + 1
+    return counts
+  }
+
+  async function claim(): Promise<void> {
+    const limit = maxUnderWay - underWay.size
+    if (stopped || limit <= 0) return
+    const counts = countUnderWay()
+    const full = Object.keys(counts).filter((webhookId) => (counts[webhookId] ?? 0) >= maxUnderWayPerWebhook)
+    if (!(await store.hasDueDelivery(clock.nowMs(), full))) return
+    const claimed = await store.claimDeliveries({
+      limit,
+      perWebhook: maxUnderWayPerWebhook,
+      underWay: counts,
+      leaseMs: deliveryLeaseMs,
+    })
+    for (const delivery of claimed) begin(delivery)
+  }
+
+  function begin(delivery: ClaimedDelivery): void {
+    const abort = new AbortController()
+    // A claim that lapsed and was made again is another attempt of the same delivery.
+    const name = `${delivery.deliveryId} ${delivery.token}`
+    const done = deliver(delivery, abort.signal, parts)
+      .catch((error: unknown) =>
+        log.error({ err: error, delivery_id: delivery.deliveryId }, 'a delivery was not noted'),
+      )
+      .then(() => {
+        underWay.delete(name)
+        claiming.again()
+      })
+    underWay.set(name, { webhookId: delivery.webhookId, abort, done })
+  }
+
+  const claiming = createRound(claim, (error) => log.error({ err: error }, 'deliveries could not be claimed'))
+  const timer = setInterval(() => claiming.again(), lookMs)
+  timer.unref()
+  const ignoreChanges = store.onJobsChanged(() => claiming.again())
+  claiming.again()
+
+  return {
+    async stop(graceMs) {
+      stopped = true
+      clearInterval(timer)
+      ignoreChanges()
+      await claiming.settled()
+      const late = setTimeout(() => {
+        for (const { abort } of underWay.values()) abort.abort()
+      }, graceMs)
+      await Promise.all([...underWay.values()].map(({ done }) => done))
+      clearTimeout(late)
+    },
+  }
+}
+
+/** Makes one attempt and reports it. */
+async function deliver(delivery: ClaimedDelivery, signal: AbortSignal, parts: WebhookSenderParts): Promise<void> {
+  const { clock, log } = parts
+  const attemptedAtMs = clock.nowMs()
+  const startedAt = performance.now()
+  const result = await post(delivery, attemptedAtMs, signal, parts)
+  const nowMs = clock.nowMs()
+  const { deliveryId, token } = delivery
+  let report: DeliveryReport
+  if (signal.aborted && result.error !== null) {
+    report = { deliveryId, token, attempt: null, next: { status: 'pending', dueAtMs: nowMs }, gone: false }
+  } else {
+    const attempt = { ...result, attemptedAtMs, durationMs: Math.round(performance.now() - startedAt) }
+    const isGone = result.responseStatus === gone
+    const next = isGone
+      ? ({ status: 'failed' } as const)
+      : planDelivery(delivery.attempt, attempt, nowMs, parts.random())
+    report = { deliveryId, token, attempt, next, gone: isGone }
+    parts.onAttempt(next.status)
+    log.info(
+      {
+        delivery_id: deliveryId,
+        webhook_id: delivery.webhookId,
+        job_id: delivery.job.jobId,
+        attempt: delivery.attempt,
+        status: next.status,
+        ...(result.error !== null && { error: result.error }),
+      },
+      'webhook attempt',
+    )
+  }
+  await parts.store.reportDelivery(report)
+}
+
+async function post(
+  { deliveryId, url, secret, event, job, createdAtMs }: ClaimedDelivery,
+  nowMs: number,
+  signal: AbortSignal,
+  { poster, renderJob, log }: WebhookSenderParts,
+): Promise<PostResult> {
+  try {
+    const body = toWebhookBody(event, createdAtMs, renderJob(job))
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': 'mediagen-webhooks/1',
+      ...signWebhook(secret, deliveryId, nowMs, body),
+    }
+    return await poster.post({ url, headers, body, signal })
+  } catch (error) {
+    log.error({ err: error, delivery_id: deliveryId }, 'a webhook could not be made')
+    return { responseStatus: null, error: 'This server could not make the message; its log holds the cause.' }
+  }
+}
