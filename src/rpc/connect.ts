@@ -1,0 +1,76 @@
+// The door for browsers and `buf curl`: Connect and gRPC-Web on the HTTP port, by connect-fastify.
+import { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
+import type { DescService } from '@bufbuild/protobuf'
+import { ConnectError, type ServiceImpl } from '@connectrpc/connect'
+import type { FastifyInstance } from 'fastify'
+import { readRequestId } from '../core/request-id.ts'
+import type { Access } from './access.ts'
+import { toConnectError, toMediagenError } from './errors.ts'
+import type { GuardedService, StreamCall, UnaryCall } from './pipeline.ts'
+
+/** Adds the services to an HTTP server. */
+export function addConnect(
+  app: FastifyInstance,
+  services: readonly GuardedService[],
+  parts: { access: Access; maxMessageBytes: number },
+): void {
+  void app.register(async (scope) => {
+    // One id for the server's answer, the log and the error.
+    scope.addHook('onRequest', (request, _reply, done) => {
+      request.raw.headers['x-request-id'] = request.id
+      done()
+    })
+    // Connect reads its bodies itself; in this scope it takes the place of the gateway's parser.
+    scope.removeContentTypeParser('application/json')
+    await scope.register(fastifyConnectPlugin, {
+      routes(router) {
+        for (const service of services) router.service(service.service, toImpl(service))
+      },
+      readMaxBytes: parts.maxMessageBytes,
+      // gRPC has its own port, served faster.
+      grpc: false,
+      // The pipeline checks again; this keeps strangers from sending bodies.
+      async requestGate(context) {
+        try {
+          await parts.access.authenticate(context.requestHeader.get('authorization'))
+        } catch (error) {
+          const requestId = readRequestId(context.requestHeader.get('x-request-id'))
+          throw toWebError(toConnectError(toMediagenError(error), requestId))
+        }
+      },
+    })
+  })
+}
+
+function toImpl(service: GuardedService): ServiceImpl<DescService> {
+  const unary = [...service.unary].map(([method, run]) => [method.localName, toWebUnary(run)] as const)
+  const streams = [...service.streams].map(([method, run]) => [method.localName, toWebStream(run)] as const)
+  return Object.fromEntries([...unary, ...streams]) as ServiceImpl<DescService>
+}
+
+function toWebUnary(run: UnaryCall): UnaryCall {
+  return async (request, context) => {
+    try {
+      return await run(request, context)
+    } catch (error) {
+      throw toWebError(error)
+    }
+  }
+}
+
+function toWebStream(run: StreamCall): StreamCall {
+  return async function* (request, context) {
+    try {
+      yield* run(request, context)
+    } catch (error) {
+      throw toWebError(error)
+    }
+  }
+}
+
+/** The HTTP answer names the request in a header; told as metadata of the error too, clients would read the id twice. */
+function toWebError(thrown: unknown): ConnectError {
+  const error = ConnectError.from(thrown)
+  error.metadata.delete('x-request-id')
+  return error
+}

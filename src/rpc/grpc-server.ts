@@ -1,0 +1,258 @@
+// The gRPC door: grpc-js fed with the generated descriptors, with server reflection (v1, v1alpha) and health.
+import {
+  create,
+  type DescFile,
+  type DescMethod,
+  type DescService,
+  fromBinary,
+  type Message,
+  toBinary,
+  toJson,
+} from '@bufbuild/protobuf'
+import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
+import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect'
+import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc'
+import * as grpc from '@grpc/grpc-js'
+import { ReflectionService } from '@grpc/reflection'
+import { HealthImplementation } from 'grpc-health-check'
+import { file_mediagen_v1_errors } from '../../gen/mediagen/v1/errors_pb.ts'
+import { MediagenError } from '../core/errors.ts'
+import { toListenError } from '../core/listen-error.ts'
+import { readRequestId } from '../core/request-id.ts'
+import { toConnectError } from './errors.ts'
+import { loadHealthFile } from './health-file.ts'
+import { createCallContext } from './in-process.ts'
+import type { GuardedService, StreamCall, UnaryCall } from './pipeline.ts'
+
+// Node closes a session, bystanders and all, after about 1000 quick cancels: a busy client that gives up many calls is no attack.
+// Still a bound: a session that resets faster than this is closed.
+const streamResets = { streamResetBurst: 20_000, streamResetRate: 5_000 }
+
+/** A running gRPC server. */
+export interface GrpcServer {
+  readonly port: number
+  /** Tells health checks that this server is going away. */
+  drain(): void
+  /** Refuses new calls, waits for calls under way up to `graceMs`, then cuts them. */
+  close(graceMs: number): Promise<void>
+}
+
+/** Where to listen and how much to take. */
+export interface GrpcServerOptions {
+  readonly host: string
+  readonly port: number
+  /** Largest JSON body that the REST door takes; a gateway in front must be able to hand it on. */
+  readonly maxBodyBytes: number
+}
+
+// `0,` is two bytes of JSON and eleven of a Struct; nothing grows more.
+const messageGrowth = 6
+const messageSlack = 1024
+
+/**
+ * Starts the server.
+ * @throws StartupError when the port cannot be had.
+ */
+export async function startGrpcServer(
+  services: readonly GuardedService[],
+  options: GrpcServerOptions,
+): Promise<GrpcServer> {
+  // What matters comes as an error; standard error is for the one sentence that tells it.
+  grpc.setLogVerbosity(grpc.logVerbosity.NONE)
+  const server = new grpc.Server({
+    'grpc.max_receive_message_length': options.maxBodyBytes * messageGrowth + messageSlack,
+    'grpc.keepalive_time_ms': 30_000,
+  })
+  allowStreamResets(server)
+  for (const service of services)
+    server.addService(toServiceDefinition(service.service, options.maxBodyBytes), toHandlers(service))
+  createReflection(services.map(({ service }) => service)).addToServer(server)
+  const names = ['', ...services.map(({ service }) => service.typeName)]
+  const health = new HealthImplementation(Object.fromEntries(names.map((name) => [name, 'SERVING' as const])))
+  health.addToServer(server)
+  const port = await bind(server, options)
+  return {
+    port,
+    drain() {
+      for (const name of names) health.setStatus(name, 'NOT_SERVING')
+    },
+    close: (graceMs) => closeServer(server, graceMs),
+  }
+}
+
+/** grpc-js has no option that reaches Node's; test/rpc/rapid-reset.test.ts tells when this stops to work. */
+function allowStreamResets(server: grpc.Server): void {
+  Object.assign((server as unknown as { commonServerOptions: object }).commonServerOptions, streamResets)
+}
+
+function bind(server: grpc.Server, { host, port }: GrpcServerOptions): Promise<number> {
+  const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
+  return new Promise((resolve, reject) => {
+    server.bindAsync(address, grpc.ServerCredentials.createInsecure(), (error, bound) => {
+      if (error) reject(toListenError('gRPC', host, port, error))
+      else resolve(bound)
+    })
+  })
+}
+
+async function closeServer(server: grpc.Server, graceMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()))
+  const timer = setTimeout(() => server.forceShutdown(), graceMs)
+  await closed
+  clearTimeout(timer)
+}
+
+function toServiceDefinition(service: DescService, maxBodyBytes: number): grpc.ServiceDefinition {
+  return Object.fromEntries(
+    service.methods.map((method) => {
+      const definition: grpc.MethodDefinition<unknown, unknown> = {
+        path: `/${service.typeName}/${method.name}`,
+        requestStream: false,
+        responseStream: method.methodKind === 'server_streaming',
+        requestSerialize: (message) => Buffer.from(toBinary(method.input, message as never)),
+        requestDeserialize: (bytes) => readRequest(method, bytes, maxBodyBytes),
+        responseSerialize: (message) => Buffer.from(toBinary(method.output, message as never)),
+        responseDeserialize: (bytes) => fromBinary(method.output, bytes),
+      }
+      return [method.name, definition]
+    }),
+  )
+}
+
+/**
+ * The message, or its refusal: an error thrown here grpc-js would call a fault of this server.
+ * A message is too large when it would be as JSON, so that one limit holds at every door.
+ */
+function readRequest(method: DescMethod, bytes: Buffer, maxBodyBytes: number): unknown {
+  let message: Message
+  try {
+    message = fromBinary(method.input, bytes)
+  } catch (error) {
+    return new MediagenError('invalid_request', `The request is not a ${method.input.typeName}.`, {}, { cause: error })
+  }
+  if (bytes.length > maxBodyBytes && measureJson(method, message) > maxBodyBytes + messageSlack)
+    return new MediagenError(
+      'payload_too_large',
+      `The request is larger than the ${maxBodyBytes} bytes that this server takes.`,
+    )
+  return message
+}
+
+function measureJson(method: DescMethod, message: Message): number {
+  return Buffer.byteLength(JSON.stringify(toJson(method.input, message)))
+}
+
+function findRefusal(request: unknown, context: HandlerContext): ConnectError | null {
+  return request instanceof MediagenError
+    ? toConnectError(request, readRequestId(context.requestHeader.get('x-request-id')))
+    : null
+}
+
+function toHandlers(service: GuardedService): grpc.UntypedServiceImplementation {
+  const unary = [...service.unary].map(([method, run]) => [method.name, toUnaryHandler(method, run)] as const)
+  const streams = [...service.streams].map(([method, run]) => [method.name, toStreamHandler(method, run)] as const)
+  return Object.fromEntries([...unary, ...streams]) as grpc.UntypedServiceImplementation
+}
+
+function toUnaryHandler(method: DescMethod, run: UnaryCall): grpc.handleUnaryCall<never, unknown> {
+  return (call, callback) => {
+    const context = openContext(method, call)
+    const refusal = findRefusal(call.request, context)
+    if (refusal) return callback(toServiceError(refusal))
+    run(call.request, context).then(
+      (message) => {
+        call.sendMetadata(toMetadata(context.responseHeader))
+        callback(null, create(method.output, message as never))
+      },
+      (error: unknown) => callback(toServiceError(error)),
+    )
+  }
+}
+
+function toStreamHandler(method: DescMethod, run: StreamCall): grpc.handleServerStreamingCall<never, unknown> {
+  return (call) => {
+    const context = openContext(method, call)
+    const refusal = findRefusal(call.request, context)
+    if (refusal) return void call.emit('error', toServiceError(refusal))
+    sendAll(call, method, run(call.request, context), context.responseHeader).catch((error: unknown) =>
+      call.emit('error', toServiceError(error)),
+    )
+  }
+}
+
+async function sendAll(
+  call: grpc.ServerWritableStream<never, unknown>,
+  method: DescMethod,
+  messages: ReturnType<StreamCall>,
+  header: Headers,
+): Promise<void> {
+  let begun = false
+  for await (const message of messages) {
+    if (call.cancelled) return
+    if (!begun) call.sendMetadata(toMetadata(header))
+    begun = true
+    // A reader that does not keep up holds the loop here, and the feed keeps only the latest state meanwhile.
+    if (!call.write(create(method.output, message as never))) await drained(call)
+  }
+  call.end()
+}
+
+function drained(call: grpc.ServerWritableStream<never, unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      call.off('drain', done)
+      call.off('cancelled', done)
+      resolve()
+    }
+    call.on('drain', done)
+    call.on('cancelled', done)
+  })
+}
+
+function openContext(
+  method: DescMethod,
+  call: grpc.ServerUnaryCall<never, unknown> | grpc.ServerWritableStream<never, unknown>,
+) {
+  const gone = new AbortController()
+  // grpc-js cancels the call when the client hangs up and when its deadline passes.
+  call.once('cancelled', () => gone.abort(new ConnectError('the client hung up or its deadline passed', Code.Canceled)))
+  const header: [string, string][] = []
+  for (const name of ['authorization', 'x-request-id']) {
+    const [value] = call.metadata.get(name)
+    if (typeof value === 'string') header.push([name, value])
+  }
+  return createCallContext(method, gone.signal, undefined, header)
+}
+
+function toMetadata(headers: Headers): grpc.Metadata {
+  const metadata = new grpc.Metadata()
+  for (const [name, value] of headers) metadata.set(name, value)
+  return metadata
+}
+
+function toServiceError(thrown: unknown): Partial<grpc.StatusObject> {
+  const error = ConnectError.from(thrown)
+  const trailer = new Headers()
+  setTrailerStatus(trailer, error)
+  const metadata = toMetadata(error.metadata)
+  const details = trailer.get('grpc-status-details-bin')
+  if (details) metadata.set('grpc-status-details-bin', Buffer.from(details, 'base64'))
+  return { code: error.code as number, details: error.rawMessage, metadata }
+}
+
+function createReflection(services: readonly DescService[]): ReflectionService {
+  const files = new Map<string, DescFile>()
+  const collect = (file: DescFile): void => {
+    if (files.has(file.name)) return
+    for (const dependency of file.dependencies) collect(dependency)
+    files.set(file.name, file)
+  }
+  for (const service of services) collect(service.file)
+  // No service names it: error details travel packed, and a client asks for their type by name.
+  collect(file_mediagen_v1_errors)
+  const fileDescriptorProtos = [...[...files.values()].map(({ proto }) => proto), loadHealthFile()].map((proto) =>
+    Buffer.from(toBinary(FileDescriptorProtoSchema, proto)),
+  )
+  // Reflection reads the descriptors only; the rest of a proto-loader package is not needed.
+  return new ReflectionService({ files: { fileDescriptorProtos } } as never)
+}

@@ -1,0 +1,182 @@
+// AdminService: accounts, keys, credits and jobs under review, for the operator. The command line calls this same implementation.
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
+import type { Clock } from '../core/clock.ts'
+import { MediagenError, type Violation } from '../core/errors.ts'
+import { createKeySecret, hashKeySecret, type Permission } from '../core/key.ts'
+import type { Job } from '../core/job.ts'
+import type { Account, AdjustOutcome, ResolveOutcome, Store } from '../core/store.ts'
+import { toAccountMessage, toJobSummary, toKeyMessage, toMs, toOperatorJobMessage, toPermission } from './convert.ts'
+import { findEmpty, readPage, readStatus, refuse, toCredits } from './request.ts'
+import { createWebhookAdmin } from './webhooks.ts'
+
+const longestName = 200
+// RFC 3339 has no year beyond 9999.
+const lastExpiryMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+const longestNote = 1000
+
+/** Creates the service. */
+export function createAdminService(parts: { store: Store; clock: Clock }): ServiceImpl<typeof AdminService> {
+  const { store, clock } = parts
+  return {
+    ...createWebhookAdmin(store),
+
+    async createAccount(request) {
+      const credits = toCredits(request.credits)
+      const violations = findEmpty({ name: request.name })
+      if (request.name.length > longestName)
+        violations.push({ pointer: '/name', detail: `must have at most ${longestName} characters` })
+      if (credits === null || credits < 0) violations.push({ pointer: '/credits', detail: 'must be 0 to 2^53 - 1' })
+      refuse(violations)
+      return { account: toAccountMessage(await store.createAccount(request.name, credits as number)) }
+    },
+
+    async listAccounts(request) {
+      const { items, total } = await store.listAccounts(readPage(request))
+      return { accounts: items.map(toAccountMessage), total }
+    },
+
+    async createKey(request) {
+      const permissions = request.permissions.map(toPermission)
+      const expiresAtMs = toMs(request.expiresAt)
+      const violations = findEmpty({ account_id: request.accountId })
+      if (permissions.length === 0)
+        violations.push({ pointer: '/permissions', detail: 'must name at least one permission' })
+      if (permissions.includes(undefined))
+        violations.push({ pointer: '/permissions', detail: 'names an unknown permission' })
+      if (expiresAtMs !== null && expiresAtMs <= clock.nowMs())
+        violations.push({ pointer: '/expires_at', detail: 'must lie in the future' })
+      if (expiresAtMs !== null && expiresAtMs > lastExpiryMs)
+        violations.push({ pointer: '/expires_at', detail: 'must lie before the year 10000' })
+      refuse(violations)
+      const secret = createKeySecret()
+      const key = await store.createKey(
+        request.accountId,
+        hashKeySecret(secret),
+        [...new Set(permissions as Permission[])],
+        expiresAtMs,
+      )
+      if (!key) throw accountNotFound(request.accountId)
+      return { key: toKeyMessage(key), secret }
+    },
+
+    async listKeys(request) {
+      const { items, total } = await store.listKeys(request.accountId || null, readPage(request))
+      return { keys: items.map(toKeyMessage), total }
+    },
+
+    async revokeKey(request) {
+      const key = await store.revokeKey(request.keyId)
+      if (!key) throw new MediagenError('key_not_found', `There is no key "${request.keyId}".`)
+      return { key: toKeyMessage(key) }
+    },
+
+    async grantCredits(request) {
+      const credits = toCredits(request.credits)
+      refuse([
+        ...(credits === null || credits < 1 ? [{ pointer: '/credits', detail: 'must be 1 to 2^53 - 1' }] : []),
+        ...findLongNote(request.note),
+      ])
+      const outcome = await store.grantCredits(request.accountId, credits as number, request.note || null)
+      return { account: toAccountMessage(readAdjustment(outcome, request.accountId)) }
+    },
+
+    async adjustCredits(request) {
+      const credits = toCredits(request.credits)
+      refuse([
+        ...(credits === null || credits === 0
+          ? [{ pointer: '/credits', detail: 'must be a whole number other than 0' }]
+          : []),
+        ...findEmpty({ note: request.note }),
+        ...findLongNote(request.note),
+      ])
+      const outcome = await store.adjustCredits(request.accountId, credits as number, request.note)
+      return { account: toAccountMessage(readAdjustment(outcome, request.accountId)) }
+    },
+
+    async resolveJob(request) {
+      const charge = toCredits(request.charge)
+      if (charge === null || charge < 0) refuse([{ pointer: '/charge', detail: 'must be 0 or more' }])
+      const job = readResolution(await store.resolveReview(request.jobId, charge as number), request.jobId)
+      return { charged: BigInt(job.creditsCharged), released: BigInt(job.creditsReleased) }
+    },
+
+    async listAllJobs(request) {
+      const status = readStatus(request.status)
+      const { items, total } = await store.listJobs({
+        accountId: request.accountId || null,
+        status,
+        model: request.model || null,
+        idempotencyKey: null,
+        ...readPage(request),
+      })
+      return { jobs: items.map(toJobSummary), total }
+    },
+
+    async inspectJob(request) {
+      const seen = await store.inspectJob(request.jobId)
+      if (!seen) throw jobNotFound(request.jobId)
+      return toOperatorJobMessage(seen)
+    },
+
+    async rotateQuoteKey() {
+      return { keyNumber: (await store.rotateSigningKey('quote')).number }
+    },
+
+    async verifyLedger() {
+      const report = await store.verifyLedger()
+      return {
+        accounts: BigInt(report.accounts),
+        entries: BigInt(report.entries),
+        jobs: BigInt(report.jobs),
+        problems: [...report.problems],
+        repairs: [...report.repairs],
+      }
+    },
+  }
+}
+
+function findLongNote(note: string): Violation[] {
+  return note.length > longestNote ? [{ pointer: '/note', detail: `must have at most ${longestNote} characters` }] : []
+}
+
+function readResolution(resolved: ResolveOutcome, jobId: string): Job {
+  switch (resolved.outcome) {
+    case 'done':
+      return resolved.job
+    case 'no_job':
+      throw jobNotFound(jobId)
+    case 'not_in_review':
+      throw new MediagenError(
+        'job_not_in_review',
+        `The job "${jobId}" is ${resolved.status}, not under review. Nothing was changed.`,
+      )
+    case 'above_hold':
+      throw new MediagenError(
+        'invalid_request',
+        `/charge must be at most ${resolved.creditsHeld}, the credits that the job holds.`,
+      )
+  }
+}
+
+function readAdjustment(outcome: AdjustOutcome, accountId: string): Account {
+  switch (outcome.outcome) {
+    case 'done':
+      return outcome.account
+    case 'no_account':
+      throw accountNotFound(accountId)
+    case 'out_of_range':
+      throw new MediagenError(
+        'invalid_request',
+        `/credits would bring the balance out of range, 0 to 2^53 - 1; available now: ${outcome.available}. Nothing was changed.`,
+      )
+  }
+}
+
+function jobNotFound(jobId: string): MediagenError {
+  return new MediagenError('job_not_found', `There is no job "${jobId}".`)
+}
+
+function accountNotFound(accountId: string): MediagenError {
+  return new MediagenError('account_not_found', `There is no account "${accountId}".`)
+}

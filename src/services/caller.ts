@@ -1,0 +1,13 @@
+// Who is calling: put into the context by the pipeline, read by the services.
+import { createContextKey, type HandlerContext } from '@connectrpc/connect'
+import type { ApiKey } from '../core/key.ts'
+
+/** The context key under which the pipeline leaves the caller's API key. */
+export const callerKey = createContextKey<ApiKey | null>(null, { description: 'API key of the caller' })
+
+/** The API key of whoever calls; the pipeline has checked it. */
+export function callerOf(context: HandlerContext): ApiKey {
+  const key = context.values.get(callerKey)
+  if (!key) throw new Error('a service was reached without the pipeline')
+  return key
+}

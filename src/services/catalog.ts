@@ -1,0 +1,136 @@
+// CatalogService: which models there are and what input each takes. Interface, sections 4.3 to 4.5.
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { ServiceImpl } from '@connectrpc/connect'
+import type {
+  CatalogService,
+  CategorySchema,
+  Model as ModelMessage,
+  ProductSchema,
+} from '../../gen/mediagen/v1/catalog_pb.ts'
+import { MediagenError } from '../core/errors.ts'
+import type { Catalog, Model } from '../core/model.ts'
+import { toModalityCode, toModelMessage } from './convert.ts'
+import { readPage, refuse } from './request.ts'
+
+interface Listed {
+  readonly model: Model
+  readonly message: ModelMessage
+  /** Lower-case text that `search` is looked for in. */
+  readonly searched: string
+}
+
+interface Filter {
+  readonly search: string
+  readonly category: string
+}
+
+/** Creates the service. */
+export function createCatalogService(parts: { catalog: Catalog }): ServiceImpl<typeof CatalogService> {
+  const { catalog } = parts
+  const list = rememberList(catalog)
+  return {
+    listModels(request) {
+      const { limit, offset } = readPage(request)
+      const found = filterModels(list(), request)
+      return { models: found.slice(offset, offset + limit).map((listed) => listed.message), total: found.length }
+    },
+    listProducts(request) {
+      const { limit, offset } = readPage(request)
+      const all = list()
+      const products = groupProducts(filterModels(all, request), all)
+      return { products: products.slice(offset, offset + limit), total: products.length }
+    },
+    getModel(request) {
+      const model = catalog.find(request.model)
+      if (!model)
+        throw new MediagenError(
+          'model_not_found',
+          `There is no model "${request.model}". GET /v1/models lists the models.`,
+        )
+      return { model: toModelMessage(model), openapi: model.openapi }
+    },
+    listCategories: () => ({ categories: countCategories(list()) }),
+  }
+}
+
+/** The ready models as messages, made again only when another set is ready. */
+function rememberList(catalog: Catalog): () => readonly Listed[] {
+  let source: readonly Model[] = []
+  let list: readonly Listed[] = []
+  return () => {
+    const ready = catalog.ready()
+    if (ready !== source) {
+      source = ready
+      list = ready.map((model) => ({
+        model,
+        message: toModelMessage(model),
+        searched: `${model.id}\n${model.name}\n${model.description}`.toLowerCase(),
+      }))
+    }
+    return list
+  }
+}
+
+function filterModels(list: readonly Listed[], filter: Filter): readonly Listed[] {
+  const { search, category } = filter
+  if (search === '' && category === '') return list
+  if (category !== '' && !list.some(({ model }) => model.category === category)) {
+    const known = countCategories(list).map(({ id }) => id)
+    refuse([
+      { pointer: '/category', detail: `is not a category of this catalog; it has ${known.join(', ') || 'none'}` },
+    ])
+  }
+  const wanted = search.toLowerCase()
+  return list.filter(
+    ({ model, searched }) => (category === '' || model.category === category) && searched.includes(wanted),
+  )
+}
+
+type Category = MessageInitShape<typeof CategorySchema> & { id: string; count: number }
+
+function countCategories(list: readonly Listed[]): Category[] {
+  const categories = new Map<string, Category>()
+  for (const { model } of list) {
+    const category = categories.get(model.category)
+    if (category) category.count += 1
+    else
+      categories.set(model.category, {
+        id: model.category,
+        name: toCategoryName(model.category),
+        modality: toModalityCode(model.modality),
+        count: 1,
+      })
+  }
+  return [...categories.values()]
+}
+
+function toCategoryName(id: string): string {
+  const words = id.replaceAll('-', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+/** Products with those of their modes that are in `shown`; they speak with the words of their first mode, shown or not. */
+function groupProducts(
+  shown: readonly Listed[],
+  all: readonly Listed[],
+): readonly MessageInitShape<typeof ProductSchema>[] {
+  const firsts = new Map<string, Model>()
+  for (const { model } of all) if (!firsts.has(model.product)) firsts.set(model.product, model)
+  const groups = Map.groupBy(shown, ({ model }) => model.product)
+  return [...groups].map(([id, modes]) => toProduct(firsts.get(id) as Model, modes))
+}
+
+function toProduct(first: Model, modes: readonly Listed[]): MessageInitShape<typeof ProductSchema> {
+  return {
+    id: first.product,
+    name: first.name,
+    description: first.description,
+    modality: toModalityCode(first.modality),
+    modes: modes.map(({ model }) => ({
+      mode: model.mode,
+      model: model.id,
+      category: model.category,
+      name: model.name,
+    })),
+  }
+}

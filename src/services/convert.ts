@@ -1,0 +1,290 @@
+// The only place that knows both a record and its message.
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
+import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
+import type { AssetUrls } from '../core/asset.ts'
+import { creditsShown, type Job, type JobStatus, type OperatorJob } from '../core/job.ts'
+import type { ApiKey, Permission } from '../core/key.ts'
+import type { EntryKind, LedgerEntry } from '../core/ledger.ts'
+import type { Modality, Model } from '../core/model.ts'
+import type { Quote } from '../core/quote-seal.ts'
+import type { Account } from '../core/store.ts'
+import type { Delivery, DeliveryStatus, Webhook } from '../core/webhook.ts'
+import type {
+  AccountSchema,
+  InspectJobResponseSchema,
+  JobSummarySchema,
+  KeySchema,
+} from '../../gen/mediagen/v1/admin_pb.ts'
+import {
+  Billed,
+  Modality as ModalityCode,
+  type Model as ModelMessage,
+  ModelSchema,
+} from '../../gen/mediagen/v1/catalog_pb.ts'
+import { type JobSchema, JobStatus as JobStatusCode, type OutputSchema } from '../../gen/mediagen/v1/generation_pb.ts'
+import { Permission as PermissionCode } from '../../gen/mediagen/v1/options_pb.ts'
+import type { QuoteSchema } from '../../gen/mediagen/v1/quotes_pb.ts'
+import { EntryKind as EntryKindCode, type EntrySchema } from '../../gen/mediagen/v1/wallet_pb.ts'
+import {
+  DeliveryStatus as DeliveryStatusCode,
+  type DeliverySchema,
+  type WebhookSchema,
+} from '../../gen/mediagen/v1/webhooks_pb.ts'
+
+const statusCodes = {
+  queued: JobStatusCode.QUEUED,
+  running: JobStatusCode.RUNNING,
+  succeeded: JobStatusCode.SUCCEEDED,
+  failed: JobStatusCode.FAILED,
+  canceled: JobStatusCode.CANCELED,
+  expired: JobStatusCode.EXPIRED,
+  needs_review: JobStatusCode.NEEDS_REVIEW,
+} as const satisfies Record<JobStatus, JobStatusCode>
+
+const modalityCodes = {
+  image: ModalityCode.IMAGE,
+  video: ModalityCode.VIDEO,
+  audio: ModalityCode.AUDIO,
+} as const satisfies Record<Modality, ModalityCode>
+
+const permissionCodes = {
+  generate: PermissionCode.GENERATE,
+  'models:read': PermissionCode.MODELS_READ,
+  'jobs:read': PermissionCode.JOBS_READ,
+  'wallet:read': PermissionCode.WALLET_READ,
+  webhooks: PermissionCode.WEBHOOKS,
+  admin: PermissionCode.ADMIN,
+} as const satisfies Record<Permission, PermissionCode>
+
+const entryKindCodes = {
+  grant: EntryKindCode.GRANT,
+  hold: EntryKindCode.HOLD,
+  charge: EntryKindCode.CHARGE,
+  release: EntryKindCode.RELEASE,
+  adjust: EntryKindCode.ADJUST,
+} as const satisfies Record<EntryKind, EntryKindCode>
+
+const deliveryStatusCodes = {
+  pending: DeliveryStatusCode.PENDING,
+  delivered: DeliveryStatusCode.DELIVERED,
+  failed: DeliveryStatusCode.FAILED,
+} as const satisfies Record<DeliveryStatus, DeliveryStatusCode>
+
+const statusNames = new Map<JobStatusCode, JobStatus>(
+  Object.entries(statusCodes).map(([name, code]) => [code, name as JobStatus]),
+)
+const deliveryStatusNames = new Map<DeliveryStatusCode, DeliveryStatus>(
+  Object.entries(deliveryStatusCodes).map(([name, code]) => [code, name as DeliveryStatus]),
+)
+const permissionNames = new Map<PermissionCode, Permission>(
+  Object.entries(permissionCodes).map(([name, code]) => [code, name as Permission]),
+)
+
+/** The state that a message names; undefined for unspecified or unknown. */
+export function toJobStatus(code: JobStatusCode): JobStatus | undefined {
+  return statusNames.get(code)
+}
+
+/** The state of a delivery that a message names; undefined for unspecified or unknown. */
+export function toDeliveryStatus(code: DeliveryStatusCode): DeliveryStatus | undefined {
+  return deliveryStatusNames.get(code)
+}
+
+/** The code of a state in messages. */
+export function toJobStatusCode(status: JobStatus): JobStatusCode {
+  return statusCodes[status]
+}
+
+/** A state of a message as it is written; empty for unspecified or unknown. */
+export function toJobStatusName(code: JobStatusCode): string {
+  return statusNames.get(code) ?? ''
+}
+
+/** The permission that a message names; undefined for one that no key carries. */
+export function toPermission(code: PermissionCode): Permission | undefined {
+  return permissionNames.get(code)
+}
+
+/** The code of a permission in messages. */
+export function toPermissionCode(permission: Permission): PermissionCode {
+  return permissionCodes[permission]
+}
+
+/** A permission of a message as it is written; empty for one that no key carries. */
+export function toPermissionName(code: PermissionCode): string {
+  return permissionNames.get(code) ?? ''
+}
+
+/** Milliseconds of an optional time. */
+export function toMs(time: Timestamp | undefined): number | null {
+  return time ? timestampMs(time) : null
+}
+
+export function toModalityCode(modality: Modality): ModalityCode {
+  return modalityCodes[modality]
+}
+
+export function toQuoteMessage(quoteId: string, quote: Quote): MessageInitShape<typeof QuoteSchema> {
+  return { quoteId, model: quote.model, credits: BigInt(quote.credits), expiresAt: timestampFromMs(quote.expiresAtMs) }
+}
+
+export function toJobMessage(job: Job, urls: AssetUrls): MessageInitShape<typeof JobSchema> {
+  const held = BigInt(job.creditsHeld)
+  return {
+    jobId: job.jobId,
+    status: statusCodes[job.status],
+    model: job.model,
+    quoteId: job.quoteId,
+    progress: job.progress,
+    credits: BigInt(creditsShown(job)),
+    billing: { quoted: held, held, charged: BigInt(job.creditsCharged), released: BigInt(job.creditsReleased) },
+    outputs: job.outputs.map((asset): MessageInitShape<typeof OutputSchema> => {
+      const { url, expiresAtMs } = urls.sign(asset.key)
+      return {
+        url,
+        contentType: asset.contentType,
+        bytes: BigInt(asset.bytes),
+        ...(asset.width !== null && { width: asset.width }),
+        ...(asset.height !== null && { height: asset.height }),
+        ...(asset.durationSeconds !== null && { durationSeconds: asset.durationSeconds }),
+        sha256: asset.sha256,
+        expiresAt: timestampFromMs(expiresAtMs),
+      }
+    }),
+    ...(job.error && { error: job.error }),
+    attempts: job.attempts,
+    createdAt: timestampFromMs(job.createdAtMs),
+    ...(job.startedAtMs !== null && { startedAt: timestampFromMs(job.startedAtMs) }),
+    ...(job.finishedAtMs !== null && { finishedAt: timestampFromMs(job.finishedAtMs) }),
+    ...(job.queuePosition !== null && { queuePosition: job.queuePosition }),
+  }
+}
+
+/** A job as lists of the operator show it. */
+export function toJobSummary(job: Job): MessageInitShape<typeof JobSummarySchema> {
+  const held = BigInt(job.creditsHeld)
+  return {
+    jobId: job.jobId,
+    accountId: job.accountId,
+    status: statusCodes[job.status],
+    model: job.model,
+    billing: { quoted: held, held, charged: BigInt(job.creditsCharged), released: BigInt(job.creditsReleased) },
+    progress: job.progress,
+    outputs: job.outputs.length,
+    ...(job.error && { error: job.error }),
+    attempts: job.attempts,
+    createdAt: timestampFromMs(job.createdAtMs),
+    ...(job.startedAtMs !== null && { startedAt: timestampFromMs(job.startedAtMs) }),
+    ...(job.finishedAtMs !== null && { finishedAt: timestampFromMs(job.finishedAtMs) }),
+    ...(job.queuePosition !== null && { queuePosition: job.queuePosition }),
+    cancelRequested: job.cancelRequested,
+  }
+}
+
+/** A job with what only an operator sees. */
+export function toOperatorJobMessage(seen: OperatorJob): MessageInitShape<typeof InspectJobResponseSchema> {
+  return {
+    job: toJobSummary(seen.job),
+    priority: seen.priority,
+    resumable: seen.resumable,
+    maxAttempts: seen.maxAttempts,
+    lostRuns: seen.lostRuns,
+    worker: seen.worker ?? '',
+    ...(seen.deadlineAtMs !== null && { deadlineAt: timestampFromMs(seen.deadlineAtMs) }),
+    ...(seen.availableAtMs !== null && { availableAt: timestampFromMs(seen.availableAtMs) }),
+    ...(seen.leaseUntilMs !== null && { leaseUntil: timestampFromMs(seen.leaseUntilMs) }),
+  }
+}
+
+export function toModelMessage(model: Model): ModelMessage {
+  return create(ModelSchema, {
+    id: model.id,
+    created: timestampFromMs(model.createdAtMs),
+    ownedBy: model.ownedBy,
+    name: model.name,
+    description: model.description,
+    category: model.category,
+    product: model.product,
+    mode: model.mode,
+    modality: modalityCodes[model.modality],
+    pricing: {
+      billing: model.billing === 'fixed' ? Billed.FIXED : Billed.USAGE,
+      summary: model.priceSummary,
+      fromCredits: BigInt(model.fromCredits),
+    },
+  })
+}
+
+export function toEntryMessage(entry: LedgerEntry): MessageInitShape<typeof EntrySchema> {
+  return {
+    entryId: entry.entryId,
+    kind: entryKindCodes[entry.kind],
+    credits: BigInt(entry.credits),
+    ...(entry.jobId !== null && { jobId: entry.jobId }),
+    availableAfter: BigInt(entry.availableAfter),
+    heldAfter: BigInt(entry.heldAfter),
+    ...(entry.note !== null && { note: entry.note }),
+    createdAt: timestampFromMs(entry.createdAtMs),
+  }
+}
+
+export function toWebhookMessage(webhook: Webhook): MessageInitShape<typeof WebhookSchema> {
+  return {
+    webhookId: webhook.webhookId,
+    accountId: webhook.accountId,
+    url: webhook.url,
+    ...(webhook.description !== null && { description: webhook.description }),
+    createdAt: timestampFromMs(webhook.createdAtMs),
+    ...(webhook.disabledAtMs !== null && { disabledAt: timestampFromMs(webhook.disabledAtMs) }),
+  }
+}
+
+export function toDeliveryMessage(delivery: Delivery): MessageInitShape<typeof DeliverySchema> {
+  return {
+    deliveryId: delivery.deliveryId,
+    webhookId: delivery.webhookId,
+    accountId: delivery.accountId,
+    url: delivery.url,
+    jobId: delivery.jobId,
+    type: delivery.event,
+    status: deliveryStatusCodes[delivery.status],
+    attempts: delivery.attempts.map(({ attemptedAtMs, responseStatus, error, durationMs }) => ({
+      attemptedAt: timestampFromMs(attemptedAtMs),
+      ...(responseStatus !== null && { responseStatus }),
+      ...(error !== null && { error }),
+      durationSeconds: durationMs / 1000,
+    })),
+    ...(delivery.error !== null && { error: delivery.error }),
+    ...(delivery.nextAttemptAtMs !== null && { nextAttemptAt: timestampFromMs(delivery.nextAttemptAtMs) }),
+    createdAt: timestampFromMs(delivery.createdAtMs),
+    ...(delivery.finishedAtMs !== null && { finishedAt: timestampFromMs(delivery.finishedAtMs) }),
+  }
+}
+
+export function toAccountMessage(account: Account): MessageInitShape<typeof AccountSchema> {
+  return {
+    accountId: account.accountId,
+    name: account.name,
+    available: BigInt(account.available),
+    held: BigInt(account.held),
+    createdAt: timestampFromMs(account.createdAtMs),
+  }
+}
+
+/** What of a key may be shown to its owner. */
+export function toAccess(key: ApiKey) {
+  return {
+    keyId: key.keyId,
+    accountId: key.accountId,
+    permissions: key.permissions.map((permission) => permissionCodes[permission]),
+    ...(key.expiresAtMs !== null && { expiresAt: timestampFromMs(key.expiresAtMs) }),
+  }
+}
+
+export function toKeyMessage(key: ApiKey): MessageInitShape<typeof KeySchema> {
+  return {
+    ...toAccess(key),
+    createdAt: timestampFromMs(key.createdAtMs),
+    ...(key.revokedAtMs !== null && { revokedAt: timestampFromMs(key.revokedAtMs) }),
+  }
+}

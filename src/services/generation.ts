@@ -1,0 +1,242 @@
+// GenerationService: starting generations and telling how they go. Interface, section 4.2; contract, sections 1 and 2.
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'
+import type { AssetUrls } from '../core/asset.ts'
+import { toTimestampText, type Clock } from '../core/clock.ts'
+import { digestParts } from '../core/canonical-json.ts'
+import type { JsonObject } from '../core/engine.ts'
+import { MediagenError } from '../core/errors.ts'
+import type { JobFeed } from '../core/feed.ts'
+import { isTerminal, type Job } from '../core/job.ts'
+import type { Catalog } from '../core/model.ts'
+import type { Quote } from '../core/quote-seal.ts'
+import type { StartOutcome, Store } from '../core/store.ts'
+import { callerOf } from './caller.ts'
+import { toJobMessage } from './convert.ts'
+import { completeInput, digestInput, digestQuoted, findReadyModel } from './pricing.ts'
+import type { QuoteBook } from './quote-book.ts'
+import { quoteNotFound } from './quotes.ts'
+import { readInput, readPage, readStatus, refuse } from './request.ts'
+import { readTerms, type Terms, toTermParts } from './terms.ts'
+
+const retryQueueFullSeconds = 5
+const retryShutdownSeconds = 2
+const legalKey = '1 to 255 visible ASCII characters, without spaces'
+
+/** What the service needs. */
+export interface GenerationParts {
+  readonly store: Pick<Store, 'startGeneration' | 'findStartedJob' | 'getJob' | 'listJobs' | 'requestCancel'>
+  readonly catalog: Catalog
+  readonly quotes: QuoteBook
+  readonly feed: JobFeed
+  readonly urls: AssetUrls
+  readonly clock: Clock
+  readonly waitMs: number
+  readonly maxQueuedJobs: number
+  /** Whether the server is stopping: nothing new is started then. */
+  readonly isStopping: () => boolean
+}
+
+/** What a caller wants started. */
+interface Order {
+  readonly accountId: string
+  readonly model: string
+  readonly input: JsonObject
+  readonly quoteId: string
+  readonly terms: Terms
+  readonly idempotencyKey: string
+  readonly inputDigest: string
+  readonly requestDigest: Buffer
+}
+
+interface Started {
+  readonly job: Job
+  readonly replayed: boolean
+}
+
+/** Creates the service. */
+export function createGenerationService(parts: GenerationParts): ServiceImpl<typeof GenerationService> {
+  const { store, feed, urls } = parts
+
+  async function followJob(job: Job, wait: boolean, signal: AbortSignal): Promise<Job> {
+    if (!wait || isTerminal(job.status)) return job
+    return (await feed.awaitEnd(job.accountId, job.jobId, parts.waitMs, signal)) ?? job
+  }
+
+  /** Starts what passes every check. */
+  async function start(order: Order): Promise<Started> {
+    const { accountId, input, quoteId, terms, idempotencyKey, inputDigest, requestDigest } = order
+    if (parts.isStopping())
+      throw new MediagenError('shutting_down', 'This server is stopping. Nothing was held; send the request again.', {
+        retryAfterSeconds: retryShutdownSeconds,
+      })
+
+    const model = findReadyModel(parts.catalog, order.model)
+    const quote = await parts.quotes.open(accountId, quoteId)
+    if (!quote) throw quoteNotFound()
+    checkQuote(quote, parts.clock.nowMs(), model.id, digestQuoted(accountId, model.id, inputDigest))
+    completeInput(model, input)
+
+    const { maxQueuedJobs } = parts
+    const { credits } = quote
+    const command = {
+      accountId,
+      model: model.id,
+      input,
+      quoteId,
+      idempotencyKey,
+      requestDigest,
+      credits,
+      maxQueuedJobs,
+      ...terms,
+      resumable: model.resumable,
+      maxAttempts: model.maxAttempts,
+    }
+    return readStart(await store.startGeneration(command), quote, idempotencyKey, maxQueuedJobs)
+  }
+
+  /** What an earlier request with the same key started: it stands, whatever has become of its quote and model since. */
+  async function findEarlier({ accountId, idempotencyKey, requestDigest }: Order): Promise<Started | null> {
+    const earlier = await store.findStartedJob(accountId, idempotencyKey)
+    if (!earlier) return null
+    if (!requestDigest.equals(earlier.requestDigest)) throw keyReused(idempotencyKey)
+    return { job: earlier.job, replayed: true }
+  }
+
+  /** The store answers a repeated request too, so an earlier one is looked for only when this one is refused. */
+  async function startOrFindEarlier(order: Order): Promise<Started> {
+    try {
+      return await start(order)
+    } catch (refusal) {
+      const earlier = await findEarlier(order)
+      if (earlier) return earlier
+      throw refusal
+    }
+  }
+
+  return {
+    async startGeneration(request, context) {
+      const { accountId } = callerOf(context)
+      const { model, quoteId, wait } = request
+      const input = readInput(request.input, { model, quote_id: quoteId })
+      const terms = readTerms(request)
+      const idempotencyKey = parseIdempotencyKey(request.idempotencyKey)
+      const inputDigest = digestInput(input)
+      const requestDigest = Buffer.from(digestParts(model, inputDigest, quoteId, ...toTermParts(terms)), 'hex')
+      const order = { accountId, model, input, quoteId, terms, idempotencyKey, inputDigest, requestDigest }
+      const { job, replayed } = await startOrFindEarlier(order)
+      return { job: toJobMessage(await followJob(job, wait, context.signal), urls), replayed }
+    },
+
+    async getJob(request, context) {
+      return { job: toJobMessage(await findJob(store, callerOf(context).accountId, request.jobId), urls) }
+    },
+
+    async listJobs(request, context) {
+      const status = readStatus(request.status)
+      const idempotencyKey = request.idempotencyKey === '' ? null : unquoteIdempotencyKey(request.idempotencyKey)
+      if (request.idempotencyKey !== '' && idempotencyKey === null)
+        refuse([{ pointer: '/idempotency_key', detail: `must be ${legalKey}` }])
+      const page = readPage(request)
+      const { items, total } = await store.listJobs({
+        accountId: callerOf(context).accountId,
+        status,
+        model: request.model || null,
+        idempotencyKey,
+        ...page,
+      })
+      return { jobs: items.map((job) => toJobMessage(job, urls)), total }
+    },
+
+    async cancelJob(request, context) {
+      const job = await store.requestCancel(callerOf(context).accountId, request.jobId)
+      if (!job) throw jobNotFound(request.jobId)
+      return { job: toJobMessage(job, urls) }
+    },
+
+    async *watchJob(request, context) {
+      const changes = await feed.watch(callerOf(context).accountId, request.jobId, context.signal)
+      if (!changes) throw jobNotFound(request.jobId)
+      for await (const job of changes) {
+        const sequence = BigInt(job.sequence)
+        // The end is always told, also to those who have seen it.
+        if (sequence > request.afterSequence || isTerminal(job.status)) yield { job: toJobMessage(job, urls), sequence }
+      }
+    },
+  }
+}
+
+/**
+ * An idempotency key, without the quotes of an RFC 8941 string.
+ * @throws MediagenError `idempotency_key_required` or `idempotency_key_invalid`
+ */
+function parseIdempotencyKey(written: string): string {
+  if (written === '')
+    throw new MediagenError(
+      'idempotency_key_required',
+      'The Idempotency-Key is missing. Send one unique value, such as a UUID, for each generation that you intend.',
+    )
+  const key = unquoteIdempotencyKey(written)
+  if (key === null) throw new MediagenError('idempotency_key_invalid', `The Idempotency-Key must be ${legalKey}.`)
+  return key
+}
+
+/** Null when no idempotency key is written so. */
+function unquoteIdempotencyKey(written: string): string | null {
+  const key = /^".*"$/.test(written) ? written.slice(1, -1).replaceAll(/\\(["\\])/g, '$1') : written
+  return /^[!-~]{1,255}$/.test(key) ? key : null
+}
+
+function checkQuote(quote: Quote, nowMs: number, model: string, digest: string): void {
+  if (nowMs > quote.expiresAtMs)
+    throw new MediagenError(
+      'quote_expired',
+      `The quote expired at ${toTimestampText(quote.expiresAtMs)}. Ask for a new one.`,
+    )
+  if (quote.model !== model)
+    throw new MediagenError('quote_mismatch', `The quote was made for the model "${quote.model}", not for "${model}".`)
+  if (quote.digest !== digest)
+    throw new MediagenError(
+      'quote_mismatch',
+      'The quote was made for another input. Send the input exactly as it was quoted, or ask for a new quote.',
+    )
+}
+
+function readStart(started: StartOutcome, quote: Quote, idempotencyKey: string, maxQueuedJobs: number): Started {
+  switch (started.outcome) {
+    case 'created':
+    case 'replayed':
+      return { job: started.job, replayed: started.outcome === 'replayed' }
+    case 'key_reused':
+      throw keyReused(idempotencyKey)
+    case 'no_credits':
+      throw new MediagenError(
+        'insufficient_credits',
+        `The quote needs ${quote.credits} credits and ${started.available} are available. Nothing was held.`,
+        { required: quote.credits, available: started.available },
+      )
+    case 'too_many_jobs':
+      throw new MediagenError(
+        'too_many_jobs',
+        `The account has ${started.queued} queued jobs and may have ${maxQueuedJobs}. Nothing was held.`,
+        { retryAfterSeconds: retryQueueFullSeconds },
+      )
+  }
+}
+
+async function findJob(store: Pick<Store, 'getJob'>, accountId: string, jobId: string): Promise<Job> {
+  const job = await store.getJob(accountId, jobId)
+  if (!job) throw jobNotFound(jobId)
+  return job
+}
+
+function jobNotFound(jobId: string): MediagenError {
+  return new MediagenError('job_not_found', `There is no job "${jobId}".`)
+}
+
+function keyReused(idempotencyKey: string): MediagenError {
+  return new MediagenError(
+    'idempotency_key_reused',
+    `The Idempotency-Key "${idempotencyKey}" already started a generation with another model, input, quote, deadline or priority.`,
+  )
+}

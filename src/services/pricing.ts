@@ -1,0 +1,43 @@
+// What quoting and starting have in common: finding the model, hashing the input, holding it against the schema.
+import { digestParts, toCanonicalJson } from '../core/canonical-json.ts'
+import type { JsonObject } from '../core/engine.ts'
+import { MediagenError } from '../core/errors.ts'
+import type { Catalog, Model } from '../core/model.ts'
+import { describeViolations } from '../core/violations.ts'
+
+/** The digest of an input by itself; all other digests are made from it, so that a large input is hashed once. */
+export function digestInput(input: JsonObject): string {
+  return digestParts(toCanonicalJson(input))
+}
+
+/** What a quote is valid for: one account, one model, one input. */
+export function digestQuoted(accountId: string, model: string, inputDigest: string): string {
+  return digestParts(accountId, model, inputDigest)
+}
+
+/**
+ * The model with this id, ready to run.
+ * @throws MediagenError `model_not_found` or `model_unavailable`
+ */
+export function findReadyModel(catalog: Catalog, id: string): Model {
+  const model = catalog.find(id)
+  if (!model) throw new MediagenError('model_not_found', `There is no model "${id}". GET /v1/models lists the models.`)
+  const reason = catalog.unready(model)
+  if (reason !== null)
+    throw new MediagenError('model_unavailable', `The model "${id}" is not ready: ${reason}. Nothing was held.`)
+  return model
+}
+
+/**
+ * Holds an input against its model's schema and applies the defaults.
+ * @throws MediagenError `invalid_input` with every violation
+ */
+export function completeInput(model: Model, input: JsonObject): JsonObject {
+  const checked = model.checkInput(input)
+  if (checked.ok) return checked.input
+  throw new MediagenError(
+    'invalid_input',
+    `The input breaks the schema of ${model.id}. ${describeViolations(checked.violations)}`,
+    { violations: checked.violations },
+  )
+}

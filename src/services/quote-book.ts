@@ -1,0 +1,60 @@
+// Seals and opens quotes with the keys of the store, which may be rotated while the server runs.
+import { createSecretKey } from 'node:crypto'
+import type { Clock } from '../core/clock.ts'
+import { openQuote, type Quote, type SealingKey, sealingKeyNumber, sealQuote } from '../core/quote-seal.ts'
+import { takeRandomBytes } from '../core/random-bytes.ts'
+import type { SigningKey, Store } from '../core/store.ts'
+
+// How long a rotation may go unnoticed, and how often quotes that name an unknown key may cause a look.
+const refreshMs = 1000
+// No quote lives longer. Interface, section 2.1.
+const longestTtlMs = 600_000
+
+/** Seals and opens quotes. */
+export interface QuoteBook {
+  seal(accountId: string, quote: Omit<Quote, 'expiresAtMs'>): Promise<{ quoteId: string; quote: Quote }>
+  /** Null when the quote is not genuine or belongs to another account. It may have expired. */
+  open(accountId: string, quoteId: string): Promise<Quote | null>
+}
+
+/** Creates a quote book whose quotes are valid for `ttlMs`. */
+export function createQuoteBook(store: Pick<Store, 'signingKeys'>, clock: Clock, ttlMs: number): QuoteBook {
+  let keys: ReadonlyMap<number, SealingKey> = new Map()
+  let newest: SealingKey | undefined
+  let readAtMs = Number.NEGATIVE_INFINITY
+
+  // Either way: a clock that went back must not make the keys last until it is where it was.
+  const isStale = (nowMs: number): boolean => Math.abs(nowMs - readAtMs) >= refreshMs || !newest
+
+  async function refresh(nowMs: number): Promise<void> {
+    readAtMs = nowMs
+    const all = await store.signingKeys('quote')
+    // A key that was replaced so long ago has sealed no quote that could still be valid; whoever stole it cannot either.
+    const live = all.filter((_, index) => nowMs <= (all[index + 1]?.createdAtMs ?? nowMs) + longestTtlMs + refreshMs)
+    const sealing = live.map(toSealingKey)
+    keys = new Map(sealing.map((key) => [key.number, key]))
+    newest = sealing.at(-1)
+  }
+
+  return {
+    async seal(accountId, promise) {
+      const nowMs = clock.nowMs()
+      if (isStale(nowMs)) await refresh(nowMs)
+      if (!newest) throw new Error('the store has no key for quotes')
+      const quote = { ...promise, expiresAtMs: nowMs + ttlMs }
+      return { quoteId: sealQuote(newest, accountId, quote, takeRandomBytes(8)), quote }
+    },
+    async open(accountId, quoteId) {
+      const number = sealingKeyNumber(quoteId)
+      if (number === null) return null
+      const nowMs = clock.nowMs()
+      if (isStale(nowMs)) await refresh(nowMs)
+      const key = keys.get(number)
+      return key ? openQuote(key, accountId, quoteId) : null
+    },
+  }
+}
+
+function toSealingKey({ number, secret }: SigningKey): SealingKey {
+  return { number, secret: createSecretKey(secret) }
+}

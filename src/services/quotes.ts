@@ -1,0 +1,36 @@
+// QuotesService: what one model and one input will cost. Interface, section 4.1.
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
+import { MediagenError } from '../core/errors.ts'
+import type { Catalog } from '../core/model.ts'
+import { callerOf } from './caller.ts'
+import { toQuoteMessage } from './convert.ts'
+import { completeInput, digestInput, digestQuoted, findReadyModel } from './pricing.ts'
+import type { QuoteBook } from './quote-book.ts'
+import { readInput } from './request.ts'
+
+/** Creates the service. */
+export function createQuotesService(parts: { catalog: Catalog; quotes: QuoteBook }): ServiceImpl<typeof QuotesService> {
+  const { catalog, quotes } = parts
+  return {
+    async createQuote(request, context) {
+      const { accountId } = callerOf(context)
+      const input = readInput(request.input, { model: request.model })
+      const model = findReadyModel(catalog, request.model)
+      const credits = model.quotedPrice(completeInput(model, input))
+      const digest = digestQuoted(accountId, model.id, digestInput(input))
+      const { quoteId, quote } = await quotes.seal(accountId, { model: model.id, credits, digest })
+      return { quote: toQuoteMessage(quoteId, quote) }
+    },
+    async getQuote(request, context) {
+      const quote = await quotes.open(callerOf(context).accountId, request.quoteId)
+      if (!quote) throw quoteNotFound()
+      return { quote: toQuoteMessage(request.quoteId, quote) }
+    },
+  }
+}
+
+/** The refusal of a quote that is forged, altered or another account's: the three are not told apart. */
+export function quoteNotFound(): MediagenError {
+  return new MediagenError('quote_not_found', 'There is no such quote. Ask for a new one with POST /v1/quotes.')
+}

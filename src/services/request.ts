@@ -1,0 +1,67 @@
+// Checks that several services make on their requests. What is wrong is named by its field, in every door alike.
+import { JobStatus as JobStatusCode } from '../../gen/mediagen/v1/generation_pb.ts'
+import { findUnhashable } from '../core/canonical-json.ts'
+import type { JsonObject } from '../core/engine.ts'
+import { MediagenError, type Violation } from '../core/errors.ts'
+import type { JobStatus } from '../core/job.ts'
+import type { PageRequest } from '../core/store.ts'
+import { toJobStatus } from './convert.ts'
+
+const defaultLimit = 100
+const largestLimit = 500
+const largestOffset = 2 ** 31 - 1
+
+/** Refuses a request with all that is wrong in it. */
+export function refuse(violations: readonly Violation[]): void {
+  const [first] = violations
+  if (first) throw new MediagenError('invalid_request', `${first.pointer} ${first.detail}.`, { violations })
+}
+
+/** What is wrong with texts that must not be empty. */
+export function findEmpty(texts: Readonly<Record<string, string>>): Violation[] {
+  return Object.entries(texts)
+    .filter(([, text]) => text === '')
+    .map(([name]) => ({ pointer: `/${name}`, detail: 'is required' }))
+}
+
+/**
+ * The model, the input and further texts of a request, all present and fit to be hashed.
+ * @throws MediagenError `invalid_request`
+ */
+export function readInput(input: JsonObject | undefined, texts: Readonly<Record<string, string>>): JsonObject {
+  const violations = findEmpty(texts)
+  const unhashable = input ? findUnhashable(input, '/input') : { pointer: '/input', detail: 'is required' }
+  if (unhashable) violations.push(unhashable)
+  refuse(violations)
+  return input as JsonObject
+}
+
+/**
+ * The wanted part of a list. Interface, section 4.3: limit 100 by default, at most 500; offset 0 by default.
+ * @throws MediagenError `invalid_request`
+ */
+export function readPage(request: { limit?: number | undefined; offset: number }): PageRequest {
+  const { limit = defaultLimit, offset } = request
+  const violations: Violation[] = []
+  if (limit < 1 || limit > largestLimit) violations.push({ pointer: '/limit', detail: `must be 1 to ${largestLimit}` })
+  if (offset < 0 || offset > largestOffset) violations.push({ pointer: '/offset', detail: 'must be 0 or more' })
+  refuse(violations)
+  return { limit, offset }
+}
+
+/** Credits of a message, as the number that the rules use. Null when no number carries them exactly. */
+export function toCredits(value: bigint): number | null {
+  const credits = Number(value)
+  return Number.isSafeInteger(credits) ? credits : null
+}
+
+/**
+ * The state that a list is limited to; null for all.
+ * @throws MediagenError `invalid_request`
+ */
+export function readStatus(code: JobStatusCode): JobStatus | null {
+  if (code === JobStatusCode.UNSPECIFIED) return null
+  const status = toJobStatus(code)
+  if (!status) refuse([{ pointer: '/status', detail: 'is not a known state' }])
+  return status ?? null
+}

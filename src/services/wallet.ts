@@ -1,0 +1,28 @@
+// WalletService: what an account has, what became of it, and who the calling key is. Contract, section 1, Money.
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
+import { MediagenError } from '../core/errors.ts'
+import type { Store } from '../core/store.ts'
+import { callerOf } from './caller.ts'
+import { toAccess, toEntryMessage } from './convert.ts'
+import { readPage } from './request.ts'
+
+/** Creates the service. */
+export function createWalletService(parts: {
+  store: Pick<Store, 'getAccount' | 'listEntries'>
+}): ServiceImpl<typeof WalletService> {
+  const { store } = parts
+  return {
+    async getWallet(_request, context) {
+      const { accountId } = callerOf(context)
+      const account = await store.getAccount(accountId)
+      if (!account) throw new MediagenError('account_not_found', `There is no account "${accountId}".`)
+      return { available: BigInt(account.available), held: BigInt(account.held) }
+    },
+    async listEntries(request, context) {
+      const { items, total } = await store.listEntries(callerOf(context).accountId, readPage(request))
+      return { entries: items.map(toEntryMessage), total }
+    },
+    getAccess: (_request, context) => toAccess(callerOf(context)),
+  }
+}

@@ -1,0 +1,140 @@
+// WebhooksService: the endpoints of an account and what was sent to them; and the operator's view of all of them.
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
+import { DeliveryStatus as DeliveryStatusCode, type WebhooksService } from '../../gen/mediagen/v1/webhooks_pb.ts'
+import { MediagenError, type Violation } from '../core/errors.ts'
+import {
+  createWebhookSecret,
+  findBadWebhookUrl,
+  maxWebhooks,
+  toSecretText,
+  type DeliveryStatus,
+  type Webhook,
+  type WebhookStore,
+} from '../core/webhook.ts'
+import { callerOf } from './caller.ts'
+import { toDeliveryMessage, toDeliveryStatus, toWebhookMessage } from './convert.ts'
+import { findEmpty, readPage, refuse } from './request.ts'
+
+const longestDescription = 200
+
+/** Creates the service. */
+export function createWebhooksService(parts: { store: WebhookStore }): ServiceImpl<typeof WebhooksService> {
+  const { store } = parts
+
+  async function findWebhook(accountId: string, webhookId: string): Promise<Webhook> {
+    const webhook = await store.getWebhook(accountId, webhookId)
+    if (!webhook) throw webhookNotFound(webhookId)
+    return webhook
+  }
+
+  return {
+    async createWebhook(request, context) {
+      refuse(findBadTexts(request))
+      const secret = createWebhookSecret()
+      const { accountId } = callerOf(context)
+      const created = await store.createWebhook(
+        accountId,
+        request.url,
+        request.description || null,
+        secret,
+        maxWebhooks,
+      )
+      switch (created.outcome) {
+        case 'created':
+          return { webhook: toWebhookMessage(created.webhook), secret: toSecretText(secret) }
+        case 'too_many':
+          throw new MediagenError(
+            'too_many_webhooks',
+            `The account has ${maxWebhooks} webhook endpoints and may have no more. Delete one first.`,
+          )
+        case 'no_account':
+          throw new Error(`the key belongs to the account ${accountId}, which does not exist`)
+      }
+    },
+
+    async getWebhook(request, context) {
+      return { webhook: toWebhookMessage(await findWebhook(callerOf(context).accountId, request.webhookId)) }
+    },
+
+    async listWebhooks(request, context) {
+      const { items, total } = await store.listWebhooks(callerOf(context).accountId, readPage(request))
+      return { webhooks: items.map(toWebhookMessage), total }
+    },
+
+    async deleteWebhook(request, context) {
+      if (!(await store.deleteWebhook(callerOf(context).accountId, request.webhookId)))
+        throw webhookNotFound(request.webhookId)
+      return {}
+    },
+
+    async listDeliveries(request, context) {
+      const { accountId } = callerOf(context)
+      const status = readDeliveryStatus(request.status)
+      const page = readPage(request)
+      const { webhookId } = await findWebhook(accountId, request.webhookId)
+      const { items, total } = await store.listDeliveries({ accountId, webhookId, jobId: null, status, ...page })
+      return { deliveries: items.map(toDeliveryMessage), total }
+    },
+  }
+}
+
+/** Creates the operator's part, for AdminService. */
+export function createWebhookAdmin(
+  store: WebhookStore,
+): Pick<ServiceImpl<typeof AdminService>, 'findWebhooks' | 'findDeliveries' | 'redeliver'> {
+  return {
+    async findWebhooks(request) {
+      const { items, total } = await store.listWebhooks(request.accountId || null, readPage(request))
+      return { webhooks: items.map(toWebhookMessage), total }
+    },
+
+    async findDeliveries(request) {
+      const { items, total } = await store.listDeliveries({
+        accountId: request.accountId || null,
+        webhookId: null,
+        jobId: request.jobId || null,
+        status: readDeliveryStatus(request.status),
+        ...readPage(request),
+      })
+      return { deliveries: items.map(toDeliveryMessage), total }
+    },
+
+    async redeliver(request) {
+      const renewed = await store.redeliver(request.deliveryId)
+      switch (renewed.outcome) {
+        case 'done':
+          return { delivery: toDeliveryMessage(renewed.delivery) }
+        case 'no_delivery':
+          throw new MediagenError('delivery_not_found', `There is no delivery "${request.deliveryId}".`)
+        case 'no_webhook':
+          throw new MediagenError(
+            'webhook_not_found',
+            `The endpoint of the delivery "${request.deliveryId}" was deleted, and its secret with it.`,
+          )
+      }
+    },
+  }
+}
+
+function findBadTexts({ url, description }: { url: string; description: string }): Violation[] {
+  const violations = findEmpty({ url })
+  const badUrl = url === '' ? null : findBadWebhookUrl(url)
+  if (badUrl !== null) violations.push({ pointer: '/url', detail: badUrl })
+  if (description.length > longestDescription)
+    violations.push({ pointer: '/description', detail: `must have at most ${longestDescription} characters` })
+  if (!description.isWellFormed())
+    violations.push({ pointer: '/description', detail: 'must be valid Unicode: it holds a lone surrogate' })
+  return violations
+}
+
+function readDeliveryStatus(code: DeliveryStatusCode): DeliveryStatus | null {
+  if (code === DeliveryStatusCode.UNSPECIFIED) return null
+  const status = toDeliveryStatus(code)
+  if (!status) refuse([{ pointer: '/status', detail: 'is not a known state' }])
+  return status ?? null
+}
+
+function webhookNotFound(webhookId: string): MediagenError {
+  return new MediagenError('webhook_not_found', `There is no webhook endpoint "${webhookId}".`)
+}
