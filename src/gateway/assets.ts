@@ -1,0 +1,48 @@
+// GET /assets/…: output files under signed URLs, with Range, HEAD, ETag and conditional requests by @fastify/send.
+import send from '@fastify/send'
+import type { FastifyInstance } from 'fastify'
+import type { AssetStore, AssetUrls } from '../core/asset.ts'
+import { MediagenError } from '../core/errors.ts'
+
+// A file never changes under its key; the URL stops working long before this.
+const cacheSeconds = 31_536_000
+
+/** Adds the route. */
+export function addAssetRoutes(app: FastifyInstance, assets: AssetStore, urls: AssetUrls): void {
+  app.get<{ Params: { '*': string }; Querystring: { expires?: string; signature?: string } }>(
+    '/assets/*',
+    async (request, reply) => {
+      const key = request.params['*']
+      if (!urls.verify(key, request.query)) throw notFound()
+      const sent = await send(request.raw, key, {
+        root: assets.root,
+        maxAge: cacheSeconds * 1000,
+        immutable: true,
+        dotfiles: 'deny',
+      })
+      const refused = sent.type === 'error'
+      if (refused) {
+        sent.stream.destroy()
+        // A range or a condition that does not hold says so; whatever else is wrong, there is no such file.
+        if (sent.statusCode !== 416 && sent.statusCode !== 412) throw notFound()
+      }
+      reply.code(sent.statusCode).headers(sent.headers)
+      // Outputs are media: whatever they hold is shown or saved, never run.
+      reply
+        .header('x-content-type-options', 'nosniff')
+        .header('content-security-policy', "default-src 'none'; sandbox")
+        .header('cross-origin-resource-policy', 'cross-origin')
+      // The headers of a refusal are those of a page that is not sent.
+      return refused
+        ? reply.removeHeader('content-type').removeHeader('content-length').send()
+        : reply.send(sent.stream)
+    },
+  )
+}
+
+function notFound(): MediagenError {
+  return new MediagenError(
+    'asset_not_found',
+    'There is no such file, or the signature of its URL is wrong or has expired. Read the job again for a fresh URL.',
+  )
+}

@@ -1,0 +1,55 @@
+// The browser console at `/`: files of web/, TypeScript stripped of its types when the server starts.
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
+import { extname, join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+
+const folder = join(import.meta.dirname, '../../web')
+const contentTypes: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.ts': 'text/javascript; charset=utf-8',
+}
+
+// Scripts, styles and requests of this server only; media may lie elsewhere, such as in a bucket.
+const contentSecurityPolicy = [
+  "default-src 'self'",
+  "img-src 'self' data: blob: https: http:",
+  "media-src 'self' data: blob: https: http:",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** Adds a route for each file; `index.html` is `/`. */
+export function addConsole(app: FastifyInstance): void {
+  const files = readdirSync(folder).filter((file) => contentTypes[extname(file)])
+  // The browser learns of all modules at once, not of each when another one asks for it.
+  const preload = files.filter((file) => file.endsWith('.ts')).map((file) => `</console/${file}>; rel=modulepreload`)
+  for (const file of files) {
+    const content = readFileSync(join(folder, file), 'utf8')
+    const body = file.endsWith('.ts') ? stripTypeScriptTypes(content) : content
+    const page = file === 'index.html'
+    const headers = {
+      'content-type': contentTypes[extname(file)],
+      'cache-control': 'no-cache',
+      etag: `"${createHash('sha256').update(body).digest('base64url')}"`,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'content-security-policy': contentSecurityPolicy,
+      ...(page && { link: preload.join(', ') }),
+    }
+    app.get(page ? '/' : `/console/${file}`, (request, reply) => {
+      reply.headers(headers)
+      return request.headers['if-none-match'] === headers.etag ? reply.code(304).send() : reply.send(body)
+    })
+  }
+  // A file that a person picks is made to fit into a request before it is sent.
+  const { bodyLimit } = app.initialConfig
+  app.get('/console/limits.json', (_request, reply) =>
+    reply.header('cache-control', 'no-cache').send({ max_body_bytes: bodyLimit }),
+  )
+}

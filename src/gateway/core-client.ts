@@ -1,0 +1,34 @@
+// The gateway as a client of the services: in this process or elsewhere, it cannot tell.
+import { type CallOptions, type Client, createClient, type Transport } from '@connectrpc/connect'
+import type { FastifyRequest } from 'fastify'
+import { CatalogService } from '../../gen/mediagen/v1/catalog_pb.ts'
+import { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'
+import { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
+import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
+import { WebhooksService } from '../../gen/mediagen/v1/webhooks_pb.ts'
+
+/** Clients of the services that REST leads to. */
+export interface CoreClient {
+  readonly quotes: Client<typeof QuotesService>
+  readonly generation: Client<typeof GenerationService>
+  readonly catalog: Client<typeof CatalogService>
+  readonly wallet: Client<typeof WalletService>
+  readonly webhooks: Client<typeof WebhooksService>
+}
+
+/** Creates the clients over one transport. */
+export function createCoreClient(transport: Transport): CoreClient {
+  return {
+    quotes: createClient(QuotesService, transport),
+    generation: createClient(GenerationService, transport),
+    catalog: createClient(CatalogService, transport),
+    wallet: createClient(WalletService, transport),
+    webhooks: createClient(WebhooksService, transport),
+  }
+}
+
+/** What a call takes over from the request that caused it: who asks, and under which id it is logged. */
+export function forward(request: FastifyRequest): CallOptions {
+  const { authorization } = request.headers
+  return { headers: authorization ? { authorization, 'x-request-id': request.id } : { 'x-request-id': request.id } }
+}

@@ -1,0 +1,60 @@
+// POST /v1/generate. Interface, section 4.2; contract, section 2.
+import type { CallOptions } from '@connectrpc/connect'
+import type { FastifyInstance } from 'fastify'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { patienceOf } from './connections.ts'
+import { type CoreClient, forward } from './core-client.ts'
+import { readHeaders } from './headers.ts'
+import { refuseUnhashable } from './input.ts'
+import { boolean, readQuery } from './query.ts'
+import { isTerminalStatus, toJobRecord } from './records.ts'
+import { generateBodySchema, jobSchema } from './schemas.ts'
+
+// When a client that does not wait may look again.
+const retryAfterSeconds = 1
+
+interface GenerateBody {
+  model: string
+  input: JsonObject
+  quote_id: string
+}
+
+/** Adds the route. */
+export function addGenerateRoutes(app: FastifyInstance, core: CoreClient, stopping: AbortSignal): void {
+  app.post<{ Body: GenerateBody }>(
+    '/v1/generate',
+    { config: { permission: 'generate' }, schema: { body: generateBodySchema, response: { '2xx': jobSchema } } },
+    async (request, reply) => {
+      const { wait } = readQuery(request, { wait: boolean(false) })
+      const { model, input, quote_id: quoteId } = request.body
+      const { priority, ...deadline } = readHeaders(request)
+      refuseUnhashable(input)
+      const idempotencyKey = request.headers['idempotency-key']
+      const start = (mayWait: boolean, options: CallOptions) =>
+        core.generation.startGeneration(
+          {
+            model,
+            input,
+            quoteId,
+            wait: mayWait,
+            idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : '',
+            ...deadline,
+            priority,
+          },
+          options,
+        )
+      const { job, replayed } = await (wait
+        ? start(true, { ...forward(request), signal: patienceOf(reply, stopping) }).catch((error: unknown) => {
+            // This server stops and the core does not: its answer to the same request is the record as it is.
+            if (!stopping.aborted) throw error
+            return start(false, forward(request))
+          })
+        : start(false, forward(request)))
+      if (replayed) reply.header('idempotent-replayed', 'true')
+      const record = toJobRecord(job)
+      if (isTerminalStatus(job?.status)) return record
+      reply.code(202).header('location', `/v1/jobs/${record.job_id}`).header('retry-after', String(retryAfterSeconds))
+      return record
+    },
+  )
+}

@@ -1,0 +1,36 @@
+// Liveness, readiness and metrics, for whoever runs the server.
+import type { FastifyInstance } from 'fastify'
+
+/** What the server says of itself. */
+export interface Health {
+  /** Null when requests can be served, else why not, in words. */
+  readonly unready: () => Promise<string | null>
+  readonly metrics: () => Promise<{ contentType: string; body: string }>
+}
+
+const keptMs = 1000
+
+/** Turns a check into `unready`: asked at most once a second, however many ask. */
+export function createReadiness(check: () => Promise<string | null>): Health['unready'] {
+  let askedAt = Number.NEGATIVE_INFINITY
+  let answer: Promise<string | null> = Promise.resolve(null)
+  return () => {
+    const now = performance.now()
+    if (now - askedAt < keptMs) return answer
+    askedAt = now
+    return (answer = check())
+  }
+}
+
+/** Adds the routes. */
+export function addHealthRoutes(app: FastifyInstance, health: Health): void {
+  app.get('/healthz', () => ({ status: 'ok' }))
+  app.get('/readyz', async (_request, reply) => {
+    const reason = await health.unready()
+    return reason === null ? { status: 'ready' } : reply.code(503).send({ status: 'not ready', reason })
+  })
+  app.get('/metrics', async (_request, reply) => {
+    const { contentType, body } = await health.metrics()
+    return reply.type(contentType).send(body)
+  })
+}

@@ -1,0 +1,106 @@
+// /v1/jobs: reading, listing, cancelling and watching jobs. Contract, section 1.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { JobStatus } from '../../gen/mediagen/v1/generation_pb.ts'
+import { toPointerToken } from '../core/canonical-json.ts'
+import { MediagenError } from '../core/errors.ts'
+import { describeViolations } from '../core/violations.ts'
+import { patienceOf } from './connections.ts'
+import { type CoreClient, forward } from './core-client.ts'
+import { streamJob } from './events.ts'
+import { page, type Parameter, readQuery, text } from './query.ts'
+import { jobStatusNames, parseJobStatus, toJobRecord, toList } from './records.ts'
+import { jobListSchema, jobSchema } from './schemas.ts'
+
+interface JobParams {
+  job_id: string
+}
+
+const status: Parameter<JobStatus> = (sent) => {
+  if (sent === undefined) return JobStatus.UNSPECIFIED
+  const code = parseJobStatus(sent)
+  if (code === undefined) throw new Error(`must be one of ${jobStatusNames.join(', ')}`)
+  return code
+}
+
+/** Adds the routes. */
+export function addJobRoutes(app: FastifyInstance, core: CoreClient, stopping: AbortSignal): void {
+  app.get(
+    '/v1/jobs',
+    { config: { permission: 'jobs:read' }, schema: { response: { 200: jobListSchema } } },
+    async (request) => {
+      const query = readQuery(request, { status, model: text, idempotency_key: text, ...page })
+      const { jobs, total } = await core.generation.listJobs(
+        {
+          status: query.status,
+          model: query.model,
+          idempotencyKey: query.idempotency_key,
+          limit: query.limit,
+          offset: query.offset,
+        },
+        forward(request),
+      )
+      return toList(jobs.map(toJobRecord), total, query)
+    },
+  )
+
+  app.get<{ Params: JobParams }>(
+    '/v1/jobs/:job_id',
+    { config: { permission: 'jobs:read' }, schema: { response: { 200: jobSchema } } },
+    async (request) => {
+      readQuery(request, {})
+      const { job } = await core.generation.getJob({ jobId: request.params.job_id }, forward(request))
+      return toJobRecord(job)
+    },
+  )
+
+  app.post<{ Params: JobParams }>(
+    '/v1/jobs/:job_id/cancel',
+    { config: { permission: 'generate' }, schema: { response: { 200: jobSchema } }, onRequest: forgetEmptyBody },
+    async (request) => {
+      readQuery(request, {})
+      refuseFields(request.body)
+      const { job } = await core.generation.cancelJob({ jobId: request.params.job_id }, forward(request))
+      return toJobRecord(job)
+    },
+  )
+
+  app.get<{ Params: JobParams }>(
+    '/v1/jobs/:job_id/events',
+    { config: { permission: 'jobs:read' } },
+    async (request, reply) => {
+      readQuery(request, {})
+      const changes = core.generation.watchJob(
+        { jobId: request.params.job_id, afterSequence: readLastEventId(request.headers['last-event-id']) },
+        { ...forward(request), signal: patienceOf(reply, stopping) },
+      )
+      return streamJob(reply, changes, stopping)
+    },
+  )
+}
+
+/** The sequence number that a client saw last; 0 when it saw none, or sends what no event of ours was. */
+function readLastEventId(sent: string | string[] | undefined): bigint {
+  return typeof sent === 'string' && /^\d{1,15}$/.test(sent) ? BigInt(sent) : 0n
+}
+
+/** Some clients name a content type even where there is nothing to send. */
+function forgetEmptyBody({ headers }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0')
+    delete headers['content-type']
+  done()
+}
+
+/**
+ * A body where nothing is to be said: none, or an empty object.
+ * @throws MediagenError `invalid_request` that names every field
+ */
+function refuseFields(body: unknown): void {
+  if (body === undefined || body === null) return
+  if (typeof body !== 'object' || Array.isArray(body))
+    throw new MediagenError('invalid_request', 'The body must be an empty object, or left out.')
+  const violations = Object.keys(body).map((name) => ({
+    pointer: `/${toPointerToken(name)}`,
+    detail: 'is not a known field',
+  }))
+  if (violations.length > 0) throw new MediagenError('invalid_request', describeViolations(violations), { violations })
+}

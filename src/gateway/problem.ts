@@ -1,0 +1,160 @@
+// The only map from errors to HTTP: RFC 9457 problems. Contract, section 3.
+import { maxHeaderSize } from 'node:http'
+import type { Socket } from 'node:net'
+import { Code, ConnectError } from '@connectrpc/connect'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { type ErrorDetail, ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
+import { type ErrorCode, type ErrorDetails, errorKinds, isErrorCode, MediagenError } from '../core/errors.ts'
+import { readRequestId } from '../core/request-id.ts'
+import { describeViolations, toViolations } from '../core/violations.ts'
+
+const problemType = 'application/problem+json'
+
+/** Whatever was thrown behind a route, as one of our errors; `internal` for what is none. */
+export function toMediagenError(thrown: unknown): MediagenError {
+  if (thrown instanceof MediagenError) return thrown
+  if (thrown instanceof ConnectError) return fromConnectError(thrown)
+  return fromFastifyError(thrown as FastifyError)
+}
+
+/** Answers with a problem. */
+export function sendProblem(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: MediagenError,
+  publicUrl: string,
+): FastifyReply {
+  const { retryAfterSeconds } = error.details
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
+  const challenge = toChallenge(error)
+  if (challenge) reply.header('www-authenticate', challenge)
+  // Serialized here, so that no response schema of a route drops a member.
+  return reply
+    .code(errorKinds[error.code].http)
+    .type(problemType)
+    .serializer(JSON.stringify)
+    .send(toProblem(error, request.id, publicUrl))
+}
+
+/** Answers what was no HTTP request, as far as anyone still listens, and hangs up. */
+export function refuseConnection(thrown: NodeJS.ErrnoException, socket: Socket, publicUrl: string): void {
+  if (!socket.writable) {
+    socket.destroy()
+    return
+  }
+  const requestId = readRequestId(null)
+  const error = new MediagenError('invalid_request', describeConnectionError(thrown.code))
+  const body = JSON.stringify(toProblem(error, requestId, publicUrl))
+  const head = [
+    'HTTP/1.1 400 Bad Request',
+    'Connection: close',
+    `Content-Type: ${problemType}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${requestId}`,
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
+}
+
+function describeConnectionError(code: string | undefined): string {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return `The headers are larger than the ${maxHeaderSize} bytes that this server takes.`
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'The request took too long to arrive.'
+  return 'What was sent is not an HTTP/1.1 request.'
+}
+
+function toProblem(error: MediagenError, requestId: string, publicUrl: string): object {
+  const kind = errorKinds[error.code]
+  const { violations, required, available, permission } = error.details
+  return {
+    type: `${publicUrl}/problems/${error.code}`,
+    title: kind.title,
+    status: kind.http,
+    detail: error.message,
+    code: error.code,
+    retryable: kind.retryable,
+    request_id: requestId,
+    ...(violations && violations.length > 0 && { errors: violations }),
+    ...(required !== undefined && { required }),
+    ...(available !== undefined && { available }),
+    ...(permission !== undefined && { permission }),
+  }
+}
+
+/** The challenge of RFC 6750, section 3. */
+function toChallenge({ code, message, details }: MediagenError): string | null {
+  const description = message.replaceAll(/["\\]/g, "'")
+  if (code === 'authentication_required') return 'Bearer realm="mediagen"'
+  if (code === 'invalid_api_key')
+    return `Bearer realm="mediagen", error="invalid_token", error_description="${description}"`
+  if (code === 'missing_permission')
+    return `Bearer realm="mediagen", error="insufficient_scope", error_description="${description}", scope="${details.permission}"`
+  return null
+}
+
+const unreachable: ReadonlySet<Code> = new Set([Code.Unavailable, Code.Aborted, Code.Canceled, Code.DeadlineExceeded])
+
+/** Whether the call failed on its way: by its code, or because its HTTP/2 stream or session ended under it. */
+function isUnreachable({ code, cause }: ConnectError): boolean {
+  const broken = cause instanceof Error && 'code' in cause && String(cause.code).startsWith('ERR_HTTP2_')
+  return broken || unreachable.has(code)
+}
+
+function internalError(cause: unknown): MediagenError {
+  const message = 'Something went wrong on this server. Its log holds the cause under the request id.'
+  return new MediagenError('internal', message, {}, { cause })
+}
+
+function fromConnectError(error: ConnectError): MediagenError {
+  const [detail] = error.findDetails(ErrorDetailSchema)
+  if (detail && isErrorCode(detail.code))
+    return new MediagenError(detail.code, error.rawMessage, toDetails(detail), { cause: error })
+  // Without our detail the core was not reached, or what answered has a fault of its own.
+  if (!isUnreachable(error)) return internalError(error)
+  return new MediagenError(
+    'shutting_down',
+    'The core of this service cannot be reached right now. Nothing is lost; send the request again.',
+    { retryAfterSeconds: 2 },
+    { cause: error },
+  )
+}
+
+function toDetails(detail: ErrorDetail): ErrorDetails {
+  return {
+    ...(detail.violations.length > 0 && {
+      violations: detail.violations.map((violation) => ({ pointer: violation.pointer, detail: violation.detail })),
+    }),
+    ...(detail.required !== undefined && { required: Number(detail.required) }),
+    ...(detail.available !== undefined && { available: Number(detail.available) }),
+    ...(detail.permission !== undefined && { permission: detail.permission }),
+    ...(detail.retryAfterSeconds !== undefined && { retryAfterSeconds: detail.retryAfterSeconds }),
+  }
+}
+
+const fastifyCodes: Readonly<Record<string, ErrorCode>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
+}
+
+function fromFastifyError(error: FastifyError): MediagenError {
+  if (error.validation) {
+    const violations = toViolations(error.validation)
+    return new MediagenError('invalid_request', describeViolations(violations), { violations })
+  }
+  const status = error.statusCode ?? 500
+  if (status >= 500) return internalError(error)
+  const code = fastifyCodes[error.code] ?? 'invalid_request'
+  return new MediagenError(code, describeRefusal(error), {}, { cause: error })
+}
+
+function describeRefusal(error: FastifyError): string {
+  switch (error.code) {
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return 'The body must be JSON: send Content-Type: application/json.'
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+      return 'The body is empty; a JSON object is needed.'
+    case 'FST_ERR_BAD_URL':
+      return 'The path is not validly percent-encoded.'
+    default:
+      return `${error.message}.`
+  }
+}

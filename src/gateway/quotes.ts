@@ -1,0 +1,28 @@
+// POST /v1/quotes. Interface, section 4.1.
+import type { FastifyInstance } from 'fastify'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { type CoreClient, forward } from './core-client.ts'
+import { refuseUnhashable } from './input.ts'
+import { readQuery } from './query.ts'
+import { toQuoteRecord } from './records.ts'
+import { quoteBodySchema, quoteSchema } from './schemas.ts'
+
+interface QuoteBody {
+  model: string
+  input: JsonObject
+}
+
+/** Adds the route. */
+export function addQuoteRoutes(app: FastifyInstance, core: CoreClient): void {
+  app.post<{ Body: QuoteBody }>(
+    '/v1/quotes',
+    { config: { permission: 'generate' }, schema: { body: quoteBodySchema, response: { 200: quoteSchema } } },
+    async (request) => {
+      readQuery(request, {})
+      const { model, input } = request.body
+      refuseUnhashable(input)
+      const { quote } = await core.quotes.createQuote({ model, input }, forward(request))
+      return toQuoteRecord(quote)
+    },
+  )
+}

@@ -1,0 +1,31 @@
+// What the REST door refuses by itself is counted and logged here; what a service refused, its pipeline has logged.
+import { ConnectError } from '@connectrpc/connect'
+import type { FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
+import { errorKinds, type MediagenError } from '../core/errors.ts'
+
+/** Notes a request that is answered with an error. */
+export type NoteRefusal = (request: FastifyRequest, error: MediagenError) => void
+
+/** Creates the notes of one server. */
+export function createRefusalNotes(log: Logger, count: (code: string) => void): NoteRefusal {
+  return (request, error) => {
+    const { id: request_id, method, url } = request
+    const { code, message, cause } = error
+    if (isOfService(cause)) {
+      // The cause is in the log of the pipeline, under the same id.
+      if (code === 'internal') log.error({ request_id, detail: message }, 'request failed')
+      return
+    }
+    count(code)
+    const line = { request_id, method, path: url.split('?')[0], code, detail: message }
+    if (errorKinds[code].http < 500) log.info(line, 'request refused')
+    else if (cause instanceof ConnectError) log.error({ ...line, reason: cause.rawMessage }, 'request failed')
+    else log.error({ ...line, err: cause ?? error }, 'request failed')
+  }
+}
+
+function isOfService(cause: unknown): boolean {
+  return cause instanceof ConnectError && cause.findDetails(ErrorDetailSchema).length > 0
+}

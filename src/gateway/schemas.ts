@@ -1,0 +1,238 @@
+// JSON Schemas of the REST records, used twice: to serialize answers fast, and as the components of /openapi.json.
+
+const string = { type: 'string' } as const
+const nullableString = { type: ['string', 'null'] } as const
+const credits = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const
+const count = { type: 'integer', minimum: 0 } as const
+const time = { type: 'string', description: 'RFC 3339, UTC, milliseconds' } as const
+const nullableTime = { type: ['string', 'null'], description: 'RFC 3339, UTC, milliseconds' } as const
+
+function record<Properties extends Readonly<Record<string, unknown>>>(description: string, properties: Properties) {
+  return { type: 'object', description, required: Object.keys(properties), properties } as const
+}
+
+function listOf(item: object, description: string) {
+  return record(description, {
+    object: { const: 'list', type: 'string' },
+    data: { type: 'array', items: item },
+    total: count,
+    limit: count,
+    offset: count,
+    has_more: { type: 'boolean' },
+  })
+}
+
+export const quoteSchema = record('What one model and one input will cost.', {
+  quote_id: { ...string, description: 'Passed to POST /v1/generate.' },
+  model: { ...string, description: 'Model id that was priced.' },
+  credits: {
+    ...credits,
+    description: 'Credits quoted for this exact request; an upper bound where the model is billed by usage.',
+  },
+  expires_at: { ...time, description: 'Last moment at which the quote is valid.' },
+})
+
+const outputSchema = record('A file that was made.', {
+  url: { ...string, description: 'Signed address of the file.' },
+  content_type: string,
+  bytes: count,
+  width: { type: ['integer', 'null'], description: 'Pixels' },
+  height: { type: ['integer', 'null'], description: 'Pixels' },
+  duration_seconds: { type: ['number', 'null'] },
+  sha256: { ...string, description: 'Lower-case hexadecimal' },
+  expires_at: { ...nullableTime, description: 'Last moment at which the address works.' },
+})
+
+const jobErrorSchema = {
+  type: ['object', 'null'],
+  description: 'Why the job did not succeed.',
+  required: ['code', 'message', 'retryable'],
+  properties: { code: string, message: string, retryable: { type: 'boolean' } },
+} as const
+
+export const jobSchema = record('A generation, from its start to its end.', {
+  job_id: string,
+  status: { type: 'string', enum: ['queued', 'running', 'succeeded', 'failed', 'canceled', 'expired', 'needs_review'] },
+  model: string,
+  quote_id: string,
+  progress: { type: 'number', minimum: 0, maximum: 1 },
+  credits: { ...credits, description: 'Held while the job is active, charged once it is terminal.' },
+  billing: record('Where the credits of the job are.', {
+    quoted: credits,
+    held: credits,
+    charged: credits,
+    released: credits,
+  }),
+  outputs: { type: 'array', items: outputSchema },
+  error: jobErrorSchema,
+  attempts: count,
+  created_at: time,
+  started_at: nullableTime,
+  finished_at: nullableTime,
+  queue_position: {
+    type: ['integer', 'null'],
+    minimum: 1,
+    maximum: 100,
+    description:
+      'Place in the queue of its model when this record was read: 1 for the next, 100 for that or beyond; null unless queued.',
+  },
+})
+
+export const modelSchema = record('A catalog entry.', {
+  id: string,
+  object: { const: 'model', type: 'string' },
+  created: { type: 'integer', description: 'Seconds since 1970' },
+  owned_by: string,
+  name: string,
+  description: string,
+  category: string,
+  product: string,
+  mode: string,
+  modality: { type: 'string', enum: ['image', 'video', 'audio'] },
+  pricing: record('What the model costs.', {
+    billing: { type: 'string', enum: ['fixed', 'usage'] },
+    summary: string,
+    from_credits: credits,
+  }),
+})
+
+export const modelDetailSchema = record('A catalog entry with its input schema.', {
+  ...modelSchema.properties,
+  openapi: {
+    type: 'object',
+    additionalProperties: true,
+    description: 'An OpenAPI 3.1 document with one request body: the input schema of the model.',
+  },
+})
+
+export const productSchema = record('A product with its modes.', {
+  object: { const: 'product', type: 'string' },
+  id: string,
+  name: string,
+  description: string,
+  modality: { type: 'string', enum: ['image', 'video', 'audio'] },
+  modes: {
+    type: 'array',
+    items: record('A mode of the product.', { mode: string, model: string, category: string, name: string }),
+  },
+})
+
+export const categorySchema = record('A task category.', {
+  id: string,
+  name: string,
+  modality: { type: 'string', enum: ['image', 'video', 'audio'] },
+  count,
+})
+
+export const walletSchema = record('The balance of the account, in credits.', { available: credits, held: credits })
+
+export const entrySchema = record('An append-only line of the ledger.', {
+  entry_id: string,
+  kind: { type: 'string', enum: ['grant', 'hold', 'charge', 'release', 'adjust'] },
+  credits: { type: 'integer', description: 'Negative only for an adjustment downwards.' },
+  job_id: nullableString,
+  available_after: credits,
+  held_after: credits,
+  note: nullableString,
+  created_at: time,
+})
+
+export const webhookSchema = record('An endpoint that is told how jobs end.', {
+  webhook_id: string,
+  url: { ...string, description: 'Where events are sent by POST.' },
+  description: { ...nullableString, description: 'A note of its owner.' },
+  created_at: time,
+  disabled_at: {
+    ...nullableTime,
+    description: 'When it answered 410 Gone; nothing new is sent to it since. Null while it is enabled.',
+  },
+})
+
+export const createdWebhookSchema = record('An endpoint that was registered, with its secret.', {
+  ...webhookSchema.properties,
+  secret: { ...string, description: '`whsec_` and the base64 of the key that signs. Shown this once.' },
+})
+
+const deliveryAttemptSchema = record('One attempt of a delivery.', {
+  attempted_at: time,
+  response_status: { type: ['integer', 'null'], description: 'HTTP status of the answer; null when there was none.' },
+  error: { ...nullableString, description: 'Why it failed; null when it went well.' },
+  duration_seconds: { type: 'number', minimum: 0 },
+})
+
+export const deliverySchema = record('One event on its way to one endpoint.', {
+  delivery_id: { ...string, description: 'Also the webhook-id header of every attempt.' },
+  webhook_id: string,
+  job_id: string,
+  type: {
+    type: 'string',
+    enum: ['job.succeeded', 'job.failed', 'job.canceled', 'job.expired', 'job.needs_review'],
+  },
+  status: { type: 'string', enum: ['pending', 'delivered', 'failed'] },
+  attempts: { type: 'array', items: deliveryAttemptSchema, description: 'The oldest first.' },
+  error: { ...nullableString, description: 'Why it is not delivered yet, or was given up.' },
+  next_attempt_at: { ...nullableTime, description: 'At the earliest; null unless pending.' },
+  created_at: { ...time, description: 'When the event happened.' },
+  finished_at: { ...nullableTime, description: 'When it was delivered or given up.' },
+})
+
+export const problemSchema = {
+  type: 'object',
+  description: 'An error, after RFC 9457.',
+  required: ['type', 'title', 'status', 'detail', 'code', 'retryable', 'request_id'],
+  properties: {
+    type: { ...string, description: 'Address of a page that explains the problem.' },
+    title: string,
+    status: { type: 'integer' },
+    detail: string,
+    code: { ...string, description: 'Stable name; branch on this.' },
+    retryable: { type: 'boolean' },
+    request_id: string,
+    errors: { type: 'array', items: record('One place that is wrong.', { pointer: string, detail: string }) },
+    required: { ...credits, description: 'Of insufficient_credits.' },
+    available: { ...credits, description: 'Of insufficient_credits.' },
+    permission: { ...string, description: 'Of missing_permission.' },
+  },
+} as const
+
+export const jobListSchema = listOf(jobSchema, 'A page of jobs, newest first.')
+export const modelListSchema = listOf(modelSchema, 'A page of models, in catalog order.')
+export const productListSchema = listOf(productSchema, 'A page of products, in catalog order.')
+export const categoryListSchema = listOf(categorySchema, 'The categories of ready models.')
+export const entryListSchema = listOf(entrySchema, 'A page of ledger entries, newest first.')
+export const webhookListSchema = listOf(webhookSchema, 'A page of webhook endpoints, newest first.')
+export const deliveryListSchema = listOf(deliverySchema, 'A page of webhook deliveries, newest first.')
+
+const inputSchema = { type: 'object', description: "The model's input.", additionalProperties: true } as const
+
+export const quoteBodySchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['model', 'input'],
+  properties: { model: { type: 'string', minLength: 1, description: 'Model id.' }, input: inputSchema },
+} as const
+
+export const generateBodySchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['model', 'input', 'quote_id'],
+  properties: {
+    ...quoteBodySchema.properties,
+    quote_id: { type: 'string', minLength: 1, description: 'A valid, unexpired quote for this model and input.' },
+  },
+} as const
+
+export const webhookBodySchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['url'],
+  properties: {
+    url: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 2048,
+      description: 'An absolute http or https URL without user name, password or fragment.',
+    },
+    description: { type: ['string', 'null'], maxLength: 200, description: 'A note of yours.' },
+  },
+} as const

@@ -1,0 +1,163 @@
+// The HTTP server: the exact /v1 routes as a client of the services, and whatever else is served on its port.
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import type { Transport } from '@connectrpc/connect'
+import type { Logger } from 'pino'
+import type { AssetStore, AssetUrls } from '../core/asset.ts'
+import { MediagenError } from '../core/errors.ts'
+import { toListenError } from '../core/listen-error.ts'
+import { readRequestId } from '../core/request-id.ts'
+import { checkCaller } from './access.ts'
+import { addAssetRoutes } from './assets.ts'
+import { boundClose } from './connections.ts'
+import { createCoreClient } from './core-client.ts'
+import { addGenerateRoutes } from './generate.ts'
+import { addHealthRoutes, type Health } from './health.ts'
+import { explainRefusals } from './input.ts'
+import { addJobRoutes } from './jobs.ts'
+import { watchMethods } from './methods.ts'
+import { addModelRoutes } from './models.ts'
+import { addOpenapiRoute } from './openapi.ts'
+import { refuseConnection, sendProblem, toMediagenError } from './problem.ts'
+import { addProblemPages } from './problem-pages.ts'
+import { nameParameters } from './query.ts'
+import { addQuoteRoutes } from './quotes.ts'
+import { createRefusalNotes } from './refusals.ts'
+import { addWalletRoutes } from './wallet.ts'
+import { addWebhookRoutes } from './webhooks.ts'
+
+// A client has so long to send its request; how long the answer takes is another matter.
+const requestTimeoutMs = 60_000
+const longestPath = 65_536
+const refusedForItsForm: ReadonlySet<string> = new Set([
+  'invalid_request',
+  'unsupported_media_type',
+  'payload_too_large',
+])
+
+/** What every server needs. */
+export interface ServerParts {
+  readonly health: Health
+  /** Address under which clients reach this server; known only when it listens. */
+  readonly publicUrl: () => string
+  readonly maxBodyBytes: number
+  readonly log: Logger
+  /** Counts what is refused here and not by a service. */
+  readonly countRefusal: (code: string) => void
+}
+
+/** What a server of the REST interface needs. */
+export interface GatewayParts extends ServerParts {
+  readonly transport: Transport
+  /** Unset in front of a core elsewhere, which serves its files itself. */
+  readonly assets?: { readonly store: AssetStore; readonly urls: AssetUrls }
+  /** Adds whatever else is served on this port: Connect, the console. */
+  readonly extend: (app: FastifyInstance) => void
+}
+
+/** Creates the server; it does not listen yet. */
+export function createGateway(parts: GatewayParts): FastifyInstance {
+  const core = createCoreClient(parts.transport)
+  const { app, stopping } = createServer(parts, (request) => checkCaller(core, request))
+  const methods = watchMethods(app)
+  addQuoteRoutes(app, core)
+  addGenerateRoutes(app, core, stopping)
+  addModelRoutes(app, core)
+  addJobRoutes(app, core, stopping)
+  addWalletRoutes(app, core)
+  addWebhookRoutes(app, core)
+  if (parts.assets) addAssetRoutes(app, parts.assets.store, parts.assets.urls)
+  addHealthRoutes(app, parts.health)
+  addOpenapiRoute(app, parts.publicUrl, parts.assets !== undefined)
+  addProblemPages(app)
+  methods.close()
+  parts.extend(app)
+  return app
+}
+
+/** Creates the server of a pure worker, which tells of its health and serves nothing else. */
+export function createHealthServer(parts: ServerParts): FastifyInstance {
+  const { app } = createServer(parts, async () => {})
+  const methods = watchMethods(app)
+  addHealthRoutes(app, parts.health)
+  methods.close()
+  return app
+}
+
+/** A server without routes: limits, request ids, and problems for whatever is thrown. */
+function createServer(
+  parts: ServerParts,
+  check: (request: FastifyRequest) => Promise<void>,
+): { app: FastifyInstance; stopping: AbortSignal } {
+  const note = createRefusalNotes(parts.log, parts.countRefusal)
+  const app = Fastify({
+    bodyLimit: parts.maxBodyBytes,
+    requestTimeout: requestTimeoutMs,
+    // A wait of three minutes is silent; nothing on this side may end it.
+    connectionTimeout: 0,
+    // An id that is too long to be one is an id that is not there; Node bounds the path itself.
+    routerOptions: { maxParamLength: longestPath },
+    // What comes while the server stops is answered as ever, and starts are refused in our own words.
+    return503OnClosing: false,
+    requestIdHeader: false,
+    genReqId: (request) => readRequestId(request.headers['x-request-id']),
+    // Input is checked as it is: nothing is converted, completed or dropped on the way.
+    ajv: { customOptions: { coerceTypes: false, useDefaults: false, removeAdditional: false, allErrors: true } },
+    clientErrorHandler: (error, socket) => {
+      if (socket.writable) parts.countRefusal('invalid_request')
+      refuseConnection(error, socket, parts.publicUrl())
+    },
+    frameworkErrors: (error, request, reply) => {
+      const refusal = toMediagenError(error)
+      note(request, refusal)
+      reply.header('x-request-id', request.id)
+      void sendProblem(request, reply, refusal, parts.publicUrl())
+    },
+  })
+  const stopping = boundClose(app)
+  // Bodies are JSON and nothing else.
+  app.removeContentTypeParser('text/plain')
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'string' },
+    explainRefusals(app.getDefaultJsonParser('error', 'error')),
+  )
+
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id)
+    // Before the body is read: it does not matter here.
+    done(request.is404 ? routeNotFound(request) : undefined)
+  })
+  app.setErrorHandler(async (thrown, request, reply) => {
+    let error = nameParameters(request, toMediagenError(thrown))
+    if (error.code === 'payload_too_large')
+      error = new MediagenError(
+        error.code,
+        `The body is larger than the ${parts.maxBodyBytes} bytes that this server takes.`,
+      )
+    if (refusedForItsForm.has(error.code)) error = await check(request).then(() => error, toMediagenError)
+    note(request, error)
+    return sendProblem(request, reply, error, parts.publicUrl())
+  })
+  return { app, stopping }
+}
+
+function routeNotFound({ method, url }: FastifyRequest): MediagenError {
+  const where = `${method} ${url.split('?')[0]}`
+  return new MediagenError('route_not_found', `Nothing is served at ${where}. GET /openapi.json lists the routes.`)
+}
+
+/**
+ * Makes the server listen; answers with its port.
+ * @throws StartupError when the port cannot be had
+ */
+export async function listen(app: FastifyInstance, host: string, port: number): Promise<number> {
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error
+    throw toListenError('HTTP', host, port, error as Error)
+  }
+  const address = app.server.address()
+  if (address === null || typeof address === 'string') throw new Error('the server listens on no TCP address')
+  return address.port
+}

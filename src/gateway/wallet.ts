@@ -1,0 +1,29 @@
+// /v1/wallet: what the account has, and what became of it. Contract, section 1.
+import type { FastifyInstance } from 'fastify'
+import { type CoreClient, forward } from './core-client.ts'
+import { page, readQuery } from './query.ts'
+import { toEntryRecord, toList } from './records.ts'
+import { entryListSchema, walletSchema } from './schemas.ts'
+
+/** Adds the routes. */
+export function addWalletRoutes(app: FastifyInstance, core: CoreClient): void {
+  app.get(
+    '/v1/wallet',
+    { config: { permission: 'wallet:read' }, schema: { response: { 200: walletSchema } } },
+    async (request) => {
+      readQuery(request, {})
+      const { available, held } = await core.wallet.getWallet({}, forward(request))
+      return { available: Number(available), held: Number(held) }
+    },
+  )
+
+  app.get(
+    '/v1/wallet/entries',
+    { config: { permission: 'wallet:read' }, schema: { response: { 200: entryListSchema } } },
+    async (request) => {
+      const query = readQuery(request, page)
+      const { entries, total } = await core.wallet.listEntries(query, forward(request))
+      return toList(entries.map(toEntryRecord), total, query)
+    },
+  )
+}
