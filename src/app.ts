@@ -1,0 +1,316 @@
+// The composition root: builds every part in reading order, disposes of them in reverse. Nothing else knows all parts.
+import { randomBytes } from 'node:crypto'
+import { availableParallelism, hostname } from 'node:os'
+import { create } from '@bufbuild/protobuf'
+import type { Transport } from '@connectrpc/connect'
+import { destination, type Logger, pino } from 'pino'
+import { AdminService } from '../gen/mediagen/v1/admin_pb.ts'
+import { CatalogService } from '../gen/mediagen/v1/catalog_pb.ts'
+import { GenerationService, JobSchema } from '../gen/mediagen/v1/generation_pb.ts'
+import { QuotesService } from '../gen/mediagen/v1/quotes_pb.ts'
+import { WalletService } from '../gen/mediagen/v1/wallet_pb.ts'
+import { WebhooksService } from '../gen/mediagen/v1/webhooks_pb.ts'
+import { openDiskAssets } from './assets/disk.ts'
+import { createAssetUrls } from './assets/signed-urls.ts'
+import { createCatalog } from './catalog/catalog.ts'
+import { builtinCatalog, loadCatalog } from './catalog/load.ts'
+import type { Config } from './config.ts'
+import type { AssetUrls } from './core/asset.ts'
+import { type Clock, systemClock } from './core/clock.ts'
+import type { Engine } from './core/engine.ts'
+import type { Catalog } from './core/model.ts'
+import type { Store } from './core/store.ts'
+import { layOut, makeFolder } from './data-dir.ts'
+import { createBuiltinEngine } from './engines/builtin/engine.ts'
+import { createCommandEngine } from './engines/command.ts'
+import { addConsole } from './gateway/console.ts'
+import { toJobRecord } from './gateway/records.ts'
+import { createReadiness } from './gateway/health.ts'
+import { createGateway, createHealthServer, listen } from './gateway/server.ts'
+import { createAccess } from './rpc/access.ts'
+import { addConnect } from './rpc/connect.ts'
+import { startGrpcServer } from './rpc/grpc-server.ts'
+import { createInProcessTransport } from './rpc/in-process.ts'
+import { createMetrics, type Metrics } from './rpc/metrics.ts'
+import { type GuardedService, guardService, type PipelineParts, trustService } from './rpc/pipeline.ts'
+import { createRemoteCore } from './rpc/remote.ts'
+import { startFeed } from './runner/feed.ts'
+import { startRunner } from './runner/runner.ts'
+import { openWorkFolder } from './runner/work-folder.ts'
+import { createWorkerName } from './runner/worker-name.ts'
+import { createAdminService } from './services/admin.ts'
+import { createCatalogService } from './services/catalog.ts'
+import { toJobMessage } from './services/convert.ts'
+import { createGenerationService, type GenerationParts } from './services/generation.ts'
+import { createQuoteBook } from './services/quote-book.ts'
+import { createQuotesService } from './services/quotes.ts'
+import { createWalletService } from './services/wallet.ts'
+import { createWebhooksService } from './services/webhooks.ts'
+import { openSqliteStore } from './storage/sqlite/open.ts'
+import { createPoster } from './webhooks/poster.ts'
+import { attemptTimeoutMs, startWebhookSender } from './webhooks/sender.ts'
+
+/** A server that runs. */
+export interface App extends AsyncDisposable {
+  /** Address of the HTTP port. */
+  readonly httpUrl: string
+  /** Address of the gRPC port; null for a pure gateway and a pure worker. */
+  readonly grpcUrl: string | null
+  /** To every service, in this process; calls carry a key as at the other doors. */
+  readonly services: Transport
+  /** To AdminService, without a key; null for a pure gateway. */
+  readonly operator: Transport | null
+}
+
+/** Parts that a test may replace. */
+export interface Overrides {
+  readonly clock?: Clock
+  readonly log?: Logger
+  /** Engines beside those that ship. */
+  readonly engines?: readonly Engine[]
+}
+
+/** Creates the logger of a process: JSON lines on standard output, written without holding up the event loop. */
+export function createLogger(level: string): Logger {
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination({ dest: 1, sync: false }))
+}
+
+/**
+ * Starts a server: a core with its doors, or with `coreUrl` a pure gateway in front of a core elsewhere.
+ * @throws StartupError when something an operator can mend is in the way
+ */
+export function startApp(config: Config, overrides: Overrides = {}): Promise<App> {
+  const log = overrides.log ?? createLogger(config.logLevel)
+  return config.coreUrl === null ? startCore(config, { ...overrides, log }) : startGateway(config, config.coreUrl, log)
+}
+
+/** Opens the store of a data directory, making the directory when there is none. */
+export async function openStore(dataDir: string, clock: Clock = systemClock): Promise<Store & AsyncDisposable> {
+  makeFolder(dataDir)
+  return openSqliteStore({ path: layOut(dataDir).database, clock })
+}
+
+/** Creates a transport to AdminService for whoever has the data directory in hand. */
+export function createOperatorTransport(store: Store, clock: Clock = systemClock): Transport {
+  return createInProcessTransport([trustService(AdminService, createAdminService({ store, clock }))])
+}
+
+/** Creates the engines that ship. */
+export function createEngines(config: Config, log: Logger): Engine[] {
+  return [
+    createBuiltinEngine({ maxChildRssBytes: config.childMemoryBytes }),
+    createCommandEngine({
+      environment: process.env,
+      maxOutputBytes: config.maxOutputBytes,
+      log: (entry) =>
+        log.debug(
+          { job_id: entry.jobId, model: entry.model, stream: entry.stream, line: entry.line },
+          'a program said',
+        ),
+    }),
+  ]
+}
+
+/** Loads the models that ship and those that the settings name, over engines. */
+export function openCatalog(config: Config, engines: readonly Engine[], clock: Clock = systemClock): Catalog {
+  return createCatalog(
+    loadCatalog([builtinCatalog, ...config.catalog]),
+    new Map(engines.map((engine) => [engine.kind, engine])),
+    clock,
+  )
+}
+
+async function startCore(config: Config, overrides: Overrides & { log: Logger }): Promise<App> {
+  const { log, clock = systemClock } = overrides
+  await using parts = new AsyncDisposableStack()
+  let stopping = false
+  let publicUrl = ''
+
+  const engines = [...createEngines(config, log), ...(overrides.engines ?? [])]
+  for (const engine of engines) parts.defer(() => engine.close())
+  const catalog = openCatalog(config, engines, clock)
+
+  const folders = layOut(config.dataDir)
+  const store = parts.use(await openStore(config.dataDir, clock))
+  const assets = openDiskAssets({ root: folders.assets, maxBytes: config.maxOutputBytes })
+  // Made on first start, so that no request meets a database that cannot take one.
+  await store.signingKeys('quote')
+  const [assetKey] = (await store.signingKeys('asset')).slice(-1)
+  if (!assetKey) throw new Error('the store has no key for assets')
+  const urls = createAssetUrls({
+    secret: assetKey.secret,
+    baseUrl: () => publicUrl,
+    ttlMs: config.assetUrlTtlSeconds * 1000,
+    clock,
+  })
+
+  const metrics = createMetrics()
+  const feed = startFeed(store)
+  parts.defer(() => feed.stop())
+  const access = createAccess(store, clock, config.rateLimit)
+  const services = createServices(
+    config,
+    { store, catalog, feed, urls, clock, isStopping: () => stopping },
+    { access, metrics, log },
+  )
+  const inProcess = createInProcessTransport(services)
+  const unready = createReadiness(() => describeTrouble(store))
+  const common = {
+    health: { unready: async () => (stopping ? 'the server is stopping' : await unready()), metrics: metrics.render },
+    publicUrl: () => publicUrl,
+    maxBodyBytes: config.maxBodyBytes,
+    log,
+    countRefusal: metrics.countRefusal,
+  }
+  const servesApi = config.roles.has('api')
+  const http = servesApi
+    ? createGateway({
+        ...common,
+        transport: inProcess,
+        assets: { store: assets, urls },
+        extend(app) {
+          addConnect(app, services, { access, maxMessageBytes: config.maxBodyBytes })
+          addConsole(app)
+        },
+      })
+    : createHealthServer(common)
+  parts.defer(() => http.close())
+  const httpUrl = toUrl(config.host, await listen(http, config.host, config.httpPort))
+  publicUrl = config.publicUrl ?? httpUrl
+  const grpc = servesApi
+    ? await startGrpcServer(services, {
+        host: config.host,
+        port: config.grpcPort,
+        maxBodyBytes: config.maxBodyBytes,
+      })
+    : null
+  parts.defer(() => grpc?.close(config.stopGraceSeconds * 1000))
+
+  if (config.roles.has('worker')) {
+    // Stopped after the runner: the last jobs are told of, too.
+    parts.use(startWebhooks(config, { store, urls, clock, log, metrics }))
+    const runner = startRunner({
+      store,
+      catalog,
+      engines: new Map(engines.map((engine) => [engine.kind, engine])),
+      assets,
+      workFolder: openWorkFolder(folders.work),
+      concurrency: availableParallelism() * 2,
+      worker: createWorkerName(hostname(), process.pid, randomBytes(4).toString('hex')),
+      leaseMs: config.leaseSeconds * 1000,
+      reviewMs: config.reviewHours * 3_600_000,
+      random: Math.random,
+      log,
+      onRunEnded: metrics.countJob,
+      onRunningChanged: metrics.setRunning,
+    })
+    parts.defer(() => runner.stop(config.stopGraceSeconds * 1000))
+  }
+  // Disposed of first: who waits is answered before anything is taken down.
+  parts.defer(() => {
+    stopping = true
+    grpc?.drain()
+    feed.stop()
+  })
+
+  const grpcUrl = grpc && toUrl(config.host, grpc.port)
+  log.info({ http: httpUrl, grpc: grpcUrl, roles: [...config.roles], models: catalog.ready().length }, 'ready')
+  const owned = parts.move()
+  return {
+    httpUrl,
+    grpcUrl,
+    services: inProcess,
+    operator: createOperatorTransport(store, clock),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+interface ServiceParts extends Omit<GenerationParts, 'store' | 'quotes' | 'waitMs' | 'maxQueuedJobs'> {
+  readonly store: Store
+}
+
+/** The services behind the pipeline: what every door leads to. */
+function createServices(config: Config, parts: ServiceParts, pipeline: PipelineParts): GuardedService[] {
+  const { store, catalog, clock } = parts
+  const quotes = createQuoteBook(store, clock, config.quoteTtlSeconds * 1000)
+  const { maxQueuedJobs } = config
+  const generation = createGenerationService({ ...parts, quotes, waitMs: config.waitSeconds * 1000, maxQueuedJobs })
+  return [
+    guardService(QuotesService, createQuotesService({ catalog, quotes }), pipeline),
+    guardService(GenerationService, generation, pipeline),
+    guardService(CatalogService, createCatalogService({ catalog }), pipeline),
+    guardService(WalletService, createWalletService({ store }), pipeline),
+    guardService(WebhooksService, createWebhooksService({ store }), pipeline),
+    guardService(AdminService, createAdminService({ store, clock }), pipeline),
+  ]
+}
+
+/** Why the store takes no changes, in words; null when it does. */
+async function describeTrouble(store: Store): Promise<string | null> {
+  try {
+    await store.check()
+    return null
+  } catch (error) {
+    return `the database cannot be written: ${(error as Error).message}`
+  }
+}
+
+/** What is told of a job is its record, as the gateway would answer it. */
+function startWebhooks(
+  config: Config,
+  { store, urls, clock, log, metrics }: { store: Store; urls: AssetUrls; clock: Clock; log: Logger; metrics: Metrics },
+): AsyncDisposable {
+  const poster = createPoster({ allowPrivate: config.webhookAllowPrivate, timeoutMs: attemptTimeoutMs })
+  const sender = startWebhookSender({
+    store,
+    poster,
+    renderJob: (job) => toJobRecord(create(JobSchema, toJobMessage(job, urls))),
+    clock,
+    random: Math.random,
+    log,
+    onAttempt: metrics.countWebhook,
+  })
+  return {
+    async [Symbol.asyncDispose]() {
+      await sender.stop(config.stopGraceSeconds * 1000)
+      await poster.close()
+    },
+  }
+}
+
+async function startGateway(config: Config, coreUrl: string, log: Logger): Promise<App> {
+  await using parts = new AsyncDisposableStack()
+  let publicUrl = ''
+  const metrics = createMetrics()
+  const core = createRemoteCore(coreUrl)
+  parts.defer(() => core.close())
+  const http = createGateway({
+    transport: core.transport,
+    health: {
+      unready: async () => ((await core.isReachable()) ? null : `the core at ${coreUrl} cannot be reached`),
+      metrics: metrics.render,
+    },
+    publicUrl: () => publicUrl,
+    maxBodyBytes: config.maxBodyBytes,
+    log,
+    countRefusal: metrics.countRefusal,
+    extend: addConsole,
+  })
+  parts.defer(() => http.close())
+  const httpUrl = toUrl(config.host, await listen(http, config.host, config.httpPort))
+  publicUrl = config.publicUrl ?? httpUrl
+  log.info({ http: httpUrl, core: coreUrl }, 'ready')
+  const owned = parts.move()
+  return {
+    httpUrl,
+    grpcUrl: null,
+    services: core.transport,
+    operator: null,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+function toUrl(host: string, port: number): string {
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+}

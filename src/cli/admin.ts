@@ -1,0 +1,42 @@
+// What the operator's commands share: AdminService over the data directory itself, whole lists, and how values are written.
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
+import { type Client, createClient } from '@connectrpc/connect'
+import { InvalidArgumentError } from 'commander'
+import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
+import { createOperatorTransport, openStore } from '../app.ts'
+import { readConfig } from '../config.ts'
+
+/** A client of AdminService that needs no key. */
+export type Admin = Client<typeof AdminService>
+
+/** Largest page of a list. */
+export const largestPage = 500
+
+/** Runs a command against the data directory of the settings. */
+export async function withAdmin(run: (admin: Admin) => Promise<void>): Promise<void> {
+  await using store = await openStore(readConfig(process.env).dataDir)
+  await run(createClient(AdminService, createOperatorTransport(store)))
+}
+
+/** Reads all pages of a list. */
+export async function readAll<Item>(
+  readPage: (offset: number) => Promise<{ items: Item[]; total: number }>,
+): Promise<Item[]> {
+  const all: Item[] = []
+  while (true) {
+    const { items, total } = await readPage(all.length)
+    all.push(...items)
+    if (items.length === 0 || all.length >= total) return all
+  }
+}
+
+/** A time as commands print it. */
+export function toTime(time: Timestamp | undefined): string | null {
+  return time ? new Date(timestampMs(time)).toISOString() : null
+}
+
+/** Credits of an option. */
+export function parseCredits(written: string): bigint {
+  if (!/^\d+$/.test(written)) throw new InvalidArgumentError('It must be a whole number of credits, 0 or more.')
+  return BigInt(written)
+}

@@ -1,0 +1,111 @@
+// The operator's commands about jobs of all accounts.
+import { type Command, InvalidArgumentError } from 'commander'
+import type { InspectJobResponse, JobSummary } from '../../gen/mediagen/v1/admin_pb.ts'
+import { jobStatuses, type JobStatus } from '../core/job.ts'
+import { toJobStatusCode, toJobStatusName } from '../services/convert.ts'
+import { largestPage, parseCredits, toTime, withAdmin } from './admin.ts'
+import { type Printed, printList, printRecord } from './print.ts'
+
+const defaultLimit = 50
+
+interface ListOptions {
+  readonly status?: JobStatus
+  readonly account?: string
+  readonly model?: string
+  readonly limit: number
+  readonly json?: boolean
+}
+
+/** Adds the commands. */
+export function addJobCommands(program: Command): void {
+  const jobs = program.command('jobs').description('Jobs of all accounts')
+  jobs
+    .command('list')
+    .description('List jobs, newest first')
+    .option('--status <status>', `only jobs in this state: ${jobStatuses.join(', ')}`, parseStatus)
+    .option('--account <id>', 'only jobs of this account')
+    .option('--model <id>', 'only jobs of this model')
+    .option('--limit <jobs>', `how many, at most ${largestPage}`, parseLimit, defaultLimit)
+    .option('--json', 'print JSON')
+    .action(({ status, account = '', model = '', limit, json }: ListOptions) =>
+      withAdmin(async (admin) => {
+        const filter = status === undefined ? {} : { status: toJobStatusCode(status) }
+        const page = await admin.listAllJobs({ ...filter, accountId: account, model, limit })
+        printList(page.jobs.map(toPrintedJob), json === true)
+      }),
+    )
+  jobs
+    .command('show <job_id>')
+    .description('Show a job: what became of it and of its credits')
+    .option('--json', 'print JSON')
+    .action((jobId: string, { json }: { json?: boolean }) =>
+      withAdmin(async (admin) => printRecord(toPrintedDetail(await admin.inspectJob({ jobId })), json === true)),
+    )
+  jobs
+    .command('resolve <job_id>')
+    .description('End a job that is under review: charge a part of what it holds, or release all of it')
+    .option('--charge <credits>', 'credits to charge, at most what it holds; the rest is released', parseCredits)
+    .option('--release', 'release everything')
+    .option('--json', 'print JSON')
+    .action(
+      (jobId: string, { charge, release, json }: { charge?: bigint; release?: boolean; json?: boolean }, command) => {
+        const one = (charge !== undefined) !== (release === true)
+        if (!one) (command as Command).error('error: say either --charge <credits> or --release')
+        return withAdmin(async (admin) => {
+          const { charged, released } = await admin.resolveJob({ jobId, charge: charge ?? 0n })
+          printRecord({ job_id: jobId, charged: Number(charged), released: Number(released) }, json === true)
+        })
+      },
+    )
+}
+
+function toPrintedJob(job: JobSummary): Printed {
+  return {
+    job_id: job.jobId,
+    account_id: job.accountId,
+    status: toJobStatusName(job.status),
+    model: job.model,
+    held: Number(job.billing?.held ?? 0),
+    charged: Number(job.billing?.charged ?? 0),
+    released: Number(job.billing?.released ?? 0),
+    attempts: job.attempts,
+    queue_position: job.queuePosition ?? null,
+    created_at: toTime(job.createdAt),
+    started_at: toTime(job.startedAt),
+    finished_at: toTime(job.finishedAt),
+    error: job.error?.code ?? null,
+  }
+}
+
+function toPrintedDetail(seen: InspectJobResponse): Printed {
+  const { job } = seen
+  if (!job) return {}
+  return {
+    ...toPrintedJob(job),
+    message: job.error?.message ?? null,
+    progress: job.progress,
+    outputs: job.outputs,
+    cancel_requested: job.cancelRequested,
+    priority: seen.priority,
+    deadline_at: toTime(seen.deadlineAt),
+    resumable: seen.resumable,
+    max_attempts: seen.maxAttempts,
+    lost_runs: seen.lostRuns,
+    available_at: toTime(seen.availableAt),
+    worker: seen.worker || null,
+    lease_until: toTime(seen.leaseUntil),
+  }
+}
+
+function parseStatus(written: string): JobStatus {
+  const status = jobStatuses.find((name) => name === written)
+  if (!status) throw new InvalidArgumentError(`There are ${jobStatuses.join(', ')}.`)
+  return status
+}
+
+function parseLimit(written: string): number {
+  const limit = Number(written)
+  if (!/^\d+$/.test(written) || limit < 1 || limit > largestPage)
+    throw new InvalidArgumentError(`It must be a whole number, 1 to ${largestPage}.`)
+  return limit
+}

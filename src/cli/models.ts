@@ -1,0 +1,47 @@
+// Commands about the catalog.
+import type { Command } from 'commander'
+import { resolve } from 'node:path'
+import { createEngines, createLogger, openCatalog } from '../app.ts'
+import { builtinCatalog, loadCatalog } from '../catalog/load.ts'
+import { readConfig } from '../config.ts'
+import { printList, printRecord } from './print.ts'
+
+/** Adds the commands. */
+export function addModelCommands(program: Command): void {
+  const models = program.command('models').description('The catalog of models')
+  models
+    .command('list')
+    .description('List all models of the catalog, with why one is not ready')
+    .option('--json', 'print JSON')
+    .action(async ({ json }: { json?: boolean }) => {
+      const config = readConfig(process.env)
+      const engines = createEngines(config, createLogger('silent'))
+      const catalog = openCatalog(config, engines)
+      const rows = loadCatalog([builtinCatalog, ...config.catalog]).map((model) => ({
+        id: model.id,
+        category: model.category,
+        price: model.priceSummary,
+        ready: catalog.unready(model) ?? 'yes',
+      }))
+      printList(
+        json
+          ? rows.map(({ ready, ...row }) => ({
+              ...row,
+              ready: ready === 'yes',
+              reason: ready === 'yes' ? null : ready,
+            }))
+          : rows,
+        json === true,
+      )
+      await Promise.all(engines.map((engine) => engine.close()))
+    })
+  models
+    .command('check [files...]')
+    .description('Check catalog files, by default those that a server would load; exit status 1 when one is wrong')
+    .option('--json', 'print JSON')
+    .action((files: string[], { json }: { json?: boolean }) => {
+      const paths =
+        files.length > 0 ? files.map((file) => resolve(file)) : [builtinCatalog, ...readConfig(process.env).catalog]
+      printRecord({ ok: true, models: loadCatalog(paths).length }, json === true)
+    })
+}

@@ -1,0 +1,40 @@
+// `serve`: runs a server until a signal ends it.
+import type { Command } from 'commander'
+import { startApp } from '../app.ts'
+import { readConfig } from '../config.ts'
+import { printRecord } from './print.ts'
+
+/** Adds the command. */
+export function addServeCommand(program: Command): void {
+  program
+    .command('serve')
+    .description('Run the server until it is told to stop (SIGTERM, SIGINT)')
+    .option('--core-url <url>', 'be a pure REST gateway in front of a core elsewhere (MEDIAGEN_CORE_URL)')
+    .option('--json', 'print the addresses as one line of JSON')
+    .action(async ({ coreUrl, json }: { coreUrl?: string; json?: boolean }) => {
+      const config = readConfig({ ...process.env, ...(coreUrl !== undefined && { MEDIAGEN_CORE_URL: coreUrl }) })
+      // From here on: a signal that comes while it starts stops it as properly as any later one.
+      const stopped = stopSignal()
+      await using app = await startApp(config)
+      if (json) printRecord({ http_url: app.httpUrl, grpc_url: app.grpcUrl }, true)
+      await stopped
+    })
+}
+
+// A terminal sends Ctrl-C to npm and to this process, and npm hands its own on: that is one wish, told twice.
+const sameWishMs = 1000
+
+/** Resolves at the first SIGTERM or SIGINT; a second one, later than an echo of the first, ends the process at once. */
+export function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let firstAt: number | null = null
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        const now = performance.now()
+        if (firstAt !== null && now - firstAt > sameWishMs) process.exit(1)
+        firstAt ??= now
+        resolve()
+      })
+    }
+  })
+}

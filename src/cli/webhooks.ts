@@ -1,0 +1,117 @@
+// The operator's commands about webhooks: which endpoints there are, what was sent to them, and sending it again.
+import { type Command, InvalidArgumentError } from 'commander'
+import { type Delivery, DeliveryStatus, type Webhook } from '../../gen/mediagen/v1/webhooks_pb.ts'
+import { type DeliveryStatus as DeliveryStatusName, deliveryStatuses } from '../core/webhook.ts'
+import { largestPage, readAll, toTime, withAdmin } from './admin.ts'
+import { type Printed, printList, printRecord } from './print.ts'
+
+const codes = {
+  pending: DeliveryStatus.PENDING,
+  delivered: DeliveryStatus.DELIVERED,
+  failed: DeliveryStatus.FAILED,
+} as const satisfies Record<DeliveryStatusName, DeliveryStatus>
+const names = new Map<DeliveryStatus, string>(Object.entries(codes).map(([name, code]) => [code, name]))
+
+interface DeliveryOptions {
+  readonly account: string
+  readonly job: string
+  readonly status: DeliveryStatus
+  readonly limit: number
+  readonly json?: boolean
+}
+
+/** Adds the commands. */
+export function addWebhookCommands(program: Command): void {
+  const webhooks = program.command('webhooks').description('Webhook endpoints of accounts, and what was sent to them')
+  webhooks
+    .command('list')
+    .description('List webhook endpoints, without their secrets')
+    .option('--account <id>', 'only endpoints of this account', '')
+    .option('--json', 'print JSON')
+    .action(({ account, json }: { account: string; json?: boolean }) =>
+      withAdmin(async (admin) => {
+        const all = await readAll(async (offset) => {
+          const page = await admin.findWebhooks({ accountId: account, limit: largestPage, offset })
+          return { items: page.webhooks, total: page.total }
+        })
+        printList(all.map(toPrintedWebhook), json === true)
+      }),
+    )
+  webhooks
+    .command('deliveries')
+    .description('List deliveries, newest first: what was sent, what became of it, when it is tried again')
+    .option('--account <id>', 'only deliveries of this account', '')
+    .option('--job <id>', 'only deliveries about this job', '')
+    .option('--status <status>', `only deliveries in this state: ${deliveryStatuses.join(', ')}`, parseStatus, 0)
+    .option('--limit <count>', 'how many at the most', parseLimit, 100)
+    .option('--json', 'print JSON, with every attempt')
+    .action(({ account, job, status, limit, json }: DeliveryOptions) =>
+      withAdmin(async (admin) => {
+        const { deliveries } = await admin.findDeliveries({ accountId: account, jobId: job, status, limit })
+        printList(deliveries.map(json ? toPrintedDelivery : toDeliveryRow), json === true)
+      }),
+    )
+  webhooks
+    .command('redeliver <delivery_id>')
+    .description('Deliver again, at once and with all attempts before it; a running server does it')
+    .option('--json', 'print JSON')
+    .action((deliveryId: string, { json }: { json?: boolean }) =>
+      withAdmin(async (admin) => {
+        const { delivery } = await admin.redeliver({ deliveryId })
+        if (delivery) printRecord(json ? toPrintedDelivery(delivery) : toDeliveryRow(delivery), json === true)
+      }),
+    )
+}
+
+function toPrintedWebhook(webhook: Webhook): Printed {
+  return {
+    webhook_id: webhook.webhookId,
+    account_id: webhook.accountId,
+    url: webhook.url,
+    description: webhook.description ?? null,
+    created_at: toTime(webhook.createdAt),
+    disabled_at: toTime(webhook.disabledAt),
+  }
+}
+
+function toPrintedDelivery(delivery: Delivery): Printed {
+  return {
+    ...toDeliveryRow(delivery),
+    attempts: delivery.attempts.map((attempt) => ({
+      attempted_at: toTime(attempt.attemptedAt),
+      response_status: attempt.responseStatus ?? null,
+      error: attempt.error ?? null,
+      duration_seconds: attempt.durationSeconds,
+    })),
+  }
+}
+
+/** Flat, for a table: of the attempts their number. */
+function toDeliveryRow(delivery: Delivery): Printed {
+  return {
+    delivery_id: delivery.deliveryId,
+    webhook_id: delivery.webhookId,
+    account_id: delivery.accountId,
+    job_id: delivery.jobId,
+    type: delivery.type,
+    url: delivery.url,
+    status: names.get(delivery.status) ?? null,
+    attempts: delivery.attempts.length,
+    error: delivery.error ?? null,
+    next_attempt_at: toTime(delivery.nextAttemptAt),
+    created_at: toTime(delivery.createdAt),
+    finished_at: toTime(delivery.finishedAt),
+  }
+}
+
+function parseStatus(written: string): DeliveryStatus {
+  if (!Object.hasOwn(codes, written)) throw new InvalidArgumentError(`There are ${deliveryStatuses.join(', ')}.`)
+  return codes[written as DeliveryStatusName]
+}
+
+function parseLimit(written: string): number {
+  const limit = Number(written)
+  if (!/^\d+$/.test(written) || limit < 1 || limit > largestPage)
+    throw new InvalidArgumentError(`It must be a whole number, 1 to ${largestPage}.`)
+  return limit
+}

@@ -1,0 +1,200 @@
+// The only reader of the environment: one table of settings, parsed into one frozen Config, or one error that lists every problem.
+import { resolve } from 'node:path'
+import { StartupError } from './core/errors.ts'
+
+/** One setting: where it comes from, what it means, what it may be. */
+export interface Setting<Value> {
+  readonly env: string
+  /** The default as it would be written in the environment; empty for none. */
+  readonly fallback: string
+  /** One line for the README's table. */
+  readonly help: string
+  /** Checks and converts; throws an Error whose message completes "NAME must be …". */
+  readonly parse: (text: string) => Value
+}
+
+/** Every setting of mediagen. The README's table is held against this one by a test. */
+export const settings = {
+  dataDir: text('MEDIAGEN_DATA_DIR', './data', 'Folder for the database and the outputs; made when missing', (value) =>
+    resolve(value),
+  ),
+  host: text('MEDIAGEN_HOST', '127.0.0.1', 'Address to listen on, HTTP and gRPC'),
+  httpPort: integer(
+    'MEDIAGEN_HTTP_PORT',
+    8080,
+    0,
+    65_535,
+    'HTTP port: REST, Connect, gRPC-Web, console; 0 takes a free one',
+  ),
+  grpcPort: integer('MEDIAGEN_GRPC_PORT', 9090, 0, 65_535, 'gRPC port; 0 takes a free one'),
+  publicUrl: text(
+    'MEDIAGEN_PUBLIC_URL',
+    '',
+    'Address under which clients reach the HTTP port; empty for `http://host:port`',
+    parseUrl,
+  ),
+  coreUrl: text(
+    'MEDIAGEN_CORE_URL',
+    '',
+    'gRPC address of a core elsewhere, such as `http://10.0.0.5:9090`: makes this process a pure REST gateway (also `--core-url`)',
+    parseUrl,
+  ),
+  roles: text(
+    'MEDIAGEN_ROLES',
+    'api,worker',
+    'What this process does: `api` starts jobs, `worker` runs them; `worker` alone serves only health and metrics',
+    parseRoles,
+  ),
+  catalog: text(
+    'MEDIAGEN_CATALOG',
+    '',
+    'Further catalog files or folders, separated by `:`, read after the models that ship',
+    (value) =>
+      value
+        .split(':')
+        .filter(Boolean)
+        .map((path) => resolve(path)),
+  ),
+  quoteTtlSeconds: integer('MEDIAGEN_QUOTE_TTL_SECONDS', 600, 1, 600, 'How long a quote is valid'),
+  waitSeconds: integer('MEDIAGEN_WAIT_SECONDS', 180, 1, 3600, 'How long `wait=true` waits at the most'),
+  maxQueuedJobs: integer('MEDIAGEN_MAX_QUEUED_JOBS', 1000, 1, 1_000_000_000, 'Queued jobs that an account may have'),
+  rateLimit: integer(
+    'MEDIAGEN_RATE_LIMIT',
+    50,
+    0,
+    1_000_000,
+    'Requests a second for each key, with a burst of as many; 0 for no limit',
+  ),
+  maxBodyBytes: integer(
+    'MEDIAGEN_MAX_BODY_BYTES',
+    1_048_576,
+    1024,
+    1_073_741_824,
+    'Largest request body as JSON, in bytes, at every door',
+  ),
+  maxOutputBytes: integer(
+    'MEDIAGEN_MAX_OUTPUT_BYTES',
+    2_147_483_648,
+    1024,
+    Number.MAX_SAFE_INTEGER,
+    'Largest output of one job, in bytes',
+  ),
+  stopGraceSeconds: integer(
+    'MEDIAGEN_STOP_GRACE_SECONDS',
+    10,
+    0,
+    3600,
+    'How long running jobs may go on when the server stops; then they go back to the queue',
+  ),
+  leaseSeconds: integer(
+    'MEDIAGEN_LEASE_SECONDS',
+    15,
+    3,
+    3600,
+    'How long a worker that is not heard of keeps its jobs; then they are queued again',
+  ),
+  reviewHours: integer(
+    'MEDIAGEN_REVIEW_HOURS',
+    72,
+    1,
+    8760,
+    'How long a job of unknown outcome waits for an operator; then its credits are released',
+  ),
+  assetUrlTtlSeconds: integer(
+    'MEDIAGEN_ASSET_URL_TTL_SECONDS',
+    86_400,
+    60,
+    31_536_000,
+    'How long the URL of an output works at least',
+  ),
+  childMemoryBytes: integer(
+    'MEDIAGEN_CHILD_MEMORY_BYTES',
+    1_610_612_736,
+    134_217_728,
+    Number.MAX_SAFE_INTEGER,
+    'Memory of one built-in engine process beyond which it is ended, in bytes',
+  ),
+  webhookAllowPrivate: text(
+    'MEDIAGEN_WEBHOOK_ALLOW_PRIVATE',
+    'false',
+    'Whether webhooks may be sent to private addresses (`127.0.0.1`, `10.0.0.0/8`, …): `true` or `false`',
+    parseBoolean,
+  ),
+  logLevel: text(
+    'MEDIAGEN_LOG_LEVEL',
+    'info',
+    'What is logged: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
+    parseLogLevel,
+  ),
+} as const
+
+/** What a process does. */
+export type Role = 'api' | 'worker'
+
+/** All settings, parsed. Empty addresses are null. */
+export type Config = { readonly [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]['parse']> }
+
+/**
+ * Reads the settings from an environment; empty variables count as unset.
+ * @throws StartupError that lists every setting that is wrong.
+ */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const config: Record<string, unknown> = {}
+  const problems: string[] = []
+  for (const [name, setting] of Object.entries(settings)) {
+    const written = env[setting.env] || setting.fallback
+    try {
+      config[name] = setting.parse(written)
+    } catch (error) {
+      problems.push(`${setting.env} ${(error as Error).message}, but is "${written}"`)
+    }
+  }
+  if (problems.length > 0) throw new StartupError(`${problems.join('; ')}.`)
+  return Object.freeze(config) as Config
+}
+
+function text(env: string, fallback: string, help: string): Setting<string>
+function text<Value>(env: string, fallback: string, help: string, parse: (text: string) => Value): Setting<Value>
+function text(
+  env: string,
+  fallback: string,
+  help: string,
+  parse: (text: string) => unknown = (value) => value,
+): Setting<unknown> {
+  return { env, fallback, help, parse }
+}
+
+function integer(env: string, fallback: number, least: number, most: number, help: string): Setting<number> {
+  const parse = (written: string): number => {
+    const value = Number(written)
+    if (!/^\d+$/.test(written) || value < least || value > most)
+      throw new Error(`must be a whole number, ${least} to ${most}`)
+    return value
+  }
+  return { env, fallback: String(fallback), help, parse }
+}
+
+function parseUrl(written: string): string | null {
+  if (written === '') return null
+  const url = URL.parse(written)
+  if (!url || !/^https?:$/.test(url.protocol)) throw new Error('must be an http: or https: address')
+  return written.replace(/\/+$/, '')
+}
+
+function parseBoolean(written: string): boolean {
+  if (written !== 'true' && written !== 'false') throw new Error('must be `true` or `false`')
+  return written === 'true'
+}
+
+function parseRoles(written: string): ReadonlySet<Role> {
+  const roles = written.split(',').map((role) => role.trim())
+  if (!roles.every((role): role is Role => role === 'api' || role === 'worker'))
+    throw new Error('must be `api`, `worker` or `api,worker`')
+  return new Set(roles)
+}
+
+function parseLogLevel(written: string): string {
+  if (!['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].includes(written))
+    throw new Error('must be trace, debug, info, warn, error, fatal or silent')
+  return written
+}

@@ -1,0 +1,51 @@
+// The data directory: where it keeps what, and how it is made.
+import { mkdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { StartupError } from './core/errors.ts'
+
+/** Where a data directory keeps what. */
+export function layOut(dataDir: string) {
+  return { database: join(dataDir, 'mediagen.db'), assets: join(dataDir, 'assets'), work: join(dataDir, 'work') }
+}
+
+/**
+ * Makes a folder and those above it, where there are none.
+ * @throws StartupError in words when it cannot be made
+ */
+export function makeFolder(folder: string): void {
+  try {
+    makeFolders(folder)
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    const reason = folderReasons[code] ?? message
+    throw new StartupError(`The folder ${folder} cannot be made: ${reason}. Set MEDIAGEN_DATA_DIR to another.`, {
+      cause: error,
+    })
+  }
+}
+
+const folderReasons: Readonly<Record<string, string>> = {
+  EACCES: 'this user may not write there',
+  EPERM: 'this user may not write there',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EEXIST: 'there is a file in its place',
+  ENOTDIR: 'there is a file in its way',
+}
+
+/** What mkdir does with `recursive`, which in Node calls a read-only disk ENOENT and never returns below /proc. */
+function makeFolders(folder: string): void {
+  if (isFolder(folder)) return
+  const parent = dirname(folder)
+  if (parent !== folder) makeFolders(parent)
+  try {
+    mkdirSync(folder)
+  } catch (error) {
+    // Another process may have been quicker.
+    if (!isFolder(folder)) throw error
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+}

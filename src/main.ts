@@ -1,0 +1,32 @@
+// The command line. Every command is a few lines in src/cli that call the app.
+import { ConnectError } from '@connectrpc/connect'
+import { Command } from 'commander'
+import { addDemoCommand } from './cli/demo.ts'
+import { addJobCommands } from './cli/jobs.ts'
+import { addModelCommands } from './cli/models.ts'
+import { addOperatorCommands } from './cli/operator.ts'
+import { addServeCommand } from './cli/serve.ts'
+import { addWebhookCommands } from './cli/webhooks.ts'
+import { StartupError } from './core/errors.ts'
+
+/** Runs one command; a refusal is one sentence on standard error and exit status 1. */
+export async function main(argv: readonly string[]): Promise<void> {
+  // What is written here is for this user alone: the database holds the keys that seal quotes.
+  process.umask(0o077)
+  const program = new Command('mediagen')
+    .description('Self-hostable media generation service')
+    .showHelpAfterError('(--help tells more)')
+  addServeCommand(program)
+  addDemoCommand(program)
+  addOperatorCommands(program)
+  addJobCommands(program)
+  addModelCommands(program)
+  addWebhookCommands(program)
+  try {
+    await program.parseAsync(argv)
+  } catch (error) {
+    if (!(error instanceof StartupError) && !(error instanceof ConnectError)) throw error
+    process.stderr.write(`mediagen: ${error instanceof ConnectError ? error.rawMessage : error.message}\n`)
+    process.exitCode = 1
+  }
+}
