@@ -1,0 +1,116 @@
+// The REST interface as the console calls it: one key, JSON both ways, and two kinds of failure.
+import type { ProblemRecord } from './records.ts'
+
+/** The server answered, and said no. */
+export class Refusal extends Error {
+  readonly problem: ProblemRecord
+  readonly retryAfterSeconds: number | null
+
+  constructor(problem: ProblemRecord, retryAfterSeconds: number | null = null) {
+    super(problem.detail)
+    this.name = 'Refusal'
+    this.problem = problem
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
+/** No answer came; whether the request arrived is not known. */
+export class Unreachable extends Error {
+  constructor(cause: unknown) {
+    super('The server cannot be reached. Check the connection and try again.', { cause })
+    this.name = 'Unreachable'
+  }
+}
+
+export interface CallOptions {
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
+
+export interface Api {
+  readonly key: string
+  get<Answer>(path: string, options?: CallOptions): Promise<Answer>
+  post<Answer>(path: string, body?: unknown, options?: CallOptions): Promise<Answer>
+  /** The answer itself, its body unread. */
+  open(path: string, options?: CallOptions): Promise<Response>
+}
+
+/** Creates a client; `onKeyRefused` hears of every 401. */
+export function createApi(
+  key: string,
+  onKeyRefused: (refusal: Refusal) => void,
+  send: typeof fetch = fetch.bind(globalThis),
+): Api {
+  async function call(method: string, path: string, body: unknown, options: CallOptions): Promise<Response> {
+    const response = await send(path, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+      cache: 'no-store',
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(options.signal && { signal: options.signal }),
+    }).catch((error: unknown) => {
+      if (options.signal?.aborted) throw error
+      throw new Unreachable(error)
+    })
+    if (response.ok) return response
+    const refusal = await readRefusal(response)
+    if (response.status === 401) onKeyRefused(refusal)
+    throw refusal
+  }
+
+  async function readJson<Answer>(response: Response, signal: AbortSignal | undefined): Promise<Answer> {
+    try {
+      return (await response.json()) as Answer
+    } catch (error) {
+      if (signal?.aborted) throw error
+      throw new Unreachable(error)
+    }
+  }
+
+  return {
+    key,
+    async get(path, options = {}) {
+      return readJson(await call('GET', path, undefined, options), options.signal)
+    },
+    async post(path, body, options = {}) {
+      return readJson(await call('POST', path, body, options), options.signal)
+    },
+    open: (path, options = {}) => call('GET', path, undefined, options),
+  }
+}
+
+async function readRefusal(response: Response): Promise<Refusal> {
+  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
+  const retryAfterSeconds = Number.isFinite(retryAfter) ? retryAfter : null
+  const text = await response.text().catch(() => '')
+  try {
+    const problem = JSON.parse(text) as ProblemRecord
+    if (typeof problem.code === 'string' && typeof problem.detail === 'string')
+      return new Refusal(problem, retryAfterSeconds)
+  } catch {
+    // Not ours: a proxy in between has answered.
+  }
+  const detail = `The answer was HTTP ${response.status} ${response.statusText}, and not from mediagen itself.`
+  const retryable = response.status >= 500
+  return new Refusal(
+    {
+      type: '',
+      title: 'Unexpected answer',
+      status: response.status,
+      detail,
+      code: 'unexpected_answer',
+      retryable,
+      request_id: '',
+    },
+    retryAfterSeconds,
+  )
+}
+
+/** Whether an operation ended because it was told to. */
+export function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError'
+}

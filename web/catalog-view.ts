@@ -1,0 +1,181 @@
+// The catalog: products with their modes, found by words or by category.
+import { isAbort } from './api.ts'
+import { element, icon } from './element.ts'
+import { formatCredits, toLocalUrl } from './job-words.ts'
+import type { Parts } from './parts.ts'
+import { problemNotice } from './problem-notice.ts'
+import type { CategoryRecord, JobRecord, ListRecord, ModelRecord, ProductRecord } from './records.ts'
+import { toHash } from './route.ts'
+
+const typingPauseMs = 150
+const coverJobs = 60
+// Search and category stay while other views are visited.
+const filter = { search: '', category: '' }
+
+export function catalogView({ api, catalog, signal }: Parts): HTMLElement {
+  document.title = 'Models · mediagen'
+  const search = element('input', {
+    type: 'search',
+    class: 'input',
+    placeholder: 'Search models',
+    'aria-label': 'Search models',
+    value: filter.search,
+    oninput: searched,
+  })
+  const chips = element('div', { class: 'chips', role: 'group', 'aria-label': 'Category' })
+  const grid = element('div', { class: 'products', 'aria-busy': 'true' })
+  const count = element('p', { class: 'visually-hidden', role: 'status' })
+  const covers = new Map<string, string>()
+  let pause: ReturnType<typeof setTimeout> | undefined
+  let asking = new AbortController()
+
+  async function load(): Promise<void> {
+    asking.abort()
+    asking = new AbortController()
+    const current = AbortSignal.any([signal, asking.signal])
+    try {
+      const [products, models] = await Promise.all([catalog.products(filter, current), catalog.models()])
+      if (current.aborted) return
+      grid.replaceChildren(...products.data.map((product) => card(product, models, covers)))
+      if (products.data.length === 0) grid.replaceChildren(nothing())
+      count.textContent = `${products.total} ${products.total === 1 ? 'model' : 'models'}`
+      grid.removeAttribute('aria-busy')
+    } catch (error) {
+      if (!isAbort(error)) grid.replaceChildren(problemNotice(error, { label: 'Try again', run: () => void load() }))
+    }
+  }
+  async function loadCategories(): Promise<void> {
+    const { data } = await catalog.categories(signal).catch(() => ({ data: [] as readonly CategoryRecord[] }))
+    const name = 'category'
+    const options = [{ id: '', name: 'All' }, ...data]
+    if (!options.some(({ id }) => id === filter.category)) filter.category = ''
+    chips.replaceChildren(
+      ...options.flatMap((option, index) => [
+        element('input', {
+          type: 'radio',
+          name,
+          id: `category-${index}`,
+          checked: option.id === filter.category,
+          onchange: () => choose(option.id),
+        }),
+        element(
+          'label',
+          { class: 'chip', for: `category-${index}` },
+          option.name,
+          'count' in option ? element('span', { class: 'count' }, String(option.count)) : null,
+        ),
+      ]),
+    )
+  }
+  /** The newest picture that a model made here becomes its cover. */
+  async function loadCovers(): Promise<void> {
+    const { data } = await api
+      .get<ListRecord<JobRecord>>(`/v1/jobs?status=succeeded&limit=${coverJobs}`, { signal })
+      .catch(() => ({ data: [] as readonly JobRecord[] }))
+    for (const { model, outputs } of data) {
+      const picture = outputs.find(({ content_type }) => content_type.startsWith('image/'))
+      if (picture && !covers.has(model)) covers.set(model, toLocalUrl(picture.url, location.origin))
+    }
+  }
+  function choose(category: string): void {
+    filter.category = category
+    void load()
+  }
+  function searched(): void {
+    filter.search = search.value.trim()
+    clearTimeout(pause)
+    pause = setTimeout(() => void load(), typingPauseMs)
+  }
+  function nothing(): HTMLElement {
+    return element(
+      'p',
+      { class: 'empty' },
+      filter.search ? `No model answers to “${filter.search}”.` : 'This catalog has no model that is ready.',
+    )
+  }
+  function focusSearch(event: KeyboardEvent): void {
+    if (event.key !== '/' || event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement)
+      return
+    event.preventDefault()
+    search.focus()
+  }
+
+  addEventListener('keydown', focusSearch, { signal })
+  void loadCategories()
+  void loadCovers().then(load)
+  return element(
+    'section',
+    { class: 'catalog' },
+    element(
+      'header',
+      { class: 'page-head' },
+      element('h1', {}, 'What do you want to make?'),
+      element('div', { class: 'search' }, icon('search'), search),
+    ),
+    chips,
+    count,
+    grid,
+  )
+}
+
+function card(
+  product: ProductRecord,
+  models: ReadonlyMap<string, ModelRecord>,
+  covers: ReadonlyMap<string, string>,
+): HTMLElement {
+  const [first] = product.modes
+  const headline = element('a', { href: first ? toHash({ view: 'model', id: first.model }) : '#/' }, product.name)
+  const others = product.modes.slice(1)
+  return element(
+    'article',
+    { class: 'product' },
+    cover(
+      product,
+      product.modes.map(({ model }) => covers.get(model)).find((url) => url !== undefined),
+    ),
+    element(
+      'div',
+      { class: 'product-words' },
+      element('div', { class: 'product-head' }, element('h2', {}, headline), price(first && models.get(first.model))),
+      element('p', {}, product.description),
+      others.length > 0 &&
+        element(
+          'ul',
+          { class: 'modes', 'aria-label': 'Modes' },
+          ...product.modes.map((mode) =>
+            element(
+              'li',
+              {},
+              element('a', { class: 'mode', href: toHash({ view: 'model', id: mode.model }) }, toModeName(mode.mode)),
+            ),
+          ),
+        ),
+    ),
+  )
+}
+
+function price(model: ModelRecord | undefined): HTMLElement | null {
+  if (!model) return null
+  return element(
+    'span',
+    { class: 'price', title: model.pricing.summary },
+    `from ${formatCredits(model.pricing.from_credits)}`,
+  )
+}
+
+/** The newest picture, or a field of colour that is always the same for the product. */
+function cover(product: ProductRecord, url: string | undefined): HTMLElement {
+  const frame = element('div', { class: 'cover', 'aria-hidden': 'true' })
+  let hash = 0
+  for (const character of product.id) hash = (hash * 31 + character.charCodeAt(0)) % 3600
+  frame.style.setProperty('--hue', String(hash / 10))
+  if (url) frame.append(element('img', { src: url, alt: '', loading: 'lazy' }))
+  else frame.append(element('span', {}, product.name.slice(0, 1)))
+  return frame
+}
+
+/** "text-to-image" as "Text to image". */
+export function toModeName(mode: string): string {
+  const words = mode.replaceAll('-', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}

@@ -1,0 +1,71 @@
+// The catalog as the views ask for it: products with their modes, models by id, details; each answer is kept for the session.
+import type { Api } from './api.ts'
+import { toForm } from './form-model.ts'
+import type { CategoryRecord, ListRecord, ModelDetailRecord, ModelRecord, ProductRecord } from './records.ts'
+
+// The interface's largest page.
+const pageSize = 500
+
+export interface ProductFilter {
+  readonly search: string
+  readonly category: string
+}
+
+export class Catalog {
+  readonly #api: Api
+  readonly #details = new Map<string, Promise<ModelDetailRecord>>()
+  #models: Promise<ReadonlyMap<string, ModelRecord>> | null = null
+
+  constructor(api: Api) {
+    this.#api = api
+  }
+
+  /** Products that a filter leaves, in catalog order. */
+  products({ search, category }: ProductFilter, signal: AbortSignal): Promise<ListRecord<ProductRecord>> {
+    const query = new URLSearchParams({
+      grouped: 'true',
+      limit: String(pageSize),
+      ...(search && { search }),
+      ...(category && { category }),
+    })
+    return this.#api.get(`/v1/models?${query.toString()}`, { signal })
+  }
+
+  categories(signal: AbortSignal): Promise<ListRecord<CategoryRecord>> {
+    return this.#api.get('/v1/models/categories', { signal })
+  }
+
+  /** Every ready model by its id, for names and prices. */
+  models(): Promise<ReadonlyMap<string, ModelRecord>> {
+    this.#models ??= this.#api.get<ListRecord<ModelRecord>>(`/v1/models?limit=${pageSize}`).then(
+      ({ data }) => new Map(data.map((model) => [model.id, model])),
+      (error: unknown) => {
+        this.#models = null
+        throw error
+      },
+    )
+    return this.#models
+  }
+
+  detail(id: string): Promise<ModelDetailRecord> {
+    const known = this.#details.get(id)
+    if (known) return known
+    const asked = this.#api.get<ModelDetailRecord>(`/v1/models/${encodeURIComponent(id).replaceAll('%2F', '/')}`)
+    this.#details.set(id, asked)
+    asked.catch(() => this.#details.delete(id))
+    return asked
+  }
+
+  /** Models whose form takes what a job of this model made, the same product first. */
+  async editorsFor(modelId: string): Promise<readonly ModelRecord[]> {
+    const models = await this.models()
+    const maker = models.get(modelId)
+    if (!maker) return []
+    const candidates = [...models.values()].filter(({ category }) => category.startsWith(`${maker.modality}-to-`))
+    const details = await Promise.all(candidates.map(({ id }) => this.detail(id)))
+    const editors = details.filter((detail) => toForm(detail)?.fields.some(({ kind }) => kind === 'media'))
+    return editors.sort(
+      (left, right) => Number(right.product === maker.product) - Number(left.product === maker.product),
+    )
+  }
+}

@@ -1,0 +1,124 @@
+// One of several: chips or a drop-down list; yes or no: a switch; and what cannot be chosen at all.
+import { type Control, type ControlContext, createFrame } from './control.ts'
+import { element, uniqueId } from './element.ts'
+import type { ChoiceField, ConstantField, SwitchField } from './form-model.ts'
+import type { Json } from './records.ts'
+import { identify } from './text-control.ts'
+
+export function choiceControl(field: ChoiceField, context: ControlContext): Control {
+  return field.layout === 'chips' ? chips(field, context) : dropDown(field, context)
+}
+
+function chips(field: ChoiceField, { onChange }: ControlContext): Control {
+  const name = uniqueId('choice')
+  const radios = field.options.map((_option, index) =>
+    element('input', {
+      type: 'radio',
+      name,
+      value: index,
+      id: `${name}-${index}`,
+      onchange: onChange,
+      onclick: release,
+    }),
+  )
+  const frame = createFrame(
+    field,
+    () => [
+      element(
+        'div',
+        { class: 'chips' },
+        ...radios.flatMap((radio, index) => [
+          radio,
+          element('label', { class: 'chip', for: radio.id }, String(field.options[index])),
+        ]),
+      ),
+    ],
+    { grouped: true },
+  )
+  let chosen: HTMLInputElement | null = null
+
+  // What need not be chosen can be let go again.
+  function release(event: MouseEvent): void {
+    const radio = event.target as HTMLInputElement
+    const again = radio === chosen && !field.required && field.fallback === undefined
+    if (again) radio.checked = false
+    chosen = again ? null : radio
+    if (again) onChange()
+  }
+  return {
+    field,
+    element: frame.element,
+    read: () => field.options[radios.findIndex((radio) => radio.checked)],
+    write(value) {
+      chosen = null
+      radios.forEach((radio, index) => {
+        radio.checked = field.options[index] === value
+        if (radio.checked) chosen = radio
+      })
+    },
+    showError: frame.showError,
+    focus: () => (radios.find((radio) => radio.checked) ?? radios[0])?.focus(),
+    child: () => undefined,
+  }
+}
+
+function dropDown(field: ChoiceField, { onChange }: ControlContext): Control {
+  const select = element('select', { class: 'input', onchange: onChange })
+  if (field.fallback === undefined)
+    select.append(element('option', { value: '' }, field.required ? 'Choose…' : 'Not set'))
+  field.options.forEach((option, index) => select.append(element('option', { value: index }, String(option))))
+  const frame = createFrame(field, ({ inputId, describedBy }) => [
+    element('div', { class: 'select' }, identify(select, inputId, describedBy)),
+  ])
+  return {
+    field,
+    element: frame.element,
+    read: () => (select.value === '' ? undefined : field.options[Number(select.value)]),
+    write(value) {
+      const index = field.options.findIndex((option) => option === value)
+      select.value = index < 0 ? '' : String(index)
+    },
+    showError: frame.showError,
+    focus: () => select.focus(),
+    child: () => undefined,
+  }
+}
+
+export function switchControl(field: SwitchField, { onChange }: ControlContext): Control {
+  let touched = false
+  const input = element('input', { type: 'checkbox', role: 'switch', class: 'switch', onchange: changed })
+  const frame = createFrame({ ...field, required: true }, ({ inputId, describedBy }) => [
+    identify(input, inputId, describedBy),
+  ])
+  function changed(): void {
+    touched = true
+    onChange()
+  }
+  return {
+    field,
+    element: frame.element,
+    read: (): Json | undefined =>
+      touched || field.required || field.fallback !== undefined ? input.checked : undefined,
+    write(value) {
+      input.checked = value === true
+      touched = value !== undefined
+    },
+    showError: frame.showError,
+    focus: () => input.focus(),
+    child: () => undefined,
+  }
+}
+
+/** Nothing to choose: being there is all it says. */
+export function constantControl(field: ConstantField): Control {
+  const frame = createFrame({ ...field, required: true }, () => [], { grouped: true })
+  return {
+    field,
+    element: frame.element,
+    read: () => field.value,
+    write: () => {},
+    showError: frame.showError,
+    focus: () => {},
+    child: () => undefined,
+  }
+}

@@ -1,0 +1,244 @@
+// From the JSON Schema of a model's input to the fields of a form. No DOM: this decides what a field is, not how it looks.
+import type { Json, JsonObject, ModelDetailRecord } from './records.ts'
+
+interface FieldBase {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly required: boolean
+  /** The schema's default; what an empty field means. */
+  readonly fallback: Json | undefined
+  /** The schema's examples; the first is shown where nothing is entered. */
+  readonly examples: readonly Json[]
+}
+
+export interface TextField extends FieldBase {
+  readonly kind: 'text'
+  readonly long: boolean
+  readonly maxLength: number | undefined
+}
+export interface ColorField extends FieldBase {
+  readonly kind: 'color'
+}
+export interface NumberField extends FieldBase {
+  readonly kind: 'number'
+  readonly integer: boolean
+  readonly min: number | undefined
+  readonly max: number | undefined
+  readonly step: number
+  /** Whether the bounds are close enough for a slider to be of use. */
+  readonly slider: boolean
+}
+export interface SwitchField extends FieldBase {
+  readonly kind: 'switch'
+}
+export interface ChoiceField extends FieldBase {
+  readonly kind: 'choice'
+  readonly options: readonly (string | number)[]
+  /** Whether all options are shown at once, or in a drop-down list. */
+  readonly layout: 'chips' | 'list'
+}
+export interface MediaField extends FieldBase {
+  readonly kind: 'media'
+}
+export interface ConstantField extends FieldBase {
+  readonly kind: 'constant'
+  readonly value: Json
+}
+export interface ObjectField extends FieldBase {
+  readonly kind: 'object'
+  readonly fields: readonly Field[]
+  readonly minProperties: number
+}
+/** An object with exactly one of several keys, such as one edit operation. */
+export interface PickField extends FieldBase {
+  readonly kind: 'pick'
+  readonly options: readonly Field[]
+}
+export interface ListField extends FieldBase {
+  readonly kind: 'list'
+  readonly item: Field
+  readonly minItems: number
+  readonly maxItems: number
+}
+/** Whatever no other kind fits: written as JSON. */
+export interface JsonField extends FieldBase {
+  readonly kind: 'json'
+}
+
+export type Field =
+  | TextField
+  | ColorField
+  | NumberField
+  | SwitchField
+  | ChoiceField
+  | MediaField
+  | ConstantField
+  | ObjectField
+  | PickField
+  | ListField
+  | JsonField
+
+// A text this long gets several lines.
+const longText = 280
+// Past this nesting a form helps nobody, and a schema that refers to itself must end.
+const deepest = 5
+const widestSlider = 10_000
+const chipOptions = 9
+const chipLength = 12
+
+/** The fields of a model's form, from its OpenAPI document; null when the document holds no object schema. */
+export function toForm(model: Pick<ModelDetailRecord, 'openapi'>): ObjectField | null {
+  const schema = findInputSchema(model.openapi)
+  if (!schema) return null
+  const field = toField('input', schema, true, model.openapi, 0)
+  return field.kind === 'object' ? field : null
+}
+
+function findInputSchema(openapi: JsonObject): JsonObject | null {
+  for (const path of Object.values(asObject(openapi['paths']))) {
+    for (const operation of Object.values(asObject(path))) {
+      const content = asObject(asObject(asObject(operation)['requestBody'])['content'])
+      const schema = asObject(content['application/json'])['schema']
+      if (isObject(schema)) return schema
+    }
+  }
+  return null
+}
+
+/** One field; `root` is the document in which `$ref`s are looked up. */
+export function toField(name: string, written: JsonObject, required: boolean, root: JsonObject, depth = 0): Field {
+  const schema = simplify(written, root)
+  const { examples, example } = schema
+  const base: FieldBase = {
+    name,
+    title: asText(schema['title']) || toTitle(name),
+    description: asText(schema['description']),
+    required,
+    fallback: schema['default'],
+    examples: Array.isArray(examples) ? examples : example === undefined ? [] : [example],
+  }
+  if (schema['const'] !== undefined) return { ...base, kind: 'constant', value: schema['const'] }
+  return toScalar(base, schema) ?? toComposite(base, schema, root, depth) ?? { ...base, kind: 'json' }
+}
+
+function toScalar(base: FieldBase, schema: JsonObject): Field | null {
+  const options = toOptions(schema)
+  if (options) {
+    const chips = options.length <= chipOptions && options.every((option) => String(option).length <= chipLength)
+    return { ...base, kind: 'choice', options, layout: chips ? 'chips' : 'list' }
+  }
+  switch (asText(schema['type'])) {
+    case 'string':
+      return toStringField(base, schema)
+    case 'integer':
+    case 'number':
+      return toNumberField(base, schema)
+    case 'boolean':
+      return { ...base, kind: 'switch' }
+    default:
+      return null
+  }
+}
+
+function toStringField(base: FieldBase, schema: JsonObject): Field {
+  if (schema['format'] === 'media') return { ...base, kind: 'media' }
+  if (asText(schema['pattern']).startsWith('^#')) return { ...base, kind: 'color' }
+  const maxLength = asNumber(schema['maxLength'])
+  const long = maxLength === undefined ? /prompt|text|lyrics|script/.test(base.name) : maxLength >= longText
+  return { ...base, kind: 'text', long, maxLength }
+}
+
+function toNumberField(base: FieldBase, schema: JsonObject): NumberField {
+  const integer = schema['type'] === 'integer'
+  const min = asNumber(schema['minimum']) ?? asNumber(schema['exclusiveMinimum'])
+  const max = asNumber(schema['maximum']) ?? asNumber(schema['exclusiveMaximum'])
+  const span = min === undefined || max === undefined ? Infinity : max - min
+  const step = asNumber(schema['multipleOf']) ?? (integer ? 1 : span <= 10 ? 0.01 : 0.1)
+  return { ...base, kind: 'number', integer, min, max, step, slider: span <= widestSlider }
+}
+
+function toComposite(base: FieldBase, schema: JsonObject, root: JsonObject, depth: number): Field | null {
+  if (depth >= deepest) return null
+  if (schema['type'] === 'array' && isObject(schema['items'])) {
+    const item = toField('', schema['items'], true, root, depth + 1)
+    return {
+      ...base,
+      kind: 'list',
+      item,
+      minItems: asNumber(schema['minItems']) ?? 0,
+      maxItems: asNumber(schema['maxItems']) ?? Infinity,
+    }
+  }
+  if (!isObject(schema['properties'])) return null
+  const requiredNames = new Set(Array.isArray(schema['required']) ? schema['required'] : [])
+  const fields = Object.entries(schema['properties']).flatMap(([name, property]) =>
+    isObject(property) ? [toField(name, property, requiredNames.has(name), root, depth + 1)] : [],
+  )
+  if (schema['maxProperties'] === 1 && fields.length > 1) return { ...base, kind: 'pick', options: fields }
+  return { ...base, kind: 'object', fields, minProperties: asNumber(schema['minProperties']) ?? 0 }
+}
+
+/** The options of an enum, or of a `oneOf` of constants; null when the schema is neither. */
+function toOptions(schema: JsonObject): (string | number)[] | null {
+  const written = Array.isArray(schema['enum'])
+    ? schema['enum']
+    : Array.isArray(schema['oneOf'])
+      ? schema['oneOf'].map((option) => asObject(option)['const'] ?? null)
+      : []
+  const options = written.filter((option) => typeof option === 'string' || typeof option === 'number')
+  return options.length > 0 && options.length === written.filter((option) => option !== null).length ? options : null
+}
+
+/** Follows local references and unwraps what only says "or null". */
+function simplify(schema: JsonObject, root: JsonObject): JsonObject {
+  let simple = schema
+  for (let hops = 0; hops < 8; hops += 1) {
+    const { $ref, ...rest } = simple
+    const only = onlySchema(simple['allOf']) ?? onlySchema(simple['anyOf']) ?? onlySchema(simple['oneOf'])
+    if (typeof $ref === 'string') simple = { ...lookUp($ref, root), ...rest }
+    else if (only && simple['type'] === undefined) {
+      const { allOf: _all, anyOf: _any, oneOf: _one, ...own } = simple
+      simple = { ...only, ...own }
+    } else break
+  }
+  const { type } = simple
+  if (!Array.isArray(type)) return simple
+  const types = type.filter((name) => name !== 'null')
+  return types.length === 1 && types[0] !== undefined ? { ...simple, type: types[0] } : simple
+}
+
+function onlySchema(written: Json | undefined): JsonObject | null {
+  if (!Array.isArray(written)) return null
+  const schemas = written.filter((schema): schema is JsonObject => isObject(schema) && schema['type'] !== 'null')
+  return schemas.length === 1 ? (schemas[0] ?? null) : null
+}
+
+function lookUp(reference: string, root: JsonObject): JsonObject {
+  let found: Json | undefined = root
+  for (const segment of reference.replace(/^#\/?/, '').split('/')) {
+    found = asObject(found)[segment.replaceAll('~1', '/').replaceAll('~0', '~')]
+  }
+  return asObject(found)
+}
+
+function toTitle(name: string): string {
+  const words = name.replaceAll(/[_-]+/g, ' ').trim()
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function asObject(value: Json | undefined): JsonObject {
+  return isObject(value) ? value : {}
+}
+
+function asText(value: Json | undefined): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function asNumber(value: Json | undefined): number | undefined {
+  return typeof value === 'number' ? value : undefined
+}

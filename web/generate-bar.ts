@@ -1,0 +1,132 @@
+// The price and the button: quotes what is entered, starts it, and says what stands in the way.
+import { isAbort, Refusal, Unreachable } from './api.ts'
+import { button, element } from './element.ts'
+import type { Form } from './form.ts'
+import { formatCredits } from './job-words.ts'
+import { LiveQuote, type QuoteState } from './live-quote.ts'
+import type { Parts } from './parts.ts'
+import { problemNotice } from './problem-notice.ts'
+import type { JobRecord, JsonObject, ModelDetailRecord, QuoteRecord } from './records.ts'
+import { keepInput } from './session.ts'
+import { GenerationStarter } from './start-generation.ts'
+
+export interface GenerateBar {
+  readonly element: HTMLElement
+  inputChanged(): void
+  generate(): Promise<void>
+}
+
+export interface GenerateBarEvents {
+  readonly onJob: (job: JobRecord) => void
+  readonly onCode: () => void
+}
+
+export function createGenerateBar(
+  { api, refreshWallet, signal }: Parts,
+  model: ModelDetailRecord,
+  form: Form,
+  { onJob, onCode }: GenerateBarEvents,
+): GenerateBar {
+  const words = element('span', {}, 'Generate')
+  const go = element('button', { type: 'submit', class: 'button primary large' }, words)
+  const price = element('p', { class: 'fine', role: 'status' })
+  const trouble = element('div', {})
+  const upTo = model.pricing.billing === 'usage' ? 'up to ' : ''
+  const starter = new GenerationStarter(
+    api,
+    (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    createIdempotencyKey,
+  )
+  const quotes = new LiveQuote(api, model.id, showQuote)
+  // The price that the person has before their eyes; nothing else may be spent.
+  let shownCredits: number | null = null
+
+  function showQuote(state: QuoteState): void {
+    go.classList.toggle('asking', state.state === 'asking')
+    if (state.state === 'asking') return
+    trouble.replaceChildren()
+    shownCredits = state.state === 'quoted' ? state.quote.credits : null
+    words.textContent = shownCredits === null ? 'Generate' : `Generate for ${upTo}${formatCredits(shownCredits)}`
+    price.textContent =
+      state.state === 'quoted'
+        ? describeQuote(state.quote)
+        : state.state === 'unknown'
+          ? `From ${formatCredits(model.pricing.from_credits)}. The exact price shows once the input is complete.`
+          : ''
+    if (state.state === 'refused') showTrouble(state.error)
+    else if (state.state === 'quoted') form.showViolations([])
+  }
+  function describeQuote({ expires_at }: QuoteRecord): string {
+    const time = new Date(expires_at).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+    return upTo
+      ? `Held at the start; what is not used comes back. Price good until ${time}.`
+      : `Charged only if it succeeds. Price good until ${time}.`
+  }
+  function showTrouble(error: unknown): void {
+    const violations =
+      error instanceof Refusal && error.problem.code === 'invalid_input' ? error.problem.errors : undefined
+    if (violations) {
+      form.showViolations(violations)
+      price.textContent =
+        violations.length === 1 ? 'One field needs another look.' : `${violations.length} places need another look.`
+      return
+    }
+    const retry = error instanceof Unreachable || (error instanceof Refusal && error.problem.retryable)
+    trouble.replaceChildren(
+      problemNotice(error, retry ? { label: 'Try again', run: () => void generate() } : undefined),
+    )
+  }
+  async function start(input: JsonObject): Promise<JobRecord | null> {
+    // What got no answer is asked again as it was; the server knows whether it had arrived.
+    const pending = starter.pendingFor(model.id, input)
+    if (pending) return starter.start(model.id, input, pending.quote)
+    const seen = shownCredits
+    const quote = await quotes.ask(input)
+    if (seen !== null && quote.credits !== seen) {
+      price.textContent = `This input costs ${formatCredits(quote.credits)}, not ${seen}. Press again if that is fine.`
+      return null
+    }
+    return starter.start(model.id, input, quote)
+  }
+  async function generate(): Promise<void> {
+    if (go.disabled || form.complain()) return
+    const input = form.read()
+    go.disabled = true
+    go.classList.add('starting')
+    trouble.replaceChildren()
+    try {
+      const job = await start(input).catch((error: unknown) => {
+        if (!(error instanceof Refusal) || error.problem.code !== 'quote_expired') throw error
+        quotes.forget()
+        return start(input)
+      })
+      if (!job) return
+      keepInput(job.job_id, input)
+      if (!signal.aborted) onJob(job)
+    } catch (error) {
+      if (!isAbort(error)) showTrouble(error)
+    } finally {
+      go.disabled = false
+      go.classList.remove('starting')
+      refreshWallet()
+    }
+  }
+
+  signal.addEventListener('abort', () => quotes.stop())
+  return {
+    element: element(
+      'div',
+      { class: 'generate-bar' },
+      trouble,
+      element('div', { class: 'generate-row' }, go, button('Show as code', onCode, { icon: 'code', look: 'quiet' })),
+      price,
+    ),
+    inputChanged: () => quotes.change(form.isIncomplete() ? null : form.read()),
+    generate,
+  }
+}
+
+/** crypto.randomUUID is there under https and on localhost only; a server in one's own network has neither. */
+function createIdempotencyKey(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}

@@ -1,0 +1,65 @@
+// An object: its fields side by side; or, where one of several keys is asked for, the one that was picked.
+import type { Control, ControlContext } from './control.ts'
+import { element, icon } from './element.ts'
+import { type ObjectField, type PickField, isObject } from './form-model.ts'
+import { composeObject, initialValue, startingValue } from './form-value.ts'
+
+export function objectControl(field: ObjectField, context: ControlContext, options: { bare?: boolean } = {}): Control {
+  const controls = field.fields.map((part) => context.make(part, context))
+  const error = element('p', { class: 'field-error', role: 'alert' })
+  const body = element('div', { class: 'fields' }, ...controls.map((control) => control.element), error)
+  const whole = options.bare
+    ? body
+    : element(
+        'fieldset',
+        { class: 'group' },
+        element('legend', {}, field.title),
+        field.description ? element('p', { class: 'help' }, field.description) : null,
+        body,
+      )
+  const control: Control = {
+    field,
+    element: whole,
+    read: () => composeObject(field, new Map(controls.map((part) => [part.field.name, part.read()]))),
+    write(value) {
+      for (const part of controls)
+        part.write(isObject(value) && part.field.name in value ? value[part.field.name] : initialValue(part.field))
+    },
+    showError(words) {
+      error.replaceChildren(...(words === null ? [] : [icon('warning'), words]))
+      if (words === null) for (const part of controls) part.showError(null)
+    },
+    focus: () => controls[0]?.focus(),
+    child: (name) => controls.find((part) => part.field.name === name),
+  }
+  control.write(undefined)
+  return control
+}
+
+/** The value is `{ key: … }`; the key is fixed when the value is written. */
+export function pickControl(field: PickField, context: ControlContext): Control {
+  const whole = element('div', { class: 'pick' })
+  let picked: Control | null = null
+
+  function show(name: string): Control | null {
+    const option = field.options.find((one) => one.name === name)
+    if (!option) return null
+    const required = { ...option, required: true }
+    picked = context.make(required, context)
+    whole.replaceChildren(picked.element)
+    return picked
+  }
+  return {
+    field,
+    element: whole,
+    read: () => (picked ? { [picked.field.name]: picked.read() ?? null } : undefined),
+    write(value) {
+      const [name, content] = isObject(value) ? (Object.entries(value)[0] ?? []) : []
+      const option = name === undefined ? null : show(name)
+      option?.write(content ?? startingValue(option.field))
+    },
+    showError: (words) => picked?.showError(words),
+    focus: () => picked?.focus(),
+    child: (name) => (picked?.field.name === name ? picked : undefined),
+  }
+}

@@ -1,0 +1,48 @@
+// One job by its address, followed until it ends.
+import { isAbort } from './api.ts'
+import { element, icon } from './element.ts'
+import { createJobView } from './job-view.ts'
+import { watchJob } from './job-watch.ts'
+import { isTerminal } from './job-words.ts'
+import type { Parts } from './parts.ts'
+import { problemNotice } from './problem-notice.ts'
+import type { JobRecord } from './records.ts'
+import { toHash } from './route.ts'
+import { describeInput } from './session.ts'
+
+export function jobPage(parts: Parts, jobId: string): HTMLElement {
+  const { api, catalog, signal } = parts
+  const title = element('h1', {}, describeInput(jobId) ?? 'Generation')
+  const view = createJobView(parts)
+  const content = element('div', { 'aria-busy': 'true' })
+  document.title = `${title.textContent} · mediagen`
+
+  async function load(): Promise<void> {
+    try {
+      const job = await api.get<JobRecord>(`/v1/jobs/${encodeURIComponent(jobId)}`, { signal })
+      view.show(job)
+      content.replaceChildren(view.element)
+      content.removeAttribute('aria-busy')
+      void catalog.models().then(
+        (models) => {
+          const name = models.get(job.model)?.name
+          if (name && !describeInput(jobId)) title.textContent = name
+        },
+        () => {},
+      )
+      if (isTerminal(job.status)) return
+      await watchJob(api, jobId, { signal, onJob: view.show })
+      parts.refreshWallet()
+    } catch (error) {
+      if (!isAbort(error)) content.replaceChildren(problemNotice(error, { label: 'Try again', run: () => void load() }))
+    }
+  }
+  void load()
+  return element(
+    'section',
+    { class: 'job-page' },
+    element('a', { class: 'back', href: toHash({ view: 'library' }) }, icon('back'), 'Library'),
+    title,
+    content,
+  )
+}

@@ -1,0 +1,69 @@
+// A job as a tile of a gallery: its picture or what became of it, and a few words.
+import { element, icon } from './element.ts'
+import { describeStatus, explainEnd, formatAge, formatCredits, isTerminal, toLocalUrl } from './job-words.ts'
+import type { JobRecord } from './records.ts'
+import { toHash } from './route.ts'
+import { describeInput } from './session.ts'
+
+export interface JobTile {
+  readonly element: HTMLAnchorElement
+  show(job: JobRecord): void
+}
+
+/** `name` says what the tile is of, where the words of its input are not known. */
+export function createJobTile(job: JobRecord, name: (model: string) => string): JobTile {
+  const link = element('a', { class: 'tile', href: toHash({ view: 'job', id: job.job_id }) })
+  let shown = ''
+  const tile: JobTile = {
+    element: link,
+    show(next) {
+      const state = `${next.status} ${next.progress}`
+      if (state === shown) return
+      shown = state
+      link.dataset['status'] = next.status
+      const words = describeInput(next.job_id) ?? name(next.model)
+      const money = next.credits > 0 ? ` · ${formatCredits(next.credits)}` : ''
+      link.replaceChildren(
+        picture(next),
+        element(
+          'span',
+          { class: 'tile-words' },
+          element('b', {}, words),
+          element(
+            'span',
+            { class: 'fine' },
+            `${formatAge(next.created_at, Date.now())}${next.status === 'succeeded' ? money : ` · ${describeStatus(next)}`}`,
+          ),
+        ),
+      )
+    },
+  }
+  tile.show(job)
+  return tile
+}
+
+function picture(job: JobRecord): HTMLElement {
+  const frame = element('span', { class: 'tile-picture' })
+  const [output] = job.outputs
+  if (output) frame.append(thumbnail(toLocalUrl(output.url, location.origin), output.content_type))
+  else if (isTerminal(job.status))
+    frame.append(
+      icon(job.status === 'canceled' ? 'stop' : 'warning'),
+      element('span', { class: 'tile-reason' }, explainEnd(job) ?? ''),
+    )
+  else frame.append(element('progress', { max: 1, value: job.progress, 'aria-label': 'Progress' }))
+  return frame
+}
+
+function thumbnail(url: string, contentType: string): HTMLElement {
+  if (contentType.startsWith('image/')) return element('img', { src: url, alt: '', loading: 'lazy' })
+  if (contentType.startsWith('video/'))
+    return element('video', {
+      src: `${url}#t=0.1`,
+      preload: 'metadata',
+      muted: true,
+      playsinline: true,
+      tabindex: '-1',
+    })
+  return element('span', { class: 'tile-kind' }, contentType.replace(/\/.*/, ''))
+}

@@ -1,0 +1,222 @@
+// A job in full: its progress, its result or the reason why there is none, and where the credits went.
+import { element, icon, linkButton, button } from './element.ts'
+import {
+  describeMoney,
+  describeOutput,
+  describeStatus,
+  explainEnd,
+  formatAge,
+  formatSeconds,
+  isTerminal,
+  toFileName,
+  toLocalUrl,
+  tookSeconds,
+} from './job-words.ts'
+import { readLargestMedia, toMediaValue } from './media-file.ts'
+import { navigate } from './navigate.ts'
+import type { Parts } from './parts.ts'
+import { problemNotice } from './problem-notice.ts'
+import type { JobRecord, JsonObject, ModelRecord, OutputRecord } from './records.ts'
+import { toHash } from './route.ts'
+import { describeInput, handMedia, keepDraft, readInput } from './session.ts'
+
+export interface JobView {
+  readonly element: HTMLElement
+  show(job: JobRecord): void
+}
+
+/** Shows nothing until the first record comes. */
+export function createJobView(parts: Parts): JobView {
+  const status = element('p', { class: 'job-status', role: 'status' })
+  const body = element('div', { class: 'job-body' })
+  const trouble = element('div', {})
+  const whole = element('section', { class: 'job', 'aria-label': 'Generation' }, body, status, trouble)
+  const progress = element('progress', { max: 1, 'aria-label': 'Progress' })
+  let shown = ''
+
+  async function cancel(job: JobRecord, clicked: HTMLButtonElement): Promise<void> {
+    clicked.disabled = true
+    trouble.replaceChildren()
+    try {
+      view.show(await parts.api.post<JobRecord>(`/v1/jobs/${encodeURIComponent(job.job_id)}/cancel`))
+      parts.refreshWallet()
+    } catch (error) {
+      clicked.disabled = false
+      trouble.replaceChildren(problemNotice(error))
+    }
+  }
+  function active(job: JobRecord): HTMLElement[] {
+    const stop = button('Cancel', () => void cancel(job, stop), { icon: 'stop', look: 'quiet' })
+    return [waitingFrame(readInput(job.job_id), progress), element('div', { class: 'actions' }, stop)]
+  }
+  function ended(job: JobRecord): HTMLElement[] {
+    const reason = explainEnd(job)
+    if (reason !== null) return [failure(job, reason), actions(job, parts, trouble)]
+    return [...job.outputs.map((output, index) => result(job, output, index)), actions(job, parts, trouble)]
+  }
+  const view: JobView = {
+    element: whole,
+    show(job) {
+      progress.value = job.progress
+      status.replaceChildren(
+        element('span', { class: 'dot', 'data-status': job.status }),
+        describeStatus(job),
+        element('span', { class: 'money' }, describeMoney(job)),
+      )
+      // Media are not made anew while nothing but the progress changes.
+      const state = `${job.job_id} ${isTerminal(job.status)} ${job.status}`
+      if (state === shown) return
+      shown = state
+      whole.dataset['status'] = job.status
+      trouble.replaceChildren()
+      body.replaceChildren(...(isTerminal(job.status) ? ended(job) : active(job)), facts(job))
+    },
+  }
+  return view
+}
+
+/** A frame of the shape that the result will have, as far as the input tells. */
+function waitingFrame(input: JsonObject | null, progress: HTMLProgressElement): HTMLElement {
+  const [width, height] = [input?.['width'], input?.['height']]
+  const frame = element('div', { class: 'waiting' }, progress)
+  if (typeof width === 'number' && typeof height === 'number' && width > 0 && height > 0)
+    frame.style.aspectRatio = `${width} / ${height}`
+  return frame
+}
+
+function result(job: JobRecord, output: OutputRecord, index: number): HTMLElement {
+  const url = toLocalUrl(output.url, location.origin)
+  const caption = element('figcaption', { class: 'fine' }, describeOutput(output))
+  const words = describeInput(job.job_id) ?? `Result of ${job.model}`
+  const figure = element('figure', { class: 'result' }, media(url, output, words), caption)
+  figure.firstElementChild?.addEventListener('error', () => {
+    caption.textContent = 'The file cannot be loaded. Its address may have expired: reload the page for a fresh one.'
+  })
+  figure.append(
+    linkButton('Download', url, {
+      icon: 'download',
+      look: index === 0 ? 'primary' : 'quiet',
+      download: toFileName(job, output, index),
+    }),
+  )
+  return figure
+}
+
+function media(url: string, output: OutputRecord, words: string): HTMLElement {
+  const { content_type, width, height } = output
+  if (content_type.startsWith('image/')) return element('img', { src: url, alt: words, width, height })
+  if (content_type.startsWith('video/'))
+    return element('video', {
+      src: url,
+      controls: true,
+      loop: true,
+      playsinline: true,
+      preload: 'metadata',
+      'aria-label': words,
+      width,
+      height,
+    })
+  if (content_type.startsWith('audio/'))
+    return element('audio', { src: url, controls: true, preload: 'metadata', 'aria-label': words })
+  return element('p', { class: 'empty' }, 'This kind of file cannot be shown here.')
+}
+
+function failure(job: JobRecord, reason: string): HTMLElement {
+  const words = element('div', {}, element('strong', {}, describeStatus(job)), element('p', {}, reason))
+  if (job.error)
+    words.append(
+      element(
+        'p',
+        { class: 'fine' },
+        element('code', {}, job.error.code),
+        job.status !== 'failed'
+          ? null
+          : job.error.retryable
+            ? 'Trying again may help.'
+            : 'The same input would most likely fail again.',
+      ),
+    )
+  return element(
+    'div',
+    { class: `notice ${job.status === 'failed' ? '' : 'mild'}` },
+    icon(job.status === 'canceled' ? 'stop' : 'warning'),
+    words,
+  )
+}
+
+function actions(job: JobRecord, parts: Parts, trouble: HTMLElement): HTMLElement {
+  const row = element('div', { class: 'actions' })
+  const input = readInput(job.job_id)
+  if (input) {
+    row.append(
+      button(
+        'Use these settings',
+        () => {
+          keepDraft(job.model, input)
+          navigate({ view: 'model', id: job.model })
+        },
+        { icon: 'again', look: 'quiet' },
+      ),
+    )
+  }
+  const [output] = job.outputs
+  if (output)
+    void parts.catalog.editorsFor(job.model).then(
+      (editors) => row.append(...editors.slice(0, 3).map((editor) => useAsInput(output, editor, trouble))),
+      () => {},
+    )
+  return row
+}
+
+function useAsInput(output: OutputRecord, editor: ModelRecord, trouble: HTMLElement): HTMLElement {
+  const made = button(`Use in ${editor.name}`, () => void use(), { icon: 'edit', look: 'quiet' })
+  async function use(): Promise<void> {
+    made.disabled = true
+    trouble.replaceChildren()
+    try {
+      const [largest, file] = await Promise.all([
+        readLargestMedia(),
+        fetch(toLocalUrl(output.url, location.origin)).then((answer) =>
+          answer.ok
+            ? answer.blob()
+            : Promise.reject(new Error('The file is no longer at its address: reload the page and try again.')),
+        ),
+      ])
+      handMedia(editor.id, (await toMediaValue(file, largest)).uri)
+      navigate({ view: 'model', id: editor.id })
+    } catch (error) {
+      trouble.replaceChildren(
+        problemNotice(
+          error instanceof TypeError
+            ? new Error(
+                'The file lies on another server, which this page may not read. Download it and choose it there.',
+              )
+            : error,
+        ),
+      )
+    } finally {
+      made.disabled = false
+    }
+  }
+  return made
+}
+
+function facts(job: JobRecord): HTMLElement {
+  const took = tookSeconds(job)
+  const rows: readonly (readonly [string, Node | string])[] = [
+    ['Model', element('a', { href: toHash({ view: 'model', id: job.model }) }, job.model)],
+    [
+      'Started',
+      element('time', { datetime: job.created_at, title: job.created_at }, formatAge(job.created_at, Date.now())),
+    ],
+    ...(took === null ? [] : [['Took', formatSeconds(took)] as const]),
+    ...(job.attempts > 1 ? [['Attempts', String(job.attempts)] as const] : []),
+    ['Quoted', String(job.billing.quoted)],
+    ['Job', element('a', { class: 'mono', href: toHash({ view: 'job', id: job.job_id }) }, job.job_id)],
+  ]
+  return element(
+    'dl',
+    { class: 'facts' },
+    ...rows.map(([name, value]) => element('div', {}, element('dt', {}, name), element('dd', {}, value))),
+  )
+}

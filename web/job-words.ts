@@ -1,0 +1,109 @@
+// A job in words: its state, what became of the credits, sizes, times and the name of its file.
+import type { JobRecord, JobStatus, OutputRecord } from './records.ts'
+
+const statusWords: Readonly<Record<JobStatus, string>> = {
+  queued: 'Queued',
+  running: 'Working',
+  succeeded: 'Done',
+  failed: 'Failed',
+  canceled: 'Canceled',
+  expired: 'Expired',
+  needs_review: 'In review',
+}
+
+/** Whether a job of this state goes on changing. */
+export function isTerminal(status: JobStatus): boolean {
+  return status !== 'queued' && status !== 'running'
+}
+
+export function describeStatus(job: Pick<JobRecord, 'status' | 'progress'>): string {
+  if (job.status !== 'running' || job.progress <= 0) return statusWords[job.status]
+  return `${statusWords.running}, ${Math.round(job.progress * 100)} %`
+}
+
+export function formatCredits(credits: number): string {
+  return `${credits.toLocaleString('en-US')} ${credits === 1 ? 'credit' : 'credits'}`
+}
+
+/** Where the credits are, in a sentence. */
+export function describeMoney({ status, billing }: Pick<JobRecord, 'status' | 'billing'>): string {
+  const { held, charged, released } = billing
+  if (status === 'needs_review' && charged === 0 && released === 0)
+    return `${formatCredits(held)} held until an operator has looked at it`
+  if (!isTerminal(status)) return `${formatCredits(held)} held`
+  if (charged === 0) return released > 0 ? `Nothing charged, ${formatCredits(released)} returned` : 'Nothing charged'
+  return released > 0
+    ? `${formatCredits(charged)} charged, ${released.toLocaleString('en-US')} returned`
+    : `${formatCredits(charged)} charged`
+}
+
+/** Why there is no result, for a job that ended without one; null otherwise. */
+export function explainEnd({ status, error }: Pick<JobRecord, 'status' | 'error'>): string | null {
+  if (status === 'canceled') return 'This generation was canceled before it was done.'
+  if (status === 'expired') return 'This generation waited too long for its turn and was given up.'
+  if (status === 'needs_review')
+    return 'It is not known whether the model finished. An operator will decide; nothing is charged until then.'
+  if (status === 'failed') return error?.message ?? 'The model gave no reason.'
+  return null
+}
+
+export function formatBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} bytes`
+  if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(bytes < 10_000 ? 1 : 0)} kB`
+  return `${(bytes / 1_000_000).toFixed(1)} MB`
+}
+
+export function formatSeconds(seconds: number): string {
+  if (seconds < 0.1) return 'under 0.1 s'
+  if (seconds < 10) return `${seconds.toFixed(1)} s`
+  if (seconds < 60) return `${Math.round(seconds)} s`
+  return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
+}
+
+/** How long the job took; null while it has not ended. */
+export function tookSeconds(job: Pick<JobRecord, 'started_at' | 'finished_at'>): number | null {
+  if (!job.started_at || !job.finished_at) return null
+  return Math.max(0, (Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000)
+}
+
+/** "just now", "5 min ago", or a date. */
+export function formatAge(time: string, nowMs: number): string {
+  const minutes = Math.floor((nowMs - Date.parse(time)) / 60_000)
+  if (minutes < 1) return 'just now'
+  if (minutes < 60) return `${minutes} min ago`
+  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h ago`
+  return new Date(time).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
+}
+
+/** Facts about a file: its type, measures and size. */
+export function describeOutput(output: OutputRecord): string {
+  const facts = [output.content_type.replace(/^\w+\//, '').toUpperCase()]
+  if (output.width !== null && output.height !== null) facts.push(`${output.width} × ${output.height}`)
+  if (output.duration_seconds !== null) facts.push(formatSeconds(output.duration_seconds))
+  facts.push(formatBytes(output.bytes))
+  return facts.join(' · ')
+}
+
+/** A file name that says where the file came from. */
+export function toFileName(job: Pick<JobRecord, 'job_id' | 'model'>, output: OutputRecord, index: number): string {
+  const subtype = output.content_type
+    .replace(/^\w+\//, '')
+    .replace(/[+;].*$/, '')
+    .replace(/^x-/, '')
+  const extension =
+    ({ jpeg: 'jpg', mpeg: 'mp3', quicktime: 'mov', wave: 'wav' } as Record<string, string>)[subtype] ?? subtype
+  const product = job.model.split('/').slice(-2, -1)[0] ?? 'media'
+  return `${product}-${job.job_id.slice(-8)}${index > 0 ? `-${index + 1}` : ''}.${extension}`
+}
+
+/**
+ * The address under which this page fetches a file: loopback names are one machine, so a file of 127.0.0.1 is asked from
+ * the page's own origin when that is localhost. Any other address stays as it is.
+ */
+export function toLocalUrl(url: string, origin: string): string {
+  const [file, page] = [URL.parse(url, origin), URL.parse(origin)]
+  if (!file || !page) return url
+  const loopback = /^(localhost|127\.0\.0\.1|\[::1\])$/
+  if (!loopback.test(file.hostname) || !loopback.test(page.hostname) || file.port !== page.port) return url
+  return page.origin + file.pathname + file.search
+}

@@ -1,0 +1,83 @@
+// Asking for the API key, and trying it before it is kept.
+import { createApi, type Refusal } from './api.ts'
+import { element, icon } from './element.ts'
+import { explain } from './problem-notice.ts'
+import { keepKey } from './session.ts'
+
+/** A page with one field; `onKey` is called with a key that works. */
+export function keyView(onKey: (key: string) => void, refusal?: Refusal): HTMLElement {
+  const field = element('input', {
+    id: 'key-field',
+    class: 'input mono',
+    type: 'password',
+    name: 'key',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    placeholder: 'mgk_…',
+    'aria-describedby': 'key-help key-error',
+  })
+  const error = element(
+    'p',
+    { id: 'key-error', class: 'field-error', role: 'alert' },
+    refusal ? explain(refusal).detail : '',
+  )
+  const enter = element(
+    'button',
+    { class: 'button primary', type: 'submit' },
+    element('span', {}, 'Continue'),
+    icon('key'),
+  )
+
+  async function enterKey(): Promise<void> {
+    const key = field.value.trim()
+    error.textContent = ''
+    if (key === '') {
+      error.textContent = 'Paste the key here first.'
+      field.focus()
+      return
+    }
+    enter.disabled = true
+    try {
+      // The one route that needs a valid key and no permission.
+      await createApi(key, () => {}).get('/v1/models/categories')
+      keepKey(key)
+      onKey(key)
+    } catch (caught) {
+      error.textContent =
+        caught instanceof TypeError ? 'A key is made of letters, digits and _ only.' : explain(caught).detail
+      field.setAttribute('aria-invalid', 'true')
+      field.select()
+    } finally {
+      enter.disabled = false
+    }
+  }
+
+  function submit(event: SubmitEvent): void {
+    event.preventDefault()
+    void enterKey()
+  }
+  return element(
+    'section',
+    { class: 'welcome' },
+    element('h1', {}, 'Pictures, video and sound. Priced before they are made.'),
+    element(
+      'p',
+      { class: 'lead' },
+      'This is the console of a mediagen server. Enter an API key to see its models and what they cost.',
+    ),
+    element(
+      'form',
+      { class: 'key-form', novalidate: true, onsubmit: submit },
+      element('label', { for: 'key-field' }, 'API key'),
+      element('div', { class: 'key-row' }, field, enter),
+      error,
+      element(
+        'p',
+        { id: 'key-help', class: 'fine' },
+        'The key stays in this tab and is forgotten when it closes. ',
+        element('code', {}, 'npm start'),
+        ' prints one for a demo account.',
+      ),
+    ),
+  )
+}

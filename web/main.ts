@@ -1,0 +1,108 @@
+// Starts the console: the key first, then whichever view the address names; the bar above stays.
+import { createApi, type Refusal } from './api.ts'
+import { Catalog } from './catalog.ts'
+import { catalogView } from './catalog-view.ts'
+import { button, element } from './element.ts'
+import { jobPage } from './job-page.ts'
+import { keyView } from './key-view.ts'
+import { libraryView } from './library-view.ts'
+import type { Parts } from './parts.ts'
+import { parseRoute, type Route, takeKey } from './route.ts'
+import { forgetEverything, readKey } from './session.ts'
+import { studioView } from './studio-view.ts'
+import { walletBadge } from './wallet-badge.ts'
+
+const main = document.querySelector<HTMLElement>('#main') as HTMLElement
+const navigation = document.querySelector<HTMLElement>('#navigation') as HTMLElement
+const account = document.querySelector<HTMLElement>('#account') as HTMLElement
+
+const views: {
+  readonly [View in Route['view']]: (route: Extract<Route, { view: View }>, parts: Parts) => HTMLElement
+} = {
+  models: (_route, parts) => catalogView(parts),
+  model: ({ id }, parts) => studioView(parts, id),
+  library: (_route, parts) => libraryView(parts),
+  job: ({ id }, parts) => jobPage(parts, id),
+}
+
+let leaving = new AbortController()
+let session = new AbortController()
+
+function showKeyView(refusal?: Refusal): void {
+  leaving.abort()
+  session.abort()
+  navigation.hidden = true
+  account.replaceChildren()
+  document.title = 'mediagen'
+  main.replaceChildren(keyView(openSession, refusal))
+}
+
+function openSession(key: string): void {
+  session.abort()
+  session = new AbortController()
+  const { signal } = session
+  const api = createApi(key, (refusal) => {
+    if (signal.aborted) return
+    forgetEverything()
+    showKeyView(refusal)
+  })
+  const catalog = new Catalog(api)
+  const wallet = walletBadge(api, signal)
+  const leave = button('Sign out', signOut, { icon: 'leave', look: 'bare square', wordless: true })
+  account.replaceChildren(wallet.element, leave)
+  navigation.hidden = false
+
+  const show = (focus: boolean): void => {
+    leaving.abort()
+    leaving = new AbortController()
+    const route = parseRoute(location.hash)
+    const parts: Parts = { api, catalog, refreshWallet: wallet.refresh, signal: leaving.signal }
+    for (const link of navigation.querySelectorAll('a')) {
+      const current =
+        link.dataset['view'] === (route.view === 'job' ? 'library' : route.view === 'model' ? 'models' : route.view)
+      if (current) link.setAttribute('aria-current', 'page')
+      else link.removeAttribute('aria-current')
+    }
+    main.replaceChildren((views[route.view] as (route: Route, parts: Parts) => HTMLElement)(route, parts))
+    if (!focus) return
+    scrollTo(0, 0)
+    main.focus({ preventScroll: true })
+  }
+  const onHashChange = (): void => {
+    if (!takeKey(location.hash)) show(true)
+  }
+  addEventListener('hashchange', onHashChange, { signal })
+  show(false)
+}
+
+function signOut(): void {
+  forgetEverything()
+  location.hash = '#/'
+  showKeyView()
+}
+
+function start(): void {
+  const key = readKey()
+  if (key) openSession(key)
+  else showKeyView()
+}
+
+document.querySelector('.skip')?.addEventListener('click', (event) => {
+  // The fragment of the address is the place; following it would leave.
+  event.preventDefault()
+  main.focus()
+})
+// A link with a key, opened in a tab that is here already.
+addEventListener('hashchange', () => {
+  if (takeKey(location.hash)) start()
+})
+addEventListener('unhandledrejection', (event) => {
+  main.prepend(
+    element(
+      'div',
+      { class: 'notice', role: 'alert' },
+      `Something went wrong: ${event.reason instanceof Error ? event.reason.message : 'no reason was given'}`,
+    ),
+  )
+})
+start()

@@ -1,0 +1,108 @@
+// The records of the REST interface that the console reads, as /openapi.json describes them.
+
+/** Anything that JSON can hold. */
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
+export type JsonObject = { [name: string]: Json }
+
+export interface ListRecord<Item> {
+  readonly data: readonly Item[]
+  readonly total: number
+  readonly has_more: boolean
+}
+
+export type Modality = 'image' | 'video' | 'audio'
+
+export interface ModelRecord {
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  readonly category: string
+  readonly product: string
+  readonly mode: string
+  readonly modality: Modality
+  readonly pricing: { readonly billing: 'fixed' | 'usage'; readonly summary: string; readonly from_credits: number }
+}
+
+export interface ModelDetailRecord extends ModelRecord {
+  readonly openapi: JsonObject
+}
+
+export interface ModeRecord {
+  readonly mode: string
+  readonly model: string
+  readonly category: string
+  readonly name: string
+}
+
+export interface ProductRecord {
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  readonly modality: Modality
+  readonly modes: readonly ModeRecord[]
+}
+
+export interface CategoryRecord {
+  readonly id: string
+  readonly name: string
+  readonly count: number
+}
+
+export interface QuoteRecord {
+  readonly quote_id: string
+  readonly model: string
+  readonly credits: number
+  readonly expires_at: string
+}
+
+export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled' | 'expired' | 'needs_review'
+
+export interface OutputRecord {
+  readonly url: string
+  readonly content_type: string
+  readonly bytes: number
+  readonly width: number | null
+  readonly height: number | null
+  readonly duration_seconds: number | null
+}
+
+export interface JobRecord {
+  readonly job_id: string
+  readonly status: JobStatus
+  readonly model: string
+  readonly quote_id: string
+  readonly progress: number
+  readonly credits: number
+  readonly billing: {
+    readonly quoted: number
+    readonly held: number
+    readonly charged: number
+    readonly released: number
+  }
+  readonly outputs: readonly OutputRecord[]
+  readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean } | null
+  readonly attempts: number
+  readonly created_at: string
+  readonly started_at: string | null
+  readonly finished_at: string | null
+}
+
+export interface WalletRecord {
+  readonly available: number
+  readonly held: number
+}
+
+/** An error of RFC 9457. */
+export interface ProblemRecord {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly code: string
+  readonly retryable: boolean
+  readonly request_id: string
+  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[]
+  readonly required?: number
+  readonly available?: number
+  readonly permission?: string
+}

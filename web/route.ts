@@ -1,0 +1,40 @@
+// Places of the console, as fragments of its address; and the key that may come in one.
+
+export type Route =
+  | { readonly view: 'models' }
+  | { readonly view: 'model'; readonly id: string }
+  | { readonly view: 'library' }
+  | { readonly view: 'job'; readonly id: string }
+
+/** The place that a fragment means; what means nothing is the catalog. */
+export function parseRoute(hash: string): Route {
+  const path = hash.replace(/^#\/?/, '')
+  const [head = '', ...rest] = path.split('/')
+  const id = decode(rest.join('/'))
+  if (head === 'model' && id !== '') return { view: 'model', id }
+  if (head === 'job' && id !== '') return { view: 'job', id }
+  if (head === 'library') return { view: 'library' }
+  return { view: 'models' }
+}
+
+/** The fragment of a place. Slashes of a model id stand as they are, as in the paths of the interface. */
+export function toHash(route: Route): string {
+  if (route.view === 'model') return `#/model/${encodeURIComponent(route.id).replaceAll('%2F', '/')}`
+  if (route.view === 'job') return `#/job/${encodeURIComponent(route.id)}`
+  return route.view === 'library' ? '#/library' : '#/'
+}
+
+/** The key in `#key=mgk_…`, and the fragment without it; null when there is none. */
+export function takeKey(hash: string): { readonly key: string; readonly rest: string } | null {
+  const match = /(?:^#|&)key=([^&]+)(?:&(.*))?$/.exec(hash)
+  if (!match?.[1]) return null
+  return { key: decode(match[1]).trim(), rest: match[2] ? `#${match[2].replace(/^#/, '')}` : '' }
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,106 @@
+// Where results appear: the job at hand large, earlier ones of the same model as a strip below.
+import { isAbort } from './api.ts'
+import { element } from './element.ts'
+import { createJobTile, type JobTile } from './job-tile.ts'
+import { createJobView } from './job-view.ts'
+import { watchJob } from './job-watch.ts'
+import type { Parts } from './parts.ts'
+import { problemNotice } from './problem-notice.ts'
+import type { JobRecord, ListRecord, ModelDetailRecord } from './records.ts'
+
+const recentJobs = 12
+
+export interface Stage {
+  readonly element: HTMLElement
+  /** Shows a job that was just started, and follows it. */
+  readonly add: (job: JobRecord) => void
+}
+
+export function createStage(parts: Parts, model: ModelDetailRecord): Stage {
+  const { api, signal } = parts
+  const view = createJobView(parts)
+  const empty = element(
+    'div',
+    { class: 'stage-empty' },
+    element('span', { class: 'stage-mark' }),
+    element('p', {}, 'What you make appears here.'),
+  )
+  const current = element('div', { class: 'stage-current' }, empty)
+  const strip = element('div', { class: 'strip' })
+  const recent = element(
+    'section',
+    { class: 'recent', hidden: true, 'aria-label': `Made with ${model.name}` },
+    element('h2', {}, 'Recent'),
+    strip,
+  )
+  const tiles = new Map<string, JobTile>()
+  let shown = ''
+
+  function tileOf(job: JobRecord): JobTile {
+    const known = tiles.get(job.job_id)
+    if (known) return known
+    const tile = createJobTile(job, () => model.name)
+    // The job is looked at right here; its own page is a click with a modifier away, or in its facts.
+    tile.element.addEventListener('click', (event) => {
+      if (event.metaKey || event.ctrlKey || event.shiftKey) return
+      event.preventDefault()
+      open(job.job_id)
+      current.scrollIntoView({ block: 'nearest' })
+    })
+    tiles.set(job.job_id, tile)
+    return tile
+  }
+  const latest = new Map<string, JobRecord>()
+  function take(job: JobRecord): void {
+    latest.set(job.job_id, job)
+    tileOf(job).show(job)
+    if (job.job_id === shown) view.show(job)
+  }
+  function open(jobId: string): void {
+    const job = latest.get(jobId)
+    if (!job) return
+    shown = jobId
+    view.show(job)
+    for (const [id, tile] of tiles) {
+      if (id === jobId) tile.element.setAttribute('aria-current', 'true')
+      else tile.element.removeAttribute('aria-current')
+    }
+    current.replaceChildren(view.element)
+  }
+  async function follow(jobId: string): Promise<void> {
+    try {
+      await watchJob(api, jobId, { signal, onJob: take })
+      parts.refreshWallet()
+    } catch (error) {
+      if (!isAbort(error) && shown === jobId) current.append(problemNotice(error))
+    }
+  }
+  async function loadRecent(): Promise<void> {
+    const query = new URLSearchParams({ model: model.id, limit: String(recentJobs) })
+    const { data } = await api
+      .get<ListRecord<JobRecord>>(`/v1/jobs?${query.toString()}`, { signal })
+      .catch(() => ({ data: [] as readonly JobRecord[] }))
+    for (const job of data) {
+      if (tiles.has(job.job_id)) continue
+      take(job)
+      strip.append(tileOf(job).element)
+      if (job.status === 'queued' || job.status === 'running') void follow(job.job_id)
+    }
+    recent.hidden = tiles.size === 0
+    const [newest] = data
+    if (newest && shown === '') open(newest.job_id)
+  }
+
+  void loadRecent()
+  return {
+    element: element('div', { class: 'stage' }, current, recent),
+    add(job) {
+      take(job)
+      strip.prepend(tileOf(job).element)
+      recent.hidden = false
+      open(job.job_id)
+      current.scrollIntoView({ block: 'nearest' })
+      void follow(job.job_id)
+    },
+  }
+}

@@ -1,0 +1,111 @@
+// A model at work: what it is, its form on one side, what it makes on the other.
+import { isAbort } from './api.ts'
+import { toModeName } from './catalog-view.ts'
+import { openCodeDialog } from './code-dialog.ts'
+import { explanation } from './control.ts'
+import { element, icon, uniqueId } from './element.ts'
+import { createForm } from './form.ts'
+import { toForm } from './form-model.ts'
+import { createGenerateBar } from './generate-bar.ts'
+import { formatCredits } from './job-words.ts'
+import { readLargestMedia } from './media-file.ts'
+import type { Parts } from './parts.ts'
+import { problemNotice } from './problem-notice.ts'
+import type { ModelDetailRecord, ModelRecord } from './records.ts'
+import { toHash } from './route.ts'
+import { keepDraft, readDraft, takeMedia } from './session.ts'
+import { createStage } from './stage.ts'
+
+export function studioView(parts: Parts, id: string): HTMLElement {
+  const { catalog, signal } = parts
+  const page = element('section', { class: 'studio', 'aria-busy': 'true' })
+  document.title = `${id} · mediagen`
+
+  async function load(): Promise<void> {
+    try {
+      const [model, models, largestMedia] = await Promise.all([
+        catalog.detail(id),
+        catalog.models(),
+        readLargestMedia(),
+      ])
+      if (signal.aborted) return
+      document.title = `${model.name} · mediagen`
+      page.replaceChildren(heading(model, [...models.values()]), workbench(parts, model, largestMedia))
+      page.removeAttribute('aria-busy')
+    } catch (error) {
+      if (!isAbort(error)) page.replaceChildren(problemNotice(error, { label: 'Try again', run: () => void load() }))
+    }
+  }
+  void load()
+  return page
+}
+
+function heading(model: ModelDetailRecord, models: readonly ModelRecord[]): HTMLElement {
+  const siblings = models.filter(({ product }) => product === model.product)
+  const modes = siblings.map((sibling) =>
+    element(
+      'a',
+      {
+        class: 'mode',
+        href: toHash({ view: 'model', id: sibling.id }),
+        'aria-current': sibling.id === model.id ? 'page' : null,
+      },
+      toModeName(sibling.mode),
+    ),
+  )
+  return element(
+    'header',
+    { class: 'studio-head' },
+    element('a', { class: 'back', href: '#/' }, icon('back'), 'Models'),
+    element('h1', {}, model.name),
+    modes.length > 1 && element('nav', { class: 'modes', 'aria-label': 'Modes of this product' }, ...modes),
+    explanation(model.description, uniqueId('about')),
+    element('p', { class: 'fine' }, element('code', {}, model.id), describePrice(model)),
+  )
+}
+
+function describePrice({ pricing }: ModelRecord): string {
+  return pricing.billing === 'usage'
+    ? `Billed by use, from ${formatCredits(pricing.from_credits)}`
+    : `From ${formatCredits(pricing.from_credits)}`
+}
+
+function workbench(parts: Parts, model: ModelDetailRecord, largestMedia: number): HTMLElement {
+  const schema = toForm(model)
+  if (!schema)
+    return element('p', { class: 'empty' }, 'The input of this model has no form; use its interface instead.')
+  const stage = createStage(parts, model)
+  const form = createForm(schema, { onChange: changed, largestMedia })
+  const bar = createGenerateBar(parts, model, form, {
+    onJob: stage.add,
+    onCode: () => openCodeDialog({ origin: location.origin, model: model.id, input: form.read() }),
+  })
+
+  function changed(): void {
+    keepDraft(model.id, form.read())
+    bar.inputChanged()
+  }
+  const draft = readDraft(model.id)
+  if (draft) form.write(draft)
+  const media = takeMedia(model.id)
+  if (media) form.placeMedia(media)
+  if (draft || media) changed()
+  else bar.inputChanged()
+
+  const panel = element(
+    'form',
+    { class: 'panel', novalidate: true, onsubmit: submitted, onkeydown: shortcut, 'aria-label': 'Input' },
+    form.element,
+    bar.element,
+  )
+  function submitted(event: SubmitEvent): void {
+    event.preventDefault()
+    void bar.generate()
+  }
+  function shortcut(event: KeyboardEvent): void {
+    if (event.key !== 'Enter' || !(event.metaKey || event.ctrlKey)) return
+    event.preventDefault()
+    void bar.generate()
+  }
+  return element('div', { class: 'workbench' }, panel, stage.element)
+}
