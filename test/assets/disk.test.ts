@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { link, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import sharp from 'sharp'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openDiskAssets } from '../../src/assets/disk.ts'
+import type { AssetStore } from '../../src/core/asset.ts'
+
+let base: string
+let store: AssetStore
+let png: Buffer
+
+beforeEach(async () => {
+  base = await mkdtemp(join(tmpdir(), 'mediagen-assets-'))
+  store = openDiskAssets({ root: join(base, 'data', 'store'), maxBytes: 100_000 })
+  png = await sharp({ create: { width: 40, height: 30, channels: 3, background: '#246' } })
+    .png()
+    .toBuffer()
+})
+afterEach(async () => {
+  await rm(base, { recursive: true, force: true })
+})
+
+/** Leaves a file as an engine would. */
+async function leave(name: string, content: Buffer | string, mode = 0o644): Promise<string> {
+  const path = join(base, name)
+  await writeFile(path, content, { mode })
+  return path
+}
+
+describe('put', () => {
+  test('stores the file under the job, by what it is and not by its name', async () => {
+    const asset = await store.put('job_1', 2, await leave('picture.txt', png))
+    expect(asset).toEqual({
+      key: 'job_1/2.png',
+      contentType: 'image/png',
+      bytes: png.length,
+      width: 40,
+      height: 30,
+      durationSeconds: null,
+      sha256: createHash('sha256').update(png).digest('hex'),
+    })
+    expect(await readFile(join(store.root, asset.key))).toEqual(png)
+    expect(await readdir(join(store.root, 'job_1'))).toEqual(['2.png'])
+  })
+
+  test('several outputs at the same time, and one again', async () => {
+    const paths = await Promise.all(['a', 'b', 'c'].map((name) => leave(name, png)))
+    await Promise.all(paths.map((path, index) => store.put('job_1', index, path)))
+    await store.put('job_1', 1, await leave('b', png))
+    expect((await readdir(join(store.root, 'job_1'))).toSorted()).toEqual(['0.png', '1.png', '2.png'])
+  })
+
+  test('a file that only its owner may not read is readable in the store', async () => {
+    const { key } = await store.put('job_1', 0, await leave('a.png', png, 0o000))
+    expect((await stat(join(store.root, key))).mode & 0o777).toBe(0o644)
+  })
+
+  test('a file with a second name is copied, so that nobody can change it any more', async () => {
+    const path = await leave('a.png', png)
+    await link(path, join(base, 'cache.png'))
+    const { key } = await store.put('job_1', 0, path)
+    await writeFile(join(base, 'cache.png'), 'changed')
+    expect(await readFile(join(store.root, key))).toEqual(png)
+  })
+
+  test.skipIf(!existsSync('/dev/shm'))('a file on another file system is copied', async () => {
+    const other = await mkdtemp('/dev/shm/mediagen-assets-')
+    try {
+      await writeFile(join(other, 'a.png'), png)
+      const { key } = await store.put('job_1', 0, join(other, 'a.png'))
+      expect(await readFile(join(store.root, key))).toEqual(png)
+    } finally {
+      await rm(other, { recursive: true, force: true })
+    }
+  })
+
+  test('refuses what is empty, too large, a link, a folder, or not media, and leaves nothing behind', async () => {
+    await symlink(await leave('real.png', png), join(base, 'link.png'))
+    await mkdir(join(base, 'folder.png'))
+    const refused: [string, string][] = [
+      [await leave('empty.png', ''), 'Output empty.png is empty.'],
+      [await leave('large.png', Buffer.alloc(100_001)), 'Output large.png is larger than 100000 bytes.'],
+      [join(base, 'link.png'), 'Output link.png is not a regular file.'],
+      [join(base, 'folder.png'), 'Output folder.png is not a regular file.'],
+      [await leave('page.png', '<html></html>'), 'Output page.png is of a kind that is not known here'],
+    ]
+    for (const [path, message] of refused) {
+      const failure = { name: 'EngineError', code: 'output_invalid', message: expect.stringContaining(message) }
+      await expect(store.put('job_1', 0, path)).rejects.toMatchObject(failure)
+    }
+    expect(await readdir(join(store.root, 'job_1'))).toEqual([])
+  })
+
+  test('a job id never leads out of the store', async () => {
+    const path = await leave('a.png', png)
+    for (const id of ['..', '../x', 'a/b', '', '.hidden']) {
+      await expect(store.put(id, 0, path)).rejects.toThrow(TypeError)
+      await expect(store.remove(id)).rejects.toThrow(TypeError)
+    }
+  })
+})
+
+describe('remove', () => {
+  test('removes all files of the job, half-written ones too, and is quiet about others', async () => {
+    await store.put('job_1', 0, await leave('a.png', png))
+    await writeFile(join(store.root, 'job_1', '.1-half'), 'x')
+    await store.put('job_2', 0, await leave('b.png', png))
+    await store.remove('job_1')
+    await store.remove('job_3')
+    expect(await readdir(store.root)).toEqual(['job_2'])
+  })
+})

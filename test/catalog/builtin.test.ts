@@ -1,0 +1,76 @@
+// The catalog that ships: it loads, and each price is what the design says. Engines, Built in.
+import { describe, expect, test } from 'vitest'
+import { builtinCatalog, loadCatalog } from '../../src/catalog/load.ts'
+import type { JsonObject } from '../../src/core/engine.ts'
+import type { Model } from '../../src/core/model.ts'
+
+const models = loadCatalog([builtinCatalog])
+const picture = 'data:image/png;base64,iVBORw0KGgo='
+
+function find(id: string): Model {
+  const model = models.find((one) => one.id === id)
+  if (!model) throw new Error(`${id} does not ship`)
+  return model
+}
+
+function quote(id: string, input: JsonObject): number {
+  const checked = find(id).checkInput(input)
+  if (!checked.ok) throw new Error(JSON.stringify(checked.violations))
+  return find(id).quotedPrice(checked.input)
+}
+
+test.each([
+  ['builtin/image/poster/text-to-image', 'builtin/image/poster', 'text-to-image', 'text-to-image'],
+  ['builtin/image/art/text-to-image', 'builtin/image/art', 'text-to-image', 'text-to-image'],
+  ['builtin/image/art/edit', 'builtin/image/art', 'edit', 'image-to-image'],
+])('%s ships, as a mode of its product', (id, product, mode, category) => {
+  expect(find(id)).toMatchObject({ product, mode, category, modality: 'image' })
+})
+
+test('a poster costs 1 credit', () => {
+  for (const size of ['square', 'print'])
+    expect(quote('builtin/image/poster/text-to-image', { title: 'x', size })).toBe(1)
+})
+
+describe('art costs a credit for each two megapixels begun', () => {
+  test.each([
+    [64, 64],
+    [1024, 1024],
+    [2000, 1000],
+    [2000, 1001],
+    [2048, 2048],
+  ])('%i × %i', (width, height) => {
+    const expected = Math.ceil((width * height) / 1e6 / 2)
+    expect(quote('builtin/image/art/text-to-image', { prompt: 'x', width, height })).toBe(expected)
+  })
+})
+
+describe('an edit costs 1 credit and one for each eight megapixels of output begun', () => {
+  test.each([
+    [64, 64],
+    [2000, 4000],
+    [2001, 4000],
+    [4096, 4096],
+  ])('at most %i × %i', (max_width, max_height) => {
+    const expected = 1 + Math.ceil((max_width * max_height) / 1e6 / 8)
+    expect(quote('builtin/image/art/edit', { image: picture, max_width, max_height })).toBe(expected)
+  })
+})
+
+test.each(models.map((model) => [model.id, model] as const))('%s is cheapest at its from_credits', (_id, model) => {
+  expect(Number.isSafeInteger(model.fromCredits) && model.fromCredits >= 0).toBe(true)
+  expect(model.priceSummary).not.toBe('')
+})
+
+test('the catalog says that the prompt of the art is not understood', () => {
+  expect(find('builtin/image/art/text-to-image').description).toContain('not understood')
+})
+
+test.each(models.map((model) => [model.id, model] as const))(
+  '%s has no description that is cut off: YAML takes " #" for the beginning of a comment',
+  (_id, { name, description, inputSchema }) => {
+    const fields = Object.values(inputSchema['properties'] as Record<string, JsonObject>)
+    for (const text of [description, ...fields.map((field) => field['description'])]) expect(text).toMatch(/[.)!?]$/)
+    for (const title of [name, ...fields.map((field) => field['title'])]) expect(title).toMatch(/[\p{L}\d)?]$/u)
+  },
+)

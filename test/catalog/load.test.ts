@@ -1,0 +1,282 @@
+// Catalog files: what is right is loaded in order, what is wrong is named by file, model and field. Engines, The catalog file.
+import { mkdtempSync, rmSync, writeFileSync, mkdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { loadCatalog } from '../../src/catalog/load.ts'
+import { StartupError } from '../../src/core/errors.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'mediagen-catalog-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const good = {
+  id: 'acme/paint/text-to-image',
+  name: 'Acme Paint',
+  description: 'Paints what the prompt says.',
+  category: 'text-to-image',
+  modality: 'image',
+  owned_by: 'acme',
+  created: '2026-11-01',
+  price: { credits: '1 + ceil(width / 1000)' } as Record<string, unknown>,
+  engine: { kind: 'command', run: ['paint'] } as Record<string, unknown>,
+  input: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['prompt'],
+    properties: {
+      prompt: { type: 'string', minLength: 1 },
+      width: { type: 'integer', minimum: 64, maximum: 2048, default: 1024 },
+      depth: { type: 'integer' },
+    },
+  } as Record<string, unknown>,
+}
+
+let files = 0
+/** Writes a catalog file; JSON is YAML. */
+function write(content: unknown, extension = 'yaml'): string {
+  const file = join(folder, `catalog-${++files}.${extension}`)
+  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
+  return file
+}
+
+const load = (...models: object[]) => loadCatalog([write({ models })])
+
+function refusal(paths: readonly string[]): string {
+  try {
+    loadCatalog(paths)
+  } catch (error) {
+    expect(error).toBeInstanceOf(StartupError)
+    return (error as Error).message
+  }
+  throw new Error('the catalog was not refused')
+}
+
+test('a model is loaded with all that it says', () => {
+  const [model] = load(good)
+  expect(model).toMatchObject({
+    id: good.id,
+    product: good.id,
+    mode: 'text-to-image',
+    name: 'Acme Paint',
+    category: 'text-to-image',
+    modality: 'image',
+    ownedBy: 'acme',
+    createdAtMs: Date.UTC(2026, 10, 1),
+    billing: 'fixed',
+    fromCredits: 2,
+    timeoutMs: 600_000,
+    concurrency: 1,
+  })
+  expect(model?.quotedPrice({ prompt: 'x', width: 2048 })).toBe(4)
+})
+
+test('product and mode may be named', () => {
+  expect(load({ ...good, product: 'acme/paint', mode: 'paint' })[0]).toMatchObject({
+    product: 'acme/paint',
+    mode: 'paint',
+  })
+})
+
+test('a price may be a plain number', () => {
+  expect(load({ ...good, price: { credits: 5 } })[0]).toMatchObject({ fromCredits: 5, priceSummary: '5 credits' })
+})
+
+test('a price billed by usage has a bound and what it comes to', () => {
+  const [model] = load({ ...good, price: { at_most: 'width * 2', actual: 'ceil(usage.seconds) * 2' } })
+  expect(model).toMatchObject({ billing: 'usage', fromCredits: 128 })
+  expect(model?.quotedPrice({ width: 100 })).toBe(200)
+  expect(model?.actualPrice({ width: 100 }, { seconds: 3.5 })).toBe(8)
+})
+
+test('checking an input applies defaults to a copy and leaves what was given as it is', () => {
+  const given = { prompt: 'x' }
+  expect(load(good)[0]?.checkInput(given)).toEqual({ ok: true, input: { prompt: 'x', width: 1024 } })
+  expect(given).toEqual({ prompt: 'x' })
+})
+
+test('files and folders are read in their order, the files of a folder by name, others passed over', () => {
+  const inner = join(folder, 'inner')
+  mkdirSync(inner)
+  const entry = (id: string): string => JSON.stringify({ models: [{ ...good, id }] })
+  writeFileSync(join(inner, 'b.yml'), entry('b'))
+  writeFileSync(join(inner, 'a.json'), entry('a'))
+  writeFileSync(join(inner, 'notes.txt'), 'no catalog')
+  const first = write({ models: [{ ...good, id: 'z' }] })
+  expect(loadCatalog([first, inner]).map(({ id }) => id)).toEqual(['z', 'a', 'b'])
+})
+
+test('an empty list of models is a catalog', () => {
+  expect(load()).toEqual([])
+})
+
+describe('a wrong field is refused with file, model and field', () => {
+  const without = (name: keyof typeof good) => Object.fromEntries(Object.entries(good).filter(([key]) => key !== name))
+
+  test.each<[string, object, string]>([
+    ['no id', without('id'), 'id is required'],
+    ['no name', without('name'), 'name is required'],
+    ['no description', without('description'), 'description is required'],
+    ['no category', without('category'), 'category is required'],
+    ['no modality', without('modality'), 'modality is required'],
+    ['no owner', without('owned_by'), 'owned_by is required'],
+    ['no date', without('created'), 'created is required'],
+    ['no price', without('price'), 'price is required'],
+    ['no engine', without('engine'), 'engine is required'],
+    ['no input', without('input'), 'input is required'],
+    ['a misspelt field', { ...good, descripton: 'x' }, 'descripton is not a known field'],
+    ['an id with capitals', { ...good, id: 'Acme' }, 'id '],
+    ['an id that is a route', { ...good, id: 'categories' }, 'id '],
+    ['an id with an empty part', { ...good, id: 'a//b' }, 'id '],
+    ['an id that climbs', { ...good, id: '../a' }, 'id '],
+    ['an unknown modality', { ...good, modality: 'smell' }, 'modality must be one of "image", "video", "audio"'],
+    ['no date', { ...good, created: 'yesterday' }, 'created '],
+    ['two kinds of price', { ...good, price: { credits: 1, at_most: 2, actual: 1 } }, 'price'],
+    ['a bound without an actual price', { ...good, price: { at_most: 2 } }, 'price'],
+    ['a price that is no CEL', { ...good, price: { credits: '1 +' } }, 'price.credits '],
+    ['a price of a fraction', { ...good, price: { credits: 'width / 1000' } }, 'price.credits '],
+    ['a price below zero', { ...good, price: { credits: 'width - 100' } }, 'price.credits '],
+    [
+      'a price of a field that the schema does not guarantee',
+      { ...good, price: { credits: 'depth' } },
+      'price.credits reads "depth"',
+    ],
+    ['a price of no field', { ...good, price: { credits: 'hight' } }, 'price.credits reads "hight"'],
+    [
+      'an actual price of no field',
+      { ...good, price: { at_most: '9', actual: 'hight' } },
+      'price.actual reads "hight"',
+    ],
+    ['an unknown engine', { ...good, engine: { kind: 'magic' } }, 'engine.kind must be one of'],
+    ['a command without a program', { ...good, engine: { kind: 'command' } }, 'engine.run is required'],
+    [
+      'a misspelt engine setting',
+      { ...good, engine: { ...good.engine, timeout: 1 } },
+      'engine.timeout is not a known field',
+    ],
+    ['a timeout of nothing', { ...good, engine: { ...good.engine, timeout_seconds: 0 } }, 'engine.timeout_seconds '],
+    ['an input that is no object', { ...good, input: { type: 'string', properties: {} } }, 'input.type '],
+    [
+      'an input that is no schema',
+      { ...good, input: { type: 'object', properties: { a: { type: 'text' } } } },
+      'input ',
+    ],
+    [
+      'a misspelt keyword',
+      { ...good, input: { type: 'object', properties: { a: { type: 'integer', minimun: 1 } } } },
+      'input ',
+    ],
+  ])('%s', (_what, entry, expected) => {
+    const file = write({ models: [{ ...good, id: 'fine' }, entry] })
+    const message = refusal([file])
+    const { id } = entry as { id?: string }
+    expect(message).toContain(`${file}: model ${id === undefined ? 'number 2' : `"${id}"`}: ${expected}`)
+  })
+})
+
+describe('a wrong file is refused by name', () => {
+  test.each([
+    ['no YAML', 'models: [', /is not YAML/],
+    ['no models', 'modles: []', /models must be a list/],
+    ['nothing', '', /models must be a list/],
+    ['a list', '[]', /models must be a list/],
+    ['models that are no list', 'models: {}', /models must be a list/],
+    ['a model that is none', 'models: [5]', /model number 1: /],
+  ])('%s', (_what, content, expected) => {
+    const file = write(content)
+    expect(refusal([file])).toContain(file)
+    expect(refusal([file])).toMatch(expected)
+  })
+
+  test('one that is not there', () => {
+    expect(refusal([join(folder, 'none.yaml')])).toContain('none.yaml: cannot be read (ENOENT)')
+  })
+})
+
+test('an id that is taken is refused, within a file and across files', () => {
+  const file = write({ models: [good, good] })
+  expect(refusal([file])).toContain(`${file}: model "${good.id}": id is taken`)
+  const [first, second] = [write({ models: [good] }), write({ models: [good] })]
+  expect(refusal([first, second])).toContain(`${second}: model "${good.id}": id is taken`)
+})
+
+test('everything that is wrong is listed at once, in one sentence', () => {
+  const message = refusal([
+    write({ models: [{ ...good, name: '' }] }),
+    write({ models: [{ ...good, id: 'b', modality: 'x' }] }),
+  ])
+  expect(message).toMatch(/name .*modality /s)
+  expect(message).toMatch(/^The catalog is wrong: .*\.$/)
+  expect(message).not.toContain('\n')
+})
+
+describe('a price that some inputs would not have is refused when it is loaded', () => {
+  const field = (schema: object, credits: string) => ({
+    ...good,
+    price: { credits },
+    input: { type: 'object', properties: { n: schema }, required: ['n'] },
+  })
+  test.each([
+    ['a half of an odd number', { type: 'integer', minimum: 0, maximum: 100 }, 'n / 2'],
+    ['a third', { type: 'integer', minimum: 0, maximum: 99 }, 'n / 3'],
+    ['a half of what is odd above the middle', { type: 'integer', minimum: 0, maximum: 100 }, 'n > 50 ? n / 2 : n'],
+    ['a sixth of a multiple', { type: 'integer', minimum: 0, maximum: 96, multipleOf: 8 }, 'n / 16'],
+    ['a number with a fraction', { type: 'number', minimum: 0, maximum: 10 }, 'n'],
+    ['twice a number with a fraction', { type: 'number', minimum: 0, maximum: 10 }, 'n * 2'],
+    ['a half of a length', { type: 'string', minLength: 0, maxLength: 100 }, 'size(n) / 2'],
+    ['a half of a count', { type: 'array', maxItems: 10, items: { type: 'string' } }, 'size(n) / 2'],
+  ])('%s', (_what, schema, credits) => {
+    expect(refusal([write({ models: [field(schema, credits)] })])).toMatch(/price\.credits .*ceil\(\)/)
+  })
+
+  test.each([
+    ['a half of an even number', { type: 'integer', minimum: 0, maximum: 100, multipleOf: 2 }, 'n / 2'],
+    ['a tenth of a decimal', { type: 'number', minimum: 0.1, maximum: 0.9, multipleOf: 0.1 }, 'ceil(n) * 2'],
+    ['what the schema keeps from zero', { type: 'number', exclusiveMinimum: 0, maximum: 10 }, 'ceil(10 / n)'],
+    ['one of a few', { type: 'integer', enum: [2, 4] }, 'n / 2'],
+    ['only one', { type: 'integer', minimum: 3, maximum: 3 }, 'n / 3'],
+    ['below a bound', { type: 'integer', exclusiveMinimum: 1, exclusiveMaximum: 4 }, '6 / n'],
+  ])('%s is loaded', (_what, schema, credits) => {
+    expect(load(field(schema, credits))).toHaveLength(1)
+  })
+
+  test('also when the price reads so many fields that not all can be combined', () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f']
+    const integer = { type: 'integer', minimum: 0, maximum: 100 }
+    const input = { type: 'object', required: names, properties: Object.fromEntries(names.map((n) => [n, integer])) }
+    for (const odd of names) {
+      const credits = [...names.filter((name) => name !== odd), `${odd} / 2`].join(' + ')
+      expect(refusal([write({ models: [{ ...good, price: { credits }, input }] })])).toContain('price.credits')
+    }
+    const [sum] = load({ ...good, price: { credits: names.join(' + ') }, input })
+    expect(sum?.fromCredits).toBe(0)
+  })
+})
+
+describe('a price billed by usage is tried on usage when it is loaded', () => {
+  test.each([
+    ['usage.seconds * 2', /price\.actual .*gives 6\.4.*ceil\(\).*"usage":\{"seconds":3\.2\}/],
+    ['ceil(usage.seconds) - 1', /price\.actual .*gives -1/],
+    ['ceil(10 / usage.seconds)', /price\.actual /],
+    ['usage.nope.deeper * 2 + true', /price\.actual /],
+    ['ceil(usage.seconds) + true', /price\.actual /],
+    ['ceil(usage.seconds) + usage.images', /price\.actual .*ceil\(\)/],
+    ['usage', /price\.actual /],
+    ['ceil(usage.seconds) + width / 2', /price\.actual .*ceil\(\)/],
+  ])('%s is refused', (actual, words) => {
+    expect(refusal([write({ models: [{ ...good, price: { at_most: '9', actual } }] })])).toMatch(words)
+  })
+
+  test.each(['ceil(usage.seconds * 2)', 'ceil(usage.seconds) * width + ceil(usage.images)', '7'])(
+    '%s is loaded',
+    (actual) => {
+      expect(load({ ...good, price: { at_most: '9', actual } })).toHaveLength(1)
+    },
+  )
+})
+
+test('an input without a price is reported with the model, the field and the expression', () => {
+  const [model] = load({ ...good, price: { credits: 'width == 777 ? 0.5 : 1' } })
+  expect(() => model?.quotedPrice({ width: 777 })).toThrow(
+    /price\.credits of acme\/paint\/text-to-image: "width == 777/,
+  )
+})

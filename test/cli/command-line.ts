@@ -1,0 +1,151 @@
+// Runs the real bin/mediagen.js as a child process, on a data directory that goes away with the test.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const root = join(import.meta.dirname, '../..')
+const program = join(root, 'bin/mediagen.js')
+// Most of a command's time is the loading of code.
+const compileCache = join(root, 'node_modules/.cache/mediagen/compile')
+
+/** The catalog of the tests. */
+export const testCatalog = join(import.meta.dirname, '../models/models.yaml')
+
+/** How a command ended. */
+export interface Ended {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A server that runs. */
+export interface Served {
+  readonly httpUrl: string
+  readonly grpcUrl: string | null
+  readonly process: ChildProcess
+  readonly ended: Promise<Ended>
+  /** Sends a signal and waits for the end. */
+  stop(signal?: NodeJS.Signals): Promise<Ended>
+}
+
+/** A data directory and commands on it. */
+export interface CommandLine extends AsyncDisposable {
+  readonly folder: string
+  readonly dataDir: string
+  /** Runs a command to its end; `node` is the Node that runs it. */
+  run(args: readonly string[], env?: Readonly<Record<string, string>>, node?: string): Promise<Ended>
+  /** Starts a command and leaves it running. */
+  start(args: readonly string[], env?: Readonly<Record<string, string>>): ChildProcess
+  /** Runs a command with --json and parses what it printed; rejects when it fails. */
+  json(args: readonly string[]): Promise<any>
+  /** Starts a server and waits until it says where it is. */
+  serve(env?: Readonly<Record<string, string>>, args?: readonly string[]): Promise<Served>
+}
+
+/** Collects what a child says and how it ends. */
+export function watchEnd(child: ChildProcess): Promise<Ended> {
+  const said = { stdout: '', stderr: '' }
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (said.stdout += text))
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (said.stderr += text))
+  return once(child, 'close').then(([status]) => ({ status: status as number | null, ...said }))
+}
+
+/** Opens a command line; whatever it started ends with the test. */
+export function openCommandLine(settings: Readonly<Record<string, string>> = {}): CommandLine {
+  const folder = mkdtempSync(join(tmpdir(), 'mediagen-cli-'))
+  const dataDir = join(folder, 'data')
+  const children: ChildProcess[] = []
+  const defaults = {
+    PATH: process.env['PATH'] ?? '',
+    NODE_COMPILE_CACHE: compileCache,
+    MEDIAGEN_DATA_DIR: dataDir,
+    MEDIAGEN_HTTP_PORT: '0',
+    MEDIAGEN_GRPC_PORT: '0',
+    MEDIAGEN_LOG_LEVEL: 'silent',
+    MEDIAGEN_STOP_GRACE_SECONDS: '0',
+    MEDIAGEN_CATALOG: testCatalog,
+    ...settings,
+  }
+
+  function start(
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    node = process.execPath,
+  ): ChildProcess {
+    const child = spawn(node, [program, ...args], {
+      cwd: folder,
+      env: { ...defaults, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    children.push(child)
+    return child
+  }
+
+  const run = (args: readonly string[], env = {}, node?: string): Promise<Ended> => watchEnd(start(args, env, node))
+
+  async function serve(env = {}, args: readonly string[] = []): Promise<Served> {
+    const child = start(['serve', '--json', ...args], env)
+    const ended = watchEnd(child)
+    const line = new Promise<string>((resolve) => {
+      child.stdout?.on('data', (text: string) => text.includes('http_url') && resolve(text))
+    })
+    const first = await Promise.race([line, ended])
+    if (typeof first !== 'string') throw new Error(`the server ended: ${first.stderr}`)
+    const { http_url, grpc_url } = JSON.parse(first)
+    const stop = (signal: NodeJS.Signals = 'SIGTERM'): Promise<Ended> => {
+      child.kill(signal)
+      return ended
+    }
+    return { httpUrl: http_url, grpcUrl: grpc_url, process: child, ended, stop }
+  }
+
+  return {
+    folder,
+    dataDir,
+    start,
+    run,
+    serve,
+    async json(args) {
+      const { status, stdout, stderr } = await run([...args, '--json'])
+      if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}: ${stderr}`)
+      return JSON.parse(stdout)
+    },
+    async [Symbol.asyncDispose]() {
+      for (const child of children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)) {
+        const ended = once(child, 'exit')
+        child.kill('SIGKILL')
+        await ended
+      }
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A client of a server that runs: quotes and starts as REST clients do. */
+export function openClient(url: string, key: string) {
+  const send = async (path: string, body?: object, headers: Record<string, string> = {}) => {
+    const response = await fetch(url + path, {
+      method: body ? 'POST' : 'GET',
+      headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }), ...headers },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    // Tests look into answers at will.
+    return { status: response.status, headers: response.headers, body: await response.json() }
+  }
+  async function generate(model: string, input: object, wait: boolean) {
+    const { body } = await send('/v1/quotes', { model, input })
+    const idempotency = { 'idempotency-key': crypto.randomUUID() }
+    return send(`/v1/generate?wait=${wait}`, { model, input, quote_id: body.quote_id }, idempotency)
+  }
+  return { send, generate }
+}
+
+/** An account with credits and a key that may do everything but administer. */
+export async function createTestAccount(line: CommandLine): Promise<{ accountId: string; keyId: string; key: string }> {
+  const { account_id } = await line.json(['accounts', 'create', '--name', 'test', '--credits', '1000'])
+  const permissions = 'generate,models:read,jobs:read,wallet:read'
+  const made = await line.json(['keys', 'create', '--account', account_id, '--permissions', permissions])
+  return { accountId: account_id, keyId: made.key_id, key: made.key }
+}

@@ -1,0 +1,66 @@
+// `demo`: what `npm start` runs. The first minute of everyone who clones this project. Issue 2, Outcome.
+import { once } from 'node:events'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import sharp from 'sharp'
+import { expect, test, vi } from 'vitest'
+import { openCommandLine } from './command-line.ts'
+
+// Pictures are made.
+vi.setConfig({ testTimeout: 60_000 })
+
+test('demo --once leaves a real picture, names it, and the second run uses the same account', async () => {
+  await using line = openCommandLine({ MEDIAGEN_CATALOG: '' })
+  const first = await line.json(['demo', '--once'])
+  const file = join(line.folder, first.file)
+  const picture = await sharp(readFileSync(file)).raw().toBuffer({ resolveWithObject: true })
+  expect(picture.info).toMatchObject({ width: 1280, height: 800 })
+  expect((await sharp(file).metadata()).format).toBe('png')
+  expect((await sharp(file).stats()).entropy, 'not one colour').toBeGreaterThan(1)
+  expect(statSync(join(line.dataDir, 'demo.json')).mode & 0o077, 'the key is readable by its owner only').toBe(0)
+
+  const second = await line.run(['demo', '--once'])
+  expect(second).toMatchObject({ status: 0, stderr: '' })
+  expect(second.stdout).toMatch(/data\/demo\/job_\w+\.png +1280 x 800/)
+  const accounts: { name: string; available: number }[] = await line.json(['accounts', 'list'])
+  expect(accounts).toMatchObject([{ name: 'demo', available: 1000 - 2 * first.credits }])
+})
+
+test('a demo key that was revoked is replaced', async () => {
+  await using line = openCommandLine({ MEDIAGEN_CATALOG: '' })
+  const first = await line.json(['demo', '--once'])
+  const [key] = await line.json(['keys', 'list', '--account', first.account_id])
+  await line.json(['keys', 'revoke', key.key_id])
+  const second = await line.json(['demo', '--once'])
+  expect(second.key).not.toBe(first.key)
+})
+
+test('the kept key is the one that must work: another live key of the account does not save a revoked one', async () => {
+  await using line = openCommandLine({ MEDIAGEN_CATALOG: '' })
+  const first = await line.json(['demo', '--once'])
+  const [key] = await line.json(['keys', 'list', '--account', first.account_id])
+  await line.json(['keys', 'create', '--account', first.account_id, '--permissions', 'generate'])
+  await line.json(['keys', 'revoke', key.key_id])
+  expect((await line.json(['demo', '--once'])).key).not.toBe(first.key)
+})
+
+test('a rate limit of one request a second only makes it slower', async () => {
+  await using line = openCommandLine({ MEDIAGEN_CATALOG: '', MEDIAGEN_RATE_LIMIT: '1' })
+  expect(await line.run(['demo', '--once'])).toMatchObject({ status: 0, stderr: '' })
+})
+
+test('a picture that cannot be had under the public address is one sentence and status 1, and no file', async () => {
+  await using line = openCommandLine({ MEDIAGEN_CATALOG: '' })
+  const stranger = createServer((_request, response) => response.writeHead(404).end('{}')).listen(0, '127.0.0.1')
+  await once(stranger, 'listening')
+  const { port } = stranger.address() as AddressInfo
+  for (const url of [`http://127.0.0.1:${port}`, 'http://no-such-host.invalid']) {
+    const { status, stdout, stderr } = await line.run(['demo', '--once'], { MEDIAGEN_PUBLIC_URL: url })
+    expect([status, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(/^mediagen: The picture was made, but [^\n]+MEDIAGEN_PUBLIC_URL[^\n]+\n$/)
+  }
+  stranger.close()
+  expect(existsSync(join(line.dataDir, 'demo'))).toBe(false)
+})

@@ -1,0 +1,184 @@
+// The operator's commands, with and without --json, beside a server that runs, and what they refuse.
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { createTestAccount, openClient, openCommandLine } from './command-line.ts'
+
+// Several processes start, one after the other, in each test.
+vi.setConfig({ testTimeout: 40_000 })
+
+const largest = 2 ** 53 - 1
+
+test('accounts are created and listed', async () => {
+  await using line = openCommandLine()
+  const made = await line.json(['accounts', 'create', '--name', 'Ada & Söhne', '--credits', '12'])
+  expect(made).toEqual({
+    account_id: expect.stringMatching(/^acct_/),
+    name: 'Ada & Söhne',
+    available: 12,
+    held: 0,
+    created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+  })
+  const rich = await line.json(['accounts', 'create', '--name', 'rich', '--credits', String(largest)])
+  expect(rich.available).toBe(largest)
+  expect(await line.json(['accounts', 'list'])).toEqual([rich, made])
+  const { status, stdout, stderr } = await line.run(['accounts', 'list'])
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(stdout.split('\n')[0]).toMatch(/^account_id +name +available +held +created_at$/)
+  expect(stdout).toContain(made.account_id)
+})
+
+test('keys are created, listed without their text, expire and are revoked', async () => {
+  await using line = openCommandLine()
+  const { account_id } = await line.json(['accounts', 'create', '--name', 'a'])
+  const made = await line.json([
+    'keys',
+    'create',
+    '--account',
+    account_id,
+    '--permissions',
+    'generate, models:read',
+    '--expires-in',
+    '30d',
+  ])
+  expect(made).toMatchObject({
+    key_id: expect.stringMatching(/^key_/),
+    account_id,
+    permissions: ['generate', 'models:read'],
+    revoked_at: null,
+    key: expect.stringMatching(/^mgk_[0-9A-Za-z]{43}$/),
+  })
+  expect((Date.parse(made.expires_at) - Date.now()) / 86_400_000).toBeCloseTo(30, 1)
+  const { key, ...shown } = made
+  expect(await line.json(['keys', 'list', '--account', account_id])).toEqual([shown])
+  const listed = await line.run(['keys', 'list'])
+  expect(listed.stdout).toContain(made.key_id)
+  expect(listed.stdout).not.toContain(key)
+  const revoked = await line.json(['keys', 'revoke', made.key_id])
+  expect(revoked).toEqual({ ...shown, revoked_at: expect.any(String) })
+  expect(await line.json(['keys', 'revoke', made.key_id]), 'revoking twice keeps the first time').toEqual(revoked)
+  expect((await line.run(['keys', 'create', '--account', account_id, '--permissions', 'admin'])).stdout).toMatch(
+    /^key +mgk_/m,
+  )
+})
+
+test('credits are granted and adjusted, and the ledger is verified', async () => {
+  await using line = openCommandLine()
+  const { account_id } = await line.json(['accounts', 'create', '--name', 'a'])
+  expect(
+    (await line.json(['credits', 'grant', '--account', account_id, '--credits', '10', '--note', 'paid'])).available,
+  ).toBe(10)
+  expect(
+    (await line.json(['credits', 'adjust', '--account', account_id, '--credits=-4', '--note', 'mistake'])).available,
+  ).toBe(6)
+  expect(await line.json(['ledger', 'verify'])).toEqual({ ok: true, accounts: 1, entries: 2, jobs: 0, problems: [] })
+  const words = await line.run(['ledger', 'verify'])
+  expect(words).toMatchObject({ status: 0, stderr: '' })
+  expect(words.stdout).toMatch(/^ok +true$/m)
+})
+
+test('the quote key is rotated', async () => {
+  await using line = openCommandLine()
+  const { key_number } = await line.json(['quotes', 'rotate-key'])
+  expect((await line.json(['quotes', 'rotate-key'])).key_number).toBe(key_number + 1)
+})
+
+test('models are listed with why one is not ready, and catalogs are checked', async () => {
+  await using line = openCommandLine()
+  const models: { id: string; ready: boolean; reason: string | null }[] = await line.json(['models', 'list'])
+  expect(models.find(({ id }) => id === 'test/instant/text-to-image')).toMatchObject({ ready: true, reason: null })
+  const unready = models.find(({ id }) => id === 'test/unready/text-to-video')
+  expect(unready).toMatchObject({ ready: false, reason: expect.stringContaining('no-such-program-anywhere') })
+  expect((await line.run(['models', 'list'])).stdout).toContain('test/unready/text-to-video')
+  expect(await line.json(['models', 'check'])).toEqual({ ok: true, models: models.length })
+})
+
+test('the commands work while a server runs on the same data: it sees credits and refuses a revoked key within a second', async () => {
+  await using line = openCommandLine()
+  const { accountId, keyId, key } = await createTestAccount(line)
+  const server = await line.serve()
+  const client = openClient(server.httpUrl, key)
+  expect((await client.send('/v1/wallet')).body).toEqual({ available: 1000, held: 0 })
+  await line.json(['credits', 'grant', '--account', accountId, '--credits', '5'])
+  expect((await client.send('/v1/wallet')).body).toEqual({ available: 1005, held: 0 })
+  const fresh = await line.json(['keys', 'create', '--account', accountId, '--permissions', 'wallet:read'])
+  expect((await openClient(server.httpUrl, fresh.key).send('/v1/wallet')).status).toBe(200)
+  await line.json(['keys', 'revoke', keyId])
+  await expect.poll(async () => (await client.send('/v1/wallet')).status, { timeout: 1000 }).toBe(401)
+  const { body } = await openClient(server.httpUrl, fresh.key).send('/v1/wallet')
+  expect(body.available).toBe(1005)
+  expect((await line.json(['ledger', 'verify'])).ok).toBe(true)
+})
+
+/** Commands that are refused, and what the refusal says. */
+const refusals: readonly [name: string, args: readonly string[], words: RegExp][] = [
+  [
+    'a key for an unknown account',
+    ['keys', 'create', '--account', 'acct_none', '--permissions', 'generate'],
+    /no account "acct_none"/,
+  ],
+  [
+    'a key with an unknown permission',
+    ['keys', 'create', '--account', 'a', '--permissions', 'generate,fly'],
+    /"fly".*generate, models:read, jobs:read, wallet:read, webhooks, admin/,
+  ],
+  ['a key with no permission', ['keys', 'create', '--account', 'a', '--permissions', ''], /permissions/],
+  [
+    'a key with an odd expiry',
+    ['keys', 'create', '--account', 'a', '--permissions', 'admin', '--expires-in', 'soon'],
+    /30d/,
+  ],
+  [
+    'a key that expires beyond all time',
+    ['keys', 'create', '--account', 'a', '--permissions', 'admin', '--expires-in', '99999999999d'],
+    /at most 36500d/,
+  ],
+  ['revoking an unknown key', ['keys', 'revoke', 'key_none'], /no key "key_none"/],
+  ['an account without a name', ['accounts', 'create'], /--name/],
+  ['an account with an empty name', ['accounts', 'create', '--name', ''], /name is required/],
+  ['an account with a name that is too long', ['accounts', 'create', '--name', 'x'.repeat(201)], /200/],
+  ['negative credits', ['accounts', 'create', '--name', 'a', '--credits', '-5'], /whole number of credits, 0 or more/],
+  ['credits above 2^53 - 1', ['accounts', 'create', '--name', 'a', '--credits', '9007199254740992'], /2\^53 - 1/],
+  ['credits above int64', ['accounts', 'create', '--name', 'a', '--credits', '99999999999999999999'], /2\^53 - 1/],
+  ['a broken number of credits', ['accounts', 'create', '--name', 'a', '--credits', '1.5'], /whole number/],
+  [
+    'a grant to an unknown account',
+    ['credits', 'grant', '--account', 'acct_none', '--credits', '1'],
+    /no account "acct_none"/,
+  ],
+  ['a grant of nothing', ['credits', 'grant', '--account', 'a', '--credits', '0'], /1 to 2\^53 - 1/],
+  ['a grant above 2^53 - 1', ['credits', 'grant', '--account', 'a', '--credits', '9007199254740993'], /2\^53 - 1/],
+  ['an adjustment without a note', ['credits', 'adjust', '--account', 'a', '--credits', '1'], /--note/],
+  ['an unknown command', ['fly'], /unknown command/],
+  ['an unknown option', ['accounts', 'list', '--fly'], /unknown option/],
+]
+
+test('what makes no sense is refused in words, with exit status 1 and nothing done', async () => {
+  await using line = openCommandLine()
+  for (const [name, args, words] of refusals) {
+    const { status, stdout, stderr } = await line.run(args)
+    expect.soft({ status, stdout }, `${name}: ${stderr}`).toEqual({ status: 1, stdout: '' })
+    expect.soft(stderr, name).toMatch(words)
+    expect.soft(stderr, name).not.toMatch(/^\s+at /m)
+  }
+  expect(await line.json(['accounts', 'list'])).toEqual([])
+})
+
+test('a balance is brought neither below zero nor beyond 2^53 - 1', async () => {
+  await using line = openCommandLine()
+  const { account_id } = await line.json(['accounts', 'create', '--name', 'a', '--credits', String(largest)])
+  const more = await line.run(['credits', 'grant', '--account', account_id, '--credits', '1'])
+  expect(more.status).toBe(1)
+  expect(more.stderr).toMatch(/2\^53 - 1.*Nothing was changed/)
+  await line.json(['credits', 'adjust', '--account', account_id, `--credits=-${largest}`, '--note', 'all of it'])
+  const less = await line.run(['credits', 'adjust', '--account', account_id, '--credits=-1', '--note', 'x'])
+  expect(less.status).toBe(1)
+  expect(less.stderr).toMatch(/available now: 0/)
+})
+
+test('what is in the data directory is for its user alone', async () => {
+  await using line = openCommandLine()
+  await createTestAccount(line)
+  expect(statSync(line.dataDir).mode & 0o777).toBe(0o700)
+  expect(statSync(join(line.dataDir, 'mediagen.db')).mode & 0o777).toBe(0o600)
+})

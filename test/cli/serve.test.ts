@@ -1,0 +1,159 @@
+// `serve`: how it starts, what it says, how it ends and what becomes of the work that it had. Contract, section 2.
+import { existsSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { expect, test, vi } from 'vitest'
+import { createTestAccount, openClient, openCommandLine, watchEnd } from './command-line.ts'
+
+// Several processes start, one after the other, in each test.
+vi.setConfig({ testTimeout: 40_000 })
+
+const gateModel = 'test/gate/text-to-image'
+
+test('it prints its addresses, serves, and a signal ends it with exit status 0 and nothing on stderr', async () => {
+  await using line = openCommandLine()
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const server = await line.serve()
+    expect((await fetch(`${server.httpUrl}/readyz`)).status).toBe(200)
+    expect(server.grpcUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+    expect(await server.stop(signal)).toMatchObject({ status: 0, stderr: '' })
+  }
+})
+
+test('a signal that comes while it starts stops it properly too', async () => {
+  await using line = openCommandLine()
+  const starting = line.start(['serve', '--json'])
+  const ended = watchEnd(starting)
+  // The database appears in the middle of the start.
+  await expect.poll(() => existsSync(join(line.dataDir, 'mediagen.db')), { timeout: 8000, interval: 1 }).toBe(true)
+  starting.kill('SIGTERM')
+  expect(await ended).toMatchObject({ status: 0, stderr: '' })
+})
+
+test('idle connections do not hold up its end', async () => {
+  await using line = openCommandLine()
+  const server = await line.serve()
+  const agent = new http.Agent({ keepAlive: true })
+  await new Promise((resolve) =>
+    http.get(`${server.httpUrl}/healthz`, { agent }, (answer) => answer.resume().on('end', resolve)),
+  )
+  const begun = performance.now()
+  expect((await server.stop()).status).toBe(0)
+  expect(performance.now() - begun).toBeLessThan(5000)
+  agent.destroy()
+})
+
+test('when it stops, who waits is answered with the record as it is, and the next start runs the job', async () => {
+  await using line = openCommandLine()
+  const { key } = await createTestAccount(line)
+  const server = await line.serve()
+  const client = openClient(server.httpUrl, key)
+  const gate = join(line.folder, 'gate')
+  const waiting = client.generate(gateModel, { gate }, true)
+  await expect.poll(async () => (await client.send('/v1/jobs?status=running')).body.total, { timeout: 8000 }).toBe(1)
+  const begun = performance.now()
+  const stopped = server.stop()
+  const { status, body } = await waiting
+  expect({ status, job: body.status }).toEqual({ status: 202, job: 'running' })
+  expect(await stopped).toMatchObject({ status: 0, stderr: '' })
+  expect(performance.now() - begun).toBeLessThan(5000)
+
+  writeFileSync(gate, '')
+  const next = await line.serve()
+  const again = openClient(next.httpUrl, key)
+  await expect
+    .poll(async () => (await again.send(`/v1/jobs/${body.job_id}`)).body, { timeout: 8000 })
+    .toMatchObject({ status: 'succeeded', attempts: 2 })
+  expect((await again.send('/v1/wallet')).body).toEqual({ available: 990, held: 0 })
+  await next.stop()
+  expect((await line.json(['ledger', 'verify'])).problems).toEqual([])
+})
+
+test('a job that ends within the grace is kept', async () => {
+  await using line = openCommandLine()
+  const { key } = await createTestAccount(line)
+  const server = await line.serve({ MEDIAGEN_STOP_GRACE_SECONDS: '20' })
+  const client = openClient(server.httpUrl, key)
+  const gate = join(line.folder, 'gate')
+  const waiting = client.generate(gateModel, { gate }, true)
+  await expect.poll(async () => (await client.send('/v1/jobs?status=running')).body.total, { timeout: 8000 }).toBe(1)
+  const stopped = server.stop()
+  const { body } = await waiting
+  writeFileSync(gate, '')
+  expect((await stopped).status).toBe(0)
+  const next = await line.serve({ MEDIAGEN_ROLES: 'api' })
+  expect((await openClient(next.httpUrl, key).send(`/v1/jobs/${body.job_id}`)).body).toMatchObject({
+    status: 'succeeded',
+    attempts: 1,
+  })
+})
+
+test('a signal and its echo, as npm and a terminal send them, are one wish to stop', async () => {
+  await using line = openCommandLine()
+  const server = await line.serve()
+  server.process.kill('SIGINT')
+  expect((await server.stop('SIGINT')).status).toBe(0)
+})
+
+test('a second signal, more than a second later, ends it at once', async () => {
+  await using line = openCommandLine()
+  const { key } = await createTestAccount(line)
+  const server = await line.serve({ MEDIAGEN_STOP_GRACE_SECONDS: '60' })
+  const client = openClient(server.httpUrl, key)
+  const waiting = client.generate(gateModel, { gate: join(line.folder, 'never') }, true)
+  await expect.poll(async () => (await client.send('/v1/jobs?status=running')).body.total, { timeout: 8000 }).toBe(1)
+  server.process.kill('SIGTERM')
+  // The answer to who waits tells that the first signal was heard.
+  await waiting
+  await setTimeout(1100)
+  expect((await server.stop('SIGINT')).status).toBe(1)
+})
+
+test('a server in the role api runs no jobs; one in the role worker on the same data takes them', async () => {
+  await using line = openCommandLine()
+  const { key } = await createTestAccount(line)
+  const api = await line.serve({ MEDIAGEN_ROLES: 'api' })
+  const client = openClient(api.httpUrl, key)
+  const { body } = await client.generate('test/instant/text-to-image', { prompt: 'x' }, false)
+  expect(body.status).toBe('queued')
+  const waiting = client.send(
+    `/v1/generate?wait=true`,
+    { model: body.model, input: { prompt: 'x' }, quote_id: body.quote_id },
+    { 'idempotency-key': 'another' },
+  )
+  const worker = await line.serve({ MEDIAGEN_ROLES: 'worker' })
+  expect((await waiting).body).toMatchObject({ status: 'succeeded', attempts: 1 })
+  await expect
+    .poll(async () => (await client.send(`/v1/jobs/${body.job_id}`)).body.status, { timeout: 8000 })
+    .toBe('succeeded')
+  await worker.stop()
+})
+
+test('in front of a core that cannot be reached, it says so: 503 problems, and not ready', async () => {
+  await using line = openCommandLine()
+  const server = await line.serve({}, ['--core-url', 'http://127.0.0.1:1'])
+  expect(server.grpcUrl).toBeNull()
+  expect((await fetch(`${server.httpUrl}/healthz`)).status).toBe(200)
+  const ready = await fetch(`${server.httpUrl}/readyz`)
+  expect(ready.status).toBe(503)
+  expect(await ready.text()).toContain('127.0.0.1:1')
+  const { status, headers, body } = await openClient(server.httpUrl, `mgk_${'x'.repeat(43)}`).send('/v1/models')
+  expect(status).toBe(503)
+  expect(headers.get('content-type')).toContain('application/problem+json')
+  expect(body).toMatchObject({ status: 503, retryable: true })
+  expect((await server.stop()).status).toBe(0)
+})
+
+test('in front of a core that runs, it serves what the core serves, and notices when the core is gone', async () => {
+  await using line = openCommandLine()
+  const { key } = await createTestAccount(line)
+  const core = await line.serve()
+  const server = await line.serve({ MEDIAGEN_CORE_URL: core.grpcUrl ?? '' })
+  expect((await fetch(`${server.httpUrl}/readyz`)).status).toBe(200)
+  const client = openClient(server.httpUrl, key)
+  expect((await client.generate('test/instant/text-to-image', { prompt: 'x' }, true)).body.status).toBe('succeeded')
+  await core.stop()
+  await expect.poll(async () => (await fetch(`${server.httpUrl}/readyz`)).status, { timeout: 8000 }).toBe(503)
+  expect((await client.send('/v1/wallet')).status).toBe(503)
+})

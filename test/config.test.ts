@@ -1,0 +1,94 @@
+// The settings: one table in the code, the same table in the README, and every wrong value refused by name.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { readConfig, settings } from '../src/config.ts'
+import { StartupError } from '../src/core/errors.ts'
+
+const all = Object.values(settings)
+
+/** Rows of the README's table of settings, cells as they are written. */
+function readTable(): string[][] {
+  const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8')
+  const lines = readme.split('\n')
+  const head = lines.findIndex((line) => /^\| *Variable *\| *Default *\| *What it does *\|$/.test(line))
+  const end = lines.findIndex((line, index) => index > head && !line.startsWith('|'))
+  return lines.slice(head + 2, end).map((line) =>
+    line
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim()),
+  )
+}
+
+test("the README's table of settings is the table of the code, row by row", () => {
+  const expected = all.map(({ env, fallback, help }) => [`\`${env}\``, fallback && `\`${fallback}\``, help])
+  expect(readTable()).toEqual(expected)
+})
+
+test('no setting is read anywhere else, and none is read under two names', () => {
+  const names = all.map(({ env }) => env)
+  expect(new Set(names).size).toBe(names.length)
+  for (const name of names) expect(name).toMatch(/^MEDIAGEN_[A-Z_]+$/)
+})
+
+test('without any environment the settings are the defaults', () => {
+  expect(readConfig({})).toMatchObject({
+    host: '127.0.0.1',
+    httpPort: 8080,
+    grpcPort: 9090,
+    publicUrl: null,
+    coreUrl: null,
+    roles: new Set(['api', 'worker']),
+    catalog: [],
+    quoteTtlSeconds: 600,
+    waitSeconds: 180,
+    maxQueuedJobs: 1000,
+    rateLimit: 50,
+    maxBodyBytes: 1_048_576,
+  })
+})
+
+test('an empty variable counts as unset, an unknown one is passed over', () => {
+  expect(readConfig({ MEDIAGEN_HTTP_PORT: '', HOME: '/root' })).toEqual(readConfig({}))
+})
+
+test('the settings cannot be changed afterwards', () => {
+  expect(Object.isFrozen(readConfig({}))).toBe(true)
+})
+
+describe('a wrong value is refused by name, with what it may be', () => {
+  test.each([
+    ['MEDIAGEN_QUOTE_TTL_SECONDS', '601'],
+    ['MEDIAGEN_QUOTE_TTL_SECONDS', '0'],
+    ['MEDIAGEN_HTTP_PORT', '65536'],
+    ['MEDIAGEN_HTTP_PORT', '-1'],
+    ['MEDIAGEN_GRPC_PORT', 'http'],
+    ['MEDIAGEN_WAIT_SECONDS', '1.5'],
+    ['MEDIAGEN_RATE_LIMIT', '1e3'],
+    ['MEDIAGEN_MAX_BODY_BYTES', '1 MiB'],
+    ['MEDIAGEN_PUBLIC_URL', 'media.example'],
+    ['MEDIAGEN_CORE_URL', 'ftp://core'],
+    ['MEDIAGEN_ROLES', 'api,boss'],
+    ['MEDIAGEN_LOG_LEVEL', 'loud'],
+  ])('%s=%s', (env, value) => {
+    expect(() => readConfig({ [env]: value })).toThrow(StartupError)
+    expect(() => readConfig({ [env]: value })).toThrow(new RegExp(`^${env} must be .*, but is "${value}"\\.$`))
+  })
+
+  test('all of them at once', () => {
+    expect(() => readConfig({ MEDIAGEN_HTTP_PORT: 'x', MEDIAGEN_ROLES: 'y' })).toThrow(
+      /MEDIAGEN_HTTP_PORT .*; MEDIAGEN_ROLES /s,
+    )
+  })
+})
+
+test('addresses lose the slash at their end', () => {
+  expect(readConfig({ MEDIAGEN_PUBLIC_URL: 'https://media.example/base//' }).publicUrl).toBe(
+    'https://media.example/base',
+  )
+})
+
+test('catalog files are separated by colons', () => {
+  expect(readConfig({ MEDIAGEN_CATALOG: '/a.yaml:/b::' }).catalog).toEqual(['/a.yaml', '/b'])
+})

@@ -1,0 +1,54 @@
+// What a validator found, in words that a client can act on: every place, by its JSON pointer. Contract, section 3.
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { describe, expect, test } from 'vitest'
+import { describeViolations, toViolations } from '../../src/core/violations.ts'
+
+const schema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['a/b', 'c'],
+  properties: {
+    'a/b': { type: 'string' },
+    c: { type: 'integer', minimum: 1, maximum: 10 },
+    d: { enum: ['x', 1, null] },
+    e: { const: 'yes' },
+    list: { type: 'array', items: { type: 'object', required: ['f'] } },
+  },
+}
+
+function violationsOf(value: unknown, prefix = '/input') {
+  const validate = new Ajv2020({ allErrors: true }).compile(schema)
+  validate(value)
+  return toViolations(validate.errors ?? [], prefix)
+}
+
+test('all places are listed, not only the first', () => {
+  const found = violationsOf({ c: 11, d: 'y', e: 'no', 'g~h': 1, list: [{ f: 1 }, {}] })
+  expect(new Map(found.map(({ pointer, detail }) => [pointer, detail]))).toEqual(
+    new Map([
+      ['/input/a~1b', 'is required'],
+      ['/input/c', 'must be <= 10'],
+      ['/input/d', 'must be one of "x", 1, null'],
+      ['/input/e', 'must be "yes"'],
+      ['/input/g~0h', 'is not a known field'],
+      ['/input/list/1/f', 'is required'],
+    ]),
+  )
+})
+
+test('one place and reason is listed once', () => {
+  const error = { instancePath: '/c', keyword: 'minimum', params: {}, message: 'must be >= 1' }
+  expect(toViolations([error, error])).toEqual([{ pointer: '/c', detail: 'must be >= 1' }])
+})
+
+describe('as a sentence', () => {
+  test.each([
+    [[], ''],
+    [[{ pointer: '/a', detail: 'is required' }], '/a is required.'],
+    [[{ pointer: '', detail: 'must be object' }], 'The body must be object.'],
+    [[1, 2].map(() => ({ pointer: '/a', detail: 'is wrong' })), '/a is wrong, and 1 more problem.'],
+    [[1, 2, 3].map(() => ({ pointer: '/a', detail: 'is wrong' })), '/a is wrong, and 2 more problems.'],
+  ])('%j', (violations, sentence) => {
+    expect(describeViolations(violations)).toBe(sentence)
+  })
+})

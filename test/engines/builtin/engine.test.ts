@@ -1,0 +1,290 @@
+// The engine through its port, with real processes: every model of the catalog file makes a picture that can be decoded.
+
+import { createHash } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import sharp from 'sharp'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { createSchemaCompiler } from '../../../src/catalog/schema.ts'
+import type { Engine, EngineSpec, JsonObject } from '../../../src/core/engine.ts'
+import { createBuiltinEngine } from '../../../src/engines/builtin/engine.ts'
+
+interface Entry {
+  readonly id: string
+  readonly engine: EngineSpec
+  readonly input: JsonObject
+}
+
+const file = join(import.meta.dirname, '../../../src/catalog/builtin/image.yaml')
+const entries = (parse(await readFile(file, 'utf8')) as { models: Entry[] }).models
+const schemas = createSchemaCompiler()
+let engine: Engine
+let root: string
+
+beforeAll(async () => {
+  engine = createBuiltinEngine({ poolSize: 2, warmUpAfterMs: null })
+  root = await mkdtemp(join(tmpdir(), 'builtin-engine-'))
+})
+
+afterAll(async () => {
+  await engine.close()
+  await rm(root, { recursive: true, force: true })
+})
+
+interface Picture {
+  readonly bytes: Buffer
+  readonly name: string
+  readonly progress: readonly number[]
+}
+
+async function run(id: string, input: JsonObject, signal = new AbortController().signal): Promise<Picture> {
+  const entry = entries.find((candidate) => candidate.id === `builtin/image/${id}`) as Entry
+  const checked = schemas.compileInput(entry.input)(input)
+  if (!checked.ok) throw new Error(JSON.stringify(checked.violations))
+  const folder = await mkdtemp(join(root, 'run-'))
+  const progress: number[] = []
+  const onProgress = (fraction: number): void => void progress.push(fraction)
+  const result = await engine.run(entry.engine, {
+    jobId: 'job',
+    model: entry.id,
+    attempt: 1,
+    input: checked.input,
+    checkpoint: null,
+    folder,
+    signal,
+    onProgress,
+    onCheckpoint: () => {},
+  })
+  expect(await readdir(folder)).toEqual(result.files)
+  return { bytes: await readFile(join(folder, result.files[0] as string)), name: result.files[0] as string, progress }
+}
+
+async function decode(
+  bytes: Buffer,
+): Promise<{ width: number; height: number; format: string | undefined; deviation: number }> {
+  const [{ width, height, format }, stats] = await Promise.all([sharp(bytes).metadata(), sharp(bytes).stats()])
+  return { width, height, format, deviation: Math.max(...stats.channels.slice(0, 3).map(({ stdev }) => stdev)) }
+}
+
+async function solid(width: number, height: number, background: string): Promise<Buffer> {
+  return sharp({ create: { width, height, channels: 3, background } })
+    .png()
+    .toBuffer()
+}
+
+function dataUri(bytes: Buffer, type = 'image/png'): string {
+  return `data:${type};base64,${bytes.toString('base64')}`
+}
+
+test('every entry of the catalog file names a renderer that there is', () => {
+  for (const entry of entries) expect(engine.unready(entry.engine)).toBeNull()
+  expect(engine.unready({ kind: 'builtin', renderer: 'constructor' })).toContain('"constructor"')
+})
+
+test.each([
+  ['square', 1080, 1080],
+  ['banner', 1500, 500],
+])('a poster in the size %s', async (size, width, height) => {
+  const { bytes, name, progress } = await run('poster/text-to-image', {
+    title: 'Lato w mieście — Η θάλασσα — Лето',
+    subtitle: 'Buổi sáng',
+    badge: 'Środa',
+    footer: 'Łódź',
+    theme: 'bauhaus',
+    size,
+  })
+  expect(name).toBe('output.png')
+  expect(await decode(bytes)).toMatchObject({
+    width,
+    height,
+    format: 'png',
+    deviation: expect.toSatisfy((deviation: number) => deviation > 10),
+  })
+  expect(progress.length).toBeGreaterThan(0)
+  expect(progress).toEqual(progress.toSorted((a, b) => a - b))
+})
+
+test('a poster names the characters that it cannot set', async () => {
+  await expect(run('poster/text-to-image', { title: 'Hello 你 🎉' })).rejects.toMatchObject({
+    name: 'EngineError',
+    code: 'invalid_input',
+    message: expect.stringMatching(/^title .*你.*U\+4F60.*🎉/),
+  })
+})
+
+test('markup in a poster is only words', async () => {
+  const { bytes } = await run('poster/text-to-image', {
+    title: '</text><script>alert(1)</script> & "$&" \\ %s',
+    theme: 'swiss',
+  })
+  expect((await decode(bytes)).deviation).toBeGreaterThan(10)
+})
+
+test('art: the same seed gives the same bytes, another seed gives others', async () => {
+  const pictures = await Promise.all(
+    [7, 7, 8].map((seed) => run('art/text-to-image', { prompt: 'a quiet ocean', seed, width: 256, height: 192 })),
+  )
+  const [first, again, other] = pictures.map(({ bytes }) => createHash('sha256').update(bytes).digest('hex'))
+  expect(again).toBe(first)
+  expect(other).not.toBe(first)
+})
+
+test.each([
+  'ridges',
+  'flow',
+  'glass',
+  'truchet',
+  'orbits',
+  'aurora',
+  'blocks',
+  'ink',
+  'nebula',
+  'midcentury',
+  'waves',
+  'forest',
+])('art: the style %s paints at every proportion', async (style) => {
+  for (const [width, height] of [
+    [64, 64],
+    [400, 90],
+    [90, 400],
+  ] as const) {
+    const { bytes } = await run('art/text-to-image', { prompt: 'study', style, width, height })
+    expect(await decode(bytes)).toMatchObject({
+      width,
+      height,
+      deviation: expect.toSatisfy((deviation: number) => deviation > 4),
+    })
+  }
+})
+
+test.each([
+  ['png', 'output.png', 'png'],
+  ['jpeg', 'output.jpg', 'jpeg'],
+  ['webp', 'output.webp', 'webp'],
+  ['avif', 'output.avif', 'heif'],
+])('art as %s', async (format, name, decoded) => {
+  const picture = await run('art/text-to-image', { prompt: 'x', width: 128, height: 128, format })
+  expect(picture.name).toBe(name)
+  expect((await decode(picture.bytes)).format).toBe(decoded)
+})
+
+test('edit: operations work in their order', async () => {
+  const image = dataUri(await solid(300, 200, '#c04020'))
+  const { bytes } = await run('art/edit', {
+    image,
+    operations: [
+      { crop: { left: 10, top: 10, width: 200, height: 100 } },
+      { rotate: { angle: 90 } },
+      { resize: { width: 50 } },
+      { grayscale: true },
+    ],
+  })
+  expect(await decode(bytes)).toMatchObject({ width: 50, height: 100 })
+  const { channels } = await sharp(bytes).stats()
+  expect(Math.abs((channels[0]?.mean ?? 0) - (channels[2]?.mean ?? 255))).toBeLessThan(2)
+})
+
+test.each<JsonObject>([
+  { resize: { width: 60, height: 60, fit: 'cover', position: 'attention' } },
+  { resize: { width: 60, height: 60, fit: 'contain', position: 'attention', background: '#00ff00' } },
+  { flip: 'both' },
+  { blur: 0.3 },
+  { blur: 200 },
+  { sharpen: 10 },
+  { tint: '#b08d57' },
+  { adjust: { contrast: 2, hue: -30 } },
+  { text: { text: 'Zażółć gęślą jaźń', size: 0.8 } },
+  { text: { text: 'A', position: 'top-right', background: '#00000080' } },
+])('edit: %j', async (operation) => {
+  const { bytes } = await run('art/edit', {
+    image: dataUri(await solid(120, 80, '#3366aa')),
+    operations: [operation],
+    format: 'webp',
+  })
+  expect((await decode(bytes)).format).toBe('webp')
+})
+
+test('edit: what comes out fits the limits that were paid for', async () => {
+  const { bytes } = await run('art/edit', {
+    image: dataUri(await solid(800, 400, '#333333')),
+    max_width: 200,
+    max_height: 200,
+  })
+  expect(await decode(bytes)).toMatchObject({ width: 200, height: 100 })
+})
+
+test('edit: text that is drawn can be seen', async () => {
+  const { bytes } = await run('art/edit', {
+    image: dataUri(await solid(300, 200, '#000000')),
+    operations: [{ text: { text: 'Привет', position: 'center', size: 0.3 } }],
+  })
+  expect((await decode(bytes)).deviation).toBeGreaterThan(20)
+})
+
+test('edit: photos stand upright and lose their metadata', async () => {
+  const photo = await sharp(await solid(60, 30, '#888888'))
+    .withMetadata({ orientation: 6 })
+    .jpeg()
+    .toBuffer()
+  const { bytes } = await run('art/edit', { image: dataUri(photo, 'image/jpeg'), format: 'jpeg' })
+  expect(await sharp(bytes).metadata()).toMatchObject({ width: 30, height: 60 })
+  expect((await sharp(bytes).metadata()).exif).toBeUndefined()
+})
+
+test.each([
+  ['SVG', 'data:image/svg+xml,%3Csvg xmlns="http://www.w3.org/2000/svg"/%3E', /SVG/],
+  [
+    'SVG that claims to be PNG',
+    dataUri(Buffer.from('<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>')),
+    /SVG/,
+  ],
+  ['HTML', dataUri(Buffer.from('<!doctype html><html><body>hello</body></html>')), /HTML/],
+  ['PDF', dataUri(Buffer.from('%PDF-1.7\n%âãÏÓ\n1 0 obj')), /application\/pdf/],
+  ['noise', dataUri(Buffer.alloc(64, 7)), /not recognised/],
+  ['bad base64', 'data:image/png;base64,@@@@@@@@@@@@', /base64/],
+  ['no data', 'data:image/png;base64,AAAAAAAAAAA'.slice(0, 22), /empty/],
+])('edit refuses %s', async (_name, image, message) => {
+  await expect(run('art/edit', { image })).rejects.toMatchObject({
+    name: 'EngineError',
+    code: 'invalid_media',
+    message: expect.stringMatching(message),
+    retryable: false,
+  })
+})
+
+test('edit refuses a damaged image and one with too many pixels', async () => {
+  const art = await run('art/text-to-image', { prompt: 'x', width: 200, height: 200 })
+  await expect(run('art/edit', { image: dataUri(art.bytes.subarray(0, 4000)) })).rejects.toMatchObject({
+    code: 'invalid_media',
+    message: expect.stringContaining('damaged'),
+  })
+  const bomb = await solid(8000, 7000, '#ffffff')
+  await expect(run('art/edit', { image: dataUri(bomb) })).rejects.toMatchObject({
+    code: 'invalid_media',
+    message: expect.stringContaining('8000 × 7000'),
+  })
+})
+
+test('edit refuses operations that would leave the picture or the memory', async () => {
+  const image = dataUri(await solid(40, 1000, '#ffffff'))
+  await expect(run('art/edit', { image, operations: [{ crop: { width: 50, height: 50 } }] })).rejects.toMatchObject({
+    code: 'invalid_input',
+    message: expect.stringContaining('operations[0].crop'),
+  })
+  await expect(run('art/edit', { image, operations: [{ resize: { width: 4096 } }] })).rejects.toMatchObject({
+    code: 'invalid_input',
+    message: expect.stringContaining('megapixels'),
+  })
+})
+
+test('an aborted run ends with the reason of its signal, and the engine goes on', async () => {
+  const controller = new AbortController()
+  const running = run('art/text-to-image', { prompt: 'x', width: 2048, height: 2048 }, controller.signal)
+  controller.abort(new Error('cancelled'))
+  await expect(running).rejects.toThrow('cancelled')
+  await expect(run('art/text-to-image', { prompt: 'x', width: 64, height: 64 })).resolves.toMatchObject({
+    name: 'output.png',
+  })
+})

@@ -1,0 +1,139 @@
+// The pool: queueing, and what a child that hangs, dies or hoards memory does to the others (nothing).
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { EngineError } from '../../../src/core/engine.ts'
+import { RenderPool } from '../../../src/engines/builtin/render-pool.ts'
+
+let folder: string
+let pool: RenderPool
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'render-pool-'))
+  pool = createPool(1)
+})
+
+afterEach(async () => {
+  await pool.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+function createPool(size: number, maxRssBytes = 1e9): RenderPool {
+  return new RenderPool({ entry: new URL('./stub-child.ts', import.meta.url), size, maxRssBytes, logger: null })
+}
+
+interface Started {
+  readonly result: Promise<{ files: readonly string[]; usage: Readonly<Record<string, number>> }>
+  /** Resolves when the child has taken the job and reports. */
+  readonly underway: Promise<void>
+  readonly abort: (reason: Error) => void
+}
+
+function start(what: string): Started {
+  const { promise: underway, resolve } = Promise.withResolvers<void>()
+  const controller = new AbortController()
+  const result = pool.run({
+    request: { renderer: 'stub', input: { do: what }, folder },
+    signal: controller.signal,
+    onProgress: () => resolve(),
+  })
+  result.catch(() => {})
+  return { result, underway, abort: (reason) => controller.abort(reason) }
+}
+
+test('forks nothing until there is a job, and keeps the process for the next one', async () => {
+  expect(pool.pids).toEqual([])
+  const first = await start('work').result
+  const second = await start('work').result
+  expect(first.files).toEqual(['output.txt'])
+  expect(second.usage['pid']).toBe(first.usage['pid'])
+})
+
+test('queues what it has no process for', async () => {
+  const results = await Promise.all(['work', 'work', 'work'].map((what) => start(what).result))
+  expect(new Set(results.map(({ usage }) => usage['pid'])).size).toBe(1)
+})
+
+test('uses as many processes as its size allows', async () => {
+  pool = createPool(2)
+  const hanging = start('hang')
+  await hanging.underway
+  await start('work').result
+  expect(pool.pids).toHaveLength(2)
+})
+
+test('passes on what a renderer says when it refuses', async () => {
+  await expect(start('refuse').result).rejects.toEqual(new EngineError('invalid_media', 'image is empty.'))
+})
+
+test('an abort kills a child that hangs within two seconds, and the next job runs in another', async () => {
+  const hanging = start('hang')
+  await hanging.underway
+  const [pid] = pool.pids
+  const before = performance.now()
+  hanging.abort(new Error('cancelled'))
+  await expect(hanging.result).rejects.toThrow('cancelled')
+  expect(performance.now() - before).toBeLessThan(2000)
+  const next = await start('work').result
+  expect(next.usage['pid']).not.toBe(pid)
+})
+
+test('an abort takes a waiting job out of the queue and leaves the running one alone', async () => {
+  const hanging = start('hang')
+  await hanging.underway
+  const waiting = start('work')
+  waiting.abort(new Error('cancelled'))
+  await expect(waiting.result).rejects.toThrow('cancelled')
+  expect(pool.pids).toHaveLength(1)
+})
+
+test('an abort before the start does not start anything', async () => {
+  const signal = AbortSignal.abort(new Error('too late'))
+  await expect(
+    pool.run({ request: { renderer: 'stub', input: { do: 'work' }, folder }, signal, onProgress: () => {} }),
+  ).rejects.toThrow('too late')
+  expect(pool.pids).toEqual([])
+})
+
+test('a child that crashes fails its own run only, as one that may be tried again', async () => {
+  const crashing = start('crash')
+  const next = start('work')
+  await expect(crashing.result).rejects.toMatchObject({
+    name: 'EngineError',
+    code: 'renderer_crashed',
+    retryable: true,
+    cause: expect.objectContaining({ message: expect.stringContaining('assertion failed') }),
+  })
+  await expect(next.result).resolves.toMatchObject({ files: ['output.txt'] })
+})
+
+test('a child that is killed from outside fails its own run only', async () => {
+  const hanging = start('hang')
+  await hanging.underway
+  const next = start('work')
+  process.kill(pool.pids[0] as number, 'SIGKILL')
+  await expect(hanging.result).rejects.toMatchObject({ code: 'renderer_crashed' })
+  await expect(next.result).resolves.toMatchObject({ files: ['output.txt'] })
+})
+
+test.runIf(process.platform === 'linux')('a child that hoards memory is stopped', async () => {
+  pool = createPool(1, 400e6)
+  await expect(start('hoard').result).rejects.toMatchObject({
+    name: 'EngineError',
+    code: 'out_of_memory',
+    retryable: false,
+  })
+  await expect(start('work').result).resolves.toMatchObject({ files: ['output.txt'] })
+})
+
+test('close kills what runs, fails what waits, and takes nothing more', async () => {
+  const hanging = start('hang')
+  await hanging.underway
+  const waiting = start('work')
+  await pool.close()
+  await expect(hanging.result).rejects.toThrow('closed')
+  await expect(waiting.result).rejects.toThrow('closed')
+  await expect(start('work').result).rejects.toThrow('closed')
+})

@@ -1,0 +1,193 @@
+// Clients that are many, that leave and that stall: each change is read once, all are told the end, and nothing is kept for who is gone or does not read.
+import { once } from 'node:events'
+import { Agent, get, type IncomingMessage } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, test } from 'vitest'
+import type { Job } from '../../src/core/job.ts'
+import { startFeed } from '../../src/runner/feed.ts'
+import { openForeignClient } from '../rpc/foreign-client.ts'
+import { readMetrics } from '../rpc/metrics.ts'
+import { claimOne, startJob, testError } from '../storage/fixture.ts'
+import { openTemporaryStore } from '../storage/sqlite-fixture.ts'
+import { startTestApp, type TestApp } from '../test-app.ts'
+import { expectWhole } from './fixture.ts'
+
+const watchers = 1000
+const changes = 200
+const stays = new AbortController().signal
+
+/** Starts a job that runs until its gate is opened, and waits until it runs. */
+async function startGated(app: TestApp) {
+  const gate = app.gate()
+  const { body } = await app.generate('test/gate/text-to-image', gate.input, { wait: false })
+  const path = `/v1/jobs/${body.job_id}`
+  await expect.poll(async () => (await app.send(path)).body.progress, { timeout: 5000 }).toBe(0.5)
+  return { open: gate.open, jobId: body.job_id as string, path }
+}
+
+/** A feed on a job that runs, and how often the feed has read it on its own account. */
+async function openCounted() {
+  const store = await openTemporaryStore()
+  const { accountId } = await store.createAccount('test', 1000)
+  const { jobId } = await startJob(store, accountId)
+  const { token } = await claimOne(store)
+  const reads = { count: 0 }
+  const feed = startFeed({
+    ...store,
+    // Changes of other processes are another test's concern.
+    changeCounter: () => 0,
+    getJob(account, id) {
+      if (account === null) reads.count += 1
+      return store.getJob(account, id)
+    },
+  })
+  const advance = (step: number) =>
+    store.heartbeat([{ jobId, token, progress: step / (changes + 1) }], 60_000).then(() => {})
+  const end = () => store.finishJob(jobId, token, { status: 'failed', error: testError })
+  async function dispose(): Promise<void> {
+    feed.stop()
+    await store[Symbol.asyncDispose]()
+  }
+  return { store, accountId, jobId, feed, reads, advance, end, [Symbol.asyncDispose]: dispose }
+}
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+function heapBytes(): number {
+  collectGarbage()
+  return process.memoryUsage().heapUsed
+}
+
+test(`${watchers} watchers of a job cost one read for each change, and all are told the end`, async () => {
+  await using counted = await openCounted()
+  const { feed, accountId, jobId, reads } = counted
+  const ends = Array.from({ length: watchers }, async () => {
+    let last: Job | null = null
+    for await (const job of (await feed.watch(accountId, jobId, stays)) ?? []) last = job
+    return last
+  })
+  await new Promise(setImmediate)
+  for (let step = 1; step <= 20; step++) await counted.advance(step)
+  await counted.end()
+  for (const job of await Promise.all(ends)) expect(job).toMatchObject({ jobId, status: 'failed' })
+  expect(reads.count).toBe(21)
+})
+
+test('who has left is forgotten: further changes of the job are not even read', async () => {
+  await using counted = await openCounted()
+  const { feed, accountId, jobId, reads } = counted
+  const leave = new AbortController()
+  const left = Array.from({ length: watchers }, async () => {
+    for await (const _ of (await feed.watch(accountId, jobId, leave.signal)) ?? []);
+  })
+  await new Promise(setImmediate)
+  await counted.advance(1)
+  expect(reads.count).toBe(1)
+  leave.abort()
+  await Promise.all(left)
+  for (let step = 2; step <= 10; step++) await counted.advance(step)
+  expect(reads.count).toBe(1)
+})
+
+test(`${watchers} watchers that never read cost no memory as changes come, and delay nobody`, async () => {
+  await using counted = await openCounted()
+  const { feed, accountId, jobId, advance } = counted
+  const stalled = await Promise.all(Array.from({ length: watchers }, () => feed.watch(accountId, jobId, stays)))
+  const reader = (await feed.watch(accountId, jobId, stays))?.[Symbol.asyncIterator]()
+  await reader?.next()
+  for (let step = 1; step <= changes / 2; step++) await advance(step)
+  const before = heapBytes()
+  for (let step = changes / 2 + 1; step <= changes; step++) {
+    await advance(step)
+    expect((await reader?.next())?.value?.progress).toBeGreaterThan(0)
+  }
+  // One kept record of each watcher for each of a hundred changes would be tens of megabytes.
+  expect(heapBytes() - before).toBeLessThan(4_000_000)
+  await counted.end()
+  expect((await reader?.next())?.value).toMatchObject({ status: 'failed' })
+  for (const watch of stalled)
+    expect((await watch?.[Symbol.asyncIterator]().next())?.value).toMatchObject({ status: 'failed' })
+})
+
+/** Watches over SSE on a connection of its own; resolves when the first event is there. */
+async function watchEvents(app: TestApp, path: string, agent: Agent) {
+  const headers = { authorization: `Bearer ${app.account.key}` }
+  const request = get(`${app.url}${path}/events`, { agent, headers })
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  expect(response.statusCode).toBe(200)
+  let text = ''
+  response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+  response.on('error', () => {})
+  const ended = new Promise<string>((resolve) => response.once('close', () => resolve(text)))
+  if (!text.includes('data: ')) await once(response, 'data')
+  return { request, ended }
+}
+
+/** Calls of WatchJob that are over on the server's side. */
+async function countOver(app: TestApp): Promise<number> {
+  const lines = (await readMetrics(app)).matchAll(
+    /^mediagen_rpc_total\{rpc="GenerationService\.WatchJob",code="\w+"\} (\d+)$/gm,
+  )
+  return [...lines].reduce((sum, [, count]) => sum + Number(count), 0)
+}
+
+test(`${watchers} clients over SSE and gRPC that watch one job are all told its end`, { timeout: 60_000 }, async () => {
+  await using app = await startTestApp()
+  using client = await openForeignClient(app.app.grpcUrl, app.account.key)
+  const { open, jobId, path } = await startGated(app)
+  const agent = new Agent({ maxSockets: watchers })
+  const overSse = await Promise.all(Array.from({ length: watchers / 2 }, () => watchEvents(app, path, agent)))
+  const overGrpc = Array.from({ length: watchers / 2 }, () =>
+    client.readAll('GenerationService/WatchJob', { job_id: jobId }),
+  )
+  open()
+  for (const text of await Promise.all(overSse.map(({ ended }) => ended)))
+    expect(text.match(/"status":"succeeded"/g)).toHaveLength(1)
+  for (const told of await Promise.all(overGrpc)) expect(told.at(-1).job.status).toBe('JOB_STATUS_SUCCEEDED')
+  await expect.poll(() => countOver(app), { timeout: 8000 }).toBe(watchers)
+  agent.destroy()
+  await expectWhole(app)
+})
+
+test('clients that break off leave nothing that still watches', { timeout: 30_000 }, async () => {
+  await using app = await startTestApp()
+  const { open, jobId, path } = await startGated(app)
+  const agent = new Agent({ maxSockets: 200 })
+  const watches = await Promise.all(Array.from({ length: 200 }, () => watchEvents(app, path, agent)))
+  expect(await countOver(app)).toBe(0)
+  for (const { request } of watches) request.destroy()
+  await expect.poll(() => countOver(app), { timeout: 8000 }).toBe(200)
+  open()
+  await app.send(`/v1/jobs/${jobId}/events`)
+  expect((await app.send(path)).body.status).toBe('succeeded')
+  await expectWhole(app)
+})
+
+/** Asks for the events of a job on a bare socket and reads none of them. */
+async function stall(app: TestApp, path: string): Promise<Socket> {
+  const { hostname, port } = new URL(app.url)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  await once(socket, 'connect')
+  socket.pause()
+  socket.write(`GET ${path}/events HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${app.account.key}\r\n\r\n`)
+  return socket
+}
+
+test('connections that never read delay neither the end nor those who read, and are let go', async () => {
+  await using app = await startTestApp()
+  const { open, path } = await startGated(app)
+  const stalled = await Promise.all(Array.from({ length: 100 }, () => stall(app, path)))
+  const agent = new Agent()
+  const { ended } = await watchEvents(app, path, agent)
+  const begun = performance.now()
+  open()
+  expect(await ended).toContain('"status":"succeeded"')
+  expect(performance.now() - begun).toBeLessThan(3000)
+  for (const socket of stalled) socket.destroy()
+  await expect.poll(() => countOver(app), { timeout: 8000 }).toBe(101)
+  agent.destroy()
+  await expectWhole(app)
+})

@@ -1,0 +1,32 @@
+// The type of every problem resolves to a page that explains it. Contract, section 3.
+import { afterAll, expect, test } from 'vitest'
+import { errorKinds } from '../../src/core/errors.ts'
+import { startTestApp } from '../test-app.ts'
+import { expectProblem } from './problem.ts'
+
+const app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+afterAll(() => app[Symbol.asyncDispose]())
+
+test('the type of a problem that was answered can be opened without a key', async () => {
+  const { body } = await app.send('/v1/nothing')
+  const page = await fetch(body.type)
+  expect(page.status).toBe(200)
+  expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
+  expect(await page.text()).toContain(body.title)
+})
+
+test.each(Object.entries(errorKinds))('%s has a page that names it, its status and what to do', async (code, kind) => {
+  const { status, body } = await app.send(`/problems/${code}`, { key: null })
+  expect(status).toBe(200)
+  for (const part of [code, String(kind.http), kind.grpc, kind.title]) expect(body).toContain(part)
+  expect(body).toMatch(/^<!doctype html>/)
+})
+
+test('/problems lists all of them', async () => {
+  const { body } = await app.send('/problems', { key: null })
+  for (const code of Object.keys(errorKinds)) expect(body).toContain(`/problems/${code}`)
+})
+
+test.each(['nonsense', 'toString', '__proto__', '%3Cscript%3E'])('there is no page for %s', async (code) => {
+  expectProblem(await app.send(`/problems/${code}`, { key: null }), app.url, 'route_not_found')
+})

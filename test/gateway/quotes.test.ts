@@ -1,0 +1,107 @@
+// POST /v1/quotes: what a quote says. Interface, sections 2.1 and 4.1; contract, section 1, Quote.
+import { afterAll, expect, test } from 'vitest'
+import { startTestApp } from '../test-app.ts'
+import { createTestClock } from './test-clock.ts'
+
+const clock = createTestClock()
+const app = await startTestApp({ MEDIAGEN_ROLES: 'api' }, { clock })
+afterAll(() => app[Symbol.asyncDispose]())
+
+const model = 'test/instant/text-to-image'
+const tenMinutesMs = 600_000
+
+test('a quote is exactly quote_id, model, credits and expires_at', async () => {
+  const answer = await app.send('/v1/quotes', { body: { model, input: { prompt: 'x' } } })
+  expect(answer.status).toBe(200)
+  expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+  expect(answer.body).toEqual({
+    quote_id: expect.stringMatching(/^quote_[\w-]+$/),
+    model,
+    credits: 3,
+    expires_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+  })
+})
+
+test('a quote is valid for at most 10 minutes, and for 10 minutes by default', async () => {
+  clock.ms += 17
+  const { expires_at } = await app.quote(model, { prompt: 'x' })
+  expect(expires_at).toBe(new Date(clock.ms + tenMinutesMs).toISOString())
+})
+
+test('the operator can make quotes valid for a shorter time', async () => {
+  await using brief = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_QUOTE_TTL_SECONDS: '7' }, { clock })
+  const { expires_at } = await brief.quote(model, { prompt: 'x' })
+  expect(expires_at).toBe(new Date(clock.ms + 7000).toISOString())
+})
+
+test('the operator cannot make quotes valid for longer than 10 minutes', async () => {
+  await expect(startTestApp({ MEDIAGEN_QUOTE_TTL_SECONDS: '601' })).rejects.toThrow(/MEDIAGEN_QUOTE_TTL_SECONDS/)
+})
+
+test.each([
+  [64, 2],
+  [1000, 2],
+  [1001, 3],
+  [2048, 4],
+])('credits are quoted for this exact request: width %i costs %i', async (width, credits) => {
+  expect(await app.quote(model, { prompt: 'x', width })).toMatchObject({ model, credits })
+})
+
+test('what the input leaves out is priced with the default of the schema', async () => {
+  const [bare, spelled] = await Promise.all([
+    app.quote(model, { prompt: 'x' }),
+    app.quote(model, { prompt: 'x', width: 1024 }),
+  ])
+  expect(bare.credits).toBe(spelled.credits)
+})
+
+test('for a model billed by usage the quote is the upper bound', async () => {
+  expect((await app.quote('test/usage/text-to-image', { seconds: 10, used: 1 })).credits).toBe(20)
+})
+
+test('a quote charges nothing, holds nothing and writes nothing', async () => {
+  const before = await app.send('/v1/wallet/entries')
+  await app.quote(model, { prompt: 'x' })
+  expect((await app.send('/v1/wallet')).body).toEqual({ available: 1000, held: 0 })
+  expect((await app.send('/v1/wallet/entries')).body).toEqual(before.body)
+  expect((await app.send('/v1/jobs')).body.total).toBe(0)
+})
+
+test('an account without credits may ask what things cost', async () => {
+  const poor = await app.createAccount(0)
+  expect((await app.quote(model, { prompt: 'x' }, poor)).credits).toBe(3)
+})
+
+test('each quote has an id of its own', async () => {
+  const quotes = await Promise.all(Array.from({ length: 20 }, () => app.quote(model, { prompt: 'x' })))
+  expect(new Set(quotes.map((quote) => quote.quote_id)).size).toBe(20)
+})
+
+test('a quote needs the permission generate and no other', async () => {
+  const key = await app.createKey(app.account.accountId, ['generate'])
+  const body = { model, input: { prompt: 'x' } }
+  expect((await app.send('/v1/quotes', { key, body })).status).toBe(200)
+  const others = await app.createKey(app.account.accountId, ['models:read', 'jobs:read', 'wallet:read'])
+  const refused = await app.send('/v1/quotes', { key: others, body })
+  expect([refused.status, refused.body.code, refused.body.permission]).toEqual([403, 'missing_permission', 'generate'])
+})
+
+test('an input that breaks the schema gets no quote, and every violation is listed', async () => {
+  const input = { prompt: '', width: 63.5, nested: 1, colour: 'red' }
+  const { status, body } = await app.send('/v1/quotes', { body: { model, input } })
+  expect([status, body.code]).toEqual([400, 'invalid_input'])
+  const pointers = body.errors.map((error: { pointer: string }) => error.pointer)
+  expect(new Set(pointers)).toEqual(new Set(['/input/prompt', '/input/width', '/input/nested', '/input/colour']))
+})
+
+test('an unknown model gets no quote', async () => {
+  const { status, body } = await app.send('/v1/quotes', { body: { model: 'test/none', input: {} } })
+  expect([status, body.code]).toEqual([404, 'model_not_found'])
+})
+
+test('a model whose engine is not ready gets no quote', async () => {
+  const { status, body } = await app.send('/v1/quotes', {
+    body: { model: 'test/unready/text-to-video', input: { prompt: 'x' } },
+  })
+  expect([status, body.code, body.retryable]).toEqual([503, 'model_unavailable', true])
+})

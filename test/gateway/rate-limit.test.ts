@@ -1,0 +1,52 @@
+// So many requests a second for each key, with a burst of as many. Contract, section 3.
+import { afterAll, expect, test } from 'vitest'
+import { settings } from '../../src/config.ts'
+import { startTestApp } from '../test-app.ts'
+import { expectProblem } from './problem.ts'
+
+const app = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_RATE_LIMIT: '5' })
+afterAll(() => app[Symbol.asyncDispose]())
+
+/** Sends many at once; the answers that were let through and those that were not. */
+async function flood(key: string, path = '/v1/wallet') {
+  const answers = await Promise.all(Array.from({ length: 40 }, () => app.send(path, { key })))
+  return {
+    passed: answers.filter(({ status }) => status !== 429),
+    refused: answers.filter(({ status }) => status === 429),
+  }
+}
+
+test('a burst of as many as a second allows is served, the rest is refused and told when to come again', async () => {
+  const { key } = await app.createAccount(0)
+  const { passed, refused } = await flood(key)
+  expect(passed.length).toBeGreaterThanOrEqual(5)
+  expect(refused.length).toBeGreaterThan(0)
+  for (const answer of refused) {
+    expectProblem(answer, app.url, 'rate_limited')
+    expect(answer.headers.get('retry-after')).toBe('1')
+    expect(answer.body.retryable).toBe(true)
+  }
+})
+
+test('the limit is counted for each key: another key of the same account is not slowed', async () => {
+  const { accountId, key } = await app.createAccount(0)
+  await flood(key)
+  const other = await app.createKey(accountId, ['wallet:read'])
+  expect((await app.send('/v1/wallet', { key: other })).status).toBe(200)
+})
+
+test('requests that are refused for their form count too', async () => {
+  const { key } = await app.createAccount(0)
+  const { refused } = await flood(key, '/v1/models?limit=0')
+  expect(refused.length).toBeGreaterThan(0)
+})
+
+test('it is 50 by default', () => {
+  expect(settings.rateLimit.fallback).toBe('50')
+})
+
+test('0 is no limit', async () => {
+  await using free = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_RATE_LIMIT: '0' })
+  const answers = await Promise.all(Array.from({ length: 200 }, () => free.send('/v1/wallet')))
+  expect(answers.every(({ status }) => status === 200)).toBe(true)
+})

@@ -1,0 +1,78 @@
+// What the REST door refuses by itself is counted and logged, and nothing is logged twice.
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { readConfig } from '../../src/config.ts'
+import { startApp } from '../../src/app.ts'
+import { startTestApp } from '../test-app.ts'
+
+/** A log whose lines are kept. */
+function keepLog() {
+  const lines: any[] = []
+  return { lines, log: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) }) }
+}
+
+test('a refusal at the door is counted and logged with request id, method, path and code, without its query', async () => {
+  const { lines, log } = keepLog()
+  await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' }, { log })
+  const send = (path: string, init: RequestInit = {}) =>
+    fetch(app.app.httpUrl + path, {
+      ...init,
+      headers: { authorization: `Bearer ${app.account.key}`, 'content-type': 'application/json', ...init.headers },
+    })
+  const refused = [
+    ['invalid_request', 'POST', '/v1/quotes', { body: '{' }],
+    ['unsupported_media_type', 'POST', '/v1/quotes', { body: 'x', headers: { 'content-type': 'text/plain' } }],
+    ['payload_too_large', 'POST', '/v1/quotes', { body: `"${'x'.repeat(2_000_000)}"` }],
+    ['route_not_found', 'GET', '/v1/nothing?secret=1', {}],
+    ['method_not_allowed', 'DELETE', '/v1/quotes', {}],
+    ['invalid_request', 'GET', '/v1/%zz', {}],
+  ] as const
+  for (const [code, method, path, init] of refused) {
+    const response = await send(path, { method, ...init })
+    const { request_id } = (await response.json()) as { request_id: string }
+    const told = lines.filter((line) => line.request_id === request_id)
+    expect(told).toMatchObject([{ level: 30, code, method, path: path.split('?')[0] }])
+  }
+  expect(JSON.stringify(lines)).not.toContain('secret')
+  const metrics = await (await send('/metrics')).text()
+  expect(metrics).toContain('mediagen_http_refusals_total{code="invalid_request"} 2')
+  expect(metrics).toContain('mediagen_http_refusals_total{code="payload_too_large"} 1')
+})
+
+test('what a service refused is in the log once; a bug is told there with its cause once, and in short at the door', async () => {
+  const { lines, log } = keepLog()
+  let broken = false
+  const clock = {
+    nowMs() {
+      if (broken) throw new Error('a broken clock')
+      return Date.now()
+    },
+  }
+  await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' }, { log, clock })
+  const authorization = `Bearer ${app.account.key}`
+  const ask = async (path: string) =>
+    (await (await fetch(app.app.httpUrl + path, { headers: { authorization } })).json()) as { request_id: string }
+  const missing = await ask('/v1/jobs/job_none')
+  expect(lines.filter((line) => line.request_id === missing.request_id)).toHaveLength(1)
+  broken = true
+  const bug = await ask('/v1/wallet')
+  broken = false
+  const told = lines.filter((line) => line.request_id === bug.request_id)
+  expect(told.filter((line) => JSON.stringify(line).includes('a broken clock'))).toHaveLength(1)
+  expect(told).toHaveLength(2)
+  expect(JSON.stringify(told[1]).length).toBeLessThan(400)
+})
+
+test('a gateway whose core is dead logs each failure and counts it', async () => {
+  const { lines, log } = keepLog()
+  const settings = { MEDIAGEN_CORE_URL: 'http://127.0.0.1:1', MEDIAGEN_HTTP_PORT: '0' }
+  await using gateway = await startApp(readConfig(settings), { log })
+  const headers = { authorization: `Bearer mgk_${'x'.repeat(43)}` }
+  const response = await fetch(`${gateway.httpUrl}/v1/wallet`, { headers })
+  const { request_id } = (await response.json()) as { request_id: string }
+  expect(lines.filter((line) => line.request_id === request_id)).toMatchObject([
+    { level: 50, code: 'shutting_down', path: '/v1/wallet', reason: expect.any(String) },
+  ])
+  const metrics = await (await fetch(`${gateway.httpUrl}/metrics`)).text()
+  expect(metrics).toContain('mediagen_http_refusals_total{code="shutting_down"} 1')
+})

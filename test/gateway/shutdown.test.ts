@@ -1,0 +1,89 @@
+// A server that stops: nothing new is started, whoever asks is told to come again, nobody can hold it up. Contract, section 3.
+import { connect, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { afterAll, expect, test } from 'vitest'
+import { startTestApp } from '../test-app.ts'
+import { expectProblem } from './problem.ts'
+import { parseAnswer } from './raw-http.ts'
+
+const sockets: Socket[] = []
+afterAll(() => sockets.forEach((socket) => socket.destroy()))
+
+const model = 'test/instant/text-to-image'
+
+async function open(url: string): Promise<Socket> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  sockets.push(socket)
+  await once(socket, 'connect')
+  // A connection that the server never got round to accepting is reset, not ended.
+  socket.on('error', () => {})
+  return socket
+}
+
+test('a start whose body arrives while the server stops is refused, nothing is held, and it may be sent again', async () => {
+  const app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+  const { quote_id } = await app.quote(model, { prompt: 'x' })
+  const body = JSON.stringify({ model, input: { prompt: 'x' }, quote_id })
+  const socket = await open(app.url)
+  const answered = new Promise<Buffer>((resolve) => {
+    const chunks: Buffer[] = []
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => resolve(Buffer.concat(chunks)))
+  })
+  const head = [
+    'POST /v1/generate HTTP/1.1',
+    'Host: x',
+    `Authorization: Bearer ${app.account.key}`,
+    'Content-Type: application/json',
+    'Idempotency-Key: k',
+    'Connection: close',
+    'Expect: 100-continue',
+    `Content-Length: ${body.length}`,
+  ]
+  socket.write(`${head.join('\r\n')}\r\n\r\n`)
+  // The server has read the head of the request when it asks for the body.
+  await once(socket, 'data')
+  const stopped = app.app[Symbol.asyncDispose]()
+  socket.write(body)
+  const text = (await answered).toString()
+  const answer = parseAnswer(Buffer.from(text.replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, '')))
+  expectProblem(answer, app.url, 'shutting_down')
+  expect(answer.status).toBe(503)
+  expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+  await stopped
+
+  await using again = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_DATA_DIR: app.config.dataDir })
+  expect((await again.send('/v1/wallet', { key: app.account.key })).body).toEqual({ available: 1000, held: 0 })
+  await app[Symbol.asyncDispose]()
+})
+
+test('connections on which nothing was asked do not keep the server from stopping', async () => {
+  const app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+  const silent = await Promise.all([open(app.url), open(app.url)])
+  const ends = silent.map((socket) => new Promise((resolve) => socket.resume().on('close', resolve)))
+  await app[Symbol.asyncDispose]()
+  await Promise.all(ends)
+})
+
+test('who watches a job while the server stops sees the stream end', async () => {
+  const app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+  const { body } = await app.generate(model, { prompt: 'x' }, { wait: false })
+  const events = await fetch(`${app.url}/v1/jobs/${body.job_id}/events`, {
+    headers: { authorization: `Bearer ${app.account.key}` },
+  })
+  const reader = events.body?.getReader()
+  await reader?.read()
+  const stopped = app[Symbol.asyncDispose]()
+  let ended = false
+  while (!ended) ended = (await reader?.read())?.done ?? true
+  await stopped
+})
+
+test('stopping loses nothing: a job that was started is there after a restart', async () => {
+  const first = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+  const { body } = await first.generate(model, { prompt: 'x' }, { wait: false })
+  await first.app[Symbol.asyncDispose]()
+  await using second = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_DATA_DIR: first.config.dataDir })
+  expect((await second.send(`/v1/jobs/${body.job_id}`, { key: first.account.key })).body).toEqual(body)
+  await first[Symbol.asyncDispose]()
+})

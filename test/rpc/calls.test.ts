@@ -1,0 +1,212 @@
+// Every rpc of every service, called by a client that knows only what reflection told it. Contract, section 4.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { permissions } from '../../src/core/key.ts'
+import { startTestApp, type TestApp } from '../test-app.ts'
+import { type ForeignClient, openForeignClient, toStruct } from './foreign-client.ts'
+
+let app: TestApp
+let client: ForeignClient
+let adminKey: string
+const called = new Set<string>()
+const model = 'test/instant/text-to-image'
+const input = toStruct({ prompt: 'x', width: 640, nested: { list: [1, null, true, 'y'] } })
+
+beforeAll(async () => {
+  app = await startTestApp()
+  const plain = await openForeignClient(app.app.grpcUrl, app.account.key)
+  adminKey = await app.createKey(app.account.accountId, permissions)
+  client = {
+    ...plain,
+    call(rpc, request, options) {
+      called.add(rpc)
+      return plain.call(rpc, request, options)
+    },
+    readAll(rpc, request, options) {
+      called.add(rpc)
+      return plain.readAll(rpc, request, options)
+    },
+  }
+})
+
+afterAll(async () => {
+  client[Symbol.dispose]()
+  await app[Symbol.asyncDispose]()
+})
+
+const asAdmin = (rpc: string, request: object) => client.call(`AdminService/${rpc}`, request, { key: adminKey })
+
+test('a quote is made, can be opened, starts a generation, and the job can be read, listed and watched', async () => {
+  const { quote } = await client.call('QuotesService/CreateQuote', { model, input })
+  expect(quote).toMatchObject({ quote_id: expect.stringMatching(/^quote_/), model, credits: '2' })
+  const untilExpiry = Number(quote.expires_at.seconds) - Date.now() / 1000
+  expect(untilExpiry).toBeGreaterThan(590)
+  expect(untilExpiry).toBeLessThanOrEqual(600)
+  expect((await client.call('QuotesService/GetQuote', { quote_id: quote.quote_id })).quote).toEqual(quote)
+
+  const { job, replayed } = await client.call('GenerationService/StartGeneration', {
+    model,
+    input,
+    quote_id: quote.quote_id,
+    idempotency_key: 'calls',
+    wait: true,
+  })
+  expect(replayed).toBe(false)
+  expect(job).toMatchObject({
+    job_id: expect.stringMatching(/^job_/),
+    status: 'JOB_STATUS_SUCCEEDED',
+    model,
+    quote_id: quote.quote_id,
+    progress: 1,
+    credits: '2',
+    billing: { quoted: '2', held: '2', charged: '2', released: '0' },
+    outputs: [
+      {
+        content_type: 'image/png',
+        url: expect.stringContaining('/assets/'),
+        sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      },
+    ],
+    attempts: 1,
+  })
+  expect(job).not.toHaveProperty('error')
+  expect((await fetch(job.outputs[0].url)).status).toBe(200)
+
+  expect((await client.call('GenerationService/GetJob', { job_id: job.job_id })).job).toEqual(job)
+  expect(
+    await client.call('GenerationService/ListJobs', {
+      status: 'JOB_STATUS_SUCCEEDED',
+      model,
+      idempotency_key: 'calls',
+      limit: 1,
+    }),
+  ).toEqual({ jobs: [job], total: 1 })
+  expect(await client.readAll('GenerationService/WatchJob', { job_id: job.job_id })).toEqual([
+    { job, sequence: expect.stringMatching(/^[1-9]\d*$/) },
+  ])
+})
+
+test('a job is canceled, and its credits come back', async () => {
+  const { job_id } = (await app.generate('test/gate/text-to-image', app.gate().input, { wait: false })).body
+  const { job } = await client.call('GenerationService/CancelJob', { job_id })
+  expect(['JOB_STATUS_QUEUED', 'JOB_STATUS_RUNNING', 'JOB_STATUS_CANCELED']).toContain(job.status)
+  const watched = await client.readAll('GenerationService/WatchJob', { job_id })
+  expect(watched.at(-1).job).toMatchObject({
+    status: 'JOB_STATUS_CANCELED',
+    credits: '0',
+    billing: { held: '10', charged: '0', released: '10' },
+  })
+})
+
+test('the catalog lists models in catalog order, products, categories, and one model with its schema', async () => {
+  const { models, total } = await client.call('CatalogService/ListModels', {
+    category: 'text-to-image',
+    search: 'INSTANT',
+    limit: 500,
+  })
+  expect(total).toBe(1)
+  expect(models[0]).toMatchObject({
+    id: model,
+    name: 'Instant',
+    modality: 'MODALITY_IMAGE',
+    pricing: { billing: 'BILLED_FIXED' },
+    owned_by: 'tests',
+  })
+  const { products } = await client.call('CatalogService/ListProducts', { search: 'test/instant' })
+  expect(products).toMatchObject([
+    {
+      id: 'test/instant',
+      modes: [{ model }, { mode: 'edit', model: 'test/instant/edit', category: 'image-to-image' }],
+    },
+  ])
+  const { categories } = await client.call('CatalogService/ListCategories', {})
+  expect(categories).toContainEqual({
+    id: 'image-to-image',
+    name: 'Image to image',
+    modality: 'MODALITY_IMAGE',
+    count: expect.any(Number),
+  })
+  const one = await client.call('CatalogService/GetModel', { model: 'test/unready/text-to-video' })
+  expect(one.model).toMatchObject({ id: 'test/unready/text-to-video' })
+  expect(one.openapi.fields).toContainEqual({
+    key: 'openapi',
+    value: expect.objectContaining({ string_value: expect.stringMatching(/^3\.1/) }),
+  })
+})
+
+test('the wallet tells the balance, its entries newest first, and who the key is', async () => {
+  const { accountId, key } = await app.createAccount(50)
+  expect(await client.call('WalletService/GetWallet', {}, { key })).toEqual({ available: '50', held: '0' })
+  const { entries, total } = await client.call('WalletService/ListEntries', {}, { key })
+  expect(total).toBe(1)
+  expect(entries).toMatchObject([{ kind: 'ENTRY_KIND_GRANT', credits: '50', available_after: '50', held_after: '0' }])
+  const access = await client.call('WalletService/GetAccess', {}, { key })
+  expect(access).toMatchObject({ account_id: accountId })
+  expect(access.permissions).toContain('PERMISSION_GENERATE')
+  expect(access.permissions).not.toContain('PERMISSION_ADMIN')
+})
+
+test('the operator makes accounts and keys, moves credits, rotates the quote key and verifies the ledger', async () => {
+  const { account } = await asAdmin('CreateAccount', { name: 'made over gRPC', credits: 20 })
+  expect(account).toMatchObject({ name: 'made over gRPC', available: '20', held: '0' })
+  expect((await asAdmin('ListAccounts', { limit: 1 })).accounts).toEqual([account])
+  const { key, secret } = await asAdmin('CreateKey', {
+    account_id: account.account_id,
+    permissions: ['PERMISSION_WALLET_READ'],
+  })
+  expect(secret).toMatch(/^mgk_[0-9A-Za-z]{43}$/)
+  expect((await asAdmin('ListKeys', { account_id: account.account_id })).keys).toEqual([key])
+  expect((await asAdmin('GrantCredits', { account_id: account.account_id, credits: 5 })).account.available).toBe('25')
+  expect(
+    (await asAdmin('AdjustCredits', { account_id: account.account_id, credits: -24, note: 'a test' })).account
+      .available,
+  ).toBe('1')
+  expect(await client.call('WalletService/GetWallet', {}, { key: secret })).toEqual({ available: '1', held: '0' })
+  const revoked = (await asAdmin('RevokeKey', { key_id: key.key_id })).key
+  expect(revoked.revoked_at).not.toBeNull()
+  expect((await client.refusal('WalletService/GetWallet', {}, { key: secret })).detail.code).toBe('invalid_api_key')
+  expect((await asAdmin('VerifyLedger', {})).problems).toEqual([])
+})
+
+test('a rotated quote key leaves quotes valid that were made before', async () => {
+  const { quote } = await client.call('QuotesService/CreateQuote', { model, input })
+  const { key_number } = await asAdmin('RotateQuoteKey', {})
+  expect(key_number).toBeGreaterThan(1)
+  expect((await client.call('QuotesService/GetQuote', { quote_id: quote.quote_id })).quote).toEqual(quote)
+})
+
+test('a job that is not under review is not resolved', async () => {
+  called.add('AdminService/ResolveJob')
+  const { job_id } = (await app.generate(model, { prompt: 'x' })).body
+  const refused = await client.refusal('AdminService/ResolveJob', { job_id, charge: 1 }, { key: adminKey })
+  expect(refused).toMatchObject({ status: 'FAILED_PRECONDITION', detail: { code: 'job_not_in_review' } })
+})
+
+test('a webhook endpoint is registered, and what was sent to it is listed and sent again', async () => {
+  const { webhook, secret } = await client.call('WebhooksService/CreateWebhook', { url: 'http://127.0.0.1:9/hooks' })
+  const { webhook_id } = webhook
+  expect(secret).toMatch(/^whsec_/)
+  expect(await client.call('WebhooksService/GetWebhook', { webhook_id })).toEqual({ webhook })
+  expect(await client.call('WebhooksService/ListWebhooks', {})).toEqual({ webhooks: [webhook], total: 1 })
+  const { job_id } = (await app.generate(model, { prompt: 'x' })).body
+  const { deliveries } = await client.call('WebhooksService/ListDeliveries', { webhook_id })
+  expect(deliveries).toMatchObject([{ webhook_id, job_id, type: 'job.succeeded' }])
+  expect(await asAdmin('FindWebhooks', {})).toEqual({ webhooks: [webhook], total: 1 })
+  expect((await asAdmin('FindDeliveries', { job_id })).deliveries).toMatchObject([{ job_id }])
+  const { delivery_id } = deliveries[0]
+  expect((await asAdmin('Redeliver', { delivery_id })).delivery).toMatchObject({ status: 'DELIVERY_STATUS_PENDING' })
+  expect(await client.call('WebhooksService/DeleteWebhook', { webhook_id })).toEqual({})
+})
+
+test('an operator lists and reads jobs of all accounts', async () => {
+  const { job_id } = (await app.generate(model, { prompt: 'x' })).body
+  called.add('AdminService/ListAllJobs').add('AdminService/InspectJob')
+  const { jobs, total } = await client.call('AdminService/ListAllJobs', { limit: 1 }, { key: adminKey })
+  expect(jobs).toMatchObject([{ job_id, account_id: app.account.accountId, status: 'JOB_STATUS_SUCCEEDED' }])
+  expect(total).toBeGreaterThan(0)
+  const seen = await client.call('AdminService/InspectJob', { job_id }, { key: adminKey })
+  expect(seen.job).toMatchObject({ job_id, outputs: 1, attempts: 1 })
+})
+
+test('no rpc that the server declares was left out above', () => {
+  expect([...called].toSorted()).toEqual(client.rpcs.map(({ name }) => name).toSorted())
+})

@@ -1,0 +1,157 @@
+// StartGeneration over gRPC: idempotency, waiting, what a refusal leaves behind. Contract, section 2.
+import { expect, test } from 'vitest'
+import { startTestApp, type TestApp } from '../test-app.ts'
+import { type ForeignClient, openForeignClient, toStruct } from './foreign-client.ts'
+
+const model = 'test/instant/text-to-image'
+const input = toStruct({ prompt: 'x' })
+
+const open = (app: TestApp) => openForeignClient(app.app.grpcUrl, app.account.key)
+const quote = async (client: ForeignClient, quotedModel = model, quoted = input): Promise<string> =>
+  (await client.call('QuotesService/CreateQuote', { model: quotedModel, input: quoted })).quote.quote_id
+
+test('40 concurrent starts with one key make one job and one hold', async () => {
+  await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+  using client = await open(app)
+  const request = { model, input, quote_id: await quote(client), idempotency_key: 'one' }
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, () => client.call('GenerationService/StartGeneration', request)),
+  )
+  expect(new Set(answers.map(({ job }) => job.job_id)).size).toBe(1)
+  expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1)
+  expect(await client.call('WalletService/GetWallet', {})).toEqual({ available: '997', held: '3' })
+  expect((await client.call('GenerationService/ListJobs', {})).total).toBe(1)
+})
+
+test('the same key answers with the job as it is now, also after the quote expired', async () => {
+  let aheadMs = 0
+  await using app = await startTestApp({}, { clock: { nowMs: () => Date.now() + aheadMs } })
+  using client = await open(app)
+  const request = { model, input, quote_id: await quote(client), idempotency_key: '"quoted"' }
+  const first = await client.call('GenerationService/StartGeneration', { ...request, wait: true })
+  aheadMs = 700_000
+  const again = await client.call('GenerationService/StartGeneration', { ...request, idempotency_key: 'quoted' })
+  expect(again).toMatchObject({
+    replayed: true,
+    job: { job_id: first.job.job_id, status: 'JOB_STATUS_SUCCEEDED', billing: first.job.billing },
+  })
+})
+
+test('an input that is equal in canonical JSON is the same input', async () => {
+  await using app = await startTestApp()
+  using client = await open(app)
+  const quote_id = await quote(client, model, toStruct({ prompt: 'x', width: 640, nested: { a: 1, b: [2] } }))
+  const { job } = await client.call('GenerationService/StartGeneration', {
+    model,
+    input: toStruct({ nested: { b: [2], a: 1 }, width: 640, prompt: 'x' }),
+    quote_id,
+    idempotency_key: 'k',
+    wait: true,
+  })
+  expect(job.status).toBe('JOB_STATUS_SUCCEEDED')
+})
+
+test('a start that was refused leaves its key free', async () => {
+  await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+  using client = await open(app)
+  const request = { model, input, quote_id: await quote(client), idempotency_key: 'free' }
+  expect(
+    (await client.refusal('GenerationService/StartGeneration', { ...request, input: toStruct({ prompt: 'other' }) }))
+      .detail.code,
+  ).toBe('quote_mismatch')
+  expect((await client.call('GenerationService/StartGeneration', request)).replayed).toBe(false)
+})
+
+test('one quote serves any number of generations until it expires', async () => {
+  await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+  using client = await open(app)
+  const quote_id = await quote(client)
+  const ids = await Promise.all(
+    ['1', '2', '3'].map(
+      async (idempotency_key) =>
+        (await client.call('GenerationService/StartGeneration', { model, input, quote_id, idempotency_key })).job
+          .job_id,
+    ),
+  )
+  expect(new Set(ids).size).toBe(3)
+})
+
+test('without wait the answer comes at once; with wait it comes with the end of the job', async () => {
+  await using app = await startTestApp()
+  using client = await open(app)
+  const gate = app.gate()
+  const gateModel = 'test/gate/text-to-image'
+  const request = {
+    model: gateModel,
+    input: toStruct(gate.input),
+    quote_id: await quote(client, gateModel, toStruct(gate.input)),
+    idempotency_key: 'k',
+  }
+  const { job } = await client.call('GenerationService/StartGeneration', request)
+  expect(['JOB_STATUS_QUEUED', 'JOB_STATUS_RUNNING']).toContain(job.status)
+  const waiting = client.call('GenerationService/StartGeneration', { ...request, wait: true })
+  gate.open()
+  expect(await waiting).toMatchObject({ replayed: true, job: { job_id: job.job_id, status: 'JOB_STATUS_SUCCEEDED' } })
+})
+
+test('a wait that is over answers with the record as it is', async () => {
+  await using app = await startTestApp({ MEDIAGEN_WAIT_SECONDS: '1', MEDIAGEN_ROLES: 'api' })
+  using client = await open(app)
+  const begun = performance.now()
+  const { job } = await client.call('GenerationService/StartGeneration', {
+    model,
+    input,
+    quote_id: await quote(client),
+    idempotency_key: 'k',
+    wait: true,
+  })
+  expect(job.status).toBe('JOB_STATUS_QUEUED')
+  expect(performance.now() - begun).toBeGreaterThan(900)
+})
+
+test('40 who wait for one job are all answered by its end', async () => {
+  await using app = await startTestApp()
+  using client = await open(app)
+  const gate = app.gate()
+  const gateModel = 'test/gate/text-to-image'
+  const request = {
+    model: gateModel,
+    input: toStruct(gate.input),
+    quote_id: await quote(client, gateModel, toStruct(gate.input)),
+    idempotency_key: 'k',
+    wait: true,
+  }
+  const waiting = Array.from({ length: 40 }, () => client.call('GenerationService/StartGeneration', request))
+  await expect
+    .poll(async () => (await client.call('GenerationService/ListJobs', { status: 'JOB_STATUS_RUNNING' })).total, {
+      timeout: 8000,
+    })
+    .toBe(1)
+  gate.open()
+  const answers = await Promise.all(waiting)
+  expect(new Set(answers.map(({ job }) => `${job.job_id} ${job.status}`)).size).toBe(1)
+  expect(answers[0].job.status).toBe('JOB_STATUS_SUCCEEDED')
+  expect(await client.call('WalletService/GetWallet', {})).toEqual({ available: '990', held: '0' })
+})
+
+test('a job, its quote and its key are of one account: others see nothing of them', async () => {
+  await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+  using client = await open(app)
+  const other = await app.createAccount(100)
+  const { job } = await client.call('GenerationService/StartGeneration', {
+    model,
+    input,
+    quote_id: await quote(client),
+    idempotency_key: 'k',
+  })
+  const as = { key: other.key }
+  expect((await client.refusal('GenerationService/GetJob', { job_id: job.job_id }, as)).status).toBe('NOT_FOUND')
+  expect((await client.refusal('GenerationService/CancelJob', { job_id: job.job_id }, as)).status).toBe('NOT_FOUND')
+  expect((await client.refusal('GenerationService/WatchJob', { job_id: job.job_id }, as)).status).toBe('NOT_FOUND')
+  expect((await client.call('GenerationService/ListJobs', {}, as)).total).toBe(0)
+  const own = (await client.call('QuotesService/CreateQuote', { model, input }, as)).quote.quote_id
+  expect(
+    (await client.call('GenerationService/StartGeneration', { model, input, quote_id: own, idempotency_key: 'k' }, as))
+      .replayed,
+  ).toBe(false)
+})

@@ -1,0 +1,56 @@
+// Deadlines, priorities and places in the queue over gRPC, and what an operator sees. Issue 3, items 1, 3 and 4.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestApp, type TestApp } from '../test-app.ts'
+import { type ForeignClient, openForeignClient, toStruct } from './foreign-client.ts'
+
+const model = 'test/gate/text-to-image'
+const input = toStruct({ gate: 'never' })
+let app: TestApp
+let client: ForeignClient
+
+beforeAll(async () => {
+  app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+  client = await openForeignClient(app.app.grpcUrl, app.account.key)
+})
+
+afterAll(async () => {
+  client[Symbol.dispose]()
+  await app[Symbol.asyncDispose]()
+})
+
+async function request(terms: object) {
+  const { quote } = await client.call('QuotesService/CreateQuote', { model, input })
+  return { model, input, quote_id: quote.quote_id, idempotency_key: crypto.randomUUID(), ...terms }
+}
+
+test.each([
+  { expires_in_seconds: 0 },
+  { expires_in_seconds: -1 },
+  { expires_in_seconds: 604_801 },
+  { priority: 1 },
+  { priority: -11 },
+])('a start with %j is refused by name', async (terms) => {
+  const refused = await client.refusal('GenerationService/StartGeneration', await request(terms))
+  expect(refused).toMatchObject({ status: 'INVALID_ARGUMENT', detail: { code: 'invalid_request' } })
+  expect(refused.message).toContain(Object.keys(terms)[0])
+})
+
+test('a start carries its terms, which an operator sees, and is replayed only with the same', async () => {
+  const key = await app.createKey(app.account.accountId, ['admin'])
+  const start = await request({ expires_in_seconds: 3600, priority: -2 })
+  const { job } = await client.call('GenerationService/StartGeneration', start)
+  expect(job.queue_position).toBeGreaterThan(0)
+  const seen = await client.call('AdminService/InspectJob', { job_id: job.job_id }, { key })
+  expect(seen).toMatchObject({ priority: -2, resumable: true, max_attempts: 3, lost_runs: 0, worker: '' })
+  const lifeSeconds = Number(seen.deadline_at.seconds) - Number(seen.job.created_at.seconds)
+  expect(lifeSeconds).toBe(3600)
+  expect((await client.call('GenerationService/StartGeneration', start)).replayed).toBe(true)
+  const other = await client.refusal('GenerationService/StartGeneration', { ...start, priority: 0 })
+  expect(other.detail.code).toBe('idempotency_key_reused')
+
+  const all = await client.call('AdminService/ListAllJobs', { status: 'JOB_STATUS_QUEUED' }, { key })
+  expect(all.jobs.map(({ job_id }: { job_id: string }) => job_id)).toContain(job.job_id)
+  expect(all.jobs[0].account_id).toBe(app.account.accountId)
+  const unknown = await client.refusal('AdminService/InspectJob', { job_id: 'job_x' }, { key })
+  expect(unknown).toMatchObject({ status: 'NOT_FOUND', detail: { code: 'job_not_found' } })
+})

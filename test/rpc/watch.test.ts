@@ -1,0 +1,128 @@
+// WatchJob over gRPC: the record at once, each change, the end; and what happens when a client leaves. Contract, section 4.
+import { once } from 'node:events'
+import { expect, test } from 'vitest'
+import { readMetrics } from './metrics.ts'
+import { startTestApp, type TestApp } from '../test-app.ts'
+import { type ForeignClient, openForeignClient } from './foreign-client.ts'
+
+const gateModel = 'test/gate/text-to-image'
+
+async function startGated(app: TestApp): Promise<{ job_id: string; open: () => void }> {
+  const gate = app.gate()
+  const { body } = await app.generate(gateModel, gate.input, { wait: false })
+  return { job_id: body.job_id, open: gate.open }
+}
+
+const open = (app: TestApp) => openForeignClient(app.app.grpcUrl, app.account.key)
+
+/** A watch whose messages are kept, and a promise for the first that passes a test. */
+function watch(client: ForeignClient, request: object, options: { key?: string; deadlineMs?: number } = {}) {
+  const stream = client.stream('GenerationService/WatchJob', request, options)
+  const seen: { job: any; sequence: string }[] = []
+  stream.on('data', (message) => seen.push(message))
+  const ended = new Promise<unknown>((resolve) => stream.on('end', () => resolve(null)).on('error', resolve))
+  const until = async (passes: (job: any) => boolean): Promise<any> => {
+    for (;;) {
+      const found = seen.find(({ job }) => passes(job))
+      if (found) return found
+      await once(stream, 'data')
+    }
+  }
+  return { stream, seen, ended, until }
+}
+
+test('a watch tells the record at once, then each change in order, and ends after the terminal one', async () => {
+  await using app = await startTestApp()
+  using client = await open(app)
+  const job = await startGated(app)
+  const { seen, ended, until } = watch(client, { job_id: job.job_id })
+  await until(({ status, progress }) => status === 'JOB_STATUS_RUNNING' && progress === 0.5)
+  job.open()
+  expect(await ended).toBeNull()
+  const sequences = seen.map(({ sequence }) => Number(sequence))
+  expect(sequences).toEqual(sequences.toSorted((a, b) => a - b))
+  expect(new Set(sequences).size).toBe(sequences.length)
+  expect(seen.at(-1)?.job).toMatchObject({ status: 'JOB_STATUS_SUCCEEDED', progress: 1 })
+  const progress = seen.map(({ job: { progress: told } }) => told)
+  expect(progress).toEqual(progress.toSorted((a, b) => a - b))
+})
+
+test('a watch resumes after the last sequence that was seen', async () => {
+  await using app = await startTestApp()
+  using client = await open(app)
+  const job = await startGated(app)
+  const first = watch(client, { job_id: job.job_id })
+  const { sequence } = await first.until(({ progress }) => progress === 0.5)
+  first.stream.cancel()
+  await first.ended
+  const resumed = watch(client, { job_id: job.job_id, after_sequence: sequence })
+  // Nothing new has happened: the record that was seen is not told again, while one who comes later is told it.
+  await watch(client, { job_id: job.job_id }).until(() => true)
+  expect(resumed.seen).toEqual([])
+  job.open()
+  expect(await resumed.ended).toBeNull()
+  expect(resumed.seen.map(({ sequence: told }) => Number(told) > Number(sequence))).not.toContain(false)
+  expect(resumed.seen.at(-1)?.job.status).toBe('JOB_STATUS_SUCCEEDED')
+})
+
+test('the end is told to whoever asks, also to those who have seen it', async () => {
+  await using app = await startTestApp()
+  using client = await open(app)
+  const { job_id } = (await app.generate('test/instant/text-to-image', { prompt: 'x' })).body
+  const [only, ...more] = await client.readAll('GenerationService/WatchJob', { job_id })
+  expect(more).toEqual([])
+  expect(await client.readAll('GenerationService/WatchJob', { job_id, after_sequence: only.sequence })).toEqual([only])
+})
+
+test('a deadline ends the stream, not the job', async () => {
+  await using app = await startTestApp()
+  using client = await open(app)
+  const job = await startGated(app)
+  const { seen, ended } = watch(client, { job_id: job.job_id }, { deadlineMs: 300 })
+  expect(client.toForeignError(await ended)).toMatchObject({ status: 'DEADLINE_EXCEEDED' })
+  expect(seen.length).toBeGreaterThan(0)
+  job.open()
+  expect((await client.readAll('GenerationService/WatchJob', { job_id: job.job_id })).at(-1).job.status).toBe(
+    'JOB_STATUS_SUCCEEDED',
+  )
+})
+
+test('a client that leaves costs nothing any longer, and its job goes on', async () => {
+  await using app = await startTestApp()
+  using client = await open(app)
+  const job = await startGated(app)
+  const watches = Array.from({ length: 50 }, () => watch(client, { job_id: job.job_id }))
+  await Promise.all(watches.map(({ until }) => until(() => true)))
+  for (const { stream } of watches) stream.cancel()
+  for (const { ended } of watches) expect(client.toForeignError(await ended).status).toBe('CANCELLED')
+  // A call is counted when it is over on the server's side too.
+  await expect
+    .poll(() => readMetrics(app), { timeout: 8000 })
+    .toContain('mediagen_rpc_total{rpc="GenerationService.WatchJob",code="ok"} 50')
+  job.open()
+  expect((await client.readAll('GenerationService/WatchJob', { job_id: job.job_id })).at(-1).job.status).toBe(
+    'JOB_STATUS_SUCCEEDED',
+  )
+})
+
+test('who reads late gets the end all the same', async () => {
+  await using app = await startTestApp()
+  using client = await open(app)
+  const job = await startGated(app)
+  const late = client.stream('GenerationService/WatchJob', { job_id: job.job_id })
+  await once(late, 'metadata')
+  late.pause()
+  job.open()
+  await watch(client, { job_id: job.job_id }).ended
+  const told: { job: any }[] = await late.toArray()
+  expect(told.at(-1)?.job.status).toBe('JOB_STATUS_SUCCEEDED')
+})
+
+test('the sequence that a watch tells is that of the record', async () => {
+  await using app = await startTestApp()
+  using client = await open(app)
+  const { job_id } = (await app.generate('test/failing/text-to-image', { prompt: 'x' })).body
+  const [{ job, sequence }] = await client.readAll('GenerationService/WatchJob', { job_id })
+  expect(job).toMatchObject({ status: 'JOB_STATUS_FAILED', error: { message: expect.stringContaining('paint') } })
+  expect(Number(sequence)).toBeGreaterThan(1)
+})

@@ -1,0 +1,88 @@
+// Webhooks over gRPC, and the operator's view of them.
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openReceiver, type Receiver } from '../webhooks/receiver.ts'
+import { startWebhookApp, type WebhookApp } from '../webhooks/webhook-app.ts'
+import { type ForeignClient, openForeignClient } from './foreign-client.ts'
+
+let hooks: WebhookApp
+let receiver: Receiver
+let client: ForeignClient
+
+beforeAll(async () => {
+  hooks = await startWebhookApp()
+  receiver = await openReceiver()
+  client = await openForeignClient(hooks.app.app.grpcUrl, hooks.app.account.key)
+})
+afterAll(async () => {
+  client[Symbol.dispose]()
+  await hooks[Symbol.asyncDispose]()
+  await receiver[Symbol.asyncDispose]()
+})
+
+test('an endpoint is registered, told, listed and deleted', async () => {
+  const { accountId } = hooks.app.account
+  const { webhook, secret } = await client.call('WebhooksService/CreateWebhook', { url: receiver.url })
+  expect(webhook).toMatchObject({ webhook_id: expect.stringMatching(/^wh_/), account_id: accountId, url: receiver.url })
+  const { webhook_id } = webhook
+  expect(await client.call('WebhooksService/GetWebhook', { webhook_id })).toEqual({ webhook })
+  expect(await client.call('WebhooksService/ListWebhooks', {})).toEqual({ webhooks: [webhook], total: 1 })
+
+  const { job_id } = await hooks.runJob()
+  const { body, headers } = await receiver.next()
+  expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toMatchObject({ data: { job_id } })
+  const list = async (status: string) =>
+    (await client.call('WebhooksService/ListDeliveries', { webhook_id, status })).deliveries
+  await expect.poll(async () => (await list('DELIVERY_STATUS_DELIVERED')).length).toBe(1)
+  const [delivery] = await list('DELIVERY_STATUS_DELIVERED')
+  expect(delivery).toMatchObject({
+    delivery_id: headers['webhook-id'],
+    webhook_id,
+    account_id: accountId,
+    url: receiver.url,
+    job_id,
+    type: 'job.succeeded',
+    attempts: [{ response_status: 200 }],
+  })
+  expect(delivery).not.toHaveProperty('error')
+
+  const admin = { key: await hooks.app.createKey(accountId, ['admin']) }
+  expect(await client.call('AdminService/FindWebhooks', { account_id: accountId }, admin)).toMatchObject({ total: 1 })
+  for (const filter of [{}, { job_id }, { account_id: accountId }, { status: 'DELIVERY_STATUS_DELIVERED' }])
+    expect(await client.call('AdminService/FindDeliveries', filter, admin)).toEqual({
+      deliveries: [delivery],
+      total: 1,
+    })
+  for (const filter of [{ job_id: 'job_x' }, { account_id: 'acct_x' }, { status: 'DELIVERY_STATUS_FAILED' }])
+    expect(await client.call('AdminService/FindDeliveries', filter, admin)).toEqual({ deliveries: [], total: 0 })
+  await client.call('AdminService/Redeliver', { delivery_id: delivery.delivery_id }, admin)
+  expect((await receiver.next()).headers['webhook-id']).toBe(delivery.delivery_id)
+
+  await client.call('WebhooksService/DeleteWebhook', { webhook_id })
+  expect(await client.call('WebhooksService/ListWebhooks', {})).toEqual({ webhooks: [], total: 0 })
+  const refused = await client.refusal('AdminService/Redeliver', { delivery_id: delivery.delivery_id }, admin)
+  expect(refused.detail.code).toBe('webhook_not_found')
+})
+
+test("what is wrong is refused by name, and another account's endpoint is not found", async () => {
+  const refusal = async (rpc: string, request: object, key = hooks.app.account.key) =>
+    (await client.refusal(rpc, request, { key })).detail
+  for (const url of ['', 'no url', 'gopher://example.com', 'http://a:b@example.com'])
+    expect(await refusal('WebhooksService/CreateWebhook', { url })).toMatchObject({
+      code: 'invalid_request',
+      violations: [{ pointer: '/url' }],
+    })
+  const { webhook } = await client.call('WebhooksService/CreateWebhook', { url: receiver.url })
+  const { key } = await hooks.app.createAccount(0)
+  for (const rpc of ['GetWebhook', 'DeleteWebhook', 'ListDeliveries'])
+    expect(await refusal(`WebhooksService/${rpc}`, { webhook_id: webhook.webhook_id }, key)).toMatchObject({
+      code: 'webhook_not_found',
+    })
+  const { webhook_id } = webhook
+  expect(await refusal('WebhooksService/ListDeliveries', { webhook_id, status: 99 })).toMatchObject({
+    violations: [{ pointer: '/status' }],
+  })
+  expect(await refusal('WebhooksService/ListDeliveries', { webhook_id, limit: 501 })).toMatchObject({
+    violations: [{ pointer: '/limit' }],
+  })
+})

@@ -1,0 +1,183 @@
+// The feed: who waits is woken by the job's end, who watches gets the latest state, who leaves costs nothing. Architecture, runner/feed.ts.
+import { getEventListeners } from 'node:events'
+import { expect, test } from 'vitest'
+import type { Store } from '../../src/core/store.ts'
+import { startFeed } from '../../src/runner/feed.ts'
+import { claimOne, startJob, testError, type TestStore } from '../storage/fixture.ts'
+import { openTemporaryStore } from '../storage/sqlite-fixture.ts'
+
+const stays = new AbortController().signal
+
+async function openQueued(): Promise<{ store: TestStore; accountId: string; jobId: string }> {
+  const store = await openTemporaryStore()
+  const { accountId } = await store.createAccount('test', 1000)
+  const { jobId } = await startJob(store, accountId)
+  return { store, accountId, jobId }
+}
+
+/** Ends the oldest queued job as failed. */
+async function endOne(store: Store): Promise<void> {
+  const { job, token } = await claimOne(store)
+  await store.finishJob(job.jobId, token, { status: 'failed', error: testError })
+}
+
+test('all who wait for a job are woken by its end', async () => {
+  const { store, accountId, jobId } = await openQueued()
+  await using _store = store
+  const feed = startFeed(store)
+  const waiting = Promise.all(Array.from({ length: 100 }, () => feed.awaitEnd(accountId, jobId, 60_000, stays)))
+  await endOne(store)
+  for (const job of await waiting) expect(job).toMatchObject({ jobId, status: 'failed' })
+  feed.stop()
+})
+
+test('a wait ends with the record as it is: when its time is over, when its caller leaves, when the server stops', async () => {
+  const { store, accountId, jobId } = await openQueued()
+  await using _store = store
+  const feed = startFeed(store)
+  expect(await feed.awaitEnd(accountId, jobId, 20, stays)).toMatchObject({ status: 'queued' })
+  const leaves = new AbortController()
+  const left = feed.awaitEnd(accountId, jobId, 60_000, leaves.signal)
+  leaves.abort()
+  expect(await left).toMatchObject({ status: 'queued' })
+  const stopped = feed.awaitEnd(accountId, jobId, 60_000, stays)
+  feed.stop()
+  expect(await stopped).toMatchObject({ status: 'queued' })
+  expect(await feed.awaitEnd(accountId, jobId, 60_000, stays), 'later waits are answered at once').toMatchObject({
+    status: 'queued',
+  })
+})
+
+test('there is nothing to wait for when the account has no such job', async () => {
+  const { store, accountId, jobId } = await openQueued()
+  await using _store = store
+  const feed = startFeed(store)
+  expect(await feed.awaitEnd('acct_other', jobId, 60_000, stays)).toBeNull()
+  expect(await feed.watch('acct_other', jobId, stays)).toBeNull()
+  expect(await feed.watch(accountId, 'job_none', stays)).toBeNull()
+  feed.stop()
+})
+
+test('1000 waits and 1000 watches on one signal leave no listener behind, and no warning', async () => {
+  const { store, accountId, jobId } = await openQueued()
+  await using _store = store
+  const warnings: Error[] = []
+  const onWarning = (warning: Error): number => warnings.push(warning)
+  process.on('warning', onWarning)
+  let reads = 0
+  const feed = startFeed({
+    ...store,
+    getJob(account, id) {
+      reads += 1
+      return store.getJob(account, id)
+    },
+  })
+  const { signal } = new AbortController()
+  const waits = Array.from({ length: 1000 }, () => feed.awaitEnd(accountId, jobId, 60_000, signal))
+  const watches = await Promise.all(Array.from({ length: 1000 }, () => feed.watch(accountId, jobId, signal)))
+  const readers = watches.map(async (watch) => {
+    for await (const _ of watch ?? []);
+  })
+  await endOne(store)
+  await Promise.all([...waits, ...readers])
+  expect(getEventListeners(signal, 'abort')).toEqual([])
+  const { jobId: another } = await startJob(store, accountId)
+  const before = reads
+  await store.requestCancel(accountId, another)
+  expect(reads, 'a change that nobody watches is not read').toBe(before)
+  await new Promise(setImmediate)
+  process.off('warning', onWarning)
+  expect(warnings).toEqual([])
+  feed.stop()
+})
+
+test('a change is read once, however many watch', async () => {
+  const { store, accountId, jobId } = await openQueued()
+  await using _store = store
+  let reads = 0
+  const feed = startFeed({
+    ...store,
+    changeCounter: () => 0,
+    getJob(account, id) {
+      if (account === null) reads += 1
+      return store.getJob(account, id)
+    },
+  })
+  const waits = Array.from({ length: 50 }, () => feed.awaitEnd(accountId, jobId, 60_000, stays))
+  await store.requestCancel(accountId, jobId)
+  await Promise.all(waits)
+  expect(reads).toBe(1)
+  feed.stop()
+})
+
+test('a slow reader gets the latest state, never a backlog', async () => {
+  const { store, accountId, jobId } = await openQueued()
+  await using _store = store
+  const feed = startFeed(store)
+  const watch = (await feed.watch(accountId, jobId, stays))?.[Symbol.asyncIterator]()
+  expect((await watch?.next())?.value).toMatchObject({ status: 'queued' })
+  const { token } = await claimOne(store)
+  for (let step = 1; step <= 50; step++) await store.heartbeat([{ jobId, token, progress: step / 100 }], 60_000)
+  const { value } = (await watch?.next()) ?? {}
+  expect(value).toMatchObject({ status: 'running', progress: 0.5 })
+  await store.finishJob(jobId, token, { status: 'failed', error: testError })
+  expect((await watch?.next())?.value).toMatchObject({ status: 'failed' })
+  expect((await watch?.next())?.done).toBe(true)
+  feed.stop()
+})
+
+test('a watch ends quietly when its caller leaves, and says so when the server stops', async () => {
+  const { store, accountId, jobId } = await openQueued()
+  await using _store = store
+  const feed = startFeed(store)
+  const leaves = new AbortController()
+  const left = (await feed.watch(accountId, jobId, leaves.signal))?.[Symbol.asyncIterator]()
+  const stopped = (await feed.watch(accountId, jobId, stays))?.[Symbol.asyncIterator]()
+  await left?.next()
+  await stopped?.next()
+  const end = left?.next()
+  const news = stopped?.next()
+  leaves.abort()
+  expect((await end)?.done).toBe(true)
+  feed.stop()
+  await expect(news).rejects.toMatchObject({ code: 'shutting_down' })
+})
+
+test('a change of another process is noticed', async () => {
+  const { store, accountId, jobId } = await openQueued()
+  await using _store = store
+  // As if this process had not made the change: the store tells nobody, only its counter rises.
+  const feed = startFeed({ ...store, onJobsChanged: () => () => {} })
+  const waiting = feed.awaitEnd(accountId, jobId, 60_000, stays)
+  await store.requestCancel(accountId, jobId)
+  expect(await waiting).toMatchObject({ status: 'canceled' })
+  feed.stop()
+})
+
+test('a read that fails once neither ends the process nor loses the news', async () => {
+  const { store, accountId, jobId } = await openQueued()
+  await using _store = store
+  let fails = 1
+  const feed = startFeed({
+    ...store,
+    getJob(account, id) {
+      if (account === null && fails-- > 0) return Promise.reject(new Error('the disk hiccuped'))
+      return store.getJob(account, id)
+    },
+  })
+  const waiting = feed.awaitEnd(accountId, jobId, 60_000, stays)
+  await store.requestCancel(accountId, jobId)
+  expect(await waiting).toMatchObject({ status: 'canceled' })
+  feed.stop()
+})
+
+test('a stopped feed holds no process open', async () => {
+  const { store } = await openQueued()
+  await using _store = store
+  const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  const before = timers()
+  const feeds = Array.from({ length: 10 }, () => startFeed(store))
+  expect(timers(), 'its timer holds nothing open while it runs either').toBe(before)
+  for (const feed of feeds) feed.stop()
+  expect(timers()).toBe(before)
+})

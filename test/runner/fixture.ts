@@ -1,0 +1,156 @@
+// A runner and a feed over a real store and real assets; only the engine does what a test tells it.
+import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { openDiskAssets } from '../../src/assets/disk.ts'
+import { createModel } from '../../src/catalog/model.ts'
+import { createSchemaCompiler } from '../../src/catalog/schema.ts'
+import type { CatalogEntry } from '../../src/catalog/entry.ts'
+import type { Engine, EngineResult, EngineRun } from '../../src/core/engine.ts'
+import type { Job } from '../../src/core/job.ts'
+import type { Store } from '../../src/core/store.ts'
+import { startFeed, type StoreFeed } from '../../src/runner/feed.ts'
+import { type Runner, startRunner } from '../../src/runner/runner.ts'
+import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
+import { balanceOf, entriesOf, startOf } from '../storage/fixture.ts'
+
+const picture = join(import.meta.dirname, '../models/picture.png')
+
+/** A signal of a caller that stays. */
+export const stays = new AbortController().signal
+
+/** Leaves the test picture under `name`. */
+export function leavePicture(run: EngineRun, name = 'out.png'): EngineResult {
+  copyFileSync(picture, join(run.folder, name))
+  return { files: [name], usage: {} }
+}
+
+/** Ends, by rejecting, when the run is aborted. */
+export function untilAborted({ signal }: EngineRun): Promise<never> {
+  return new Promise((_, reject) => {
+    const end = (): void => reject(signal.reason as Error)
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+  })
+}
+
+/** What a test may set. */
+export interface BenchSettings {
+  readonly run: (run: EngineRun) => Promise<EngineResult> | EngineResult
+  readonly price?: CatalogEntry['price']
+  readonly timeoutSeconds?: number
+  readonly concurrency?: number
+  /** Jobs that may run at once, of all models. */
+  readonly places?: number
+  /** Stands between the runner and the store. */
+  readonly wrapStore?: (store: Store) => Store
+}
+
+/** A runner at work. */
+export interface Bench extends AsyncDisposable {
+  readonly store: Store
+  readonly feed: StoreFeed
+  readonly runner: Runner
+  readonly accountId: string
+  /** What runs ended as, in order, as metrics are told. */
+  readonly ended: string[]
+  /** Queues a job that holds 10 credits. */
+  start(credits?: number): Promise<Job>
+  /** The job once it is terminal. */
+  end(job: Job): Promise<Job>
+  /** Available and held credits. */
+  balance(): Promise<[number, number]>
+  /** Kinds and credits of the ledger, the oldest first. */
+  entries(): Promise<string[]>
+  /** Files below the assets of a job. */
+  assetsOf(job: Job): string[]
+  /** Folders of runs that are there. */
+  runFolders(): string[]
+}
+
+/** Starts a runner; the account has 1000 credits. */
+export async function startBench(settings: BenchSettings): Promise<Bench> {
+  const folder = mkdtempSync(join(tmpdir(), 'mediagen-runner-'))
+  const store = await openSqliteStore({ path: join(folder, 'test.db') })
+  const { accountId } = await store.createAccount('test', 1000)
+  const assets = openDiskAssets({ root: join(folder, 'assets'), maxBytes: 1_000_000 })
+  const model = createModel(toEntry(settings), join(folder, 'models.yaml'), createSchemaCompiler())
+  const engine: Engine = {
+    kind: 'told',
+    unready: () => null,
+    run: async (_spec, run) => settings.run(run),
+    close: async () => {},
+  }
+  const ended: string[] = []
+  const feed = startFeed(store)
+  const workFolder = join(folder, 'work')
+  const runner = startRunner({
+    store: settings.wrapStore?.(store) ?? store,
+    catalog: { ready: () => [model], find: (id) => (id === model.id ? model : undefined), unready: () => null },
+    engines: new Map([[engine.kind, engine]]),
+    assets,
+    workFolder,
+    concurrency: settings.places ?? 8,
+    worker: 'test',
+    leaseMs: 15_000,
+    reviewMs: 72 * 3_600_000,
+    random: () => 0,
+    log: pino({ level: 'silent' }),
+    onRunEnded: (_model, status) => ended.push(status),
+    onRunningChanged: () => {},
+  })
+  const list = (path: string): string[] => {
+    try {
+      return readdirSync(path)
+    } catch {
+      return []
+    }
+  }
+  return {
+    store,
+    feed,
+    runner,
+    accountId,
+    ended,
+    async start(credits = 10) {
+      const started = await store.startGeneration(startOf(accountId, { model: model.id, credits }))
+      if (started.outcome !== 'created') throw new Error(`start was ${started.outcome}`)
+      return started.job
+    },
+    async end(job) {
+      const last = await feed.awaitEnd(accountId, job.jobId, 8000, stays)
+      if (!last) throw new Error('no such job')
+      return last
+    },
+    balance: () => balanceOf(store, accountId),
+    entries: () => entriesOf(store, accountId),
+    assetsOf: (job) => list(join(folder, 'assets', job.jobId)),
+    runFolders: () => list(workFolder),
+    async [Symbol.asyncDispose]() {
+      await runner.stop(0)
+      feed.stop()
+      await store.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function toEntry(settings: BenchSettings): CatalogEntry {
+  return {
+    id: 'test/told',
+    name: 'Told',
+    description: 'Does what the test says.',
+    category: 'text-to-image',
+    modality: 'image',
+    owned_by: 'tests',
+    created: '2026-11-01',
+    price: settings.price ?? { credits: 10 },
+    engine: {
+      kind: 'told',
+      timeout_seconds: settings.timeoutSeconds ?? 20,
+      concurrency: settings.concurrency ?? 8,
+    },
+    input: { type: 'object', required: ['prompt'], properties: { prompt: { type: 'string' } } },
+  }
+}

@@ -1,0 +1,126 @@
+// The part of the store contract about accounts, the ledger, API keys and signing keys.
+import { expect, test } from 'vitest'
+import { maxCredits } from '../../src/core/ledger.ts'
+import { balanceOf, digestOf, entriesOf, firstPage, startJob, type OpenTestStore } from './fixture.ts'
+
+export function accountTests(openStore: OpenTestStore): void {
+  test('an account is made with its credits, and with nothing', async () => {
+    await using store = await openStore()
+    const rich = await store.createAccount('rich', 100)
+    const poor = await store.createAccount('poor', 0)
+    expect(rich).toMatchObject({ name: 'rich', available: 100, held: 0 })
+    expect(rich.accountId).toMatch(/^acct_/)
+    expect(await store.getAccount(rich.accountId)).toEqual(rich)
+    expect(await entriesOf(store, rich.accountId)).toEqual(['grant 100'])
+    expect(await entriesOf(store, poor.accountId)).toEqual([])
+    expect(await store.getAccount('acct_nobody')).toBeNull()
+    await expect(store.createAccount('wrong', -1)).rejects.toThrow('credits')
+  })
+
+  test('accounts are listed newest first, in pages', async () => {
+    await using store = await openStore()
+    const made = []
+    for (let i = 0; i < 5; i++) made.push((await store.createAccount(`account ${i}`, 0)).accountId)
+    const ids = async (offset: number) =>
+      (await store.listAccounts({ limit: 2, offset })).items.map((account) => account.accountId)
+    expect([...(await ids(0)), ...(await ids(2)), ...(await ids(4))]).toEqual(made.toReversed())
+    expect((await store.listAccounts({ limit: 2, offset: 4 })).total).toBe(5)
+  })
+
+  test('grants and adjustments move the balance, each by one entry', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 10)
+    expect(await store.grantCredits(accountId, 5, 'welcome')).toMatchObject({
+      outcome: 'done',
+      account: { available: 15, held: 0 },
+    })
+    expect(await store.adjustCredits(accountId, -15, 'correction')).toMatchObject({
+      outcome: 'done',
+      account: { available: 0 },
+    })
+    expect(await store.adjustCredits(accountId, -1, 'too far')).toEqual({ outcome: 'out_of_range', available: 0 })
+    expect(await store.grantCredits('acct_nobody', 1, null)).toEqual({ outcome: 'no_account' })
+    expect(await store.adjustCredits('acct_nobody', 1, 'x')).toEqual({ outcome: 'no_account' })
+    const { items, total } = await store.listEntries(accountId, { limit: 2, offset: 0 })
+    expect(total).toBe(3)
+    expect(items).toMatchObject([
+      { kind: 'adjust', credits: -15, availableAfter: 0, heldAfter: 0, note: 'correction', jobId: null, accountId },
+      { kind: 'grant', credits: 5, availableAfter: 15, heldAfter: 0, note: 'welcome' },
+    ])
+    expect((await store.listEntries(accountId, { limit: 2, offset: 2 })).items).toMatchObject([
+      { kind: 'grant', credits: 10, note: null },
+    ])
+    await expect(store.grantCredits(accountId, 0, null)).rejects.toThrow('credits')
+    await expect(store.adjustCredits(accountId, 0, 'nothing')).rejects.toThrow('credits')
+  })
+
+  test('a balance stays within what JSON numbers carry exactly', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('full', maxCredits)
+    expect(await store.grantCredits(accountId, 1, null)).toEqual({ outcome: 'out_of_range', available: maxCredits })
+    await startJob(store, accountId, { credits: maxCredits })
+    expect(await balanceOf(store, accountId)).toEqual([0, maxCredits])
+    expect(await store.adjustCredits(accountId, 1, 'x')).toEqual({ outcome: 'out_of_range', available: 0 })
+    expect((await store.verifyLedger()).problems).toEqual([])
+  })
+
+  test('the check of the ledger counts what it saw', async () => {
+    await using store = await openStore()
+    expect(await store.verifyLedger()).toEqual({ accounts: 0, entries: 0, jobs: 0, problems: [], repairs: [] })
+    const { accountId } = await store.createAccount('a', 10)
+    await startJob(store, accountId)
+    expect(await store.verifyLedger()).toEqual({ accounts: 1, entries: 2, jobs: 1, problems: [], repairs: [] })
+  })
+}
+
+export function keyTests(openStore: OpenTestStore): void {
+  test('a key is found by its hash only, and revoked once', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 0)
+    const key = await store.createKey(accountId, digestOf('one'), ['generate', 'models:read'], 5_000_000_000_000)
+    expect(key).toMatchObject({
+      accountId,
+      permissions: ['generate', 'models:read'],
+      expiresAtMs: 5_000_000_000_000,
+      revokedAtMs: null,
+    })
+    expect(key?.keyId).toMatch(/^key_/)
+    expect(await store.findKey(digestOf('one'))).toEqual(key)
+    expect(await store.findKey(digestOf('two'))).toBeNull()
+    const revoked = await store.revokeKey(key?.keyId ?? '')
+    expect(revoked?.revokedAtMs).toBeTypeOf('number')
+    expect(await store.revokeKey(key?.keyId ?? '')).toEqual(revoked)
+    expect(await store.findKey(digestOf('one'))).toEqual(revoked)
+    expect(await store.revokeKey('key_nobody')).toBeNull()
+    expect(await store.createKey('acct_nobody', digestOf('three'), [], null)).toBeNull()
+    await expect(store.createKey(accountId, digestOf('one'), [], null)).rejects.toThrow()
+  })
+
+  test('keys are listed newest first, of one account or of all', async () => {
+    await using store = await openStore()
+    const a = await store.createAccount('a', 0)
+    const b = await store.createAccount('b', 0)
+    const made = []
+    for (const [index, { accountId }] of [a, b, a].entries())
+      made.push(await store.createKey(accountId, digestOf(`key ${index}`), ['admin'], null))
+    expect(await store.listKeys(null, firstPage)).toEqual({ items: made.toReversed(), total: 3 })
+    expect(await store.listKeys(a.accountId, firstPage)).toEqual({ items: [made[2], made[0]], total: 2 })
+    expect(await store.listKeys(a.accountId, { limit: 1, offset: 1 })).toEqual({ items: [made[0]], total: 2 })
+  })
+
+  test('signing keys: the first is made once, a rotation keeps the old ones', async () => {
+    await using store = await openStore()
+    const answers = await Promise.all(Array.from({ length: 10 }, () => store.signingKeys('quote')))
+    const [first] = answers
+    expect(first).toHaveLength(1)
+    expect(first?.[0]?.number).toBe(1)
+    expect(first?.[0]?.secret).toBeInstanceOf(Buffer)
+    expect(first?.[0]?.secret).toHaveLength(32)
+    for (const answer of answers) expect(answer).toEqual(first)
+    const second = await store.rotateSigningKey('quote')
+    expect(second.number).toBe(2)
+    expect(await store.signingKeys('quote')).toEqual([first?.[0], second])
+    expect((await store.rotateSigningKey('asset')).number).toBe(1)
+    expect(await store.signingKeys('asset')).toHaveLength(1)
+  })
+}

@@ -1,0 +1,214 @@
+// The part of the store contract about starting generations, listing jobs, hearing of changes and closing.
+import { expect, test } from 'vitest'
+import { balanceOf, claimOne, digestOf, entriesOf, filterOf, startJob, startOf, type OpenTestStore } from './fixture.ts'
+
+export function startTests(openStore: OpenTestStore): void {
+  test('a start holds the credits and queues the job', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 25)
+    const job = await startJob(store, accountId, { idempotencyKey: 'k' })
+    expect(job).toMatchObject({
+      accountId,
+      status: 'queued',
+      model: 'test/image',
+      quoteId: 'quote_test',
+      progress: 0,
+      attempts: 0,
+      sequence: 1,
+    })
+    expect(job).toMatchObject({
+      creditsHeld: 10,
+      creditsCharged: 0,
+      creditsReleased: 0,
+      outputs: [],
+      error: null,
+      startedAtMs: null,
+      finishedAtMs: null,
+      cancelRequested: false,
+    })
+    expect(job.jobId).toMatch(/^job_/)
+    expect(await store.getJob(accountId, job.jobId)).toEqual(job)
+    expect(await store.getJob(null, job.jobId)).toEqual(job)
+    expect(await store.findStartedJob(accountId, 'k')).toEqual({ job, requestDigest: digestOf('the request') })
+    expect(await balanceOf(store, accountId)).toEqual([15, 10])
+    const { items } = await store.listEntries(accountId, { limit: 1, offset: 0 })
+    expect(items).toMatchObject([{ kind: 'hold', credits: 10, availableAfter: 15, heldAfter: 10, jobId: job.jobId }])
+  })
+
+  test('the same start again answers with the job as it is now; another with its key is refused', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 25)
+    const command = startOf(accountId)
+    await store.startGeneration(command)
+    const { job } = await claimOne(store)
+    expect(await store.startGeneration(command)).toEqual({ outcome: 'replayed', job })
+    expect(await store.startGeneration({ ...command, requestDigest: digestOf('another') })).toEqual({
+      outcome: 'key_reused',
+    })
+    expect(await balanceOf(store, accountId)).toEqual([15, 10])
+  })
+
+  test('a replay is seen before the balance and the limit of queued jobs', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 10)
+    const command = startOf(accountId, { maxQueuedJobs: 1 })
+    expect((await store.startGeneration(command)).outcome).toBe('created')
+    expect((await store.startGeneration(command)).outcome).toBe('replayed')
+  })
+
+  test('a refusal leaves the key free', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 9)
+    const command = startOf(accountId)
+    expect(await store.startGeneration(command)).toEqual({ outcome: 'no_credits', available: 9 })
+    expect(await store.findStartedJob(accountId, command.idempotencyKey)).toBeNull()
+    await store.grantCredits(accountId, 1, null)
+    expect((await store.startGeneration(command)).outcome).toBe('created')
+  })
+
+  test('queued jobs are limited; running ones do not count', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 100)
+    await startJob(store, accountId)
+    await startJob(store, accountId)
+    const third = startOf(accountId, { maxQueuedJobs: 2 })
+    expect(await store.startGeneration(third)).toEqual({ outcome: 'too_many_jobs', queued: 2 })
+    const { job, token } = await claimOne(store)
+    expect((await store.startGeneration(third)).outcome).toBe('created')
+    await store.finishJob(job.jobId, token, { status: 'queued' })
+    expect(await store.startGeneration(startOf(accountId, { maxQueuedJobs: 3 }))).toEqual({
+      outcome: 'too_many_jobs',
+      queued: 3,
+    })
+  })
+
+  test('a free job moves no credits and writes no entry', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 0)
+    await startJob(store, accountId, { credits: 0 })
+    const { job, token } = await claimOne(store)
+    expect(
+      await store.finishJob(job.jobId, token, { status: 'succeeded', outputs: [], creditsActual: 3 }),
+    ).toMatchObject({ creditsCharged: 0, creditsReleased: 0 })
+    expect(await entriesOf(store, accountId)).toEqual([])
+    expect((await store.verifyLedger()).problems).toEqual([])
+  })
+
+  test('a hundred parallel starts with one key make one job', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 1000)
+    const results = await Promise.all(
+      Array.from({ length: 100 }, () => store.startGeneration(startOf(accountId, { idempotencyKey: 'same' }))),
+    )
+    expect(results.filter(({ outcome }) => outcome === 'created')).toHaveLength(1)
+    expect(results.filter(({ outcome }) => outcome === 'replayed')).toHaveLength(99)
+    expect(new Set(results.map((result) => ('job' in result ? result.job.jobId : ''))).size).toBe(1)
+    expect(await balanceOf(store, accountId)).toEqual([990, 10])
+  })
+
+  test('parallel spending never overdraws', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 55)
+    const results = await Promise.all(Array.from({ length: 40 }, () => store.startGeneration(startOf(accountId))))
+    expect(results.filter(({ outcome }) => outcome === 'created')).toHaveLength(5)
+    for (const result of results)
+      if (result.outcome !== 'created') expect(result).toEqual({ outcome: 'no_credits', available: 5 })
+    expect(await balanceOf(store, accountId)).toEqual([5, 50])
+    expect((await store.verifyLedger()).problems).toEqual([])
+  })
+
+  test('what belongs to another account is not there', async () => {
+    await using store = await openStore()
+    const a = await store.createAccount('a', 100)
+    const b = await store.createAccount('b', 100)
+    const job = await startJob(store, a.accountId, { idempotencyKey: 'k' })
+    expect(await store.getJob(b.accountId, job.jobId)).toBeNull()
+    expect(await store.requestCancel(b.accountId, job.jobId)).toBeNull()
+    expect(await store.findStartedJob(b.accountId, 'k')).toBeNull()
+    expect(await store.listJobs(filterOf(b.accountId))).toEqual({ items: [], total: 0 })
+    expect((await store.startGeneration(startOf(b.accountId, { idempotencyKey: 'k' }))).outcome).toBe('created')
+    await expect(store.startGeneration(startOf('acct_nobody'))).rejects.toThrow('acct_nobody')
+  })
+
+  test('an input of a megabyte comes back whole, unicode and all', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 10)
+    const input = { prompt: '🌊 é\u0000"\\'.repeat(100_000), list: [1, null, 1.5, true, { deep: 'x' }] }
+    await startJob(store, accountId, { input })
+    expect((await claimOne(store)).input).toEqual(input)
+  })
+
+  test('jobs are listed newest first, filtered and counted exactly', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 1000)
+    const made: string[] = []
+    for (let i = 0; i < 6; i++)
+      made.push(
+        (await startJob(store, accountId, { model: i % 2 === 0 ? 'even' : 'odd', idempotencyKey: `k${i}` })).jobId,
+      )
+    const first = await claimOne(store, 'even')
+    await store.finishJob(first.job.jobId, first.token, { status: 'succeeded', outputs: [], creditsActual: 10 })
+    await claimOne(store, 'even')
+    await store.requestCancel(accountId, made[1] ?? '')
+    const list = async (fields: Parameters<typeof filterOf>[1]) => {
+      const { items, total } = await store.listJobs(filterOf(accountId, fields))
+      return [items.map((job) => made.indexOf(job.jobId)), total]
+    }
+    expect(await list({})).toEqual([[5, 4, 3, 2, 1, 0], 6])
+    expect(await list({ limit: 2, offset: 1 })).toEqual([[4, 3], 6])
+    expect(await list({ offset: 10 })).toEqual([[], 6])
+    expect(await list({ model: 'odd' })).toEqual([[5, 3, 1], 3])
+    expect(await list({ status: 'queued', limit: 1 })).toEqual([[5], 3])
+    expect(await list({ status: 'running' })).toEqual([[2], 1])
+    expect(await list({ status: 'succeeded' })).toEqual([[0], 1])
+    expect(await list({ status: 'succeeded', model: 'even' })).toEqual([[0], 1])
+    expect(await list({ status: 'succeeded', model: 'odd' })).toEqual([[], 0])
+    expect(await list({ status: 'canceled', model: 'odd' })).toEqual([[1], 1])
+    expect(await list({ idempotencyKey: 'k3' })).toEqual([[3], 1])
+    expect(await list({ idempotencyKey: 'k3', status: 'succeeded' })).toEqual([[], 0])
+    expect(await list({ idempotencyKey: 'none' })).toEqual([[], 0])
+  })
+}
+
+export function changeTests(openStore: OpenTestStore): void {
+  test('listeners hear which jobs changed, once for a group and only after it is readable', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 1000)
+    const heard: (readonly string[])[] = []
+    const readable: Promise<unknown>[] = []
+    const stop = store.onJobsChanged((jobIds) => {
+      heard.push(jobIds)
+      for (const jobId of jobIds) readable.push(store.getJob(null, jobId))
+    })
+    const jobs = await Promise.all([startJob(store, accountId), startJob(store, accountId), startJob(store, accountId)])
+    expect(heard).toEqual([jobs.map((job) => job.jobId)])
+    expect(await Promise.all(readable)).toEqual(jobs)
+    const [first] = jobs
+    await store.requestCancel(accountId, first?.jobId ?? '')
+    await store.requestCancel(accountId, first?.jobId ?? '')
+    await store.startGeneration(startOf(accountId, { credits: 10_000 }))
+    expect(heard.slice(1)).toEqual([[first?.jobId]])
+    stop()
+    await startJob(store, accountId)
+    expect(heard).toHaveLength(2)
+  })
+
+  test('the change counter rises with changes and rests without', async () => {
+    await using store = await openStore()
+    const before = store.changeCounter()
+    expect(store.changeCounter()).toBe(before)
+    await store.createAccount('a', 0)
+    expect(store.changeCounter()).toBeGreaterThan(before)
+  })
+
+  test('closing finishes what was submitted and refuses what comes later', async () => {
+    const store = await openStore()
+    const { accountId } = await store.createAccount('a', 1000)
+    const submitted = Array.from({ length: 20 }, () => store.startGeneration(startOf(accountId)))
+    await store.close()
+    for (const { outcome } of await Promise.all(submitted)) expect(outcome).toBe('created')
+    await expect(store.startGeneration(startOf(accountId))).rejects.toThrow('closed')
+    await expect(store.getAccount(accountId)).rejects.toThrow()
+    await store.close()
+  })
+}

@@ -1,0 +1,320 @@
+// The part of the store contract about webhooks: endpoints, the outbox that ends of jobs fill, and who may send what.
+import { expect, test } from 'vitest'
+import type { ClaimedDelivery, DeliveryAttempt, DeliveryClaim, DeliveryFilter } from '../../src/core/webhook.ts'
+import {
+  claimOne,
+  createHeldClock,
+  firstPage,
+  type OpenTestStore,
+  startJob,
+  sweepOf,
+  testAsset,
+  testError,
+  type TestStore,
+} from './fixture.ts'
+
+const secret = Buffer.alloc(32, 7)
+const url = 'https://example.com/hooks'
+const taken: DeliveryAttempt = { attemptedAtMs: 5, responseStatus: 200, error: null, durationMs: 12 }
+const refused: DeliveryAttempt = { attemptedAtMs: 6, responseStatus: 500, error: 'It answered 500.', durationMs: 3 }
+
+async function makeWebhook(store: TestStore, accountId: string, limit = 10): Promise<string> {
+  const made = await store.createWebhook(accountId, url, null, secret, limit)
+  if (made.outcome !== 'created') throw new Error(`the endpoint was ${made.outcome}`)
+  return made.webhook.webhookId
+}
+
+/** Cancels a job before it runs: the shortest way to an end. */
+async function endJob(store: TestStore, accountId: string): Promise<string> {
+  const { jobId } = await startJob(store, accountId, { credits: 0 })
+  await store.requestCancel(accountId, jobId)
+  return jobId
+}
+
+const claim = (store: TestStore, fields: Partial<DeliveryClaim> = {}): Promise<readonly ClaimedDelivery[]> =>
+  store.claimDeliveries({ limit: 8, perWebhook: 8, underWay: {}, leaseMs: 60_000, ...fields })
+
+async function claimFirst(store: TestStore): Promise<ClaimedDelivery> {
+  const [delivery] = await claim(store, { limit: 1 })
+  if (delivery === undefined) throw new Error('nothing is due')
+  return delivery
+}
+
+const list = (store: TestStore, filter: Partial<DeliveryFilter> = {}) =>
+  store.listDeliveries({ accountId: null, webhookId: null, jobId: null, status: null, ...firstPage, ...filter })
+
+export function webhookTests(openStore: OpenTestStore): void {
+  test('endpoints are made up to a limit, read by their account only, listed and deleted', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 0)
+    const other = await store.createAccount('b', 0)
+    const made = await store.createWebhook(accountId, url, 'a note', secret, 2)
+    expect(made).toMatchObject({
+      outcome: 'created',
+      webhook: { accountId, url, description: 'a note', disabledAtMs: null },
+    })
+    if (made.outcome !== 'created') return
+    const { webhook } = made
+    expect(webhook.webhookId).toMatch(/^wh_/)
+    expect(webhook).not.toHaveProperty('secret')
+    expect(await store.getWebhook(accountId, webhook.webhookId)).toEqual(webhook)
+    expect(await store.getWebhook(other.accountId, webhook.webhookId)).toBeNull()
+    const second = await makeWebhook(store, accountId, 2)
+    expect(await store.createWebhook(accountId, url, null, secret, 2)).toEqual({ outcome: 'too_many' })
+    expect(await store.createWebhook('acct_nobody', url, null, secret, 2)).toEqual({ outcome: 'no_account' })
+    const foreign = await makeWebhook(store, other.accountId)
+    const ids = async (account: string | null, page = firstPage) =>
+      (await store.listWebhooks(account, page)).items.map(({ webhookId }) => webhookId)
+    expect(await ids(accountId)).toEqual([second, webhook.webhookId])
+    expect(await ids(accountId, { limit: 1, offset: 1 })).toEqual([webhook.webhookId])
+    expect(await ids(null)).toEqual([foreign, second, webhook.webhookId])
+
+    expect(await store.deleteWebhook(other.accountId, second)).toBe(false)
+    expect(await store.deleteWebhook(accountId, second)).toBe(true)
+    expect(await store.deleteWebhook(accountId, second)).toBe(false)
+    expect(await ids(accountId)).toEqual([webhook.webhookId])
+    await makeWebhook(store, accountId, 2)
+  })
+
+  test('each end of a job leaves a delivery for each endpoint of its account, and nothing for others', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 100)
+    const silent = await store.createAccount('b', 100)
+    await endJob(store, accountId)
+    const one = await makeWebhook(store, accountId)
+    const two = await makeWebhook(store, accountId)
+    await endJob(store, silent.accountId)
+    expect(await list(store)).toEqual({ items: [], total: 0 })
+    const canceled = await endJob(store, accountId)
+    const ended = []
+    for (const outcome of [
+      { status: 'succeeded', outputs: [testAsset], creditsActual: 3 },
+      { status: 'failed', error: testError },
+    ] as const) {
+      await startJob(store, accountId)
+      const { job, token } = await claimOne(store)
+      expect((await list(store)).total).toBe(2 + 2 * ended.length)
+      ended.push(await store.finishJob(job.jobId, token, outcome))
+    }
+    const { items, total } = await list(store)
+    expect(total).toBe(6)
+    expect(items.map(({ jobId, event }) => [jobId, event])).toEqual([
+      [ended[1]?.jobId, 'job.failed'],
+      [ended[1]?.jobId, 'job.failed'],
+      [ended[0]?.jobId, 'job.succeeded'],
+      [ended[0]?.jobId, 'job.succeeded'],
+      [canceled, 'job.canceled'],
+      [canceled, 'job.canceled'],
+    ])
+    expect(new Set(items.map(({ deliveryId }) => deliveryId)).size).toBe(6)
+    expect(items[0]).toMatchObject({ accountId, url, status: 'pending', attempts: [], error: null, finishedAtMs: null })
+    expect(items[0]?.nextAttemptAtMs).toBe(ended[1]?.finishedAtMs)
+    const claimed = await claim(store)
+    expect(claimed.filter(({ webhookId }) => webhookId === one)).toHaveLength(3)
+    const success = claimed.find(({ webhookId, event }) => webhookId === two && event === 'job.succeeded')
+    expect(success).toMatchObject({ url, secret, attempt: 1, job: ended[0] })
+    expect(success?.secret).toBeInstanceOf(Buffer)
+  })
+
+  test('what a sweep ends is told, a review as it was when it began and again when it ended', async () => {
+    const clock = createHeldClock()
+    await using store = await openStore(clock)
+    const { accountId } = await store.createAccount('a', 100)
+    await makeWebhook(store, accountId)
+    await startJob(store, accountId, { expiresInMs: 1000 })
+    clock.ms += 1000
+    await store.sweep(sweepOf())
+    const { jobId } = await startJob(store, accountId, { resumable: false })
+    await claimOne(store)
+    clock.ms += 30_000
+    await store.sweep(sweepOf())
+    const reviewed = await store.getJob(null, jobId)
+    clock.ms += 72 * 3_600_000
+    await store.sweep(sweepOf())
+    const released = await store.getJob(null, jobId)
+    expect([reviewed?.status, released?.status]).toEqual(['needs_review', 'failed'])
+    expect((await claim(store)).map(({ event, job }) => [event, job.status])).toEqual([
+      ['job.expired', 'expired'],
+      ['job.needs_review', 'needs_review'],
+      ['job.failed', 'failed'],
+    ])
+    expect((await list(store)).items.map(({ event }) => event)).toEqual([
+      'job.failed',
+      'job.needs_review',
+      'job.expired',
+    ])
+  })
+
+  test('a start, a claim and a wish to cancel are no ends', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 100)
+    await makeWebhook(store, accountId)
+    const { jobId } = await startJob(store, accountId)
+    const { token } = await claimOne(store)
+    await store.heartbeat([{ jobId, token, progress: 0.5 }], 1000)
+    await store.finishJob(jobId, token, { status: 'queued' })
+    await claimOne(store)
+    await store.requestCancel(accountId, jobId)
+    expect((await list(store)).total).toBe(0)
+  })
+
+  test('a claimed delivery is nobody else’s until its lease is over', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 0)
+    const webhookId = await makeWebhook(store, accountId)
+    await endJob(store, accountId)
+    const now = Date.now() + 10
+    expect(await store.hasDueDelivery(now, [])).toBe(true)
+    expect(await store.hasDueDelivery(now, [webhookId])).toBe(false)
+    expect(await store.hasDueDelivery(0, [])).toBe(false)
+    const [first] = await claim(store)
+    expect(await claim(store)).toEqual([])
+    expect(await store.hasDueDelivery(now, [])).toBe(false)
+    expect(await store.hasDueDelivery(Date.now() + 60_001, [])).toBe(true)
+    // Given back: due at once, and the attempt does not count.
+    const { deliveryId, token } = first as ClaimedDelivery
+    const back = { deliveryId, token, attempt: null, next: { status: 'pending', dueAtMs: 0 }, gone: false } as const
+    expect(await store.reportDelivery(back)).toBe(true)
+    const second = await claimFirst(store)
+    expect(second).toMatchObject({ deliveryId, attempt: 1, token: token + 1 })
+    expect(await store.reportDelivery({ ...back, attempt: taken, next: { status: 'delivered' } })).toBe(false)
+    expect((await list(store)).items).toMatchObject([{ status: 'pending', attempts: [] }])
+  })
+
+  test('attempts are written down one by one, up to the end', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 0)
+    await makeWebhook(store, accountId)
+    await endJob(store, accountId)
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      const { deliveryId, token, ...claimed } = await claimFirst(store)
+      expect(claimed.attempt).toBe(attempt)
+      const next = attempt < 3 ? ({ status: 'pending', dueAtMs: attempt } as const) : ({ status: 'delivered' } as const)
+      const result = attempt < 3 ? refused : taken
+      expect(await store.reportDelivery({ deliveryId, token, attempt: result, next, gone: false })).toBe(true)
+      const [delivery] = (await list(store)).items
+      expect(delivery).toMatchObject({ status: next.status, error: result.error })
+      expect(delivery?.nextAttemptAtMs).toBe(attempt < 3 ? attempt : null)
+      expect(delivery?.finishedAtMs === null).toBe(attempt < 3)
+      expect(delivery?.attempts).toEqual([refused, refused, taken].slice(0, attempt))
+    }
+    expect(await claim(store)).toEqual([])
+  })
+
+  test('a delivery that was given up is made again on request, its record kept', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 0)
+    await makeWebhook(store, accountId)
+    await endJob(store, accountId)
+    const { deliveryId, token } = await claimFirst(store)
+    await store.reportDelivery({ deliveryId, token, attempt: refused, next: { status: 'failed' }, gone: false })
+    expect((await list(store)).items).toMatchObject([
+      { status: 'failed', error: refused.error, attempts: [refused], nextAttemptAtMs: null },
+    ])
+    expect(await store.redeliver(deliveryId)).toMatchObject({
+      outcome: 'done',
+      delivery: { deliveryId, status: 'pending', finishedAtMs: null, attempts: [refused] },
+    })
+    const again = await claimFirst(store)
+    expect(again).toMatchObject({ deliveryId, attempt: 1 })
+    const next = { status: 'delivered' } as const
+    await store.reportDelivery({ deliveryId, token: again.token, attempt: taken, next, gone: false })
+    expect((await list(store)).items).toMatchObject([{ status: 'delivered', error: null, attempts: [refused, taken] }])
+    expect(await store.redeliver('dlv_nobody')).toEqual({ outcome: 'no_delivery' })
+  })
+
+  test('an endpoint that is gone gets nothing more until it takes something again', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 0)
+    const webhookId = await makeWebhook(store, accountId)
+    await endJob(store, accountId)
+    await endJob(store, accountId)
+    const { deliveryId, token } = await claimFirst(store)
+    const gone = { ...refused, responseStatus: 410 }
+    await store.reportDelivery({ deliveryId, token, attempt: gone, next: { status: 'failed' }, gone: true })
+    expect((await store.getWebhook(accountId, webhookId))?.disabledAtMs).toBeTypeOf('number')
+    expect((await list(store, { status: 'failed' })).total).toBe(2)
+    await endJob(store, accountId)
+    expect([(await list(store)).total, (await claim(store)).length]).toEqual([2, 0])
+    await store.redeliver(deliveryId)
+    const again = await claimFirst(store)
+    const next = { status: 'delivered' } as const
+    await store.reportDelivery({ deliveryId, token: again.token, attempt: taken, next, gone: false })
+    expect((await store.getWebhook(accountId, webhookId))?.disabledAtMs).toBeNull()
+    await endJob(store, accountId)
+    expect(await claim(store)).toHaveLength(1)
+  })
+
+  test('a deleted endpoint gets nothing more, and what was sent to it stays on record', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 0)
+    const webhookId = await makeWebhook(store, accountId)
+    await endJob(store, accountId)
+    const { deliveryId, token } = await claimFirst(store)
+    await store.deleteWebhook(accountId, webhookId)
+    const next = { status: 'delivered' } as const
+    expect(await store.reportDelivery({ deliveryId, token, attempt: taken, next, gone: false })).toBe(false)
+    await endJob(store, accountId)
+    expect(await list(store)).toMatchObject({
+      total: 1,
+      items: [{ deliveryId, status: 'failed', error: 'The endpoint was deleted.' }],
+    })
+    expect(await store.redeliver(deliveryId)).toEqual({ outcome: 'no_webhook' })
+    expect(await store.hasDueDelivery(Number.MAX_SAFE_INTEGER, [])).toBe(false)
+  })
+
+  test('endpoints take turns, each within its places', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 0)
+    const busy = await makeWebhook(store, accountId)
+    for (let i = 0; i < 5; i++) await endJob(store, accountId)
+    const late = await makeWebhook(store, accountId)
+    await endJob(store, accountId)
+    const whose = async (fields: Partial<DeliveryClaim>) =>
+      (await claim(store, { perWebhook: 2, ...fields })).map(({ webhookId }) => (webhookId === busy ? 'busy' : 'late'))
+    expect(await whose({ limit: 1 })).toEqual(['busy'])
+    // Its older deliveries wait: it had its turn.
+    expect(await whose({ limit: 1 })).toEqual(['late'])
+    expect(await whose({ underWay: { [busy]: 2 } })).toEqual([])
+    expect(await whose({ underWay: { [busy]: 1, [late]: 1 } })).toEqual(['busy'])
+    expect(await whose({})).toEqual(['busy', 'busy'])
+    expect(await whose({ limit: 0 })).toEqual([])
+  })
+
+  test('deliveries are listed newest first by account, endpoint, job and state, with exact totals', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 0)
+    const other = await store.createAccount('b', 0)
+    const one = await makeWebhook(store, accountId)
+    const two = await makeWebhook(store, accountId)
+    await makeWebhook(store, other.accountId)
+    const job = await endJob(store, accountId)
+    await endJob(store, accountId)
+    await endJob(store, other.accountId)
+    const claimed = (await claim(store)).filter(({ webhookId }) => webhookId === one)
+    for (const [index, { deliveryId, token }] of claimed.entries()) {
+      const next = index === 0 ? ({ status: 'delivered' } as const) : ({ status: 'failed' } as const)
+      await store.reportDelivery({ deliveryId, token, attempt: index === 0 ? taken : refused, next, gone: false })
+    }
+    const count = async (filter: Partial<DeliveryFilter>) => {
+      const { items, total } = await list(store, filter)
+      expect(items).toHaveLength(total)
+      return total
+    }
+    expect(await count({})).toBe(5)
+    expect(await count({ accountId })).toBe(4)
+    expect(await count({ accountId: other.accountId })).toBe(1)
+    expect(await count({ webhookId: two })).toBe(2)
+    expect(await count({ accountId: other.accountId, webhookId: two })).toBe(0)
+    expect(await count({ jobId: job })).toBe(2)
+    expect(await count({ jobId: job, status: 'delivered' })).toBe(1)
+    expect(await count({ jobId: 'job_nobody' })).toBe(0)
+    expect(await count({ status: 'pending' })).toBe(3)
+    expect(await count({ status: 'delivered' })).toBe(1)
+    expect(await count({ status: 'failed' })).toBe(1)
+    expect(await count({ webhookId: one, status: 'pending' })).toBe(0)
+    expect(await count({ accountId, status: 'delivered' })).toBe(1)
+    const { items } = await list(store)
+    expect(await list(store, { limit: 2, offset: 1 })).toEqual({ items: items.slice(1, 3), total: 5 })
+  })
+}

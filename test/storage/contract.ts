@@ -1,0 +1,30 @@
+// The conformance suite of the store port: every implementation passes it whole.
+import { describe } from 'vitest'
+import { accountTests, keyTests } from './contract-accounts.ts'
+import { claimTests, endTests } from './contract-claims.ts'
+import { fairnessTests, positionTests } from './contract-fairness.ts'
+import { changeTests, startTests } from './contract-starts.ts'
+import { deadlineTests, leaseTests, reviewTests } from './contract-sweeps.ts'
+import { webhookTests } from './contract-webhooks.ts'
+import type { OpenTestStore } from './fixture.ts'
+
+/**
+ * Declares the tests of one implementation.
+ * @param openStore opens a store that nobody has used, on its own data.
+ */
+export function storeContract(name: string, openStore: OpenTestStore): void {
+  describe(`store contract: ${name}`, () => {
+    describe('accounts and ledger', () => accountTests(openStore))
+    describe('keys', () => keyTests(openStore))
+    describe('starts and lists', () => startTests(openStore))
+    describe('claims and heartbeats', () => claimTests(openStore))
+    describe('ends of jobs', () => endTests(openStore))
+    describe('who is next', () => fairnessTests(openStore))
+    describe('places in the queue', () => positionTests(openStore))
+    describe('leases and lost workers', () => leaseTests(openStore))
+    describe('reviews', () => reviewTests(openStore))
+    describe('deadlines', () => deadlineTests(openStore))
+    describe('webhooks', () => webhookTests(openStore))
+    describe('changes and closing', () => changeTests(openStore))
+  })
+}

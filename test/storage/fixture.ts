@@ -1,0 +1,92 @@
+// What the tests of stores share: commands with sensible fields, and a job in the state that a test needs.
+import { createHash } from 'node:crypto'
+import type { Clock } from '../../src/core/clock.ts'
+import type { Asset } from '../../src/core/asset.ts'
+import type { ClaimedJob, Job, JobError } from '../../src/core/job.ts'
+import type { JobFilter, StartCommand, Store, SweepCommand } from '../../src/core/store.ts'
+
+/** A store that the test closes by `await using`. */
+export type TestStore = Store & AsyncDisposable
+
+/** Opens a store that nobody has used, on its own data, with the system's clock or another. */
+export type OpenTestStore = (clock?: Clock) => Promise<TestStore>
+
+/** A clock that stands until the test moves it. */
+export function createHeldClock(): Clock & { ms: number } {
+  const clock = { ms: Date.parse('2026-11-20T10:00:00.000Z'), nowMs: () => clock.ms }
+  return clock
+}
+
+/** A sweep as workers do it, with nothing left to chance. */
+export function sweepOf(fields: Partial<SweepCommand> = {}): SweepCommand {
+  return { leaseMs: 15_000, reviewMs: 72 * 3_600_000, limit: 100, random: 0, ...fields }
+}
+
+export const firstPage = { limit: 100, offset: 0 }
+export const testError: JobError = { code: 'engine_failed', message: 'The engine failed.', retryable: true }
+export const testAsset: Asset = {
+  key: 'job_x/0.png',
+  contentType: 'image/png',
+  bytes: 12,
+  width: 4,
+  height: 3,
+  durationSeconds: null,
+  sha256: 'ab'.repeat(32),
+}
+
+let keys = 0
+
+/** A start of the account; without an idempotency key of its own, one that nobody used. */
+export function startOf(accountId: string, fields: Partial<StartCommand> = {}): StartCommand {
+  const idempotencyKey = fields.idempotencyKey ?? `key-${(keys += 1)}`
+  return {
+    accountId,
+    model: 'test/image',
+    input: { prompt: 'a lighthouse' },
+    quoteId: 'quote_test',
+    idempotencyKey,
+    requestDigest: digestOf('the request'),
+    credits: 10,
+    maxQueuedJobs: 1000,
+    priority: 0,
+    expiresInMs: null,
+    resumable: true,
+    maxAttempts: 3,
+    ...fields,
+  }
+}
+
+export function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+export function filterOf(accountId: string, fields: Partial<JobFilter> = {}): JobFilter {
+  return { accountId, status: null, model: null, idempotencyKey: null, limit: 100, offset: 0, ...fields }
+}
+
+/** Starts a job and expects that it is a new one. */
+export async function startJob(store: Store, accountId: string, fields: Partial<StartCommand> = {}): Promise<Job> {
+  const result = await store.startGeneration(startOf(accountId, fields))
+  if (result.outcome !== 'created') throw new Error(`start was ${result.outcome}`)
+  return result.job
+}
+
+/** Claims one job of the model and expects that there is one. */
+export async function claimOne(store: Store, model = 'test/image', leaseMs = 30_000): Promise<ClaimedJob> {
+  const [claimed] = await store.claimJobs({ worker: 'worker-1', room: { [model]: 1 }, limit: 1, leaseMs })
+  if (claimed === undefined) throw new Error('nothing to claim')
+  return claimed
+}
+
+/** The balance of an account, as a pair. */
+export async function balanceOf(store: Store, accountId: string): Promise<[number, number]> {
+  const account = await store.getAccount(accountId)
+  if (account === null) throw new Error('no such account')
+  return [account.available, account.held]
+}
+
+/** The kinds and credits of an account's entries, the oldest first. */
+export async function entriesOf(store: Store, accountId: string): Promise<string[]> {
+  const { items } = await store.listEntries(accountId, { limit: 500, offset: 0 })
+  return items.map(({ kind, credits }) => `${kind} ${credits}`).toReversed()
+}

@@ -1,0 +1,392 @@
+CREATE TRIGGER accounts_begin_empty BEFORE INSERT ON accounts
+WHEN NEW.available <> 0 OR NEW.held <> 0 OR NEW.entry_count <> 0 OR NEW.job_count <> 0 OR NEW.queued_jobs <> 0
+BEGIN
+  SELECT RAISE(ABORT, 'accounts: a new account is empty; credits come by an entry of the ledger');
+END;
+
+CREATE TRIGGER accounts_follow_ledger BEFORE UPDATE OF available, held, entry_count ON accounts
+BEGIN
+  SELECT RAISE(ABORT, 'accounts: a balance changes only by the next entry of the ledger')
+  WHERE NOT EXISTS (
+    SELECT 1 FROM ledger_entries AS e
+    WHERE e.account_id = NEW.account_id AND e.number = NEW.entry_count AND NEW.entry_count = OLD.entry_count + 1
+      AND e.available_after = NEW.available AND e.held_after = NEW.held
+  );
+END;
+
+CREATE TRIGGER accounts_keep_identity BEFORE UPDATE OF account_id, created_at ON accounts
+BEGIN
+  SELECT RAISE(ABORT, 'accounts: id and time of creation do not change');
+END;
+
+CREATE TRIGGER accounts_not_replaced BEFORE INSERT ON accounts
+WHEN EXISTS (SELECT 1 FROM accounts WHERE account_id = NEW.account_id)
+BEGIN
+  SELECT RAISE(ABORT, 'accounts: an account is never replaced');
+END;
+
+CREATE TRIGGER accounts_stay BEFORE DELETE ON accounts
+BEGIN
+  SELECT RAISE(ABORT, 'accounts: an account is never deleted');
+END;
+
+CREATE TABLE accounts (
+  account_id TEXT NOT NULL PRIMARY KEY,
+  name TEXT NOT NULL,
+  available INTEGER NOT NULL DEFAULT 0 CHECK (available >= 0),
+  held INTEGER NOT NULL DEFAULT 0 CHECK (held >= 0),
+  entry_count INTEGER NOT NULL DEFAULT 0 CHECK (entry_count >= 0),
+  job_count INTEGER NOT NULL DEFAULT 0 CHECK (job_count >= 0),
+  queued_jobs INTEGER NOT NULL DEFAULT 0 CHECK (queued_jobs BETWEEN 0 AND job_count),
+  created_at INTEGER NOT NULL,
+  CHECK (available + held <= 9007199254740991)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE api_keys (
+  key_id TEXT NOT NULL PRIMARY KEY,
+  account_id TEXT NOT NULL REFERENCES accounts (account_id),
+  secret_hash BLOB NOT NULL UNIQUE CHECK (length(secret_hash) = 32),
+  permissions TEXT NOT NULL CHECK (json_valid(permissions)),
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  revoked_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX api_keys_by_account ON api_keys (account_id, key_id);
+
+CREATE TRIGGER job_inputs_stand BEFORE UPDATE ON job_inputs
+BEGIN
+  SELECT RAISE(ABORT, 'job_inputs: what a job was started with does not change');
+END;
+
+CREATE TABLE job_inputs (
+  number INTEGER NOT NULL PRIMARY KEY REFERENCES jobs (number),
+  input TEXT NOT NULL
+) STRICT;
+
+CREATE TRIGGER jobs_begin_queued BEFORE INSERT ON jobs
+WHEN NEW.status <> 'queued' OR NEW.attempts <> 0 OR NEW.token <> 0 OR NEW.started_at IS NOT NULL
+BEGIN
+  SELECT RAISE(ABORT, 'jobs: a job begins queued');
+END;
+
+CREATE TRIGGER jobs_begin_unlost BEFORE INSERT ON jobs
+WHEN NEW.lost_runs <> 0 OR NEW.available_at IS NOT NULL
+BEGIN
+  SELECT RAISE(ABORT, 'jobs: a new job has lost no run and may begin at once');
+END;
+
+CREATE TRIGGER jobs_count_losses BEFORE UPDATE OF lost_runs ON jobs
+WHEN NEW.lost_runs <> OLD.lost_runs AND NOT (OLD.status = 'running' AND NEW.status <> 'running' AND NEW.lost_runs = OLD.lost_runs + 1)
+BEGIN
+  SELECT RAISE(ABORT, 'jobs: a run is lost once, when it ends');
+END;
+
+CREATE TRIGGER jobs_count_on BEFORE UPDATE OF token, attempts, sequence ON jobs
+WHEN NEW.token < OLD.token OR NEW.attempts < OLD.attempts OR NEW.sequence < OLD.sequence
+BEGIN
+  SELECT RAISE(ABORT, 'jobs: token, attempts and sequence never go back');
+END;
+
+CREATE TRIGGER jobs_counted AFTER INSERT ON jobs
+BEGIN
+  UPDATE accounts SET job_count = job_count + 1, queued_jobs = queued_jobs + 1 WHERE account_id = NEW.account_id;
+END;
+
+CREATE TRIGGER jobs_fence_claims BEFORE UPDATE OF status ON jobs
+WHEN OLD.status = 'queued' AND NEW.status = 'running' AND (NEW.token <= OLD.token OR NEW.attempts <= OLD.attempts OR NEW.started_at IS NULL)
+BEGIN
+  SELECT RAISE(ABORT, 'jobs: a claim takes a new token, counts an attempt and notes the start');
+END;
+
+CREATE TRIGGER jobs_follow_states BEFORE UPDATE OF status ON jobs
+WHEN NEW.status <> OLD.status AND NOT CASE OLD.status
+  WHEN 'queued' THEN NEW.status IN ('running', 'canceled', 'expired')
+  WHEN 'running' THEN NEW.status IN ('succeeded', 'failed', 'canceled', 'queued', 'needs_review')
+  WHEN 'needs_review' THEN NEW.status IN ('succeeded', 'failed')
+  ELSE FALSE
+END
+BEGIN
+  SELECT RAISE(ABORT, 'jobs: this state may not follow that state');
+END;
+
+CREATE TRIGGER jobs_keep_queue_terms BEFORE UPDATE OF priority, fair, resumable, max_attempts, deadline_at ON jobs
+BEGIN
+  SELECT RAISE(ABORT, 'jobs: what a job was started with does not change');
+END;
+
+CREATE TRIGGER jobs_keep_terms BEFORE UPDATE OF number, job_id, account_id, model, quote_id, idempotency_key, request_digest, credits_held, created_at ON jobs
+BEGIN
+  SELECT RAISE(ABORT, 'jobs: what a job was started with does not change');
+END;
+
+CREATE TRIGGER jobs_leave_queue AFTER UPDATE OF status ON jobs
+WHEN OLD.status = 'queued' AND NEW.status <> 'queued'
+BEGIN
+  UPDATE accounts SET queued_jobs = queued_jobs - 1 WHERE account_id = NEW.account_id;
+END;
+
+CREATE TRIGGER jobs_not_replaced BEFORE INSERT ON jobs
+WHEN EXISTS (SELECT 1 FROM jobs WHERE job_id = NEW.job_id OR number = NEW.number)
+  OR EXISTS (SELECT 1 FROM jobs WHERE account_id = NEW.account_id AND idempotency_key = NEW.idempotency_key)
+BEGIN
+  SELECT RAISE(ABORT, 'jobs: a job is never replaced');
+END;
+
+CREATE TRIGGER jobs_resume_if_allowed BEFORE UPDATE OF status ON jobs
+WHEN OLD.status = 'running' AND NEW.status = 'queued' AND NEW.resumable = 0
+BEGIN
+  SELECT RAISE(ABORT, 'jobs: a job that is not resumable is not queued again');
+END;
+
+CREATE TRIGGER jobs_return_to_queue AFTER UPDATE OF status ON jobs
+WHEN OLD.status <> 'queued' AND NEW.status = 'queued'
+BEGIN
+  UPDATE accounts SET queued_jobs = queued_jobs + 1 WHERE account_id = NEW.account_id;
+END;
+
+CREATE TRIGGER jobs_review_if_needed BEFORE UPDATE OF status ON jobs
+WHEN OLD.status = 'running' AND NEW.status = 'needs_review' AND (NEW.resumable = 1 OR NEW.error IS NULL)
+BEGIN
+  SELECT RAISE(ABORT, 'jobs: only a job that is not resumable is reviewed, and it says why');
+END;
+
+CREATE TRIGGER jobs_settle_once BEFORE UPDATE OF status, credits_charged, credits_released ON jobs
+WHEN OLD.status IN ('succeeded', 'failed', 'canceled', 'expired')
+BEGIN
+  SELECT RAISE(ABORT, 'jobs: a settled job stays as it is');
+END;
+
+CREATE TRIGGER jobs_stay BEFORE DELETE ON jobs
+BEGIN
+  SELECT RAISE(ABORT, 'jobs: a job is never deleted');
+END;
+
+CREATE TRIGGER jobs_tell_webhooks AFTER UPDATE OF status ON jobs
+WHEN NEW.status <> OLD.status AND NEW.status IN ('succeeded', 'failed', 'canceled', 'expired', 'needs_review')
+BEGIN
+  INSERT INTO webhook_deliveries (delivery_id, webhook_id, job_number, event, job_then, due_at, created_at)
+  SELECT 'dlv_' || printf('%012x', NEW.finished_at) || lower(hex(randomblob(10))), w.webhook_id, NEW.number, 'job.' || NEW.status,
+    CASE NEW.status WHEN 'needs_review' THEN json_object('status', NEW.status, 'progress', NEW.progress, 'attempts', NEW.attempts,
+      'creditsCharged', NEW.credits_charged, 'creditsReleased', NEW.credits_released, 'outputs', json(NEW.outputs), 'error', json(NEW.error),
+      'finishedAtMs', NEW.finished_at, 'sequence', NEW.sequence) END,
+    NEW.finished_at, NEW.finished_at
+  FROM webhooks AS w WHERE w.account_id = NEW.account_id AND w.deleted_at IS NULL AND w.disabled_at IS NULL;
+END;
+
+CREATE TABLE jobs (
+  number INTEGER NOT NULL PRIMARY KEY,
+  job_id TEXT NOT NULL UNIQUE,
+  account_id TEXT NOT NULL REFERENCES accounts (account_id),
+  status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'succeeded', 'failed', 'canceled', 'expired', 'needs_review')),
+  model TEXT NOT NULL,
+  quote_id TEXT NOT NULL,
+  idempotency_key TEXT NOT NULL CHECK (length(idempotency_key) BETWEEN 1 AND 255),
+  request_digest BLOB NOT NULL CHECK (length(request_digest) = 32),
+  progress REAL NOT NULL DEFAULT 0 CHECK (progress BETWEEN 0 AND 1),
+  credits_held INTEGER NOT NULL CHECK (credits_held BETWEEN 0 AND 9007199254740991),
+  credits_charged INTEGER NOT NULL DEFAULT 0 CHECK (credits_charged >= 0),
+  credits_released INTEGER NOT NULL DEFAULT 0 CHECK (credits_released >= 0),
+  outputs TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(outputs)),
+  error TEXT CHECK (json_valid(error)),
+  checkpoint TEXT CHECK (json_valid(checkpoint)),
+  attempts INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),
+  token INTEGER NOT NULL DEFAULT 0 CHECK (token >= 0),
+  worker TEXT,
+  lease_until INTEGER,
+  cancel_requested INTEGER NOT NULL DEFAULT 0 CHECK (cancel_requested IN (0, 1)),
+  sequence INTEGER NOT NULL DEFAULT 1 CHECK (sequence > 0),
+  created_at INTEGER NOT NULL,
+  started_at INTEGER,
+  finished_at INTEGER,
+  hold_entry TEXT GENERATED ALWAYS AS (CASE WHEN credits_held > 0 THEN 'hold' END) VIRTUAL,
+  charge_entry TEXT GENERATED ALWAYS AS (CASE WHEN credits_charged > 0 THEN 'charge' END) VIRTUAL,
+  release_entry TEXT GENERATED ALWAYS AS (CASE WHEN credits_released > 0 THEN 'release' END) VIRTUAL, priority INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN -10 AND 10), fair REAL NOT NULL DEFAULT 0 CHECK (fair >= 0), resumable INTEGER NOT NULL DEFAULT 1 CHECK (resumable IN (0, 1)), max_attempts INTEGER NOT NULL DEFAULT 3 CHECK (max_attempts > 0), deadline_at INTEGER CHECK (status <> 'expired' OR (deadline_at IS NOT NULL AND started_at IS NULL)), lost_runs INTEGER NOT NULL DEFAULT 0
+  CHECK (lost_runs BETWEEN 0 AND attempts AND lost_runs <= max_attempts AND (status <> 'queued' OR lost_runs < max_attempts)), available_at INTEGER CHECK (available_at IS NULL OR status = 'queued'),
+  UNIQUE (account_id, idempotency_key),
+  FOREIGN KEY (number, hold_entry) REFERENCES ledger_entries (job_number, kind) DEFERRABLE INITIALLY DEFERRED,
+  FOREIGN KEY (number, charge_entry) REFERENCES ledger_entries (job_number, kind) DEFERRABLE INITIALLY DEFERRED,
+  FOREIGN KEY (number, release_entry) REFERENCES ledger_entries (job_number, kind) DEFERRABLE INITIALLY DEFERRED,
+  CONSTRAINT settled_exactly CHECK (
+    CASE
+      WHEN status IN ('queued', 'running', 'needs_review') THEN credits_charged = 0 AND credits_released = 0
+      ELSE credits_charged + credits_released = credits_held
+    END
+  ),
+  CONSTRAINT only_success_costs CHECK (status = 'succeeded' OR credits_charged = 0),
+  CONSTRAINT progress_ends_with_success CHECK ((status = 'succeeded') = (progress = 1)),
+  CONSTRAINT finished_when_terminal CHECK ((finished_at IS NULL) = (status IN ('queued', 'running'))),
+  CONSTRAINT leased_while_running CHECK ((lease_until IS NOT NULL) = (status = 'running') AND (worker IS NOT NULL) = (status = 'running')),
+  CONSTRAINT queued_without_cancel CHECK (status <> 'queued' OR cancel_requested = 0),
+  CONSTRAINT failure_has_error CHECK (
+    CASE
+      WHEN status IN ('failed', 'canceled', 'expired') THEN error IS NOT NULL
+      WHEN status = 'needs_review' THEN TRUE
+      ELSE error IS NULL
+    END
+  )
+) STRICT;
+
+CREATE INDEX jobs_by_account ON jobs (account_id, number, model);
+
+CREATE INDEX jobs_by_deadline ON jobs (deadline_at) WHERE status = 'queued' AND deadline_at IS NOT NULL;
+
+CREATE INDEX jobs_by_lease ON jobs (lease_until) WHERE status = 'running';
+
+CREATE INDEX jobs_by_retry ON jobs (available_at) WHERE available_at IS NOT NULL;
+
+CREATE INDEX jobs_by_status ON jobs (account_id, status) WHERE status <> 'succeeded';
+
+CREATE INDEX jobs_in_review ON jobs (finished_at) WHERE status = 'needs_review';
+
+CREATE INDEX jobs_queued ON jobs (model, priority DESC, fair, number, deadline_at) WHERE status = 'queued' AND available_at IS NULL;
+
+CREATE TRIGGER ledger_entries_add_up BEFORE INSERT ON ledger_entries
+BEGIN
+  SELECT RAISE(ABORT, 'ledger_entries: the entry does not follow from the balance of the account')
+  WHERE NOT EXISTS (
+    SELECT 1 FROM accounts AS a
+    WHERE a.account_id = NEW.account_id AND NEW.number = a.entry_count + 1
+      AND NEW.available_after = a.available + CASE NEW.kind WHEN 'hold' THEN -NEW.credits WHEN 'charge' THEN 0 ELSE NEW.credits END
+      AND NEW.held_after = a.held + CASE NEW.kind WHEN 'hold' THEN NEW.credits WHEN 'charge' THEN -NEW.credits WHEN 'release' THEN -NEW.credits ELSE 0 END
+  );
+  SELECT RAISE(ABORT, 'ledger_entries: the job has such an entry already')
+  WHERE EXISTS (SELECT 1 FROM ledger_entries WHERE job_number = NEW.job_number AND kind = NEW.kind);
+  SELECT RAISE(ABORT, 'ledger_entries: the entry does not match the money of its job')
+  WHERE NEW.job_number IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM jobs AS j
+    WHERE j.number = NEW.job_number AND j.account_id = NEW.account_id
+      AND NEW.credits = CASE NEW.kind WHEN 'hold' THEN j.credits_held WHEN 'charge' THEN j.credits_charged ELSE j.credits_released END
+  );
+END;
+
+CREATE TRIGGER ledger_entries_move_balance AFTER INSERT ON ledger_entries
+BEGIN
+  UPDATE accounts SET available = NEW.available_after, held = NEW.held_after, entry_count = NEW.number
+  WHERE account_id = NEW.account_id;
+END;
+
+CREATE TRIGGER ledger_entries_stand BEFORE UPDATE ON ledger_entries
+BEGIN
+  SELECT RAISE(ABORT, 'ledger_entries: the ledger is append-only');
+END;
+
+CREATE TRIGGER ledger_entries_stay BEFORE DELETE ON ledger_entries
+BEGIN
+  SELECT RAISE(ABORT, 'ledger_entries: the ledger is append-only');
+END;
+
+CREATE TABLE ledger_entries (
+  account_id TEXT NOT NULL REFERENCES accounts (account_id),
+  number INTEGER NOT NULL CHECK (number > 0),
+  entry_id TEXT NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('grant', 'hold', 'charge', 'release', 'adjust')),
+  job_number INTEGER REFERENCES jobs (number),
+  credits INTEGER NOT NULL,
+  available_after INTEGER NOT NULL CHECK (available_after >= 0),
+  held_after INTEGER NOT NULL CHECK (held_after >= 0),
+  note TEXT,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (account_id, number),
+  CHECK (CASE kind WHEN 'adjust' THEN credits <> 0 ELSE credits > 0 END),
+  CHECK (credits BETWEEN -9007199254740991 AND 9007199254740991),
+  CHECK (available_after + held_after <= 9007199254740991),
+  CHECK ((kind IN ('hold', 'charge', 'release')) = (job_number IS NOT NULL))
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX ledger_entries_by_job ON ledger_entries (job_number, kind);
+
+CREATE TABLE migrations (number INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT;
+
+CREATE TABLE queue_shares (
+  model TEXT NOT NULL REFERENCES queues (model),
+  account_id TEXT NOT NULL REFERENCES accounts (account_id),
+  finish REAL NOT NULL CHECK (finish >= 0),
+  PRIMARY KEY (model, account_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER queues_move_on BEFORE UPDATE ON queues
+WHEN NEW.virtual_time < OLD.virtual_time OR NEW.model <> OLD.model
+BEGIN
+  SELECT RAISE(ABORT, 'queues: virtual time never goes back');
+END;
+
+CREATE TABLE queues (
+  model TEXT NOT NULL PRIMARY KEY,
+  virtual_time REAL NOT NULL DEFAULT 0 CHECK (virtual_time >= 0)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE signing_keys (
+  purpose TEXT NOT NULL CHECK (purpose IN ('quote', 'asset')),
+  number INTEGER NOT NULL CHECK (number > 0),
+  secret BLOB NOT NULL CHECK (length(secret) = 32),
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (purpose, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER webhook_deliveries_counted AFTER INSERT ON webhook_deliveries
+BEGIN
+  UPDATE webhooks SET delivery_count = delivery_count + 1, next_due_at = min(coalesce(next_due_at, NEW.due_at), NEW.due_at)
+  WHERE webhook_id = NEW.webhook_id;
+END;
+
+CREATE TRIGGER webhook_deliveries_due_next AFTER UPDATE OF status, due_at ON webhook_deliveries
+BEGIN
+  UPDATE webhooks SET next_due_at = (SELECT min(due_at) FROM webhook_deliveries WHERE webhook_id = NEW.webhook_id AND status = 'pending')
+  WHERE webhook_id = NEW.webhook_id;
+END;
+
+CREATE TRIGGER webhook_deliveries_keep_terms BEFORE UPDATE OF delivery_id, webhook_id, job_number, event, job_then, created_at ON webhook_deliveries
+BEGIN
+  SELECT RAISE(ABORT, 'webhook_deliveries: what is delivered does not change');
+END;
+
+CREATE TABLE webhook_deliveries (
+  number INTEGER NOT NULL PRIMARY KEY,
+  delivery_id TEXT NOT NULL UNIQUE,
+  webhook_id TEXT NOT NULL REFERENCES webhooks (webhook_id),
+  job_number INTEGER NOT NULL REFERENCES jobs (number),
+  event TEXT NOT NULL CHECK (event IN ('job.succeeded', 'job.failed', 'job.canceled', 'job.expired', 'job.needs_review')),
+  job_then TEXT CHECK (json_valid(job_then)),
+  status TEXT NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'delivered', 'failed')),
+  due_at INTEGER,
+  attempt INTEGER NOT NULL DEFAULT 0 CHECK (attempt >= 0),
+  attempts TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(attempts)),
+  error TEXT,
+  token INTEGER NOT NULL DEFAULT 0 CHECK (token >= 0),
+  created_at INTEGER NOT NULL,
+  finished_at INTEGER,
+  CONSTRAINT due_while_pending CHECK ((due_at IS NOT NULL) = (status = 'pending') AND (finished_at IS NULL) = (status = 'pending'))
+) STRICT;
+
+CREATE UNIQUE INDEX webhook_deliveries_by_job ON webhook_deliveries (job_number, webhook_id, event);
+
+CREATE INDEX webhook_deliveries_by_status ON webhook_deliveries (webhook_id, status, number) WHERE status <> 'delivered';
+
+CREATE INDEX webhook_deliveries_by_webhook ON webhook_deliveries (webhook_id, number);
+
+CREATE INDEX webhook_deliveries_due ON webhook_deliveries (webhook_id, due_at) WHERE status = 'pending';
+
+CREATE TRIGGER webhooks_keep_terms BEFORE UPDATE OF webhook_id, account_id, url, created_at ON webhooks
+BEGIN
+  SELECT RAISE(ABORT, 'webhooks: an endpoint does not change; delete it and register another');
+END;
+
+CREATE TABLE webhooks (
+  webhook_id TEXT NOT NULL PRIMARY KEY,
+  account_id TEXT NOT NULL REFERENCES accounts (account_id),
+  url TEXT NOT NULL,
+  description TEXT,
+  secret BLOB CHECK (length(secret) BETWEEN 24 AND 64),
+  created_at INTEGER NOT NULL,
+  disabled_at INTEGER,
+  deleted_at INTEGER,
+  next_due_at INTEGER,
+  claimed_at INTEGER NOT NULL DEFAULT 0,
+  delivery_count INTEGER NOT NULL DEFAULT 0 CHECK (delivery_count >= 0),
+  CONSTRAINT secret_until_deleted CHECK ((secret IS NULL) = (deleted_at IS NOT NULL))
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX webhooks_by_account ON webhooks (account_id, webhook_id) WHERE deleted_at IS NULL;
+
+CREATE INDEX webhooks_due ON webhooks (next_due_at) WHERE next_due_at IS NOT NULL;

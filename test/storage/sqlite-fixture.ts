@@ -1,0 +1,38 @@
+// What the tests of the SQLite store share: files in a temporary folder, and a raw connection past the store.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { systemClock, type Clock } from '../../src/core/clock.ts'
+import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
+import type { TestStore } from './fixture.ts'
+
+/** A folder that goes away with the test, and the path of a database in it that does not exist yet. */
+export function createTestFolder(): { folder: string; path: string } & Disposable {
+  const folder = mkdtempSync(join(tmpdir(), 'mediagen-store-'))
+  return {
+    folder,
+    path: join(folder, 'test.db'),
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+/** A store on a file of its own. */
+export async function openTemporaryStore(clock: Clock = systemClock): Promise<TestStore> {
+  const { path, ...folder } = createTestFolder()
+  const store = await openSqliteStore({ path, clock })
+  return {
+    ...store,
+    async [Symbol.asyncDispose]() {
+      await store.close()
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+/** A connection with nothing but foreign keys switched on, as an operator's shell would have it. */
+export function openRaw(path: string): Database.Database & Disposable {
+  const db = new Database(path)
+  db.pragma('foreign_keys = ON')
+  return Object.assign(db, { [Symbol.dispose]: () => void db.close() })
+}

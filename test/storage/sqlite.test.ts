@@ -1,0 +1,145 @@
+// The store on SQLite: the contract on a real file, then reviews, other connections, held time and a writer that dies.
+import { describe, expect, test } from 'vitest'
+import { openGroupCommit } from '../../src/storage/sqlite/group-commit.ts'
+import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
+import { storeContract } from './contract.ts'
+import { balanceOf, claimOne, entriesOf, firstPage, startJob, startOf, testError } from './fixture.ts'
+import { createTestFolder, openRaw, openTemporaryStore } from './sqlite-fixture.ts'
+
+storeContract('sqlite', openTemporaryStore)
+
+describe('reviews', () => {
+  test.each([
+    { charge: 10, status: 'succeeded', progress: 1, error: null, entries: ['charge 10'] },
+    { charge: 4, status: 'succeeded', progress: 1, error: null, entries: ['charge 4', 'release 6'] },
+    { charge: 0, status: 'failed', progress: 0.5, error: { code: 'outcome_unknown' }, entries: ['release 10'] },
+  ])('a job under review is resolved with $charge of 10', async ({ charge, entries, ...expected }) => {
+    using file = createTestFolder()
+    await using store = await openSqliteStore({ path: file.path })
+    const { accountId } = await store.createAccount('a', 100)
+    await startJob(store, accountId, { resumable: false })
+    const { job, token } = await claimOne(store)
+    await store.heartbeat([{ jobId: job.jobId, token, progress: 0.5 }], 1000)
+    await store.finishJob(job.jobId, token, { status: 'queued' })
+    expect(await store.finishJob(job.jobId, token, { status: 'failed', error: testError })).toBeNull()
+    expect(await store.requestCancel(accountId, job.jobId)).toMatchObject({ status: 'needs_review' })
+    expect(await balanceOf(store, accountId)).toEqual([90, 10])
+    expect((await store.verifyLedger()).problems).toEqual([])
+
+    expect(await store.resolveReview(job.jobId, 11)).toEqual({ outcome: 'above_hold', creditsHeld: 10 })
+    expect(await store.resolveReview(job.jobId, charge)).toMatchObject({
+      outcome: 'done',
+      job: { ...expected, creditsCharged: charge, creditsReleased: 10 - charge },
+    })
+    expect(await store.resolveReview(job.jobId, charge)).toEqual({ outcome: 'not_in_review', status: expected.status })
+    expect(await entriesOf(store, accountId)).toEqual(['grant 100', 'hold 10', ...entries])
+    expect((await store.verifyLedger()).problems).toEqual([])
+  })
+})
+
+describe('several connections', () => {
+  test('two stores on one file share its state, and neither loses a write', async () => {
+    using file = createTestFolder()
+    await using server = await openSqliteStore({ path: file.path })
+    await using cli = await openSqliteStore({ path: file.path })
+    const { accountId } = await server.createAccount('a', 0)
+    const seen = server.changeCounter()
+    await Promise.all(
+      Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? server : cli).grantCredits(accountId, 1, null)),
+    )
+    expect(server.changeCounter()).toBeGreaterThan(seen)
+    expect(await balanceOf(server, accountId)).toEqual([40, 0])
+    await Promise.all(
+      Array.from({ length: 60 }, (_, index) =>
+        (index % 2 === 0 ? server : cli).startGeneration(startOf(accountId, { credits: 1 })),
+      ),
+    )
+    const claims = await Promise.all(
+      Array.from({ length: 12 }, (_, index) =>
+        (index % 2 === 0 ? server : cli).claimJobs({ worker: 'w', room: { 'test/image': 5 }, limit: 5, leaseMs: 1000 }),
+      ),
+    )
+    const ids = claims.flat().map(({ job }) => job.jobId)
+    expect([ids.length, new Set(ids).size]).toEqual([40, 40])
+    expect(await cli.getAccount(accountId)).toEqual(await server.getAccount(accountId))
+    expect((await cli.verifyLedger()).problems).toEqual([])
+  })
+
+  test('many processes may open a new file at once', async () => {
+    using file = createTestFolder()
+    const stores = await Promise.all(Array.from({ length: 6 }, () => openSqliteStore({ path: file.path })))
+    await Promise.all(stores.map((store, index) => store.createAccount(`a${index}`, index)))
+    expect((await stores[0]?.listAccounts(firstPage))?.total).toBe(6)
+    await Promise.all(stores.map((store) => store.close()))
+  })
+
+  test('a command that fails fails alone, and the writer goes on', async () => {
+    using file = createTestFolder()
+    await using store = await openSqliteStore({ path: file.path })
+    const { accountId } = await store.createAccount('a', 100)
+    const results = await Promise.allSettled([
+      store.startGeneration(startOf(accountId)),
+      store.startGeneration(startOf('acct_nobody')),
+      store.startGeneration(startOf(accountId, { idempotencyKey: 'x'.repeat(256) })),
+      store.startGeneration(startOf(accountId)),
+    ])
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled'])
+    expect(results[2]).toMatchObject({ reason: { name: 'StorageError', code: 'SQLITE_CONSTRAINT_CHECK' } })
+    expect(await balanceOf(store, accountId)).toEqual([80, 20])
+    expect((await store.verifyLedger()).problems).toEqual([])
+  })
+})
+
+describe('the writer thread', () => {
+  test('writes the time of the clock that it was opened with', async () => {
+    using file = createTestFolder()
+    let nowMs = 1_000_000
+    await using store = await openSqliteStore({ path: file.path, clock: { nowMs: () => nowMs } })
+    const { accountId, createdAtMs } = await store.createAccount('a', 100)
+    nowMs += 500
+    const job = await startJob(store, accountId)
+    nowMs += 500
+    const { job: running } = await claimOne(store)
+    expect([createdAtMs, job.createdAtMs, running.startedAtMs]).toEqual([1_000_000, 1_000_500, 1_001_000])
+  })
+
+  test('what was submitted during one turn is committed once', async () => {
+    using file = createTestFolder()
+    await using store = await openSqliteStore({ path: file.path })
+    const { accountId } = await store.createAccount('a', 1000)
+    using db = openRaw(file.path)
+    const version = () => db.pragma('data_version', { simple: true })
+    let groups = 0
+    store.onJobsChanged(() => (groups += 1))
+    const before = version()
+    await Promise.all(Array.from({ length: 50 }, () => startJob(store, accountId)))
+    expect(groups).toBe(1)
+    expect(version()).not.toBe(before)
+  })
+
+  test('a writer that dies rejects what waits and what comes', async () => {
+    using file = createTestFolder()
+    const writer = await openGroupCommit(
+      file.path,
+      { nowMs: () => 0 },
+      () => undefined,
+      new URL('./dying-writer.ts', import.meta.url),
+    )
+    const waiting = [writer.submit('createAccount', 'a', 0), writer.submit('createAccount', 'b', 0)]
+    for (const { status } of await Promise.allSettled(waiting)) expect(status).toBe('rejected')
+    await expect(waiting[0]).rejects.toThrow('the storage writer has died')
+    await expect(writer.submit('createAccount', 'c', 0)).rejects.toThrow('the storage writer has died')
+    await writer.close()
+  })
+
+  test('a command that cannot cross threads is rejected, and nothing else', async () => {
+    await using store = await openTemporaryStore()
+    const { accountId } = await store.createAccount('a', 100)
+    const unclonable = {
+      status: 'failed',
+      error: { ...testError, message: (() => 'not text') as unknown as string },
+    } as const
+    await expect(store.finishJob('job_x', 1, unclonable)).rejects.toThrow('cannot be stored')
+    expect(await balanceOf(store, accountId)).toEqual([100, 0])
+  })
+})

@@ -1,0 +1,166 @@
+// The check of the ledger finds what the database can no longer refuse: files that were tampered with or damaged.
+import { describe, expect, test } from 'vitest'
+import type { LedgerReport } from '../../src/core/store.ts'
+import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
+import { claimOne, startJob, testError } from './fixture.ts'
+import { createTestFolder, openRaw } from './sqlite-fixture.ts'
+
+/** A file with one job of each end, on which every rule was switched off before the SQL ran. */
+async function problemsAfter(sql: string): Promise<readonly string[]> {
+  return (await reportAfter(sql)).problems
+}
+
+async function reportAfter(sql: string): Promise<LedgerReport> {
+  using file = createTestFolder()
+  {
+    await using store = await openSqliteStore({ path: file.path })
+    const { accountId } = await store.createAccount('a', 1000)
+    for (const end of ['succeeded', 'failed', 'running', 'queued']) {
+      await startJob(store, accountId)
+      if (end === 'queued') continue
+      const { job, token } = await claimOne(store)
+      if (end === 'succeeded')
+        await store.finishJob(job.jobId, token, { status: 'succeeded', outputs: [], creditsActual: 4 })
+      if (end === 'failed') await store.finishJob(job.jobId, token, { status: 'failed', error: testError })
+    }
+  }
+  {
+    using db = openRaw(file.path)
+    db.pragma('foreign_keys = OFF')
+    db.pragma('ignore_check_constraints = ON')
+    const triggers = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck().all()
+    for (const name of triggers) db.exec(`DROP TRIGGER ${name}`)
+    db.exec(sql)
+  }
+  await using store = await openSqliteStore({ path: file.path })
+  return await store.verifyLedger()
+}
+
+describe('the check of the ledger names', () => {
+  test('nothing when all is well', async () => {
+    expect(await problemsAfter('SELECT 1')).toEqual([])
+  })
+
+  test.each([
+    [
+      'a balance that was raised',
+      'UPDATE accounts SET available = available + 1',
+      [/the balance is 977 \+ 20 held, but its last entry left 976 \+ 20/],
+    ],
+    [
+      'held credits that nobody holds',
+      'UPDATE accounts SET held = held + 1',
+      [/but its last entry left/, /21 credits are held, but its unsettled jobs hold 20/],
+    ],
+    [
+      'a missing entry',
+      'DELETE FROM ledger_entries WHERE number = 2',
+      [/entry 3: follows entry 1/, /entry 3: charge of 4 leaves/, /holds 10, but the ledger says 0/],
+    ],
+    [
+      'a missing last entry',
+      'DELETE FROM ledger_entries WHERE number = (SELECT max(number) FROM ledger_entries)',
+      [/counts 8 entries, but the last is number 7/, /but its last entry left/, /holds 10, but the ledger says 0/],
+    ],
+    [
+      'an entry of other credits',
+      'UPDATE ledger_entries SET credits = 5 WHERE number = 3',
+      [/entry 3: charge of 5 leaves/, /charged 4, but the ledger says 5/],
+    ],
+    [
+      'a job charged beside the ledger',
+      "UPDATE jobs SET credits_charged = 10, credits_released = 0 WHERE status = 'succeeded'",
+      [/charged 10, but the ledger says 4/, /released 0, but the ledger says 6/],
+    ],
+    [
+      'a failure that cost',
+      "UPDATE jobs SET credits_charged = 10, credits_released = 0 WHERE status = 'failed'",
+      [/is failed, but charged 10/, /charged 10, but/, /released 0, but/],
+    ],
+    [
+      'a job that is settled in parts',
+      "UPDATE jobs SET credits_released = 5 WHERE status = 'succeeded'",
+      [/holds 10, but charged 4 and released 5/, /released 5, but the ledger says 6/],
+    ],
+    [
+      'a running job that was settled',
+      "UPDATE jobs SET credits_released = 10 WHERE status = 'running'",
+      [/is running and holds 10, but charged 0 and released 10/, /released 10, but the ledger says 0/],
+    ],
+    [
+      'a settled job that runs again',
+      "UPDATE jobs SET status = 'running' WHERE status = 'failed'",
+      [
+        /20 credits are held, but its unsettled jobs hold 30/,
+        /is running and holds 10/,
+        /is running, without a worker/,
+        /is running, with an end/,
+      ],
+    ],
+    [
+      'more lost runs than were begun',
+      "UPDATE jobs SET lost_runs = 2 WHERE status = 'running'",
+      [/lost 2 runs of 1 begun/],
+    ],
+    ['a running job without a worker', "UPDATE jobs SET worker = NULL WHERE status = 'running'", [/without a worker/]],
+    [
+      'an end that waits for another run',
+      "UPDATE jobs SET available_at = 5 WHERE status = 'failed'",
+      [/is failed, but waits for another run/],
+    ],
+    ['a failure without a reason', "UPDATE jobs SET error = NULL WHERE status = 'failed'", [/does not say why/]],
+    [
+      'an expiry without a deadline',
+      "UPDATE jobs SET status = 'expired' WHERE status = 'failed'",
+      [/is expired, without a deadline/],
+    ],
+    [
+      'a run without a start',
+      "UPDATE jobs SET started_at = NULL WHERE status = 'running'",
+      [/began 1 runs, without a start/],
+    ],
+    [
+      'a review of what could have been run again',
+      "UPDATE jobs SET status = 'needs_review', finished_at = 1, worker = NULL, lease_until = NULL, error = '{}' WHERE status = 'running'",
+      [/is under review, though it could have been run again/],
+    ],
+    [
+      'wrong counts',
+      'UPDATE accounts SET job_count = 9, queued_jobs = 8',
+      [/counts 9 jobs, but has 4/, /counts 8 queued jobs, but has 1/],
+    ],
+    [
+      "another account's job",
+      "INSERT INTO accounts (account_id, name, created_at) VALUES ('acct_x', 'x', 0); UPDATE jobs SET account_id = 'acct_x' WHERE status = 'queued'",
+      [
+        /20 credits are held/,
+        /counts 4 jobs/,
+        /counts 1 queued/,
+        /acct_x: 0 credits are held/,
+        /acct_x: counts 0 jobs/,
+        /acct_x: counts 0 queued/,
+        /hold without a job of this account/,
+      ],
+    ],
+  ])('%s', async (_, sql, words) => {
+    const problems = await problemsAfter(sql)
+    expect(problems).toEqual(words.map((pattern) => expect.stringMatching(pattern)))
+  })
+
+  test('a hundred problems at most, and how many more', async () => {
+    const problems =
+      await problemsAfter(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1250)
+      INSERT INTO accounts (account_id, name, available, created_at) SELECT 'acct_x' || i, 'x', 1, 0 FROM n`)
+    expect(problems).toHaveLength(101)
+    expect(problems.at(-1)).toBe('and 1150 more')
+  })
+
+  test('for each problem what could be done about it, and does nothing by itself', async () => {
+    const { problems, repairs } = await reportAfter('UPDATE accounts SET available = available + 1, job_count = 9')
+    expect(problems).toHaveLength(2)
+    expect(repairs).toEqual([
+      expect.stringContaining('set the balance to 976 + 20 held'),
+      expect.stringContaining('set job_count of the account to 4'),
+    ])
+  })
+})

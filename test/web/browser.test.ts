@@ -1,0 +1,115 @@
+// The console in a real browser: key, quote, generation, picture; a refusal at its field; a failure in words; the library.
+import { expect, test } from 'vitest'
+import { startTestApp } from '../test-app.ts'
+import { type BrowserPage, chromiumPath, openBrowserPage } from './chromium.ts'
+
+const browserMs = 60_000
+if (!chromiumPath)
+  console.warn(
+    'SKIPPED test/web/browser.test.ts: no Chromium on this machine. Install one (apt-get install chromium) or set CHROMIUM to its path.',
+  )
+
+const inBrowser = test.skipIf(!chromiumPath)
+
+/** Types into a field; again when the page drew the field anew meanwhile, as it may on a slow machine. */
+async function fill(page: BrowserPage, selector: string, text: string): Promise<void> {
+  const field = `document.querySelector(${JSON.stringify(selector)})`
+  const kept = `new Promise((resolve) => setTimeout(() => resolve(${field}?.value === ${JSON.stringify(text)}), 100))`
+  do {
+    await page.until(field)
+    await page.evaluate(`(() => { const field = ${field}; field.focus(); field.select() })()`)
+    await page.type(text)
+  } while (!(await page.evaluate(kept)))
+}
+const textOf = (selector: string): string => `document.querySelector(${JSON.stringify(selector)})?.textContent`
+const press = (page: BrowserPage, selector: string): Promise<void> =>
+  page.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`)
+
+inBrowser('from a key in the address to a picture', { timeout: browserMs }, async () => {
+  await using app = await startTestApp()
+  await using page = await openBrowserPage(chromiumPath ?? '')
+  await page.open(`${app.url}/#key=${app.account.key}`)
+  await page.until(`document.querySelectorAll('.product').length > 2`)
+  expect(await page.evaluate('location.href')).toBe(`${app.url}/#/`)
+  await page.until(`${textOf('.wallet')}.startsWith('1,000credits')`)
+
+  await page.evaluate(`location.hash = '#/model/test/instant/text-to-image'`)
+  await fill(page, 'textarea', 'a red fox in snow')
+  await page.until(`${textOf('.large')} === 'Generate for 3 credits'`)
+  await press(page, '.large')
+  expect(
+    await page.until(
+      `(() => { const picture = document.querySelector('.result img'); return picture?.complete && picture.naturalWidth })()`,
+    ),
+  ).toBe(8)
+  await page.until(`${textOf('.wallet')}.startsWith('997credits')`)
+  expect(await page.evaluate(textOf('.job-status'))).toBe('Done3 credits charged')
+  expect(await page.evaluate(`document.querySelector('.result a[download]').download`)).toMatch(/^instant-\w+\.png$/)
+
+  await page.evaluate(`location.hash = '#/library'`)
+  expect(await page.until(textOf('.tile b'))).toBe('a red fox in snow')
+  await press(page, '.tile')
+  await page.until(
+    `location.hash.startsWith('#/job/job_') && document.querySelector('.job-page .result img')?.complete`,
+  )
+  expect(page.errors).toEqual([])
+})
+
+inBrowser(
+  'what the server refuses is said at the field; a failed job says why and costs nothing',
+  { timeout: browserMs },
+  async () => {
+    await using app = await startTestApp()
+    await using page = await openBrowserPage(chromiumPath ?? '')
+    await page.open(`${app.url}/#key=${app.account.key}&/model/test/failing/text-to-image`)
+    await fill(page, '.field[data-name=width] .number', '9999')
+    await fill(page, 'textarea', 'x')
+    expect(await page.until(textOf('.field[data-name=width].wrong .field-error'))).toBe('Must be <= 2048.')
+    await fill(page, '.field[data-name=width] .number', '512')
+    await page.until(`!document.querySelector('.wrong') && ${textOf('.large')} === 'Generate for 7 credits'`)
+    await press(page, '.large')
+    expect(await page.until(textOf('.job .notice p'))).toBe('the paint ran out')
+    expect(await page.evaluate(textOf('.job-status'))).toBe('FailedNothing charged, 7 credits returned')
+  },
+)
+
+inBrowser('a running job shows its progress and can be canceled', { timeout: browserMs }, async () => {
+  await using app = await startTestApp()
+  await using page = await openBrowserPage(chromiumPath ?? '')
+  const gate = app.gate()
+  await page.open(`${app.url}/#key=${app.account.key}&/model/test/gate/text-to-image`)
+  await fill(page, '.field[data-name=gate] .input', gate.input.gate)
+  await page.until(`${textOf('.large')} === 'Generate for 10 credits'`)
+  await press(page, '.large')
+  await page.until(`${textOf('.job-status')} === 'Working, 50 %10 credits held'`)
+  await press(page, '.job .actions button')
+  await page.until(`${textOf('.job-status')} === 'CanceledNothing charged, 10 credits returned'`)
+})
+
+inBrowser('a wrong key is refused in words, and the right one opens the catalog', { timeout: browserMs }, async () => {
+  await using app = await startTestApp()
+  await using page = await openBrowserPage(chromiumPath ?? '')
+  await page.open(`${app.url}/`)
+  await fill(page, '#key-field', 'mgk_wrong')
+  await press(page, '.key-form button')
+  expect(await page.until(textOf('#key-error'))).toMatch(/unknown/)
+  await fill(page, '#key-field', app.account.key)
+  await press(page, '.key-form button')
+  await page.until(`document.querySelectorAll('.product').length > 2`)
+  // A link with a key also works in a tab that asks for one, and the key leaves the address.
+  await press(page, '[aria-label="Sign out"]')
+  await page.until(`document.querySelector('#key-field')`)
+  await page.evaluate(`location.hash = '#key=${app.account.key}&/library'`)
+  await page.until(`${textOf('h1')} === 'Library'`)
+  expect(await page.evaluate('location.hash')).toBe('#/library')
+  // On a telephone nothing is wider than the page.
+  await page.resize(390)
+  for (const place of ['#/', '#/library', '#/model/builtin/image/art/edit']) {
+    await page.evaluate(`location.hash = '${place}'`)
+    await page.until(`document.querySelector('main > section:not([aria-busy])') && innerWidth === 390`)
+    const [content, window] = await page.evaluate<number[]>(
+      '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+    )
+    expect([place, content]).toEqual([place, window])
+  }
+})

@@ -1,0 +1,87 @@
+// Places, keys in addresses, and jobs in words.
+import { expect, test } from 'vitest'
+import {
+  describeMoney,
+  describeOutput,
+  describeStatus,
+  explainEnd,
+  formatAge,
+  formatBytes,
+  toFileName,
+  toLocalUrl,
+} from '../../web/job-words.ts'
+import type { JobRecord, OutputRecord } from '../../web/records.ts'
+import { parseRoute, takeKey, toHash } from '../../web/route.ts'
+
+test('every place survives its address; nonsense is the catalog', () => {
+  for (const route of [
+    { view: 'models' },
+    { view: 'library' },
+    { view: 'model', id: 'builtin/image/art/text-to-image' },
+    { view: 'model', id: 'a/b c%?#' },
+    { view: 'job', id: 'job_01' },
+  ] as const) {
+    expect(parseRoute(toHash(route))).toEqual(route)
+  }
+  expect(toHash({ view: 'model', id: 'a/b' })).toBe('#/model/a/b')
+  for (const hash of ['', '#', '#/', '#/model/', '#/nope', '#main'])
+    expect(parseRoute(hash)).toEqual({ view: 'models' })
+  expect(parseRoute('#/model/%E0%A4%A')).toEqual({ view: 'model', id: '%E0%A4%A' })
+})
+
+test('a key is taken out of the address, the place stays', () => {
+  expect(takeKey('#key=mgk_abc')).toEqual({ key: 'mgk_abc', rest: '' })
+  expect(takeKey('#key=mgk_abc&/job/job_1')).toEqual({ key: 'mgk_abc', rest: '#/job/job_1' })
+  expect(takeKey('#/library&key=mgk_abc')).toEqual({ key: 'mgk_abc', rest: '' })
+  expect(takeKey('#/library')).toBeNull()
+  expect(takeKey('')).toBeNull()
+})
+
+test('where the credits are', () => {
+  const say = (status: JobRecord['status'], held: number, charged: number, released: number): string =>
+    describeMoney({ status, billing: { quoted: held, held, charged, released } })
+  expect(say('running', 10, 0, 0)).toBe('10 credits held')
+  expect(say('succeeded', 1, 1, 0)).toBe('1 credit charged')
+  expect(say('succeeded', 40, 6, 34)).toBe('6 credits charged, 34 returned')
+  expect(say('failed', 7, 0, 7)).toBe('Nothing charged, 7 credits returned')
+  expect(say('needs_review', 7, 0, 0)).toBe('7 credits held until an operator has looked at it')
+  expect(say('succeeded', 0, 0, 0)).toBe('Nothing charged')
+})
+
+test('state, reason, age and size', () => {
+  expect(describeStatus({ status: 'running', progress: 0.5 })).toBe('Working, 50 %')
+  expect(describeStatus({ status: 'running', progress: 0 })).toBe('Working')
+  expect(explainEnd({ status: 'failed', error: { code: 'x', message: 'the paint ran out', retryable: false } })).toBe(
+    'the paint ran out',
+  )
+  expect(explainEnd({ status: 'succeeded', error: null })).toBeNull()
+  const now = Date.parse('2026-11-20T10:00:00Z')
+  expect(
+    ['2026-11-20T09:59:50Z', '2026-11-20T09:55:00Z', '2026-11-20T07:00:00Z', '2026-11-01T10:00:00Z'].map((time) =>
+      formatAge(time, now),
+    ),
+  ).toEqual(['just now', '5 min ago', '3 h ago', '1 Nov 2026'])
+  expect([96, 9_600, 96_000, 9_600_000].map(formatBytes)).toEqual(['96 bytes', '9.6 kB', '96 kB', '9.6 MB'])
+})
+
+test('a file has its facts and a name of its own', () => {
+  const output = (content_type: string): OutputRecord => ({
+    url: '',
+    content_type,
+    bytes: 48_213,
+    width: 1024,
+    height: 768,
+    duration_seconds: null,
+  })
+  expect(describeOutput(output('image/png'))).toBe('PNG · 1024 × 768 · 48 kB')
+  const job = { job_id: 'job_01m7xxwv6ne0092mdaca5q58ay', model: 'builtin/image/poster/text-to-image' }
+  expect(toFileName(job, output('image/jpeg'), 0)).toBe('poster-ca5q58ay.jpg')
+  expect(toFileName(job, output('image/svg+xml'), 1)).toBe('poster-ca5q58ay-2.svg')
+})
+
+test('a file is asked from the own origin where both are this machine, and nowhere else', () => {
+  const signed = 'http://127.0.0.1:8080/assets/a.png?signature=x'
+  expect(toLocalUrl(signed, 'http://localhost:8080')).toBe('http://localhost:8080/assets/a.png?signature=x')
+  expect(toLocalUrl(signed, 'http://localhost:9999')).toBe(signed)
+  expect(toLocalUrl('https://bucket.example/a.png', 'http://localhost:8080')).toBe('https://bucket.example/a.png')
+})

@@ -1,0 +1,83 @@
+// One POST: what comes of it, in words, whatever the other side does.
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { expect, test } from 'vitest'
+import { createPoster } from '../../src/webhooks/poster.ts'
+import { openReceiver } from './receiver.ts'
+
+const never = new AbortController().signal
+
+/** Posts once; answers with what came of it and how long it took. */
+async function post(url: string, timeoutMs: number, signal = never) {
+  const poster = createPoster({ allowPrivate: true, timeoutMs })
+  const startedAt = performance.now()
+  const result = await poster.post({ url, headers: { 'x-test': 'yes' }, body: '{}', signal })
+  const ms = performance.now() - startedAt
+  await poster.close()
+  return { ...result, ms }
+}
+
+/** A TCP server that does to its connections what the test says. */
+async function openRaw(onConnection: (socket: Socket) => void): Promise<{ host: string } & AsyncDisposable> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket.on('error', () => undefined))
+    onConnection(socket)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+test.each([200, 201, 204, 299])('%i is taken', async (status) => {
+  await using receiver = await openReceiver()
+  receiver.answer = status
+  expect(await post(receiver.url, 5000)).toMatchObject({ responseStatus: status, error: null })
+  expect(receiver.received).toMatchObject([{ body: '{}', headers: { 'x-test': 'yes' } }])
+})
+
+test.each([300, 301, 304, 400, 404, 410, 500, 503])('%i is a failure', async (status) => {
+  await using receiver = await openReceiver()
+  receiver.answer = status
+  const { responseStatus, error } = await post(receiver.url, 5000)
+  expect(responseStatus).toBe(status)
+  expect(error).toContain(`The endpoint answered ${status}`)
+})
+
+test('an endpoint that does not answer in time is told so, one that drips its answer is not waited for', async () => {
+  await using silent = await openRaw(() => undefined)
+  const late = await post(`http://${silent.host}/`, 150)
+  expect(late).toMatchObject({ responseStatus: null, error: 'The endpoint did not answer within 0.15 s.' })
+  expect(late.ms).toBeLessThan(3000)
+  await using dripping = await openRaw((socket) => {
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n')
+    const timer = setInterval(() => socket.write('x'), 20)
+    socket.once('close', () => clearInterval(timer))
+  })
+  const taken = await post(`http://${dripping.host}/`, 300)
+  expect(taken).toMatchObject({ responseStatus: 200, error: null })
+  expect(taken.ms).toBeLessThan(3000)
+})
+
+test('a connection that is cut, that speaks no HTTP or no TLS is a failure in words', async () => {
+  await using cutting = await openRaw((socket) => socket.once('data', () => socket.destroy()))
+  expect((await post(`http://${cutting.host}/`, 5000)).error).toBe('The connection was cut.')
+  await using babbling = await openRaw((socket) => socket.end('good evening\r\n\r\n'))
+  expect((await post(`http://${babbling.host}/`, 5000)).error).toBe('The endpoint did not answer with HTTP.')
+  expect((await post(`https://${babbling.host}/`, 5000)).error).toContain('TLS')
+})
+
+test('a POST that is broken off ends at once', async () => {
+  const abort = new AbortController()
+  await using silent = await openRaw(() => abort.abort())
+  const { responseStatus, error, ms } = await post(`http://${silent.host}/`, 60_000, abort.signal)
+  expect(responseStatus).toBeNull()
+  expect(error).not.toBeNull()
+  expect(ms).toBeLessThan(3000)
+})
