@@ -1,0 +1,45 @@
+// Accounts with credits and a key, made in a data directory before a server opens it; and the requests that they send.
+import { openStore } from '../src/app.ts'
+import { createKeySecret, hashKeySecret } from '../src/core/key.ts'
+
+/** More than any run can spend. */
+const plenty = 1_000_000_000_000
+
+/** An account that may generate and look. */
+export interface BenchAccount {
+  readonly accountId: string
+  readonly headers: { readonly authorization: string }
+}
+
+/** The model and input that are quoted and generated: one that ships, with a schema, defaults and a computed price. */
+export const order = {
+  model: 'builtin/image/art/text-to-image',
+  input: {
+    prompt: 'mountains at sunrise above a quiet lake, haze',
+    style: 'ridges',
+    width: 1024,
+    height: 768,
+    seed: 7,
+  },
+}
+
+/** Makes an account. */
+export async function createBenchAccount(dataDir: string): Promise<BenchAccount> {
+  await using store = await openStore(dataDir)
+  const { accountId } = await store.createAccount('bench', plenty)
+  const secret = createKeySecret()
+  await store.createKey(accountId, hashKeySecret(secret), ['generate', 'models:read', 'jobs:read'], null)
+  return { accountId, headers: { authorization: `Bearer ${secret}` } }
+}
+
+/** A request outside the measurement; answers with the body. @throws Error when it is refused */
+export async function ask(url: string, account: BenchAccount, path: string, body?: unknown): Promise<string> {
+  const response = await fetch(url + path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { ...account.headers, 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`)
+  return text
+}

@@ -1,0 +1,19 @@
+// What of autocannon is used here; the package brings no types.
+declare module 'autocannon' {
+  export interface Options {
+    readonly url: string
+    readonly method: string
+    readonly headers: Readonly<Record<string, string>>
+    readonly body?: string
+    readonly idReplacement: boolean
+    readonly connections: number
+    /** Seconds */
+    readonly duration: number
+  }
+  export interface Result {
+    readonly errors: number
+    readonly non2xx: number
+    readonly requests: { readonly total: number }
+  }
+  export default function autocannon(options: Options): Promise<Result>
+}

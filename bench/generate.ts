@@ -1,0 +1,24 @@
+// POST /v1/generate, durable and not waited for, against bare Fastify that parses the same body and answers an equal one.
+import { ask, createBenchAccount, order } from './accounts.ts'
+import { type Bench, compareHttp, makeFolder, type Row, startBareFastify, toRow } from './bench.ts'
+import { startMediagen } from './servers.ts'
+
+const path = '/v1/generate'
+
+/** Runs the benchmark. */
+export async function benchGenerate(bench: Bench): Promise<readonly Row[]> {
+  const dataDir = makeFolder(bench)
+  const account = await createBenchAccount(dataDir)
+  await using mediagen = await startMediagen(bench.cores, {
+    MEDIAGEN_DATA_DIR: dataDir,
+    MEDIAGEN_ROLES: 'api',
+    MEDIAGEN_MAX_QUEUED_JOBS: '1000000000',
+  })
+  const { quote_id } = JSON.parse(await ask(mediagen.httpUrl, account, '/v1/quotes', order)) as { quote_id: string }
+  const body = { ...order, quote_id }
+  const answer: unknown = JSON.parse(await ask(mediagen.httpUrl, account, path, body))
+  await using bare = await startBareFastify(bench, { method: 'POST', path, status: 202, answer })
+  const headers = { ...account.headers, 'idempotency-key': '[<id>]' }
+  const found = await compareHttp(bare, mediagen, { method: 'POST', path, headers, body })
+  return [toRow('POST /v1/generate : bare Fastify', 0.18, found)]
+}

@@ -1,0 +1,86 @@
+// Whether quoting, starting and claiming cost more when 200,000 jobs are stored: a full database against an empty one.
+import { openStore } from '../src/app.ts'
+import { ask, type BenchAccount, createBenchAccount, order } from './accounts.ts'
+import { type Bench, makeFolder, type Row, toRow } from './bench.ts'
+import { fireHttp } from './http-load.ts'
+import { compare, type Side } from './rounds.ts'
+import { seedJobs } from './seed.ts'
+import { type Server, startMediagen } from './servers.ts'
+
+const storedJobs = 200_000
+const least = 0.75
+const pairs = 3
+const claimsARound = 250
+const jobsAClaim = 4
+const leaseMs = 600_000
+
+interface Place {
+  readonly dataDir: string
+  readonly account: BenchAccount
+}
+
+/** Runs the benchmark. */
+export async function benchGrowth(bench: Bench): Promise<readonly Row[]> {
+  const empty = await makePlace(bench)
+  const full = await makePlace(bench)
+  seedJobs(full.dataDir, full.account.accountId, storedJobs)
+  return [...(await compareServers(bench, empty, full)), await compareClaims(empty, full)]
+}
+
+async function makePlace(bench: Bench): Promise<Place> {
+  const dataDir = makeFolder(bench)
+  return { dataDir, account: await createBenchAccount(dataDir) }
+}
+
+async function compareServers(bench: Bench, empty: Place, full: Place): Promise<readonly Row[]> {
+  const start = ({ dataDir }: Place): Promise<Server> =>
+    startMediagen(bench.cores, {
+      MEDIAGEN_DATA_DIR: dataDir,
+      MEDIAGEN_ROLES: 'api',
+      MEDIAGEN_MAX_QUEUED_JOBS: '1000000000',
+    })
+  await using few = await start(empty)
+  await using many = await start(full)
+  const quotes = await compare(toQuoteSide(few, empty), toQuoteSide(many, full), pairs)
+  const starts = await compare(await toStartSide(few, empty), await toStartSide(many, full), pairs)
+  return [
+    toRow('POST /v1/quotes, 200,000 jobs stored : none', least, quotes),
+    toRow('POST /v1/generate, 200,000 jobs stored : none', least, starts),
+  ]
+}
+
+function toQuoteSide(server: Server, { account }: Place): Side {
+  const request = { method: 'POST', path: '/v1/quotes', headers: account.headers, body: order } as const
+  return { fire: (seconds) => fireHttp(server.httpUrl, request, seconds), cpuSeconds: () => server.cpuSeconds() }
+}
+
+async function toStartSide(server: Server, { account }: Place): Promise<Side> {
+  const { quote_id } = JSON.parse(await ask(server.httpUrl, account, '/v1/quotes', order)) as { quote_id: string }
+  const headers = { ...account.headers, 'idempotency-key': '[<id>]' }
+  const request = { method: 'POST', path: '/v1/generate', headers, body: { ...order, quote_id } } as const
+  return { fire: (seconds) => fireHttp(server.httpUrl, request, seconds), cpuSeconds: () => server.cpuSeconds() }
+}
+
+/** Claims are made by workers, not over HTTP: here they are made on the store, one after the other. */
+async function compareClaims(empty: Place, full: Place): Promise<Row> {
+  await using few = await openStore(empty.dataDir)
+  await using many = await openStore(full.dataDir)
+  const toSide = (store: typeof few): Side => ({
+    async fire() {
+      let claimed = 0
+      for (let round = 0; round < claimsARound; round++) {
+        const jobs = await store.claimJobs({
+          worker: 'bench',
+          room: { [order.model]: jobsAClaim },
+          limit: jobsAClaim,
+          leaseMs,
+        })
+        claimed += jobs.length
+      }
+      if (claimed === 0) throw new Error('there was nothing to claim')
+      return claimed
+    },
+    cpuSeconds: () => process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6,
+  })
+  return toRow('claims, 200,000 jobs stored : few', least, await compare(toSide(few), toSide(many), pairs))
+}

@@ -1,0 +1,35 @@
+// Load over HTTP, by autocannon: bounded in time and in connections, and every answer must be the expected one.
+import autocannon from 'autocannon'
+import { whileAwake } from './awake.ts'
+
+const connections = 64
+
+/** One request, asked again and again. `[<id>]` in a header becomes a new value for each. */
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
+/**
+ * Asks for `seconds`; answers with how many answers came.
+ * @throws Error when any answer was not 2xx or did not come
+ */
+export async function fireHttp(url: string, request: HttpRequest, seconds: number): Promise<number> {
+  const { method, path, headers = {}, body } = request
+  const result = await whileAwake(() =>
+    autocannon({
+      url: url + path,
+      method,
+      headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      idReplacement: JSON.stringify(headers).includes('[<id>]'),
+      connections,
+      duration: seconds,
+    }),
+  )
+  const failed = result.errors + result.non2xx
+  if (failed > 0) throw new Error(`${failed} of ${result.requests.total} requests to ${path} failed`)
+  return result.requests.total
+}

@@ -1,0 +1,28 @@
+// What a server costs that nobody asks anything: its timers look for news, and must not add up.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Bench, makeFolder, type Row } from './bench.ts'
+import { startMediagen } from './servers.ts'
+
+// By then the first process of the built-in engine is warm.
+const settleMs = 4000
+const watchMs = 6000
+const targetPercent = 1
+
+/** Runs the benchmark. */
+export async function benchIdle(bench: Bench): Promise<readonly Row[]> {
+  await using mediagen = await startMediagen(bench.cores, { MEDIAGEN_DATA_DIR: makeFolder(bench) })
+  await sleep(settleMs)
+  const cpuBefore = mediagen.cpuSeconds()
+  await sleep(watchMs)
+  const percent = ((mediagen.cpuSeconds() - cpuBefore) / watchMs) * 100_000
+  return [
+    {
+      what: 'idle server',
+      value: `${percent.toFixed(2)} %`,
+      byCpu: '',
+      target: `≤ ${targetPercent} %`,
+      reached: !(percent > targetPercent),
+      figures: `of one core, over ${watchMs / 1000} s`,
+    },
+  ]
+}

@@ -1,0 +1,58 @@
+// Runs the benchmarks, or those that are named, and prints one table. Method and reading: bench/README.md.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Bench, Benchmark, Row } from './bench.ts'
+import { divideCores } from './cores.ts'
+import { benchGenerate } from './generate.ts'
+import { benchGrowth } from './growth.ts'
+import { benchGrpcQuotes } from './grpc-quotes.ts'
+import { benchIdle } from './idle.ts'
+import { benchModels } from './models.ts'
+import { benchQuotes } from './quotes.ts'
+import { benchStart } from './start.ts'
+
+const benchmarks: Readonly<Record<string, Benchmark>> = {
+  quotes: benchQuotes,
+  generate: benchGenerate,
+  models: benchModels,
+  'grpc-quotes': benchGrpcQuotes,
+  start: benchStart,
+  growth: benchGrowth,
+  idle: benchIdle,
+}
+
+async function main(wanted: readonly string[]): Promise<void> {
+  const unknown = wanted.filter((name) => !Object.hasOwn(benchmarks, name))
+  if (unknown.length > 0) {
+    throw new Error(`There is no benchmark ${unknown.join(', ')}; there are ${Object.keys(benchmarks).join(', ')}.`)
+  }
+  const bench: Bench = { cores: divideCores(), folder: mkdtempSync(join(tmpdir(), 'mediagen-bench-')) }
+  const startedAt = performance.now()
+  const rows: Row[] = []
+  try {
+    for (const [name, run] of Object.entries(benchmarks)) {
+      if (wanted.length > 0 && !wanted.includes(name)) continue
+      process.stderr.write(`${name} …\n`)
+      rows.push(...(await run(bench)))
+    }
+  } finally {
+    rmSync(bench.folder, { recursive: true, force: true })
+  }
+  const where = bench.cores ? `servers on core ${bench.cores.server}, load on core ${bench.cores.load}` : 'cores shared'
+  const seconds = Math.round((performance.now() - startedAt) / 1000)
+  process.stdout.write(`${toTable(rows)}\nNode ${process.versions.node}, ${where}, ${seconds} s in all.\n`)
+}
+
+function toTable(rows: readonly Row[]): string {
+  const head = ['benchmark', 'measured', 'by CPU time', 'target', 'reached', 'figures']
+  const cells = rows.map(({ what, value, byCpu, target, reached, figures }) => {
+    return [what, value, byCpu, target, target === '' ? '' : reached ? 'yes' : 'NO', figures]
+  })
+  const widths = head.map((name, column) => Math.max(...[...cells, head].map((row) => (row[column] ?? name).length)))
+  const toLine = (row: readonly string[]): string =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |\n`
+  return [head, widths.map((width) => '-'.repeat(width)), ...cells].map(toLine).join('')
+}
+
+await main(process.argv.slice(2))

@@ -1,0 +1,105 @@
+// Servers under measurement: mediagen itself and the baselines, each a child process on the core for servers.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Cores } from './cores.ts'
+
+const startTimeoutMs = 15_000
+const stopTimeoutMs = 5000
+// Linux counts processor time in hundredths of a second.
+const ticksPerSecond = 100
+
+/** A server that runs. */
+export interface Server extends AsyncDisposable {
+  readonly httpUrl: string
+  /** `host:port`; empty for a server without gRPC. */
+  readonly grpcAddress: string
+  /** From spawning to the line that tells the address. */
+  readonly startMs: number
+  /** Processor seconds used so far by all its threads; NaN where the system does not tell. */
+  cpuSeconds(): number
+}
+
+/** Starts `bin/mediagen.js serve` with nothing but these settings, on free ports. */
+export function startMediagen(cores: Cores | null, settings: Readonly<Record<string, string>>): Promise<Server> {
+  const free = { MEDIAGEN_HTTP_PORT: '0', MEDIAGEN_GRPC_PORT: '0', MEDIAGEN_RATE_LIMIT: '0' }
+  return startServer(cores, [join(import.meta.dirname, '../bin/mediagen.js'), 'serve', '--json'], {
+    ...free,
+    ...settings,
+  })
+}
+
+/** Starts a baseline program of this folder. */
+export function startBaseline(cores: Cores | null, program: string, argument: string): Promise<Server> {
+  return startServer(cores, [join(import.meta.dirname, program), argument], {})
+}
+
+async function startServer(
+  cores: Cores | null,
+  args: readonly string[],
+  settings: Readonly<Record<string, string>>,
+): Promise<Server> {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('MEDIAGEN_'))
+  const pinned = cores ? ['taskset', '--cpu-list', String(cores.server)] : []
+  const [command = '', ...rest] = [...pinned, process.execPath, ...args]
+  const spawnedAt = performance.now()
+  const child = spawn(command, rest, {
+    env: { ...Object.fromEntries(inherited), ...settings },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  try {
+    const { http_url: httpUrl = '', grpc_url: grpcUrl } = await readAddresses(child)
+    const startMs = performance.now() - spawnedAt
+    return {
+      httpUrl,
+      grpcAddress: grpcUrl ? new URL(grpcUrl).host : '',
+      startMs,
+      cpuSeconds: () => readCpuSeconds(child.pid),
+      [Symbol.asyncDispose]: () => stop(child),
+    }
+  } catch (error) {
+    await stop(child)
+    throw error
+  }
+}
+
+interface Addresses {
+  readonly http_url?: string
+  readonly grpc_url?: string | null
+}
+
+function readAddresses(child: ChildProcess): Promise<Addresses> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('a server did not start in time')), startTimeoutMs)
+    child.once('error', reject)
+    child.once('exit', () => reject(new Error('a server ended before it listened')))
+    if (!child.stdout) throw new Error('a server without standard output')
+    // The log goes on behind the addresses; reading it keeps the pipe from filling.
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      if (!line.startsWith('{"http_url"') && !line.startsWith('{"grpc_url"')) return
+      clearTimeout(timer)
+      resolve(JSON.parse(line) as Addresses)
+    })
+  })
+}
+
+function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
+    child.once('exit', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+    child.kill('SIGTERM')
+  })
+}
+
+/** Fields 14 and 15 of proc_pid_stat(5), counted behind the name, which may hold spaces. */
+function readCpuSeconds(pid: number | undefined): number {
+  if (process.platform !== 'linux') return Number.NaN
+  const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
+  const [user = 0, system = 0] = fields.split(' ').slice(11, 13).map(Number)
+  return (user + system) / ticksPerSecond
+}

@@ -1,0 +1,247 @@
+// `node bench/soak.ts --minutes 10`: a real server under a bounded mixed load for that long; its memory and its open files
+// must stay flat, every job must end and the ledger must verify, or the exit status is 1.
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pass } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { ask, createBenchAccount, type BenchAccount } from './accounts.ts'
+import { type Server, startMediagen } from './servers.ts'
+
+// What the server may grow by over the second half of the run: so much an hour, but never less than a breath, the
+// megabytes by which its memory swings between two collections.
+const mostGrowthMbPerHour = 24
+const breathMb = 12
+// With gigabytes to spare, Node would let garbage lie for minutes, which looks like a leak. With this little it collects.
+const oldSpaceMb = 96
+const mostNewFiles = 40
+const roundsPerSecond = 8
+const sampleMs = 10_000
+// Longest that the last jobs may take when the load is over.
+const drainMs = 60_000
+const mbBytes = 1_048_576
+
+const model = 'soak/instant/text-to-image'
+const slowModel = 'soak/slow/text-to-image'
+
+interface Sample {
+  readonly seconds: number
+  readonly rssMb: number
+  readonly heapMb: number
+  readonly files: number
+}
+
+interface Counts {
+  started: number
+  waited: number
+  canceled: number
+  watched: number
+  listed: number
+  refused: number
+}
+
+const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' } } })
+const minutes = Number(values.minutes)
+if (!(minutes > 0)) throw new Error('--minutes must be a number above 0')
+
+const folder = mkdtempSync(join(tmpdir(), 'mediagen-soak-'))
+try {
+  process.exitCode = await soak()
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function soak(): Promise<number> {
+  const dataDir = join(folder, 'data')
+  const catalog = writeCatalog()
+  const account = await createBenchAccount(dataDir)
+  const server = await startMediagen(null, {
+    MEDIAGEN_DATA_DIR: dataDir,
+    MEDIAGEN_CATALOG: catalog,
+    MEDIAGEN_LOG_LEVEL: 'warn',
+    NODE_OPTIONS: `--max-old-space-size=${oldSpaceMb} --max-semi-space-size=4`,
+    MEDIAGEN_MAX_QUEUED_JOBS: '1000000',
+  })
+  const problems: string[] = []
+  const samples: Sample[] = []
+  const counts: Counts = { started: 0, waited: 0, canceled: 0, watched: 0, listed: 0, refused: 0 }
+  try {
+    await runLoad(server, account, counts, samples, problems)
+    problems.push(...(await findStuck(server, account)))
+  } finally {
+    await server[Symbol.asyncDispose]()
+  }
+  problems.push(...verifyLedger(dataDir), ...judge(samples))
+  console.log(JSON.stringify(counts))
+  for (const problem of problems) console.log(`BROKEN: ${problem}`)
+  console.log(problems.length === 0 ? 'the soak is whole' : `the soak is broken: ${problems.length} problems`)
+  return problems.length === 0 ? 0 : 1
+}
+
+/** Rounds of requests, begun at a fixed rate whether or not earlier ones are over, and a sample now and then. */
+async function runLoad(
+  server: Server,
+  account: BenchAccount,
+  counts: Counts,
+  samples: Sample[],
+  problems: string[],
+): Promise<void> {
+  const begunAt = performance.now()
+  const endAt = begunAt + minutes * 60_000
+  const underWay = new Set<Promise<void>>()
+  let nextSampleAt = begunAt
+  for (let round = 0; performance.now() < endAt; round++) {
+    if (performance.now() >= nextSampleAt) {
+      nextSampleAt += sampleMs
+      const sample = await takeSample(server, (performance.now() - begunAt) / 1000)
+      samples.push(sample)
+      console.log(`${toLine(sample)}, ${counts.started} started, ${underWay.size} rounds under way`)
+    }
+    const done = oneRound(server, account, round, counts)
+      .catch((error: unknown) => {
+        counts.refused += 1
+        if (counts.refused <= 5) problems.push(`a round failed: ${String(error)}`)
+      })
+      .finally(() => underWay.delete(done))
+    underWay.add(done)
+    await pass(Math.max(0, begunAt + ((round + 1) * 1000) / roundsPerSecond - performance.now()))
+  }
+  await Promise.race([Promise.all(underWay), pass(drainMs, undefined, { ref: false })])
+  if (underWay.size > 0) problems.push(`${underWay.size} rounds never ended`)
+  samples.push(await takeSample(server, (performance.now() - begunAt) / 1000))
+}
+
+/** What one client does: a quote and a start, and then one of several things with the job. */
+async function oneRound(server: Server, account: BenchAccount, round: number, counts: Counts): Promise<void> {
+  const url = server.httpUrl
+  const kind = round % 4
+  const order = { model: kind === 2 ? slowModel : model, input: { prompt: `round ${round}` } }
+  const { quote_id } = JSON.parse(await ask(url, account, '/v1/quotes', order)) as { quote_id: string }
+  const wait = kind === 0
+  const job = JSON.parse(await ask(url, account, `/v1/generate?wait=${wait}`, { ...order, quote_id })) as JobRecord
+  counts.started += 1
+  switch (kind) {
+    case 0:
+      if (job.status !== 'succeeded') throw new Error(`a job that was waited for is ${job.status}`)
+      counts.waited += 1
+      break
+    case 1:
+      // The events of a job end with it.
+      if (!(await ask(url, account, `/v1/jobs/${job.job_id}/events`)).includes('"status":"succeeded"'))
+        throw new Error('a watcher was not told the end')
+      counts.watched += 1
+      break
+    case 2:
+      await ask(url, account, `/v1/jobs/${job.job_id}/cancel`, {})
+      if (!(await ask(url, account, `/v1/jobs/${job.job_id}/events`)).includes('"status":"canceled"'))
+        throw new Error('a canceled job ended otherwise')
+      counts.canceled += 1
+      break
+    default: {
+      const leave = new AbortController()
+      await fetch(`${url}/v1/jobs/${job.job_id}/events`, { headers: account.headers, signal: leave.signal })
+      leave.abort()
+      await ask(url, account, '/v1/jobs?limit=100')
+      counts.listed += 1
+    }
+  }
+}
+
+interface JobRecord {
+  readonly job_id: string
+  readonly status: string
+}
+
+async function takeSample({ httpUrl }: Server, seconds: number): Promise<Sample> {
+  const text = await (await fetch(`${httpUrl}/metrics`)).text()
+  const read = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
+  return {
+    seconds,
+    rssMb: read('process_resident_memory_bytes') / mbBytes,
+    heapMb: read('nodejs_heap_size_used_bytes') / mbBytes,
+    files: read('process_open_fds'),
+  }
+}
+
+function toLine({ seconds, rssMb, heapMb, files }: Sample): string {
+  return `${seconds.toFixed(0).padStart(6)} s: rss ${rssMb.toFixed(1)} MB, heap ${heapMb.toFixed(1)} MB, ${files} open files`
+}
+
+/** Jobs that have not ended a while after the load did. */
+async function findStuck({ httpUrl }: Server, account: BenchAccount): Promise<string[]> {
+  const lastAt = performance.now() + drainMs
+  for (;;) {
+    const open: number[] = []
+    for (const status of ['queued', 'running', 'needs_review']) {
+      const page = JSON.parse(await ask(httpUrl, account, `/v1/jobs?status=${status}&limit=1`)) as { total: number }
+      open.push(page.total)
+    }
+    const all = open.reduce((sum, jobs) => sum + jobs, 0)
+    if (all === 0) return []
+    if (performance.now() > lastAt) return [`${all} jobs are stuck (queued, running, in review: ${open.join(', ')})`]
+    await pass(200)
+  }
+}
+
+function verifyLedger(dataDir: string): string[] {
+  const program = join(import.meta.dirname, '../bin/mediagen.js')
+  const env = { ...process.env, MEDIAGEN_DATA_DIR: dataDir }
+  try {
+    const text = execFileSync(process.execPath, [program, 'ledger', 'verify', '--json'], { env, encoding: 'utf8' })
+    console.log(`ledger verify: ${text.trim().replaceAll(/\s+/g, ' ')}`)
+    return []
+  } catch (error) {
+    return [`the ledger does not verify: ${String((error as { stdout?: string }).stdout)}`]
+  }
+}
+
+/** Holds the second half of the run against its bounds. */
+function judge(samples: readonly Sample[]): string[] {
+  const half = samples.filter(({ seconds }) => seconds >= (minutes * 60) / 2)
+  const [first] = half
+  const last = half.at(-1)
+  if (!first || !last || half.length < 3) return ['the run was too short to judge: give it a minute or more']
+  const hours = (last.seconds - first.seconds) / 3600
+  const slope = slopeOf(half.map(({ seconds, rssMb }) => [seconds / 3600, rssMb]))
+  const grown = slope * hours
+  const bound = Math.max(mostGrowthMbPerHour * hours, breathMb)
+  const newFiles = last.files - first.files
+  console.log(
+    `second half: rss ${slope >= 0 ? '+' : ''}${slope.toFixed(1)} MB an hour, which is ${grown.toFixed(1)} MB over ${(hours * 60).toFixed(1)} minutes (bound ${bound.toFixed(1)} MB); open files ${newFiles >= 0 ? '+' : ''}${newFiles}`,
+  )
+  const problems: string[] = []
+  if (!(grown <= bound)) problems.push(`the memory grew by ${grown.toFixed(1)} MB over the second half`)
+  if (!(newFiles <= mostNewFiles)) problems.push(`${newFiles} more files are open than at half-time`)
+  return problems
+}
+
+/** Slope of the line of least squares. */
+function slopeOf(points: readonly (readonly [x: number, y: number])[]): number {
+  const meanX = points.reduce((sum, [x]) => sum + x, 0) / points.length
+  const meanY = points.reduce((sum, [, y]) => sum + y, 0) / points.length
+  const above = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0)
+  const below = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0)
+  return above / below
+}
+
+/** Two models: one that ends at once, one that runs until it is canceled. JSON is YAML. */
+function writeCatalog(): string {
+  const picture = join(import.meta.dirname, '../test/models/picture.png')
+  const toModel = (id: string, run: readonly string[], concurrency: number) => ({
+    id,
+    name: id,
+    description: 'A program of the soak.',
+    category: 'text-to-image',
+    modality: 'image',
+    owned_by: 'bench',
+    created: '2026-11-01',
+    price: { credits: 2 },
+    engine: { kind: 'command', run, timeout_seconds: 60, concurrency },
+    input: { type: 'object', required: ['prompt'], properties: { prompt: { type: 'string' } } },
+  })
+  const models = [toModel(model, ['cp', picture, 'out.png'], 4), toModel(slowModel, ['sleep', '50'], 4)]
+  const file = join(folder, 'soak.yaml')
+  writeFileSync(file, JSON.stringify({ models }))
+  return file
+}
