@@ -1,8 +1,9 @@
 // The engine kind `builtin`: media made by this package alone, in forked processes, with no GPU and no account.
 
 import { availableParallelism } from 'node:os'
-import type { Engine, EngineResult, EngineRun, EngineSpec } from '../../core/engine.ts'
-import { type Logger, RenderPool } from './render-pool.ts'
+import { type Engine, EngineError, type EngineResult, type EngineRun, type EngineSpec } from '../../core/engine.ts'
+import { type Logger, ProcessPool } from '../../processes/pool.ts'
+import type { RenderRequest } from './messages.ts'
 import { isRendererName, rendererNames } from './renderers.ts'
 
 const defaultMaxChildRssBytes = 1_500_000_000
@@ -21,10 +22,11 @@ export interface BuiltinEngineOptions {
 
 /** Runs models whose catalog entry says `engine: { kind: builtin, renderer: poster | art | edit }`. */
 export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine {
-  const pool = new RenderPool({
+  const pool = new ProcessPool<RenderRequest, EngineResult>({
     entry: new URL('./render-process.ts', import.meta.url),
     size: options.poolSize ?? availableParallelism(),
     maxRssBytes: options.maxChildRssBytes ?? defaultMaxChildRssBytes,
+    failures: renderFailures,
     logger: options.logger ?? null,
   })
   const warmUpAfterMs = options.warmUpAfterMs === undefined ? defaultWarmUpAfterMs : options.warmUpAfterMs
@@ -46,4 +48,18 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
       await pool.close()
     },
   }
+}
+
+const renderFailures = {
+  outOfMemory(limitBytes: number): EngineError {
+    const limit = Math.round(limitBytes / 1e6)
+    return new EngineError(
+      'out_of_memory',
+      `The render needed more than ${limit} MB of memory and was stopped. Try a smaller size.`,
+    )
+  },
+  crashed(how: string, options: ErrorOptions): EngineError {
+    const words = `The process that rendered this ended unexpectedly (${how}).`
+    return new EngineError('renderer_crashed', words, true, options)
+  },
 }

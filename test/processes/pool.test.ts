@@ -4,14 +4,25 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { EngineError } from '../../../src/core/engine.ts'
-import { RenderPool } from '../../../src/engines/builtin/render-pool.ts'
+import { EngineError } from '../../src/core/engine.ts'
+import { ProcessPool } from '../../src/processes/pool.ts'
+
+interface Done {
+  readonly files: readonly string[]
+  readonly pid: number
+}
+type TestPool = ProcessPool<{ readonly do: string; readonly folder: string }, Done>
+
+const failures = {
+  outOfMemory: (limitBytes: number) => new EngineError('out_of_memory', `more than ${limitBytes} bytes`),
+  crashed: (how: string, options: ErrorOptions) => new EngineError('crashed', how, true, options),
+}
 
 let folder: string
-let pool: RenderPool
+let pool: TestPool
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'render-pool-'))
+  folder = await mkdtemp(join(tmpdir(), 'process-pool-'))
   pool = createPool(1)
 })
 
@@ -20,12 +31,13 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-function createPool(size: number, maxRssBytes = 1e9): RenderPool {
-  return new RenderPool({ entry: new URL('./stub-child.ts', import.meta.url), size, maxRssBytes, logger: null })
+function createPool(size: number, maxRssBytes = 1e9): TestPool {
+  const entry = new URL('./stub-child.ts', import.meta.url)
+  return new ProcessPool({ entry, size, maxRssBytes, failures, logger: null })
 }
 
 interface Started {
-  readonly result: Promise<{ files: readonly string[]; usage: Readonly<Record<string, number>> }>
+  readonly result: Promise<Done>
   /** Resolves when the child has taken the job and reports. */
   readonly underway: Promise<void>
   readonly abort: (reason: Error) => void
@@ -35,7 +47,7 @@ function start(what: string): Started {
   const { promise: underway, resolve } = Promise.withResolvers<void>()
   const controller = new AbortController()
   const result = pool.run({
-    request: { renderer: 'stub', input: { do: what }, folder },
+    request: { do: what, folder },
     signal: controller.signal,
     onProgress: () => resolve(),
   })
@@ -48,12 +60,12 @@ test('forks nothing until there is a job, and keeps the process for the next one
   const first = await start('work').result
   const second = await start('work').result
   expect(first.files).toEqual(['output.txt'])
-  expect(second.usage['pid']).toBe(first.usage['pid'])
+  expect(second.pid).toBe(first.pid)
 })
 
 test('queues what it has no process for', async () => {
   const results = await Promise.all(['work', 'work', 'work'].map((what) => start(what).result))
-  expect(new Set(results.map(({ usage }) => usage['pid'])).size).toBe(1)
+  expect(new Set(results.map(({ pid }) => pid)).size).toBe(1)
 })
 
 test('uses as many processes as its size allows', async () => {
@@ -64,7 +76,7 @@ test('uses as many processes as its size allows', async () => {
   expect(pool.pids).toHaveLength(2)
 })
 
-test('passes on what a renderer says when it refuses', async () => {
+test('passes on what a process says when it refuses', async () => {
   await expect(start('refuse').result).rejects.toEqual(new EngineError('invalid_media', 'image is empty.'))
 })
 
@@ -77,7 +89,7 @@ test('an abort kills a child that hangs within two seconds, and the next job run
   await expect(hanging.result).rejects.toThrow('cancelled')
   expect(performance.now() - before).toBeLessThan(2000)
   const next = await start('work').result
-  expect(next.usage['pid']).not.toBe(pid)
+  expect(next.pid).not.toBe(pid)
 })
 
 test('an abort takes a waiting job out of the queue and leaves the running one alone', async () => {
@@ -91,9 +103,7 @@ test('an abort takes a waiting job out of the queue and leaves the running one a
 
 test('an abort before the start does not start anything', async () => {
   const signal = AbortSignal.abort(new Error('too late'))
-  await expect(
-    pool.run({ request: { renderer: 'stub', input: { do: 'work' }, folder }, signal, onProgress: () => {} }),
-  ).rejects.toThrow('too late')
+  await expect(pool.run({ request: { do: 'work', folder }, signal, onProgress: () => {} })).rejects.toThrow('too late')
   expect(pool.pids).toEqual([])
 })
 
@@ -102,7 +112,7 @@ test('a child that crashes fails its own run only, as one that may be tried agai
   const next = start('work')
   await expect(crashing.result).rejects.toMatchObject({
     name: 'EngineError',
-    code: 'renderer_crashed',
+    code: 'crashed',
     retryable: true,
     cause: expect.objectContaining({ message: expect.stringContaining('assertion failed') }),
   })
@@ -114,7 +124,7 @@ test('a child that is killed from outside fails its own run only', async () => {
   await hanging.underway
   const next = start('work')
   process.kill(pool.pids[0] as number, 'SIGKILL')
-  await expect(hanging.result).rejects.toMatchObject({ code: 'renderer_crashed' })
+  await expect(hanging.result).rejects.toMatchObject({ code: 'crashed' })
   await expect(next.result).resolves.toMatchObject({ files: ['output.txt'] })
 })
 

@@ -1,33 +1,42 @@
-// One forked process as the server sees it: starts it, gives it a job, watches its memory, kills it.
+// One forked process as the server sees it: starts it, gives it a task, watches its memory, kills it.
 
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, fork, type Serializable } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { EngineError, type EngineResult } from '../../core/engine.ts'
-import type { RenderReply, RenderRequest } from './messages.ts'
-import { readRssBytes } from './process-memory.ts'
+import { EngineError } from '../core/engine.ts'
+import { readRssBytes } from './memory.ts'
+import type { Reply } from './messages.ts'
 
 const memoryCheckMs = 250
 const stderrTailChars = 2000
 
-export interface RenderChildOptions {
-  /** The module that the child runs. */
+/** Which errors tell the owner of a job what became of the process that had it. */
+export interface ProcessFailures {
+  /** It held more memory than it may. */
+  outOfMemory(limitBytes: number): EngineError
+  /** It ended of its own accord; `how` names its exit status or signal, the cause is what it said last. */
+  crashed(how: string, options: ErrorOptions): EngineError
+}
+
+export interface PooledProcessOptions {
+  /** The module that the process runs; it calls `serveTasks`. */
   readonly entry: URL
-  /** A child that holds more is killed, and its job with it. */
+  /** A process that holds more is killed, and its task with it. */
   readonly maxRssBytes: number
+  readonly failures: ProcessFailures
   /** Called once, when the process is gone for whatever reason; `wasReady` tells whether it ever came up. */
-  readonly onExit: (child: RenderChild, why: Error, wasReady: boolean) => void
+  readonly onExit: (child: PooledProcess, why: Error, wasReady: boolean) => void
 }
 
 interface Assignment {
   readonly onProgress: (fraction: number) => void
-  readonly resolve: (result: EngineResult) => void
+  readonly resolve: (result: unknown) => void
   readonly reject: (error: Error) => void
 }
 
-/** A child process that renders one job at a time. */
-export class RenderChild {
+/** A child process that does one task at a time. */
+export class PooledProcess {
   readonly #process: ChildProcess
-  readonly #options: RenderChildOptions
+  readonly #options: PooledProcessOptions
   readonly #memoryWatch: NodeJS.Timeout
   #assignment: Assignment | null = null
   #ready = false
@@ -36,16 +45,16 @@ export class RenderChild {
   #killedBecause: Error | null = null
   #stderrTail = ''
 
-  constructor(options: RenderChildOptions) {
+  constructor(options: PooledProcessOptions) {
     this.#options = options
     this.#process = fork(fileURLToPath(options.entry), [], {
       execArgv: [],
-      // A child decodes files from strangers: it gets none of the server's settings and secrets.
+      // It decodes files from strangers: it gets none of the server's settings and secrets.
       env: {},
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
-    this.#process.on('message', (message) => this.#onReply(message as RenderReply))
+    this.#process.on('message', (message) => this.#onReply(message as Reply))
     this.#process.once('exit', (code, signal) => this.#onGone(`exit status ${code ?? signal}`))
     // Without a pid it never started and no 'exit' will follow; otherwise a message could not be sent.
     this.#process.on('error', (error) => (this.pid === undefined ? this.#onGone(error.message) : this.kill(error)))
@@ -70,8 +79,8 @@ export class RenderChild {
     return this.#rssBytes
   }
 
-  /** Renders one job; the child must be free. Rejects with an EngineError, or another error when the child broke. */
-  render(request: RenderRequest, onProgress: (fraction: number) => void): Promise<EngineResult> {
+  /** Does one task; the process must be free. Rejects with an EngineError, or another error when the process broke. */
+  perform(request: Serializable, onProgress: (fraction: number) => void): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#assignment = { onProgress, resolve, reject }
       this.#process.send(request, (error) => {
@@ -80,13 +89,13 @@ export class RenderChild {
     })
   }
 
-  /** Ends the process at once; the job that it had fails with `reason` as soon as the process is gone. */
+  /** Ends the process at once; the task that it had fails with `reason` as soon as the process is gone. */
   kill(reason: Error): void {
     this.#killedBecause ??= reason
     this.#process.kill('SIGKILL')
   }
 
-  #onReply(message: RenderReply): void {
+  #onReply(message: Reply): void {
     if (this.#killedBecause) return
     switch (message.type) {
       case 'ready':
@@ -99,13 +108,13 @@ export class RenderChild {
         this.#enforceMemory(message.rssBytes)
         return
       case 'done':
-        this.#settle(({ resolve }) => resolve({ files: message.files, usage: message.usage }))
+        this.#settle(({ resolve }) => resolve(message.result))
         return
       case 'failed':
         this.#settle(({ reject }) => reject(new EngineError(message.code, message.message, message.retryable)))
         return
       case 'broken':
-        this.#settle(({ reject }) => reject(new Error(`A renderer failed: ${message.stack}`)))
+        this.#settle(({ reject }) => reject(new Error(`A forked process failed: ${message.stack}`)))
     }
   }
 
@@ -123,13 +132,7 @@ export class RenderChild {
   #enforceMemory(rssBytes: number): void {
     this.#rssBytes = rssBytes
     if (rssBytes <= this.#options.maxRssBytes) return
-    const limit = Math.round(this.#options.maxRssBytes / 1e6)
-    this.kill(
-      new EngineError(
-        'out_of_memory',
-        `The render needed more than ${limit} MB of memory and was stopped. Try a smaller size.`,
-      ),
-    )
+    this.kill(this.#options.failures.outOfMemory(this.#options.maxRssBytes))
   }
 
   #onGone(how: string): void {
@@ -137,14 +140,8 @@ export class RenderChild {
     this.#gone = true
     clearInterval(this.#memoryWatch)
     const cause = this.#stderrTail === '' ? {} : { cause: new Error(this.#stderrTail) }
-    const crash = new EngineError(
-      'renderer_crashed',
-      `The process that rendered this ended unexpectedly (${how}).`,
-      true,
-      cause,
-    )
-    const why = this.#killedBecause ?? crash
-    // First the pool forgets this child, then the job's end asks the pool for another.
+    const why = this.#killedBecause ?? this.#options.failures.crashed(how, cause)
+    // First the pool forgets this child, then the task's end asks the pool for another.
     this.#options.onExit(this, why, this.#ready)
     this.#settle(({ reject }) => reject(why))
   }

@@ -1,0 +1,12 @@
+// What the server and a forked process say to each other over IPC. A process has one task at a time, so answers carry no id.
+
+/** From the process to the server. */
+export type Reply =
+  | { readonly type: 'ready' }
+  | { readonly type: 'progress'; readonly fraction: number }
+  | { readonly type: 'memory'; readonly rssBytes: number }
+  | { readonly type: 'done'; readonly result: unknown }
+  /** The task was refused or failed in words that the owner of the job may read. */
+  | { readonly type: 'failed'; readonly code: string; readonly message: string; readonly retryable: boolean }
+  /** A bug in the process: for the log only. */
+  | { readonly type: 'broken'; readonly stack: string }

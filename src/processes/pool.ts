@@ -1,0 +1,158 @@
+// A pool of forked processes: tasks wait here for a free one; a process that died is replaced.
+
+import { PooledProcess, type ProcessFailures } from './child.ts'
+
+/** The little that is needed of a logger; pino's fits. */
+export interface Logger {
+  warn(facts: object, message: string): void
+}
+
+export interface ProcessPoolOptions {
+  /** The module that each process runs; it calls `serveTasks`. */
+  readonly entry: URL
+  /** Processes at most. */
+  readonly size: number
+  /** A process that holds more is killed, and its task with it. */
+  readonly maxRssBytes: number
+  readonly failures: ProcessFailures
+  readonly logger: Logger | null
+}
+
+/** One task for the pool. */
+export interface Task<Request> {
+  /** Structured-cloned to the process. */
+  readonly request: Request
+  readonly signal: AbortSignal
+  readonly onProgress: (fraction: number) => void
+}
+
+interface Waiting<Request, Result> {
+  readonly task: Task<Request>
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: Error) => void
+}
+
+/** Does tasks in forked processes, one each at a time. Processes are forked when first needed and kept. */
+export class ProcessPool<Request extends object, Result> {
+  readonly #options: ProcessPoolOptions
+  readonly #children = new Set<PooledProcess>()
+  readonly #free: PooledProcess[] = []
+  readonly #waiting: Waiting<Request, Result>[] = []
+  #closed = false
+  #onLastGone: (() => void) | null = null
+
+  constructor(options: ProcessPoolOptions) {
+    this.#options = options
+  }
+
+  /** Pids of the live processes. */
+  get pids(): number[] {
+    return [...this.#children].flatMap((child) => child.pid ?? [])
+  }
+
+  /** Forks a first process, so that the first task need not wait for it. */
+  warm(): void {
+    if (!this.#closed && this.#children.size === 0) this.#free.push(this.#fork())
+  }
+
+  /**
+   * Does a task as soon as a process is free. An abort takes it out of the queue, or kills the process that has it.
+   * @throws EngineError from the process; the signal's reason when aborted; another error when the process broke.
+   */
+  run(task: Task<Request>): Promise<Result> {
+    if (this.#closed) return Promise.reject(new Error('The pool of processes is closed'))
+    if (task.signal.aborted) return Promise.reject(abortReason(task.signal))
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting<Request, Result> = { task, resolve, reject }
+      this.#waiting.push(waiting)
+      // Once the task has left the queue, #start listens.
+      task.signal.addEventListener('abort', () => this.#removeWaiting(waiting, abortReason(task.signal)), {
+        once: true,
+      })
+      this.#startNext()
+    })
+  }
+
+  /** Kills every process and waits until they are gone; tasks that ran or waited fail. */
+  async close(): Promise<void> {
+    this.#closed = true
+    const reason = new Error('The pool of processes was closed')
+    for (const waiting of this.#waiting.splice(0)) waiting.reject(reason)
+    if (this.#children.size === 0) return
+    const gone = new Promise<void>((resolve) => (this.#onLastGone = resolve))
+    for (const child of this.#children) child.kill(reason)
+    await gone
+  }
+
+  #removeWaiting(waiting: Waiting<Request, Result>, reason: Error): void {
+    const index = this.#waiting.indexOf(waiting)
+    if (index < 0) return
+    this.#waiting.splice(index, 1)
+    waiting.reject(reason)
+  }
+
+  #startNext(): void {
+    while (this.#waiting.length > 0) {
+      const child = this.#takeFree() ?? (this.#children.size < this.#options.size ? this.#fork() : undefined)
+      const waiting = child && this.#waiting.shift()
+      if (!child || !waiting) return
+      void this.#start(child, waiting)
+    }
+  }
+
+  #takeFree(): PooledProcess | undefined {
+    let child = this.#free.pop()
+    while (child?.dying) child = this.#free.pop()
+    return child
+  }
+
+  async #start(child: PooledProcess, { task, resolve, reject }: Waiting<Request, Result>): Promise<void> {
+    const onAbort = (): void => child.kill(abortReason(task.signal))
+    task.signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      resolve((await child.perform(task.request, task.onProgress)) as Result)
+    } catch (error) {
+      reject(error as Error)
+    } finally {
+      task.signal.removeEventListener('abort', onAbort)
+      this.#release(child)
+    }
+  }
+
+  #release(child: PooledProcess): void {
+    // What native allocators keep after a big task is only given back by ending the process.
+    if (child.rssBytes > this.#options.maxRssBytes / 2)
+      child.kill(new Error('Replaced: it held much memory after its task'))
+    else if (this.#children.has(child) && !child.dying) this.#free.push(child)
+    this.#startNext()
+  }
+
+  #fork(): PooledProcess {
+    const child = new PooledProcess({
+      entry: this.#options.entry,
+      maxRssBytes: this.#options.maxRssBytes,
+      failures: this.#options.failures,
+      onExit: (gone, why, wasReady) => this.#onExit(gone, why, wasReady),
+    })
+    this.#children.add(child)
+    return child
+  }
+
+  #onExit(child: PooledProcess, why: Error, wasReady: boolean): void {
+    this.#children.delete(child)
+    const index = this.#free.indexOf(child)
+    if (index >= 0) this.#free.splice(index, 1)
+    if (this.#closed) {
+      if (this.#children.size === 0) this.#onLastGone?.()
+      return
+    }
+    this.#options.logger?.warn({ pid: child.pid, err: why }, 'a forked process ended')
+    this.#startNext()
+    // Keeps the pool warm; a process that cannot even start is only tried again by the next task.
+    if (wasReady && this.#children.size < this.#options.size) this.#free.push(this.#fork())
+  }
+}
+
+function abortReason(signal: AbortSignal): Error {
+  return signal.reason instanceof Error ? signal.reason : new Error('The task was aborted')
+}
