@@ -34,6 +34,8 @@ import { createInProcessTransport } from './rpc/in-process.ts'
 import { createMetrics, type Metrics } from './rpc/metrics.ts'
 import { type GuardedService, guardService, type PipelineParts, trustService } from './rpc/pipeline.ts'
 import { createRemoteCore } from './rpc/remote.ts'
+import { dataUris } from './media/data-uri.ts'
+import { createMediaSource } from './media/source.ts'
 import { startFeed } from './runner/feed.ts'
 import { startRunner } from './runner/runner.ts'
 import { openWorkFolder } from './runner/work-folder.ts'
@@ -194,6 +196,8 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
       catalog,
       engines: new Map(engines.map((engine) => [engine.kind, engine])),
       assets,
+      media: createMediaSource([dataUris]),
+      maxInputBytes: config.maxInputBytes,
       workFolder: openWorkFolder(folders.work),
       concurrency: availableParallelism() * 2,
       worker: createWorkerName(hostname(), process.pid, randomBytes(4).toString('hex')),

@@ -72,6 +72,13 @@ export const settings = {
     1_073_741_824,
     'Largest request body as JSON, in bytes, at every door',
   ),
+  maxInputBytes: integer(
+    'MEDIAGEN_MAX_INPUT_BYTES',
+    104_857_600,
+    1024,
+    Number.MAX_SAFE_INTEGER,
+    'Media that one job is handed (`format: media`), all its files together, in bytes',
+  ),
   maxOutputBytes: integer(
     'MEDIAGEN_MAX_OUTPUT_BYTES',
     2_147_483_648,

@@ -5,6 +5,7 @@ import type { Model } from '../core/model.ts'
 import { createModelOpenapi } from '../core/openapi.ts'
 import { compilePrice, type Price, PriceError } from '../core/pricing.ts'
 import type { CatalogEntry } from './entry.ts'
+import { createMediaFinder } from './media-fields.ts'
 import { combineSamples, guaranteedFields, sampleField, usageSamples } from './price-samples.ts'
 import type { SchemaCompiler } from './schema.ts'
 
@@ -29,8 +30,10 @@ export class EntryError extends Error {
  */
 export function createModel(entry: CatalogEntry, file: string, schemas: SchemaCompiler): Model {
   let checkInput: Model['checkInput']
+  let mediaOf: Model['mediaOf']
   try {
     checkInput = schemas.compileInput(entry.input)
+    mediaOf = createMediaFinder(entry.input)
   } catch (error) {
     throw new EntryError('input', `is not a JSON Schema: ${(error as Error).message}`)
   }
@@ -61,6 +64,7 @@ export function createModel(entry: CatalogEntry, file: string, schemas: SchemaCo
       createdAtMs,
     }),
     checkInput,
+    mediaOf,
   }
 }
 

@@ -3,6 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { JsonObject, JsonValue } from '../core/engine.ts'
 import type { CheckedInput } from '../core/model.ts'
+import { isMediaReference, mediaReferenceForm } from '../core/media.ts'
 import { type SchemaError, toViolations } from '../core/violations.ts'
 import { catalogEntrySchema } from './entry.ts'
 
@@ -28,7 +29,7 @@ export function createSchemaCompiler(): SchemaCompiler {
     strictRequired: false,
   })
   addFormats.default(ajv)
-  ajv.addFormat('media', /^data:/)
+  ajv.addFormat('media', isMediaReference)
   const validateEntry = ajv.compile(catalogEntrySchema)
   const compiled = new Map<string, ValidateFunction>()
   return {
@@ -66,5 +67,5 @@ function copyValue(value: JsonValue): JsonValue {
 }
 
 function explainMedia<Violation extends { detail: string }>(violation: Violation): Violation {
-  return violation.detail === 'must match format "media"' ? { ...violation, detail: 'must be a data: URI' } : violation
+  return violation.detail === 'must match format "media"' ? { ...violation, detail: mediaReferenceForm } : violation
 }

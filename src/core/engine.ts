@@ -17,6 +17,11 @@ export interface EngineRun {
   readonly attempt: number
   /** The input, valid by the model's schema, with the schema's defaults applied. */
   readonly input: JsonObject
+  /**
+   * The media that the input refers to (`format: media`): absolute paths of local files by JSON pointer, such as `/image` or
+   * `/images/0`. Each was recognised by its content as an image, a video or a sound; nothing else of it was checked.
+   */
+  readonly media: ReadonlyMap<string, string>
   /** What an earlier attempt left by `onCheckpoint`, or null. */
   readonly checkpoint: JsonValue
   /** An empty folder that belongs to this run alone; it is removed afterwards. */

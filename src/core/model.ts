@@ -1,6 +1,7 @@
 // A model of the catalog: what it is, what input it takes, what it costs and what runs it.
 import type { EngineSpec, JsonObject, Usage } from './engine.ts'
 import type { Violation } from './errors.ts'
+import type { MediaReference } from './media.ts'
 
 /** What kind of media a model makes. */
 export type Modality = 'image' | 'video' | 'audio'
@@ -43,6 +44,8 @@ export interface Model {
   readonly openapi: JsonObject
   /** Holds an input against the schema; `input` itself is left as it is. Pointers begin with `/input`. */
   checkInput(input: JsonObject): CheckedInput
+  /** The references to media in a valid input: the places whose schema says `format: media`. */
+  mediaOf(input: JsonObject): readonly MediaReference[]
   /** Credits to quote for an input with defaults applied; an upper bound when billed by usage. Throws PriceError. */
   quotedPrice(input: JsonObject): number
   /** Credits that the work cost; the quoted price when the price is fixed. Throws PriceError. */

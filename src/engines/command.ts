@@ -48,7 +48,8 @@ const defaults = {
  * settings of such a spec are the runner's). See `findProgram` for how the program and its arguments are looked up.
  *
  * The program works in the empty folder of the run. Standard input is one JSON object `{ job_id, model, attempt, input,
- * checkpoint }`, then end of file; it need not be read. Standard output is JSON lines `{"progress": 0.5}`,
+ * media, checkpoint }`, then end of file; it need not be read. `media` has the paths of the files that the input refers to,
+ * by JSON pointer; they lie outside that folder. Standard output is JSON lines `{"progress": 0.5}`,
  * `{"usage": {"seconds": 3.2}}` (a later value of a name replaces the earlier one), `{"checkpoint": …}` and
  * `{"error": {"code", "message", "retryable"}}`; every other line, and standard error, goes to the log. Exit code 0 is
  * success and every file left in the folder is an output (`listOutputs`); any other end fails the run with the last
@@ -146,8 +147,8 @@ async function start(program: Program, folder: string, { killAfterMs }: Settings
   }
 }
 
-function toRequest({ jobId, model, attempt, input, checkpoint }: EngineRun): string {
-  return JSON.stringify({ job_id: jobId, model, attempt, input, checkpoint })
+function toRequest({ jobId, model, attempt, input, media, checkpoint }: EngineRun): string {
+  return JSON.stringify({ job_id: jobId, model, attempt, input, media: Object.fromEntries(media), checkpoint })
 }
 
 /** Looks at the folder again and again, one look at a time, until the returned function is called. */

@@ -4,12 +4,21 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Asset, AssetStore } from '../core/asset.ts'
-import { type Engine, EngineError, type EngineRun, type JsonValue } from '../core/engine.ts'
+import {
+  type Engine,
+  EngineError,
+  type EngineResult,
+  type EngineRun,
+  type JsonObject,
+  type JsonValue,
+} from '../core/engine.ts'
 import type { ClaimedJob, Job, JobError, JobOutcome } from '../core/job.ts'
-import type { Model } from '../core/model.ts'
 import { canceledError, deadlineError } from '../core/loss.ts'
+import type { MediaSource } from '../core/media.ts'
+import type { Model } from '../core/model.ts'
 import { PriceError } from '../core/pricing.ts'
 import type { Heartbeat, Store } from '../core/store.ts'
+import { fetchMedia } from './media.ts'
 
 // How long to wait before the end of a job that could not be written is written again.
 const firstRetryMs = 200
@@ -20,6 +29,9 @@ export interface RunParts {
   readonly store: Pick<Store, 'finishJob'>
   readonly engines: ReadonlyMap<string, Engine>
   readonly assets: AssetStore
+  readonly media: MediaSource
+  /** Most bytes of the media that one job is handed, all its files together. */
+  readonly maxInputBytes: number
   /** Folder for the folders of runs. */
   readonly workFolder: string
   readonly log: Logger
@@ -81,6 +93,7 @@ type Watched = Pick<EngineRun, 'signal' | 'onProgress' | 'onCheckpoint'>
 interface Attempt {
   readonly claimed: ClaimedJob
   readonly model: Model
+  /** Of the whole run: what the engine is given and what it leaves have folders of their own in it. */
   readonly folder: string
   readonly watched: Watched
   readonly parts: RunParts
@@ -155,7 +168,7 @@ async function endJob({ claimed, abandoned, parts }: Attempt, outcome: JobOutcom
 async function runToOutcome(attempt: Attempt): Promise<JobOutcome | null> {
   const { claimed, model, watched, parts } = attempt
   try {
-    await mkdir(attempt.folder, { recursive: true })
+    await mkdir(toOutputFolder(attempt), { recursive: true })
     return await produce(attempt)
   } catch (thrown) {
     const reason = watched.signal.aborted ? (watched.signal.reason as StopReason) : 'failed'
@@ -184,8 +197,8 @@ async function runToOutcome(attempt: Attempt): Promise<JobOutcome | null> {
 }
 
 async function produce(attempt: Attempt): Promise<JobOutcome> {
-  const { model, folder, watched } = attempt
-  const { job, input, checkpoint } = attempt.claimed
+  const { model, watched } = attempt
+  const { job, input } = attempt.claimed
   const { engines, assets } = attempt.parts
   const engine = engines.get(model.engine.kind)
   if (!engine)
@@ -193,21 +206,13 @@ async function produce(attempt: Attempt): Promise<JobOutcome> {
   const checked = model.checkInput(input)
   // The catalog may have changed since the job was started.
   if (!checked.ok) throw new EngineError('invalid_input', 'The input no longer fits the schema of the model.')
-  const running = engine.run(model.engine, {
-    jobId: job.jobId,
-    model: job.model,
-    attempt: job.attempts,
-    input: checked.input,
-    checkpoint,
-    folder,
-    ...watched,
-  })
+  const running = runEngine(engine, checked.input, attempt)
   attempt.engineEnd = running.catch(() => {})
   const result = await untilDecided(running, watched.signal)
   const outputs: Asset[] = []
   try {
     for (const [index, file] of result.files.entries())
-      outputs.push(await assets.put(toFolderName(job), index, join(folder, file)))
+      outputs.push(await assets.put(toFolderName(job), index, join(toOutputFolder(attempt), file)))
     watched.signal.throwIfAborted()
     const creditsActual = model.billing === 'fixed' ? job.creditsHeld : model.actualPrice(checked.input, result.usage)
     return { status: 'succeeded', outputs, creditsActual }
@@ -215,6 +220,35 @@ async function produce(attempt: Attempt): Promise<JobOutcome> {
     await assets.remove(toFolderName(job))
     throw error
   }
+}
+
+/** Fetches the media that the input refers to, then runs the engine: both count against the time that the run may take. */
+async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): Promise<EngineResult> {
+  const { model, folder, watched, parts } = attempt
+  const { job, checkpoint } = attempt.claimed
+  const media = await fetchMedia(parts.media, {
+    references: model.mediaOf(input),
+    accountId: job.accountId,
+    folder: join(folder, 'media'),
+    maxBytes: parts.maxInputBytes,
+    signal: watched.signal,
+  })
+  watched.signal.throwIfAborted()
+  return await engine.run(model.engine, {
+    jobId: job.jobId,
+    model: job.model,
+    attempt: job.attempts,
+    input,
+    media,
+    checkpoint,
+    folder: toOutputFolder(attempt),
+    ...watched,
+  })
+}
+
+/** Where the engine works: empty when it begins, since programs leave their outputs there. */
+function toOutputFolder({ folder }: Pick<Attempt, 'folder'>): string {
+  return join(folder, 'outputs')
 }
 
 /**

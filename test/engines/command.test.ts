@@ -25,6 +25,7 @@ interface Trial {
   run?: string[]
   spec?: JsonObject
   input?: JsonObject
+  media?: Record<string, string>
   checkpoint?: JsonValue
   options?: Partial<CommandEngineOptions>
   onProgress?: (fraction: number) => void
@@ -44,6 +45,7 @@ async function start(script: string, trial: Trial = {}) {
     model: 'acme/test',
     attempt: 1,
     input: trial.input ?? {},
+    media: new Map(Object.entries(trial.media ?? {})),
     checkpoint: trial.checkpoint ?? null,
     folder,
     signal: controller.signal,
@@ -76,13 +78,18 @@ describe('what a program is given', () => {
       let text = ''
       process.stdin.on('data', (d) => (text += d))
       process.stdin.on('end', () => require('fs').writeFileSync('request.json', text))`
-    const trial = await start(script, { input: { prompt: 'ein Füchschen', width: 1024 }, checkpoint: { step: 3 } })
+    const trial = await start(script, {
+      input: { prompt: 'ein Füchschen', width: 1024 },
+      media: { '/image': '/work/media/0.png' },
+      checkpoint: { step: 3 },
+    })
     await expect(trial.result).resolves.toEqual({ files: ['request.json'], usage: {} })
     expect(JSON.parse(readFileSync(join(trial.folder, 'request.json'), 'utf8'))).toEqual({
       job_id: 'job_1',
       model: 'acme/test',
       attempt: 1,
       input: { prompt: 'ein Füchschen', width: 1024 },
+      media: { '/image': '/work/media/0.png' },
       checkpoint: { step: 3 },
     })
   })
@@ -340,7 +347,7 @@ describe('how a program is stopped', () => {
       const { createCommandEngine } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/engines/command.ts'))})
       const engine = createCommandEngine({ environment: process.env, killAfterMs: 500 })
       await engine.run({ kind: 'command', run: [process.execPath, '-e', ${JSON.stringify(stubborn)}] }, {
-        jobId: 'job_1', model: 'm', attempt: 1, input: {}, checkpoint: null, folder: ${JSON.stringify(folder)},
+        jobId: 'job_1', model: 'm', attempt: 1, input: {}, media: new Map(), checkpoint: null, folder: ${JSON.stringify(folder)},
         signal: new AbortController().signal, onProgress: () => {}, onCheckpoint: (pids) => console.log(JSON.stringify(pids)),
       })`
     const child = spawn(node, ['--input-type=module', '-e', server], { stdio: ['ignore', 'pipe', 'inherit'] })

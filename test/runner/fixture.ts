@@ -11,6 +11,8 @@ import type { Engine, EngineResult, EngineRun } from '../../src/core/engine.ts'
 import type { Job } from '../../src/core/job.ts'
 import type { Store } from '../../src/core/store.ts'
 import { startFeed, type StoreFeed } from '../../src/runner/feed.ts'
+import { dataUris } from '../../src/media/data-uri.ts'
+import { createMediaSource } from '../../src/media/source.ts'
 import { type Runner, startRunner } from '../../src/runner/runner.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
 import { balanceOf, entriesOf, startOf } from '../storage/fixture.ts'
@@ -90,6 +92,8 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     catalog: { ready: () => [model], find: (id) => (id === model.id ? model : undefined), unready: () => null },
     engines: new Map([[engine.kind, engine]]),
     assets,
+    media: createMediaSource([dataUris]),
+    maxInputBytes: 1_000_000,
     workFolder,
     concurrency: settings.places ?? 8,
     worker: 'test',

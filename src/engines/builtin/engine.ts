@@ -39,8 +39,8 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
       return `The built-in engine has no renderer ${JSON.stringify(spec['renderer'])}; it has ${rendererNames.join(', ')}.`
     },
     run(spec: EngineSpec, run: EngineRun): Promise<EngineResult> {
-      const { input, folder } = run
-      const request = { renderer: String(spec['renderer']), input, folder }
+      const { input, media, folder } = run
+      const request = { renderer: String(spec['renderer']), input, media, folder }
       return pool.run({ request, signal: run.signal, onProgress: run.onProgress })
     },
     async close(): Promise<void> {

@@ -7,6 +7,8 @@ export interface RenderRequest {
   readonly renderer: string
   /** Valid by the model's schema, defaults applied. */
   readonly input: JsonObject
+  /** Absolute paths of the files that the input refers to, by JSON pointer. */
+  readonly media: ReadonlyMap<string, string>
   /** Where the outputs are to be left. */
   readonly folder: string
 }

@@ -6,6 +6,8 @@ import type { JsonObject, Usage } from '../../core/engine.ts'
 export interface RenderTask {
   /** Valid by the model's schema, defaults applied. */
   readonly input: JsonObject
+  /** Absolute paths of the files that the input refers to, by JSON pointer; see media-input.ts. */
+  readonly media: ReadonlyMap<string, string>
   /** Where the renderer leaves its bytes; the caller gives the file its final name. */
   readonly file: string
   /** Reports how far it is, 0 … 1. */

@@ -7,9 +7,13 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { createMediaFinder } from '../../../src/catalog/media-fields.ts'
 import { createSchemaCompiler } from '../../../src/catalog/schema.ts'
 import type { Engine, EngineSpec, JsonObject } from '../../../src/core/engine.ts'
 import { createBuiltinEngine } from '../../../src/engines/builtin/engine.ts'
+import { dataUris } from '../../../src/media/data-uri.ts'
+import { createMediaSource } from '../../../src/media/source.ts'
+import { fetchMedia } from '../../../src/runner/media.ts'
 
 interface Entry {
   readonly id: string
@@ -44,6 +48,13 @@ async function run(id: string, input: JsonObject, signal = new AbortController()
   const checked = schemas.compileInput(entry.input)(input)
   if (!checked.ok) throw new Error(JSON.stringify(checked.violations))
   const folder = await mkdtemp(join(root, 'run-'))
+  const media = await fetchMedia(createMediaSource([dataUris]), {
+    references: createMediaFinder(entry.input)(checked.input),
+    accountId: 'acct_1',
+    folder: `${folder}.media`,
+    maxBytes: 100_000_000,
+    signal,
+  })
   const progress: number[] = []
   const onProgress = (fraction: number): void => void progress.push(fraction)
   const result = await engine.run(entry.engine, {
@@ -51,6 +62,7 @@ async function run(id: string, input: JsonObject, signal = new AbortController()
     model: entry.id,
     attempt: 1,
     input: checked.input,
+    media,
     checkpoint: null,
     folder,
     signal,

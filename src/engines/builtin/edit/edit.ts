@@ -16,7 +16,7 @@ sharp.cache(false)
 export async function renderEdit(task: RenderTask): Promise<Rendered> {
   const { input } = task
   const operations = (input['operations'] ?? []) as JsonObject[]
-  let pixels = await decode(await readImageInput('image', input['image']))
+  let pixels = await decode(await readImageInput(task, '/image'))
   task.onProgress(0.2)
   for (const [index, operation] of operations.entries()) {
     pixels = await applyOperation(pixels, operation, `operations[${index}]`)

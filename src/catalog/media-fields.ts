@@ -1,0 +1,91 @@
+// Which places of an input are references to media: those whose schema says `format: media`.
+import { toPointerToken } from '../core/canonical-json.ts'
+import type { JsonObject, JsonValue } from '../core/engine.ts'
+import { isMediaReference, type MediaReference } from '../core/media.ts'
+
+/** Keywords whose value is one schema, or a list of schemas, for the very same place of the input. */
+const samePlace = ['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else'] as const
+
+/**
+ * Creates what lists the references of a valid input, in the order of the schema, each place once. Arrays, nested objects,
+ * `$ref` within the schema and the combining keywords are followed; of alternatives, whatever has the form of a reference.
+ * @throws Error in words when a `$ref` that may hide a reference leads anywhere but to a place of this schema
+ */
+export function createMediaFinder(schema: JsonObject): (input: JsonObject) => MediaReference[] {
+  if (!mentionsMedia(schema)) return () => []
+  checkRefs(schema, schema)
+  return (input) => {
+    const found = new Map<string, string>()
+    // A place is looked at once with each schema, so that schemas that refer to themselves come to an end.
+    const seen = new Map<JsonObject, Set<string>>()
+
+    function visit(node: JsonValue | undefined, value: JsonValue | undefined, pointer: string): void {
+      if (!isObject(node) || value === undefined) return
+      const places = seen.get(node) ?? new Set()
+      if (places.has(pointer)) return
+      seen.set(node, places.add(pointer))
+      if (node['format'] === 'media' && typeof value === 'string' && isMediaReference(value)) found.set(pointer, value)
+      if (typeof node['$ref'] === 'string') visit(resolveRef(schema, node['$ref']), value, pointer)
+      for (const keyword of samePlace) for (const branch of toList(node[keyword])) visit(branch, value, pointer)
+      if (Array.isArray(value)) visitItems(node, value, pointer)
+      else if (isObject(value)) visitFields(node, value, pointer)
+    }
+
+    function visitItems(node: JsonObject, items: readonly JsonValue[], pointer: string): void {
+      const first = toList(node['prefixItems'])
+      for (const [index, item] of items.entries())
+        visit(index < first.length ? first[index] : node['items'], item, `${pointer}/${index}`)
+    }
+
+    function visitFields(node: JsonObject, fields: JsonObject, pointer: string): void {
+      const properties = isObject(node['properties']) ? node['properties'] : {}
+      const patterns = Object.entries(isObject(node['patternProperties']) ? node['patternProperties'] : {})
+      for (const [name, value] of Object.entries(fields)) {
+        const place = `${pointer}/${toPointerToken(name)}`
+        const matching = patterns.filter(([pattern]) => new RegExp(pattern, 'u').test(name))
+        if (Object.hasOwn(properties, name)) visit(properties[name], value, place)
+        else if (matching.length === 0) visit(node['additionalProperties'], value, place)
+        for (const [, branch] of matching) visit(branch, value, place)
+      }
+    }
+
+    visit(schema, input, '')
+    return [...found].map(([pointer, reference]) => ({ pointer, reference }))
+  }
+}
+
+function mentionsMedia(node: JsonValue): boolean {
+  if (Array.isArray(node)) return node.some(mentionsMedia)
+  return isObject(node) && (node['format'] === 'media' || Object.values(node).some(mentionsMedia))
+}
+
+function checkRefs(root: JsonObject, node: JsonValue): void {
+  if (Array.isArray(node)) for (const item of node) checkRefs(root, item)
+  if (!isObject(node)) return
+  if (typeof node['$dynamicRef'] === 'string') throw new Error('$dynamicRef cannot be used with format: media')
+  if (typeof node['$ref'] === 'string' && resolveRef(root, node['$ref']) === undefined)
+    throw new Error(
+      `$ref ${JSON.stringify(node['$ref'])} must be a JSON pointer into this schema, such as #/$defs/picture`,
+    )
+  for (const value of Object.values(node)) checkRefs(root, value)
+}
+
+function resolveRef(root: JsonObject, ref: string): JsonValue | undefined {
+  if (ref === '#') return root
+  if (!ref.startsWith('#/')) return undefined
+  let node: JsonValue | undefined = root
+  for (const token of ref.slice(2).split('/')) {
+    const key = decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~')
+    if (Array.isArray(node)) node = node[Number(key)]
+    else node = isObject(node) && Object.hasOwn(node, key) ? node[key] : undefined
+  }
+  return node
+}
+
+function toList(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? value : value === undefined ? [] : [value]
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,81 @@
+// Media that is handed in: what a reference in an input looks like, and the ports that turn references into files.
+import { EngineError } from './engine.ts'
+
+/** A place of an input whose schema says `format: media`, and what stands there. */
+export interface MediaReference {
+  /** JSON pointer (RFC 6901) into the input, for example `/image` or `/images/0`. */
+  readonly pointer: string
+  readonly reference: string
+}
+
+/** One reference that is to become a file. */
+export interface MediaRequest {
+  readonly reference: string
+  /** How messages name the place, for example `image` or `images[0]`. */
+  readonly field: string
+  /** Whose job it is: uploads belong to accounts. */
+  readonly accountId: string
+  /** Most bytes of the file. */
+  readonly maxBytes: number
+  /** Aborts when the job is no longer wanted or its time is over; reading then ends soon, by rejecting. */
+  readonly signal: AbortSignal
+}
+
+/** A local file whose content was recognised: an image, a video or a sound. */
+export interface MediaFile {
+  /** Absolute path; the extension is the usual one of the content type. */
+  readonly path: string
+  /** Found by content, whatever anybody said of it. */
+  readonly contentType: string
+  readonly bytes: number
+}
+
+/** Turns references into files. */
+export interface MediaSource {
+  /**
+   * Fetches what a reference leads to.
+   * @param folder where the file is left; it belongs to the run
+   * @param name of the file, without an extension
+   * @throws EngineError `invalid_media` or `media_unavailable`, in words that name the field
+   */
+  fetch(request: MediaRequest, folder: string, name: string): Promise<MediaFile>
+}
+
+/** Reads one kind of reference; a source is made of several. */
+export interface MediaReader {
+  /** Whether a reference is of this kind. */
+  accepts(reference: string): boolean
+  /**
+   * Leaves the bytes at `path`, where there is no file yet. Their content is checked by the caller.
+   * @throws EngineError `invalid_media` or `media_unavailable`, in words that name the field
+   */
+  read(request: MediaRequest, path: string): Promise<void>
+}
+
+/** What a reference must look like, as a violation says it. */
+export const mediaReferenceForm = 'must be a data: URI'
+
+/** Whether a text has the form of a reference to media; it may still lead nowhere. */
+export function isMediaReference(text: string): boolean {
+  return /^data:/i.test(text)
+}
+
+/** The name of a place in an input as people write it: `/images/0/url` is `images[0].url`. */
+export function toFieldName(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map((token, index) => (/^\d+$/.test(token) ? `[${token}]` : index === 0 ? token : `.${token}`))
+    .join('')
+}
+
+/** A refusal of what was handed in: the same reference would be refused again. */
+export function invalidMedia(field: string, words: string, options?: ErrorOptions): EngineError {
+  return new EngineError('invalid_media', `${field} ${words}.`, false, options)
+}
+
+/** The refusal of a file with more bytes than it may have. */
+export function mediaTooLarge({ field, maxBytes }: Pick<MediaRequest, 'field' | 'maxBytes'>): EngineError {
+  return invalidMedia(field, `has more than the ${maxBytes} bytes that the media of a job may have`)
+}

@@ -1,0 +1,63 @@
+// References that carry their bytes with them: `data:` URIs, base64 or percent-encoded.
+import { open } from 'node:fs/promises'
+import { invalidMedia, type MediaReader, mediaTooLarge } from '../core/media.ts'
+
+// Decoded in pieces: a reference may be many megabytes long, and the event loop is not to wait for it.
+const pieceChars = 256 * 1024
+
+/** Reads `data:` URIs. */
+export const dataUris: MediaReader = {
+  accepts: (reference) => reference.slice(0, 5).toLowerCase() === 'data:',
+  async read(request, path) {
+    const { reference, field, maxBytes, signal } = request
+    const comma = reference.indexOf(',')
+    if (comma < 0) throw invalidMedia(field, 'is not a data: URI: it has no comma before the data')
+    const isBase64 = /;\s*base64\s*$/i.test(reference.slice(Math.max(5, comma - 100), comma))
+    await using file = await open(path, 'wx')
+    let bytes = 0
+    for (const piece of (isBase64 ? decodeBase64 : decodePercent)(reference, comma + 1, field)) {
+      bytes += piece.length
+      if (bytes > maxBytes) throw mediaTooLarge(request)
+      await file.appendFile(piece)
+      signal.throwIfAborted()
+    }
+  },
+}
+
+function* decodeBase64(text: string, from: number, field: string): Generator<Buffer> {
+  let rest = ''
+  let ended = false
+  for (const piece of decodePercent(text, from, field)) {
+    const written = rest + piece.toString('latin1').replaceAll(/\s+/g, '')
+    const letters = written.replace(/=*$/, '')
+    // Buffer.from skips what is not base64 and would turn a typing error into another file.
+    if (/[^A-Za-z0-9+/_-]/.test(letters) || (ended && written !== '')) throw invalidMedia(field, 'is not valid base64')
+    ended ||= letters !== written
+    const whole = letters.length - (letters.length % 4)
+    rest = letters.slice(whole)
+    yield Buffer.from(letters.slice(0, whole), 'base64')
+  }
+  if (rest.length === 1) throw invalidMedia(field, 'is not valid base64: it ends too early')
+  yield Buffer.from(rest, 'base64')
+}
+
+function* decodePercent(text: string, from: number, field: string): Generator<Buffer> {
+  for (let at = from; at < text.length;) {
+    let end = Math.min(at + pieceChars, text.length)
+    // Neither an escape nor a character of two units is cut in half.
+    if (end < text.length) while (/[%\uD800-\uDBFF]/.test(text.slice(end - 2, end))) end -= 1
+    const piece = text.slice(at, end)
+    at = end
+    if (!piece.includes('%')) {
+      yield Buffer.from(piece)
+      continue
+    }
+    if (/%(?![0-9a-f]{2})/i.test(piece)) throw invalidMedia(field, 'is not validly percent-encoded')
+    // Bytes above 127 need not be UTF-8: they are media.
+    yield Buffer.concat(piece.split(/((?:%[0-9a-f]{2})+)/i).map(toBytes))
+  }
+}
+
+function toBytes(part: string): Buffer {
+  return part.startsWith('%') ? Buffer.from(part.replaceAll('%', ''), 'hex') : Buffer.from(part)
+}

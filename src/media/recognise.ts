@@ -1,0 +1,56 @@
+// What kind of media a file is, by its content and by nothing else.
+import { open } from 'node:fs/promises'
+import { fileTypeFromFile } from 'file-type'
+import { invalidMedia } from '../core/media.ts'
+
+/** What is taken, by the type that file-type finds: our name for it, and the extension that programs expect. */
+const kinds: Readonly<Record<string, { contentType: string; extension: string }>> = {
+  'image/png': { contentType: 'image/png', extension: 'png' },
+  'image/apng': { contentType: 'image/png', extension: 'png' },
+  'image/jpeg': { contentType: 'image/jpeg', extension: 'jpg' },
+  'image/webp': { contentType: 'image/webp', extension: 'webp' },
+  'image/avif': { contentType: 'image/avif', extension: 'avif' },
+  'image/gif': { contentType: 'image/gif', extension: 'gif' },
+  'video/mp4': { contentType: 'video/mp4', extension: 'mp4' },
+  'video/quicktime': { contentType: 'video/quicktime', extension: 'mov' },
+  'video/webm': { contentType: 'video/webm', extension: 'webm' },
+  'audio/mpeg': { contentType: 'audio/mpeg', extension: 'mp3' },
+  'audio/wav': { contentType: 'audio/wav', extension: 'wav' },
+  'audio/flac': { contentType: 'audio/flac', extension: 'flac' },
+  'audio/ogg': { contentType: 'audio/ogg', extension: 'ogg' },
+  'audio/ogg; codecs=opus': { contentType: 'audio/ogg', extension: 'ogg' },
+  'audio/x-m4a': { contentType: 'audio/mp4', extension: 'm4a' },
+  'audio/mp4': { contentType: 'audio/mp4', extension: 'm4a' },
+  'audio/aac': { contentType: 'audio/aac', extension: 'aac' },
+}
+
+/** Longest piece of a file that is held in memory to recognise it. */
+const maxSniffBytes = 1024 * 1024
+/** So much of an unknown file is looked at to say what it seems to be. */
+const markupBytes = 1000
+
+/**
+ * Recognises an image, a video or a sound.
+ * @throws EngineError `invalid_media` for everything else, SVG and HTML included
+ */
+export async function recogniseMedia(path: string, field: string): Promise<{ contentType: string; extension: string }> {
+  // Where a damaged file makes the detection itself fail, its kind is unknown.
+  const type = await fileTypeFromFile(path, { maxBufferSize: maxSniffBytes }).catch(() => undefined)
+  const kind = type && kinds[type.mime]
+  if (kind) return kind
+  const found = type && type.mime !== 'application/xml' ? `of type ${type.mime}` : nameMarkup(await readStart(path))
+  throw invalidMedia(field, `must be an image, a video or a sound, but its content is ${found}`)
+}
+
+async function readStart(path: string): Promise<string> {
+  await using file = await open(path, 'r')
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(markupBytes), 0, markupBytes, 0)
+  return buffer.subarray(0, bytesRead).toString('latin1').toLowerCase()
+}
+
+function nameMarkup(start: string): string {
+  if (start.includes('<svg')) return 'SVG, which is not accepted'
+  if (start.includes('<html') || start.includes('<!doctype html')) return 'HTML'
+  if (start.startsWith('<?xml')) return 'XML'
+  return 'not recognised'
+}
