@@ -99,7 +99,14 @@ async function inspect(path: string, name: string, keyStem: string, maxPixels: n
     bytes += (chunk as Buffer).length
   }
   await file.sync()
-  return { key: `${keyStem}.${extension}`, bytes, sha256: hash.digest('hex'), ...media }
+  return {
+    key: `${keyStem}.${extension}`,
+    bytes,
+    sha256: hash.digest('hex'),
+    ...media,
+    previewKey: null,
+    blurhash: null,
+  }
 }
 
 /** A new name in a folder is durable only when the folder is, too. */

@@ -14,6 +14,10 @@ export interface Asset {
   readonly durationSeconds: number | null
   /** Lower-case hexadecimal SHA-256 of the file. */
   readonly sha256: string
+  /** Where a small picture of it lives (WebP, at most 512 pixels on its long side); null where there is none. */
+  readonly previewKey: string | null
+  /** The preview in about thirty characters, to be shown while it loads (blurha.sh); null where there is no preview. */
+  readonly blurhash: string | null
 }
 
 /** A place where output files live. */

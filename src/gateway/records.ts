@@ -77,6 +77,8 @@ function toOutputRecord(output: Output) {
     duration_seconds: output.durationSeconds ?? null,
     sha256: output.sha256,
     expires_at: toTimeOrNull(output.expiresAt),
+    preview_url: output.previewUrl ?? null,
+    blurhash: output.blurhash ?? null,
   }
 }
 

@@ -41,6 +41,12 @@ const outputSchema = record('A file that was made.', {
   duration_seconds: { type: ['number', 'null'] },
   sha256: { ...string, description: 'Lower-case hexadecimal' },
   expires_at: { ...nullableTime, description: 'Last moment at which the address works.' },
+  preview_url: {
+    ...nullableString,
+    description:
+      'Signed address of a small picture of it: WebP, at most 512 pixels on its long side; of a video one of its frames.',
+  },
+  blurhash: { ...nullableString, description: 'The preview in about thirty characters, to be shown while it loads.' },
 })
 
 const jobErrorSchema = {

@@ -149,6 +149,8 @@ export function toJobMessage(job: Job, urls: AssetUrls): MessageInitShape<typeof
         ...(asset.durationSeconds !== null && { durationSeconds: asset.durationSeconds }),
         sha256: asset.sha256,
         expiresAt: timestampFromMs(expiresAtMs),
+        ...(asset.previewKey !== null && { previewUrl: urls.sign(asset.previewKey).url }),
+        ...(asset.blurhash !== null && { blurhash: asset.blurhash }),
       }
     }),
     ...(job.error && { error: job.error }),

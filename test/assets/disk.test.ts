@@ -41,6 +41,8 @@ describe('put', () => {
       height: 30,
       durationSeconds: null,
       sha256: createHash('sha256').update(png).digest('hex'),
+      previewKey: null,
+      blurhash: null,
     })
     expect(await readFile(join(store.root, asset.key))).toEqual(png)
     expect(await readdir(join(store.root, 'job_1'))).toEqual(['2.png'])

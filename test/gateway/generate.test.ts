@@ -30,6 +30,8 @@ test('a generation is quoted, started, awaited and charged; its record is exactl
         duration_seconds: null,
         sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
         expires_at: time,
+        preview_url: null,
+        blurhash: null,
       },
     ],
     error: null,

@@ -32,6 +32,8 @@ export const testAsset: Asset = {
   height: 3,
   durationSeconds: null,
   sha256: 'ab'.repeat(32),
+  previewKey: 'job_x/0.preview.webp',
+  blurhash: 'LEHV6nWB2yk8pyo0adR*.7kCMdnj',
 }
 
 let keys = 0

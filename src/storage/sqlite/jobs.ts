@@ -50,7 +50,7 @@ export function toJob(row: JobRow, queuePosition: number | null = null): Job {
     creditsHeld: row.creditsHeld,
     creditsCharged: row.creditsCharged,
     creditsReleased: row.creditsReleased,
-    outputs: JSON.parse(row.outputs) as Asset[],
+    outputs: (JSON.parse(row.outputs) as Asset[]).map(toAsset),
     error: row.error === null ? null : (JSON.parse(row.error) as JobError),
     attempts: row.attempts,
     createdAtMs: row.createdAtMs,
@@ -60,6 +60,11 @@ export function toJob(row: JobRow, queuePosition: number | null = null): Job {
     sequence: row.sequence,
     queuePosition,
   }
+}
+
+/** A row says of an output what was known when it was written: the first ones have no preview. */
+function toAsset(stored: Asset): Asset {
+  return { ...stored, previewKey: stored.previewKey ?? null, blurhash: stored.blurhash ?? null }
 }
 
 /** A row with what its place in the queue follows from. */
