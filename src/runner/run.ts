@@ -212,7 +212,7 @@ async function produce(attempt: Attempt): Promise<JobOutcome> {
   const outputs: Asset[] = []
   try {
     for (const [index, file] of result.files.entries())
-      outputs.push(await assets.put(toFolderName(job), index, join(toOutputFolder(attempt), file)))
+      outputs.push(await storeOutput(attempt, index, join(toOutputFolder(attempt), file)))
     watched.signal.throwIfAborted()
     const creditsActual = model.billing === 'fixed' ? job.creditsHeld : model.actualPrice(checked.input, result.usage)
     return { status: 'succeeded', outputs, creditsActual }
@@ -249,6 +249,21 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
 /** Where the engine works: empty when it begins, since programs leave their outputs there. */
 function toOutputFolder({ folder }: Pick<Attempt, 'folder'>): string {
   return join(folder, 'outputs')
+}
+
+/** Stores an output; a disk that fails is no fault of the engine, and ends this run only. */
+async function storeOutput({ claimed: { job }, parts }: Attempt, index: number, path: string): Promise<Asset> {
+  try {
+    return await parts.assets.put(toFolderName(job), index, path)
+  } catch (error) {
+    if (error instanceof EngineError) throw error
+    parts.log.error({ err: error, job_id: job.jobId }, 'an output could not be stored')
+    throw new EngineError(
+      'output_not_stored',
+      'The outputs could not be stored on this server. Nothing was charged.',
+      true,
+    )
+  }
 }
 
 /**

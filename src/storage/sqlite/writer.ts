@@ -16,6 +16,9 @@ function openWriter({ path, nowMs }: WriterOptions): Connection {
   try {
     setPragmas(db)
     migrate(db, path, nowMs)
+    // After a failed fsync the system forgets that pages were never written, and shows them all the same: what is found in
+    // the log is written and flushed anew, into the file, before anything is built on it.
+    db.pragma('wal_checkpoint(PASSIVE)')
     // A disk that lets nothing be written shows now, not at the first command.
     db.exec('BEGIN IMMEDIATE; ROLLBACK')
     return db
