@@ -52,10 +52,11 @@ export async function compare(baseline: Side, candidate: Side, pairs = usualPair
   }
 }
 
-async function measure(side: Side): Promise<Round> {
+/** One round of one side. */
+export async function measure(side: Side, forSeconds = roundSeconds): Promise<Round> {
   const cpuBefore = side.cpuSeconds()
   const startedAt = performance.now()
-  const done = await side.fire(roundSeconds)
+  const done = await side.fire(forSeconds)
   const seconds = (performance.now() - startedAt) / 1000
   const cpu = side.cpuSeconds() - cpuBefore
   return { perSecond: done / seconds, cpuMicros: (cpu * 1e6) / done, busy: cpu / seconds }

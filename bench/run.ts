@@ -8,6 +8,7 @@ import { benchGenerate } from './generate.ts'
 import { benchGrowth } from './growth.ts'
 import { benchGrpcQuotes } from './grpc-quotes.ts'
 import { benchIdle } from './idle.ts'
+import { benchJobs } from './jobs.ts'
 import { benchModels } from './models.ts'
 import { benchQuotes } from './quotes.ts'
 import { benchStart } from './start.ts'
@@ -20,6 +21,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   start: benchStart,
   growth: benchGrowth,
   idle: benchIdle,
+  jobs: benchJobs,
 }
 
 async function main(wanted: readonly string[]): Promise<void> {

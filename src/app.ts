@@ -23,6 +23,7 @@ import type { Store } from './core/store.ts'
 import { layOut, makeFolder } from './data-dir.ts'
 import { createBuiltinEngine } from './engines/builtin/engine.ts'
 import { createCommandEngine } from './engines/command.ts'
+import { createNullEngine } from './engines/null.ts'
 import { addConsole } from './gateway/console.ts'
 import { toJobRecord } from './gateway/records.ts'
 import { createReadiness } from './gateway/health.ts'
@@ -110,6 +111,7 @@ export function createEngines(config: Config, log: Logger): Engine[] {
           'a program said',
         ),
     }),
+    createNullEngine(),
   ]
 }
 

@@ -67,7 +67,7 @@ export const catalogEntrySchema = {
       type: 'object',
       required: ['kind'],
       properties: {
-        kind: { enum: ['builtin', 'command'] },
+        kind: { enum: ['builtin', 'command', 'null'] },
         timeout_seconds: { type: 'number', exclusiveMinimum: 0, maximum: 86_400 },
         concurrency: { type: 'integer', minimum: 1, maximum: 1000 },
         max_attempts: { type: 'integer', minimum: 1, maximum: 100 },
@@ -78,6 +78,10 @@ export const catalogEntrySchema = {
         engineOfKind('command', ['run'], {
           run: { type: 'array', minItems: 1, items: words },
           env: { type: 'object', additionalProperties: { type: 'string' } },
+        }),
+        engineOfKind('null', [], {
+          delay_ms: { type: 'integer', minimum: 0, maximum: 86_400_000 },
+          picture: { type: 'boolean' },
         }),
       ],
       unevaluatedProperties: false,

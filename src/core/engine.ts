@@ -24,7 +24,7 @@ export interface EngineRun {
   readonly media: ReadonlyMap<string, string>
   /** What an earlier attempt left by `onCheckpoint`, or null. */
   readonly checkpoint: JsonValue
-  /** An empty folder that belongs to this run alone; it is removed afterwards. */
+  /** An empty folder that belongs to this run alone; it is removed afterwards. Only its path when the engine needs none. */
   readonly folder: string
   /** Aborts on cancel, on timeout and when the server stops. The run must end soon after; its outcome is ignored. */
   readonly signal: AbortSignal
@@ -36,7 +36,7 @@ export interface EngineRun {
 
 /** What a run that succeeded left behind. */
 export interface EngineResult {
-  /** Names of the output files in the run's folder, in the order in which they are to be shown; at least one. */
+  /** Names of the output files in the run's folder, in the order in which they are to be shown; none only of an engine that makes nothing. */
   readonly files: readonly string[]
   readonly usage: Usage
 }
@@ -50,6 +50,13 @@ export interface EngineSpec {
 /** Makes media for the models of one engine kind. */
 export interface Engine {
   readonly kind: string
+  /**
+   * Whether a run costs this machine next to nothing, as when it waits for a server elsewhere: it is bounded by the
+   * concurrency of its model then, and takes no place of the worker. Default false.
+   */
+  readonly light?: boolean
+  /** Whether runs of this spec leave files; where they do not, no folder is made. Default: they do. */
+  needsFolder?(spec: EngineSpec): boolean
   /** Null when the model can run here and now, else why it cannot, in words. */
   unready(spec: EngineSpec): string | null
   /**

@@ -95,6 +95,8 @@ interface Attempt {
   readonly model: Model
   /** Of the whole run: what the engine is given and what it leaves have folders of their own in it. */
   readonly folder: string
+  /** Whether there is anything in the folder. */
+  usesFolder: boolean
   readonly watched: Watched
   readonly parts: RunParts
   /** Aborts when nobody is to wait for the end any more: the claim is lost, or the server stops. */
@@ -113,7 +115,9 @@ async function perform(
 ): Promise<void> {
   const { job } = claimed
   const folder = join(parts.workFolder, `${job.jobId}-${job.attempts}`)
-  const attempt: Attempt = { claimed, model, folder, watched, parts, abandoned, engineEnd: Promise.resolve() }
+  const usesFolder = parts.engines.get(model.engine.kind)?.needsFolder?.(model.engine) ?? true
+  const engineEnd = Promise.resolve()
+  const attempt: Attempt = { claimed, model, folder, usesFolder, watched, parts, abandoned, engineEnd }
   const timer = setTimeout(() => abort.abort('timeout' satisfies StopReason), model.timeoutMs)
   const deadlineTimer =
     claimed.msToDeadline !== null &&
@@ -141,7 +145,7 @@ async function perform(
     clearTimeout(timer)
     if (deadlineTimer) clearTimeout(deadlineTimer)
     await attempt.engineEnd
-    await rm(folder, { recursive: true, force: true })
+    if (attempt.usesFolder) await rm(folder, { recursive: true, force: true })
   }
 }
 
@@ -168,7 +172,7 @@ async function endJob({ claimed, abandoned, parts }: Attempt, outcome: JobOutcom
 async function runToOutcome(attempt: Attempt): Promise<JobOutcome | null> {
   const { claimed, model, watched, parts } = attempt
   try {
-    await mkdir(toOutputFolder(attempt), { recursive: true })
+    if (attempt.usesFolder) await mkdir(toOutputFolder(attempt), { recursive: true })
     return await produce(attempt)
   } catch (thrown) {
     const reason = watched.signal.aborted ? (watched.signal.reason as StopReason) : 'failed'
@@ -226,8 +230,10 @@ async function produce(attempt: Attempt): Promise<JobOutcome> {
 async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): Promise<EngineResult> {
   const { model, folder, watched, parts } = attempt
   const { job, checkpoint } = attempt.claimed
+  const references = model.mediaOf(input)
+  if (references.length > 0) attempt.usesFolder = true
   const media = await fetchMedia(parts.media, {
-    references: model.mediaOf(input),
+    references,
     accountId: job.accountId,
     folder: join(folder, 'media'),
     maxBytes: parts.maxInputBytes,

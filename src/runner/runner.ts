@@ -10,6 +10,8 @@ import { startSweeper, type SweeperParts } from './sweeper.ts'
 const heartbeatMs = 1000
 // New jobs are told by the store; what other processes did is looked for this often.
 const lookMs = 500
+// So many jobs of light engines are claimed at a time: others wait for the transaction.
+const lightClaims = 128
 
 /** What the runner needs. */
 export interface RunnerParts extends RunParts, SweeperParts {
@@ -19,9 +21,16 @@ export interface RunnerParts extends RunParts, SweeperParts {
       'listWaitingModels' | 'claimJobs' | 'heartbeat' | 'finishJob' | 'getJob' | 'onJobsChanged' | 'changeCounter'
     >
   readonly catalog: Catalog
-  /** Jobs that may run here at once, of all models. */
+  /** Jobs that may run here at once, of all models whose engine is not light. */
   readonly concurrency: number
   readonly onRunningChanged: (jobs: number) => void
+}
+
+/** A model that waits and may run. */
+interface Room {
+  readonly model: Model
+  /** How many more jobs of it may run here. */
+  readonly places: number
 }
 
 /** A runner at work. */
@@ -40,12 +49,26 @@ export function startRunner(parts: RunnerParts): Runner {
   let stopped = false
 
   async function claim(): Promise<void> {
-    if (stopped || runs.size >= parts.concurrency) return
-    const waiting = await store.listWaitingModels()
-    const limit = parts.concurrency - runs.size
-    const room = countRoom(waiting, readyModels(), runs)
-    if (Object.keys(room).length === 0) return
-    for (const claimed of await store.claimJobs({ worker: parts.worker, room, limit, leaseMs })) begin(claimed)
+    if (stopped) return
+    const waiting = countRoom(await store.listWaitingModels(), readyModels(), runs)
+    const [light, heavy] = split(waiting, ({ model }) => isLight(model))
+    const heavyRuns = [...runs].filter(({ model }) => !isLight(model)).length
+    // Both in one turn, and so in one transaction.
+    const takes = [take(heavy, parts.concurrency - heavyRuns), take(light, lightClaims)]
+    // Whoever stops must know of every run that this round has begun, even when one half of it fails.
+    for (const taken of await Promise.allSettled(takes)) if (taken.status === 'rejected') throw taken.reason
+  }
+
+  async function take(models: readonly Room[], limit: number): Promise<void> {
+    if (models.length === 0 || limit <= 0) return
+    const room = Object.fromEntries(models.map(({ model, places }) => [model.id, places]))
+    const claims = await store.claimJobs({ worker: parts.worker, room, limit, leaseMs })
+    for (const claimed of claims) begin(claimed)
+    if (claims.length === lightClaims) claiming.again()
+  }
+
+  function isLight({ engine }: Model): boolean {
+    return parts.engines.get(engine.kind)?.light === true
   }
 
   function begin(claimed: ClaimedJob): void {
@@ -134,13 +157,16 @@ function rememberReady(catalog: Catalog): () => ReadonlyMap<string, Model> {
 }
 
 /** How many more jobs of each ready model may run, for the models that wait: there may be thousands of others. */
-function countRoom(
-  waiting: readonly string[],
-  ready: ReadonlyMap<string, Model>,
-  runs: Iterable<Run>,
-): Record<string, number> {
+function countRoom(waiting: readonly string[], ready: ReadonlyMap<string, Model>, runs: Iterable<Run>): Room[] {
   const running = new Map<string, number>()
   for (const { model } of runs) running.set(model.id, (running.get(model.id) ?? 0) + 1)
-  const room = waiting.map((id): [string, number] => [id, (ready.get(id)?.concurrency ?? 0) - (running.get(id) ?? 0)])
-  return Object.fromEntries(room.filter(([, places]) => places > 0))
+  return waiting.flatMap((id) => {
+    const model = ready.get(id)
+    const places = model ? model.concurrency - (running.get(id) ?? 0) : 0
+    return model && places > 0 ? [{ model, places }] : []
+  })
+}
+
+function split<Item>(items: readonly Item[], belongs: (item: Item) => boolean): [Item[], Item[]] {
+  return [items.filter(belongs), items.filter((item) => !belongs(item))]
 }

@@ -37,14 +37,20 @@ export function untilAborted({ signal }: EngineRun): Promise<never> {
   })
 }
 
+/** A filter that lets every job through. */
+export const anyJob = { accountId: null, status: null, model: null, idempotencyKey: null, limit: 10, offset: 0 }
+
 /** What a test may set. */
 export interface BenchSettings {
   readonly run: (run: EngineRun) => Promise<EngineResult> | EngineResult
   readonly price?: CatalogEntry['price']
   readonly timeoutSeconds?: number
   readonly concurrency?: number
-  /** Jobs that may run at once, of all models. */
+  /** Jobs that may run at once, of all models whose engine is not light. */
   readonly places?: number
+  /** Whether the engine is light, and whether its runs leave no files. */
+  readonly light?: boolean
+  readonly folderless?: boolean
   /** Stands between the runner and the store. */
   readonly wrapStore?: (store: Store) => Store
 }
@@ -80,6 +86,8 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
   const model = createModel(toEntry(settings), join(folder, 'models.yaml'), createSchemaCompiler())
   const engine: Engine = {
     kind: 'told',
+    light: settings.light ?? false,
+    needsFolder: () => settings.folderless !== true,
     unready: () => null,
     run: async (_spec, run) => settings.run(run),
     close: async () => {},

@@ -1,9 +1,9 @@
 // How runs end: what the job says, what is charged, what is left on the disk. Contract, section 1, States and Money.
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { EngineError, type EngineRun } from '../../src/core/engine.ts'
-import { leavePicture, startBench, stays, untilAborted } from './fixture.ts'
+import { anyJob, leavePicture, startBench, stays, untilAborted } from './fixture.ts'
 
 test('a run that succeeds leaves its outputs and is charged what was held', async () => {
   await using bench = await startBench({ run: leavePicture })
@@ -294,4 +294,29 @@ test('no more jobs of a model run at once than the model allows', async () => {
   gated.open()
   for (const job of jobs) await bench.end(job)
   expect(gated.most).toBe(2)
+})
+
+test('a light engine takes no place, one that is not light does, and each model keeps to its concurrency', async () => {
+  await using light = await startBench({ run: untilAborted, light: true, places: 1, concurrency: 3 })
+  await using heavy = await startBench({ run: untilAborted, places: 1, concurrency: 3 })
+  for (const [bench, atOnce] of [
+    [light, 3],
+    [heavy, 1],
+  ] as const) {
+    for (let job = 0; job < 5; job++) await bench.start()
+    const count = async (status: 'running' | 'queued') => (await bench.store.listJobs({ ...anyJob, status })).total
+    await expect.poll(() => count('running')).toBe(atOnce)
+    expect(await count('queued')).toBe(5 - atOnce)
+  }
+})
+
+test('an engine that leaves no files gets no folder, and its success has no outputs', async () => {
+  const seen: boolean[] = []
+  const run = ({ folder }: EngineRun) => {
+    seen.push(existsSync(folder))
+    return { files: [], usage: {} }
+  }
+  await using bench = await startBench({ run, folderless: true })
+  expect(await bench.end(await bench.start())).toMatchObject({ status: 'succeeded', outputs: [], creditsCharged: 10 })
+  expect(seen).toEqual([false])
 })

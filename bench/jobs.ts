@@ -1,0 +1,95 @@
+// Complete jobs a second through REST: started without waiting, each with its own Idempotency-Key, until all have ended.
+import { setTimeout as pass } from 'node:timers/promises'
+import { ask, type BenchAccount, createBenchAccount } from './accounts.ts'
+import { type Bench, makeFolder, type Row } from './bench.ts'
+import { fireHttp } from './http-load.ts'
+import { nullInput, type NullModel, writeNullCatalog } from './null-models.ts'
+import { measure, type Round, type Side, toSpread } from './rounds.ts'
+import { type Server, startMediagen } from './servers.ts'
+
+const rounds = 3
+const roundSeconds = 3
+const warmUpSeconds = 2
+const pollMs = 20
+const drainMs = 60_000
+const plain: NullModel = { id: 'bench/null/plain', concurrency: 256 }
+const withPicture: NullModel = { id: 'bench/null/picture', concurrency: 32, picture: true }
+
+/** Runs the benchmark. */
+export async function benchJobs(bench: Bench): Promise<readonly Row[]> {
+  await using place = await startJobServer(bench)
+  return [
+    await measureJobs('complete jobs through REST', await toJobSide(place, plain)),
+    await measureJobs('the same, each with a checked and stored PNG', await toJobSide(place, withPicture)),
+  ]
+}
+
+/** A server with both roles and models that make nothing, and an account there. */
+export interface JobServer extends AsyncDisposable {
+  readonly server: Server
+  readonly account: BenchAccount
+}
+
+/** Starts one. */
+export async function startJobServer(bench: Bench): Promise<JobServer> {
+  const dataDir = makeFolder(bench)
+  const account = await createBenchAccount(dataDir)
+  const server = await startMediagen(bench.cores, {
+    MEDIAGEN_DATA_DIR: dataDir,
+    MEDIAGEN_CATALOG: writeNullCatalog(dataDir, [plain, withPicture]),
+    MEDIAGEN_MAX_QUEUED_JOBS: '1000000000',
+  })
+  return { server, account, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
+}
+
+/** Starts jobs for so long, then waits until the last has ended; a unit of work is a complete job. */
+export async function toJobSide({ server, account }: JobServer, { id }: NullModel = plain): Promise<Side> {
+  const order = { model: id, input: nullInput }
+  const { quote_id } = JSON.parse(await ask(server.httpUrl, account, '/v1/quotes', order)) as { quote_id: string }
+  const headers = { ...account.headers, 'idempotency-key': '[<id>]' }
+  const request = { method: 'POST', path: '/v1/generate', headers, body: { ...order, quote_id } } as const
+  return {
+    async fire(seconds) {
+      const started = await fireHttp(server.httpUrl, request, seconds)
+      await untilNone(() => countOpen(server, account))
+      return started
+    },
+    cpuSeconds: () => server.cpuSeconds(),
+  }
+}
+
+/** Waits until there is nothing left. @throws Error when that takes too long */
+export async function untilNone(count: () => Promise<number>): Promise<void> {
+  const lastAt = performance.now() + drainMs
+  for (let left = await count(); left > 0; left = await count()) {
+    if (performance.now() > lastAt) throw new Error(`${left} jobs have not ended`)
+    await pass(pollMs)
+  }
+}
+
+async function countOpen({ httpUrl }: Server, account: BenchAccount): Promise<number> {
+  let open = 0
+  for (const status of ['queued', 'running', 'failed']) {
+    const page = JSON.parse(await ask(httpUrl, account, `/v1/jobs?status=${status}&limit=1`)) as { total: number }
+    if (status === 'failed' && page.total > 0) throw new Error(`${page.total} jobs failed`)
+    open += page.total
+  }
+  return open
+}
+
+async function measureJobs(what: string, side: Side): Promise<Row> {
+  await side.fire(warmUpSeconds)
+  const found: Round[] = []
+  for (let round = 0; round < rounds; round++) found.push(await measure(side, roundSeconds))
+  const { median, min, max } = toSpread(found.map(({ perSecond }) => perSecond))
+  const cpuMicros = toSpread(found.map((round) => round.cpuMicros)).median
+  const busy = toSpread(found.map((round) => round.busy)).median
+  return {
+    what,
+    value: `${Math.round(median)}/s (${Math.round(min)}–${Math.round(max)})`,
+    byCpu: '',
+    target: '',
+    reached: true,
+    figures: `${Math.round(cpuMicros)} µs of processor a job, ${Math.round(busy * 100)} % busy`,
+  }
+}

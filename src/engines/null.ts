@@ -1,0 +1,46 @@
+// The null engine: makes nothing, in this process, so that load tests measure everything but the making.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Engine, EngineError, type EngineRun, type EngineSpec } from '../core/engine.ts'
+
+const pictureName = 'out.png'
+/** A PNG of one grey pixel. */
+const picture = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNoAAAAggCB2kUIOwAAAABJRU5ErkJggg==',
+  'base64',
+)
+
+/**
+ * Creates the engine of kind `null`, whose spec is `{ delay_ms?, picture? }`: a run lasts `delay_ms` (default 0, which
+ * is no timer at all) and leaves nothing, or with `picture: true` a picture of one pixel, which is checked and stored
+ * like any output. `run` throws EngineError `canceled`.
+ */
+export function createNullEngine(): Engine {
+  const closing = new AbortController()
+  return {
+    kind: 'null',
+    light: true,
+    needsFolder: ({ picture: wanted }) => wanted === true,
+    unready: () => null,
+    async run(spec, run) {
+      const { delay_ms: delayMs } = spec
+      if (typeof delayMs === 'number' && delayMs > 0)
+        await sleep(delayMs, AbortSignal.any([run.signal, closing.signal]))
+      return { files: await leave(spec, run), usage: {} }
+    },
+    close: async () => closing.abort(),
+  }
+}
+
+async function sleep(delayMs: number, signal: AbortSignal): Promise<void> {
+  await pause(delayMs, undefined, { signal }).catch((cause: unknown) => {
+    throw new EngineError('canceled', 'The run was stopped.', false, { cause })
+  })
+}
+
+async function leave({ picture: wanted }: EngineSpec, { folder }: EngineRun): Promise<readonly string[]> {
+  if (wanted !== true) return []
+  await writeFile(join(folder, pictureName), picture)
+  return [pictureName]
+}
