@@ -7,6 +7,7 @@ import {
   explainEnd,
   formatAge,
   formatSeconds,
+  isOlder,
   isTerminal,
   toFileName,
   toLocalUrl,
@@ -33,6 +34,7 @@ export function createJobView(parts: Parts): JobView {
   const whole = element('section', { class: 'job', 'aria-label': 'Generation' }, body, status, trouble)
   const progress = element('progress', { max: 1, 'aria-label': 'Progress' })
   let shown = ''
+  let latest: JobRecord | null = null
 
   async function cancel(job: JobRecord, clicked: HTMLButtonElement): Promise<void> {
     clicked.disabled = true
@@ -57,6 +59,9 @@ export function createJobView(parts: Parts): JobView {
   const view: JobView = {
     element: whole,
     show(job) {
+      // The answer to a cancel may arrive after the event that tells of the end, and no event would follow it.
+      if (latest?.job_id === job.job_id && isOlder(job, latest)) return
+      latest = job
       progress.value = job.progress
       status.replaceChildren(
         element('span', { class: 'dot', 'data-status': job.status }),

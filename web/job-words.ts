@@ -16,6 +16,19 @@ export function isTerminal(status: JobStatus): boolean {
   return status !== 'queued' && status !== 'running'
 }
 
+/** Whether a record of a job was read before another one: answers and events of one job may overtake each other. */
+export function isOlder(job: JobRecord, than: JobRecord): boolean {
+  const [ours, theirs] = [lifeOf(job), lifeOf(than)]
+  const different = ours.findIndex((value, index) => value !== theirs[index])
+  return different >= 0 && (ours[different] ?? 0) < (theirs[different] ?? 0)
+}
+
+/** How far a job is, as numbers of which the first difference decides. A run that was lost is followed by the queue. */
+function lifeOf({ status, attempts, progress }: JobRecord): readonly number[] {
+  const ended = !isTerminal(status) ? 0 : status === 'needs_review' ? 1 : 2
+  return [ended, attempts, status === 'queued' ? 1 : 0, progress]
+}
+
 export function describeStatus(job: Pick<JobRecord, 'status' | 'progress'>): string {
   if (job.status !== 'running' || job.progress <= 0) return statusWords[job.status]
   return `${statusWords.running}, ${Math.round(job.progress * 100)} %`

@@ -86,6 +86,40 @@ inBrowser('a running job shows its progress and can be canceled', { timeout: bro
   await page.until(`${textOf('.job-status')} === 'CanceledNothing charged, 10 credits returned'`)
 })
 
+inBrowser('an answer that the end of its job has overtaken changes nothing', { timeout: browserMs }, async () => {
+  await using app = await startTestApp()
+  await using page = await openBrowserPage(chromiumPath ?? '')
+  const gate = app.gate()
+  await page.open(`${app.url}/`)
+  await page.until(`document.querySelector('#key-field')`)
+  // Holds back the answer to the cancel, and counts what is asked after it has arrived.
+  await page.evaluate(`{
+    const send = fetch
+    const held = Promise.withResolvers()
+    window.wallets = 0
+    window.release = () => { window.wallets = 0; held.resolve() }
+    window.fetch = async (path, options) => {
+      const answer = await send(path, options)
+      if (path.endsWith('/cancel')) await held.promise
+      if (path === '/v1/wallet') window.wallets += 1
+      return answer
+    }
+    location.hash = '#key=${app.account.key}&/model/test/gate/text-to-image'
+  }`)
+  await fill(page, '.field[data-name=gate] .input', gate.input.gate)
+  await page.until(`${textOf('.large')} === 'Generate for 10 credits'`)
+  await press(page, '.large')
+  await page.until(`${textOf('.job-status')} === 'Working, 50 %10 credits held'`)
+  await press(page, '.job .actions button')
+  const canceled = 'CanceledNothing charged, 10 credits returned'
+  await page.until(`${textOf('.job-status')} === '${canceled}'`)
+  await page.until(`wallets > 0`)
+  await page.evaluate('release()')
+  // The answer was shown before the wallet is asked for.
+  await page.until(`wallets > 0`)
+  expect(await page.evaluate(textOf('.job-status'))).toBe(canceled)
+})
+
 inBrowser('a wrong key is refused in words, and the right one opens the catalog', { timeout: browserMs }, async () => {
   await using app = await startTestApp()
   await using page = await openBrowserPage(chromiumPath ?? '')

@@ -7,6 +7,7 @@ import {
   explainEnd,
   formatAge,
   formatBytes,
+  isOlder,
   toFileName,
   toLocalUrl,
 } from '../../web/job-words.ts'
@@ -35,6 +36,22 @@ test('a key is taken out of the address, the place stays', () => {
   expect(takeKey('#/library&key=mgk_abc')).toEqual({ key: 'mgk_abc', rest: '' })
   expect(takeKey('#/library')).toBeNull()
   expect(takeKey('')).toBeNull()
+})
+
+test('of two records of a job, which one was read before the other', () => {
+  const life = [
+    { status: 'queued', attempts: 0, progress: 0 },
+    { status: 'running', attempts: 1, progress: 0 },
+    { status: 'running', attempts: 1, progress: 0.5 },
+    // Its worker was lost.
+    { status: 'queued', attempts: 1, progress: 0 },
+    { status: 'running', attempts: 2, progress: 0.2 },
+    { status: 'needs_review', attempts: 2, progress: 0.2 },
+    { status: 'failed', attempts: 2, progress: 0.2 },
+  ] as JobRecord[]
+  for (const [earlier, job] of life.entries())
+    for (const [later, than] of life.entries())
+      expect([job, than, isOlder(job, than)]).toEqual([job, than, earlier < later])
 })
 
 test('where the credits are', () => {
