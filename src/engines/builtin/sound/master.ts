@@ -1,0 +1,87 @@
+// The last step of every sound: as loud as others are, and never over the edge.
+
+import { measureLoudness } from './loudness.ts'
+import { fromDecibels, mapChannels, peakOf, type Sound } from './sound.ts'
+
+const lookAheadSeconds = 0.004
+const releaseSeconds = 0.12
+const mostGainDecibels = 40
+
+export interface Mastering {
+  /** Integrated loudness to reach, in LUFS. */
+  readonly loudness: number
+  /** No sample is larger than this, in dB of full scale; lossy codecs need some room above it. */
+  readonly ceiling: number
+}
+
+/** Brings a sound to a loudness; peaks that would pass the ceiling are turned down smoothly, both channels alike. */
+export function master(sound: Sound, { loudness, ceiling }: Mastering): Sound {
+  let mastered = sound
+  // What the limiter takes is given back, twice: further rounds change less than can be heard.
+  for (let round = 0; round < 3; round++) {
+    const gain = Math.min(mostGainDecibels, loudness - measureLoudness(mastered))
+    if (Math.abs(gain) < 0.1) break
+    const factor = fromDecibels(gain)
+    mastered = limit(
+      mapChannels(mastered, (samples) => samples.map((sample) => sample * factor)),
+      fromDecibels(ceiling),
+    )
+  }
+  return mastered
+}
+
+/** Holds every sample below `ceiling`: the gain falls before a peak comes and recovers slowly after it. */
+export function limit(sound: Sound, ceiling: number): Sound {
+  if (peakOf(sound) <= ceiling) return sound
+  const gains = smooth(holdMinimum(neededGains(sound, ceiling), sound.sampleRate), sound.sampleRate)
+  return mapChannels(sound, (samples) => samples.map((sample, i) => clamp(sample * (gains[i] as number), ceiling)))
+}
+
+function neededGains(sound: Sound, ceiling: number): Float32Array {
+  const gains = new Float32Array(sound.channels[0]?.length ?? 0).fill(1)
+  for (const samples of sound.channels) {
+    for (let i = 0; i < samples.length; i++) {
+      const size = Math.abs(samples[i] as number)
+      if (size * (gains[i] as number) > ceiling) gains[i] = ceiling / size
+    }
+  }
+  return gains
+}
+
+/** The least gain of the time that follows each sample, recovering with the release time. */
+function holdMinimum(gains: Float32Array, sampleRate: number): Float32Array {
+  const ahead = Math.round(lookAheadSeconds * sampleRate)
+  const recovery = Math.exp(-1 / (releaseSeconds * sampleRate))
+  const held = new Float32Array(gains.length)
+  // Indices of gains that rise towards the back: the front is the least of the window.
+  const window: number[] = []
+  let [front, next, gain] = [0, 0, 1]
+  for (let i = 0; i < gains.length; i++) {
+    for (; next < Math.min(gains.length, i + ahead); next++) {
+      while (window.length > front && (gains[window.at(-1) as number] as number) >= (gains[next] as number))
+        window.pop()
+      window.push(next)
+    }
+    while ((window[front] as number) < i) front++
+    const least = gains[window[front] as number] as number
+    gain = Math.min(least, 1 - (1 - gain) * recovery)
+    held[i] = gain
+  }
+  return held
+}
+
+/** A moving average over the look-ahead, so that the gain has no corner. */
+function smooth(gains: Float32Array, sampleRate: number): Float32Array {
+  const width = Math.round(lookAheadSeconds * sampleRate)
+  const smoothed = new Float32Array(gains.length)
+  let sum = width
+  for (let i = 0; i < gains.length; i++) {
+    sum += (gains[i] as number) - (i < width ? 1 : (gains[i - width] as number))
+    smoothed[i] = sum / width
+  }
+  return smoothed
+}
+
+function clamp(sample: number, ceiling: number): number {
+  return Math.min(ceiling, Math.max(-ceiling, sample))
+}
