@@ -37,12 +37,17 @@ export interface Spread {
 }
 
 /** Compares two sides in pairs of rounds: A B A B … */
-export async function compare(baseline: Side, candidate: Side, pairs = usualPairs): Promise<Comparison> {
+export async function compare(
+  baseline: Side,
+  candidate: Side,
+  pairs = usualPairs,
+  seconds = roundSeconds,
+): Promise<Comparison> {
   await baseline.fire(warmUpSeconds)
   await candidate.fire(warmUpSeconds)
   const found: { baseline: Round; candidate: Round }[] = []
   for (let pair = 0; pair < pairs; pair++) {
-    found.push({ baseline: await measure(baseline), candidate: await measure(candidate) })
+    found.push({ baseline: await measure(baseline, seconds), candidate: await measure(candidate, seconds) })
   }
   return {
     baseline: toMedianRound(found.map((pair) => pair.baseline)),

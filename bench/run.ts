@@ -11,6 +11,7 @@ import { benchIdle } from './idle.ts'
 import { benchJobs } from './jobs.ts'
 import { benchModels } from './models.ts'
 import { benchQuotes } from './quotes.ts'
+import { benchRivals } from './rivals.ts'
 import { benchStart } from './start.ts'
 
 const benchmarks: Readonly<Record<string, Benchmark>> = {
@@ -22,6 +23,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   growth: benchGrowth,
   idle: benchIdle,
   jobs: benchJobs,
+  rivals: benchRivals,
 }
 
 async function main(wanted: readonly string[]): Promise<void> {

@@ -84,7 +84,8 @@ function readAddresses(child: ChildProcess): Promise<Addresses> {
   })
 }
 
-function stop(child: ChildProcess): Promise<void> {
+/** Ends a child: with SIGTERM, and with SIGKILL when that is not heard. */
+export function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
   return new Promise((resolve) => {
     const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
@@ -96,8 +97,8 @@ function stop(child: ChildProcess): Promise<void> {
   })
 }
 
-/** Fields 14 and 15 of proc_pid_stat(5), counted behind the name, which may hold spaces. */
-function readCpuSeconds(pid: number | undefined): number {
+/** Processor seconds of a process and all its threads. Fields 14 and 15 of proc_pid_stat(5), counted behind the name, which may hold spaces. */
+export function readCpuSeconds(pid: number | undefined): number {
   if (process.platform !== 'linux') return Number.NaN
   const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
   const [user = 0, system = 0] = fields.split(' ').slice(11, 13).map(Number)
