@@ -10,7 +10,8 @@ const removed = { removeOnComplete: { count: 1000 }, removeOnFail: false }
 
 const folder = process.argv[2] ?? ''
 const ledger = openRivalLedger(`${folder}/rival.db`, rivalAccount)
-const connect = () => new Redis({ path: `${folder}/redis.sock`, enableAutoPipelining: true, maxRetriesPerRequest: null })
+const connect = () =>
+  new Redis({ path: `${folder}/redis.sock`, enableAutoPipelining: true, maxRetriesPerRequest: null })
 const queue = new Queue(name, { connection: connect(), defaultJobOptions: removed })
 let open = 0
 
