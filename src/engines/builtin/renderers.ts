@@ -31,6 +31,7 @@ const loaders = {
   poster: async (): Promise<Renderer> => (await import('./poster/poster.ts')).renderPoster,
   art: async (): Promise<Renderer> => (await import('./art/art.ts')).renderArt,
   edit: async (): Promise<Renderer> => (await import('./edit/edit.ts')).renderEdit,
+  kenburns: async (): Promise<Renderer> => (await import('./kenburns/kenburns.ts')).renderKenBurns,
 }
 
 /** The name of a renderer. */

@@ -1,0 +1,81 @@
+// The renderer `kenburns`: a camera travels over one picture.
+
+import type { Canvas } from '@napi-rs/canvas'
+import { createRandom } from '../art/random.ts'
+import type { Rendered, RenderTask } from '../renderers.ts'
+import { chooseMotion, drawView, type Motion, motions, planMove, type Scene, viewAt } from '../video/camera.ts'
+import { glide } from '../video/easing.ts'
+import { coverSize, openPicture, type Picture } from '../video/picture.ts'
+import { type DrawFrame, readShot, type Shot, shoot } from '../video/shoot.ts'
+
+/** When more than this share of a picture would be cut off, it is shown whole. */
+const mostCut = 0.45
+/** How far a whole picture is approached. */
+const approach = 1.07
+
+/** Films the input's `image`. The same input gives the same bytes. */
+export async function renderKenBurns(task: RenderTask): Promise<Rendered> {
+  const { input } = task
+  const shot = readShot(input, Number(input['duration']))
+  const picture = await openPicture(task, '/image', 'image')
+  task.onProgress(0.02)
+  const cut = 1 - keptShare(picture, shot)
+  const whole = input['fit'] === 'whole' || (input['fit'] === 'auto' && cut > mostCut)
+  const draw = whole
+    ? await filmWhole(picture, shot, input['motion'] === 'zoom-out')
+    : await filmCovering(picture, shot, String(input['motion']), Number(input['seed']))
+  return shoot(task, shot, draw)
+}
+
+function keptShare({ width, height }: Picture, shot: Shot): number {
+  const ratio = width / height / (shot.width / shot.height)
+  return Math.min(ratio, 1 / ratio)
+}
+
+async function filmCovering(picture: Picture, shot: Shot, wanted: string, seed: number): Promise<DrawFrame> {
+  const { width, height, fps, frames } = shot
+  const seconds = frames / fps
+  const [w, h] = coverSize(picture, width, height, 1)
+  const scene: Scene = { pictureRatio: w / h, frameRatio: width / height, focus: picture.focus, seconds }
+  const motion: Motion = motions.find((one) => one === wanted) ?? chooseMotion(scene, createRandom(`kenburns ${seed}`))
+  const move = planMove(motion, scene)
+  // At its nearest the camera sees the pixels one to one.
+  const nearest = Math.max(move.from.zoom, move.to.zoom)
+  const canvas = await picture.toCanvas(...coverSize(picture, width, height, nearest))
+  return (context, _seconds, frame) =>
+    drawView(context, canvas, viewAt(move, glide(frame / Math.max(1, frames - 1))), width, height)
+}
+
+/** Shows the whole picture before a soft enlargement of itself. */
+async function filmWhole(picture: Picture, shot: Shot, away: boolean): Promise<DrawFrame> {
+  const { width, height, frames } = shot
+  const fit = Math.min((width * 0.96) / picture.width, (height * 0.96) / picture.height)
+  const [w, h] = [Math.max(2, Math.round(picture.width * fit)), Math.max(2, Math.round(picture.height * fit))]
+  const front = await picture.toCanvas(w, h)
+  const back = await picture.toBackdrop(Math.ceil(width * 1.1), Math.ceil(height * 1.1))
+  return (context, _seconds, frame) => {
+    const t = glide(frame / Math.max(1, frames - 1))
+    const near = away ? 1 - t : t
+    drawView(context, back, { x: 0.5, y: 0.5, zoom: 1.1 - 0.08 * near }, width, height)
+    drawFramed(context, front, width, height, approach ** (near - 1))
+  }
+}
+
+function drawFramed(
+  context: Parameters<DrawFrame>[0],
+  picture: Canvas,
+  width: number,
+  height: number,
+  scale: number,
+): void {
+  const [w, h] = [picture.width * scale, picture.height * scale]
+  const [left, top, unit] = [(width - w) / 2, (height - h) / 2, Math.min(width, height)]
+  context.save()
+  context.shadowColor = 'rgba(0,0,0,0.45)'
+  context.shadowBlur = unit * 0.04
+  context.shadowOffsetY = unit * 0.008
+  context.fillStyle = '#000'
+  context.fillRect(left + 1, top + 1, w - 2, h - 2)
+  context.restore()
+  context.drawImage(picture, left, top, w, h)
+}
