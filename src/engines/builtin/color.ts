@@ -47,6 +47,28 @@ export function toRgb(color: Color): readonly [number, number, number] {
   return [encode(rgb[0]), encode(rgb[1]), encode(rgb[2])]
 }
 
+/** How well two colours can be told apart, 1 … 21, as WCAG 2 reckons it; text needs 4.5. */
+export function contrast(one: Color, other: Color): number {
+  const [dark = 0, light = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b)
+  return (light + 0.05) / (dark + 0.05)
+}
+
+/** The colour itself where it can be read on a ground, else the nearest in lightness that can. */
+export function legibleOn(ground: Color, color: Color, enough = 4.5): Color {
+  for (let step = 0; step <= 100; step++) {
+    for (const l of [color.l + step / 100, color.l - step / 100]) {
+      const tried = { ...color, l }
+      if (l >= 0 && l <= 1 && contrast(tried, ground) >= enough) return tried
+    }
+  }
+  return color
+}
+
+function luminance(color: Color): number {
+  const [r, g, b] = toRgb(color).map((channel) => decode(channel / 255)) as [number, number, number]
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b
+}
+
 /** As CSS. */
 export function css(color: Color, alpha = 1): string {
   const [r, g, b] = toRgb(color)

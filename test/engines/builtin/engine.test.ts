@@ -100,10 +100,10 @@ test.each([
   ['banner', 1500, 500],
 ])('a poster in the size %s', async (size, width, height) => {
   const { bytes, name, progress } = await run('poster/text-to-image', {
-    title: 'Lato w mieście — Η θάλασσα — Лето',
-    subtitle: 'Buổi sáng',
-    badge: 'Środa',
-    footer: 'Łódź',
+    title: 'Lato w mieście — Η θάλασσα — Лето — 夏の夜市',
+    subtitle: 'Buổi sáng 서울의 밤',
+    badge: 'Środa 🎉',
+    footer: 'Łódź · 台北',
     theme: 'bauhaus',
     size,
   })
@@ -119,10 +119,10 @@ test.each([
 })
 
 test('a poster names the characters that it cannot set', async () => {
-  await expect(run('poster/text-to-image', { title: 'Hello 你 🎉' })).rejects.toMatchObject({
+  await expect(run('poster/text-to-image', { title: 'Hello 你 🎉 שלום ก' })).rejects.toMatchObject({
     name: 'EngineError',
     code: 'invalid_input',
-    message: expect.stringMatching(/^title .*你.*U\+4F60.*🎉/),
+    message: expect.stringMatching(/^title .*“ש” \(U\+05E9\).*“ก” \(U\+0E01\)/),
   })
 })
 

@@ -19,7 +19,7 @@ const operations: Record<string, Operation> = {
   grayscale: (pixels) => toPixels(fromPixels(pixels).modulate({ saturation: 0 })),
   tint: (pixels, color) => toPixels(fromPixels(pixels).tint(String(color))),
   adjust,
-  text: (pixels, settings) => overlayText(pixels, settings as JsonObject),
+  text: (pixels, settings, where) => overlayText(pixels, settings as JsonObject, where),
 }
 
 /**

@@ -1,10 +1,12 @@
 // The operation `text`: sets words upon a picture, always whole and always within its edges.
 
+import { createCanvas } from '@napi-rs/canvas'
 import type { JsonObject } from '../../../core/engine.ts'
 import { fromPixels, type Pixels } from '../image-output.ts'
-import { loadInter, toSettableText, type Weight } from '../text/inter.ts'
-import { fitText, measureText } from '../text/measure.ts'
-import { at, lines, typeset } from '../text/typeset.ts'
+import { measureText, type Weight } from '../text/draw.ts'
+import { drawLines, fitText, heightOf } from '../text/fit.ts'
+import { languageOf } from '../text/language.ts'
+import { toSettableText } from '../text/runs.ts'
 import { toPixels } from './pixels.ts'
 
 const weights: Record<string, Weight> = { regular: 400, medium: 500, bold: 700, black: 900 }
@@ -12,8 +14,8 @@ const lineHeight = 1.22
 const smallestSize = 6
 
 /** Draws `text`, as large as `size` says or as fits. */
-export async function overlayText(pixels: Pixels, settings: JsonObject): Promise<Pixels> {
-  const text = toSettableText('text', String(settings['text']))
+export async function overlayText(pixels: Pixels, settings: JsonObject, where: string): Promise<Pixels> {
+  const text = toSettableText(`${where}.text`, String(settings['text']))
   if (text === '') return pixels
   const { width, height } = pixels
   const weight = weights[String(settings['weight'])] ?? 700
@@ -21,66 +23,62 @@ export async function overlayText(pixels: Pixels, settings: JsonObject): Promise
   const margin = Math.round(Math.min(width, height) * 0.05)
   const maxSize = Math.max(smallestSize, Number(settings['size']) * height)
   const padding = Math.min(maxSize * 0.5, Math.min(width, height) * 0.1)
-  const room = { width: width - 2 * (margin + padding), height: height - 2 * (margin + padding) }
   const fitted = fitText(
     text,
-    { weight },
-    { ...room, lineHeight, minSize: Math.min(maxSize, smallestSize), maxSize, maxLines: 30 },
+    { weight, language: languageOf(text, settings['language']) },
+    {
+      width: width - 2 * (margin + padding),
+      height: height - 2 * (margin + padding),
+      lineHeight,
+      minSize: Math.min(maxSize, smallestSize),
+      maxSize,
+      maxLines: 30,
+    },
   )
-
-  const blockWidth = Math.min(
-    width,
-    Math.ceil(Math.max(...fitted.lines.map((line) => measureText(line, { weight }))) * fitted.size + 2 * padding),
-  )
-  const blockHeight = Math.min(height, Math.ceil(fitted.lines.length * fitted.size * lineHeight + 2 * padding))
-  const { left, top, align } = place(String(settings['position']), width, height, blockWidth, blockHeight, margin)
-  const style = {
-    alignItems: align,
-    justifyContent: 'center',
-    padding,
-    fontSize: fitted.size,
-    fontWeight: weight,
-    lineHeight,
+  const style = { weight, language: fitted.language }
+  const textWidth = Math.max(...fitted.lines.map((line) => measureText(line, style))) * fitted.size
+  const block = {
+    width: Math.max(1, Math.min(width, Math.ceil(textWidth + 2 * padding))),
+    height: Math.max(1, Math.min(height, Math.ceil(heightOf(fitted) + 2 * padding))),
+  }
+  const { left, top, align } = place(String(settings['position']), pixels, block, margin)
+  const context = createCanvas(block.width, block.height).getContext('2d')
+  if (background) {
+    context.fillStyle = background
+    context.beginPath()
+    context.roundRect(0, 0, block.width, block.height, padding * 0.6)
+    context.fill()
+  }
+  const x = { left: padding, center: block.width / 2, right: block.width - padding }[align]
+  drawLines(context, fitted, x, padding, {
+    weight,
+    align,
     color: String(settings['color']),
     // Without a plate of its own the text needs something that sets it off from whatever is behind it.
-    ...(background
-      ? { backgroundColor: background, borderRadius: padding * 0.6 }
-      : { textShadow: `0 0 ${Math.max(2, fitted.size * 0.18)}px rgba(0,0,0,0.55)` }),
-  }
-  const block = await typeset(
-    at(0, 0, blockWidth, blockHeight, {}, lines(fitted.lines, { width: blockWidth, height: blockHeight, ...style })),
-    blockWidth,
-    blockHeight,
-    loadInter([text], [weight]),
-  )
-  const overlay = {
-    input: Buffer.from(block.data),
-    raw: { width: block.width, height: block.height, channels: 4 as const },
-    left,
-    top,
-  }
-  return toPixels(fromPixels(pixels).composite([overlay]))
+    ...(background ? {} : { shadow: { color: 'rgba(0,0,0,0.6)', blur: Math.max(3, fitted.size * 0.3) } }),
+  })
+  const { data } = context.getImageData(0, 0, block.width, block.height)
+  const input = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+  return toPixels(fromPixels(pixels).composite([{ input, raw: { ...block, channels: 4 }, left, top }]))
+}
+
+interface Size {
+  readonly width: number
+  readonly height: number
 }
 
 function place(
   position: string,
-  width: number,
-  height: number,
-  blockWidth: number,
-  blockHeight: number,
+  whole: Size,
+  part: Size,
   margin: number,
-): { left: number; top: number; align: string } {
-  const along = (start: boolean, end: boolean, whole: number, part: number): number =>
-    Math.round(
-      Math.min(
-        Math.max(0, start ? margin : end ? whole - part - margin : (whole - part) / 2),
-        Math.max(0, whole - part),
-      ),
-    )
+): { left: number; top: number; align: 'left' | 'center' | 'right' } {
+  const along = (start: boolean, end: boolean, room: number): number =>
+    Math.round(Math.min(Math.max(0, start ? margin : end ? room - margin : room / 2), Math.max(0, room)))
   const [isLeft, isRight] = [position.includes('left'), position.includes('right')]
   return {
-    left: along(isLeft, isRight, width, blockWidth),
-    top: along(position.includes('top'), position.includes('bottom'), height, blockHeight),
-    align: isLeft ? 'flex-start' : isRight ? 'flex-end' : 'center',
+    left: along(isLeft, isRight, whole.width - part.width),
+    top: along(position.includes('top'), position.includes('bottom'), whole.height - part.height),
+    align: isLeft ? 'left' : isRight ? 'right' : 'center',
   }
 }

@@ -1,12 +1,15 @@
 // The renderer `poster`: sets words in one of several designs.
 
-import { EngineError } from '../../../core/engine.ts'
-import { parseHex } from '../color.ts'
+import { createCanvas, ImageData, type SKRSContext2D } from '@napi-rs/canvas'
+import { Resvg } from '@resvg/resvg-js'
+import { EngineError, type JsonObject } from '../../../core/engine.ts'
+import { css, parseHex } from '../color.ts'
 import { writeImage } from '../image-output.ts'
 import type { Rendered, RenderTask } from '../renderers.ts'
-import { loadInter, toCapitals, toSettableText } from '../text/inter.ts'
-import { box, typeset } from '../text/typeset.ts'
-import type { Sheet } from './sheet.ts'
+import { drawLines } from '../text/fit.ts'
+import { languageOf } from '../text/language.ts'
+import { toSettableText } from '../text/runs.ts'
+import type { Mark, Sheet } from './sheet.ts'
 import { themes } from './themes.ts'
 
 /** Width and height in pixels. */
@@ -24,33 +27,68 @@ const sizes: Readonly<Record<string, readonly [number, number]>> = {
 export async function renderPoster(task: RenderTask): Promise<Rendered> {
   const { input } = task
   const theme = themes[String(input['theme'])]
+  if (!theme) throw new EngineError('invalid_input', 'theme is not one that there is.')
+  const sheet = layOut(input)
+  task.onProgress(0.1)
+  const { backdrop, words } = theme.compose(sheet)
+  task.onProgress(0.3)
+  const { width, height } = sheet
+  const context = createCanvas(width, height).getContext('2d')
+  context.putImageData(drawBackdrop(backdrop, width, height), 0, 0)
+  task.onProgress(0.5)
+  for (const mark of words) draw(context, mark)
+  const { data } = context.getImageData(0, 0, width, height)
+  task.onProgress(0.7)
+  return writeImage(task, { data: new Uint8Array(data.buffer, data.byteOffset, data.byteLength), width, height })
+}
+
+/**
+ * The sheet that an input asks for.
+ * @throws EngineError `invalid_input` naming characters that no typeface has
+ */
+export function layOut(input: JsonObject): Sheet {
   const size = sizes[String(input['size'])]
-  if (!theme || !size) throw new EngineError('invalid_input', 'theme or size is not one that there is.')
+  if (!size) throw new EngineError('invalid_input', 'size is not one that there is.')
   const [width, height] = size
   const text = (field: string): string => (typeof input[field] === 'string' ? toSettableText(field, input[field]) : '')
-  const sheet: Sheet = {
+  const [title, subtitle, badge, footer] = [text('title'), text('subtitle'), text('badge'), text('footer')]
+  if (title === '') throw new EngineError('invalid_input', 'title has no visible characters.')
+  return {
     width,
     height,
     unit: Math.min(width, height),
     wide: width > height * 1.2,
-    title: text('title'),
-    subtitle: text('subtitle'),
-    badge: text('badge'),
-    footer: text('footer'),
+    title,
+    subtitle,
+    badge,
+    footer,
     accent: typeof input['accent'] === 'string' ? parseHex(input['accent']) : null,
+    language: languageOf([title, subtitle, badge, footer].join(' '), input['language']),
   }
-  if (sheet.title === '') throw new EngineError('invalid_input', 'title has no visible characters.')
-  task.onProgress(0.1)
-  const { backdrop, words } = theme.compose(sheet)
-  // Upper case may need other letters than the words as they were given.
-  const texts = [sheet.title, sheet.subtitle, sheet.badge, sheet.footer].flatMap((words) => [words, toCapitals(words)])
-  const pixels = await typeset(
-    box({ width, height, position: 'relative' }, ...words),
-    width,
-    height,
-    loadInter(texts, theme.weights),
-    backdrop,
-  )
-  task.onProgress(0.7)
-  return writeImage(task, pixels)
+}
+
+/** Draws SVG elements that are made of numbers and colours, never of words. */
+export function drawBackdrop(elements: string, width: number, height: number): ImageData {
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">${elements}</svg>`
+  const { pixels } = new Resvg(svg, { font: { loadSystemFonts: false } }).render()
+  return new ImageData(new Uint8ClampedArray(pixels), width, height)
+}
+
+function draw(context: SKRSContext2D, mark: Mark): void {
+  if (mark.kind === 'text') {
+    drawLines(context, mark.text, mark.x, mark.top, { ...mark.look, color: css(mark.look.color) })
+    return
+  }
+  const { left, top, width, height, radius, fill, outline, thickness } = mark
+  context.beginPath()
+  context.roundRect(left, top, width, height, radius)
+  if (fill) {
+    context.fillStyle = css(fill)
+    context.fill()
+  }
+  if (outline) {
+    context.strokeStyle = css(outline)
+    context.lineWidth = thickness
+    context.stroke()
+  }
 }

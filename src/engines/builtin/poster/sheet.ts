@@ -1,10 +1,10 @@
 // A poster in the making: its size, its words, and how words are stacked so that they always fit.
 
-import type { Color } from '../color.ts'
-import { css } from '../color.ts'
-import { toCapitals, type Weight } from '../text/inter.ts'
-import { fitText, measureText } from '../text/measure.ts'
-import { at, type Box, box, type BoxStyle, lines } from '../text/typeset.ts'
+import { type Color, contrast, css, oklch } from '../color.ts'
+import { type LineLook, measureBounds, measureText, type TextStyle, type Weight } from '../text/draw.ts'
+import { fitText, type FittedText, heightOf } from '../text/fit.ts'
+import type { CjkLanguage } from '../text/language.ts'
+import { toCapitals } from '../text/runs.ts'
 
 /** What a theme is given. */
 export interface Sheet {
@@ -21,12 +21,12 @@ export interface Sheet {
   readonly footer: string
   /** In place of the theme's own accent. */
   readonly accent: Color | null
+  /** In whose forms shared characters are drawn. */
+  readonly language: CjkLanguage
 }
 
 /** A design. */
 export interface Theme {
-  /** All weights of type that it sets. */
-  readonly weights: readonly Weight[]
   compose(sheet: Sheet): Composition
 }
 
@@ -34,7 +34,29 @@ export interface Theme {
 export interface Composition {
   /** SVG elements behind the words. */
   readonly backdrop: string
-  readonly words: readonly Box[]
+  readonly words: readonly Mark[]
+}
+
+/** Lines of text, or a plate that lies under some. */
+export type Mark = TextMark | PlateMark
+
+export interface TextMark {
+  readonly kind: 'text'
+  readonly text: FittedText
+  /** Left edge, middle or right edge, as `look.align` says. */
+  readonly x: number
+  /** Upper edge of the capitals of the first line. */
+  readonly top: number
+  readonly look: Omit<LineLook, 'size' | 'language' | 'color'> & { readonly color: Color }
+}
+
+export interface PlateMark extends Area {
+  readonly kind: 'plate'
+  readonly radius: number
+  readonly fill: Color | null
+  readonly outline: Color | null
+  /** Of the outline, in pixels. */
+  readonly thickness: number
 }
 
 /** A rectangle in pixels. */
@@ -56,7 +78,8 @@ export interface StackStyle {
     readonly letterSpacing: number
     readonly lineHeight: number
     readonly uppercase?: boolean
-    readonly shadow?: string
+    /** A glow of this colour, so wide in units. */
+    readonly glow?: { readonly color: Color; readonly blur: number }
   }
   readonly subtitle: { readonly weight: Weight; readonly color: Color; readonly maxSize: number }
   readonly badge: BadgeStyle
@@ -73,45 +96,46 @@ interface BadgeStyle {
 }
 
 /** Stacks badge, title and subtitle in an area, each as large as it may be. */
-export function stackWords(sheet: Sheet, area: Area, style: StackStyle): Box {
-  const { unit } = sheet
+export function stackWords(sheet: Sheet, area: Area, style: StackStyle): Mark[] {
+  const { unit, language } = sheet
+  const gap = Math.min(unit * 0.042, area.height * 0.07)
   const badge = sheet.badge === '' ? null : createBadge(sheet, area, style.badge)
-  const subtitle = sheet.subtitle === '' ? null : createSubtitle(sheet, area, style)
-  const [badgeGap, subtitleGap] = [
-    badge ? Math.min(unit * 0.035, area.height * 0.06) : 0,
-    subtitle ? Math.min(unit * 0.035, area.height * 0.06) : 0,
-  ]
-  const room = area.height - (badge?.height ?? 0) - (subtitle?.height ?? 0) - badgeGap - subtitleGap
-  const { weight, color, letterSpacing, lineHeight, maxSize, shadow } = style.title
+  const subtitle = sheet.subtitle === '' ? null : fitSubtitle(sheet, area, style)
+  const { weight, color, letterSpacing, lineHeight, maxSize, glow } = style.title
   const words = style.title.uppercase ? toCapitals(sheet.title) : sheet.title
-  const fitted = fitText(
-    words,
-    { weight, letterSpacing },
-    { width: area.width, height: room, lineHeight, minSize: unit * 0.024, maxSize: unit * maxSize, maxLines: 9 },
-  )
-  const titleStyle: BoxStyle = {
-    fontSize: fitted.size,
-    fontWeight: weight,
+  const set = { weight, letterSpacing, display: true, language }
+  const title = fitText(words, set, {
+    width: area.width,
+    height: area.height - (badge ? badge.height + gap : 0) - (subtitle ? heightOf(subtitle) + gap : 0),
     lineHeight,
-    letterSpacing: fitted.size * letterSpacing,
-    color: css(color),
-    ...alignment(style),
+    minSize: unit * 0.024,
+    // A word or two may stand much larger than a sentence.
+    maxSize: unit * maxSize * Math.min(2.2, Math.max(1, shortWidth / measureText(words, set))),
+    maxLines: 9,
+  })
+  const height = heightOf(title) + (badge ? badge.height + gap : 0) + (subtitle ? heightOf(subtitle) + gap : 0)
+  const spare = Math.max(0, area.height - height) * { top: 0, middle: 0.5, bottom: 1 }[style.vertical]
+  const x = style.align === 'center' ? area.left + area.width / 2 : area.left
+  let top = area.top + spare
+  const marks: Mark[] = []
+  if (badge) {
+    marks.push(...badge.place(style.align === 'center' ? x - badge.width / 2 : x, top))
+    top += badge.height + gap
   }
-  const title = lines(fitted.lines, { ...titleStyle, ...(shadow ? { textShadow: shadow } : {}) })
-  const justify = { top: 'flex-start', middle: 'center', bottom: 'flex-end' }[style.vertical]
-  return at(
-    area.left,
-    area.top,
-    area.width,
-    area.height,
-    { flexDirection: 'column', justifyContent: justify, ...alignment(style) },
-    badge && box({ marginBottom: badgeGap, flexShrink: 0 }, badge.box),
-    title,
-    subtitle && box({ marginTop: subtitleGap, flexShrink: 0 }, subtitle.box),
-  )
+  // Large letters have room of their own at the left; taken away, their stems stand in line with what is small.
+  const hang = style.align === 'left' ? title.size * sideBearing : 0
+  const shadow = glow ? { shadow: { color: css(glow.color), blur: unit * glow.blur } } : {}
+  const look = { weight, letterSpacing, display: true, color, align: style.align, ...shadow }
+  marks.push({ kind: 'text', text: title, x: x - hang, top, look })
+  top += heightOf(title) + gap
+  if (subtitle) {
+    const { weight, color } = style.subtitle
+    marks.push({ kind: 'text', text: subtitle, x, top, look: { weight, color, align: style.align } })
+  }
+  return marks
 }
 
-/** One line at a place, as large as `maxSize` (in units) or as its width allows; null when there is nothing to set. */
+/** One line in an area, as large as `maxSize` (in units) or as its width allows; nothing when there is nothing to set. */
 export function oneLine(
   sheet: Sheet,
   text: string,
@@ -119,83 +143,102 @@ export function oneLine(
   maxSize: number,
   weight: Weight,
   color: Color,
-  align: 'flex-start' | 'center' | 'flex-end' = 'flex-start',
+  align: 'left' | 'center' | 'right' = 'left',
   letterSpacing = 0,
-): Box | null {
-  if (text === '') return null
-  const size = Math.min(sheet.unit * maxSize, area.height, area.width / measureText(text, { weight, letterSpacing }))
-  return at(
-    area.left,
-    area.top,
-    area.width,
-    area.height,
-    {
-      alignItems: 'center',
-      justifyContent: align,
-      fontSize: size,
-      fontWeight: weight,
-      letterSpacing: size * letterSpacing,
-      color: css(color),
-      whiteSpace: 'pre',
-      lineHeight: 1,
-    },
-    text,
-  )
+): Mark[] {
+  if (text === '') return []
+  const style = { weight, letterSpacing, language: sheet.language }
+  const line = setLine(text, style, Math.min(sheet.unit * maxSize, area.height), area.width)
+  const x = area.left + area.width * { left: 0, center: 0.5, right: 1 }[align]
+  // Letters stand in the middle of the area by their capitals, whatever hangs below the line.
+  const top = area.top + (area.height - line.size * capHeight) / 2 - line.size * (line.ascent - capHeight)
+  return [{ kind: 'text', text: line, x, top, look: { weight, letterSpacing, color, align } }]
 }
 
 /** Black or white, whichever can be read on a colour. */
 export function readableOn(color: Color): Color {
-  return color.l > 0.66 ? { l: 0.2, c: 0.02, h: color.h } : { l: 0.99, c: 0.005, h: color.h }
+  const [dark, light] = [oklch(0.2, 0.02, color.h), oklch(0.99, 0.005, color.h)]
+  return contrast(dark, color) > contrast(light, color) ? dark : light
 }
 
-function alignment(style: StackStyle): BoxStyle {
-  return { alignItems: style.align === 'center' ? 'center' : 'flex-start' }
+const capHeight = 0.73
+const sideBearing = 0.045
+// In ems: what is narrower counts as short.
+const shortWidth = 7
+
+/** A line whose size is `size`, or less where it would be wider than its room. */
+function setLine(text: string, style: TextStyle & { language: CjkLanguage }, size: number, room: number): FittedText {
+  const { width, ascent, descent } = measureBounds(text, style)
+  const fitting = Math.min(size, room / width)
+  return {
+    size: fitting,
+    lines: [text],
+    lineHeight: 1,
+    ascent: Math.max(capHeight, ascent),
+    descent,
+    language: style.language,
+  }
 }
 
-function createSubtitle({ unit, wide, subtitle }: Sheet, area: Area, style: StackStyle): { box: Box; height: number } {
-  const { weight, color, maxSize } = style.subtitle
-  const lineHeight = 1.36
-  const fitted = fitText(
+function fitSubtitle({ unit, wide, subtitle, language }: Sheet, area: Area, style: StackStyle): FittedText {
+  return fitText(
     subtitle,
-    { weight },
+    { weight: style.subtitle.weight, language },
     {
       width: Math.min(area.width, unit * (wide ? 1.7 : 1.1)),
       height: area.height * 0.34,
-      lineHeight,
+      lineHeight: 1.36,
       minSize: unit * 0.019,
-      maxSize: unit * maxSize,
+      maxSize: unit * style.subtitle.maxSize,
       maxLines: 5,
     },
   )
-  const look = { fontSize: fitted.size, fontWeight: weight, lineHeight, color: css(color), ...alignment(style) }
-  return { box: lines(fitted.lines, look), height: Math.ceil(fitted.lines.length * fitted.size * lineHeight) }
 }
 
-function createBadge({ unit, badge }: Sheet, area: Area, style: BadgeStyle): { box: Box; height: number } {
-  const text = style.uppercase ? toCapitals(badge) : badge
+interface Badge {
+  readonly width: number
+  readonly height: number
+  place(left: number, top: number): Mark[]
+}
+
+function createBadge({ unit, badge, language }: Sheet, area: Area, style: BadgeStyle): Badge {
+  const { weight, color, fill = null, outline = null } = style
+  const isBoxed = fill !== null || outline !== null
   const letterSpacing = style.uppercase ? 0.09 : 0.01
-  const boxed = style.fill !== undefined || style.outline !== undefined
   const wanted = unit * 0.027
-  const size = Math.min(
-    wanted,
-    (area.width - (boxed ? 2 * wanted : 0)) / measureText(text, { weight: style.weight, letterSpacing }),
-  )
-  const height = Math.ceil(size * (boxed ? 2.1 : 1.3))
-  const border = style.outline ? { border: `${Math.max(1, unit * 0.0022)}px solid ${css(style.outline)}` } : {}
-  const plate = boxed ? { paddingLeft: size, paddingRight: size, borderRadius: style.square ? 0 : height / 2 } : {}
-  const look = {
-    fontSize: size,
-    fontWeight: style.weight,
-    letterSpacing: size * letterSpacing,
-    lineHeight: 1,
-    color: css(style.color),
-    whiteSpace: 'pre',
-    height,
-    alignItems: 'center',
-    flexShrink: 0,
-  }
+  const padding = isBoxed ? wanted : 0
+  const set = { weight, letterSpacing, language }
+  const line = setLine(style.uppercase ? toCapitals(badge) : badge, set, wanted, area.width - 2 * padding)
+  // What was added after the last letter belongs to no letter.
+  const inner = line.size * (measureText(line.lines[0] as string, set) - letterSpacing)
+  const height = Math.ceil(line.size * (isBoxed ? 2.1 : line.ascent + 0.05))
+  const width = inner + 2 * padding
   return {
-    box: box({ ...look, ...plate, ...border, ...(style.fill ? { backgroundColor: css(style.fill) } : {}) }, text),
+    width,
     height,
+    place: (left, top) => [
+      ...(isBoxed
+        ? [
+            {
+              kind: 'plate' as const,
+              left,
+              top,
+              width,
+              height,
+              radius: style.square ? 0 : height / 2,
+              fill,
+              outline,
+              thickness: Math.max(1, unit * 0.0022),
+            },
+          ]
+        : []),
+      {
+        kind: 'text',
+        text: line,
+        x: left + padding,
+        top: top + (isBoxed ? (height - line.size * capHeight) / 2 - line.size * (line.ascent - capHeight) : 0),
+        look: { weight, letterSpacing, color },
+      },
+    ],
   }
 }

@@ -10,7 +10,7 @@ const blue = oklch(0.45, 0.15, 258)
 const yellow = oklch(0.84, 0.165, 86)
 const red = oklch(0.6, 0.21, 28)
 
-export const bauhaus: Theme = { weights: [500, 700, 900], compose }
+export const bauhaus: Theme = { compose }
 
 function compose(sheet: Sheet): Composition {
   const { width, height, unit } = sheet
@@ -46,7 +46,7 @@ function compose(sheet: Sheet): Composition {
   })
   const place = { left: margin, top: height - margin - unit * 0.032, width: area.width, height: unit * 0.034 }
   const footer = oneLine(sheet, sheet.footer, place, 0.024, 700, black)
-  return { backdrop: backdrop.join(''), words: footer ? [words, footer] : [words] }
+  return { backdrop: backdrop.join(''), words: [...words, ...footer] }
 }
 
 /** One square of the picture, in one of twelve ways. */

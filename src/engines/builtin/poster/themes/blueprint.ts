@@ -8,7 +8,7 @@ const blue = oklch(0.4, 0.125, 258)
 const deep = oklch(0.32, 0.11, 262)
 const chalk = oklch(0.96, 0.02, 230)
 
-export const blueprint: Theme = { weights: [400, 500, 700], compose }
+export const blueprint: Theme = { compose }
 
 function compose(sheet: Sheet): Composition {
   const { width, height, unit } = sheet
@@ -60,8 +60,8 @@ function compose(sheet: Sheet): Composition {
     width: width - 2 * inner,
     height: unit * 0.034,
   }
-  const footer = oneLine(sheet, sheet.footer, place, 0.024, 500, chalk, 'flex-start', 0.03)
-  return { backdrop: backdrop.join(''), words: footer ? [words, footer] : [words] }
+  const footer = oneLine(sheet, sheet.footer, place, 0.024, 500, chalk, 'left', 0.03)
+  return { backdrop: backdrop.join(''), words: [...words, ...footer] }
 }
 
 function paperGrid({ width, height, unit }: Sheet, margin: number): string[] {

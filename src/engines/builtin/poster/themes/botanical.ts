@@ -9,7 +9,7 @@ const ink = oklch(0.3, 0.05, 160)
 const greens = [oklch(0.42, 0.075, 155), oklch(0.54, 0.085, 145), oklch(0.68, 0.08, 130), oklch(0.8, 0.06, 120)]
 const rose = oklch(0.7, 0.12, 30)
 
-export const botanical: Theme = { weights: [400, 500, 600], compose }
+export const botanical: Theme = { compose }
 
 function compose(sheet: Sheet): Composition {
   const { width, height, unit } = sheet
@@ -52,8 +52,8 @@ function compose(sheet: Sheet): Composition {
     width: width * (sheet.wide ? 0.4 : 0.47),
     height: unit * 0.034,
   }
-  const footer = oneLine(sheet, sheet.footer, place, 0.024, 500, ink, sheet.wide ? 'center' : 'flex-end')
-  return { backdrop: backdrop.join(''), words: footer ? [words, footer] : [words] }
+  const footer = oneLine(sheet, sheet.footer, place, 0.024, 500, ink, sheet.wide ? 'center' : 'right')
+  return { backdrop: backdrop.join(''), words: [...words, ...footer] }
 }
 
 /** A bent stem with leaves in pairs, and berries at the end of some. */

@@ -8,7 +8,7 @@ const paper = oklch(0.955, 0.014, 85)
 const ink = oklch(0.25, 0.02, 50)
 const clay = oklch(0.62, 0.13, 40)
 
-export const editorial: Theme = { weights: [300, 400, 500], compose }
+export const editorial: Theme = { compose }
 
 function compose(sheet: Sheet): Composition {
   const { width, height, unit } = sheet
@@ -54,10 +54,10 @@ function compose(sheet: Sheet): Composition {
     0.023,
     500,
     mix(ink, paper, 0.15),
-    sheet.wide ? 'flex-start' : 'center',
+    sheet.wide ? 'left' : 'center',
     0.02,
   )
-  return { backdrop: backdrop.join(''), words: footer ? [words, footer] : [words] }
+  return { backdrop: backdrop.join(''), words: [...words, ...footer] }
 }
 
 function window_(

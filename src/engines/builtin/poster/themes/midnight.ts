@@ -9,7 +9,7 @@ const blue = oklch(0.31, 0.11, 268)
 const moonlight = oklch(0.94, 0.045, 95)
 const white = oklch(0.98, 0.008, 260)
 
-export const midnight: Theme = { weights: [400, 500, 700], compose }
+export const midnight: Theme = { compose }
 
 function compose(sheet: Sheet): Composition {
   const { width, height, unit } = sheet
@@ -58,7 +58,7 @@ function compose(sheet: Sheet): Composition {
   })
   const place = { left: margin, top: height - margin - unit * 0.034, width: width - 2 * margin, height: unit * 0.034 }
   const footer = oneLine(sheet, sheet.footer, place, 0.024, 500, oklch(0.8, 0.04, 260))
-  return { backdrop: backdrop.join(''), words: footer ? [words, footer] : [words] }
+  return { backdrop: backdrop.join(''), words: [...words, ...footer] }
 }
 
 function stars({ width, height, unit }: Sheet): string[] {

@@ -1,6 +1,6 @@
 // Theme `neon`: glowing frames and a grid that runs to the horizon.
 
-import { type Color, css, lighten, mix, oklch } from '../../color.ts'
+import { type Color, lighten, mix, oklch } from '../../color.ts'
 import { oneLine, type Composition, type Sheet, stackWords, type Theme } from '../sheet.ts'
 import { circle, defineGlow, defineLinear, frame, line, type Paint, rect } from '../shapes.ts'
 
@@ -10,7 +10,7 @@ const pink = oklch(0.68, 0.26, 350)
 const cyan = oklch(0.85, 0.14, 200)
 const white = oklch(0.99, 0.01, 320)
 
-export const neon: Theme = { weights: [500, 600, 800], compose }
+export const neon: Theme = { compose }
 
 function compose(sheet: Sheet): Composition {
   const { width, height, unit } = sheet
@@ -51,14 +51,14 @@ function compose(sheet: Sheet): Composition {
       letterSpacing: -0.025,
       lineHeight: 1.05,
       uppercase: true,
-      shadow: `0 0 ${(unit * 0.022).toFixed(0)}px ${css(lighten(accent, 0.02), 0.95)}`,
+      glow: { color: lighten(accent, 0.02), blur: 0.044 },
     },
     subtitle: { weight: 500, color: lighten(mix(cyan, white, 0.45), 0), maxSize: 0.036 },
     badge: { weight: 600, color: cyan, outline: cyan, uppercase: true },
   })
   const place = { left: inner, top: height - margin - unit * 0.085, width: width - 2 * inner, height: unit * 0.034 }
   const footer = oneLine(sheet, sheet.footer, place, 0.024, 600, mix(cyan, white, 0.6), 'center', 0.03)
-  return { backdrop: backdrop.join(''), words: footer ? [words, footer] : [words] }
+  return { backdrop: backdrop.join(''), words: [...words, ...footer] }
 }
 
 /** A glass tube: wide faint strokes below a narrow bright one. */

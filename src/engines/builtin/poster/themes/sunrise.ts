@@ -15,7 +15,7 @@ const white = oklch(0.99, 0.01, 80)
 const sun = oklch(0.94, 0.09, 88)
 const night = oklch(0.2, 0.07, 295)
 
-export const sunrise: Theme = { weights: [500, 600, 800], compose }
+export const sunrise: Theme = { compose }
 
 function compose(sheet: Sheet): Composition {
   const { width, height, unit } = sheet
@@ -62,10 +62,10 @@ function compose(sheet: Sheet): Composition {
     0.025,
     600,
     oklch(0.95, 0.04, 70),
-    sheet.wide ? 'flex-start' : 'center',
+    sheet.wide ? 'left' : 'center',
     0.02,
   )
-  return { backdrop: backdrop.join(''), words: footer ? [words, footer] : [words] }
+  return { backdrop: backdrop.join(''), words: [...words, ...footer] }
 }
 
 function hills({ width, height, unit }: Sheet, horizon: number): string[] {

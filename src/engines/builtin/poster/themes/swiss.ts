@@ -8,7 +8,7 @@ const paper = oklch(0.965, 0.006, 90)
 const black = oklch(0.17, 0.005, 270)
 const red = oklch(0.61, 0.22, 29)
 
-export const swiss: Theme = { weights: [500, 600, 800], compose }
+export const swiss: Theme = { compose }
 
 function compose(sheet: Sheet): Composition {
   const { width, height, unit } = sheet
@@ -53,5 +53,5 @@ function compose(sheet: Sheet): Composition {
     600,
     black,
   )
-  return { backdrop: backdrop.join(''), words: footer ? [words, footer] : [words] }
+  return { backdrop: backdrop.join(''), words: [...words, ...footer] }
 }

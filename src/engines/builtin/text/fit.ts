@@ -1,0 +1,188 @@
+// Breaks lines of text and finds their size, so that type is as large as its room allows and never runs out of it.
+
+import type { SKRSContext2D } from '@napi-rs/canvas'
+import { type BreakLevel, splitUnits, type Unit } from './breaks.ts'
+import { drawText, type LineLook, measureBounds, measureText, type TextStyle } from './draw.ts'
+import { type CjkLanguage, languageOf } from './language.ts'
+
+/** The room that a text may take; lengths in pixels. */
+export interface TextRoom {
+  readonly width: number
+  readonly height: number
+  /** From baseline to baseline, as a fraction of the size; more where the letters need it. */
+  readonly lineHeight: number
+  readonly minSize: number
+  readonly maxSize: number
+  readonly maxLines: number
+}
+
+/** Lines that fit, and how they stand. */
+export interface FittedText {
+  readonly size: number
+  readonly lines: readonly string[]
+  /** From baseline to baseline, as a fraction of the size. */
+  readonly lineHeight: number
+  /** From the top of the block to the first baseline, as a fraction of the size: capitals, or more where there is ink. */
+  readonly ascent: number
+  /** From the last baseline to the bottom of the ink, as a fraction of the size. */
+  readonly descent: number
+  /** Whose forms shared characters have: the whole text tells, not a line of it. */
+  readonly language: CjkLanguage
+}
+
+// How much smaller a text is rather set than broken at such places.
+const worth: Readonly<Record<BreakLevel, number>> = { phrase: 1, word: 0.85, character: 0.7, force: 0.36 }
+const levels = Object.keys(worth) as readonly BreakLevel[]
+const capHeight = 0.73
+const step = 0.97
+const smallestSize = 6
+const characters = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
+// Ink of two lines stays so far apart; ideographs fill their boxes and need more.
+const [letterGap, characterGap] = [0.03, 0.2]
+
+/** The largest size at which a text fits its room, and its lines: as even as they can be. Words are broken last of all. */
+export function fitText(text: string, style: TextStyle, room: TextRoom): FittedText {
+  const language = style.language ?? languageOf(text)
+  const set = { ...style, language }
+  const { ascent, descent } = measureBounds(text, set)
+  const gap = characters.test(text) ? characterGap : letterGap
+  const metrics = {
+    lineHeight: Math.max(room.lineHeight, ascent + descent + gap),
+    ascent: Math.max(capHeight, ascent),
+    descent,
+  }
+  const seen = new Set<number>()
+  const ways = levels.flatMap((level) => {
+    const measured = measureUnits(splitUnits(text, level, language), set)
+    // A level that allows no more breaks than the one before it is the same.
+    if (seen.has(measured.length)) return []
+    seen.add(measured.length)
+    const size = findSize(measured, room, metrics)
+    return size === null ? [] : [{ measured, size, value: size * worth[level] }]
+  })
+  const best = ways.reduce<(typeof ways)[number] | null>(
+    (one, other) => (one && one.value >= other.value ? one : other),
+    null,
+  )
+  const { measured, size } = best ?? squeeze(measureUnits(splitUnits(text, 'force', language), set), room, metrics)
+  const lines = balance(measured, countLines(measured, room.width / size), room.width / size)
+  // The sum of its parts is not quite the width of a line.
+  const widest = Math.max(...lines.map((line) => measureText(line, set)))
+  return { size: Math.min(size, room.width / widest), lines, language, ...metrics }
+}
+
+/** Height of a block of lines in pixels: from the top of its capitals to the bottom of its last line. */
+export function heightOf({ size, lines, lineHeight, ascent, descent }: FittedText): number {
+  return size * (ascent + (lines.length - 1) * lineHeight + descent)
+}
+
+/**
+ * Draws lines below each other.
+ * @param x left edge, middle or right edge, as `look.align` says
+ * @param top upper edge of the first line's capitals
+ */
+export function drawLines(
+  target: SKRSContext2D,
+  { size, lines, lineHeight, ascent, language }: FittedText,
+  x: number,
+  top: number,
+  look: Omit<LineLook, 'size' | 'language'>,
+): void {
+  for (const [index, line] of lines.entries())
+    drawText(target, line, x, top + size * (ascent + index * lineHeight), { ...look, size, language })
+}
+
+interface MeasuredUnit extends Unit {
+  /** At size 1. */
+  readonly width: number
+  readonly spaceWidth: number
+  readonly hyphenWidth: number
+}
+
+interface Metrics {
+  readonly lineHeight: number
+  readonly ascent: number
+  readonly descent: number
+}
+
+function measureUnits(units: readonly Unit[], style: TextStyle): MeasuredUnit[] {
+  const known = new Map<string, number>([['', 0]])
+  const measure = (text: string): number => {
+    const width = known.get(text) ?? measureText(text, style)
+    known.set(text, width)
+    return width
+  }
+  return units.map((unit) => ({
+    ...unit,
+    width: measure(unit.text),
+    spaceWidth: measure(unit.space),
+    hyphenWidth: measure(unit.hyphen),
+  }))
+}
+
+/** The largest size of the room at which the units fit it; null when there is none. */
+function findSize(units: readonly MeasuredUnit[], room: TextRoom, metrics: Metrics): number | null {
+  const widest = Math.max(...units.map(({ width, hyphenWidth }) => width + hyphenWidth))
+  for (let size = Math.min(room.maxSize, room.width / widest); size >= room.minSize; size *= step) {
+    const count = countLines(units, room.width / size)
+    if (count <= room.maxLines && isLowEnough(count, size, room, metrics)) return size
+  }
+  return null
+}
+
+/** Too much text even for the smallest size: it goes below that. */
+function squeeze(
+  units: readonly MeasuredUnit[],
+  room: TextRoom,
+  metrics: Metrics,
+): { measured: readonly MeasuredUnit[]; size: number } {
+  let size = room.minSize
+  while (size > smallestSize && !isLowEnough(countLines(units, room.width / size), size, room, metrics)) size *= step
+  return { measured: units, size }
+}
+
+function isLowEnough(count: number, size: number, room: TextRoom, { lineHeight, ascent, descent }: Metrics): boolean {
+  return size * (ascent + (count - 1) * lineHeight + descent) <= room.height
+}
+
+/** How many lines there are when each is filled; `width` at size 1. */
+function countLines(units: readonly MeasuredUnit[], width: number): number {
+  let [count, used] = [1, 0]
+  for (const unit of units) {
+    if (used > 0 && used + unit.width + unit.hyphenWidth > width) [count, used] = [count + 1, 0]
+    used += unit.width + unit.spaceWidth
+  }
+  return count
+}
+
+/** The lines of a number whose lengths differ least: no widow at the end. Every line is at most `width` at size 1. */
+function balance(units: readonly MeasuredUnit[], count: number, width: number): string[] {
+  const lengthOf = (first: number, end: number): number => {
+    const last = units[end - 1] as MeasuredUnit
+    let length = last.width + last.hyphenWidth
+    for (let i = first; i < end - 1; i++)
+      length += (units[i] as MeasuredUnit).width + (units[i] as MeasuredUnit).spaceWidth
+    return length
+  }
+  // best[n][end]: the least sum of squares of n lines that end before unit `end`, and where the last of them begins.
+  let best: ({ cost: number; starts: readonly number[] } | undefined)[] = [{ cost: 0, starts: [] }]
+  for (let line = 0; line < count; line++) {
+    const next: typeof best = []
+    for (let end = line + 1; end <= units.length; end++) {
+      for (let first = end - 1; first >= line; first--) {
+        const length = lengthOf(first, end)
+        if (length > width * 1.0001 && first < end - 1) break
+        const before = best[first]
+        const cost = (before?.cost ?? Infinity) + length * length
+        if (before && cost < (next[end]?.cost ?? Infinity)) next[end] = { cost, starts: [...before.starts, first] }
+      }
+    }
+    best = next
+  }
+  const starts = best[units.length]?.starts ?? [0]
+  return starts.map((first, index) => joinUnits(units.slice(first, starts[index + 1] ?? units.length)))
+}
+
+function joinUnits(units: readonly MeasuredUnit[]): string {
+  return units.map(({ text, space, hyphen }, index) => text + (index < units.length - 1 ? space : hyphen)).join('')
+}
