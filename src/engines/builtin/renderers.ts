@@ -32,6 +32,7 @@ const loaders = {
   art: async (): Promise<Renderer> => (await import('./art/art.ts')).renderArt,
   edit: async (): Promise<Renderer> => (await import('./edit/edit.ts')).renderEdit,
   kenburns: async (): Promise<Renderer> => (await import('./kenburns/kenburns.ts')).renderKenBurns,
+  slideshow: async (): Promise<Renderer> => (await import('./slideshow/slideshow.ts')).renderSlideshow,
 }
 
 /** The name of a renderer. */

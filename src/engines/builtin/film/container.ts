@@ -10,6 +10,7 @@ import {
   Output,
   WebMOutputFormat,
 } from 'mediabunny'
+import { clearMp4Times } from '../sound/reproducible.ts'
 import type { Pace, VideoFormat, VideoPacket } from './encoder.ts'
 import type { Soundtrack } from './soundtrack.ts'
 
@@ -96,25 +97,7 @@ function toDecoderConfig({ width, height }: Pace, { codecString, description, ma
 
 /** Sets the times of creation to zero, which means unknown, so that the same film is the same file. */
 async function forgetTimes(file: string, moov: Uint8Array, position: number): Promise<void> {
-  eraseTimes(moov, 0, moov.length)
+  clearMp4Times(moov)
   await using handle = await open(file, 'r+')
   await handle.write(moov, 0, moov.length, position)
-}
-
-const boxHeader = 8
-
-function eraseTimes(bytes: Uint8Array, start: number, end: number): void {
-  const view = new DataView(bytes.buffer, bytes.byteOffset)
-  for (let at = start; at + boxHeader <= end;) {
-    const size = view.getUint32(at)
-    const type = String.fromCharCode(...bytes.subarray(at + 4, at + boxHeader))
-    if (type === 'moov' || type === 'trak' || type === 'mdia') eraseTimes(bytes, at + boxHeader, at + size)
-    else if (type === 'mvhd' || type === 'tkhd' || type === 'mdhd') {
-      // After version and flags: created and changed, of 4 bytes each, or of 8 in version 1.
-      const times = at + boxHeader + 4
-      bytes.fill(0, times, times + (bytes[at + boxHeader] === 1 ? 16 : 8))
-    }
-    if (size < boxHeader) return
-    at += size
-  }
 }

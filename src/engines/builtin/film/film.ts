@@ -2,9 +2,11 @@
 
 import { stat } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
+import type { Sound } from '../sound/sound.ts'
 import { type Container, type FilmFormat, openContainer } from './container.ts'
 import type { Pace, VideoEncoder, VideoPacket } from './encoder.ts'
 import { openH264 } from './h264.ts'
+import { createSoundtrack, fitSound } from './soundtrack.ts'
 import { openVp8 } from './vp8.ts'
 import { createYuvConverter, yuvBytes } from './yuv.ts'
 
@@ -14,6 +16,8 @@ export interface FilmOptions extends Pace {
   readonly format: FilmFormat
   /** Exactly how many frames will be added. */
   readonly frames: number
+  /** Fitted to the length of the pictures; null for a silent film. */
+  readonly sound: Sound | null
 }
 
 /** A film in the making; disposing of it before `close` leaves an unfinished file. */
@@ -35,7 +39,8 @@ export async function openFilm(options: FilmOptions): Promise<Film> {
   await using parts = new AsyncDisposableStack()
   const encoder: VideoEncoder = format === 'mp4' ? await openH264(pace) : await openVp8(pace)
   parts.defer(() => encoder.close())
-  const container: Container = await openContainer(file, format, pace, frames, null)
+  const soundtrack = options.sound && (await createSoundtrack(fitSound(options.sound, frames / fps), format))
+  const container: Container = await openContainer(file, format, pace, frames, soundtrack)
   let finished = false
   parts.defer(() => (finished ? undefined : container.cancel()))
 

@@ -1,10 +1,10 @@
 // The renderer `kenburns`: a camera travels over one picture.
 
-import type { Canvas } from '@napi-rs/canvas'
 import { createRandom } from '../art/random.ts'
 import type { Rendered, RenderTask } from '../renderers.ts'
 import { chooseMotion, drawView, type Motion, motions, planMove, type Scene, viewAt } from '../video/camera.ts'
 import { glide } from '../video/easing.ts'
+import { drawFramed, framedSize } from '../video/framed.ts'
 import { coverSize, openPicture, type Picture } from '../video/picture.ts'
 import { type DrawFrame, readShot, type Shot, shoot } from '../video/shoot.ts'
 
@@ -49,9 +49,7 @@ async function filmCovering(picture: Picture, shot: Shot, wanted: string, seed: 
 /** Shows the whole picture before a soft enlargement of itself. */
 async function filmWhole(picture: Picture, shot: Shot, away: boolean): Promise<DrawFrame> {
   const { width, height, frames } = shot
-  const fit = Math.min((width * 0.96) / picture.width, (height * 0.96) / picture.height)
-  const [w, h] = [Math.max(2, Math.round(picture.width * fit)), Math.max(2, Math.round(picture.height * fit))]
-  const front = await picture.toCanvas(w, h)
+  const front = await picture.toCanvas(...framedSize(picture, width, height))
   const back = await picture.toBackdrop(Math.ceil(width * 1.1), Math.ceil(height * 1.1))
   return (context, _seconds, frame) => {
     const t = glide(frame / Math.max(1, frames - 1))
@@ -59,23 +57,4 @@ async function filmWhole(picture: Picture, shot: Shot, away: boolean): Promise<D
     drawView(context, back, { x: 0.5, y: 0.5, zoom: 1.1 - 0.08 * near }, width, height)
     drawFramed(context, front, width, height, approach ** (near - 1))
   }
-}
-
-function drawFramed(
-  context: Parameters<DrawFrame>[0],
-  picture: Canvas,
-  width: number,
-  height: number,
-  scale: number,
-): void {
-  const [w, h] = [picture.width * scale, picture.height * scale]
-  const [left, top, unit] = [(width - w) / 2, (height - h) / 2, Math.min(width, height)]
-  context.save()
-  context.shadowColor = 'rgba(0,0,0,0.45)'
-  context.shadowBlur = unit * 0.04
-  context.shadowOffsetY = unit * 0.008
-  context.fillStyle = '#000'
-  context.fillRect(left + 1, top + 1, w - 2, h - 2)
-  context.restore()
-  context.drawImage(picture, left, top, w, h)
 }

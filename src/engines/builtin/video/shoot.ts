@@ -4,6 +4,7 @@ import { createCanvas, type SKRSContext2D } from '@napi-rs/canvas'
 import type { JsonObject } from '../../../core/engine.ts'
 import { openFilm } from '../film/film.ts'
 import type { Rendered, RenderTask } from '../renderers.ts'
+import type { Sound } from '../sound/sound.ts'
 
 /** A film to be drawn. */
 export interface Shot {
@@ -14,10 +15,11 @@ export interface Shot {
   readonly fps: number
   readonly frames: number
   readonly format: 'mp4' | 'webm'
+  readonly sound: Sound | null
 }
 
 /** Draws one frame over whatever the last one left; `seconds` is when it is shown. It must leave no transparent pixel. */
-export type DrawFrame = (context: SKRSContext2D, seconds: number, frame: number) => void
+export type DrawFrame = (context: SKRSContext2D, seconds: number, frame: number) => void | Promise<void>
 
 /** Reads `width`, `height`, `fps` and `format` of an input that lasts as long as given. */
 export function readShot(input: JsonObject, seconds: number): Shot {
@@ -28,6 +30,7 @@ export function readShot(input: JsonObject, seconds: number): Shot {
     fps,
     frames: Math.max(1, Math.round(seconds * fps)),
     format: input['format'] === 'webm' ? 'webm' : 'mp4',
+    sound: null,
   }
 }
 
@@ -39,7 +42,7 @@ export async function shoot(task: RenderTask, shot: Shot, draw: DrawFrame, from 
   await using film = await openFilm({ ...shot, file: task.file })
   let told = 0
   for (let frame = 0; frame < frames; frame++) {
-    draw(context, frame / fps, frame)
+    await draw(context, frame / fps, frame)
     await film.addFrame(context.getImageData(0, 0, width, height).data)
     const fraction = (frame + 1) / frames
     if (fraction - told < 0.01) continue
