@@ -23,7 +23,7 @@ interface Place {
 export async function benchGrowth(bench: Bench): Promise<readonly Row[]> {
   const empty = await makePlace(bench)
   const full = await makePlace(bench)
-  seedJobs(full.dataDir, full.account.accountId, storedJobs)
+  seedJobs(full.dataDir, { accountId: full.account.accountId, jobs: storedJobs, succeeded: storedJobs / 2 })
   return [...(await compareServers(bench, empty, full)), await compareClaims(empty, full)]
 }
 

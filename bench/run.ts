@@ -4,12 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Bench, Benchmark, Row } from './bench.ts'
 import { divideCores } from './cores.ts'
+import { benchClaims } from './claims.ts'
 import { benchGenerate } from './generate.ts'
 import { benchGrowth } from './growth.ts'
 import { benchGrpcQuotes } from './grpc-quotes.ts'
 import { benchIdle } from './idle.ts'
 import { benchJobs } from './jobs.ts'
 import { benchModels } from './models.ts'
+import { benchQueueWait } from './queue-wait.ts'
 import { benchQuotes } from './quotes.ts'
 import { benchRivals } from './rivals.ts'
 import { benchStart } from './start.ts'
@@ -24,6 +26,8 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   idle: benchIdle,
   jobs: benchJobs,
   rivals: benchRivals,
+  'queue-wait': benchQueueWait,
+  claims: benchClaims,
 }
 
 async function main(wanted: readonly string[]): Promise<void> {

@@ -1,42 +1,78 @@
-// Fills a database with jobs by bulk SQL: half of them succeeded, half queued, every credit accounted for.
+// Fills a database with jobs by bulk SQL: some of them succeeded, the others queued, every credit and every place accounted for.
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import { queueCost } from '../src/core/fair-queue.ts'
 import { order } from './accounts.ts'
 
+/** What is stored. */
+export interface Seed {
+  readonly accountId: string
+  readonly jobs: number
+  /** So many of them, the oldest, have succeeded. */
+  readonly succeeded: number
+  readonly model?: string
+  readonly input?: object
+  /** What each costs; 1 when nothing is said. */
+  readonly credits?: number
+}
+
 const steps = [
-  `INSERT INTO jobs (job_id, account_id, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at)
-   WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < :count)
-   SELECT printf('job_%026d', n), :account, 'queued', :model, :quote, printf('seed-%d', n), zeroblob(32), 1, :now FROM n`,
+  'INSERT INTO queues (model, virtual_time) VALUES (:model, max(0, :succeeded - 1) * :cost)',
+  'INSERT INTO queue_shares (model, account_id, finish) VALUES (:model, :account, :count * :cost)',
+  `INSERT INTO jobs (job_id, account_id, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at, fair,
+     attempts, token, progress, started_at, finished_at, credits_charged, sequence)
+   WITH RECURSIVE n (n, done) AS (SELECT 1, 1 <= :succeeded UNION ALL SELECT n + 1, n + 1 <= :succeeded FROM n WHERE n < :count)
+   SELECT printf('job_%026d', n), :account, iif(done, 'succeeded', 'queued'), :model, :quote, printf('seed-%010d', n), zeroblob(32),
+     :credits, :now, (n - 1) * :cost, done, done, done, iif(done, :now, NULL), iif(done, :now, NULL), done * :credits,
+     iif(done, 3, 1) FROM n`,
   'INSERT INTO job_inputs (number, input) SELECT number, :input FROM jobs',
   `INSERT INTO ledger_entries (account_id, number, entry_id, kind, job_number, credits, available_after, held_after, created_at)
-   SELECT :account, :entries + j.number, printf('entry_%026d', j.number), 'hold', j.number, 1, :available - j.number, j.number, :now
-   FROM jobs AS j ORDER BY j.number`,
-  `UPDATE jobs SET status = 'running', attempts = 1, token = 1, worker = 'seed', lease_until = :now, started_at = :now, sequence = 2
-   WHERE number <= :count / 2`,
-  `UPDATE jobs SET status = 'succeeded', progress = 1, worker = NULL, lease_until = NULL, finished_at = :now, credits_charged = 1, sequence = 3
-   WHERE status = 'running'`,
+   SELECT :account, :entries + number, printf('entry_%026d', number), 'hold', number, :credits,
+     :available - number * :credits, number * :credits, :now
+   FROM jobs ORDER BY number`,
   `INSERT INTO ledger_entries (account_id, number, entry_id, kind, job_number, credits, available_after, held_after, created_at)
-   SELECT :account, :entries + :count + j.number, printf('entry_%026d', :count + j.number), 'charge', j.number, 1, :available - :count,
-     :count - j.number, :now
-   FROM jobs AS j WHERE j.number <= :count / 2 ORDER BY j.number`,
+   SELECT :account, :entries + :count + number, printf('entry_%026d', :count + number), 'charge', number, :credits,
+     :available - :count * :credits, (:count - number) * :credits, :now
+   FROM jobs WHERE number <= :succeeded ORDER BY number`,
+  `UPDATE accounts SET available = :available - :count * :credits, held = (:count - :succeeded) * :credits,
+     entry_count = :entries + :count + :succeeded, job_count = :count, queued_jobs = :count - :succeeded
+   WHERE account_id = :account`,
 ]
 
 /** Adds jobs of one account to a database that has none, while nobody else uses it. */
-export function seedJobs(dataDir: string, accountId: string, count: number): void {
+export function seedJobs(dataDir: string, seed: Seed): void {
+  const { accountId, jobs, succeeded, model = order.model, input = order.input, credits = 1 } = seed
   const db = new Database(join(dataDir, 'mediagen.db'))
   try {
-    db.pragma('foreign_keys = ON')
+    db.pragma('foreign_keys = OFF')
+    db.pragma('synchronous = OFF')
+    db.pragma('cache_size = -524288')
     const { available, entries } = db
       .prepare<[string], { available: number; entries: number }>(
         'SELECT available, entry_count AS entries FROM accounts WHERE account_id = ?',
       )
       .get(accountId) ?? { available: 0, entries: 0 }
-    const now = Date.now()
-    const input = JSON.stringify(order.input)
-    const quote = `quote_${'0'.repeat(150)}`
-    const values = { account: accountId, model: order.model, available, entries, count, now, input, quote }
+    const values = {
+      account: accountId,
+      count: jobs,
+      succeeded,
+      model,
+      input: JSON.stringify(input),
+      quote: `quote_${'0'.repeat(150)}`,
+      credits,
+      cost: queueCost(credits),
+      available,
+      entries,
+      now: Date.now(),
+    }
+    // Keys and triggers check one change at a time, which takes minutes for a million; what is stored here adds up all the same.
+    const triggers = db
+      .prepare<[], { name: string; sql: string }>("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
+      .all()
     db.transaction(() => {
+      for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`)
       for (const step of steps) db.prepare(step).run(values)
+      for (const { sql } of triggers) db.exec(sql)
     })()
   } finally {
     db.close()

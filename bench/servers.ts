@@ -9,6 +9,8 @@ const startTimeoutMs = 15_000
 const stopTimeoutMs = 5000
 // Linux counts processor time in hundredths of a second.
 const ticksPerSecond = 100
+// Free ports, and no limit that would be measured instead.
+const free = { MEDIAGEN_HTTP_PORT: '0', MEDIAGEN_GRPC_PORT: '0', MEDIAGEN_RATE_LIMIT: '0' }
 
 /** A server that runs. */
 export interface Server extends AsyncDisposable {
@@ -23,11 +25,17 @@ export interface Server extends AsyncDisposable {
 
 /** Starts `bin/mediagen.js serve` with nothing but these settings, on free ports. */
 export function startMediagen(cores: Cores | null, settings: Readonly<Record<string, string>>): Promise<Server> {
-  const free = { MEDIAGEN_HTTP_PORT: '0', MEDIAGEN_GRPC_PORT: '0', MEDIAGEN_RATE_LIMIT: '0' }
-  return startServer(cores, [join(import.meta.dirname, '../bin/mediagen.js'), 'serve', '--json'], {
-    ...free,
-    ...settings,
-  })
+  const program = join(import.meta.dirname, '../bin/mediagen.js')
+  return startServer(cores, [program, 'serve', '--json'], { ...free, ...settings })
+}
+
+/** The same with a null engine that tells when each run begins; `onLine` is given what it says. */
+export function startTimedMediagen(
+  cores: Cores | null,
+  settings: Readonly<Record<string, string>>,
+  onLine: (line: string) => void,
+): Promise<Server> {
+  return startServer(cores, [join(import.meta.dirname, 'timed-server.ts')], { ...free, ...settings }, onLine)
 }
 
 /** Starts a baseline program of this folder. */
@@ -39,6 +47,7 @@ async function startServer(
   cores: Cores | null,
   args: readonly string[],
   settings: Readonly<Record<string, string>>,
+  onLine?: (line: string) => void,
 ): Promise<Server> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('MEDIAGEN_'))
   const pinned = cores ? ['taskset', '--cpu-list', String(cores.server)] : []
@@ -49,7 +58,7 @@ async function startServer(
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   try {
-    const { http_url: httpUrl = '', grpc_url: grpcUrl } = await readAddresses(child)
+    const { http_url: httpUrl = '', grpc_url: grpcUrl } = await readAddresses(child, onLine)
     const startMs = performance.now() - spawnedAt
     return {
       httpUrl,
@@ -69,7 +78,7 @@ interface Addresses {
   readonly grpc_url?: string | null
 }
 
-function readAddresses(child: ChildProcess): Promise<Addresses> {
+function readAddresses(child: ChildProcess, onLine?: (line: string) => void): Promise<Addresses> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('a server did not start in time')), startTimeoutMs)
     child.once('error', reject)
@@ -77,6 +86,7 @@ function readAddresses(child: ChildProcess): Promise<Addresses> {
     if (!child.stdout) throw new Error('a server without standard output')
     // The log goes on behind the addresses; reading it keeps the pipe from filling.
     createInterface({ input: child.stdout }).on('line', (line) => {
+      onLine?.(line)
       if (!line.startsWith('{"http_url"') && !line.startsWith('{"grpc_url"')) return
       clearTimeout(timer)
       resolve(JSON.parse(line) as Addresses)
