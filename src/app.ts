@@ -28,6 +28,7 @@ import { addConsole } from './gateway/console.ts'
 import { toJobRecord } from './gateway/records.ts'
 import { createReadiness } from './gateway/health.ts'
 import { createGateway, createHealthServer, listen } from './gateway/server.ts'
+import { everyHost, onlyPublic } from './net/hosts.ts'
 import { createAccess } from './rpc/access.ts'
 import { addConnect } from './rpc/connect.ts'
 import { startGrpcServer } from './rpc/grpc-server.ts'
@@ -36,7 +37,9 @@ import { createMetrics, type Metrics } from './rpc/metrics.ts'
 import { type GuardedService, guardService, type PipelineParts, trustService } from './rpc/pipeline.ts'
 import { createRemoteCore } from './rpc/remote.ts'
 import { dataUris } from './media/data-uri.ts'
+import { createOwnAssetReader } from './media/own-assets.ts'
 import { createMediaSource } from './media/source.ts'
+import { createUrlReader } from './media/url.ts'
 import { startFeed } from './runner/feed.ts'
 import { startRunner } from './runner/runner.ts'
 import { openWorkFolder } from './runner/work-folder.ts'
@@ -193,12 +196,17 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
   if (config.roles.has('worker')) {
     // Stopped after the runner: the last jobs are told of, too.
     parts.use(startWebhooks(config, { store, urls, clock, log, metrics }))
+    // The first that knows a reference reads it: what is ours is not fetched from ourselves.
+    const fetched = parts.use(
+      createUrlReader({ allowed: config.mediaAllowHosts, timeoutMs: config.mediaFetchSeconds * 1000 }),
+    )
+    const media = createMediaSource([dataUris, createOwnAssetReader(assets, urls), fetched])
     const runner = startRunner({
       store,
       catalog,
       engines: new Map(engines.map((engine) => [engine.kind, engine])),
       assets,
-      media: createMediaSource([dataUris]),
+      media,
       maxInputBytes: config.maxInputBytes,
       workFolder: openWorkFolder(folders.work),
       concurrency: availableParallelism() * 2,
@@ -266,7 +274,10 @@ function startWebhooks(
   config: Config,
   { store, urls, clock, log, metrics }: { store: Store; urls: AssetUrls; clock: Clock; log: Logger; metrics: Metrics },
 ): AsyncDisposable {
-  const poster = createPoster({ allowPrivate: config.webhookAllowPrivate, timeoutMs: attemptTimeoutMs })
+  const poster = createPoster({
+    allowed: config.webhookAllowPrivate ? everyHost : onlyPublic,
+    timeoutMs: attemptTimeoutMs,
+  })
   const sender = startWebhookSender({
     store,
     poster,

@@ -1,6 +1,7 @@
 // The only reader of the environment: one table of settings, parsed into one frozen Config, or one error that lists every problem.
 import { resolve } from 'node:path'
 import { StartupError } from './core/errors.ts'
+import { parseAllowedHosts } from './net/hosts.ts'
 
 /** One setting: where it comes from, what it means, what it may be. */
 export interface Setting<Value> {
@@ -78,6 +79,19 @@ export const settings = {
     1024,
     Number.MAX_SAFE_INTEGER,
     'Media that one job is handed (`format: media`), all its files together, in bytes',
+  ),
+  mediaFetchSeconds: integer(
+    'MEDIAGEN_MEDIA_FETCH_SECONDS',
+    60,
+    1,
+    3600,
+    'How long fetching one file from a URL in an input may take',
+  ),
+  mediaAllowHosts: text(
+    'MEDIAGEN_MEDIA_ALLOW_HOSTS',
+    '',
+    'Private hosts that media may be fetched from: names, addresses, networks such as `10.1.0.0/16`, separated by commas',
+    parseAllowedHosts,
   ),
   maxOutputBytes: integer(
     'MEDIAGEN_MAX_OUTPUT_BYTES',

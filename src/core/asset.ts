@@ -39,6 +39,8 @@ export interface AssetStore {
 export interface AssetUrls {
   /** The URL of an asset and the last moment at which it works, in milliseconds since 1970. */
   sign(key: string): { url: string; expiresAtMs: number }
+  /** The key of an asset and whether its signature holds, from a URL that `sign` may have made; null for what is no such URL. */
+  read(url: string): { key: string; valid: boolean } | null
   /** Whether the query of a request for `key` carries a signature that is genuine and has not expired. */
   verify(key: string, query: { expires?: string; signature?: string }): boolean
 }

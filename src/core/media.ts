@@ -53,11 +53,11 @@ export interface MediaReader {
 }
 
 /** What a reference must look like, as a violation says it. */
-export const mediaReferenceForm = 'must be a data: URI'
+export const mediaReferenceForm = 'must be a data: URI or an http(s) URL'
 
 /** Whether a text has the form of a reference to media; it may still lead nowhere. */
 export function isMediaReference(text: string): boolean {
-  return /^data:/i.test(text)
+  return /^data:/i.test(text) || (/^https?:\/\//i.test(text) && URL.canParse(text))
 }
 
 /** The name of a place in an input as people write it: `/images/0/url` is `images[0].url`. */

@@ -26,26 +26,41 @@ const kinds: Readonly<Record<string, { contentType: string; extension: string }>
 
 /** Longest piece of a file that is held in memory to recognise it. */
 const maxSniffBytes = 1024 * 1024
-/** So much of an unknown file is looked at to say what it seems to be. */
-const markupBytes = 1000
+/** So much of a file is looked at for what else it might be; whoever guesses types looks no further. */
+const startBytes = 1024
+/** The end of a ZIP archive is within this many bytes of the end of the file. */
+const endBytes = 65_557
+const markup = /<(!doctype\s+html|html|head|body|script|svg|iframe)[\s>/]/
+const zipEnd = Buffer.from('PK\x05\x06\0\0\0\0', 'latin1')
 
 /**
  * Recognises an image, a video or a sound.
- * @throws EngineError `invalid_media` for everything else, SVG and HTML included
+ * @throws EngineError `invalid_media` for everything else, SVG and HTML included, and for what is something else as well
  */
 export async function recogniseMedia(path: string, field: string): Promise<{ contentType: string; extension: string }> {
   // Where a damaged file makes the detection itself fail, its kind is unknown.
   const type = await fileTypeFromFile(path, { maxBufferSize: maxSniffBytes }).catch(() => undefined)
+  const { start, end } = await readEnds(path)
   const kind = type && kinds[type.mime]
-  if (kind) return kind
-  const found = type && type.mime !== 'application/xml' ? `of type ${type.mime}` : nameMarkup(await readStart(path))
-  throw invalidMedia(field, `must be an image, a video or a sound, but its content is ${found}`)
+  if (!kind) {
+    const found = type && type.mime !== 'application/xml' ? `of type ${type.mime}` : nameMarkup(start)
+    throw invalidMedia(field, `must be an image, a video or a sound, but its content is ${found}`)
+  }
+  const other = markup.test(start) ? 'HTML' : start.includes('%pdf-') ? 'PDF' : end.includes(zipEnd) ? 'ZIP' : null
+  if (other !== null)
+    throw invalidMedia(field, `is ${kind.contentType} and ${other} at the same time, which is not accepted`)
+  return kind
 }
 
-async function readStart(path: string): Promise<string> {
+async function readEnds(path: string): Promise<{ start: string; end: Buffer }> {
   await using file = await open(path, 'r')
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(markupBytes), 0, markupBytes, 0)
-  return buffer.subarray(0, bytesRead).toString('latin1').toLowerCase()
+  const { size } = await file.stat()
+  const read = async (length: number, position: number): Promise<Buffer> => {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position)
+    return buffer.subarray(0, bytesRead)
+  }
+  const [start, end] = [await read(startBytes, 0), await read(endBytes, Math.max(0, size - endBytes))]
+  return { start: start.toString('latin1').toLowerCase(), end }
 }
 
 function nameMarkup(start: string): string {

@@ -1,6 +1,7 @@
 // One POST to one endpoint: bounded in time and size, never redirected, and what went wrong in words.
 import { request } from 'undici'
-import { createPublicAgent, PrivateAddressError, type PublicAgentOptions } from './public-agent.ts'
+import { toFailure } from '../net/failure.ts'
+import { createPublicAgent, PrivateAddressError, type PublicAgentOptions } from '../net/public-agent.ts'
 
 // What an endpoint answers is not looked at; so much is read that the connection can be used again.
 const maxAnswerBytes = 65_536
@@ -68,24 +69,9 @@ function describeTimeout(timeoutMs: number): string {
   return `The endpoint did not answer within ${timeoutMs / 1000} s.`
 }
 
-const failures: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'The connection was refused.',
-  ECONNRESET: 'The connection was cut.',
-  EPIPE: 'The connection was cut.',
-  UND_ERR_SOCKET: 'The connection was cut.',
-  ENOTFOUND: 'The name of the host is unknown.',
-  EAI_AGAIN: 'The name of the host could not be looked up.',
-  EHOSTUNREACH: 'The host cannot be reached.',
-  ENETUNREACH: 'The network of the host cannot be reached.',
-  ENETDOWN: 'The network is down.',
-}
-
 function describeFailure(error: unknown, host: string, timeoutMs: number): string {
   if (error instanceof PrivateAddressError)
     return `The address was refused: "${host}" does not lead to a public address, and this server sends nowhere else (MEDIAGEN_WEBHOOK_ALLOW_PRIVATE).`
-  const code = String((error as { code?: unknown }).code ?? (error as Error).name)
-  if (/TIMEOUT|ETIMEDOUT/.test(code)) return describeTimeout(timeoutMs)
-  if (/CERT|TLS|SSL|ISSUER|SIGNATURE/.test(code)) return `The TLS certificate or handshake was not accepted (${code}).`
-  if (code.startsWith('HPE_') || code === 'HTTPParserError') return 'The endpoint did not answer with HTTP.'
-  return failures[code] ?? `The connection failed (${code}).`
+  const { kind, words } = toFailure(error)
+  return kind === 'timeout' ? describeTimeout(timeoutMs) : `${words.charAt(0).toUpperCase()}${words.slice(1)}.`
 }

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
+import { everyHost } from '../../src/net/hosts.ts'
 import { createPoster } from '../../src/webhooks/poster.ts'
 import { openReceiver } from './receiver.ts'
 
@@ -9,7 +10,7 @@ const never = new AbortController().signal
 
 /** Posts once; answers with what came of it and how long it took. */
 async function post(url: string, timeoutMs: number, signal = never) {
-  const poster = createPoster({ allowPrivate: true, timeoutMs })
+  const poster = createPoster({ allowed: everyHost, timeoutMs })
   const startedAt = performance.now()
   const result = await poster.post({ url, headers: { 'x-test': 'yes' }, body: '{}', signal })
   const ms = performance.now() - startedAt
@@ -69,7 +70,7 @@ test('a connection that is cut, that speaks no HTTP or no TLS is a failure in wo
   await using cutting = await openRaw((socket) => socket.once('data', () => socket.destroy()))
   expect((await post(`http://${cutting.host}/`, 5000)).error).toBe('The connection was cut.')
   await using babbling = await openRaw((socket) => socket.end('good evening\r\n\r\n'))
-  expect((await post(`http://${babbling.host}/`, 5000)).error).toBe('The endpoint did not answer with HTTP.')
+  expect((await post(`http://${babbling.host}/`, 5000)).error).toBe('The answer is not HTTP.')
   expect((await post(`https://${babbling.host}/`, 5000)).error).toContain('TLS')
 })
 

@@ -1,8 +1,5 @@
 // Where webhooks are never sent: every address that is not public, however it is spelled. Checked when a connection is made.
-import type { lookup } from 'node:dns'
-import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
-import { createPublicAgent, isPublicAddress } from '../../src/webhooks/public-agent.ts'
 import { openReceiver } from './receiver.ts'
 import { startWebhookApp } from './webhook-app.ts'
 
@@ -55,56 +52,4 @@ describe('unless the setting allows it', () => {
     }
     expect(receiver.received).toEqual([])
   })
-})
-
-describe('the agent', () => {
-  /** Resolves every name to these addresses. */
-  const resolveTo = (...addresses: string[]) =>
-    ((_name: string, _options: object, callback: (error: null, found: object[]) => void) =>
-      callback(
-        null,
-        addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
-      )) as unknown as typeof lookup
-
-  async function refusal(url: string, resolve: typeof lookup): Promise<unknown> {
-    const dispatcher = createPublicAgent({ allowPrivate: false, timeoutMs: 200, resolve })
-    const error: unknown = await request(url, { dispatcher }).then(
-      () => 'answered',
-      (reason: unknown) => reason,
-    )
-    await dispatcher.destroy()
-    return error
-  }
-
-  test('refuses a name of which any address is private, in whatever order', async () => {
-    for (const addresses of [['93.184.215.14', '127.0.0.1'], ['10.0.0.1', '93.184.215.14'], ['::1'], []])
-      for (const scheme of ['http', 'https'])
-        expect(await refusal(`${scheme}://name.test/`, resolveTo(...addresses))).toMatchObject({
-          name: 'PrivateAddressError',
-        })
-  })
-
-  test('looks a name up once: where it led when it was checked is where it connects', async () => {
-    await using receiver = await openReceiver()
-    let lookups = 0
-    const rebinding = ((name: string, options: object, callback: () => void) => {
-      lookups += 1
-      // Of IPv6 addresses that may be given out, one that nobody has.
-      const found = lookups === 1 ? '3ffe::1' : '127.0.0.1'
-      return (resolveTo(found) as any)(name, options, callback)
-    }) as unknown as typeof lookup
-    await refusal(`http://rebinding.test:${receiver.port}/`, rebinding)
-    expect([lookups, receiver.received.length]).toEqual([1, 0])
-  })
-
-  test.each(['93.184.215.14', '1.1.1.1', '2606:4700::1111', '2a00:1450:4001::1'])('takes %s for public', (address) => {
-    expect(isPublicAddress(address)).toBe(true)
-  })
-
-  test.each(['', 'localhost', '127.0.0.1', '::127.0.0.1', '::ffff:8.8.8.8.8', '4000::1', '100::1', '2001:db8::1'])(
-    'does not take "%s" for public',
-    (address) => {
-      expect(isPublicAddress(address)).toBe(false)
-    },
-  )
 })

@@ -1,9 +1,9 @@
 // The renderer `edit`: takes one image through a list of operations, in the order in which they are listed.
 
 import sharp from 'sharp'
-import { EngineError, type JsonObject } from '../../../core/engine.ts'
+import type { JsonObject } from '../../../core/engine.ts'
 import { fromPixels, type Pixels, writeImage } from '../image-output.ts'
-import { readImageInput } from '../media-input.ts'
+import { damagedImage, readImageInput } from '../media-input.ts'
 import type { Rendered, RenderTask } from '../renderers.ts'
 import { applyOperation } from './operations.ts'
 import { maxPixels, toPixels } from './pixels.ts'
@@ -27,21 +27,11 @@ export async function renderEdit(task: RenderTask): Promise<Rendered> {
 
 async function decode(bytes: Buffer): Promise<Pixels> {
   try {
-    const { width, height } = await sharp(bytes, { limitInputPixels: false }).metadata()
-    if (width * height > maxPixels) {
-      throw new EngineError(
-        'invalid_media',
-        `image is ${width} × ${height}, which is more than the ${maxPixels / 1e6} megapixels that are accepted.`,
-      )
-    }
     const image = sharp(bytes, { limitInputPixels: maxPixels, failOn: 'error', sequentialRead: true })
     // Cameras store a photo as it lay on the sensor and say how to turn it.
     return await toPixels(image.autoOrient())
   } catch (error) {
-    if (error instanceof EngineError) throw error
-    throw new EngineError('invalid_media', 'image cannot be decoded: the file is damaged or incomplete.', false, {
-      cause: error,
-    })
+    throw damagedImage('/image', error)
   }
 }
 

@@ -3,9 +3,10 @@
 import type { Sharp } from 'sharp'
 import { EngineError } from '../../../core/engine.ts'
 import type { Pixels } from '../image-output.ts'
+import { maxInputPixels } from '../media-input.ts'
 
 /** Pixels that an image may have, when it comes in and after every operation. */
-export const maxPixels = 50_000_000
+export const maxPixels = maxInputPixels
 
 /** Runs a sharp pipeline to raw pixels. */
 export async function toPixels(image: Sharp): Promise<Pixels> {

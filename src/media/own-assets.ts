@@ -1,0 +1,28 @@
+// References that are URLs of this server's own outputs: read from the store, since its own address is often a private one.
+import { constants } from 'node:fs'
+import { copyFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { AssetStore, AssetUrls } from '../core/asset.ts'
+import { invalidMedia, type MediaReader, mediaTooLarge } from '../core/media.ts'
+
+/** Creates a reader of what earlier jobs made. As anywhere, whoever has a URL with a signature that holds may read the file. */
+export function createOwnAssetReader(assets: Pick<AssetStore, 'root'>, urls: Pick<AssetUrls, 'read'>): MediaReader {
+  return {
+    accepts: (reference) => /^https?:/i.test(reference) && urls.read(reference) !== null,
+    async read(request, path) {
+      const { reference, field, maxBytes } = request
+      const asset = urls.read(reference)
+      if (!asset?.valid)
+        throw invalidMedia(
+          field,
+          'is a URL of this server whose signature is wrong or has expired; read the job again for a fresh one',
+        )
+      const file = join(assets.root, asset.key)
+      const stats = await stat(file).catch(() => null)
+      if (!stats?.isFile()) throw invalidMedia(field, 'is a URL of a file of this server that is no longer there')
+      if (stats.size > maxBytes) throw mediaTooLarge(request)
+      // A copy, which good file systems make without copying: what an engine does to its file is not done to the output.
+      await copyFile(file, path, constants.COPYFILE_FICLONE)
+    },
+  }
+}

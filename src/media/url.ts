@@ -1,0 +1,155 @@
+// References that are http: and https: URLs: fetched with every limit that a stranger's server calls for.
+import type { lookup } from 'node:dns'
+import { open } from 'node:fs/promises'
+import { type Dispatcher, request as send } from 'undici'
+import { EngineError } from '../core/engine.ts'
+import { invalidMedia, type MediaReader, type MediaRequest, mediaTooLarge } from '../core/media.ts'
+import { toFailure, toFailureCode } from '../net/failure.ts'
+import type { AllowedHosts } from '../net/hosts.ts'
+import { createPublicAgent, PrivateAddressError } from '../net/public-agent.ts'
+
+const maxRedirects = 3
+const maxUrlChars = 8192
+// Connecting, the headers, and each silence within the body.
+const idleMs = 10_000
+const shownHostChars = 100
+// What the file system throws is not the fault of the URL.
+const ownTrouble = /^(ENOSPC|EDQUOT|EIO|EROFS|EMFILE|ENFILE|EACCES|EPERM|ENOENT|EEXIST)$/
+const redirects = new Set([301, 302, 303, 307, 308])
+// Statuses below 500 that say: later.
+const passing = new Set([408, 425, 429])
+
+/** How URLs are fetched. */
+export interface UrlReaderOptions {
+  /** What may be fetched from beside public addresses. */
+  readonly allowed: AllowedHosts
+  /** How long one file may take, redirects included. */
+  readonly timeoutMs: number
+  /** How names are resolved; a test may give its own. */
+  readonly resolve?: typeof lookup
+}
+
+/**
+ * Creates a reader of URLs. It connects to public and allowed addresses only, checked when each connection is made; to the
+ * ports 80, 443 and from 1024 on; follows three redirects; takes no encoded answers; and believes no header about the content.
+ */
+export function createUrlReader(options: UrlReaderOptions): MediaReader & AsyncDisposable {
+  const { allowed, timeoutMs, resolve } = options
+  const agent = createPublicAgent({ allowed, timeoutMs: Math.min(idleMs, timeoutMs), ...(resolve && { resolve }) })
+  return {
+    accepts: (reference) => /^https?:\/\//i.test(reference),
+    async read(request, path) {
+      const { reference, field } = request
+      const url = parseUrl(reference, field)
+      const clock = AbortSignal.timeout(timeoutMs)
+      const signal = AbortSignal.any([request.signal, clock])
+      try {
+        const answer = await follow(url, field, agent, signal)
+        await save(answer, request, path)
+      } catch (error) {
+        request.signal.throwIfAborted()
+        throw clock.aborted ? tookTooLong(field, url, timeoutMs) : explain(error, field, url, timeoutMs)
+      }
+    },
+    [Symbol.asyncDispose]: () => agent.destroy(),
+  }
+}
+
+/** Checks what can be checked before a connection is made. */
+function parseUrl(reference: string, field: string, base?: URL): URL {
+  const what = base ? 'redirects to a URL' : 'is a URL'
+  if (reference.length > maxUrlChars) throw invalidMedia(field, `${what} of more than ${maxUrlChars} characters`)
+  const url = URL.parse(reference, base)
+  if (!url) throw invalidMedia(field, `${what} that cannot be read`)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw invalidMedia(field, `${what} that is neither http: nor https:`)
+  if (url.username !== '' || url.password !== '')
+    throw invalidMedia(field, `${what} with a user name or password, which is not accepted`)
+  // Below 1024 are the services that are not to be talked to by way of this server: mail, shells, directories.
+  const port = Number(url.port || 443)
+  if (port !== 80 && port !== 443 && port < 1024)
+    throw invalidMedia(field, `${what} with the port ${port}; only 80, 443 and those from 1024 on are fetched from`)
+  return url
+}
+
+/** Answers with the body of the first answer that is no redirect. */
+async function follow(
+  from: URL,
+  field: string,
+  agent: Dispatcher,
+  signal: AbortSignal,
+): Promise<Dispatcher.ResponseData> {
+  let url = from
+  for (let followed = 0; ; followed++) {
+    const answer = await send(url, {
+      dispatcher: agent,
+      signal,
+      // Connections to strangers are not kept.
+      reset: true,
+      headers: {
+        'user-agent': 'mediagen-fetch/1',
+        accept: 'image/*, video/*, audio/*',
+        'accept-encoding': 'identity',
+      },
+    })
+    const { statusCode, headers } = answer
+    if (statusCode === 200) return answer
+    drop(answer)
+    if (!redirects.has(statusCode) || typeof headers.location !== 'string') throw refusedBy(field, from, statusCode)
+    if (followed === maxRedirects) throw invalidMedia(field, `is redirected more than ${maxRedirects} times`)
+    url = parseUrl(headers.location, field, url)
+  }
+}
+
+/** Writes a body to a file, as long as it is not too large. */
+async function save(answer: Dispatcher.ResponseData, request: MediaRequest, path: string): Promise<void> {
+  const { headers, body } = answer
+  const { field, maxBytes } = request
+  try {
+    const encoding = headers['content-encoding'] ?? 'identity'
+    if (encoding !== 'identity')
+      throw invalidMedia(field, 'is sent compressed (Content-Encoding), which is not accepted')
+    if (Number(headers['content-length'] ?? 0) > maxBytes) throw mediaTooLarge(request)
+    await using file = await open(path, 'wx')
+    let bytes = 0
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      bytes += chunk.length
+      if (bytes > maxBytes) throw mediaTooLarge(request)
+      await file.appendFile(chunk)
+    }
+  } finally {
+    drop(answer)
+  }
+}
+
+/** Breaks off what is left of an answer. */
+function drop({ body }: Dispatcher.ResponseData): void {
+  body.on('error', () => {}).destroy()
+}
+
+function explain(error: unknown, field: string, url: URL, timeoutMs: number): unknown {
+  if (error instanceof EngineError) return error
+  // A name that leads nowhere and one that leads into a private network are said alike: which names are known there is private.
+  if (error instanceof PrivateAddressError || toFailureCode(error) === 'ENOTFOUND')
+    return invalidMedia(field, `cannot be fetched: ${showHost(url)} does not lead to a public address`)
+  if (ownTrouble.test(toFailureCode(error))) return error
+  const { kind, words } = toFailure(error)
+  if (kind === 'timeout') return tookTooLong(field, url, Math.min(idleMs, timeoutMs))
+  return unavailable(field, `${words} (${showHost(url)})`, kind === 'connection', error)
+}
+
+function refusedBy(field: string, url: URL, status: number): EngineError {
+  return unavailable(field, `${showHost(url)} answered ${status}`, status >= 500 || passing.has(status))
+}
+
+function tookTooLong(field: string, url: URL, timeoutMs: number): EngineError {
+  return unavailable(field, `${showHost(url)} took longer than ${timeoutMs / 1000} s`, true)
+}
+
+function unavailable(field: string, words: string, retryable: boolean, cause?: unknown): EngineError {
+  return new EngineError('media_unavailable', `${field} cannot be fetched: ${words}.`, retryable, { cause })
+}
+
+function showHost({ hostname }: URL): string {
+  return hostname.length > shownHostChars ? `${hostname.slice(0, shownHostChars)}…` : hostname
+}

@@ -1,0 +1,37 @@
+// Why a request got no answer, in words that tell a stranger nothing of the network that this server is in.
+
+/** How a request failed. */
+export interface Failure {
+  readonly kind: 'timeout' | 'tls' | 'protocol' | 'connection'
+  /** A clause without a full stop, for example `the connection was cut`. */
+  readonly words: string
+}
+
+const connections: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was cut',
+  EPIPE: 'the connection was cut',
+  UND_ERR_SOCKET: 'the connection was cut',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the connection was cut',
+  ENOTFOUND: 'the name of the host is unknown',
+  EAI_AGAIN: 'the name of the host could not be looked up',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network of the host cannot be reached',
+  ENETDOWN: 'the network is down',
+}
+
+/** Reads what undici or a socket threw. */
+export function toFailure(error: unknown): Failure {
+  const code = toFailureCode(error)
+  if (/TIMEOUT|ETIMEDOUT/.test(code)) return { kind: 'timeout', words: 'there was no answer in time' }
+  if (/CERT|TLS|SSL|ISSUER|SIGNATURE/.test(code))
+    return { kind: 'tls', words: `the TLS certificate or handshake was not accepted (${code})` }
+  if (code.startsWith('HPE_') || code === 'HTTPParserError' || code === 'UND_ERR_HEADERS_OVERFLOW')
+    return { kind: 'protocol', words: 'the answer is not HTTP' }
+  return { kind: 'connection', words: connections[code] ?? `the connection failed (${code})` }
+}
+
+/** The code of an error, or its name where it has none. */
+export function toFailureCode(error: unknown): string {
+  return String((error as { code?: unknown }).code ?? (error as Error).name)
+}

@@ -1,0 +1,68 @@
+// Which addresses are public, and which others an operator allows.
+import ipaddr from 'ipaddr.js'
+
+type Network = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
+
+/** Hosts that may be connected to although their addresses are not public. */
+export interface AllowedHosts {
+  /** Host names in lower case; they may lead anywhere. */
+  readonly names: ReadonlySet<string>
+  /** Addresses, by the bits at their beginning. */
+  readonly networks: readonly Network[]
+}
+
+/** Public addresses only. */
+export const onlyPublic = parseAllowedHosts('')
+/** Every address there is. */
+export const everyHost = parseAllowedHosts('0.0.0.0/0, ::/0')
+
+/** Whether an address can be reached from everywhere, by the registries of special addresses. */
+export function isPublicAddress(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false
+  const address = ipaddr.process(text)
+  if (address.range() !== 'unicast') return false
+  // Of IPv6, only 2000::/3 has been given out; what lies outside (such as ::127.0.0.1) is nobody's.
+  return address.kind() === 'ipv4' || ((address.toByteArray()[0] ?? 0) & 0xe0) === 0x20
+}
+
+/**
+ * Parses a list of host names, addresses and networks, separated by commas: `files.internal, 10.0.0.5, 192.168.0.0/16`.
+ * A name allows whatever it leads to; an address or a network allows whatever name leads there.
+ * @throws Error whose message completes "… must be"
+ */
+export function parseAllowedHosts(text: string): AllowedHosts {
+  const entries = text
+    .split(',')
+    .map((entry) => entry.trim().toLowerCase())
+    .filter(Boolean)
+  const names = new Set<string>()
+  const networks: Network[] = []
+  for (const entry of entries) {
+    if (ipaddr.isValidCIDR(entry)) networks.push(ipaddr.parseCIDR(entry))
+    else if (ipaddr.IPv4.isValidFourPartDecimal(entry) || ipaddr.IPv6.isValid(entry)) networks.push(toNetwork(entry))
+    else if (isHostName(entry)) names.add(entry)
+    else throw new Error('must be host names, addresses or networks such as `10.1.0.0/16`, separated by commas')
+  }
+  return { names, networks }
+}
+
+/** Whether `address`, to which `host` led (or which it is), is public or allowed. */
+export function mayConnect({ names, networks }: AllowedHosts, host: string, address: string): boolean {
+  if (isPublicAddress(address) || names.has(host.toLowerCase().replace(/\.$/, ''))) return true
+  if (!ipaddr.isValid(address)) return false
+  const found = ipaddr.process(address)
+  return networks.some(([network, bits]) => network.kind() === found.kind() && found.match(network, bits))
+}
+
+function toNetwork(address: string): Network {
+  const parsed = ipaddr.process(address)
+  return [parsed, parsed.kind() === 'ipv4' ? 32 : 128]
+}
+
+function isHostName(text: string): boolean {
+  // What ends like a number is read as an IPv4 address by every URL parser.
+  return (
+    /^(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?$/.test(text) &&
+    !/(^|\.)(\d+|0x[0-9a-f]*)$/.test(text)
+  )
+}
