@@ -109,13 +109,13 @@ export interface SweepCommand {
   readonly leaseMs: number
   /** How long a job may be under review. */
   readonly reviewMs: number
-  /** So many jobs of each kind at most. */
+  /** So many of each kind at most. */
   readonly limit: number
   /** 0 … 1, spreads the retries. */
   readonly random: number
 }
 
-/** What a sweep did, in jobs. */
+/** What a sweep did: in jobs, and at the end in deliveries of webhooks. */
 export interface SweepOutcome {
   /** Of lost workers: queued again. */
   readonly requeued: number
@@ -129,6 +129,10 @@ export interface SweepOutcome {
   readonly released: number
   /** Retries whose time had come. */
   readonly woken: number
+  /** Waits that began before the clock went back, and begin anew. */
+  readonly rebased: number
+  /** Deliveries that ended long ago. */
+  readonly forgotten: number
   /** Whether there may be more to do. */
   readonly more: boolean
 }

@@ -11,6 +11,9 @@ export const maxAttempts = 12
 /** So many attempts of a delivery are remembered, the last ones. */
 export const keptAttempts = 50
 
+/** Deliveries are kept for so long after they ended, in milliseconds: 30 days. */
+export const keptDeliveryMs = 30 * 86_400_000
+
 const secretPrefix = 'whsec_'
 const secretBytes = 32
 const longestUrl = 2048
@@ -86,14 +89,49 @@ export interface ClaimedDelivery {
   readonly token: number
 }
 
+/** An endpoint and whose it is. */
+export interface Endpoint {
+  readonly webhookId: string
+  readonly accountId: string
+}
+
+/** How many attempts may be under way at once, so that those to whom it takes long leave room for others. */
+export interface DeliveryCaps {
+  readonly perWebhook: number
+  readonly perAccount: number
+}
+
+/** Whose places are all taken. */
+export interface FullPlaces {
+  readonly webhookIds: readonly string[]
+  readonly accountIds: readonly string[]
+}
+
+/** Counts the places that endpoints and accounts have left. */
+export function createRoom({ perWebhook, perAccount }: DeliveryCaps, underWay: readonly Endpoint[]) {
+  const webhooks = new Map<string, number>()
+  const accounts = new Map<string, number>()
+  function take({ webhookId, accountId }: Endpoint): void {
+    webhooks.set(webhookId, (webhooks.get(webhookId) ?? 0) + 1)
+    accounts.set(accountId, (accounts.get(accountId) ?? 0) + 1)
+  }
+  for (const endpoint of underWay) take(endpoint)
+  const fullOf = (taken: ReadonlyMap<string, number>, cap: number): string[] =>
+    [...taken].filter(([, count]) => count >= cap).map(([id]) => id)
+  return {
+    take,
+    of: ({ webhookId, accountId }: Endpoint): number =>
+      Math.min(perWebhook - (webhooks.get(webhookId) ?? 0), perAccount - (accounts.get(accountId) ?? 0)),
+    full: (): FullPlaces => ({ webhookIds: fullOf(webhooks, perWebhook), accountIds: fullOf(accounts, perAccount) }),
+  }
+}
+
 /** Which deliveries a sender wants. */
-export interface DeliveryClaim {
+export interface DeliveryClaim extends DeliveryCaps {
   /** At most so many in all. */
   readonly limit: number
-  /** At most so many of one endpoint, those under way included. */
-  readonly perWebhook: number
-  /** How many of which endpoint are under way here. */
-  readonly underWay: Readonly<Record<string, number>>
+  /** To whom attempts are under way here, each as often as there are. */
+  readonly underWay: readonly Endpoint[]
   /** How long the claim holds; then another sender may try. */
   readonly leaseMs: number
 }
@@ -152,8 +190,8 @@ export interface WebhookStore {
   listDeliveries(filter: DeliveryFilter): Promise<Page<Delivery>>
   /** Makes a delivery due now, with all its attempts before it. */
   redeliver(deliveryId: string): Promise<RedeliverOutcome>
-  /** Whether a delivery is due to an endpoint other than these. Cheap enough to ask again and again. */
-  hasDueDelivery(nowMs: number, exceptWebhookIds: readonly string[]): Promise<boolean>
+  /** Whether a delivery is due to an endpoint that has places left. Cheap enough to ask again and again. */
+  hasDueDelivery(nowMs: number, full: FullPlaces): Promise<boolean>
   /** Hands due deliveries to a sender; endpoints take turns. */
   claimDeliveries(claim: DeliveryClaim): Promise<readonly ClaimedDelivery[]>
   /** Writes down what became of an attempt. False when the token is stale: nothing changed. */

@@ -7,7 +7,9 @@ import { createRound } from '../core/round.ts'
 import type { Store } from '../core/store.ts'
 import {
   type ClaimedDelivery,
+  createRoom,
   type DeliveryReport,
+  type Endpoint,
   planDelivery,
   signWebhook,
   toWebhookBody,
@@ -20,9 +22,9 @@ export const attemptTimeoutMs = 15_000
 /** A claim holds so long: after a crash, another attempt is made then. */
 export const deliveryLeaseMs = 2 * attemptTimeoutMs
 /** So many attempts are under way at once. */
-export const maxUnderWay = 8
-/** So many of them to one endpoint, so that a slow one leaves room for others. */
-export const maxUnderWayPerWebhook = 2
+export const maxUnderWay = 64
+/** So many of them to one endpoint and to one account, so that endpoints that never answer leave room for others. */
+export const caps = { perWebhook: 2, perAccount: 4 } as const
 // Ends of jobs here are told by the store; what other processes left, and what is due again, is looked for this often.
 const lookMs = 250
 const gone = 410
@@ -47,8 +49,7 @@ export interface WebhookSender {
   stop(graceMs: number): Promise<void>
 }
 
-interface UnderWay {
-  readonly webhookId: string
+interface UnderWay extends Endpoint {
   readonly abort: AbortController
   readonly done: Promise<void>
 }
@@ -59,24 +60,12 @@ export function startWebhookSender(parts: WebhookSenderParts): WebhookSender {
   const underWay = new Map<string, UnderWay>()
   let stopped = false
 
-  function countUnderWay(): Record<string, number> {
-    const counts: Record<string, number> = {}
-    for (const { webhookId } of underWay.values()) counts[webhookId] = (counts[webhookId] ?? 0) + 1
-    return counts
-  }
-
   async function claim(): Promise<void> {
     const limit = maxUnderWay - underWay.size
     if (stopped || limit <= 0) return
-    const counts = countUnderWay()
-    const full = Object.keys(counts).filter((webhookId) => (counts[webhookId] ?? 0) >= maxUnderWayPerWebhook)
-    if (!(await store.hasDueDelivery(clock.nowMs(), full))) return
-    const claimed = await store.claimDeliveries({
-      limit,
-      perWebhook: maxUnderWayPerWebhook,
-      underWay: counts,
-      leaseMs: deliveryLeaseMs,
-    })
+    const busy = [...underWay.values()].map(({ webhookId, accountId }) => ({ webhookId, accountId }))
+    if (!(await store.hasDueDelivery(clock.nowMs(), createRoom(caps, busy).full()))) return
+    const claimed = await store.claimDeliveries({ ...caps, limit, underWay: busy, leaseMs: deliveryLeaseMs })
     for (const delivery of claimed) begin(delivery)
   }
 
@@ -92,7 +81,7 @@ export function startWebhookSender(parts: WebhookSenderParts): WebhookSender {
         underWay.delete(name)
         claiming.again()
       })
-    underWay.set(name, { webhookId: delivery.webhookId, abort, done })
+    underWay.set(name, { webhookId: delivery.webhookId, accountId: delivery.job.accountId, abort, done })
   }
 
   const claiming = createRound(claim, (error) => log.error({ err: error }, 'deliveries could not be claimed'))

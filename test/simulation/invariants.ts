@@ -18,7 +18,9 @@ export interface JobLine {
   readonly lease_until: number | null
   readonly worker: string | null
   readonly deadline_at: number | null
+  readonly created_at: number
   readonly started_at: number | null
+  readonly finished_at: number | null
   readonly available_at: number | null
   readonly sequence: number
   readonly error: string | null
@@ -99,6 +101,9 @@ export function createWatcher(world: World): Watcher {
     expect(job.status !== 'needs_review' || (job.resumable === 0 && job.error !== null), `${name}: needs no review`)
     expect(job.status !== 'expired' || (job.deadline_at !== null && job.attempts === 0), `${name}: cannot expire`)
     expect(job.available_at === null || job.status === 'queued', `${name}: waits`)
+    const { created_at: created, started_at: started, finished_at: finished } = job
+    expect((started ?? created) >= created, `${name}: began at ${started}, before it was made`)
+    expect((finished ?? Infinity) >= (started ?? created), `${name}: ended at ${finished}, before it began`)
     expect((job.status === 'succeeded') === (job.progress === 1), `${name}: progress ${job.progress}`)
   }
 
@@ -107,7 +112,7 @@ export function createWatcher(world: World): Watcher {
     check() {
       const jobs = world.rows<JobLine>(
         `SELECT job_id, account_id, status, credits_held, credits_charged, credits_released, progress, attempts, token, lost_runs, max_attempts,
-           resumable, lease_until, worker, deadline_at, started_at, available_at, sequence, error FROM jobs`,
+           resumable, lease_until, worker, deadline_at, created_at, started_at, finished_at, available_at, sequence, error FROM jobs`,
       )
       for (const line of jobs) {
         const before = seen.get(line.job_id)

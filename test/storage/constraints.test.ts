@@ -87,7 +87,7 @@ const insertJob = (fields: Record<string, string> = {}) => {
 }
 const end = (job: string, status: string, charged: number, released: number, error = 'NULL') =>
   `UPDATE jobs SET status = '${status}', progress = CASE '${status}' WHEN 'succeeded' THEN 1 ELSE 0 END, credits_charged = ${charged}, credits_released = ${released},
-     error = ${error}, finished_at = 1, worker = NULL, lease_until = NULL WHERE job_id = ${job};`
+     error = ${error}, finished_at = 9000000000000000, worker = NULL, lease_until = NULL WHERE job_id = ${job};`
 const giveBack = (job: string, losses = 0) =>
   `UPDATE jobs SET status = 'queued', progress = 0, lost_runs = lost_runs + ${losses}, worker = NULL, lease_until = NULL WHERE job_id = ${job};`
 const someError = `'{"code":"x"}'`
@@ -296,12 +296,12 @@ const refused: Record<string, [name: string, sql: string, words: string | RegExp
     ],
     [
       'a claim without a new token',
-      "UPDATE jobs SET status = 'running', attempts = attempts + 1, started_at = 1, worker = 'w', lease_until = 1 WHERE job_id = {queued}",
+      "UPDATE jobs SET status = 'running', attempts = attempts + 1, started_at = 9000000000000000, worker = 'w', lease_until = 1 WHERE job_id = {queued}",
       'takes a new token',
     ],
     [
       'a claim without an attempt',
-      "UPDATE jobs SET status = 'running', token = token + 1, started_at = 1, worker = 'w', lease_until = 1 WHERE job_id = {queued}",
+      "UPDATE jobs SET status = 'running', token = token + 1, started_at = 9000000000000000, worker = 'w', lease_until = 1 WHERE job_id = {queued}",
       'takes a new token',
     ],
     ['a token that goes back', 'UPDATE jobs SET token = token - 1 WHERE job_id = {running}', 'never go back'],
@@ -310,7 +310,21 @@ const refused: Record<string, [name: string, sql: string, words: string | RegExp
     ['progress beyond 1', 'UPDATE jobs SET progress = 1.5 WHERE job_id = {running}', 'CHECK'],
     ['running without a lease', 'UPDATE jobs SET lease_until = NULL WHERE job_id = {running}', 'leased_while_running'],
     ['queued with a lease', 'UPDATE jobs SET lease_until = 1 WHERE job_id = {queued}', 'leased_while_running'],
-    ['an end while running', 'UPDATE jobs SET finished_at = 1 WHERE job_id = {running}', 'finished_when_terminal'],
+    [
+      'an end while running',
+      'UPDATE jobs SET finished_at = 9000000000000000 WHERE job_id = {running}',
+      'finished_when_terminal',
+    ],
+    [
+      'a run before its start',
+      'UPDATE jobs SET started_at = created_at - 1 WHERE job_id = {running}',
+      'order of its life',
+    ],
+    [
+      'an end before its run',
+      'UPDATE jobs SET finished_at = created_at - 1 WHERE job_id = {failed}',
+      'order of its life',
+    ],
     ['no end when ended', 'UPDATE jobs SET finished_at = NULL WHERE job_id = {failed}', 'finished_when_terminal'],
     ['a failure without an error', 'UPDATE jobs SET error = NULL WHERE job_id = {failed}', 'failure_has_error'],
     ['a success with an error', `UPDATE jobs SET error = ${someError} WHERE job_id = {succeeded}`, 'failure_has_error'],
@@ -327,12 +341,12 @@ const refused: Record<string, [name: string, sql: string, words: string | RegExp
     ['a queued job that is not resumable and ran', giveBack('{paid}'), 'is not queued again'],
     [
       'a review of what may be run again',
-      `UPDATE jobs SET status = 'needs_review', error = ${someError}, finished_at = 1, worker = NULL, lease_until = NULL WHERE job_id = {running}`,
+      `UPDATE jobs SET status = 'needs_review', error = ${someError}, finished_at = 9000000000000000, worker = NULL, lease_until = NULL WHERE job_id = {running}`,
       'only a job that is not resumable',
     ],
     [
       'a review without a reason',
-      "UPDATE jobs SET status = 'needs_review', finished_at = 1, worker = NULL, lease_until = NULL WHERE job_id = {paid}",
+      "UPDATE jobs SET status = 'needs_review', finished_at = 9000000000000000, worker = NULL, lease_until = NULL WHERE job_id = {paid}",
       'says why',
     ],
     ['an expiry without a deadline', end('{free}', 'expired', 0, 0, someError), 'CHECK'],

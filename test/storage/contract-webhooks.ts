@@ -16,6 +16,7 @@ import {
 const secret = Buffer.alloc(32, 7)
 const url = 'https://example.com/hooks'
 const taken: DeliveryAttempt = { attemptedAtMs: 5, responseStatus: 200, error: null, durationMs: 12 }
+const nobody = { webhookIds: [], accountIds: [] }
 const refused: DeliveryAttempt = { attemptedAtMs: 6, responseStatus: 500, error: 'It answered 500.', durationMs: 3 }
 
 async function makeWebhook(store: TestStore, accountId: string, limit = 10): Promise<string> {
@@ -32,7 +33,7 @@ async function endJob(store: TestStore, accountId: string): Promise<string> {
 }
 
 const claim = (store: TestStore, fields: Partial<DeliveryClaim> = {}): Promise<readonly ClaimedDelivery[]> =>
-  store.claimDeliveries({ limit: 8, perWebhook: 8, underWay: {}, leaseMs: 60_000, ...fields })
+  store.claimDeliveries({ limit: 8, perWebhook: 8, perAccount: 8, underWay: [], leaseMs: 60_000, ...fields })
 
 async function claimFirst(store: TestStore): Promise<ClaimedDelivery> {
   const [delivery] = await claim(store, { limit: 1 })
@@ -164,13 +165,13 @@ export function webhookTests(openStore: OpenTestStore): void {
     const webhookId = await makeWebhook(store, accountId)
     await endJob(store, accountId)
     const now = Date.now() + 10
-    expect(await store.hasDueDelivery(now, [])).toBe(true)
-    expect(await store.hasDueDelivery(now, [webhookId])).toBe(false)
-    expect(await store.hasDueDelivery(0, [])).toBe(false)
+    expect(await store.hasDueDelivery(now, nobody)).toBe(true)
+    expect(await store.hasDueDelivery(now, { ...nobody, webhookIds: [webhookId] })).toBe(false)
+    expect(await store.hasDueDelivery(0, nobody)).toBe(false)
     const [first] = await claim(store)
     expect(await claim(store)).toEqual([])
-    expect(await store.hasDueDelivery(now, [])).toBe(false)
-    expect(await store.hasDueDelivery(Date.now() + 60_001, [])).toBe(true)
+    expect(await store.hasDueDelivery(now, nobody)).toBe(false)
+    expect(await store.hasDueDelivery(Date.now() + 60_001, nobody)).toBe(true)
     // Given back: due at once, and the attempt does not count.
     const { deliveryId, token } = first as ClaimedDelivery
     const back = { deliveryId, token, attempt: null, next: { status: 'pending', dueAtMs: 0 }, gone: false } as const
@@ -260,7 +261,7 @@ export function webhookTests(openStore: OpenTestStore): void {
       items: [{ deliveryId, status: 'failed', error: 'The endpoint was deleted.' }],
     })
     expect(await store.redeliver(deliveryId)).toEqual({ outcome: 'no_webhook' })
-    expect(await store.hasDueDelivery(Number.MAX_SAFE_INTEGER, [])).toBe(false)
+    expect(await store.hasDueDelivery(Number.MAX_SAFE_INTEGER, nobody)).toBe(false)
   })
 
   test('endpoints take turns, each within its places', async () => {
@@ -270,15 +271,97 @@ export function webhookTests(openStore: OpenTestStore): void {
     for (let i = 0; i < 5; i++) await endJob(store, accountId)
     const late = await makeWebhook(store, accountId)
     await endJob(store, accountId)
+    const of = (webhookId: string) => ({ webhookId, accountId })
     const whose = async (fields: Partial<DeliveryClaim>) =>
       (await claim(store, { perWebhook: 2, ...fields })).map(({ webhookId }) => (webhookId === busy ? 'busy' : 'late'))
     expect(await whose({ limit: 1 })).toEqual(['busy'])
     // Its older deliveries wait: it had its turn.
     expect(await whose({ limit: 1 })).toEqual(['late'])
-    expect(await whose({ underWay: { [busy]: 2 } })).toEqual([])
-    expect(await whose({ underWay: { [busy]: 1, [late]: 1 } })).toEqual(['busy'])
+    expect(await whose({ underWay: [of(busy), of(busy)] })).toEqual([])
+    expect(await whose({ underWay: [of(busy), of(late)] })).toEqual(['busy'])
     expect(await whose({})).toEqual(['busy', 'busy'])
     expect(await whose({ limit: 0 })).toEqual([])
+  })
+
+  test('an account whose endpoints take long leaves room for others, however many they are', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 0)
+    const other = await store.createAccount('b', 0)
+    for (let i = 0; i < 6; i++) await makeWebhook(store, accountId)
+    for (let i = 0; i < 3; i++) await endJob(store, accountId)
+    const theirs = await makeWebhook(store, other.accountId)
+    await endJob(store, other.accountId)
+    const caps = { limit: 8, perWebhook: 2, perAccount: 4 }
+    const first = await claim(store, caps)
+    expect(first.filter(({ job }) => job.accountId === accountId)).toHaveLength(4)
+    expect(first.filter(({ webhookId }) => webhookId === theirs)).toHaveLength(1)
+    await endJob(store, other.accountId)
+    const underWay = first.map(({ webhookId, job }) => ({ webhookId, accountId: job.accountId }))
+    expect((await claim(store, { ...caps, limit: 3, underWay })).map(({ webhookId }) => webhookId)).toEqual([theirs])
+    const now = Date.now() + 1
+    expect(await store.hasDueDelivery(now, nobody)).toBe(true)
+    expect(await store.hasDueDelivery(now, { webhookIds: [], accountIds: [accountId] })).toBe(false)
+  })
+
+  test('a delivery waits no longer than it was told to, also when the clock goes back', async () => {
+    const clock = createHeldClock()
+    await using store = await openStore(clock)
+    const { accountId } = await store.createAccount('a', 0)
+    await makeWebhook(store, accountId)
+    await endJob(store, accountId)
+    const { deliveryId, token } = await claimFirst(store)
+    const next = { status: 'pending', dueAtMs: clock.ms + 5000 } as const
+    await store.reportDelivery({ deliveryId, token, attempt: refused, next, gone: false })
+    expect(await store.sweep(sweepOf())).toMatchObject({ rebased: 0 })
+    clock.ms -= 3_600_000
+    expect(await store.sweep(sweepOf())).toMatchObject({ rebased: 1 })
+    expect(await store.sweep(sweepOf())).toMatchObject({ rebased: 0 })
+    clock.ms += 4999
+    expect(await claim(store)).toEqual([])
+    clock.ms += 1
+    const again = await claimFirst(store)
+    // A claim is a wait, too: its lease is as long as ever.
+    clock.ms -= 3_600_000
+    await store.sweep(sweepOf())
+    expect(await store.hasDueDelivery(clock.ms + 59_999, nobody)).toBe(false)
+    expect(await store.hasDueDelivery(clock.ms + 60_000, nobody)).toBe(true)
+    const done = { token: again.token, attempt: taken, next: { status: 'delivered' } as const }
+    await store.reportDelivery({ deliveryId, ...done, gone: false })
+    const [delivery] = (await list(store)).items
+    expect(delivery?.finishedAtMs).toBe(delivery?.createdAtMs)
+  })
+
+  test('an end that the clock would put before its job began is told at once', async () => {
+    const clock = createHeldClock()
+    await using store = await openStore(clock)
+    const { accountId } = await store.createAccount('a', 100)
+    await makeWebhook(store, accountId)
+    const { createdAtMs } = await startJob(store, accountId)
+    clock.ms -= 3_600_000
+    const { job, token } = await claimOne(store)
+    expect(job.startedAtMs).toBe(createdAtMs)
+    const ended = await store.finishJob(job.jobId, token, { status: 'failed', error: testError })
+    expect(ended?.finishedAtMs).toBe(createdAtMs)
+    await store.sweep(sweepOf())
+    expect(await claim(store)).toMatchObject([{ event: 'job.failed', createdAtMs }])
+  })
+
+  test('what was delivered or given up is forgotten after 30 days, a part in each sweep, and what waits is kept', async () => {
+    const clock = createHeldClock()
+    await using store = await openStore(clock)
+    const { accountId } = await store.createAccount('a', 0)
+    await makeWebhook(store, accountId)
+    for (let i = 0; i < 4; i++) await endJob(store, accountId)
+    for (const [index, { deliveryId, token }] of (await claim(store, { limit: 3 })).entries()) {
+      const next = { status: index === 0 ? 'delivered' : 'failed' } as const
+      await store.reportDelivery({ deliveryId, token, attempt: index === 0 ? taken : refused, next, gone: false })
+    }
+    clock.ms += 30 * 86_400_000 - 1
+    expect(await store.sweep(sweepOf({ limit: 2 }))).toMatchObject({ forgotten: 0, more: false })
+    clock.ms += 1
+    expect(await store.sweep(sweepOf({ limit: 2 }))).toMatchObject({ forgotten: 2, more: true })
+    expect(await store.sweep(sweepOf({ limit: 2 }))).toMatchObject({ forgotten: 1, more: false })
+    expect(await list(store)).toMatchObject({ total: 1, items: [{ status: 'pending' }] })
   })
 
   test('deliveries are listed newest first by account, endpoint, job and state, with exact totals', async () => {

@@ -64,6 +64,12 @@ CREATE TABLE job_inputs (
   input TEXT NOT NULL
 ) STRICT;
 
+CREATE TRIGGER jobs_age BEFORE UPDATE OF started_at, finished_at ON jobs
+WHEN NEW.started_at < NEW.created_at OR NEW.finished_at < coalesce(NEW.started_at, NEW.created_at) OR NEW.finished_at < OLD.finished_at
+BEGIN
+  SELECT RAISE(ABORT, 'jobs: the times of a job are in the order of its life');
+END;
+
 CREATE TRIGGER jobs_begin_queued BEFORE INSERT ON jobs
 WHEN NEW.status <> 'queued' OR NEW.attempts <> 0 OR NEW.token <> 0 OR NEW.started_at IS NOT NULL
 BEGIN
@@ -165,12 +171,12 @@ END;
 CREATE TRIGGER jobs_tell_webhooks AFTER UPDATE OF status ON jobs
 WHEN NEW.status <> OLD.status AND NEW.status IN ('succeeded', 'failed', 'canceled', 'expired', 'needs_review')
 BEGIN
-  INSERT INTO webhook_deliveries (delivery_id, webhook_id, job_number, event, job_then, due_at, created_at)
+  INSERT INTO webhook_deliveries (delivery_id, webhook_id, job_number, event, job_then, due_at, waits_since, created_at)
   SELECT 'dlv_' || printf('%012x', NEW.finished_at) || lower(hex(randomblob(10))), w.webhook_id, NEW.number, 'job.' || NEW.status,
     CASE NEW.status WHEN 'needs_review' THEN json_object('status', NEW.status, 'progress', NEW.progress, 'attempts', NEW.attempts,
       'creditsCharged', NEW.credits_charged, 'creditsReleased', NEW.credits_released, 'outputs', json(NEW.outputs), 'error', json(NEW.error),
       'finishedAtMs', NEW.finished_at, 'sequence', NEW.sequence) END,
-    NEW.finished_at, NEW.finished_at
+    NEW.finished_at, NEW.finished_at, NEW.finished_at
   FROM webhooks AS w WHERE w.account_id = NEW.account_id AND w.deleted_at IS NULL AND w.disabled_at IS NULL;
 END;
 
@@ -341,6 +347,17 @@ BEGIN
   SELECT RAISE(ABORT, 'webhook_deliveries: what is delivered does not change');
 END;
 
+CREATE TRIGGER webhook_deliveries_stay_until_finished BEFORE DELETE ON webhook_deliveries
+WHEN OLD.status = 'pending'
+BEGIN
+  SELECT RAISE(ABORT, 'webhook_deliveries: what is not finished is not deleted');
+END;
+
+CREATE TRIGGER webhook_deliveries_uncounted AFTER DELETE ON webhook_deliveries
+BEGIN
+  UPDATE webhooks SET delivery_count = delivery_count - 1 WHERE webhook_id = OLD.webhook_id;
+END;
+
 CREATE TABLE webhook_deliveries (
   number INTEGER NOT NULL PRIMARY KEY,
   delivery_id TEXT NOT NULL UNIQUE,
@@ -355,13 +372,17 @@ CREATE TABLE webhook_deliveries (
   error TEXT,
   token INTEGER NOT NULL DEFAULT 0 CHECK (token >= 0),
   created_at INTEGER NOT NULL,
-  finished_at INTEGER,
+  finished_at INTEGER, waits_since INTEGER NOT NULL DEFAULT 0,
   CONSTRAINT due_while_pending CHECK ((due_at IS NOT NULL) = (status = 'pending') AND (finished_at IS NULL) = (status = 'pending'))
 ) STRICT;
+
+CREATE INDEX webhook_deliveries_by_end ON webhook_deliveries (finished_at) WHERE status <> 'pending';
 
 CREATE UNIQUE INDEX webhook_deliveries_by_job ON webhook_deliveries (job_number, webhook_id, event);
 
 CREATE INDEX webhook_deliveries_by_status ON webhook_deliveries (webhook_id, status, number) WHERE status <> 'delivered';
+
+CREATE INDEX webhook_deliveries_by_wait ON webhook_deliveries (waits_since) WHERE status = 'pending';
 
 CREATE INDEX webhook_deliveries_by_webhook ON webhook_deliveries (webhook_id, number);
 

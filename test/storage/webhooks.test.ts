@@ -4,7 +4,7 @@ import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
 import { claimOne, firstPage, startJob, testError } from './fixture.ts'
 import { createTestFolder, openRaw } from './sqlite-fixture.ts'
 
-const claimAll = { limit: 8, perWebhook: 8, underWay: {}, leaseMs: 1000 }
+const claimAll = { limit: 8, perWebhook: 8, perAccount: 8, underWay: [], leaseMs: 1000 }
 
 async function openWithWebhook(path: string) {
   const store = await openSqliteStore({ path })
@@ -51,6 +51,7 @@ test.each([
   ["UPDATE webhook_deliveries SET event = 'job.failed'", 'does not change'],
   ["UPDATE webhook_deliveries SET status = 'delivered'", 'due_while_pending'],
   ['UPDATE webhook_deliveries SET due_at = NULL', 'due_while_pending'],
+  ['DELETE FROM webhook_deliveries', 'not finished is not deleted'],
   ["UPDATE webhooks SET url = 'https://elsewhere.example/'", 'does not change'],
   ['UPDATE webhooks SET secret = NULL', 'secret_until_deleted'],
   ["UPDATE webhooks SET secret = x'00'", 'CHECK constraint failed'],

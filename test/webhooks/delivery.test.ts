@@ -77,6 +77,23 @@ test('every end is told by its own name, to every endpoint of the account and to
   expect([one.received.length, two.received.length, stranger.received.length]).toEqual([2, 2, 1])
 })
 
+test('endpoints that never answer, however many, delay nobody else', async () => {
+  await using hooks = await startWebhookApp()
+  const { app } = hooks
+  await using deaf = await openReceiver()
+  deaf.answer = () => {}
+  for (let i = 0; i < 6; i++) await hooks.register(deaf.url)
+  await using quick = await openReceiver()
+  const other = await app.createAccount(10)
+  await hooks.register(quick.url, other)
+  await hooks.runJob()
+  await hooks.runJob()
+  for (let i = 0; i < 4; i++) await deaf.next()
+  const { job_id } = await hooks.runJob('test/instant/text-to-image', other)
+  expect((await quick.next()).event.data.job_id).toBe(job_id)
+  expect(deaf.received).toHaveLength(4)
+})
+
 test('what fails is tried again, later each time, under the same id, until it is given up', async () => {
   const clock = createTestClock()
   await using hooks = await startWebhookApp({}, { clock })

@@ -60,7 +60,7 @@ function createClaim({ db, nowMs, changed }: Writing): (command: ClaimCommand) =
   )
   const claim = db.prepare<[string, number, number, number], ClaimRow>(
     `UPDATE jobs SET status = 'running', progress = 0, attempts = attempts + 1, token = token + 1, worker = ?, lease_until = ?,
-       started_at = coalesce(started_at, ?), sequence = sequence + 1
+       started_at = coalesce(started_at, max(?, created_at)), sequence = sequence + 1
      WHERE number = ? RETURNING ${jobColumns}, token, checkpoint, deadline_at AS deadlineAtMs`,
   )
   const findInput = db.prepare<[number], string>('SELECT input FROM job_inputs WHERE number = ?').pluck()

@@ -1,13 +1,18 @@
 // The outbox of webhooks: due deliveries are claimed, and what became of an attempt is written down. Triggers on jobs fill it.
 import type { Page } from '../../core/store.ts'
 import {
+  createRoom,
   keptAttempts,
+  keptDeliveryMs,
+  maxWebhooks,
   type ClaimedDelivery,
   type Delivery,
   type DeliveryAttempt,
   type DeliveryClaim,
   type DeliveryFilter,
   type DeliveryReport,
+  type Endpoint,
+  type FullPlaces,
   type RedeliverOutcome,
 } from '../../core/webhook.ts'
 import type { Connection } from './connection.ts'
@@ -29,10 +34,10 @@ const deliverySql = `
     d.attempts, d.error, d.due_at AS nextAttemptAtMs, d.created_at AS createdAtMs, d.finished_at AS finishedAtMs
   FROM webhook_deliveries AS d JOIN webhooks AS w ON w.webhook_id = d.webhook_id JOIN jobs AS j ON j.number = d.job_number`
 
-/** Creates a function that gives up what waits for an endpoint. */
+/** Creates a function that gives up what waits for an endpoint. Whatever the clock does, nothing is finished before it was made. */
 export function createGiveUp({ db, nowMs }: Writing): (webhookId: string, error: string) => void {
   const giveUp = db.prepare<[number, string, string]>(
-    "UPDATE webhook_deliveries SET status = 'failed', due_at = NULL, finished_at = ?, error = ? WHERE webhook_id = ? AND status = 'pending'",
+    "UPDATE webhook_deliveries SET status = 'failed', due_at = NULL, finished_at = max(?, created_at), error = ? WHERE webhook_id = ? AND status = 'pending'",
   )
   return (webhookId, error) => void giveUp.run(nowMs(), error, webhookId)
 }
@@ -47,11 +52,11 @@ export function createDeliveryCommands(writing: Writing) {
 }
 
 function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly ClaimedDeliveryRow[] {
-  const dueWebhooks = db
-    .prepare<[number, number], string>(
-      'SELECT webhook_id FROM webhooks WHERE next_due_at <= ? ORDER BY claimed_at, next_due_at LIMIT ?',
-    )
-    .pluck()
+  const dueWebhooks = db.prepare<[number, string, string, number], Endpoint>(
+    `SELECT webhook_id AS webhookId, account_id AS accountId FROM webhooks
+       WHERE next_due_at <= ? AND webhook_id NOT IN (SELECT value FROM json_each(?)) AND account_id NOT IN (SELECT value FROM json_each(?))
+       ORDER BY claimed_at, next_due_at LIMIT ?`,
+  )
   const dueDeliveries = db
     .prepare<[string, number, number], number>(
       "SELECT number FROM webhook_deliveries WHERE webhook_id = ? AND status = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?",
@@ -61,10 +66,10 @@ function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly
     'UPDATE webhooks SET claimed_at = ? WHERE webhook_id = ? RETURNING url, secret',
   )
   const claim = db.prepare<
-    [number, number],
+    [number, number, number],
     Omit<ClaimedDelivery, 'url' | 'secret' | 'job'> & { jobNumber: number; jobThen: string | null }
   >(
-    `UPDATE webhook_deliveries SET due_at = ?, token = token + 1, attempt = attempt + 1 WHERE number = ?
+    `UPDATE webhook_deliveries SET due_at = ?, waits_since = ?, token = token + 1, attempt = attempt + 1 WHERE number = ?
      RETURNING delivery_id AS deliveryId, webhook_id AS webhookId, event, job_number AS jobNumber, job_then AS jobThen, created_at AS createdAtMs, attempt, token`,
   )
   const findJob = db.prepare<[number], JobRow>(`SELECT ${jobColumns} FROM jobs WHERE number = ?`)
@@ -74,7 +79,7 @@ function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly
     const endpoint = numbers.length > 0 ? takeTurn.get(nowMs(), webhookId) : undefined
     if (endpoint === undefined) return []
     return numbers.map((number) => {
-      const row = claim.get(nowMs() + leaseMs, number)
+      const row = claim.get(nowMs() + leaseMs, nowMs(), number)
       const job = row && findJob.get(row.jobNumber)
       if (row === undefined || job === undefined) throw new Error(`delivery number ${number} has no row or no job`)
       const { jobNumber: _, jobThen, ...delivery } = row
@@ -83,12 +88,19 @@ function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly
     })
   }
 
-  return ({ limit, perWebhook, underWay, leaseMs }) => {
+  return ({ limit, underWay, leaseMs, ...caps }) => {
     const claimed: ClaimedDeliveryRow[] = []
-    // Endpoints that have no room are passed over, so there may have to be as many more.
-    for (const webhookId of dueWebhooks.all(nowMs(), Math.max(0, limit) + Object.keys(underWay).length)) {
-      const places = Math.min(perWebhook - (underWay[webhookId] ?? 0), limit - claimed.length)
-      if (places > 0) claimed.push(...claimOf(webhookId, places, leaseMs))
+    const room = createRoom(caps, underWay)
+    const { webhookIds, accountIds } = room.full()
+    // An account that fills its places meanwhile may have further endpoints here, which are passed over.
+    const candidates = Math.max(0, limit) * maxWebhooks
+    const due = dueWebhooks.all(nowMs(), JSON.stringify(webhookIds), JSON.stringify(accountIds), candidates)
+    for (const endpoint of due) {
+      const places = Math.min(room.of(endpoint), limit - claimed.length)
+      if (places <= 0) continue
+      const taken = claimOf(endpoint.webhookId, places, leaseMs)
+      for (const _ of taken) room.take(endpoint)
+      claimed.push(...taken)
     }
     return claimed
   }
@@ -100,11 +112,11 @@ function createReport(writing: Writing): (report: DeliveryReport) => boolean {
   const find = db.prepare<[string, number], { number: number; webhookId: string; attempts: string }>(
     "SELECT number, webhook_id AS webhookId, attempts FROM webhook_deliveries WHERE delivery_id = ? AND token = ? AND status = 'pending'",
   )
-  const write = db.prepare<[string, number | null, number | null, string, string | null, number]>(
-    'UPDATE webhook_deliveries SET status = ?, due_at = ?, finished_at = ?, attempts = ?, error = ? WHERE number = ?',
+  const write = db.prepare<[string, number | null, number, number | null, string, string | null, number]>(
+    'UPDATE webhook_deliveries SET status = ?, due_at = ?, waits_since = ?, finished_at = max(?, created_at), attempts = ?, error = ? WHERE number = ?',
   )
-  const giveBack = db.prepare<[number | null, number]>(
-    'UPDATE webhook_deliveries SET due_at = ?, attempt = attempt - 1 WHERE number = ?',
+  const giveBack = db.prepare<[number | null, number, number]>(
+    'UPDATE webhook_deliveries SET due_at = ?, waits_since = ?, attempt = attempt - 1 WHERE number = ?',
   )
   const disable = db.prepare<[number, string]>(
     'UPDATE webhooks SET disabled_at = coalesce(disabled_at, ?) WHERE webhook_id = ?',
@@ -118,12 +130,12 @@ function createReport(writing: Writing): (report: DeliveryReport) => boolean {
     if (found === undefined) return false
     const dueAtMs = next.status === 'pending' ? next.dueAtMs : null
     if (attempt === null) {
-      giveBack.run(dueAtMs, found.number)
+      giveBack.run(dueAtMs, nowMs(), found.number)
       return true
     }
     const attempts = [...(JSON.parse(found.attempts) as DeliveryAttempt[]), attempt].slice(-keptAttempts)
     const finishedAtMs = next.status === 'pending' ? null : nowMs()
-    write.run(next.status, dueAtMs, finishedAtMs, JSON.stringify(attempts), attempt.error, found.number)
+    write.run(next.status, dueAtMs, nowMs(), finishedAtMs, JSON.stringify(attempts), attempt.error, found.number)
     if (next.status === 'delivered') enable.run(found.webhookId)
     if (gone) {
       disable.run(nowMs(), found.webhookId)
@@ -137,31 +149,48 @@ function createRedeliver({ db, nowMs }: Writing): (deliveryId: string) => Redeli
   const find = db.prepare<[string], { number: number; deletedAtMs: number | null }>(
     'SELECT d.number, w.deleted_at AS deletedAtMs FROM webhook_deliveries AS d JOIN webhooks AS w ON w.webhook_id = d.webhook_id WHERE d.delivery_id = ?',
   )
-  const renew = db.prepare<[number, number]>(
-    "UPDATE webhook_deliveries SET status = 'pending', due_at = ?, finished_at = NULL, attempt = 0, token = token + 1 WHERE number = ?",
+  const renew = db.prepare<[number, number, number]>(
+    "UPDATE webhook_deliveries SET status = 'pending', due_at = ?, waits_since = ?, finished_at = NULL, attempt = 0, token = token + 1 WHERE number = ?",
   )
   const read = db.prepare<[number], DeliveryRow>(`${deliverySql} WHERE d.number = ?`)
   return (deliveryId) => {
     const found = find.get(deliveryId)
     if (found === undefined) return { outcome: 'no_delivery' }
     if (found.deletedAtMs !== null) return { outcome: 'no_webhook' }
-    renew.run(nowMs(), found.number)
+    renew.run(nowMs(), nowMs(), found.number)
     const row = read.get(found.number)
     if (row === undefined) throw new Error(`delivery ${deliveryId} vanished`)
     return { outcome: 'done', delivery: toDelivery(row) }
   }
 }
 
+/** Creates what sweeps do for deliveries: waits that the clock has left behind begin anew, and what ended long ago is forgotten. */
+export function createDeliverySweep({ db, nowMs }: Writing): (limit: number) => { rebased: number; forgotten: number } {
+  const rebase = db.prepare<{ now: number; limit: number }>(
+    `UPDATE webhook_deliveries SET due_at = :now + due_at - waits_since, waits_since = :now
+     WHERE number IN (SELECT number FROM webhook_deliveries WHERE status = 'pending' AND waits_since > :now LIMIT :limit)`,
+  )
+  const forget = db.prepare<[number, number]>(
+    `DELETE FROM webhook_deliveries WHERE number IN (
+       SELECT number FROM webhook_deliveries WHERE status <> 'pending' AND finished_at <= ? ORDER BY finished_at LIMIT ?)`,
+  )
+  return (limit) => ({
+    rebased: rebase.run({ now: nowMs(), limit }).changes,
+    forgotten: forget.run(nowMs() - keptDeliveryMs, limit).changes,
+  })
+}
+
 /** Creates the reads of deliveries. */
 export function createDeliveryReads(db: Connection) {
   const due = db
-    .prepare<[number, string], number>(
-      'SELECT 1 FROM webhooks WHERE next_due_at <= ? AND webhook_id NOT IN (SELECT value FROM json_each(?)) LIMIT 1',
+    .prepare<[number, string, string], number>(
+      `SELECT 1 FROM webhooks WHERE next_due_at <= ?
+       AND webhook_id NOT IN (SELECT value FROM json_each(?)) AND account_id NOT IN (SELECT value FROM json_each(?)) LIMIT 1`,
     )
     .pluck()
   return {
-    hasDueDelivery: (nowMs: number, exceptWebhookIds: readonly string[]): boolean =>
-      due.get(nowMs, JSON.stringify(exceptWebhookIds)) !== undefined,
+    hasDueDelivery: (nowMs: number, { webhookIds, accountIds }: FullPlaces): boolean =>
+      due.get(nowMs, JSON.stringify(webhookIds), JSON.stringify(accountIds)) !== undefined,
     listDeliveries: createDeliveryLister(db),
   }
 }

@@ -38,7 +38,7 @@ export function createLosses(writing: Writing) {
      WHERE number = ? RETURNING ${jobColumns}`,
   )
   const review = db.prepare<[number, string, number, number], JobRow>(
-    `UPDATE jobs SET status = 'needs_review', finished_at = ?, error = ?, worker = NULL, lease_until = NULL, lost_runs = lost_runs + ?, sequence = sequence + 1
+    `UPDATE jobs SET status = 'needs_review', finished_at = max(?, started_at), error = ?, worker = NULL, lease_until = NULL, lost_runs = lost_runs + ?, sequence = sequence + 1
      WHERE number = ? RETURNING ${jobColumns}`,
   )
 

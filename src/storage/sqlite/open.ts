@@ -113,7 +113,7 @@ export async function openSqliteStore({ path, clock = systemClock }: SqliteOptio
     deleteWebhook: (accountId, webhookId) => writer.submit('deleteWebhook', accountId, webhookId),
     listDeliveries: async (filter) => reads.listDeliveries(filter),
     redeliver: (deliveryId) => writer.submit('redeliver', deliveryId),
-    hasDueDelivery: async (nowMs, exceptWebhookIds) => reads.hasDueDelivery(nowMs, exceptWebhookIds),
+    hasDueDelivery: async (nowMs, full) => reads.hasDueDelivery(nowMs, full),
     claimDeliveries: async (claim) => (await writer.submit('claimDeliveries', claim)).map(toClaimedDelivery),
     reportDelivery: (report) => writer.submit('reportDelivery', report),
 

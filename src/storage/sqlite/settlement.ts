@@ -32,7 +32,8 @@ export function createSettlement(writing: Writing): (job: JobState, ending: Endi
     JobRow
   >(
     `UPDATE jobs SET status = ?, progress = CASE ? WHEN 'succeeded' THEN 1 ELSE progress END, credits_charged = ?, credits_released = ?,
-       outputs = coalesce(?, outputs), error = ?, finished_at = ?, lost_runs = lost_runs + ?,
+       outputs = coalesce(?, outputs), error = ?,
+       finished_at = max(?, coalesce(finished_at, started_at, created_at)), lost_runs = lost_runs + ?,
        checkpoint = NULL, worker = NULL, lease_until = NULL, available_at = NULL, sequence = sequence + 1
      WHERE number = ? RETURNING ${jobColumns}`,
   )

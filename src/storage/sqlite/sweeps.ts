@@ -10,6 +10,7 @@ import {
   spreadJitter,
 } from '../../core/loss.ts'
 import type { SweepCommand, SweepOutcome } from '../../core/store.ts'
+import { createDeliverySweep } from './deliveries.ts'
 import { selectStates, type JobState } from './jobs.ts'
 import { createLosses, toLostRun } from './losses.ts'
 import { createSettlement } from './settlement.ts'
@@ -22,6 +23,7 @@ export function createSweepCommands(writing: Writing) {
   const sweepQueued = createDeadlineSweep(writing)
   const sweepReviews = createReviewSweep(writing)
   const wake = createWaking(writing)
+  const sweepDeliveries = createDeliverySweep(writing)
   const dropLease = db.prepare<[number, string]>(
     "UPDATE jobs SET lease_until = min(lease_until, ?) WHERE status = 'running' AND worker = ?",
   )
@@ -37,6 +39,7 @@ export function createSweepCommands(writing: Writing) {
       const expired = sweepQueued(limit)
       const released = sweepReviews(command)
       const woken = wake(limit)
+      const { rebased, forgotten } = sweepDeliveries(limit)
       return {
         requeued: lost.queued,
         failed: lost.failed,
@@ -44,7 +47,9 @@ export function createSweepCommands(writing: Writing) {
         expired: expired + lost.canceled,
         released,
         woken,
-        more: [lost.seen, expired, released, woken].includes(limit),
+        rebased,
+        forgotten,
+        more: [lost.seen, expired, released, woken, rebased, forgotten].includes(limit),
       }
     },
   }
