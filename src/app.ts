@@ -152,7 +152,7 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
   })
 
   const metrics = createMetrics()
-  const feed = startFeed(store)
+  const feed = await startFeed(store)
   parts.defer(() => feed.stop())
   const access = createAccess(store, clock, config.rateLimit)
   const services = createServices(

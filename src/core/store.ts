@@ -221,8 +221,8 @@ export interface Store extends WebhookStore {
 
   /** Calls back with the ids of jobs that this process changed, after they are durable. A hint: changes of other processes are not told. */
   onJobsChanged(listener: (jobIds: readonly string[]) => void): () => void
-  /** Rises whenever another connection or process has changed anything: tells cheaply that there may be news. */
-  changeCounter(): number
+  /** Changes whenever another process has changed anything, and never by changes of this one: tells cheaply that there may be news. */
+  changeCounter(): Promise<number>
   /** Resolves when a change would be durable now; rejects within about a second when it would not. */
   check(): Promise<void>
   /** Finishes what was submitted, then closes. */

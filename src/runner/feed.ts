@@ -2,6 +2,7 @@
 import { MediagenError } from '../core/errors.ts'
 import type { JobFeed } from '../core/feed.ts'
 import { isTerminal, type Job } from '../core/job.ts'
+import { createRound } from '../core/round.ts'
 import type { Store } from '../core/store.ts'
 
 // The store tells of changes that this process made; those of other processes are looked for this often.
@@ -17,12 +18,12 @@ export interface StoreFeed extends JobFeed {
 }
 
 /** Starts a feed. */
-export function startFeed(store: Pick<Store, 'getJob' | 'onJobsChanged' | 'changeCounter'>): StoreFeed {
+export async function startFeed(store: Pick<Store, 'getJob' | 'onJobsChanged' | 'changeCounter'>): Promise<StoreFeed> {
   const watched = new Map<string, Set<Listener>>()
   /** Wakes everyone when the feed stops; a set, because ten thousand may wait and each must leave cheaply. */
   const sleepers = new Set<() => void>()
   let stopped = false
-  let seenCounter = store.changeCounter()
+  let seenCounter = await store.changeCounter()
 
   async function tell(jobId: string): Promise<void> {
     if (!watched.has(jobId)) return
@@ -40,13 +41,16 @@ export function startFeed(store: Pick<Store, 'getJob' | 'onJobsChanged' | 'chang
   const ignoreChanges = store.onJobsChanged((jobIds) => {
     for (const jobId of jobIds) tellSoon(jobId)
   })
-  const timer = setInterval(() => {
+  async function look(): Promise<void> {
     if (watched.size === 0) return
-    const counter = store.changeCounter()
+    const counter = await store.changeCounter()
     if (counter === seenCounter) return
     seenCounter = counter
     for (const jobId of watched.keys()) tellSoon(jobId)
-  }, lookIntervalMs)
+  }
+  // A look that fails is made again when the timer comes round.
+  const looking = createRound(look, () => {})
+  const timer = setInterval(() => looking.again(), lookIntervalMs)
   timer.unref()
 
   function listen(jobId: string, listener: Listener): () => void {

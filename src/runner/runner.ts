@@ -47,10 +47,15 @@ export function startRunner(parts: RunnerParts): Runner {
   const current = new Map<string, Run>()
   const readyModels = rememberReady(catalog)
   let stopped = false
+  let seenCounter = Number.NaN
 
   async function claim(): Promise<void> {
     if (stopped) return
-    const waiting = countRoom(await store.listWaitingModels(), readyModels(), runs)
+    const ready = readyModels()
+    const models = await store.listWaitingModels()
+    // Nobody tells when a model becomes ready.
+    if (models.some((id) => !ready.has(id))) seenCounter = Number.NaN
+    const waiting = countRoom(models, ready, runs)
     const [light, heavy] = split(waiting, ({ model }) => isLight(model))
     const heavyRuns = [...runs].filter(({ model }) => !isLight(model)).length
     // Both in one turn, and so in one transaction.
@@ -106,16 +111,23 @@ export function startRunner(parts: RunnerParts): Runner {
     }
   }
 
-  const claiming = createRound(claim, (error) => log.error({ err: error }, 'jobs could not be claimed'))
+  /** Claims when another process has changed something, or when the last time left something undone. */
+  async function look(): Promise<void> {
+    const counter = await store.changeCounter()
+    if (counter !== seenCounter) claiming.again()
+    seenCounter = counter
+  }
+
+  const claiming = createRound(claim, (error) => {
+    log.error({ err: error }, 'jobs could not be claimed')
+    seenCounter = Number.NaN
+  })
+  // A look that fails is made again when the timer comes round.
+  const looking = createRound(look, () => {})
   const beating = createRound(beat, (error) => log.error({ err: error }, 'runs could not be reported'))
 
   const heartbeatTimer = setInterval(() => beating.again(), heartbeatMs)
-  let seenCounter = store.changeCounter()
-  const lookTimer = setInterval(() => {
-    const counter = store.changeCounter()
-    if (counter !== seenCounter) claiming.again()
-    seenCounter = counter
-  }, lookMs)
+  const lookTimer = setInterval(() => looking.again(), lookMs)
   const ignoreChanges = store.onJobsChanged((jobIds) => {
     // Should this fail, the heartbeat tells.
     hearCancels(jobIds).catch((error: unknown) => log.error({ err: error }, 'a changed job could not be read'))
@@ -130,6 +142,7 @@ export function startRunner(parts: RunnerParts): Runner {
       clearInterval(lookTimer)
       ignoreChanges()
       await sweeper.stop()
+      await looking.settled()
       await claiming.settled()
       const timer = setTimeout(() => {
         for (const run of runs) run.stop('stopping')

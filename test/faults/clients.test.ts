@@ -34,10 +34,10 @@ async function openCounted() {
   const { jobId } = await startJob(store, accountId)
   const { token } = await claimOne(store)
   const reads = { count: 0 }
-  const feed = startFeed({
+  const feed = await startFeed({
     ...store,
     // Changes of other processes are another test's concern.
-    changeCounter: () => 0,
+    changeCounter: async () => 0,
     getJob(account, id) {
       if (account === null) reads.count += 1
       return store.getJob(account, id)

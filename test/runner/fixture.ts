@@ -93,7 +93,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     close: async () => {},
   }
   const ended: string[] = []
-  const feed = startFeed(store)
+  const feed = await startFeed(store)
   const workFolder = join(folder, 'work')
   const runner = startRunner({
     store: settings.wrapStore?.(store) ?? store,

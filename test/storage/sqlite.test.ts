@@ -57,11 +57,11 @@ describe('several connections', () => {
     await using server = await openSqliteStore({ path: file.path })
     await using cli = await openSqliteStore({ path: file.path })
     const { accountId } = await server.createAccount('a', 0)
-    const seen = server.changeCounter()
+    const seen = await server.changeCounter()
     await Promise.all(
       Array.from({ length: 40 }, (_, index) => (index % 2 === 0 ? server : cli).grantCredits(accountId, 1, null)),
     )
-    expect(server.changeCounter()).toBeGreaterThan(seen)
+    expect(await server.changeCounter()).toBeGreaterThan(seen)
     expect(await balanceOf(server, accountId)).toEqual([40, 0])
     await Promise.all(
       Array.from({ length: 60 }, (_, index) =>

@@ -12,6 +12,7 @@ import type { Writing } from './writing.ts'
 
 /** Creates the commands; each is called inside a transaction. */
 export function createCommands(writing: Writing) {
+  const dataVersion = writing.db.prepare<[], number>('PRAGMA data_version').pluck()
   return {
     ...createAccountCommands(writing),
     ...createKeyCommands(writing),
@@ -22,6 +23,8 @@ export function createCommands(writing: Writing) {
     ...createWebhookCommands(writing),
     ...createDeliveryCommands(writing),
     ...createSweepCommands(writing),
+    /** What SQLite counts of changes by others: only the writer's own connection knows which changes are its own. */
+    changeCounter: (): number => dataVersion.get() ?? 0,
     /** Writes a number of the file's head as it is: asks disk and locks as any change does, and changes nothing. */
     check(): void {
       const version = Number(writing.db.pragma('user_version', { simple: true }))

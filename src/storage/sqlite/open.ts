@@ -47,7 +47,6 @@ export async function openSqliteStore({ path, clock = systemClock }: SqliteOptio
   const verifyLedger = createLedgerVerifier(reader)
   const listWorkers = reader.prepare<[], string>("SELECT DISTINCT worker FROM jobs WHERE status = 'running'").pluck()
   const listWaitingModels = createWaitingModels(reader)
-  const dataVersion = reader.prepare<[], number>('PRAGMA data_version').pluck()
 
   async function close(): Promise<void> {
     // The last connection to close folds the write-ahead log into the file; that is the writer's work.
@@ -122,7 +121,7 @@ export async function openSqliteStore({ path, clock = systemClock }: SqliteOptio
       return () => listeners.delete(listener)
     },
     check: () => within(checkMs, writer.submit('check')),
-    changeCounter: () => dataVersion.get() ?? 0,
+    changeCounter: () => writer.submit('changeCounter'),
     close,
     [Symbol.asyncDispose]: close,
   }
