@@ -14,6 +14,7 @@ import { benchModels } from './models.ts'
 import { benchQueueWait } from './queue-wait.ts'
 import { benchQuotes } from './quotes.ts'
 import { benchRivals } from './rivals.ts'
+import { benchWaiters } from './waiters.ts'
 import { benchStart } from './start.ts'
 
 const benchmarks: Readonly<Record<string, Benchmark>> = {
@@ -27,6 +28,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   jobs: benchJobs,
   rivals: benchRivals,
   'queue-wait': benchQueueWait,
+  waiters: benchWaiters,
   claims: benchClaims,
 }
 

@@ -9,6 +9,10 @@ const startTimeoutMs = 15_000
 const stopTimeoutMs = 5000
 // Linux counts processor time in hundredths of a second.
 const ticksPerSecond = 100
+/** To be preloaded by `--import`: at SIGUSR2 the server tells its memory. */
+const memoryProbe = join(import.meta.dirname, 'memory-probe.ts')
+// As bin/mediagen.js does it: that Node strips types is no news.
+const quiet = '--disable-warning=ExperimentalWarning'
 // Free ports, and no limit that would be measured instead.
 const free = { MEDIAGEN_HTTP_PORT: '0', MEDIAGEN_GRPC_PORT: '0', MEDIAGEN_RATE_LIMIT: '0' }
 
@@ -21,6 +25,7 @@ export interface Server extends AsyncDisposable {
   readonly startMs: number
   /** Processor seconds used so far by all its threads; NaN where the system does not tell. */
   cpuSeconds(): number
+  signal(name: NodeJS.Signals): void
 }
 
 /** Starts `bin/mediagen.js serve` with nothing but these settings, on free ports. */
@@ -35,7 +40,17 @@ export function startTimedMediagen(
   settings: Readonly<Record<string, string>>,
   onLine: (line: string) => void,
 ): Promise<Server> {
-  return startServer(cores, [join(import.meta.dirname, 'timed-server.ts')], { ...free, ...settings }, onLine)
+  return startServer(cores, [quiet, join(import.meta.dirname, 'timed-server.ts')], { ...free, ...settings }, onLine)
+}
+
+/** The same with a null engine behind a gate, and the memory probe; `onLine` is given what they say. */
+export function startGatedMediagen(
+  cores: Cores | null,
+  settings: Readonly<Record<string, string>>,
+  onLine: (line: string) => void,
+): Promise<Server> {
+  const args = [quiet, '--import', memoryProbe, join(import.meta.dirname, 'gated-server.ts')]
+  return startServer(cores, args, { ...free, ...settings }, onLine)
 }
 
 /** Starts a baseline program of this folder. */
@@ -65,6 +80,7 @@ async function startServer(
       grpcAddress: grpcUrl ? new URL(grpcUrl).host : '',
       startMs,
       cpuSeconds: () => readCpuSeconds(child.pid),
+      signal: (name) => child.kill(name),
       [Symbol.asyncDispose]: () => stop(child),
     }
   } catch (error) {
