@@ -33,6 +33,7 @@ const loaders = {
   edit: async (): Promise<Renderer> => (await import('./edit/edit.ts')).renderEdit,
   kenburns: async (): Promise<Renderer> => (await import('./kenburns/kenburns.ts')).renderKenBurns,
   slideshow: async (): Promise<Renderer> => (await import('./slideshow/slideshow.ts')).renderSlideshow,
+  motion: async (): Promise<Renderer> => (await import('./motion/motion.ts')).renderMotion,
 }
 
 /** The name of a renderer. */

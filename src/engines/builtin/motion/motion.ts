@@ -1,0 +1,49 @@
+// The renderer `motion`: motion graphics. Words and seed together decide every movement.
+
+import { createPalette } from '../art/palette.ts'
+import { chooseLook } from '../art/prompt.ts'
+import { createNoise, createRandom } from '../art/random.ts'
+import type { Rendered, RenderTask } from '../renderers.ts'
+import { toSettableText } from '../text/runs.ts'
+import { readShot, type Shot, shoot } from '../video/shoot.ts'
+import type { MotionStage, Scene } from './stage.ts'
+import { motionOf, motionStyles, type MotionStyleName } from './styles.ts'
+import { createTitle } from './title.ts'
+
+/** Films the input's `prompt`. The same input gives the same bytes. */
+export async function renderMotion(task: RenderTask): Promise<Rendered> {
+  const { input } = task
+  const shot = readShot(input, Number(input['duration']))
+  const prompt = String(input['prompt'])
+  const seed = `motion ${prompt.normalize('NFC').trim()}\n${Number(input['seed'])}`
+  const look = chooseLook(prompt, 'auto', String(input['palette']), createRandom(`look ${seed}`))
+  const style = isStyle(input['style']) ? input['style'] : motionOf[look.style]
+  const random = createRandom(`${style} ${seed}`)
+  const stage: MotionStage = {
+    width: shot.width,
+    height: shot.height,
+    unit: Math.min(shot.width, shot.height),
+    seconds: shot.frames / shot.fps,
+    words: style === 'type' ? toSettableText('prompt', prompt) : '',
+    palette: createPalette(look.palette, createRandom(`palette ${seed}`)),
+    noise: createNoise(random),
+    random,
+  }
+  const scene = motionStyles[style](stage)
+  const title = createTitle(toSettableText('title', String(input['title'])), stage)
+  task.onProgress(0.02)
+  return shoot(task, shot, (context, _seconds, frame) => drawFrame(context, frame, shot, scene, title))
+}
+
+function drawFrame(context: Parameters<Scene>[0], frame: number, shot: Shot, scene: Scene, title: Scene | null): void {
+  // The frame after the last one is the first one again.
+  const phase = frame / shot.frames
+  context.save()
+  scene(context, phase)
+  context.restore()
+  title?.(context, phase)
+}
+
+function isStyle(name: unknown): name is MotionStyleName {
+  return typeof name === 'string' && Object.hasOwn(motionStyles, name)
+}
