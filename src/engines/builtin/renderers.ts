@@ -34,6 +34,7 @@ const loaders = {
   kenburns: async (): Promise<Renderer> => (await import('./kenburns/kenburns.ts')).renderKenBurns,
   slideshow: async (): Promise<Renderer> => (await import('./slideshow/slideshow.ts')).renderSlideshow,
   motion: async (): Promise<Renderer> => (await import('./motion/motion.ts')).renderMotion,
+  speech: async (): Promise<Renderer> => (await import('./speech/speech.ts')).renderSpeech,
 }
 
 /** The name of a renderer. */

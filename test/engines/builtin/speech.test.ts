@@ -1,0 +1,149 @@
+// Speech through the engine: every voice and format, times that hold, and words for what cannot be said.
+
+import { createHash } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Engine, JsonObject } from '../../../src/core/engine.ts'
+import { createBuiltinEngine } from '../../../src/engines/builtin/engine.ts'
+import { durationSeconds } from '../../../src/engines/builtin/sound/sound.ts'
+import { measureLoudness } from '../../../src/engines/builtin/sound/loudness.ts'
+import { speak } from '../../../src/engines/builtin/speech/speak.ts'
+import { toSpoken } from '../../../src/engines/builtin/speech/spoken.ts'
+import { splitSentences } from '../../../src/engines/builtin/speech/sentences.ts'
+import { decode, findModel, hasFfmpeg, levelOf, type Made, make, peakOf, probe, readWav } from './sounds.ts'
+
+const id = 'builtin/audio/speech/text-to-speech'
+const text = 'Good evening. The last train leaves at half past ten, from platform four.'
+let engine: Engine
+let root: string
+
+beforeAll(async () => {
+  engine = createBuiltinEngine({ poolSize: 1, warmUpAfterMs: null })
+  root = await mkdtemp(join(tmpdir(), 'builtin-speech-'))
+})
+
+afterAll(async () => {
+  await engine.close()
+  await rm(root, { recursive: true, force: true })
+})
+
+function say(input: JsonObject): Promise<Made> {
+  return make(engine, root, id, input)
+}
+
+describe.runIf(hasFfmpeg)('decoded by ffmpeg', () => {
+  test.each([
+    ['wav', 'pcm_s16le'],
+    ['mp3', 'mp3'],
+    ['flac', 'flac'],
+    ['m4a', 'aac'],
+    ['ogg', 'opus'],
+  ])('speech as %s', { timeout: 30_000 }, async (format, codec) => {
+    const { file, name, usage } = await say({ text, format })
+    expect(name).toBe(`output.${format}`)
+    const found = probe(file)
+    expect(found).toMatchObject({ codec, channels: 1, sampleRate: 48_000 })
+    expect(Math.abs(found.seconds - (usage['seconds'] ?? 0))).toBeLessThan(0.1)
+    const [samples = new Float32Array(0)] = decode(file, 1)
+    expect(levelOf(samples)).toBeGreaterThan(0.05)
+    expect(peakOf(samples)).toBeLessThan(1)
+  })
+})
+
+test('every voice speaks, and no two sound the same', { timeout: 30_000 }, async () => {
+  const voices = (findModel(id).inputSchema['properties'] as Record<string, { enum: string[] }>)['voice']?.enum ?? []
+  expect(voices.length).toBeGreaterThan(4)
+  const sums = new Set<string>()
+  for (const voice of voices) {
+    const { bytes } = await say({ text, voice, format: 'wav' })
+    const [samples = new Float32Array(0)] = readWav(bytes)
+    expect(levelOf(samples), voice).toBeGreaterThan(0.05)
+    sums.add(createHash('sha256').update(bytes).digest('hex'))
+  }
+  expect(sums.size).toBe(voices.length)
+})
+
+test('the same text gives the same bytes, in every format', { timeout: 30_000 }, async () => {
+  for (const format of ['mp3', 'm4a', 'ogg']) {
+    const [first, again] = [await say({ text: 'Once more.', format }), await say({ text: 'Once more.', format })]
+    expect(again.bytes.equals(first.bytes), format).toBe(true)
+  }
+})
+
+test('more text takes longer, more speed takes less; progress rises', { timeout: 30_000 }, async () => {
+  const [short, long, fast] = [
+    await say({ text }),
+    await say({ text: `${text} ${text}` }),
+    await say({ text, speed: 2 }),
+  ]
+  const seconds = [short, long, fast].map(({ usage }) => usage['seconds'] ?? 0)
+  expect((seconds[1] ?? 0) / (seconds[0] ?? 1)).toBeGreaterThan(1.7)
+  expect((seconds[2] ?? 0) / (seconds[0] ?? 1)).toBeLessThan(0.7)
+  expect(long.progress.length).toBeGreaterThanOrEqual(10)
+  expect(long.progress).toEqual(long.progress.toSorted((a, b) => a - b))
+})
+
+test('speech is at -16 LUFS, and silent where the times say that nobody speaks', async () => {
+  const { sound, sentences } = await speak('One, two, three. Four!\n\nFive and six?', { voice: 'slt', speed: 1 })
+  const [samples = new Float32Array(0)] = sound.channels
+  expect(Math.abs(measureLoudness(sound) + 16)).toBeLessThan(1)
+  expect(sentences.map((sentence) => sentence.text)).toEqual(['One, two, three.', 'Four!', 'Five and six?'])
+  let end = 0
+  for (const sentence of sentences) {
+    expect(sentence.start).toBeGreaterThan(end)
+    expect(levelOf(samples, end + 0.1, sentence.start - 0.05)).toBeLessThan(0.005)
+    expect(levelOf(samples, sentence.start, sentence.end)).toBeGreaterThan(0.05)
+    expect(sentence.words.map((word) => word.text).join(' ')).toBe(sentence.text)
+    for (const word of sentence.words) expect(word.end).toBeGreaterThan(word.start)
+    expect(sentence.words[0]?.start).toBeCloseTo(sentence.start, 2)
+    expect(sentence.words.at(-1)?.end).toBeCloseTo(sentence.end, 2)
+    end = sentence.end
+  }
+  expect(end).toBeLessThan(durationSeconds(sound))
+  // The empty line makes the longer pause.
+  const [one, four, five] = sentences
+  expect((five?.start ?? 0) - (four?.end ?? 0)).toBeGreaterThan((four?.start ?? 0) - (one?.end ?? 0) + 0.2)
+})
+
+test.each([
+  ['你好, world', /^text .*“你” \(U\+4F60\), “好”.*English/],
+  ['Привет', /“П” \(U\+041F\)/],
+  ['Hi 🎉!', /“🎉” \(U\+1F389\)/],
+  ['x\u0007', /U\+0007/],
+])('%s is refused in words', async (words, message) => {
+  await expect(say({ text: words })).rejects.toMatchObject({
+    name: 'EngineError',
+    code: 'invalid_input',
+    message: expect.stringMatching(message),
+    retryable: false,
+  })
+})
+
+test.each([
+  ['Naïve façade in Łódź, “quoted” – really…', 'Naive facade in Lodz, quoted, really...'],
+  ['on 2026-11-21', 'on November 21, 20 26'],
+  ['in 1905 and in 2003', 'in 19 oh 5 and in 2003'],
+  ['£20, €30.50 and $5m; $3.20 stays', '20 pounds, 30 euros 50 and 5 million dollars; $3.20 stays'],
+  ['see https://example.com/a?b=1 now', 'see example dot com slash a question mark b equals 1 now'],
+  ['bob.smith@example.com', 'bob dot smith at example dot com'],
+  ['20°C at 20km/h', '20 degrees Celsius at 20 kilometers per hour'],
+  ['e.g. AT&T vs. the UK & co.', 'for example A T and T versus the U K and co.'],
+  ['Node.js v1.2.3 (beta)', 'Node dot js version 1 point 2 point 3, beta,'],
+])('%s is said as %s', (written, spoken) => {
+  expect(toSpoken(written)).toBe(spoken)
+})
+
+test('sentences end where a reader would end them', () => {
+  const pieces = splitSentences('Dr. A. Smith left at 5 p.m. for tea.Then see example.com?q=1 now. End\n- one\n- two')
+  expect(pieces.map((piece) => piece.text)).toEqual([
+    'Dr. A. Smith left at 5 p.m. for tea.',
+    'Then see example.com?q=1 now.',
+    'End',
+    '- one',
+    '- two',
+  ])
+  const long = splitSentences('word '.repeat(400))
+  expect(Math.max(...long.map((piece) => piece.text.length))).toBeLessThanOrEqual(240)
+})
