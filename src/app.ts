@@ -104,7 +104,12 @@ export function createOperatorTransport(store: Store, clock: Clock = systemClock
 /** Creates the engines that ship. */
 export function createEngines(config: Config, log: Logger): Engine[] {
   return [
-    createBuiltinEngine({ maxChildRssBytes: config.childMemoryBytes }),
+    createBuiltinEngine({
+      poolSize: config.childProcesses,
+      maxChildRssBytes: config.childMemoryBytes,
+      maxChildMs: config.childSeconds * 1000,
+      maxOutputBytes: config.maxOutputBytes,
+    }),
     createCommandEngine({
       environment: process.env,
       maxOutputBytes: config.maxOutputBytes,

@@ -98,7 +98,7 @@ export const settings = {
     2_147_483_648,
     1024,
     Number.MAX_SAFE_INTEGER,
-    'Largest output of one job, in bytes',
+    'Largest output of one job, in bytes; what writes more is ended',
   ),
   stopGraceSeconds: integer(
     'MEDIAGEN_STOP_GRACE_SECONDS',
@@ -127,6 +127,20 @@ export const settings = {
     60,
     31_536_000,
     'How long the URL of an output works at least',
+  ),
+  childProcesses: integer(
+    'MEDIAGEN_CHILD_PROCESSES',
+    0,
+    0,
+    1024,
+    'Built-in engine processes at the same time, one job each; 0 for one a core',
+  ),
+  childSeconds: integer(
+    'MEDIAGEN_CHILD_SECONDS',
+    600,
+    1,
+    86_400,
+    'How long a built-in engine process may work on one job; then it is ended',
   ),
   childMemoryBytes: integer(
     'MEDIAGEN_CHILD_MEMORY_BYTES',

@@ -3,7 +3,7 @@
 
 import { EngineError } from '../core/engine.ts'
 import type { Engine, EngineResult, EngineRun, EngineSpec } from '../core/engine.ts'
-import { checkFolderSize, listOutputs } from './command/outputs.ts'
+import { listOutputs } from './command/outputs.ts'
 import { startProcessGroup } from './command/process-group.ts'
 import type { ProcessGroup, ProgramEnd } from './command/process-group.ts'
 import { findProgram } from './command/program.ts'
@@ -11,6 +11,7 @@ import type { Program } from './command/program.ts'
 import { toShownText } from './command/protocol.ts'
 import { listen } from './command/transcript.ts'
 import type { ProgramLine } from './command/transcript.ts'
+import { checkFolderSize } from './folder-size.ts'
 
 export interface CommandEngineOptions {
   /** The server's environment; programs get PATH, HOME, LANG and TMPDIR of it and nothing else. */
@@ -156,7 +157,7 @@ function watchFolder(folder: string, settings: Settings, fail: (reason: unknown)
   let stopped = false
   let timer = setTimeout(look, settings.pollMs)
   function look() {
-    checkFolderSize(folder, settings).then(() => {
+    checkFolderSize(folder, settings.maxOutputBytes).then(() => {
       if (!stopped) timer = setTimeout(look, settings.pollMs)
     }, fail)
   }

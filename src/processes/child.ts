@@ -1,13 +1,17 @@
 // One forked process as the server sees it: starts it, gives it a task, watches its memory, kills it.
 
-import { type ChildProcess, fork, type Serializable } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { EngineError } from '../core/engine.ts'
+import { LineReader, readCalmly } from './lines.ts'
 import { readRssBytes } from './memory.ts'
-import type { Reply } from './messages.ts'
+import { type Reply, replyDescriptor } from './messages.ts'
 
 const memoryCheckMs = 250
-const stderrTailChars = 2000
+const stderrTailBytes = 2000
+// Replies to one task: some progress and a result. What sends more is no longer doing its task.
+const maxReplyBytes = 1_048_576
 
 /** Which errors tell the owner of a job what became of the process that had it. */
 export interface ProcessFailures {
@@ -43,24 +47,32 @@ export class PooledProcess {
   #rssBytes = 0
   #gone = false
   #killedBecause: Error | null = null
-  #stderrTail = ''
+  readonly #replies: LineReader
+  #stderrTail: Buffer = Buffer.alloc(0)
 
   constructor(options: PooledProcessOptions) {
     this.#options = options
-    this.#process = fork(fileURLToPath(options.entry), [], {
-      execArgv: [],
+    this.#process = spawn(process.execPath, [fileURLToPath(options.entry)], {
       // It decodes files from strangers: it gets none of the server's settings and secrets.
       env: {},
-      serialization: 'advanced',
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
     })
-    this.#process.on('message', (message) => this.#onReply(message as Reply))
+    this.#replies = new LineReader(
+      maxReplyBytes,
+      (line) => this.#onLine(line),
+      () => this.#misbehaved(`it sent more than ${maxReplyBytes} bytes`),
+    )
+    const replies = this.#process.stdio[replyDescriptor] as Readable | null | undefined
+    if (replies) readCalmly(replies, (chunk) => this.#replies.write(chunk))
+    // A process that has died closes the pipe: 'exit' tells.
+    this.#process.stdin?.on('error', () => {})
     this.#process.once('exit', (code, signal) => this.#onGone(`exit status ${code ?? signal}`))
     // Without a pid it never started and no 'exit' will follow; otherwise a message could not be sent.
     this.#process.on('error', (error) => (this.pid === undefined ? this.#onGone(error.message) : this.kill(error)))
-    this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.#stderrTail = (this.#stderrTail + text).slice(-stderrTailChars)
-    })
+    if (this.#process.stderr)
+      readCalmly(this.#process.stderr, (chunk) => {
+        this.#stderrTail = Buffer.concat([this.#stderrTail, chunk]).subarray(-stderrTailBytes)
+      })
     this.#memoryWatch = setInterval(() => void this.#checkMemory(), memoryCheckMs)
     this.#memoryWatch.unref()
   }
@@ -80,12 +92,11 @@ export class PooledProcess {
   }
 
   /** Does one task; the process must be free. Rejects with an EngineError, or another error when the process broke. */
-  perform(request: Serializable, onProgress: (fraction: number) => void): Promise<unknown> {
+  perform(request: object, onProgress: (fraction: number) => void): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#assignment = { onProgress, resolve, reject }
-      this.#process.send(request, (error) => {
-        if (error) this.kill(error)
-      })
+      this.#replies.renew()
+      this.#process.stdin?.write(`${JSON.stringify(request)}\n`)
     })
   }
 
@@ -95,8 +106,22 @@ export class PooledProcess {
     this.#process.kill('SIGKILL')
   }
 
-  #onReply(message: Reply): void {
+  #onLine(line: string): void {
     if (this.#killedBecause) return
+    let reply: Reply
+    try {
+      reply = JSON.parse(line) as Reply
+    } catch {
+      return this.#misbehaved('it sent what is no message')
+    }
+    this.#onReply(reply)
+  }
+
+  #misbehaved(how: string): void {
+    this.kill(this.#options.failures.crashed(how, {}))
+  }
+
+  #onReply(message: Reply): void {
     switch (message.type) {
       case 'ready':
         this.#ready = true
@@ -139,7 +164,8 @@ export class PooledProcess {
     if (this.#gone) return
     this.#gone = true
     clearInterval(this.#memoryWatch)
-    const cause = this.#stderrTail === '' ? {} : { cause: new Error(this.#stderrTail) }
+    const said = this.#stderrTail.toString()
+    const cause = said === '' ? {} : { cause: new Error(said) }
     const why = this.#killedBecause ?? this.#options.failures.crashed(how, cause)
     // First the pool forgets this child, then the task's end asks the pool for another.
     this.#options.onExit(this, why, this.#ready)

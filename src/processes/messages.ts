@@ -1,4 +1,9 @@
-// What the server and a forked process say to each other over IPC. A process has one task at a time, so answers carry no id.
+// What the server and a forked process say to each other: lines of JSON, requests on the process's standard input, replies on
+// its file descriptor 3. Not Node's own channel, which takes in whatever a process sends, however long and however fast.
+// A process has one task at a time, so replies carry no id.
+
+/** Where a process replies. */
+export const replyDescriptor = 3
 
 /** From the process to the server. */
 export type Reply =

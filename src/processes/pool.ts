@@ -2,6 +2,8 @@
 
 import { PooledProcess, type ProcessFailures } from './child.ts'
 
+const checkMs = 100
+
 /** The little that is needed of a logger; pino's fits. */
 export interface Logger {
   warn(facts: object, message: string): void
@@ -20,10 +22,14 @@ export interface ProcessPoolOptions {
 
 /** One task for the pool. */
 export interface Task<Request> {
-  /** Structured-cloned to the process. */
+  /** Sent as JSON. */
   readonly request: Request
   readonly signal: AbortSignal
   readonly onProgress: (fraction: number) => void
+  /** A process that has had the task for so long is killed. Waiting for a free process does not count. */
+  readonly timeout?: { readonly ms: number; readonly reason: Error }
+  /** Called again and again while a process has the task; when it rejects, the process is killed and the task fails so. */
+  readonly check?: () => Promise<void>
 }
 
 interface Waiting<Request, Result> {
@@ -109,12 +115,17 @@ export class ProcessPool<Request extends object, Result> {
   async #start(child: PooledProcess, { task, resolve, reject }: Waiting<Request, Result>): Promise<void> {
     const onAbort = (): void => child.kill(abortReason(task.signal))
     task.signal.addEventListener('abort', onAbort, { once: true })
+    const { timeout } = task
+    const timer = timeout && setTimeout(() => child.kill(timeout.reason), timeout.ms)
+    const stopChecking = task.check && checkAgain(task.check, (reason) => child.kill(reason))
     try {
       resolve((await child.perform(task.request, task.onProgress)) as Result)
     } catch (error) {
       reject(error as Error)
     } finally {
       task.signal.removeEventListener('abort', onAbort)
+      clearTimeout(timer)
+      stopChecking?.()
       this.#release(child)
     }
   }
@@ -150,6 +161,26 @@ export class ProcessPool<Request extends object, Result> {
     this.#startNext()
     // Keeps the pool warm; a process that cannot even start is only tried again by the next task.
     if (wasReady && this.#children.size < this.#options.size) this.#free.push(this.#fork())
+  }
+}
+
+/** Checks again and again, one check at a time, until one rejects or the returned function is called. */
+function checkAgain(check: () => Promise<void>, onRejected: (reason: Error) => void): () => void {
+  let stopped = false
+  let timer = setTimeout(look, checkMs)
+  function look(): void {
+    check().then(
+      () => {
+        if (!stopped) timer = setTimeout(look, checkMs)
+      },
+      (reason: Error) => {
+        if (!stopped) onRejected(reason)
+      },
+    )
+  }
+  return () => {
+    stopped = true
+    clearTimeout(timer)
   }
 }
 

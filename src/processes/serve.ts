@@ -1,13 +1,21 @@
-// What runs in a forked process: takes one task at a time over IPC and answers.
+// What runs in a forked process: takes one task at a time and answers.
 
+import { Socket } from 'node:net'
 import { EngineError } from '../core/engine.ts'
-import type { Reply } from './messages.ts'
+import { LineReader } from './lines.ts'
+import { type Reply, replyDescriptor } from './messages.ts'
 
 const memoryReportMs = 250
+// More often, nobody looks.
+const progressMs = 20
+
+// Writes at once where the pipe has room, so that a task that blocks the event loop is heard of before.
+const replies = new Socket({ fd: replyDescriptor, readable: false, writable: true })
+// The server may be gone between two lines; the end of standard input then ends this process.
+replies.on('error', () => {})
 
 function reply(message: Reply): void {
-  // The parent may be gone between two lines; 'disconnect' then ends this process.
-  if (process.connected) process.send?.(message)
+  replies.write(`${JSON.stringify(message)}\n`)
 }
 
 function replyFailure(error: unknown): void {
@@ -25,16 +33,22 @@ function replyFailure(error: unknown): void {
 export function serveTasks(perform: (request: unknown, onProgress: (fraction: number) => void) => Promise<unknown>): {
   ready(): void
 } {
-  process.on('disconnect', () => process.exit())
+  process.stdin.on('end', () => process.exit())
   // A terminal's ^C reaches the whole process group, but the server decides when its children end: it may be draining.
   process.on('SIGINT', () => {})
   process.on('SIGTERM', () => {})
-  process.on('message', (request) => {
-    perform(request, (fraction) => reply({ type: 'progress', fraction })).then(
-      (result) => reply({ type: 'done', result }),
-      replyFailure,
-    )
-  })
+  const takeRequest = (line: string): void => {
+    let saidMs = Number.NEGATIVE_INFINITY
+    const onProgress = (fraction: number): void => {
+      const nowMs = performance.now()
+      if (nowMs - saidMs < progressMs) return
+      saidMs = nowMs
+      reply({ type: 'progress', fraction })
+    }
+    perform(JSON.parse(line), onProgress).then((result) => reply({ type: 'done', result }), replyFailure)
+  }
+  const requests = new LineReader(Infinity, takeRequest, () => {})
+  process.stdin.on('data', (chunk: Buffer) => requests.write(chunk))
   // Linux tells a process's memory to its parent even while native code blocks the event loop; elsewhere we do.
   if (process.platform !== 'linux') {
     setInterval(() => reply({ type: 'memory', rssBytes: process.memoryUsage.rss() }), memoryReportMs).unref()

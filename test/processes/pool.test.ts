@@ -3,8 +3,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { EngineError } from '../../src/core/engine.ts'
+import { checkFolderSize } from '../../src/engines/folder-size.ts'
 import { ProcessPool } from '../../src/processes/pool.ts'
 
 interface Done {
@@ -135,6 +137,55 @@ test.runIf(process.platform === 'linux')('a child that hoards memory is stopped'
     code: 'out_of_memory',
     retryable: false,
   })
+  await expect(start('work').result).resolves.toMatchObject({ files: ['output.txt'] })
+})
+
+test('a child that leaks is replaced between two jobs, before any job has to fail for it', async () => {
+  pool = createPool(1, 500e6)
+  const pids = new Set<number>()
+  for (let job = 0; job < 6; job++) {
+    pids.add((await start('leak').result).pid)
+    // Memory is looked at four times a second.
+    await new Promise((resolve) => setTimeout(resolve, 300))
+  }
+  expect(pids.size).toBeGreaterThan(1)
+})
+
+test.each([
+  ['flood', 'it sent more than'],
+  ['one endless message', 'it sent more than'],
+  ['no message', 'it sent what is no message'],
+])('a child that sends %s is stopped', async (what, words) => {
+  await expect(start(what).result).rejects.toMatchObject({ code: 'crashed', message: expect.stringContaining(words) })
+  await expect(start('work').result).resolves.toMatchObject({ files: ['output.txt'] })
+})
+
+test('a child that chatters without end leaves the event loop to others', async () => {
+  const delay = monitorEventLoopDelay({ resolution: 5 })
+  const chattering = start('chatter')
+  delay.enable()
+  await new Promise((resolve) => setTimeout(resolve, 1500))
+  delay.disable()
+  chattering.abort(new Error('enough'))
+  await expect(chattering.result).rejects.toThrow('enough')
+  expect(delay.percentile(50) / 1e6).toBeLessThan(20)
+})
+
+test('a process that has a task for too long is killed; waiting for one does not count', async () => {
+  const { signal } = new AbortController()
+  const timeout = { ms: 2000, reason: new Error('too long') }
+  const run = (what: string) => pool.run({ request: { do: what, folder }, signal, onProgress: () => {}, timeout })
+  const hanging = run('hang')
+  const next = run('work')
+  await expect(hanging).rejects.toThrow('too long')
+  await expect(next).resolves.toMatchObject({ files: ['output.txt'] })
+})
+
+test('a process is killed as soon as a check of its task rejects', async () => {
+  const { signal } = new AbortController()
+  const check = () => checkFolderSize(folder, 20_000_000)
+  const filling = pool.run({ request: { do: 'fill the disk', folder }, signal, onProgress: () => {}, check })
+  await expect(filling).rejects.toMatchObject({ code: 'output_too_large' })
   await expect(start('work').result).resolves.toMatchObject({ files: ['output.txt'] })
 })
 

@@ -1,11 +1,22 @@
 // A process for tests of the pool: does what its task says.
 
+import { appendFileSync, writeSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EngineError } from '../../src/core/engine.ts'
+import { replyDescriptor } from '../../src/processes/messages.ts'
 import { serveTasks } from '../../src/processes/serve.ts'
 
 const hoard: Buffer[] = []
+
+function write(text: string): void {
+  try {
+    writeSync(replyDescriptor, text)
+  } catch (error) {
+    // The pipe is full.
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+  }
+}
 
 const tasks = serveTasks(async (request, onProgress) => {
   const task = request as { do: string; folder: string }
@@ -21,6 +32,21 @@ const tasks = serveTasks(async (request, onProgress) => {
     case 'crash':
       process.stderr.write('libpicture: assertion failed\n')
       return process.abort()
+    case 'leak':
+      hoard.push(Buffer.alloc(120_000_000, 1))
+      await writeFile(join(task.folder, 'output.txt'), String(process.pid))
+      return { files: ['output.txt'], pid: process.pid }
+    case 'flood':
+      for (;;) write('{"type":"progress","fraction":0.5}\n')
+    case 'one endless message':
+      for (;;) write('['.repeat(65_536))
+    case 'no message':
+      write('good evening\n')
+      return await new Promise(() => {})
+    case 'chatter':
+      for (;;) process.stderr.write('and so on, and so on, '.repeat(3000))
+    case 'fill the disk':
+      for (;;) appendFileSync(join(task.folder, '.rendering'), Buffer.alloc(1_000_000, 1))
     case 'hoard':
       for (;;) hoard.push(Buffer.alloc(10_000_000, 1))
     default:

@@ -3,18 +3,27 @@
 import { availableParallelism } from 'node:os'
 import { type Engine, EngineError, type EngineResult, type EngineRun, type EngineSpec } from '../../core/engine.ts'
 import { type Logger, ProcessPool } from '../../processes/pool.ts'
+import { checkFolderSize } from '../folder-size.ts'
 import type { RenderRequest } from './messages.ts'
 import { isRendererName, rendererNames } from './renderers.ts'
 
 const defaultMaxChildRssBytes = 1_500_000_000
+const defaultMaxChildMs = 600_000
+const defaultMaxOutputBytes = 2 * 1024 ** 3
 // Long enough that the server is listening by then.
 const defaultWarmUpAfterMs = 1_500
 
 export interface BuiltinEngineOptions {
-  /** Renders at the same time, each in its own process. Default: the number of cores. */
+  /** Renders at the same time, each in its own process; 0 for one a core. Default: 0. */
   readonly poolSize?: number
   /** A process whose resident memory grows past this is killed, and its run fails with `out_of_memory`. Default: 1.5 GB. */
   readonly maxChildRssBytes?: number
+  /** A process that works on one job for longer is killed, and its run fails with `timeout`. Default: 10 minutes. */
+  readonly maxChildMs?: number
+  /** A process that writes more is killed, and its run fails with `output_too_large`. Default: 2 GiB. */
+  readonly maxOutputBytes?: number
+  /** The module that renders; another one in tests. */
+  readonly entry?: URL
   /** When the first process is forked, so that the first job finds it warm; null: not before a job needs it. Default: 1500. */
   readonly warmUpAfterMs?: number | null
   readonly logger?: Logger
@@ -23,12 +32,13 @@ export interface BuiltinEngineOptions {
 /** Runs models whose catalog entry says `engine: { kind: builtin, renderer: poster | art | edit }`. */
 export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine {
   const pool = new ProcessPool<RenderRequest, EngineResult>({
-    entry: new URL('./render-process.ts', import.meta.url),
-    size: options.poolSize ?? availableParallelism(),
+    entry: options.entry ?? new URL('./render-process.ts', import.meta.url),
+    size: options.poolSize || availableParallelism(),
     maxRssBytes: options.maxChildRssBytes ?? defaultMaxChildRssBytes,
     failures: renderFailures,
     logger: options.logger ?? null,
   })
+  const { maxChildMs = defaultMaxChildMs, maxOutputBytes = defaultMaxOutputBytes } = options
   const warmUpAfterMs = options.warmUpAfterMs === undefined ? defaultWarmUpAfterMs : options.warmUpAfterMs
   const warmUp = warmUpAfterMs === null ? undefined : setTimeout(() => pool.warm(), warmUpAfterMs).unref()
 
@@ -40,14 +50,23 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
     },
     run(spec: EngineSpec, run: EngineRun): Promise<EngineResult> {
       const { input, media, folder } = run
-      const request = { renderer: String(spec['renderer']), input, media, folder }
-      return pool.run({ request, signal: run.signal, onProgress: run.onProgress })
+      return pool.run({
+        request: { renderer: String(spec['renderer']), input, media: Object.fromEntries(media), folder },
+        signal: run.signal,
+        onProgress: run.onProgress,
+        timeout: { ms: maxChildMs, reason: tookTooLong(maxChildMs) },
+        check: () => checkFolderSize(folder, maxOutputBytes),
+      })
     },
     async close(): Promise<void> {
       clearTimeout(warmUp)
       await pool.close()
     },
   }
+}
+
+function tookTooLong(ms: number): EngineError {
+  return new EngineError('timeout', `The render took longer than ${ms / 1000} s and was stopped.`, true)
 }
 
 const renderFailures = {

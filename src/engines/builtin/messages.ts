@@ -8,7 +8,7 @@ export interface RenderRequest {
   /** Valid by the model's schema, defaults applied. */
   readonly input: JsonObject
   /** Absolute paths of the files that the input refers to, by JSON pointer. */
-  readonly media: ReadonlyMap<string, string>
+  readonly media: Readonly<Record<string, string>>
   /** Where the outputs are to be left. */
   readonly folder: string
 }

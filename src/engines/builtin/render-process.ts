@@ -14,7 +14,7 @@ const tasks = serveTasks(async (request, onProgress): Promise<EngineResult> => {
   if (!isRendererName(name)) throw new Error(`No renderer is named ${name}`)
   const renderer = await loadRenderer(name)
   const file = join(folder, temporaryName)
-  const { extension, usage } = await renderer({ input, media, file, onProgress })
+  const { extension, usage } = await renderer({ input, media: new Map(Object.entries(media)), file, onProgress })
   const output = `output.${extension}`
   await rename(file, join(folder, output))
   return { files: [output], usage }

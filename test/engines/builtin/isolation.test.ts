@@ -1,0 +1,48 @@
+// A render process that leaks, hangs, crashes, is killed, floods or fills the disk fails the one job that it has, in words and
+// free of charge; the server answers all the while, and the next job runs.
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createBuiltinEngine } from '../../../src/engines/builtin/engine.ts'
+import { startTestApp, type TestApp } from '../../test-app.ts'
+
+const model = 'test/stub/text-to-image'
+let app: TestApp
+
+beforeAll(async () => {
+  const engine = createBuiltinEngine({
+    entry: new URL('./misbehaving-child.ts', import.meta.url),
+    poolSize: 1,
+    maxChildRssBytes: 400_000_000,
+    maxChildMs: 2000,
+    maxOutputBytes: 30_000_000,
+    warmUpAfterMs: null,
+  })
+  const settings = { MEDIAGEN_CATALOG: join(import.meta.dirname, 'models.yaml') }
+  app = await startTestApp(settings, { engines: [engine] })
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+test.each([
+  ['leak', 'out_of_memory', /more than 400 MB of memory/, false],
+  ['hang', 'timeout', /longer than 2 s/, true],
+  ['crash', 'renderer_crashed', /ended unexpectedly \(exit status SIG(ABRT|TRAP)\)/, true],
+  ['leave', 'renderer_crashed', /ended unexpectedly \(exit status 0\)/, true],
+  ['kill', 'renderer_crashed', /ended unexpectedly \(exit status SIGKILL\)/, true],
+  ['flood', 'renderer_crashed', /it sent more than \d+ bytes/, true],
+  ['fill', 'output_too_large', /wrote more than 30000000 bytes/, false],
+  ['throw', 'engine_crashed', /^The engine stopped unexpectedly\.$/, true],
+])('%s', { timeout: 30_000 }, async (what, code, message, retryable) => {
+  const [{ body: failed }, { body: next }, readiness] = await Promise.all([
+    app.generate(model, { do: what }),
+    app.generate(model, { do: 'work' }),
+    app.send('/readyz', { key: null }),
+  ])
+  expect(failed).toMatchObject({
+    status: 'failed',
+    error: { code, message: expect.stringMatching(message), retryable },
+    billing: { quoted: 7, charged: 0, released: 7 },
+    outputs: [],
+  })
+  expect(next).toMatchObject({ status: 'succeeded', credits: 7 })
+  expect(readiness.status).toBe(200)
+})

@@ -1,0 +1,45 @@
+// A render process for tests: it leaves a picture, or does what a broken renderer may do.
+
+import { appendFileSync, copyFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { replyDescriptor } from '../../../src/processes/messages.ts'
+import { serveTasks } from '../../../src/processes/serve.ts'
+
+const picture = join(import.meta.dirname, '../../models/picture.png')
+const hoard: Buffer[] = []
+
+function flood(): void {
+  try {
+    writeSync(replyDescriptor, '{"type":"progress","fraction":0.5}\n'.repeat(100))
+  } catch (error) {
+    // The pipe is full.
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+  }
+}
+
+const tasks = serveTasks(async (request, onProgress) => {
+  const { input, folder } = request as { input: { do: string }; folder: string }
+  onProgress(0.1)
+  switch (input.do) {
+    case 'hang':
+      for (;;);
+    case 'crash':
+      return process.abort()
+    case 'leave':
+      return process.exit(0)
+    case 'kill':
+      return process.kill(process.pid, 'SIGKILL')
+    case 'leak':
+      for (;;) hoard.push(Buffer.alloc(10_000_000, 1))
+    case 'throw':
+      throw new TypeError('secret /internal/path')
+    case 'flood':
+      for (;;) flood()
+    case 'fill':
+      for (;;) appendFileSync(join(folder, '.rendering'), Buffer.alloc(1_000_000, 1))
+    default:
+      copyFileSync(picture, join(folder, 'output.png'))
+      return { files: ['output.png'], usage: {} }
+  }
+})
+tasks.ready()
