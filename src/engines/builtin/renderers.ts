@@ -36,6 +36,7 @@ const loaders = {
   slideshow: async (): Promise<Renderer> => (await import('./slideshow/slideshow.ts')).renderSlideshow,
   motion: async (): Promise<Renderer> => (await import('./motion/motion.ts')).renderMotion,
   speech: async (): Promise<Renderer> => (await import('./speech/speech.ts')).renderSpeech,
+  narrated: async (): Promise<Renderer> => (await import('./narrated/narrated.ts')).renderNarrated,
 }
 
 /** The name of a renderer. */
