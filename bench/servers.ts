@@ -9,6 +9,8 @@ const startTimeoutMs = 15_000
 const stopTimeoutMs = 5000
 // Linux counts processor time in hundredths of a second.
 const ticksPerSecond = 100
+/** To be preloaded by `--import`: at SIGUSR2 the server tells its memory. */
+const memoryProbe = join(import.meta.dirname, 'memory-probe.ts')
 // As bin/mediagen.js does it: that Node strips types is no news.
 const quiet = '--disable-warning=ExperimentalWarning'
 // Free ports, and no limit that would be measured instead.
@@ -26,32 +28,29 @@ export interface Server extends AsyncDisposable {
   signal(name: NodeJS.Signals): void
 }
 
-/** What is done to a server to look into it. */
-export interface Insight {
-  /** Modules that it loads before all others. */
-  readonly preload?: readonly string[]
-  /** Is given every line that it prints. */
-  readonly onLine: (line: string) => void
-}
-
 /** Starts `bin/mediagen.js serve` with nothing but these settings, on free ports. */
-export function startMediagen(
-  cores: Cores | null,
-  settings: Readonly<Record<string, string>>,
-  insight?: Insight,
-): Promise<Server> {
+export function startMediagen(cores: Cores | null, settings: Readonly<Record<string, string>>): Promise<Server> {
   const program = join(import.meta.dirname, '../bin/mediagen.js')
-  return startServer(cores, [program, 'serve', '--json'], { ...free, ...settings }, insight)
+  return startServer(cores, [program, 'serve', '--json'], { ...free, ...settings })
 }
 
-/** Starts a server of this folder that is mediagen with another null engine. */
-export function startSpecialMediagen(
+/** The same with a null engine that tells when each run begins; `onLine` is given what it says. */
+export function startTimedMediagen(
   cores: Cores | null,
-  program: string,
   settings: Readonly<Record<string, string>>,
-  insight: Insight,
+  onLine: (line: string) => void,
 ): Promise<Server> {
-  return startServer(cores, [quiet, join(import.meta.dirname, program)], { ...free, ...settings }, insight)
+  return startServer(cores, [quiet, join(import.meta.dirname, 'timed-server.ts')], { ...free, ...settings }, onLine)
+}
+
+/** The same with a null engine behind a gate, and the memory probe; `onLine` is given what they say. */
+export function startGatedMediagen(
+  cores: Cores | null,
+  settings: Readonly<Record<string, string>>,
+  onLine: (line: string) => void,
+): Promise<Server> {
+  const args = [quiet, '--import', memoryProbe, join(import.meta.dirname, 'gated-server.ts')]
+  return startServer(cores, args, { ...free, ...settings }, onLine)
 }
 
 /** Starts a baseline program of this folder. */
@@ -63,19 +62,18 @@ async function startServer(
   cores: Cores | null,
   args: readonly string[],
   settings: Readonly<Record<string, string>>,
-  insight?: Insight,
+  onLine?: (line: string) => void,
 ): Promise<Server> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('MEDIAGEN_'))
   const pinned = cores ? ['taskset', '--cpu-list', String(cores.server)] : []
-  const preloads = (insight?.preload ?? []).flatMap((file) => ['--import', join(import.meta.dirname, file)])
-  const [command = '', ...rest] = [...pinned, process.execPath, ...preloads, ...args]
+  const [command = '', ...rest] = [...pinned, process.execPath, ...args]
   const spawnedAt = performance.now()
   const child = spawn(command, rest, {
     env: { ...Object.fromEntries(inherited), ...settings },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   try {
-    const { http_url: httpUrl = '', grpc_url: grpcUrl } = await readAddresses(child, insight)
+    const { http_url: httpUrl = '', grpc_url: grpcUrl } = await readAddresses(child, onLine)
     const startMs = performance.now() - spawnedAt
     return {
       httpUrl,
@@ -96,7 +94,7 @@ interface Addresses {
   readonly grpc_url?: string | null
 }
 
-function readAddresses(child: ChildProcess, insight?: Insight): Promise<Addresses> {
+function readAddresses(child: ChildProcess, onLine?: (line: string) => void): Promise<Addresses> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('a server did not start in time')), startTimeoutMs)
     child.once('error', reject)
@@ -104,7 +102,7 @@ function readAddresses(child: ChildProcess, insight?: Insight): Promise<Addresse
     if (!child.stdout) throw new Error('a server without standard output')
     // The log goes on behind the addresses; reading it keeps the pipe from filling.
     createInterface({ input: child.stdout }).on('line', (line) => {
-      insight?.onLine(line)
+      onLine?.(line)
       if (!line.startsWith('{"http_url"') && !line.startsWith('{"grpc_url"')) return
       clearTimeout(timer)
       resolve(JSON.parse(line) as Addresses)

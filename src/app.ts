@@ -144,7 +144,14 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
 
   const folders = layOut(config.dataDir)
   const store = parts.use(await openStore(config.dataDir, clock))
-  const assets = openDiskAssets({ root: folders.assets, maxBytes: config.maxOutputBytes })
+  const assets = openDiskAssets({
+    root: folders.assets,
+    maxBytes: config.maxOutputBytes,
+    maxProbeRssBytes: config.childMemoryBytes,
+    ffmpegPath: config.ffmpegPath,
+    warmUpAfterMs: config.roles.has('worker') ? warmUpAfterMs : null,
+  })
+  parts.defer(() => assets.close())
   // Made on first start, so that no request meets a database that cannot take one.
   await store.signingKeys('quote')
   const [assetKey] = (await store.signingKeys('asset')).slice(-1)
@@ -273,6 +280,9 @@ async function describeTrouble(store: Store): Promise<string | null> {
     return `the database cannot be written: ${(error as Error).message}`
   }
 }
+
+// The server listens by then, and the first renderer is there.
+const warmUpAfterMs = 2500
 
 /** What is told of a job is its record, as the gateway would answer it. */
 function startWebhooks(

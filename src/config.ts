@@ -1,4 +1,5 @@
 // The only reader of the environment: one table of settings, parsed into one frozen Config, or one error that lists every problem.
+import { accessSync, constants } from 'node:fs'
 import { resolve } from 'node:path'
 import { StartupError } from './core/errors.ts'
 import { parseAllowedHosts } from './net/hosts.ts'
@@ -147,7 +148,13 @@ export const settings = {
     1_610_612_736,
     134_217_728,
     Number.MAX_SAFE_INTEGER,
-    'Memory of one built-in engine process beyond which it is ended, in bytes',
+    'Memory of one process that renders, or decodes outputs to check them, beyond which it is ended, in bytes',
+  ),
+  ffmpegPath: text(
+    'FFMPEG_PATH',
+    '',
+    'An FFmpeg program, with which outputs in any codec are decoded to check them; empty for none',
+    parseProgram,
   ),
   webhookAllowPrivate: text(
     'MEDIAGEN_WEBHOOK_ALLOW_PRIVATE',
@@ -214,6 +221,17 @@ function parseUrl(written: string): string | null {
   const url = URL.parse(written)
   if (!url || !/^https?:$/.test(url.protocol)) throw new Error('must be an http: or https: address')
   return written.replace(/\/+$/, '')
+}
+
+function parseProgram(written: string): string | null {
+  if (written === '') return null
+  const path = resolve(written)
+  try {
+    accessSync(path, constants.X_OK)
+  } catch {
+    throw new Error('must be the path of a program')
+  }
+  return path
 }
 
 function parseBoolean(written: string): boolean {

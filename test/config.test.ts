@@ -29,7 +29,7 @@ test("the README's table of settings is the table of the code, row by row", () =
 test('no setting is read anywhere else, and none is read under two names', () => {
   const names = all.map(({ env }) => env)
   expect(new Set(names).size).toBe(names.length)
-  for (const name of names) expect(name).toMatch(/^MEDIAGEN_[A-Z_]+$/)
+  for (const name of names) expect(name).toMatch(/^(MEDIAGEN_[A-Z_]+|FFMPEG_PATH)$/)
 })
 
 test('without any environment the settings are the defaults', () => {

@@ -1,33 +1,50 @@
-// Output files on the local disk: <root>/<job id>/<index>.<extension>, durable before anyone hears of them.
+// Output files on the local disk: <root>/<job id>/<index>.<extension>, and beside each <index>.preview.webp; durable before
+// anyone hears of them.
 
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import type { Stats } from 'node:fs'
 import { chmod, copyFile, lstat, mkdir, open, rename, rm } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
-import type { Asset, AssetStore } from '../core/asset.ts'
-import { EngineError } from '../core/engine.ts'
-import { probeMedia } from './probe.ts'
+import type { AssetStore } from '../core/asset.ts'
+import { invalidOutput } from './invalid-output.ts'
+import { createProber } from './prober.ts'
 
 export interface DiskAssetsOptions {
   /** Folder of the store; made when it is not there. */
   readonly root: string
   /** Most bytes of one output file. */
   readonly maxBytes: number
-  /** Most pixels of one picture, all its frames together. Default 50 million. */
+  /** Most pixels of one picture, all its frames together, and of a frame of a video. Default 50 million. */
   readonly maxPixels?: number
+  /** Memory of one process that looks into outputs beyond which it is ended. Default: 1.5 GB. */
+  readonly maxProbeRssBytes?: number
+  /** How long looking into a small output may take, in milliseconds. Default: a minute. */
+  readonly probeTimeoutMs?: number
+  /** A program that decodes what is not decoded here. Default: none. */
+  readonly ffmpegPath?: string | null
+  /** When the first process is forked, so that the first output finds it warm; null: not before an output needs it. Default: null. */
+  readonly warmUpAfterMs?: number | null
+  /** The module that looks into outputs; another one in tests. */
+  readonly probeEntry?: URL
 }
 
-/** Bytes hashed at a time: large enough to be quick, small enough not to hold up the event loop. */
-const hashChunkBytes = 256 * 1024
+const defaultMaxProbeRssBytes = 1_500_000_000
+const defaultProbeTimeoutMs = 60_000
 
 /**
- * Opens an asset store on disk. It holds nothing that would have to be closed. A file on the same file system is moved
- * into the store, any other is copied and left to whoever removes its folder.
+ * Opens an asset store on disk. A file on the same file system is moved into the store, any other is copied and left to
+ * whoever removes its folder. Processes are forked when the first output comes, or a little before.
  * @throws when the root cannot be made
  */
 export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
-  const { maxBytes, maxPixels = 50_000_000 } = options
+  const { maxBytes, maxPixels = 50_000_000, ffmpegPath = null, warmUpAfterMs = null } = options
+  const prober = createProber({
+    maxRssBytes: options.maxProbeRssBytes ?? defaultMaxProbeRssBytes,
+    timeoutMs: options.probeTimeoutMs ?? defaultProbeTimeoutMs,
+    ...(options.probeEntry && { entry: options.probeEntry }),
+  })
+  const warmUp = warmUpAfterMs === null ? undefined : setTimeout(() => prober.warm(), warmUpAfterMs).unref()
   const root = resolve(options.root)
   mkdirSync(root, { recursive: true })
 
@@ -47,19 +64,31 @@ export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
       await mkdir(folder, { recursive: true })
       // In the job's own folder, so that `remove` clears it away if the server dies half-way; hidden from every key.
       const temporary = join(folder, `.${index}-${randomUUID()}`)
+      const previewPath = `${temporary}.preview`
       try {
         await moveOrCopy(path, temporary, stats)
-        const asset = await inspect(temporary, name, `${jobId}/${index}`, maxPixels)
-        await rename(temporary, join(root, asset.key))
+        // Some encoders leave files that nobody may read.
+        await chmod(temporary, 0o644)
+        const request = { path: temporary, name, previewPath, maxPixels, ffmpegPath }
+        const { extension, hasPreview, ...facts } = await prober.inspect(request, stats.size)
+        const key = `${jobId}/${index}.${extension}`
+        const previewKey = hasPreview ? `${jobId}/${index}.preview.webp` : null
+        if (previewKey) await settle(previewPath, join(root, previewKey))
+        await settle(temporary, join(root, key))
         await syncFolder(folder)
         await syncFolder(root)
-        return asset
+        return { key, ...facts, previewKey }
       } finally {
         await rm(temporary, { force: true })
+        await rm(previewPath, { force: true })
       }
     },
     async remove(jobId) {
       await rm(folderOf(jobId), { recursive: true, force: true })
+    },
+    async close() {
+      clearTimeout(warmUp)
+      await prober.close()
     },
   }
 }
@@ -72,7 +101,7 @@ function checkFile(name: string, stats: Stats, maxBytes: number): void {
       : stats.size > maxBytes
         ? `larger than ${maxBytes} bytes`
         : null
-  if (problem !== null) throw new EngineError('output_invalid', `Output ${name} is ${problem}.`)
+  if (problem !== null) throw invalidOutput(name, `is ${problem}`)
 }
 
 async function moveOrCopy(from: string, to: string, { nlink }: Stats): Promise<void> {
@@ -86,27 +115,13 @@ async function moveOrCopy(from: string, to: string, { nlink }: Stats): Promise<v
   }
 }
 
-/** Learns everything about the file and flushes it to the disk. */
-async function inspect(path: string, name: string, keyStem: string, maxPixels: number): Promise<Asset> {
-  // Some encoders leave files that nobody may read.
-  await chmod(path, 0o644)
-  const { extension, ...media } = await probeMedia(path, name, maxPixels)
-  await using file = await open(path, 'r')
-  const hash = createHash('sha256')
-  let bytes = 0
-  for await (const chunk of file.createReadStream({ autoClose: false, highWaterMark: hashChunkBytes })) {
-    hash.update(chunk as Buffer)
-    bytes += (chunk as Buffer).length
+/** Flushes a file to the disk and gives it its name. */
+async function settle(from: string, to: string): Promise<void> {
+  {
+    await using file = await open(from, 'r')
+    await file.sync()
   }
-  await file.sync()
-  return {
-    key: `${keyStem}.${extension}`,
-    bytes,
-    sha256: hash.digest('hex'),
-    ...media,
-    previewKey: null,
-    blurhash: null,
-  }
+  await rename(from, to)
 }
 
 /** A new name in a folder is durable only when the folder is, too. */

@@ -16,7 +16,7 @@ export interface Asset {
   readonly sha256: string
   /** Where a small picture of it lives (WebP, at most 512 pixels on its long side); null where there is none. */
   readonly previewKey: string | null
-  /** The preview in about thirty characters, to be shown while it loads (blurha.sh); null where there is no preview. */
+  /** The preview in about thirty characters, to be shown while it loads (blurha.sh); null where nothing is seen. */
   readonly blurhash: string | null
 }
 
@@ -31,6 +31,8 @@ export interface AssetStore {
   put(run: string, index: number, path: string): Promise<Asset>
   /** Removes what `put` stored for a run whose success was not recorded. Quiet about what is not there. */
   remove(run: string): Promise<void>
+  /** Ends whatever looks into outputs; a `put` under way fails. */
+  close(): Promise<void>
   /** Absolute folder below which every key is a file. */
   readonly root: string
 }

@@ -44,9 +44,12 @@ const outputSchema = record('A file that was made.', {
   preview_url: {
     ...nullableString,
     description:
-      'Signed address of a small picture of it: WebP, at most 512 pixels on its long side; of a video one of its frames.',
+      'Signed address of a small picture of it: WebP, at most 512 pixels on its long side; of a video one of its frames, of a sound its waveform.',
   },
-  blurhash: { ...nullableString, description: 'The preview in about thirty characters, to be shown while it loads.' },
+  blurhash: {
+    ...nullableString,
+    description: 'The preview of a picture or video in about thirty characters, to be shown while it loads.',
+  },
 })
 
 const jobErrorSchema = {

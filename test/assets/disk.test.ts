@@ -20,6 +20,7 @@ beforeEach(async () => {
     .toBuffer()
 })
 afterEach(async () => {
+  await store.close()
   await rm(base, { recursive: true, force: true })
 })
 
@@ -41,18 +42,19 @@ describe('put', () => {
       height: 30,
       durationSeconds: null,
       sha256: createHash('sha256').update(png).digest('hex'),
-      previewKey: null,
-      blurhash: null,
+      previewKey: 'job_1/2.preview.webp',
+      blurhash: expect.stringMatching(/^.{20,40}$/),
     })
     expect(await readFile(join(store.root, asset.key))).toEqual(png)
-    expect(await readdir(join(store.root, 'job_1'))).toEqual(['2.png'])
+    expect((await readdir(join(store.root, 'job_1'))).toSorted()).toEqual(['2.png', '2.preview.webp'])
   })
 
   test('several outputs at the same time, and one again', async () => {
     const paths = await Promise.all(['a', 'b', 'c'].map((name) => leave(name, png)))
     await Promise.all(paths.map((path, index) => store.put('job_1', index, path)))
     await store.put('job_1', 1, await leave('b', png))
-    expect((await readdir(join(store.root, 'job_1'))).toSorted()).toEqual(['0.png', '1.png', '2.png'])
+    const names = ['0.png', '0.preview.webp', '1.png', '1.preview.webp', '2.png', '2.preview.webp']
+    expect((await readdir(join(store.root, 'job_1'))).toSorted()).toEqual(names)
   })
 
   test('a file that only its owner may not read is readable in the store', async () => {

@@ -142,6 +142,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     async [Symbol.asyncDispose]() {
       await runner.stop(0)
       feed.stop()
+      await assets.close()
       await store.close()
       rmSync(folder, { recursive: true, force: true })
     },

@@ -1,5 +1,5 @@
 // How runs end: what the job says, what is charged, what is left on the disk. Contract, section 1, States and Money.
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { EngineError, type EngineRun } from '../../src/core/engine.ts'
@@ -17,7 +17,7 @@ test('a run that succeeds leaves its outputs and is charged what was held', asyn
     error: null,
   })
   expect(job.outputs).toMatchObject([{ key: `${job.jobId}/0.png`, contentType: 'image/png' }])
-  expect(bench.assetsOf(job)).toEqual(['0.png'])
+  expect(bench.assetsOf(job)).toEqual(['0.png', '0.preview.webp'])
   expect(await bench.balance()).toEqual([990, 0])
   expect(await bench.entries()).toEqual(['grant 1000', 'hold 10', 'charge 10'])
 })
@@ -244,7 +244,7 @@ test('a runner that stops lets runs end within the grace and gives others back t
   await expect.poll(() => runs.length, { timeout: 8000 }).toBe(1)
   const slow = await bench.start()
   await expect.poll(() => runs.length, { timeout: 8000 }).toBe(2)
-  const stopped = bench.runner.stop(300)
+  const stopped = bench.runner.stop(3000)
   const late = await bench.start()
   open()
   await stopped
@@ -319,4 +319,24 @@ test('an engine that leaves no files gets no folder, and its success has no outp
   await using bench = await startBench({ run, folderless: true })
   expect(await bench.end(await bench.start())).toMatchObject({ status: 'succeeded', outputs: [], creditsCharged: 10 })
   expect(seen).toEqual([false])
+})
+
+test('an output that cannot be decoded fails the job in words, keeps nothing of it, and everything comes back', async () => {
+  await using bench = await startBench({
+    run(run) {
+      leavePicture(run, 'whole.png')
+      const whole = readFileSync(join(run.folder, 'whole.png'))
+      writeFileSync(join(run.folder, 'half.png'), whole.subarray(0, whole.length / 2))
+      return { files: ['whole.png', 'half.png'], usage: {} }
+    },
+  })
+  const job = await bench.end(await bench.start())
+  expect(job).toMatchObject({
+    status: 'failed',
+    error: { code: 'output_invalid', message: 'Output half.png is a damaged picture (png).', retryable: false },
+    outputs: [],
+    creditsCharged: 0,
+  })
+  expect(bench.assetsOf(job)).toEqual([])
+  expect(await bench.balance()).toEqual([1000, 0])
 })

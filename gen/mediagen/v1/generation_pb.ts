@@ -240,7 +240,7 @@ export type Output = Message<"mediagen.v1.Output"> & {
   previewUrl?: string | undefined;
 
   /**
-   * The preview in about thirty characters, to be shown while it loads (blurha.sh). Unset where there is none.
+   * The preview of a picture or video in about thirty characters, to be shown while it loads (blurha.sh). Unset where there is none.
    *
    * @generated from field: optional string blurhash = 10;
    */

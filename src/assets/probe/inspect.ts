@@ -1,0 +1,62 @@
+// Everything that is learned of an output: what it is, that it can be decoded, how large it is, and what it looks like.
+
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { recogniseKind } from './kind.ts'
+import { inspectPicture } from './picture.ts'
+import { toBlurhash, writePreview } from './preview.ts'
+
+/** A file to look into. */
+export interface InspectRequest {
+  readonly path: string
+  /** How messages call the file. */
+  readonly name: string
+  /** Where a preview is to be left. */
+  readonly previewPath: string
+  /** Most pixels of a picture, all its frames together, and of a video's frame. */
+  readonly maxPixels: number
+  /** A program that decodes what is not decoded here; null for none. */
+  readonly ffmpegPath: string | null
+}
+
+/** What was learned. */
+export interface Inspection {
+  readonly contentType: string
+  /** Usual file name extension, without a dot. */
+  readonly extension: string
+  readonly width: number | null
+  readonly height: number | null
+  readonly durationSeconds: number | null
+  readonly bytes: number
+  /** Lower-case hexadecimal. */
+  readonly sha256: string
+  /** Whether a preview was left. */
+  readonly hasPreview: boolean
+  readonly blurhash: string | null
+}
+
+/**
+ * Looks into a file.
+ * @throws EngineError `output_invalid` when it may not be served or cannot be decoded
+ */
+export async function inspectOutput(request: InspectRequest): Promise<Inspection> {
+  const { path, name, previewPath, maxPixels } = request
+  const { picture, ...type } = await recogniseKind(path, name)
+  const { preview, isPicture, ...seen } = picture
+    ? { ...type, ...(await inspectPicture(path, name, picture, maxPixels)) }
+    : // What reads recordings takes longer to load than most pictures take to decode.
+      await (await import('./recording.ts')).inspectRecording(request, type)
+  if (preview) await writePreview(preview, previewPath)
+  const blurhash = preview && isPicture ? await toBlurhash(preview) : null
+  return { ...seen, ...(await digest(path)), hasPreview: preview !== null, blurhash }
+}
+
+async function digest(path: string): Promise<{ bytes: number; sha256: string }> {
+  const hash = createHash('sha256')
+  let bytes = 0
+  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
+    hash.update(chunk as Buffer)
+    bytes += (chunk as Buffer).length
+  }
+  return { bytes, sha256: hash.digest('hex') }
+}

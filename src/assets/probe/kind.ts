@@ -1,0 +1,50 @@
+// What kind of media a file is, by its content and by nothing else.
+
+import { fileTypeFromFile } from 'file-type'
+import { invalidOutput } from '../invalid-output.ts'
+
+/** A kind of media that is served. */
+export interface Kind {
+  readonly contentType: string
+  /** Usual file name extension, without a dot. */
+  readonly extension: string
+  /** sharp's name for the format of a picture; null for a recording. */
+  readonly picture: string | null
+}
+
+/** Longest piece of a file that is read to recognise it. */
+const maxSniffBytes = 1024 * 1024
+
+/** What is served, by the extension that file-type gives it. */
+const kinds: Readonly<Record<string, Kind>> = {
+  png: { contentType: 'image/png', extension: 'png', picture: 'png' },
+  jpg: { contentType: 'image/jpeg', extension: 'jpg', picture: 'jpeg' },
+  webp: { contentType: 'image/webp', extension: 'webp', picture: 'webp' },
+  avif: { contentType: 'image/avif', extension: 'avif', picture: 'heif' },
+  gif: { contentType: 'image/gif', extension: 'gif', picture: 'gif' },
+  mp4: { contentType: 'video/mp4', extension: 'mp4', picture: null },
+  webm: { contentType: 'video/webm', extension: 'webm', picture: null },
+  mp3: { contentType: 'audio/mpeg', extension: 'mp3', picture: null },
+  wav: { contentType: 'audio/wav', extension: 'wav', picture: null },
+  flac: { contentType: 'audio/flac', extension: 'flac', picture: null },
+  ogg: { contentType: 'audio/ogg', extension: 'ogg', picture: null },
+  opus: { contentType: 'audio/ogg', extension: 'ogg', picture: null },
+  m4a: { contentType: 'audio/mp4', extension: 'm4a', picture: null },
+  aac: { contentType: 'audio/aac', extension: 'aac', picture: null },
+}
+
+/**
+ * Recognises an image, a video or a sound that may be served.
+ * @param name how messages call the file
+ * @throws EngineError `output_invalid` for every other kind of file, SVG and HTML included
+ */
+export async function recogniseKind(path: string, name: string): Promise<Kind> {
+  // Where a damaged file makes the detection itself fail, its kind is unknown.
+  const type = await fileTypeFromFile(path, { maxBufferSize: maxSniffBytes }).catch(() => undefined)
+  if (type === undefined)
+    throw invalidOutput(name, 'is of a kind that is not known here; it must be an image, a video or a sound')
+  const kind = kinds[type.ext]
+  if (kind === undefined || (kind.picture !== null && type.mime !== kind.contentType))
+    throw invalidOutput(name, `is ${type.mime}, which is not served`)
+  return kind
+}

@@ -1,0 +1,57 @@
+// libav.js, which decodes VP8, Opus, FLAC and PCM: loaded once, when the first recording needs it.
+
+import libavjs from '@libav.js/variant-webm'
+
+type Library = libavjs.LibAV & libavjs.LibAVSync
+type Frame = libavjs.Frame
+
+let library: Promise<Library> | null = null
+
+async function loadLibrary(): Promise<Library> {
+  // oxlint-disable-next-line import/no-named-as-default-member -- its types know the default export only.
+  const loaded = await libavjs.LibAV({ noworker: true, nothreads: true })
+  // What it says of damaged files is said in our words.
+  await loaded.av_log_set_level(loaded.AV_LOG_QUIET)
+  return loaded
+}
+
+/** What a sound decoder must know that is not in its packets. */
+export interface SoundParameters {
+  readonly sampleRate: number
+  readonly channels: number
+  /** What the container keeps for the decoder. */
+  readonly setup: Uint8Array | null
+}
+
+/** A decoder of libav.js. */
+export interface LibavDecoder {
+  /** Decodes a packet, or what is left at the end; throws when it cannot be decoded. */
+  decode(packet: Uint8Array | null): Promise<Frame[]>
+  close(): Promise<void>
+}
+
+/** Opens a decoder by libav's name for it. */
+export async function openLibavDecoder(name: string, sound: SoundParameters | null): Promise<LibavDecoder> {
+  const libav = await (library ??= loadLibrary())
+  const [, context, packet, frame] = await libav.ff_init_decoder(name, {
+    codecpar: {
+      codec_type: sound ? libav.AVMEDIA_TYPE_AUDIO : libav.AVMEDIA_TYPE_VIDEO,
+      codec_id: 0,
+      format: 0,
+      ...(sound && {
+        sample_rate: sound.sampleRate,
+        channels: sound.channels,
+        channel_layoutmask: 2 ** sound.channels - 1,
+        ...(sound.setup && { extradata: sound.setup }),
+      }),
+    },
+  })
+  return {
+    decode: (data) =>
+      libav.ff_decode_multi(context, packet, frame, data ? [{ data, pts: 0, ptshi: 0, dts: 0, dtshi: 0 }] : [], {
+        fin: data === null,
+        copyoutFrame: sound ? 'default' : 'video_packed',
+      }),
+    close: () => libav.ff_free_decoder(context, packet, frame),
+  }
+}

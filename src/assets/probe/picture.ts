@@ -1,0 +1,48 @@
+// Pictures are decoded to the last pixel, because encoders have been seen to report success on files that nobody can open.
+
+import sharp, { type Sharp } from 'sharp'
+import { EngineError } from '../../core/engine.ts'
+import { invalidOutput } from '../invalid-output.ts'
+
+/** What is known about a picture, or about what a recording shows. */
+export interface Seen {
+  /** Pixels, as a viewer shows them; null for what has no picture. */
+  readonly width: number | null
+  readonly height: number | null
+  /** Seconds; null for a still picture. */
+  readonly durationSeconds: number | null
+  /** What the preview is made from; null where there is nothing to be seen. */
+  readonly preview: Sharp | null
+  /** Whether the preview is of a picture, and so has a blurhash. */
+  readonly isPicture: boolean
+}
+
+// Every file is decoded once; a cache would only keep it open after it was moved or removed.
+sharp.cache(false)
+
+/**
+ * Decodes all frames of a picture.
+ * @param format sharp's name for it
+ * @param maxPixels most pixels, all its frames together
+ * @throws EngineError `output_invalid` when it is damaged or too large
+ */
+export async function inspectPicture(path: string, name: string, format: string, maxPixels: number): Promise<Seen> {
+  const animated = format === 'gif' || format === 'webp'
+  const options = { limitInputPixels: maxPixels, sequentialRead: true, failOn: 'error' } as const
+  const everyFrame = { ...options, ...(animated && { pages: -1 }) }
+  try {
+    const metadata = await sharp(path, everyFrame).metadata()
+    if (metadata.format !== format) throw invalidOutput(name, `is neither ${format} nor anything else for certain`)
+    // One byte a pixel is the least that makes libvips decode everything.
+    await sharp(path, everyFrame).removeAlpha().greyscale().raw().toBuffer()
+    const { width: across, pageHeight: down = metadata.height, orientation = 1 } = metadata
+    // From 5 on, an EXIF orientation says that viewers turn the picture by a quarter.
+    const [width, height] = orientation < 5 ? [across, down] : [down, across]
+    return { width, height, durationSeconds: null, preview: sharp(path, options).autoOrient(), isPicture: true }
+  } catch (cause) {
+    if (cause instanceof EngineError) throw cause
+    const tooLarge = cause instanceof Error && cause.message.includes('pixel limit')
+    const words = tooLarge ? `is larger than ${maxPixels} pixels` : `is a damaged picture (${format})`
+    throw invalidOutput(name, words, { cause })
+  }
+}

@@ -1,0 +1,107 @@
+// Video and sound: every packet is read, and frames and sound are decoded as far as this machine can. What it cannot
+// decode is accepted when its container is whole, its tracks hold what they say, and each begins with a key frame.
+
+import { ADTS, FilePathSource, FLAC, Input, type InputTrack, MP3, MP4, OGG, WAVE, WEBM } from 'mediabunny'
+import { EngineError } from '../../core/engine.ts'
+import { invalidOutput } from '../invalid-output.ts'
+import { isWhole } from './containers.ts'
+import type { InspectRequest } from './inspect.ts'
+import type { Kind } from './kind.ts'
+import { type Walked, walkPackets } from './packets.ts'
+import type { Seen } from './picture.ts'
+import { listen } from './sound.ts'
+import { lookAtVideo } from './video.ts'
+import { drawWaveform, waveformParts } from './waveform.ts'
+
+// Containers round times and encoders pad the last packet; a file that was cut short misses more.
+const slackSeconds = 0.25
+const slackShare = 0.02
+// A sound up to this length is decoded to its end, a longer one and that of a video for its first second.
+const wholeSoundSeconds = 600
+const shortSoundSeconds = 1
+// What a decoder drops at the beginning and the end is less.
+const leastHeardShare = 0.9
+const leastHeardSlackSeconds = 0.1
+
+type Type = Pick<Kind, 'contentType' | 'extension'>
+
+/**
+ * Looks into a recording.
+ * @throws EngineError `output_invalid` when it is cut short, damaged, too large, or not what it says that it is
+ */
+export async function inspectRecording(request: InspectRequest, type: Type): Promise<Type & Seen> {
+  const { path, name } = request
+  const { contentType } = type
+  const damaged = (cause: unknown): EngineError => invalidOutput(name, `is a damaged file (${contentType})`, { cause })
+  if (!(await isWhole(path, contentType).catch(() => false)))
+    throw invalidOutput(name, `is cut short (${contentType}): the file ends before it should`)
+  using input = new Input({ formats: [MP4, WEBM, OGG, MP3, WAVE, FLAC, ADTS], source: new FilePathSource(path) })
+  try {
+    return await inspectInput(input, request, type)
+  } catch (error) {
+    throw error instanceof EngineError ? error : damaged(error)
+  }
+}
+
+async function inspectInput(input: Input, request: InspectRequest, type: Type): Promise<Type & Seen> {
+  const { name, path, maxPixels, ffmpegPath } = request
+  const [film, sound] = [await input.getPrimaryVideoTrack(), await input.getPrimaryAudioTrack()]
+  if (!film && !sound) throw invalidOutput(name, `holds no video and no sound that can be read (${type.contentType})`)
+  const walked = new Map<InputTrack, Walked>()
+  for (const track of [film, sound]) if (track) walked.set(track, await checkTrack(track, name))
+  await checkLength(input, walked, name)
+  const durationSeconds = await input.computeDuration()
+
+  if (sound) {
+    const isLong = film !== null || durationSeconds > wholeSoundSeconds
+    const listenSeconds = isLong ? shortSoundSeconds : durationSeconds
+    const heard = await listen(
+      { track: sound, path, endSeconds: durationSeconds, listenSeconds, ffmpegPath },
+      waveformParts,
+    )
+    const expected = Math.min(listenSeconds, walked.get(sound)?.endSeconds ?? 0)
+    if (heard && heard.seconds < expected * leastHeardShare - leastHeardSlackSeconds)
+      throw invalidOutput(name, `has sound of which only ${heard.seconds.toFixed(1)} s can be decoded`)
+    if (!film) {
+      const preview = heard && !isLong ? drawWaveform(heard.peaks) : null
+      return { ...toSoundType(type), width: null, height: null, durationSeconds, preview, isPicture: false }
+    }
+  }
+  if (!film) throw new Error('neither video nor sound')
+  const [width, height] = [await film.getDisplayWidth(), await film.getDisplayHeight()]
+  if (width * height > maxPixels) throw invalidOutput(name, `has frames of more than ${maxPixels} pixels`)
+  const look = await lookAtVideo({ track: film, path, endSeconds: durationSeconds, ffmpegPath })
+  if (look && !look.sizeIsTrue)
+    throw invalidOutput(name, `says that its frames are ${width} × ${height} pixels, and they are not`)
+  return { ...type, width, height, durationSeconds, preview: look?.poster ?? null, isPicture: true }
+}
+
+/** A file for video in which there is only sound is a file for sound. */
+function toSoundType(type: Type): Type {
+  if (type.contentType === 'video/mp4') return { contentType: 'audio/mp4', extension: 'm4a' }
+  return type.contentType === 'video/webm' ? { ...type, contentType: 'audio/webm' } : type
+}
+
+async function checkTrack(track: InputTrack, name: string): Promise<Walked> {
+  const codec = await track.getCodec()
+  if (codec === null) {
+    const id = await track.getInternalCodecId()
+    throw invalidOutput(
+      name,
+      `holds ${track.type} in a codec that is not known here (${typeof id === 'string' ? id : '?'})`,
+    )
+  }
+  const walked = await walkPackets(track)
+  if (walked.packets === 0) throw invalidOutput(name, `has a track of ${track.type} with nothing in it`)
+  if (!walked.startsWithKey) throw invalidOutput(name, `does not begin with a frame that can be decoded by itself`)
+  return walked
+}
+
+/** What the header says must be there. */
+async function checkLength(input: Input, walked: ReadonlyMap<InputTrack, Walked>, name: string): Promise<void> {
+  const there = Math.max(...[...walked.values()].map(({ endSeconds }) => endSeconds))
+  const said = Math.max((await input.getDurationFromMetadata()) ?? 0, await input.computeDuration())
+  if (there < said - slackSeconds - said * slackShare)
+    throw invalidOutput(name, `says that it lasts ${said.toFixed(1)} s, but there are only ${there.toFixed(1)} s of it`)
+  if (there <= 0) throw invalidOutput(name, 'lasts no time at all')
+}

@@ -1,0 +1,150 @@
+// The picture of a video: frames are decoded on the way to one that shows something, where its codec can be decoded here.
+
+import { type EncodedPacket, EncodedPacketSink, type InputVideoTrack } from 'mediabunny'
+import sharp, { type Sharp } from 'sharp'
+import { seeWithFfmpeg } from './ffmpeg.ts'
+import { crop, type Frame, isBlack, toPicture } from './frame.ts'
+import { isBaseline, openH264Decoder } from './h264.ts'
+import { openLibavDecoder } from './libav.ts'
+
+// Where a poster is looked for, as shares of the length; the first that is not black is taken.
+const posterShares = [0.2, 0.3, 0.1, 0.5, 0.8]
+// A key frame may be far back, and every frame since must be decoded.
+const mostFrames = 60
+const posterSide = 1024
+
+/** What a video looks like. */
+export interface Look {
+  /** A picture, upright; null where no frame was decoded. */
+  readonly poster: Sharp | null
+  /** Whether its frames are as large as its header says. */
+  readonly sizeIsTrue: boolean
+}
+
+interface FrameDecoder {
+  /** Null for a packet that shows nothing by itself; throws when it cannot be decoded. */
+  decode(packet: EncodedPacket): Promise<Frame | null>
+  close(): Promise<void> | void
+}
+
+/** Where a video is and how long. */
+export interface Film {
+  readonly track: InputVideoTrack
+  readonly path: string
+  readonly endSeconds: number
+  readonly ffmpegPath: string | null
+}
+
+/**
+ * Decodes a poster frame; null where nothing here decodes the codec.
+ * @throws when a frame on the way cannot be decoded
+ */
+export async function lookAtVideo(film: Film): Promise<Look | null> {
+  const { track } = film
+  const codec = await track.getCodec()
+  const setup = (await track.getDecoderConfig())?.description
+  const name = (await track.getCodecParameterString()) ?? ''
+  if (film.ffmpegPath !== null) return await lookWithFfmpeg(film, film.ffmpegPath)
+  if (codec === 'vp8') return await lookWith(film, openVp8)
+  if (codec === 'avc' && isBaseline(name))
+    return await lookWith(film, () => openBaseline(setup ? toBytes(setup) : null))
+  return null
+}
+
+async function lookWithFfmpeg({ track, path, endSeconds }: Film, ffmpegPath: string): Promise<Look> {
+  const [width, height] = [await track.getDisplayWidth(), await track.getDisplayHeight()]
+  const scale = Math.min(1, posterSide / Math.max(width, height))
+  const size = { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) }
+  let first: Sharp | null = null
+  for (const share of posterShares) {
+    const picture = await seeWithFfmpeg(ffmpegPath, path, endSeconds * share, size)
+    if (!picture) continue
+    first ??= picture
+    const { channels } = await picture.clone().greyscale().stats()
+    const [bright] = channels
+    if (bright && (bright.mean > 8 || bright.stdev > 4)) return { poster: picture, sizeIsTrue: true }
+  }
+  if (!first) throw new Error('no frame was decoded')
+  return { poster: first, sizeIsTrue: true }
+}
+
+async function lookWith(film: Film, open: () => Promise<FrameDecoder>): Promise<Look> {
+  const { track, endSeconds } = film
+  const [width, height] = [await track.getCodedWidth(), await track.getCodedHeight()]
+  const sink = new EncodedPacketSink(track)
+  let found: Frame | null = null
+  for (const share of posterShares) {
+    const decoder = await open()
+    try {
+      const frame = await decodeUpTo(sink, decoder, endSeconds * share)
+      if (frame && (frame.width < width || frame.height < height)) return { poster: null, sizeIsTrue: false }
+      found ??= frame
+      if (frame && !isBlack(frame)) {
+        found = frame
+        break
+      }
+    } finally {
+      await decoder.close()
+    }
+  }
+  if (!found) throw new Error('no frame was decoded')
+  // Blocks are 16 pixels wide; a frame that is larger by more is another one.
+  const sizeIsTrue = found.width - width < 16 && found.height - height < 16
+  const { matrix } = await track.getColorSpace()
+  return { poster: await toUpright(toPicture(crop(found, width, height), matrix ?? null), track), sizeIsTrue }
+}
+
+/** The frame that is shown at a moment, or the last that is decoded on the way there. */
+async function decodeUpTo(sink: EncodedPacketSink, decoder: FrameDecoder, seconds: number): Promise<Frame | null> {
+  // Some programs call every frame a key frame; its own bits tell.
+  const truly = { verifyKeyPackets: true }
+  let packet = (await sink.getKeyPacket(seconds, truly)) ?? (await sink.getFirstPacket())
+  let frame: Frame | null = null
+  for (let count = 0; packet && count < mostFrames; count++) {
+    frame = (await decoder.decode(packet)) ?? frame
+    packet = await sink.getNextPacket(packet)
+    if (packet && packet.timestamp > seconds && frame) break
+  }
+  return frame
+}
+
+/** Pixels may be oblong, and a camera may have been turned. */
+async function toUpright(picture: Sharp, track: InputVideoTrack): Promise<Sharp> {
+  const rotation = await track.getRotation()
+  const sides = [await track.getDisplayWidth(), await track.getDisplayHeight()] as const
+  const [width, height] = rotation % 180 === 0 ? sides : [sides[1], sides[0]]
+  const upright = picture.resize({ width, height, fit: 'fill' }).rotate(rotation)
+  const { data, info } = await upright.raw().toBuffer({ resolveWithObject: true })
+  return sharp(data, { raw: { width: info.width, height: info.height, channels: info.channels } })
+}
+
+async function openVp8(): Promise<FrameDecoder> {
+  const decoder = await openLibavDecoder('libvpx', null)
+  return {
+    async decode({ data: packet }) {
+      const [frame] = await decoder.decode(packet)
+      const { width, height, data } = frame ?? {}
+      return width && height ? { width, height, data: data as Uint8Array } : null
+    },
+    close: () => decoder.close(),
+  }
+}
+
+async function openBaseline(setup: Uint8Array | null): Promise<FrameDecoder> {
+  const decoder = await openH264Decoder(setup)
+  return {
+    async decode({ data }) {
+      const frame = decoder.decode(data)
+      if (!frame) throw new Error('a frame could not be decoded')
+      return frame
+    },
+    close: () => decoder.close(),
+  }
+}
+
+/** The bytes of whatever a decoder's setup is kept in. */
+export function toBytes(source: AllowSharedBufferSource): Uint8Array {
+  return ArrayBuffer.isView(source)
+    ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
+    : new Uint8Array(source)
+}

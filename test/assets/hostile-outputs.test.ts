@@ -1,0 +1,54 @@
+// An output that hangs, bloats or crashes whatever decodes it fails alone, in words, and soon.
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openDiskAssets } from '../../src/assets/disk.ts'
+import type { AssetStore } from '../../src/core/asset.ts'
+
+let folder: string
+let store: AssetStore
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'mediagen-hostile-'))
+  store = openDiskAssets({
+    root: join(folder, 'assets'),
+    maxBytes: 1000,
+    probeEntry: new URL('./hostile-process.ts', import.meta.url),
+    probeTimeoutMs: 3000,
+    maxProbeRssBytes: 400e6,
+  })
+})
+afterEach(async () => {
+  await store.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function put(job: string, content: string) {
+  const path = join(folder, `${job}.bin`)
+  writeFileSync(path, content)
+  return store.put(job, 0, path)
+}
+
+test.each([
+  ['hang', /^Output job_bad\.bin takes longer than \d+ s to decode\.$/],
+  ['crash', /^Output job_bad\.bin breaks what decodes it \(exit status \w+\)\.$/],
+  ...(process.platform === 'linux'
+    ? ([['hoard', /^Output job_bad\.bin needs more than 400 MB of memory to decode\.$/]] as const)
+    : []),
+] as const)('one that makes its process %s', { timeout: 30_000 }, async (what, message) => {
+  const bad = put('job_bad', what)
+  const others = ['a', 'b', 'c'].map((name) => put(`job_${name}`, 'good'))
+  await expect(bad).rejects.toMatchObject({ name: 'EngineError', code: 'output_invalid', message, retryable: false })
+  expect((await Promise.all(others)).map(({ key }) => key)).toEqual(['job_a/0.png', 'job_b/0.png', 'job_c/0.png'])
+  expect((await put('job_d', 'good')).key).toBe('job_d/0.png')
+  // Nothing of it is left, half-written previews included.
+  expect(readdirSync(join(store.root, 'job_bad'))).toEqual([])
+})
+
+test('a store that is closed while it looks into an output fails that and leaves no process', async () => {
+  const waiting = put('job_bad', 'hang')
+  await expect.poll(() => readdirSync(store.root)).toEqual(['job_bad'])
+  await store.close()
+  await expect(waiting).rejects.toThrow('closed')
+})

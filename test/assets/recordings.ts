@@ -1,0 +1,88 @@
+// Recordings as outputs: those that the built-in engines' own encoders make, those of Debian's FFmpeg, and what is learned of them.
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Inspection, inspectOutput } from '../../src/assets/probe/inspect.ts'
+import { openFilm } from '../../src/engines/builtin/film/film.ts'
+import { encodeSound, type SoundFormat } from '../../src/engines/builtin/sound/encode.ts'
+import type { Sound } from '../../src/engines/builtin/sound/sound.ts'
+
+/** Where Debian has FFmpeg and its prober; null where they are not installed. */
+export const ffmpeg = ['/usr/bin/ffmpeg', '/usr/bin/ffprobe'].every((path) => existsSync(path))
+  ? { ffmpeg: '/usr/bin/ffmpeg', ffprobe: '/usr/bin/ffprobe' }
+  : null
+
+/** Runs FFmpeg; words of options are separated by spaces. */
+export function runFfmpeg(options: string): void {
+  execFileSync(ffmpeg?.ffmpeg ?? '', ['-y', '-v', 'error', ...options.split(' ')], { stdio: 'pipe' })
+}
+
+/** How long FFmpeg says that a file lasts, in seconds. */
+export function ffprobeSeconds(path: string): number {
+  const options = ['-v', 'error', '-show_entries', 'format=duration', '-of', 'csv=p=0', path]
+  return Number(execFileSync(ffmpeg?.ffprobe ?? '', options, { encoding: 'utf8' }))
+}
+
+/** Looks into a file; its preview is left beside it. */
+export async function look(path: string, ffmpegPath: string | null = null): Promise<Inspection & { preview: string }> {
+  const preview = `${path}.preview`
+  const request = { path, name: 'out', previewPath: preview, maxPixels: 1_000_000, ffmpegPath }
+  return { ...(await inspectOutput(request)), preview }
+}
+
+/** Silence in its first half, then a tone. */
+export function toneAfterSilence(seconds: number): Sound {
+  const frames = seconds * 48_000
+  const tone = Float32Array.from({ length: frames }, (_, at) => (at < frames / 2 ? 0 : 0.8 * Math.sin(at / 20)))
+  return { sampleRate: 48_000, channels: [tone, tone] }
+}
+
+/** A sound file by the encoders of the built-in engines. */
+export async function makeSound(folder: string, format: SoundFormat, seconds = 3): Promise<string> {
+  const path = join(folder, `sound.${format}`)
+  await writeFile(path, await encodeSound(toneAfterSilence(seconds), format))
+  return path
+}
+
+/** A film by the encoders of the built-in engines: 96 × 64, 20 frames a second; black for a quarter, then red beside blue. */
+export async function makeFilm(
+  folder: string,
+  format: 'mp4' | 'webm',
+  sound: Sound | null,
+  seconds = 2,
+): Promise<string> {
+  const path = join(folder, `film-${sound ? 'with-sound' : 'silent'}.${format}`)
+  const [width, height, fps] = [96, 64, 20]
+  const frames = seconds * fps
+  await using film = await openFilm({ width, height, fps, frames, sound, format, file: path })
+  const pixels = new Uint8Array(width * height * 4)
+  for (let frame = 0; frame < frames; frame++) {
+    for (let at = 0; at < width * height; at++) {
+      const left = at % width < width / 2
+      pixels.set(frame < frames / 4 ? [0, 0, 0, 255] : left ? [255, 0, 0, 255] : [0, 0, 255, 255], at * 4)
+    }
+    await film.addFrame(pixels)
+  }
+  await film.close()
+  return path
+}
+
+/** A copy of a file of which only so much is left. */
+export async function cutShort(path: string, share: number): Promise<string> {
+  const content = await readFile(path)
+  await writeFile(`${path}.cut`, content.subarray(0, Math.floor(content.length * share)))
+  return `${path}.cut`
+}
+
+/** A copy of a file in which a part is noise. */
+export async function damage(path: string, from: number, to: number): Promise<string> {
+  const content = await readFile(path)
+  let noise = 1
+  for (let at = Math.floor(content.length * from); at < content.length * to; at++) {
+    noise = (noise * 48_271) % 2_147_483_647
+    content[at] = noise & 255
+  }
+  await writeFile(`${path}.damaged`, content)
+  return `${path}.damaged`
+}
