@@ -1,9 +1,9 @@
-// Preloaded into a server: at SIGUSR2 all its threads collect their garbage, then the process tells what is left, one line on standard output.
-import { setFlagsFromString } from 'node:v8'
+// Preloaded into a server: at SIGUSR2 all its threads collect their garbage, and one line on standard output tells what is left.
+import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { BroadcastChannel, isMainThread } from 'node:worker_threads'
 
-/** What a line says, in bytes; heap and external are the main thread's, rss is everybody's. */
+/** What a line says, in bytes; heap is that of all threads. */
 export interface MemoryLine {
   readonly memory: { readonly rss: number; readonly heap: number; readonly external: number }
 }
@@ -12,21 +12,29 @@ export interface MemoryLine {
 const othersMs = 300
 
 setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as (options: object) => void
-const collectAll = (): void => collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+const gc = runInNewContext('gc') as (options: object) => void
+
+/** Answers with the bytes that are left in the heap of this thread. */
+function collect(): number {
+  gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+  return getHeapStatistics().used_heap_size
+}
 
 const channel = new BroadcastChannel('memory-probe')
 channel.unref()
 if (isMainThread) {
+  let others = 0
+  channel.onmessage = ({ data }: { data: unknown }) => (others += Number(data))
   process.on('SIGUSR2', () => {
+    others = 0
     channel.postMessage('collect')
-    collectAll()
+    collect()
     setTimeout(() => {
-      collectAll()
-      const { rss, heapUsed, external } = process.memoryUsage()
-      process.stdout.write(`${JSON.stringify({ memory: { rss, heap: heapUsed, external } } satisfies MemoryLine)}\n`)
+      const heap = collect() + others
+      const { rss, external } = process.memoryUsage()
+      process.stdout.write(`${JSON.stringify({ memory: { rss, heap, external } } satisfies MemoryLine)}\n`)
     }, othersMs)
   })
 } else {
-  channel.onmessage = collectAll
+  channel.onmessage = () => channel.postMessage(collect())
 }

@@ -4,7 +4,7 @@ import { ask, type BenchAccount, createBenchAccount } from './accounts.ts'
 import { type Bench, makeFolder, type Row } from './bench.ts'
 import { nullCredits, nullInput, type NullModel, writeNullCatalog } from './null-models.ts'
 import { seedJobs } from './seed.ts'
-import { startTimedMediagen, type Server } from './servers.ts'
+import { type Server, startSpecialMediagen } from './servers.ts'
 import type { Begun } from './timed-server.ts'
 
 const probes = 250
@@ -47,7 +47,7 @@ async function measure(bench: Bench, dataDir: string, model: NullModel, known?: 
     begins.set(begun, BigInt(at))
   }
   const settings = { MEDIAGEN_DATA_DIR: dataDir, MEDIAGEN_CATALOG: writeNullCatalog(dataDir, [idle, busy]) }
-  await using server = await startTimedMediagen(bench.cores, settings, onLine)
+  await using server = await startSpecialMediagen(bench.cores, 'timed-server.ts', settings, { onLine })
   await pass(settleMs)
   const order = { model: model.id, input: nullInput }
   const { quote_id } = JSON.parse(await ask(server.httpUrl, account, '/v1/quotes', order)) as { quote_id: string }

@@ -9,8 +9,6 @@ const startTimeoutMs = 15_000
 const stopTimeoutMs = 5000
 // Linux counts processor time in hundredths of a second.
 const ticksPerSecond = 100
-/** To be preloaded by `--import`: at SIGUSR2 the server tells its memory. */
-const memoryProbe = join(import.meta.dirname, 'memory-probe.ts')
 // As bin/mediagen.js does it: that Node strips types is no news.
 const quiet = '--disable-warning=ExperimentalWarning'
 // Free ports, and no limit that would be measured instead.
@@ -28,29 +26,32 @@ export interface Server extends AsyncDisposable {
   signal(name: NodeJS.Signals): void
 }
 
+/** What is done to a server to look into it. */
+export interface Insight {
+  /** Modules that it loads before all others. */
+  readonly preload?: readonly string[]
+  /** Is given every line that it prints. */
+  readonly onLine: (line: string) => void
+}
+
 /** Starts `bin/mediagen.js serve` with nothing but these settings, on free ports. */
-export function startMediagen(cores: Cores | null, settings: Readonly<Record<string, string>>): Promise<Server> {
+export function startMediagen(
+  cores: Cores | null,
+  settings: Readonly<Record<string, string>>,
+  insight?: Insight,
+): Promise<Server> {
   const program = join(import.meta.dirname, '../bin/mediagen.js')
-  return startServer(cores, [program, 'serve', '--json'], { ...free, ...settings })
+  return startServer(cores, [program, 'serve', '--json'], { ...free, ...settings }, insight)
 }
 
-/** The same with a null engine that tells when each run begins; `onLine` is given what it says. */
-export function startTimedMediagen(
+/** Starts a server of this folder that is mediagen with another null engine. */
+export function startSpecialMediagen(
   cores: Cores | null,
+  program: string,
   settings: Readonly<Record<string, string>>,
-  onLine: (line: string) => void,
+  insight: Insight,
 ): Promise<Server> {
-  return startServer(cores, [quiet, join(import.meta.dirname, 'timed-server.ts')], { ...free, ...settings }, onLine)
-}
-
-/** The same with a null engine behind a gate, and the memory probe; `onLine` is given what they say. */
-export function startGatedMediagen(
-  cores: Cores | null,
-  settings: Readonly<Record<string, string>>,
-  onLine: (line: string) => void,
-): Promise<Server> {
-  const args = [quiet, '--import', memoryProbe, join(import.meta.dirname, 'gated-server.ts')]
-  return startServer(cores, args, { ...free, ...settings }, onLine)
+  return startServer(cores, [quiet, join(import.meta.dirname, program)], { ...free, ...settings }, insight)
 }
 
 /** Starts a baseline program of this folder. */
@@ -62,18 +63,19 @@ async function startServer(
   cores: Cores | null,
   args: readonly string[],
   settings: Readonly<Record<string, string>>,
-  onLine?: (line: string) => void,
+  insight?: Insight,
 ): Promise<Server> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('MEDIAGEN_'))
   const pinned = cores ? ['taskset', '--cpu-list', String(cores.server)] : []
-  const [command = '', ...rest] = [...pinned, process.execPath, ...args]
+  const preloads = (insight?.preload ?? []).flatMap((file) => ['--import', join(import.meta.dirname, file)])
+  const [command = '', ...rest] = [...pinned, process.execPath, ...preloads, ...args]
   const spawnedAt = performance.now()
   const child = spawn(command, rest, {
     env: { ...Object.fromEntries(inherited), ...settings },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   try {
-    const { http_url: httpUrl = '', grpc_url: grpcUrl } = await readAddresses(child, onLine)
+    const { http_url: httpUrl = '', grpc_url: grpcUrl } = await readAddresses(child, insight)
     const startMs = performance.now() - spawnedAt
     return {
       httpUrl,
@@ -94,7 +96,7 @@ interface Addresses {
   readonly grpc_url?: string | null
 }
 
-function readAddresses(child: ChildProcess, onLine?: (line: string) => void): Promise<Addresses> {
+function readAddresses(child: ChildProcess, insight?: Insight): Promise<Addresses> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('a server did not start in time')), startTimeoutMs)
     child.once('error', reject)
@@ -102,7 +104,7 @@ function readAddresses(child: ChildProcess, onLine?: (line: string) => void): Pr
     if (!child.stdout) throw new Error('a server without standard output')
     // The log goes on behind the addresses; reading it keeps the pipe from filling.
     createInterface({ input: child.stdout }).on('line', (line) => {
-      onLine?.(line)
+      insight?.onLine(line)
       if (!line.startsWith('{"http_url"') && !line.startsWith('{"grpc_url"')) return
       clearTimeout(timer)
       resolve(JSON.parse(line) as Addresses)

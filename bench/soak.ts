@@ -7,15 +7,19 @@ import { join } from 'node:path'
 import { setTimeout as pass } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { ask, createBenchAccount, type BenchAccount } from './accounts.ts'
+import { createMemoryReader, type MemoryReader } from './memory.ts'
 import { type Server, startMediagen } from './servers.ts'
 
-// What the server may grow by over the second half of the run: so much an hour, but never less than a breath, the
-// megabytes by which its memory swings between two collections.
-const mostGrowthMbPerHour = 24
-const breathMb = 12
-// With gigabytes to spare, Node would let garbage lie for minutes, which looks like a leak. With this little it collects.
-const oldSpaceMb = 96
-const mostNewFiles = 40
+// What may grow over the second half of the run: so much an hour, but never less than a breath, by which it swings. What
+// objects hold is measured when all garbage is gone, so it hardly swings. The rest of resident memory is freed pages that
+// nobody took back, code, and the page caches of SQLite, which fill as the database grows.
+const mostObjects = { perHour: 6, breath: 2 }
+const mostResident = { perHour: 24, breath: 24 }
+// Files that may be open more at the end, when nobody asks anything, than at the begin.
+const mostNewFiles = 8
+// By then the client has let go of the connections that it kept.
+const settleMs = 8000
+const fewestSamples = 6
 const roundsPerSecond = 8
 const sampleMs = 10_000
 // Longest that the last jobs may take when the load is over.
@@ -28,7 +32,8 @@ const slowModel = 'soak/slow/text-to-image'
 interface Sample {
   readonly seconds: number
   readonly rssMb: number
-  readonly heapMb: number
+  /** What is left of heaps and what objects hold outside of them, when all garbage is gone. */
+  readonly objectsMb: number
   readonly files: number
 }
 
@@ -56,18 +61,21 @@ async function soak(): Promise<number> {
   const dataDir = join(folder, 'data')
   const catalog = writeCatalog()
   const account = await createBenchAccount(dataDir)
-  const server = await startMediagen(null, {
+  const settings = {
     MEDIAGEN_DATA_DIR: dataDir,
     MEDIAGEN_CATALOG: catalog,
     MEDIAGEN_LOG_LEVEL: 'warn',
-    NODE_OPTIONS: `--max-old-space-size=${oldSpaceMb} --max-semi-space-size=4`,
     MEDIAGEN_MAX_QUEUED_JOBS: '1000000',
-  })
+  }
+  const memory = createMemoryReader()
+  // A leak may be planted, to see that the verdict finds it.
+  const preload = ['memory-probe.ts', ...(process.env['SOAK_LEAK_BYTES'] ? ['leak.ts'] : [])]
+  const server = await startMediagen(null, settings, { preload, onLine: memory.onLine })
   const problems: string[] = []
   const samples: Sample[] = []
   const counts: Counts = { started: 0, waited: 0, canceled: 0, watched: 0, listed: 0, refused: 0 }
   try {
-    await runLoad(server, account, counts, samples, problems)
+    await runLoad({ server, memory }, account, counts, samples, problems)
     problems.push(...(await findStuck(server, account)))
   } finally {
     await server[Symbol.asyncDispose]()
@@ -81,7 +89,7 @@ async function soak(): Promise<number> {
 
 /** Rounds of requests, begun at a fixed rate whether or not earlier ones are over, and a sample now and then. */
 async function runLoad(
-  server: Server,
+  { server, memory }: { server: Server; memory: MemoryReader },
   account: BenchAccount,
   counts: Counts,
   samples: Sample[],
@@ -94,7 +102,7 @@ async function runLoad(
   for (let round = 0; performance.now() < endAt; round++) {
     if (performance.now() >= nextSampleAt) {
       nextSampleAt += sampleMs
-      const sample = await takeSample(server, (performance.now() - begunAt) / 1000)
+      const sample = await takeSample(server, memory, (performance.now() - begunAt) / 1000)
       samples.push(sample)
       console.log(`${toLine(sample)}, ${counts.started} started, ${underWay.size} rounds under way`)
     }
@@ -109,7 +117,10 @@ async function runLoad(
   }
   await Promise.race([Promise.all(underWay), pass(drainMs, undefined, { ref: false })])
   if (underWay.size > 0) problems.push(`${underWay.size} rounds never ended`)
-  samples.push(await takeSample(server, (performance.now() - begunAt) / 1000))
+  await pass(settleMs)
+  const last = await takeSample(server, memory, (performance.now() - begunAt) / 1000)
+  samples.push(last)
+  console.log(`${toLine(last)}, the load is over`)
 }
 
 /** What one client does: a quote and a start, and then one of several things with the job. */
@@ -153,19 +164,15 @@ interface JobRecord {
   readonly status: string
 }
 
-async function takeSample({ httpUrl }: Server, seconds: number): Promise<Sample> {
-  const text = await (await fetch(`${httpUrl}/metrics`)).text()
-  const read = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
-  return {
-    seconds,
-    rssMb: read('process_resident_memory_bytes') / mbBytes,
-    heapMb: read('nodejs_heap_size_used_bytes') / mbBytes,
-    files: read('process_open_fds'),
-  }
+async function takeSample(server: Server, memory: MemoryReader, seconds: number): Promise<Sample> {
+  const { rss, heap, external } = await memory.read(server)
+  const text = await (await fetch(`${server.httpUrl}/metrics`)).text()
+  const files = Number(/^process_open_fds (\S+)$/m.exec(text)?.[1])
+  return { seconds, rssMb: rss / mbBytes, objectsMb: (heap + external) / mbBytes, files }
 }
 
-function toLine({ seconds, rssMb, heapMb, files }: Sample): string {
-  return `${seconds.toFixed(0).padStart(6)} s: rss ${rssMb.toFixed(1)} MB, heap ${heapMb.toFixed(1)} MB, ${files} open files`
+function toLine({ seconds, rssMb, objectsMb, files }: Sample): string {
+  return `${seconds.toFixed(0).padStart(6)} s: objects ${objectsMb.toFixed(2)} MB, resident ${rssMb.toFixed(1)} MB, ${files} open files`
 }
 
 /** Jobs that have not ended a while after the load did. */
@@ -196,24 +203,31 @@ function verifyLedger(dataDir: string): string[] {
   }
 }
 
-/** Holds the second half of the run against its bounds. */
+/** Holds the second half of the load against its bounds, and the files that are open at the end against those at the begin. */
 function judge(samples: readonly Sample[]): string[] {
-  const half = samples.filter(({ seconds }) => seconds >= (minutes * 60) / 2)
-  const [first] = half
-  const last = half.at(-1)
-  if (!first || !last || half.length < 3) return ['the run was too short to judge: give it a minute or more']
-  const hours = (last.seconds - first.seconds) / 3600
-  const slope = slopeOf(half.map(({ seconds, rssMb }) => [seconds / 3600, rssMb]))
-  const grown = slope * hours
-  const bound = Math.max(mostGrowthMbPerHour * hours, breathMb)
-  const newFiles = last.files - first.files
-  console.log(
-    `second half: rss ${slope >= 0 ? '+' : ''}${slope.toFixed(1)} MB an hour, which is ${grown.toFixed(1)} MB over ${(hours * 60).toFixed(1)} minutes (bound ${bound.toFixed(1)} MB); open files ${newFiles >= 0 ? '+' : ''}${newFiles}`,
-  )
-  const problems: string[] = []
-  if (!(grown <= bound)) problems.push(`the memory grew by ${grown.toFixed(1)} MB over the second half`)
-  if (!(newFiles <= mostNewFiles)) problems.push(`${newFiles} more files are open than at half-time`)
-  return problems
+  const half = samples.slice(0, -1).filter(({ seconds }) => seconds >= (minutes * 60) / 2)
+  if (half.length < fewestSamples) return ['the run was too short to judge: give it two minutes or more']
+  const newFiles = (samples.at(-1)?.files ?? 0) - (samples[0]?.files ?? 0)
+  console.log(`at the end: ${newFiles} more open files than at the begin (at most ${mostNewFiles})`)
+  return [
+    ...judgeGrowth('objects', mostObjects, half, ({ objectsMb }) => objectsMb),
+    ...judgeGrowth('resident memory', mostResident, half, ({ rssMb }) => rssMb),
+    ...(newFiles <= mostNewFiles ? [] : [`${newFiles} more files are open at the end than at the begin`]),
+  ]
+}
+
+function judgeGrowth(
+  what: string,
+  most: { readonly perHour: number; readonly breath: number },
+  half: readonly Sample[],
+  read: (sample: Sample) => number,
+): string[] {
+  const hours = ((half.at(-1)?.seconds ?? 0) - (half[0]?.seconds ?? 0)) / 3600
+  const grown = slopeOf(half.map((sample) => [sample.seconds / 3600, read(sample)])) * hours
+  const bound = Math.max(most.perHour * hours, most.breath)
+  const sentence = `${what} grew by ${grown.toFixed(2)} MB over ${(hours * 60).toFixed(1)} minutes (at most ${bound.toFixed(1)} MB)`
+  console.log(`second half: ${sentence}`)
+  return grown <= bound ? [] : [sentence]
 }
 
 /** Slope of the line of least squares. */

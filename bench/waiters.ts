@@ -3,16 +3,15 @@ import { spawnSync } from 'node:child_process'
 import { setTimeout as pass } from 'node:timers/promises'
 import { ask, type BenchAccount, createBenchAccount } from './accounts.ts'
 import { type Bench, makeFolder, type Row } from './bench.ts'
-import type { MemoryLine } from './memory-probe.ts'
+import { createMemoryReader, type Memory } from './memory.ts'
 import { nullInput, type NullModel, writeNullCatalog } from './null-models.ts'
 import { connectRaw, type RawAnswer, type RawConnection, toRequest } from './raw-client.ts'
-import { type Server, startGatedMediagen } from './servers.ts'
+import { type Server, startSpecialMediagen } from './servers.ts'
 
 const waiters = Number(process.env['MEDIAGEN_BENCH_WAITERS'] ?? 10_000)
 const connectsAtOnce = 250
 const mostBytes = 20_000
 const mostSeconds = 2
-const probeTimeoutMs = 30_000
 // The server has taken all requests in when it does next to nothing for so long.
 const quietMs = 1000
 const quietCpuSeconds = 0.1
@@ -27,22 +26,21 @@ interface Place {
   readMemory(): Promise<Memory>
 }
 
-type Memory = MemoryLine['memory']
-
 /** Runs the benchmark. */
 export async function benchWaiters(bench: Bench): Promise<readonly Row[]> {
   const files = Number(spawnSync('sh', ['-c', 'ulimit -Hn'], { encoding: 'utf8' }).stdout)
   if (files < waiters + 500) throw new Error(`${waiters} connections need more open files (ulimit -n) than ${files}`)
   const dataDir = makeFolder(bench)
   const account = await createBenchAccount(dataDir)
-  const heard: ((memory: Memory) => void)[] = []
+  const memory = createMemoryReader()
   const settings = {
     MEDIAGEN_DATA_DIR: dataDir,
     MEDIAGEN_CATALOG: writeNullCatalog(dataDir, [model]),
     MEDIAGEN_MAX_QUEUED_JOBS: '1000000',
   }
-  await using server = await startGatedMediagen(bench.cores, settings, (line) => {
-    if (line.startsWith('{"memory"')) heard.shift()?.((JSON.parse(line) as MemoryLine).memory)
+  await using server = await startSpecialMediagen(bench.cores, 'gated-server.ts', settings, {
+    preload: ['memory-probe.ts'],
+    onLine: memory.onLine,
   })
   const order = { model: model.id, input: nullInput }
   const { quote_id } = JSON.parse(await ask(server.httpUrl, account, '/v1/quotes', order)) as { quote_id: string }
@@ -55,11 +53,7 @@ export async function benchWaiters(bench: Bench): Promise<readonly Row[]> {
       body: JSON.stringify({ ...order, quote_id }),
       async readMemory() {
         await untilQuiet(server)
-        const { promise, resolve, reject } = Promise.withResolvers<Memory>()
-        const timer = setTimeout(() => reject(new Error('the server did not tell its memory')), probeTimeoutMs)
-        heard.push(resolve)
-        server.signal('SIGUSR2')
-        return await promise.finally(() => clearTimeout(timer))
+        return await memory.read(server)
       },
     }
     return [

@@ -50,6 +50,8 @@ export interface Run {
   stop(reason: StopReason): void
   /** What the next heartbeat is to say. */
   takeNews(): Heartbeat
+  /** Whether it is decided how the run ends, so that no cancel can change it. */
+  isDecided(): boolean
 }
 
 /** Starts a run of a claimed job. */
@@ -70,7 +72,18 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
       checkpoint = value
     },
   }
-  const done = perform(claimed, model, abort, abandon.signal, watched, parts).catch((error: unknown) => {
+  const attempt: Attempt = {
+    claimed,
+    model,
+    folder: join(parts.workFolder, `${job.jobId}-${job.attempts}`),
+    usesFolder: parts.engines.get(model.engine.kind)?.needsFolder?.(model.engine) ?? true,
+    watched,
+    parts,
+    abandoned: abandon.signal,
+    engineEnd: Promise.resolve(),
+    decided: false,
+  }
+  const done = perform(attempt, abort).catch((error: unknown) => {
     parts.log.error({ err: error, job_id: job.jobId }, 'a job could not be ended')
   })
   return {
@@ -84,6 +97,7 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
     takeNews() {
       return { jobId: job.jobId, token, progress, ...(checkpoint !== undefined && { checkpoint }) }
     },
+    isDecided: () => attempt.decided,
   }
 }
 
@@ -103,21 +117,13 @@ interface Attempt {
   readonly abandoned: AbortSignal
   /** Settles when the engine has let go of the folder, which may be after the job has ended. */
   engineEnd: Promise<unknown>
+  /** Whether there is an outcome, written down or not. */
+  decided: boolean
 }
 
-async function perform(
-  claimed: ClaimedJob,
-  model: Model,
-  abort: AbortController,
-  abandoned: AbortSignal,
-  watched: Watched,
-  parts: RunParts,
-): Promise<void> {
+async function perform(attempt: Attempt, abort: AbortController): Promise<void> {
+  const { claimed, model, folder, parts } = attempt
   const { job } = claimed
-  const folder = join(parts.workFolder, `${job.jobId}-${job.attempts}`)
-  const usesFolder = parts.engines.get(model.engine.kind)?.needsFolder?.(model.engine) ?? true
-  const engineEnd = Promise.resolve()
-  const attempt: Attempt = { claimed, model, folder, usesFolder, watched, parts, abandoned, engineEnd }
   const timer = setTimeout(() => abort.abort('timeout' satisfies StopReason), model.timeoutMs)
   const deadlineTimer =
     claimed.msToDeadline !== null &&
@@ -126,6 +132,7 @@ async function perform(
     // Earlier runs that nobody ended can no longer end, so what they stored belongs to no record.
     for (let earlier = 1; earlier < job.attempts; earlier++) await parts.assets.remove(toFolderName(job, earlier))
     const outcome = await runToOutcome(attempt)
+    attempt.decided = true
     const ended = outcome && (await endJob(attempt, outcome))
     // The success was not written down: its claim was stale or its deadline had passed.
     if (outcome?.status === 'succeeded' && ended?.status !== 'succeeded') await parts.assets.remove(toFolderName(job))

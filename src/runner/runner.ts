@@ -107,7 +107,7 @@ export function startRunner(parts: RunnerParts): Runner {
   async function hearCancels(jobIds: readonly string[]): Promise<void> {
     for (const jobId of jobIds) {
       const run = current.get(jobId)
-      if (run && (await store.getJob(null, jobId))?.cancelRequested) run.stop('canceled')
+      if (run && !run.isDecided() && (await store.getJob(null, jobId))?.cancelRequested) run.stop('canceled')
     }
   }
 

@@ -23,6 +23,7 @@ test.each([
   ['builtin/image/poster/text-to-image', 'builtin/image/poster', 'text-to-image', 'text-to-image'],
   ['builtin/image/art/text-to-image', 'builtin/image/art', 'text-to-image', 'text-to-image'],
   ['builtin/image/art/edit', 'builtin/image/art', 'edit', 'image-to-image'],
+  ['builtin/image/upscale', 'builtin/image/upscale', 'upscale', 'image-to-image'],
 ])('%s ships, as a mode of its product', (id, product, mode, category) => {
   expect(find(id)).toMatchObject({ product, mode, category, modality: 'image' })
 })
@@ -55,6 +56,11 @@ describe('an edit costs 1 credit and one for each eight megapixels of output beg
     const expected = 1 + Math.ceil((max_width * max_height) / 1e6 / 8)
     expect(quote('builtin/image/art/edit', { image: picture, max_width, max_height })).toBe(expected)
   })
+})
+
+test('to upscale costs 1 credit and one for each eight megapixels asked for', () => {
+  expect(quote('builtin/image/upscale', { image: picture })).toBe(2)
+  expect(quote('builtin/image/upscale', { image: picture, width: 4096, height: 4096 })).toBe(4)
 })
 
 test.each(models.map((model) => [model.id, model] as const))('%s is cheapest at its from_credits', (_id, model) => {

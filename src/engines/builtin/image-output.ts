@@ -25,26 +25,39 @@ export function fromPixels({ data, width, height }: Pixels): Sharp {
   return sharp(data, { raw: { width, height, channels: 4 } })
 }
 
+/** Runs a sharp pipeline to raw pixels: always 8-bit sRGB with alpha, so that nobody has to ask what it gets. */
+export async function toPixels(image: Sharp): Promise<Pixels> {
+  const { data, info } = await image
+    .toColourspace('srgb')
+    .ensureAlpha()
+    .raw({ depth: 'uchar' })
+    .toBuffer({ resolveWithObject: true })
+  if (info.channels !== 4) throw new Error(`An operation left ${info.channels} channels`)
+  return { data, width: info.width, height: info.height }
+}
+
 /**
  * Encodes pixels to the task's file as its input's `format` and `quality` say (defaults: PNG, 88), then reads the
  * header back. Metadata of any kind stays behind. JPEG knows no transparency: it gets `background` instead.
  */
 export async function writeImage(task: RenderTask, pixels: Pixels, background = '#ffffff'): Promise<Rendered> {
   const format = formatOf(task.input)
-  const { isOpaque } =
-    format === 'png' || format === 'webp' || format === 'avif' ? await fromPixels(pixels).stats() : { isOpaque: false }
-  const image =
-    format === 'jpeg'
+  const image = isOpaque(pixels)
+    ? fromPixels(pixels).removeAlpha()
+    : format === 'jpeg'
       ? fromPixels(pixels).flatten({ background })
-      : isOpaque
-        ? fromPixels(pixels).removeAlpha()
-        : fromPixels(pixels)
+      : fromPixels(pixels)
   await encode(image, format, qualityOf(task.input)).toFile(task.file)
   task.onProgress(0.95)
   const written = await sharp(task.file).metadata()
   if (written.width !== pixels.width || written.height !== pixels.height)
     throw new Error(`Wrote ${written.width}x${written.height} of ${pixels.width}x${pixels.height}`)
   return { extension: extensions[format], usage: { megapixels: (pixels.width * pixels.height) / 1e6 } }
+}
+
+function isOpaque({ data }: Pixels): boolean {
+  for (let i = 3; i < data.length; i += 4) if (data[i] !== 255) return false
+  return true
 }
 
 function formatOf(input: JsonObject): ImageFormat {

@@ -31,10 +31,12 @@ const loaders = {
   poster: async (): Promise<Renderer> => (await import('./poster/poster.ts')).renderPoster,
   art: async (): Promise<Renderer> => (await import('./art/art.ts')).renderArt,
   edit: async (): Promise<Renderer> => (await import('./edit/edit.ts')).renderEdit,
+  upscale: async (): Promise<Renderer> => (await import('./upscale/upscale.ts')).renderUpscale,
   kenburns: async (): Promise<Renderer> => (await import('./kenburns/kenburns.ts')).renderKenBurns,
   slideshow: async (): Promise<Renderer> => (await import('./slideshow/slideshow.ts')).renderSlideshow,
   motion: async (): Promise<Renderer> => (await import('./motion/motion.ts')).renderMotion,
   speech: async (): Promise<Renderer> => (await import('./speech/speech.ts')).renderSpeech,
+  narrated: async (): Promise<Renderer> => (await import('./narrated/narrated.ts')).renderNarrated,
 }
 
 /** The name of a renderer. */

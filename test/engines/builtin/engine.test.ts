@@ -1,77 +1,20 @@
 // The engine through its port, with real processes: every model of the catalog file makes a picture that can be decoded.
 
 import { createHash } from 'node:crypto'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { parse } from 'yaml'
-import { createMediaFinder } from '../../../src/catalog/media-fields.ts'
-import { createSchemaCompiler } from '../../../src/catalog/schema.ts'
-import type { Engine, EngineSpec, JsonObject } from '../../../src/core/engine.ts'
-import { createBuiltinEngine } from '../../../src/engines/builtin/engine.ts'
-import { dataUris } from '../../../src/media/data-uri.ts'
-import { createMediaSource } from '../../../src/media/source.ts'
-import { fetchMedia } from '../../../src/runner/media.ts'
+import type { JsonObject } from '../../../src/core/engine.ts'
+import { dataUri, type PictureEngine, solid, startPictureEngine } from './picture-engine.ts'
 
-interface Entry {
-  readonly id: string
-  readonly engine: EngineSpec
-  readonly input: JsonObject
-}
-
-const file = join(import.meta.dirname, '../../../src/catalog/builtin/image.yaml')
-const entries = (parse(await readFile(file, 'utf8')) as { models: Entry[] }).models
-const schemas = createSchemaCompiler()
-let engine: Engine
-let root: string
+let pictures: PictureEngine
 
 beforeAll(async () => {
-  engine = createBuiltinEngine({ poolSize: 2, warmUpAfterMs: null })
-  root = await mkdtemp(join(tmpdir(), 'builtin-engine-'))
+  pictures = await startPictureEngine()
 })
 
-afterAll(async () => {
-  await engine.close()
-  await rm(root, { recursive: true, force: true })
-})
+afterAll(() => pictures[Symbol.asyncDispose]())
 
-interface Picture {
-  readonly bytes: Buffer
-  readonly name: string
-  readonly progress: readonly number[]
-}
-
-async function run(id: string, input: JsonObject, signal = new AbortController().signal): Promise<Picture> {
-  const entry = entries.find((candidate) => candidate.id === `builtin/image/${id}`) as Entry
-  const checked = schemas.compileInput(entry.input)(input)
-  if (!checked.ok) throw new Error(JSON.stringify(checked.violations))
-  const folder = await mkdtemp(join(root, 'run-'))
-  const media = await fetchMedia(createMediaSource([dataUris]), {
-    references: createMediaFinder(entry.input)(checked.input),
-    accountId: 'acct_1',
-    folder: `${folder}.media`,
-    maxBytes: 100_000_000,
-    signal,
-  })
-  const progress: number[] = []
-  const onProgress = (fraction: number): void => void progress.push(fraction)
-  const result = await engine.run(entry.engine, {
-    jobId: 'job',
-    model: entry.id,
-    attempt: 1,
-    input: checked.input,
-    media,
-    checkpoint: null,
-    folder,
-    signal,
-    onProgress,
-    onCheckpoint: () => {},
-  })
-  expect(await readdir(folder)).toEqual(result.files)
-  return { bytes: await readFile(join(folder, result.files[0] as string)), name: result.files[0] as string, progress }
-}
+const run: PictureEngine['run'] = (...parameters) => pictures.run(...parameters)
 
 async function decode(
   bytes: Buffer,
@@ -80,19 +23,9 @@ async function decode(
   return { width, height, format, deviation: Math.max(...stats.channels.slice(0, 3).map(({ stdev }) => stdev)) }
 }
 
-async function solid(width: number, height: number, background: string): Promise<Buffer> {
-  return sharp({ create: { width, height, channels: 3, background } })
-    .png()
-    .toBuffer()
-}
-
-function dataUri(bytes: Buffer, type = 'image/png'): string {
-  return `data:${type};base64,${bytes.toString('base64')}`
-}
-
 test('every entry of the catalog file names a renderer that there is', () => {
-  for (const entry of entries) expect(engine.unready(entry.engine)).toBeNull()
-  expect(engine.unready({ kind: 'builtin', renderer: 'constructor' })).toContain('"constructor"')
+  for (const entry of pictures.entries) expect(pictures.engine.unready(entry.engine)).toBeNull()
+  expect(pictures.engine.unready({ kind: 'builtin', renderer: 'constructor' })).toContain('"constructor"')
 })
 
 test.each([
@@ -135,10 +68,10 @@ test('markup in a poster is only words', async () => {
 })
 
 test('art: the same seed gives the same bytes, another seed gives others', async () => {
-  const pictures = await Promise.all(
+  const runs = await Promise.all(
     [7, 7, 8].map((seed) => run('art/text-to-image', { prompt: 'a quiet ocean', seed, width: 256, height: 192 })),
   )
-  const [first, again, other] = pictures.map(({ bytes }) => createHash('sha256').update(bytes).digest('hex'))
+  const [first, again, other] = runs.map(({ bytes }) => createHash('sha256').update(bytes).digest('hex'))
   expect(again).toBe(first)
   expect(other).not.toBe(first)
 })

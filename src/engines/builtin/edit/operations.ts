@@ -2,8 +2,8 @@
 
 import type { FitEnum, Sharp } from 'sharp'
 import { EngineError, type JsonObject, type JsonValue } from '../../../core/engine.ts'
-import { fromPixels, type Pixels } from '../image-output.ts'
-import { checkPixels, toPixels } from './pixels.ts'
+import { fromPixels, type Pixels, toPixels } from '../image-output.ts'
+import { checkPixels } from './pixels.ts'
 import { overlayText } from './text-overlay.ts'
 
 /** Makes a new picture; `where` names the operation for the words of a refusal. */

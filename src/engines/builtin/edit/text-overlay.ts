@@ -2,12 +2,11 @@
 
 import { createCanvas } from '@napi-rs/canvas'
 import type { JsonObject } from '../../../core/engine.ts'
-import { fromPixels, type Pixels } from '../image-output.ts'
+import { fromPixels, type Pixels, toPixels } from '../image-output.ts'
 import { measureText, type Weight } from '../text/draw.ts'
 import { drawLines, fitText, heightOf } from '../text/fit.ts'
 import { languageOf } from '../text/language.ts'
 import { toSettableText } from '../text/runs.ts'
-import { toPixels } from './pixels.ts'
 
 const weights: Record<string, Weight> = { regular: 400, medium: 500, bold: 700, black: 900 }
 const lineHeight = 1.22

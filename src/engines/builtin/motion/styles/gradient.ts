@@ -1,14 +1,17 @@
 // Style `gradient`: colours that flow into each other like light on silk.
 
 import { createCanvas, ImageData } from '@napi-rs/canvas'
-import { type Color, lighten, mix, toRgb } from '../../color.ts'
-import { cycles, type MotionStage, type MotionStyle, turn } from '../stage.ts'
+import { type Color, mix, toRgb } from '../../color.ts'
+import { cycles, type MotionStage, type MotionStyle, type Scene, turn } from '../stage.ts'
 
 /** Pixels along the longer side that are computed; the rest is in between. */
 const computed = 176
 const steps = 512
 
-export const gradient: MotionStyle = (stage) => {
+export const gradient: MotionStyle = (stage) => createGradient(stage, createRamp(stage), 7)
+
+/** Colours that flow; one round of their movement takes about so many seconds. */
+export function createGradient(stage: MotionStage, ramp: readonly Color[], secondsPerRound: number): Scene {
   const { width, height, random } = stage
   const scale = computed / Math.max(width, height)
   const [w, h] = [Math.max(8, Math.round(width * scale)), Math.max(8, Math.round(height * scale))]
@@ -16,9 +19,9 @@ export const gradient: MotionStyle = (stage) => {
   const smallContext = small.getContext('2d')
   const pixels = new ImageData(w, h)
   const data = new Uint32Array(pixels.data.buffer)
-  const colors = createRamp(stage)
+  const colors = toPixels(ramp)
   const unit = Math.min(w, h)
-  const rounds = cycles(stage, 7)
+  const rounds = cycles(stage, secondsPerRound)
   const salt = Array.from({ length: 6 }, () => random.range(0, turn))
   const angle = random.range(0, Math.PI)
   const [cos, sin] = [Math.cos(angle), Math.sin(angle)]
@@ -48,25 +51,15 @@ export const gradient: MotionStyle = (stage) => {
   }
 }
 
-/** From deep over accents to light, as pixels. */
-function createRamp({ palette }: MotionStage): Uint32Array {
-  const stops: Color[] = palette.dark
-    ? [
-        palette.shade(0.02),
-        palette.shade(0.25),
-        palette.accent(0),
-        palette.shade(0.5),
-        palette.accent(2),
-        palette.shade(0.9),
-      ]
-    : [
-        palette.shade(0.12),
-        palette.shade(0.4),
-        palette.accent(0),
-        palette.shade(0.72),
-        palette.accent(4),
-        lighten(palette.shade(1), 0),
-      ]
+/** From deep over accents to light. */
+function createRamp({ palette }: MotionStage): readonly Color[] {
+  const { shade, accent } = palette
+  return palette.dark
+    ? [shade(0.02), shade(0.25), accent(0), shade(0.5), accent(2), shade(0.9)]
+    : [shade(0.12), shade(0.4), accent(0), shade(0.72), accent(4), shade(1)]
+}
+
+function toPixels(stops: readonly Color[]): Uint32Array {
   return Uint32Array.from({ length: steps }, (_, i) => {
     const at = (i / (steps - 1)) * (stops.length - 1)
     const index = Math.min(stops.length - 2, Math.floor(at))

@@ -1,0 +1,25 @@
+// Decodes a picture that was handed in: upright, in sRGB, and not larger than a process can hold.
+
+import sharp from 'sharp'
+import { type Pixels, toPixels } from './image-output.ts'
+import { damagedImage, maxInputPixels, readImageInput } from './media-input.ts'
+import type { RenderTask } from './renderers.ts'
+
+// Each render process does one job; more threads would only take cores from the other processes.
+sharp.concurrency(1)
+sharp.cache(false)
+
+/**
+ * Decodes the image that a field of an input refers to: turned as its camera was held, its colours brought to sRGB.
+ * @param pointer JSON pointer of the field, for example `/image`
+ * @throws EngineError `invalid_media` when it is no image that we take, too large, or damaged
+ */
+export async function decodeImageInput(task: Pick<RenderTask, 'media'>, pointer: string): Promise<Pixels> {
+  const bytes = await readImageInput(task, pointer)
+  try {
+    const image = sharp(bytes, { limitInputPixels: maxInputPixels, failOn: 'error', sequentialRead: true })
+    return await toPixels(image.autoOrient())
+  } catch (error) {
+    throw damagedImage(pointer, error)
+  }
+}
