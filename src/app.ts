@@ -6,12 +6,14 @@ import type { Transport } from '@connectrpc/connect'
 import { destination, type Logger, pino } from 'pino'
 import { AdminService } from '../gen/mediagen/v1/admin_pb.ts'
 import { CatalogService } from '../gen/mediagen/v1/catalog_pb.ts'
+import { FilesService } from '../gen/mediagen/v1/files_pb.ts'
 import { GenerationService, JobSchema } from '../gen/mediagen/v1/generation_pb.ts'
 import { QuotesService } from '../gen/mediagen/v1/quotes_pb.ts'
 import { WalletService } from '../gen/mediagen/v1/wallet_pb.ts'
 import { WebhooksService } from '../gen/mediagen/v1/webhooks_pb.ts'
 import { openDiskAssets } from './assets/disk.ts'
 import { createAssetUrls } from './assets/signed-urls.ts'
+import { createUploadFiles } from './assets/uploads.ts'
 import { createCatalog } from './catalog/catalog.ts'
 import { builtinCatalog, loadCatalog } from './catalog/load.ts'
 import type { Config } from './config.ts'
@@ -20,6 +22,7 @@ import { type Clock, systemClock } from './core/clock.ts'
 import type { Engine } from './core/engine.ts'
 import type { Catalog } from './core/model.ts'
 import type { Store } from './core/store.ts'
+import type { UploadFiles } from './core/upload.ts'
 import { layOut, makeFolder } from './data-dir.ts'
 import { createBuiltinEngine } from './engines/builtin/engine.ts'
 import { createCommandEngine } from './engines/command.ts'
@@ -38,7 +41,9 @@ import { type GuardedService, guardService, type PipelineParts, trustService } f
 import { createRemoteCore } from './rpc/remote.ts'
 import { dataUris } from './media/data-uri.ts'
 import { createOwnAssetReader } from './media/own-assets.ts'
+import { recogniseMedia } from './media/recognise.ts'
 import { createMediaSource } from './media/source.ts'
+import { createUploadReader } from './media/uploads.ts'
 import { createUrlReader } from './media/url.ts'
 import { startFeed } from './runner/feed.ts'
 import { startRunner } from './runner/runner.ts'
@@ -47,6 +52,7 @@ import { createWorkerName } from './runner/worker-name.ts'
 import { createAdminService } from './services/admin.ts'
 import { createCatalogService } from './services/catalog.ts'
 import { toJobMessage } from './services/convert.ts'
+import { createFilesService } from './services/files.ts'
 import { createGenerationService, type GenerationParts } from './services/generation.ts'
 import { createQuoteBook } from './services/quote-book.ts'
 import { createQuotesService } from './services/quotes.ts'
@@ -163,13 +169,15 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
     clock,
   })
 
+  const files = createUploadFiles({ root: assets.root, recognise: recogniseMedia })
+
   const metrics = createMetrics()
   const feed = await startFeed(store)
   parts.defer(() => feed.stop())
   const access = createAccess(store, clock, config.rateLimit)
   const services = createServices(
     config,
-    { store, catalog, feed, urls, clock, isStopping: () => stopping },
+    { store, catalog, feed, urls, clock, files, isStopping: () => stopping },
     { access, metrics, log },
   )
   const inProcess = createInProcessTransport(services)
@@ -186,6 +194,7 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
     ? createGateway({
         ...common,
         transport: inProcess,
+        maxUploadBytes: config.maxUploadBytes,
         assets: { store: assets, urls },
         extend(app) {
           addConnect(app, services, { access, maxMessageBytes: config.maxBodyBytes })
@@ -212,7 +221,8 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
     const fetched = parts.use(
       createUrlReader({ allowed: config.mediaAllowHosts, timeoutMs: config.mediaFetchSeconds * 1000 }),
     )
-    const media = createMediaSource([dataUris, createOwnAssetReader(assets, urls), fetched])
+    const uploads = createUploadReader({ store, assets, urls, clock })
+    const media = createMediaSource([dataUris, uploads, createOwnAssetReader(assets, urls), fetched])
     const runner = startRunner({
       store,
       catalog,
@@ -253,13 +263,19 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
 
 interface ServiceParts extends Omit<GenerationParts, 'store' | 'quotes' | 'waitMs' | 'maxQueuedJobs'> {
   readonly store: Store
+  readonly files: UploadFiles
 }
 
 /** The services behind the pipeline: what every door leads to. */
 function createServices(config: Config, parts: ServiceParts, pipeline: PipelineParts): GuardedService[] {
-  const { store, catalog, clock } = parts
+  const { store, catalog, clock, files, urls } = parts
   const quotes = createQuoteBook(store, clock, config.quoteTtlSeconds * 1000)
-  const { maxQueuedJobs } = config
+  const { maxQueuedJobs, maxUploadBytes } = config
+  const uploadLimits = {
+    maxUploadBytes,
+    maxStoredBytes: config.maxStoredUploadBytes,
+    retainMs: config.retainHours * 3_600_000,
+  }
   const generation = createGenerationService({ ...parts, quotes, waitMs: config.waitSeconds * 1000, maxQueuedJobs })
   return [
     guardService(QuotesService, createQuotesService({ catalog, quotes }), pipeline),
@@ -267,6 +283,7 @@ function createServices(config: Config, parts: ServiceParts, pipeline: PipelineP
     guardService(CatalogService, createCatalogService({ catalog }), pipeline),
     guardService(WalletService, createWalletService({ store }), pipeline),
     guardService(WebhooksService, createWebhooksService({ store }), pipeline),
+    guardService(FilesService, createFilesService({ store, files, urls, clock, ...uploadLimits }), pipeline),
     guardService(AdminService, createAdminService({ store, clock }), pipeline),
   ]
 }
@@ -318,6 +335,7 @@ async function startGateway(config: Config, coreUrl: string, log: Logger): Promi
   parts.defer(() => core.close())
   const http = createGateway({
     transport: core.transport,
+    maxUploadBytes: config.maxUploadBytes,
     health: {
       unready: async () => ((await core.isReachable()) ? null : `the core at ${coreUrl} cannot be reached`),
       metrics: metrics.render,

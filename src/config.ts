@@ -94,6 +94,20 @@ export const settings = {
     'Private hosts that media may be fetched from: names, addresses, networks such as `10.1.0.0/16`, separated by commas',
     parseAllowedHosts,
   ),
+  maxUploadBytes: integer(
+    'MEDIAGEN_MAX_UPLOAD_BYTES',
+    104_857_600,
+    1024,
+    Number.MAX_SAFE_INTEGER,
+    'Largest file of `POST /v1/files`, in bytes',
+  ),
+  maxStoredUploadBytes: integer(
+    'MEDIAGEN_UPLOAD_ROOM_BYTES',
+    5_368_709_120,
+    65_536,
+    Number.MAX_SAFE_INTEGER,
+    'Room that the uploads of an account may take, in bytes; a small file counts as 65536',
+  ),
   maxOutputBytes: integer(
     'MEDIAGEN_MAX_OUTPUT_BYTES',
     2_147_483_648,
@@ -121,6 +135,13 @@ export const settings = {
     1,
     8760,
     'How long a job of unknown outcome waits for an operator; then its credits are released',
+  ),
+  retainHours: integer(
+    'MEDIAGEN_RETAIN_HOURS',
+    168,
+    1,
+    876_000,
+    'How long uploads and outputs are kept; then their files are removed',
   ),
   assetUrlTtlSeconds: integer(
     'MEDIAGEN_ASSET_URL_TTL_SECONDS',

@@ -125,7 +125,7 @@ async function settle(from: string, to: string): Promise<void> {
 }
 
 /** A new name in a folder is durable only when the folder is, too. */
-async function syncFolder(path: string): Promise<void> {
+export async function syncFolder(path: string): Promise<void> {
   await using folder = await open(path, 'r')
   await folder.sync()
 }

@@ -1,4 +1,4 @@
-// The URLs under which output files are served: whoever has one may read the file until it expires, without a key.
+// The URLs under which files are served: whoever has one may read the file until it expires, without a key.
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { AssetUrls } from '../core/asset.ts'
@@ -41,6 +41,12 @@ export function createAssetUrls({ secret, baseUrl, ttlMs, clock }: AssetUrlsOpti
     return clock.nowMs() <= Number(expires) * 1000
   }
 
+  const toUrl = (key: string, expires: number) => {
+    const path = key.split('/').map(encodeURIComponent).join('/')
+    const signature = toSignature(key, String(expires))
+    return `${baseUrl().replace(/\/+$/, '')}/assets/${path}?expires=${expires}&signature=${signature}`
+  }
+
   return {
     verify,
     read(text) {
@@ -56,10 +62,8 @@ export function createAssetUrls({ secret, baseUrl, ttlMs, clock }: AssetUrlsOpti
     },
     sign(key) {
       const expires = Math.floor((Math.ceil(clock.nowMs() / hourMs) * hourMs + ttlMs) / 1000)
-      const path = key.split('/').map(encodeURIComponent).join('/')
-      const signature = toSignature(key, String(expires))
-      const url = `${baseUrl().replace(/\/+$/, '')}/assets/${path}?expires=${expires}&signature=${signature}`
-      return { url, expiresAtMs: expires * 1000 }
+      return { url: toUrl(key, expires), expiresAtMs: expires * 1000 }
     },
+    signUntil: (key, untilMs) => toUrl(key, Math.floor(untilMs / 1000)),
   }
 }

@@ -37,12 +37,14 @@ export interface AssetStore {
   readonly root: string
 }
 
-/** Makes and checks the URLs under which output files are served. */
+/** Makes and checks the URLs under which files are served. */
 export interface AssetUrls {
   /** The URL of an asset and the last moment at which it works, in milliseconds since 1970. */
   sign(key: string): { url: string; expiresAtMs: number }
   /** The key of an asset and whether its signature holds, from a URL that `sign` may have made; null for what is no such URL. */
   read(url: string): { key: string; valid: boolean } | null
+  /** The URL of a file that works until `untilMs`, in milliseconds since 1970, cut to whole seconds. */
+  signUntil(key: string, untilMs: number): string
   /** Whether the query of a request for `key` carries a signature that is genuine and has not expired. */
   verify(key: string, query: { expires?: string; signature?: string }): boolean
 }

@@ -6,6 +6,7 @@ export type ErrorCode =
   | 'invalid_request'
   | 'unsupported_media_type'
   | 'invalid_input'
+  | 'invalid_media'
   | 'idempotency_key_required'
   | 'idempotency_key_invalid'
   | 'authentication_required'
@@ -19,6 +20,7 @@ export type ErrorCode =
   | 'account_not_found'
   | 'key_not_found'
   | 'asset_not_found'
+  | 'file_not_found'
   | 'webhook_not_found'
   | 'delivery_not_found'
   | 'method_not_allowed'
@@ -27,6 +29,7 @@ export type ErrorCode =
   | 'idempotency_key_reused'
   | 'job_not_in_review'
   | 'too_many_webhooks'
+  | 'too_many_uploads'
   | 'payload_too_large'
   | 'rate_limited'
   | 'too_many_jobs'
@@ -71,7 +74,7 @@ export const errorKinds = {
     http: 415,
     grpc: 'INVALID_ARGUMENT',
     retryable: false,
-    help: 'Request bodies are JSON. Send Content-Type: application/json.',
+    help: 'Request bodies are JSON: send Content-Type: application/json. Only POST /v1/files takes a file, as it is or as multipart/form-data.',
   },
   invalid_input: {
     title: 'Invalid input',
@@ -79,6 +82,13 @@ export const errorKinds = {
     grpc: 'INVALID_ARGUMENT',
     retryable: false,
     help: 'The input breaks the schema of the model. Every violation is listed with a JSON pointer. GET /v1/models/{model} shows the schema in its openapi field.',
+  },
+  invalid_media: {
+    title: 'Invalid media',
+    http: 400,
+    grpc: 'INVALID_ARGUMENT',
+    retryable: false,
+    help: 'What was uploaded is no image, video or sound that this server takes. It is judged by its content; the detail says what it seems to be. SVG and HTML are not taken.',
   },
   idempotency_key_required: {
     title: 'Idempotency-Key required',
@@ -171,6 +181,13 @@ export const errorKinds = {
     retryable: false,
     help: 'There is no file at this address, or the signature of its URL is wrong or has expired. Read the job again for a fresh URL.',
   },
+  file_not_found: {
+    title: 'File not found',
+    http: 404,
+    grpc: 'NOT_FOUND',
+    retryable: false,
+    help: 'The account of this key has no upload with this id, or it was deleted or has expired. GET /v1/files lists the uploads.',
+  },
   webhook_not_found: {
     title: 'Webhook not found',
     http: 404,
@@ -226,6 +243,13 @@ export const errorKinds = {
     grpc: 'FAILED_PRECONDITION',
     retryable: false,
     help: 'The account has as many webhook endpoints as it may have. Delete one with DELETE /v1/webhooks/{webhook_id} before registering another.',
+  },
+  too_many_uploads: {
+    title: 'Too many uploads',
+    http: 409,
+    grpc: 'FAILED_PRECONDITION',
+    retryable: false,
+    help: 'The uploads of the account take as much room as they may. Delete some with DELETE /v1/files/{file_id}, or wait until some expire.',
   },
   payload_too_large: {
     title: 'Payload too large',

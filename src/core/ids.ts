@@ -5,7 +5,7 @@ const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const idPattern = /^[a-z]+_[0-9a-hjkmnp-tv-z]{26}$/
 
 /** What an id may name. */
-export type IdPrefix = 'job' | 'acct' | 'key' | 'entry' | 'wh'
+export type IdPrefix = 'job' | 'acct' | 'key' | 'entry' | 'wh' | 'file'
 
 /** Makes ids whose text order is the order in which this process made them. */
 export interface IdSource {

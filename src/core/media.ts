@@ -1,5 +1,6 @@
 // Media that is handed in: what a reference in an input looks like, and the ports that turn references into files.
 import { EngineError } from './engine.ts'
+import { isId } from './ids.ts'
 
 /** A place of an input whose schema says `format: media`, and what stands there. */
 export interface MediaReference {
@@ -53,11 +54,16 @@ export interface MediaReader {
 }
 
 /** What a reference must look like, as a violation says it. */
-export const mediaReferenceForm = 'must be a data: URI or an http(s) URL'
+export const mediaReferenceForm = 'must be a data: URI, an http(s) URL or the id of an upload'
 
 /** Whether a text has the form of a reference to media; it may still lead nowhere. */
 export function isMediaReference(text: string): boolean {
-  return /^data:/i.test(text) || (/^https?:\/\//i.test(text) && URL.canParse(text))
+  return /^data:/i.test(text) || isUploadId(text) || (/^https?:\/\//i.test(text) && URL.canParse(text))
+}
+
+/** Whether a text is the id of an upload; there may be none. */
+export function isUploadId(text: string): boolean {
+  return isId('file', text)
 }
 
 /** The name of a place in an input as people write it: `/images/0/url` is `images[0].url`. */

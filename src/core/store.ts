@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from './engine.ts'
 import type { ClaimedJob, Job, JobOutcome, JobStatus, OperatorJob } from './job.ts'
 import type { ApiKey, Permission } from './key.ts'
 import type { Balance, LedgerEntry } from './ledger.ts'
+import type { UploadStore } from './upload.ts'
 import type { WebhookStore } from './webhook.ts'
 
 /** An account with its balance. */
@@ -160,7 +161,7 @@ export interface LedgerReport {
 }
 
 /** Where state lives. */
-export interface Store extends WebhookStore {
+export interface Store extends WebhookStore, UploadStore {
   createAccount(name: string, credits: number): Promise<Account>
   getAccount(accountId: string): Promise<Account | null>
   listAccounts(page: PageRequest): Promise<Page<Account>>

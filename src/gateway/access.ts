@@ -8,6 +8,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Permission that the route needs, as REST writes it; `any` for any valid key; unset for open routes. */
     permission?: RoutePermission
+    /** Whether the handler reads the body itself, whatever its content type. */
+    readsBody?: true
   }
 }
 

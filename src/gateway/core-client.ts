@@ -2,6 +2,7 @@
 import { type CallOptions, type Client, createClient, type Transport } from '@connectrpc/connect'
 import type { FastifyRequest } from 'fastify'
 import { CatalogService } from '../../gen/mediagen/v1/catalog_pb.ts'
+import { FilesService } from '../../gen/mediagen/v1/files_pb.ts'
 import { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'
 import { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
@@ -14,6 +15,7 @@ export interface CoreClient {
   readonly catalog: Client<typeof CatalogService>
   readonly wallet: Client<typeof WalletService>
   readonly webhooks: Client<typeof WebhooksService>
+  readonly files: Client<typeof FilesService>
 }
 
 /** Creates the clients over one transport. */
@@ -24,6 +26,7 @@ export function createCoreClient(transport: Transport): CoreClient {
     catalog: createClient(CatalogService, transport),
     wallet: createClient(WalletService, transport),
     webhooks: createClient(WebhooksService, transport),
+    files: createClient(FilesService, transport),
   }
 }
 

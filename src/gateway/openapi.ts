@@ -15,6 +15,8 @@ interface Operation {
   readonly permission: string | null
   readonly parameters?: readonly object[]
   readonly body?: object
+  /** The content of a body that is no JSON. */
+  readonly content?: object
   readonly answers: Readonly<Record<string, object>>
   readonly errors?: readonly ErrorCode[]
 }
@@ -206,6 +208,48 @@ const operations: Readonly<Record<string, Operation>> = {
     answers: { 200: answer('A page of deliveries.', 'DeliveryList') },
     errors: ['webhook_not_found'],
   },
+  'GET /v1/files': {
+    id: 'listFiles',
+    summary: 'List uploads, newest first.',
+    permission: 'generate',
+    parameters: page,
+    answers: { 200: answer('A page of uploads.', 'FileList') },
+  },
+  'POST /v1/files': {
+    id: 'uploadFile',
+    summary:
+      'Upload an image, a video or a sound for the inputs of generations: the file itself, or a form with one file.',
+    permission: 'generate',
+    content: {
+      'multipart/form-data': {
+        schema: {
+          type: 'object',
+          additionalProperties: false,
+          required: ['file'],
+          properties: { file: { type: 'string', contentMediaType: 'application/octet-stream' } },
+        },
+      },
+      ...Object.fromEntries(['image/*', 'video/*', 'audio/*', 'application/octet-stream'].map((type) => [type, {}])),
+    },
+    answers: { 201: answer('The file.', 'File') },
+    errors: ['invalid_media', 'too_many_uploads', 'payload_too_large', 'unsupported_media_type'],
+  },
+  'GET /v1/files/{file_id}': {
+    id: 'getFile',
+    summary: 'Read what is known of an upload.',
+    permission: 'generate',
+    parameters: [pathParameter('file_id', 'File id.')],
+    answers: { 200: answer('The file.', 'File') },
+    errors: ['file_not_found'],
+  },
+  'DELETE /v1/files/{file_id}': {
+    id: 'deleteFile',
+    summary: 'Delete an upload. Jobs that run have it in hand; jobs that wait for it fail, and their credits are back.',
+    permission: 'generate',
+    parameters: [pathParameter('file_id', 'File id.')],
+    answers: { 204: { description: 'It was deleted.' } },
+    errors: ['file_not_found'],
+  },
 }
 
 const assetOperations: Readonly<Record<string, Operation>> = {
@@ -305,6 +349,8 @@ export function createRestOpenapi(publicUrl: string, servesAssets: boolean): obj
         CreatedWebhook: schemas.createdWebhookSchema,
         WebhookList: schemas.webhookListSchema,
         DeliveryList: schemas.deliveryListSchema,
+        File: schemas.fileSchema,
+        FileList: schemas.fileListSchema,
         Problem: schemas.problemSchema,
       },
     },
@@ -341,6 +387,7 @@ function toOperation(operation: Operation): object {
     }),
     ...(operation.parameters && { parameters: operation.parameters }),
     ...(operation.body && { requestBody: { required: true, content: json(operation.body) } }),
+    ...(operation.content && { requestBody: { required: true, content: operation.content } }),
     responses: { ...operation.answers, ...refusals },
   }
 }

@@ -8,6 +8,7 @@ import {
   ModalitySchema,
   type Product,
 } from '../../gen/mediagen/v1/catalog_pb.ts'
+import type { File } from '../../gen/mediagen/v1/files_pb.ts'
 import { type Job, JobStatus, JobStatusSchema, type Output } from '../../gen/mediagen/v1/generation_pb.ts'
 import type { Quote } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { type Entry, EntryKindSchema } from '../../gen/mediagen/v1/wallet_pb.ts'
@@ -164,6 +165,19 @@ export function toDeliveryRecord(delivery: Delivery) {
     next_attempt_at: toTimeOrNull(delivery.nextAttemptAt),
     created_at: toTime(present(delivery.createdAt)),
     finished_at: toTimeOrNull(delivery.finishedAt),
+  }
+}
+
+export function toFileRecord(message: File | undefined) {
+  const file = present(message)
+  return {
+    file_id: file.fileId,
+    url: file.url,
+    content_type: file.contentType,
+    bytes: Number(file.bytes),
+    sha256: file.sha256,
+    created_at: toTime(present(file.createdAt)),
+    expires_at: toTime(present(file.expiresAt)),
   }
 }
 

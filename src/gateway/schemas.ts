@@ -185,6 +185,16 @@ export const deliverySchema = record('One event on its way to one endpoint.', {
   finished_at: { ...nullableTime, description: 'When it was delivered or given up.' },
 })
 
+export const fileSchema = record('A file that was uploaded.', {
+  file_id: { ...string, description: 'Accepted wherever a schema says `format: media`.' },
+  url: { ...string, description: 'Signed address of the file; accepted like the id.' },
+  content_type: { ...string, description: 'Found by content.' },
+  bytes: count,
+  sha256: { ...string, description: 'Lower-case hexadecimal' },
+  created_at: time,
+  expires_at: { ...time, description: 'When it is removed; the last moment at which the address works.' },
+})
+
 export const problemSchema = {
   type: 'object',
   description: 'An error, after RFC 9457.',
@@ -210,6 +220,7 @@ export const productListSchema = listOf(productSchema, 'A page of products, in c
 export const categoryListSchema = listOf(categorySchema, 'The categories of ready models.')
 export const entryListSchema = listOf(entrySchema, 'A page of ledger entries, newest first.')
 export const webhookListSchema = listOf(webhookSchema, 'A page of webhook endpoints, newest first.')
+export const fileListSchema = listOf(fileSchema, 'A page of uploads, newest first.')
 export const deliveryListSchema = listOf(deliverySchema, 'A page of webhook deliveries, newest first.')
 
 const inputSchema = { type: 'object', description: "The model's input.", additionalProperties: true } as const

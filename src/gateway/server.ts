@@ -1,6 +1,6 @@
 // The HTTP server: the exact /v1 routes as a client of the services, and whatever else is served on its port.
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
-import type { Transport } from '@connectrpc/connect'
+import { ConnectError, type Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import type { AssetStore, AssetUrls } from '../core/asset.ts'
 import { MediagenError } from '../core/errors.ts'
@@ -10,6 +10,7 @@ import { checkCaller } from './access.ts'
 import { addAssetRoutes } from './assets.ts'
 import { boundClose } from './connections.ts'
 import { createCoreClient } from './core-client.ts'
+import { addFileRoutes } from './files.ts'
 import { addGenerateRoutes } from './generate.ts'
 import { addHealthRoutes, type Health } from './health.ts'
 import { explainRefusals } from './input.ts'
@@ -22,11 +23,12 @@ import { addProblemPages } from './problem-pages.ts'
 import { nameParameters } from './query.ts'
 import { addQuoteRoutes } from './quotes.ts'
 import { createRefusalNotes } from './refusals.ts'
+import { boundBodies } from './slow-bodies.ts'
 import { addWalletRoutes } from './wallet.ts'
 import { addWebhookRoutes } from './webhooks.ts'
 
-// A client has so long to send its request; how long the answer takes is another matter.
-const requestTimeoutMs = 60_000
+// A client has so long to send the head of its request; how long the answer takes is another matter.
+const headersTimeoutMs = 60_000
 const longestPath = 65_536
 const refusedForItsForm: ReadonlySet<string> = new Set([
   'invalid_request',
@@ -48,6 +50,8 @@ export interface ServerParts {
 /** What a server of the REST interface needs. */
 export interface GatewayParts extends ServerParts {
   readonly transport: Transport
+  /** Largest file that is taken, in bytes. */
+  readonly maxUploadBytes: number
   /** Unset in front of a core elsewhere, which serves its files itself. */
   readonly assets?: { readonly store: AssetStore; readonly urls: AssetUrls }
   /** Adds whatever else is served on this port: Connect, the console. */
@@ -65,6 +69,7 @@ export function createGateway(parts: GatewayParts): FastifyInstance {
   addJobRoutes(app, core, stopping)
   addWalletRoutes(app, core)
   addWebhookRoutes(app, core)
+  addFileRoutes(app, core, parts.maxUploadBytes)
   if (parts.assets) addAssetRoutes(app, parts.assets.store, parts.assets.urls)
   addHealthRoutes(app, parts.health)
   addOpenapiRoute(app, parts.publicUrl, parts.assets !== undefined)
@@ -91,7 +96,8 @@ function createServer(
   const note = createRefusalNotes(parts.log, parts.countRefusal)
   const app = Fastify({
     bodyLimit: parts.maxBodyBytes,
-    requestTimeout: requestTimeoutMs,
+    // Bodies have bounds of their own (slow-bodies.ts): a large file may take its time.
+    requestTimeout: 0,
     // A wait of three minutes is silent; nothing on this side may end it.
     connectionTimeout: 0,
     // An id that is too long to be one is an id that is not there; Node bounds the path itself.
@@ -113,9 +119,14 @@ function createServer(
       void sendProblem(request, reply, refusal, parts.publicUrl())
     },
   })
+  app.server.headersTimeout = headersTimeoutMs
   const stopping = boundClose(app)
-  // Bodies are JSON and nothing else.
+  boundBodies(app)
+  // Bodies are JSON and nothing else, but where a route reads them itself.
   app.removeContentTypeParser('text/plain')
+  app.addContentTypeParser('*', (request, _body, done) =>
+    done(request.routeOptions.config.readsBody ? null : notJson()),
+  )
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'string' },
@@ -129,7 +140,7 @@ function createServer(
   })
   app.setErrorHandler(async (thrown, request, reply) => {
     let error = nameParameters(request, toMediagenError(thrown))
-    if (error.code === 'payload_too_large')
+    if (error.code === 'payload_too_large' && !(thrown instanceof MediagenError) && !(thrown instanceof ConnectError))
       error = new MediagenError(
         error.code,
         `The body is larger than the ${parts.maxBodyBytes} bytes that this server takes.`,
@@ -139,6 +150,10 @@ function createServer(
     return sendProblem(request, reply, error, parts.publicUrl())
   })
   return { app, stopping }
+}
+
+function notJson(): MediagenError {
+  return new MediagenError('unsupported_media_type', 'The body must be JSON: send Content-Type: application/json.')
 }
 
 function routeNotFound({ method, url }: FastifyRequest): MediagenError {

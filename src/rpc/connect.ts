@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { readRequestId } from '../core/request-id.ts'
 import type { Access } from './access.ts'
 import { toConnectError, toMediagenError } from './errors.ts'
-import type { GuardedService, StreamCall, UnaryCall } from './pipeline.ts'
+import type { GuardedService, StreamCall, UnaryCall, UploadCall } from './pipeline.ts'
 
 /** Adds the services to an HTTP server. */
 export function addConnect(
@@ -45,13 +45,24 @@ export function addConnect(
 function toImpl(service: GuardedService): ServiceImpl<DescService> {
   const unary = [...service.unary].map(([method, run]) => [method.localName, toWebUnary(run)] as const)
   const streams = [...service.streams].map(([method, run]) => [method.localName, toWebStream(run)] as const)
-  return Object.fromEntries([...unary, ...streams]) as ServiceImpl<DescService>
+  const uploads = [...service.uploads].map(([method, run]) => [method.localName, toWebUpload(run)] as const)
+  return Object.fromEntries([...unary, ...streams, ...uploads]) as ServiceImpl<DescService>
 }
 
 function toWebUnary(run: UnaryCall): UnaryCall {
   return async (request, context) => {
     try {
       return await run(request, context)
+    } catch (error) {
+      throw toWebError(error)
+    }
+  }
+}
+
+function toWebUpload(run: UploadCall): UploadCall {
+  return async (requests, context) => {
+    try {
+      return await run(requests, context)
     } catch (error) {
       throw toWebError(error)
     }

@@ -22,7 +22,7 @@ import { readRequestId } from '../core/request-id.ts'
 import { toConnectError } from './errors.ts'
 import { loadHealthFile } from './health-file.ts'
 import { createCallContext } from './in-process.ts'
-import type { GuardedService, StreamCall, UnaryCall } from './pipeline.ts'
+import type { GuardedService, StreamCall, UnaryCall, UploadCall } from './pipeline.ts'
 
 // Node closes a session, bystanders and all, after about 1000 quick cancels: a busy client that gives up many calls is no attack.
 // Still a bound: a session that resets faster than this is closed.
@@ -107,7 +107,7 @@ function toServiceDefinition(service: DescService, maxBodyBytes: number): grpc.S
     service.methods.map((method) => {
       const definition: grpc.MethodDefinition<unknown, unknown> = {
         path: `/${service.typeName}/${method.name}`,
-        requestStream: false,
+        requestStream: method.methodKind === 'client_streaming',
         responseStream: method.methodKind === 'server_streaming',
         requestSerialize: (message) => Buffer.from(toBinary(method.input, message as never)),
         requestDeserialize: (bytes) => readRequest(method, bytes, maxBodyBytes),
@@ -151,7 +151,8 @@ function findRefusal(request: unknown, context: HandlerContext): ConnectError | 
 function toHandlers(service: GuardedService): grpc.UntypedServiceImplementation {
   const unary = [...service.unary].map(([method, run]) => [method.name, toUnaryHandler(method, run)] as const)
   const streams = [...service.streams].map(([method, run]) => [method.name, toStreamHandler(method, run)] as const)
-  return Object.fromEntries([...unary, ...streams]) as grpc.UntypedServiceImplementation
+  const uploads = [...service.uploads].map(([method, run]) => [method.name, toUploadHandler(method, run)] as const)
+  return Object.fromEntries([...unary, ...streams, ...uploads]) as grpc.UntypedServiceImplementation
 }
 
 function toUnaryHandler(method: DescMethod, run: UnaryCall): grpc.handleUnaryCall<never, unknown> {
@@ -166,6 +167,28 @@ function toUnaryHandler(method: DescMethod, run: UnaryCall): grpc.handleUnaryCal
       },
       (error: unknown) => callback(toServiceError(error)),
     )
+  }
+}
+
+function toUploadHandler(method: DescMethod, run: UploadCall): grpc.handleClientStreamingCall<unknown, unknown> {
+  return (call, callback) => {
+    const context = openContext(method, call)
+    run(readAll(call), context).then(
+      (message) => {
+        call.sendMetadata(toMetadata(context.responseHeader))
+        callback(null, create(method.output, message as never))
+      },
+      (error: unknown) => callback(toServiceError(error)),
+    )
+  }
+}
+
+/** Messages as they are asked for: while none is, the flow control of HTTP/2 holds the client. */
+async function* readAll(call: grpc.ServerReadableStream<unknown, unknown>): AsyncIterable<Message> {
+  // An early end must not destroy the call: its refusal is still to be sent.
+  for await (const request of call.iterator({ destroyOnReturn: false })) {
+    if (request instanceof MediagenError) throw request
+    yield request as Message
   }
 }
 
@@ -209,10 +232,13 @@ function drained(call: grpc.ServerWritableStream<never, unknown>): Promise<void>
   })
 }
 
-function openContext(
-  method: DescMethod,
-  call: grpc.ServerUnaryCall<never, unknown> | grpc.ServerWritableStream<never, unknown>,
-) {
+/** What calls of every kind have in common. */
+interface ServerCall {
+  readonly metadata: grpc.Metadata
+  once(event: 'cancelled', listener: () => void): unknown
+}
+
+function openContext(method: DescMethod, call: ServerCall) {
   const gone = new AbortController()
   // grpc-js cancels the call when the client hangs up and when its deadline passes.
   call.once('cancelled', () => gone.abort(new ConnectError('the client hung up or its deadline passed', Code.Canceled)))

@@ -8,7 +8,7 @@ import {
   type HandlerContext,
   type Transport,
 } from '@connectrpc/connect'
-import type { GuardedService, StreamCall, UnaryCall } from './pipeline.ts'
+import type { GuardedService, StreamCall, UnaryCall, UploadCall } from './pipeline.ts'
 
 const neverAborts = new AbortController().signal
 
@@ -16,6 +16,7 @@ const neverAborts = new AbortController().signal
 export function createInProcessTransport(services: readonly GuardedService[]): Transport {
   const unary = new Map<DescMethod, UnaryCall>(services.flatMap((service) => [...service.unary]))
   const streams = new Map<DescMethod, StreamCall>(services.flatMap((service) => [...service.streams]))
+  const uploads = new Map<DescMethod, UploadCall>(services.flatMap((service) => [...service.uploads]))
   return {
     async unary(method, signal, timeoutMs, header, input, contextValues) {
       const run = unary.get(method)
@@ -34,10 +35,12 @@ export function createInProcessTransport(services: readonly GuardedService[]): T
     },
     async stream(method, signal, timeoutMs, header, input, contextValues) {
       const run = streams.get(method)
-      if (!run) throw notServed(method)
+      const upload = uploads.get(method)
+      if (!run && !upload) throw notServed(method)
       const context = createCallContext(method, signal, timeoutMs, header, contextValues)
-      const request = await readOne(input)
-      const messages = run(create(method.input, request), context)
+      const messages = run
+        ? run(create(method.input, await readOne(input)), context)
+        : answerOnce(upload as UploadCall, toRequests(method, input as AsyncIterable<never>), context)
       return {
         stream: true,
         service: method.parent,
@@ -54,6 +57,14 @@ export function createInProcessTransport(services: readonly GuardedService[]): T
 async function readOne<Message>(messages: AsyncIterable<Message>): Promise<Message> {
   for await (const message of messages) return message
   throw new ConnectError('the call carries no request', Code.InvalidArgument)
+}
+
+async function* toRequests(method: DescMethod, messages: AsyncIterable<never>) {
+  for await (const message of messages) yield create(method.input, message)
+}
+
+async function* answerOnce(run: UploadCall, requests: Parameters<UploadCall>[0], context: HandlerContext) {
+  yield await run(requests, context)
 }
 
 async function* toMessages(method: DescMethod, messages: ReturnType<StreamCall>, signal: AbortSignal) {

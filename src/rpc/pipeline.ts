@@ -8,9 +8,10 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from '@bufbuild/protobuf'
-import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
+import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import { Permission as PermissionCode, permission as permissionOption } from '../../gen/mediagen/v1/options_pb.ts'
+import { MediagenError } from '../core/errors.ts'
 import type { ApiKey, Permission } from '../core/key.ts'
 import { readRequestId } from '../core/request-id.ts'
 import { callerKey } from '../services/caller.ts'
@@ -29,12 +30,18 @@ export type StreamCall = (
   request: MessageShape<DescMessage>,
   context: HandlerContext,
 ) => AsyncIterable<MessageInitShape<DescMessage>>
+/** A client-streaming rpc behind the pipeline. What comes is read as fast as it is used, and no faster. */
+export type UploadCall = (
+  requests: AsyncIterable<MessageShape<DescMessage>>,
+  context: HandlerContext,
+) => Promise<MessageInitShape<DescMessage>>
 
 /** A service behind the pipeline: what every door serves. */
 export interface GuardedService {
   readonly service: DescService
   readonly unary: ReadonlyMap<DescMethod, UnaryCall>
   readonly streams: ReadonlyMap<DescMethod, StreamCall>
+  readonly uploads: ReadonlyMap<DescMethod, UploadCall>
 }
 
 /** What the pipeline needs. */
@@ -55,6 +62,7 @@ export function guardService<Service extends DescService>(
 ): GuardedService {
   const unary = new Map<DescMethod, UnaryCall>()
   const streams = new Map<DescMethod, StreamCall>()
+  const uploads = new Map<DescMethod, UploadCall>()
   for (const method of service.methods) {
     const call = createCallGuard(method, parts)
     const run = (impl as Record<string, (request: never, context: HandlerContext) => unknown>)[method.localName]
@@ -62,9 +70,11 @@ export function guardService<Service extends DescService>(
     if (method.methodKind === 'unary') unary.set(method, guardUnary(call, run.bind(impl) as UnaryCall))
     else if (method.methodKind === 'server_streaming')
       streams.set(method, guardStream(call, run.bind(impl) as StreamCall))
+    else if (method.methodKind === 'client_streaming')
+      uploads.set(method, guardUpload(call, run.bind(impl) as UploadCall))
     else throw new Error(`${service.typeName}.${method.name}: no door serves ${method.methodKind} rpcs`)
   }
-  return { service, unary, streams }
+  return { service, unary, streams, uploads }
 }
 
 /** A service for whoever has the database in hand anyway, the command line: no key is asked for, errors are turned all the same. */
@@ -84,10 +94,13 @@ export function trustService<Service extends DescService>(
       }
     })
   }
-  return { service, unary, streams: new Map() }
+  return { service, unary, streams: new Map(), uploads: new Map() }
 }
 
-function guardUnary(guard: CallGuard, run: UnaryCall): UnaryCall {
+function guardUnary<Request>(
+  guard: CallGuard,
+  run: (request: Request, context: HandlerContext) => ReturnType<UnaryCall>,
+): (request: Request, context: HandlerContext) => ReturnType<UnaryCall> {
   return async (request, context) => {
     const call = guard.begin(context)
     try {
@@ -98,6 +111,27 @@ function guardUnary(guard: CallGuard, run: UnaryCall): UnaryCall {
     } catch (thrown) {
       throw guard.fail(call, thrown)
     }
+  }
+}
+
+function guardUpload(guard: CallGuard, run: UploadCall): UploadCall {
+  return guardUnary<Parameters<UploadCall>[0]>(guard, (requests, context) => run(blameCaller(requests), context))
+}
+
+/** What breaks on its way in is no fault of this server. */
+async function* blameCaller<Message>(requests: AsyncIterable<Message>): AsyncIterable<Message> {
+  try {
+    yield* requests
+  } catch (thrown) {
+    if (thrown instanceof MediagenError) throw thrown
+    if (thrown instanceof ConnectError && thrown.code === Code.ResourceExhausted)
+      throw new MediagenError(
+        'payload_too_large',
+        `A message is too large: ${thrown.rawMessage}.`,
+        {},
+        { cause: thrown },
+      )
+    throw new MediagenError('invalid_request', 'The request broke off before it was whole.', {}, { cause: thrown })
   }
 }
 

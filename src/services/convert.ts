@@ -8,6 +8,7 @@ import type { EntryKind, LedgerEntry } from '../core/ledger.ts'
 import type { Modality, Model } from '../core/model.ts'
 import type { Quote } from '../core/quote-seal.ts'
 import type { Account } from '../core/store.ts'
+import type { Upload } from '../core/upload.ts'
 import type { Delivery, DeliveryStatus, Webhook } from '../core/webhook.ts'
 import type {
   AccountSchema,
@@ -21,6 +22,7 @@ import {
   type Model as ModelMessage,
   ModelSchema,
 } from '../../gen/mediagen/v1/catalog_pb.ts'
+import type { FileSchema } from '../../gen/mediagen/v1/files_pb.ts'
 import { type JobSchema, JobStatus as JobStatusCode, type OutputSchema } from '../../gen/mediagen/v1/generation_pb.ts'
 import { Permission as PermissionCode } from '../../gen/mediagen/v1/options_pb.ts'
 import type { QuoteSchema } from '../../gen/mediagen/v1/quotes_pb.ts'
@@ -159,6 +161,18 @@ export function toJobMessage(job: Job, urls: AssetUrls): MessageInitShape<typeof
     ...(job.startedAtMs !== null && { startedAt: timestampFromMs(job.startedAtMs) }),
     ...(job.finishedAtMs !== null && { finishedAt: timestampFromMs(job.finishedAtMs) }),
     ...(job.queuePosition !== null && { queuePosition: job.queuePosition }),
+  }
+}
+
+export function toFileMessage(upload: Upload, urls: AssetUrls): MessageInitShape<typeof FileSchema> {
+  return {
+    fileId: upload.fileId,
+    url: urls.signUntil(upload.key, upload.expiresAtMs),
+    contentType: upload.contentType,
+    bytes: BigInt(upload.bytes),
+    sha256: upload.sha256,
+    createdAt: timestampFromMs(upload.createdAtMs),
+    expiresAt: timestampFromMs(upload.expiresAtMs),
   }
 }
 

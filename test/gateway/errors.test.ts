@@ -178,12 +178,16 @@ test.each(Object.entries<Row>(rows))(
 )
 
 test('every code of the table is reached by a test', () => {
-  // shutting_down is in shutdown.test.ts, asset_not_found in assets.test.ts, too_many_webhooks in webhooks.test.ts;
+  // shutting_down is in shutdown.test.ts, asset_not_found in assets.test.ts, too_many_webhooks in webhooks.test.ts,
+  // what is of uploads in files.test.ts;
   // the others are of AdminService, not of REST.
   const elsewhere = [
     'shutting_down',
     'asset_not_found',
     'too_many_webhooks',
+    'invalid_media',
+    'file_not_found',
+    'too_many_uploads',
     'account_not_found',
     'key_not_found',
     'delivery_not_found',

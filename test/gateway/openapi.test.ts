@@ -26,6 +26,10 @@ const interfaceRoutes = [
   'GET /v1/webhooks/{webhook_id}',
   'DELETE /v1/webhooks/{webhook_id}',
   'GET /v1/webhooks/{webhook_id}/deliveries',
+  'GET /v1/files',
+  'POST /v1/files',
+  'GET /v1/files/{file_id}',
+  'DELETE /v1/files/{file_id}',
 ]
 // What needs no key. A pure gateway leaves the files to the core, so the core's own document tells of them.
 const openRoutes = ['GET /healthz', 'GET /readyz', 'GET /metrics']

@@ -25,9 +25,12 @@ test('who stops reading amid many changes and then leaves is not watched for any
   }
   const streams = new Map([[GenerationService.method.watchJob, watch]])
   const gateway = createGateway({
-    transport: createInProcessTransport([{ service: GenerationService, unary: new Map(), streams }]),
+    transport: createInProcessTransport([
+      { service: GenerationService, unary: new Map(), streams, uploads: new Map() },
+    ]),
     health: { unready: async () => null, metrics: async () => ({ contentType: 'text/plain', body: '' }) },
     publicUrl: () => '',
+    maxUploadBytes: 1024,
     maxBodyBytes: 1024,
     log: pino({ level: 'silent' }),
     countRefusal() {},

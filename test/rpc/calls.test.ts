@@ -1,4 +1,6 @@
 // Every rpc of every service, called by a client that knows only what reflection told it. Contract, section 4.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { permissions } from '../../src/core/key.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
@@ -195,6 +197,23 @@ test('a webhook endpoint is registered, and what was sent to it is listed and se
   const { delivery_id } = deliveries[0]
   expect((await asAdmin('Redeliver', { delivery_id })).delivery).toMatchObject({ status: 'DELIVERY_STATUS_PENDING' })
   expect(await client.call('WebhooksService/DeleteWebhook', { webhook_id })).toEqual({})
+})
+
+test('a file is uploaded in pieces, read, listed and deleted', async () => {
+  called.add('FilesService/UploadFile')
+  const picture = readFileSync(join(import.meta.dirname, '../models/picture.png'))
+  const pieces = [
+    { header: { bytes: picture.length } },
+    { chunk: picture.subarray(0, 9) },
+    { chunk: picture.subarray(9) },
+  ]
+  const { file } = await client.upload('FilesService/UploadFile', pieces)
+  expect(file).toMatchObject({ content_type: 'image/png', bytes: String(picture.length) })
+  const { file_id } = file
+  expect(await client.call('FilesService/GetFile', { file_id })).toEqual({ file })
+  expect(await client.call('FilesService/ListFiles', {})).toEqual({ files: [file], total: 1 })
+  expect(await client.call('FilesService/DeleteFile', { file_id })).toEqual({})
+  expect(await client.call('FilesService/ListFiles', {})).toEqual({ files: [], total: 0 })
 })
 
 test('an operator lists and reads jobs of all accounts', async () => {

@@ -38,7 +38,7 @@ export class ForeignError extends Error {
 export interface ForeignClient extends Disposable {
   readonly schema: PackageDefinition
   /** Every rpc that the server declares in mediagen.v1. */
-  readonly rpcs: readonly { readonly name: string; readonly streams: boolean }[]
+  readonly rpcs: readonly { readonly name: string; readonly streams: boolean; readonly uploads: boolean }[]
   call(rpc: string, request: object, options?: CallOptions): Promise<any>
   answer(rpc: string, request: object, options?: CallOptions): Promise<Answer>
   /** Settles with what a call was refused with; rejects when it went well. */
@@ -46,6 +46,10 @@ export interface ForeignClient extends Disposable {
   /** A unary call that can be canceled. */
   begin(rpc: string, request: object, options?: CallOptions): { call: grpc.ClientUnaryCall; done: Promise<Answer> }
   stream(rpc: string, request: object, options?: CallOptions): grpc.ClientReadableStream<any>
+  /** A call that sends a stream; the caller writes and ends it. */
+  beginUpload(rpc: string, options?: CallOptions): { call: grpc.ClientWritableStream<any>; done: Promise<any> }
+  /** Sends a stream to its end. */
+  upload(rpc: string, requests: Iterable<object>, options?: CallOptions): Promise<any>
   /** Reads a stream to its end. */
   readAll(rpc: string, request: object, options?: CallOptions): Promise<any[]>
   toForeignError(error: unknown): ForeignError
@@ -143,6 +147,27 @@ export async function openForeignClient(grpcUrl: string | null, defaultKey: stri
     )
   }
 
+  function beginUpload(rpc: string, options: CallOptions = {}) {
+    const { client, method } = findMethod(rpc)
+    const { promise: done, resolve, reject } = Promise.withResolvers<any>()
+    const call = client.makeClientStreamRequest(
+      method.path,
+      method.requestSerialize,
+      method.responseDeserialize,
+      toMetadata(options),
+      toDeadline(options),
+      (error, message) => (error ? reject(toForeignError(error)) : resolve(message)),
+    )
+    return { call, done }
+  }
+
+  function upload(rpc: string, requests: Iterable<object>, options?: CallOptions): Promise<any> {
+    const { call, done } = beginUpload(rpc, options)
+    for (const request of requests) call.write(request)
+    call.end()
+    return done
+  }
+
   async function readAll(rpc: string, request: object, options?: CallOptions): Promise<any[]> {
     try {
       return await stream(rpc, request, options).toArray()
@@ -152,18 +177,24 @@ export async function openForeignClient(grpcUrl: string | null, defaultKey: stri
   }
 
   const rpcs = names.flatMap((name) =>
-    Object.entries(schema[name] as unknown as grpc.ServiceDefinition).map(([method, { responseStream }]) => ({
-      name: `${name.split('.').at(-1)}/${method}`,
-      streams: responseStream,
-    })),
+    Object.entries(schema[name] as unknown as grpc.ServiceDefinition).map(
+      ([method, { responseStream, requestStream }]) => ({
+        name: `${name.split('.').at(-1)}/${method}`,
+        streams: responseStream,
+        uploads: requestStream,
+      }),
+    ),
   )
   const isStream = (rpc: string): boolean => rpcs.some(({ name, streams }) => name === rpc && streams)
+  const isUpload = (rpc: string): boolean => rpcs.some(({ name, uploads }) => name === rpc && uploads)
 
   return {
     schema,
     rpcs,
     begin,
     stream,
+    beginUpload,
+    upload,
     readAll,
     toForeignError,
     answer: (rpc, request, options) => begin(rpc, request, options).done,
@@ -171,7 +202,9 @@ export async function openForeignClient(grpcUrl: string | null, defaultKey: stri
     async refusal(rpc, request, options) {
       const outcome: Promise<unknown> = isStream(rpc)
         ? readAll(rpc, request, options)
-        : begin(rpc, request, options).done
+        : isUpload(rpc)
+          ? upload(rpc, [request], options)
+          : begin(rpc, request, options).done
       return outcome.then(
         () => Promise.reject(new Error(`${rpc} was not refused`)),
         (error: ForeignError) => error,

@@ -3,6 +3,7 @@ import { type DescMethod, getOption } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import { CatalogService } from '../../gen/mediagen/v1/catalog_pb.ts'
+import { FilesService } from '../../gen/mediagen/v1/files_pb.ts'
 import { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'
 import { Permission as PermissionCode, permission } from '../../gen/mediagen/v1/options_pb.ts'
 import { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
@@ -13,7 +14,15 @@ import { toPermissionName } from '../../src/services/convert.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { type ForeignClient, openForeignClient } from './foreign-client.ts'
 
-const rpcs = [QuotesService, GenerationService, CatalogService, WalletService, WebhooksService, AdminService]
+const rpcs = [
+  QuotesService,
+  GenerationService,
+  CatalogService,
+  WalletService,
+  WebhooksService,
+  FilesService,
+  AdminService,
+]
   .flatMap(({ methods }): DescMethod[] => methods)
   .map((method) => ({
     rpc: `${method.parent.name}/${method.name}`,
@@ -35,8 +44,12 @@ afterAll(async () => {
 
 /** The error code of a call, or `ok`. */
 async function callWith(rpc: string, key: string | null): Promise<string> {
-  const outcome =
-    rpc === 'GenerationService/WatchJob' ? client.readAll(rpc, {}, { key }) : client.call(rpc, {}, { key })
+  const { streams, uploads } = client.rpcs.find(({ name }) => name === rpc) ?? {}
+  const outcome = streams
+    ? client.readAll(rpc, {}, { key })
+    : uploads
+      ? client.upload(rpc, [{}], { key })
+      : client.call(rpc, {}, { key })
   return outcome.then(
     () => 'ok',
     (error) => error.detail?.code ?? error.status,
@@ -67,6 +80,10 @@ test('the permissions are those of the interface and the contract', () => {
     'WebhooksService/ListWebhooks': 'webhooks',
     'WebhooksService/DeleteWebhook': 'webhooks',
     'WebhooksService/ListDeliveries': 'webhooks',
+    'FilesService/UploadFile': 'generate',
+    'FilesService/GetFile': 'generate',
+    'FilesService/ListFiles': 'generate',
+    'FilesService/DeleteFile': 'generate',
   })
   for (const method of AdminService.methods) expect(getOption(method, permission)).toBe(PermissionCode.ADMIN)
 })

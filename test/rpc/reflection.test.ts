@@ -7,6 +7,7 @@ import { openReflection, type ReflectionVersion } from './reflection-client.ts'
 const services = [
   'AdminService',
   'CatalogService',
+  'FilesService',
   'GenerationService',
   'QuotesService',
   'WalletService',

@@ -54,6 +54,47 @@ CREATE TABLE api_keys (
 
 CREATE INDEX api_keys_by_account ON api_keys (account_id, key_id);
 
+CREATE TRIGGER files_counted AFTER INSERT ON files
+BEGIN
+  INSERT INTO upload_totals (account_id, bytes) VALUES (NEW.account_id, max(NEW.bytes, 65536))
+  ON CONFLICT (account_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+
+CREATE TRIGGER files_go_first BEFORE DELETE ON files
+WHEN OLD.gone = 0
+BEGIN
+  SELECT RAISE(ABORT, 'files: an upload is said to be gone before its file is removed');
+END;
+
+CREATE TRIGGER files_keep_terms BEFORE UPDATE ON files
+WHEN OLD.gone = 1 OR NEW.gone = 0
+BEGIN
+  SELECT RAISE(ABORT, 'files: an upload does not change until it is gone, and does not come back');
+END;
+
+CREATE TRIGGER files_uncounted AFTER DELETE ON files
+BEGIN
+  UPDATE upload_totals SET bytes = bytes - max(OLD.bytes, 65536) WHERE account_id = OLD.account_id;
+END;
+
+CREATE TABLE files (
+  file_id TEXT NOT NULL PRIMARY KEY,
+  account_id TEXT NOT NULL REFERENCES accounts (account_id),
+  key TEXT NOT NULL,
+  content_type TEXT NOT NULL,
+  bytes INTEGER NOT NULL CHECK (bytes > 0),
+  sha256 TEXT NOT NULL CHECK (length(sha256) = 64),
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL CHECK (expires_at > created_at),
+  gone INTEGER NOT NULL DEFAULT 0 CHECK (gone IN (0, 1))
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX files_by_account ON files (account_id, file_id) WHERE gone = 0;
+
+CREATE INDEX files_expiring ON files (expires_at) WHERE gone = 0;
+
+CREATE INDEX files_gone ON files (file_id) WHERE gone = 1;
+
 CREATE TRIGGER job_inputs_stand BEFORE UPDATE ON job_inputs
 BEGIN
   SELECT RAISE(ABORT, 'job_inputs: what a job was started with does not change');
@@ -328,6 +369,11 @@ CREATE TABLE signing_keys (
   secret BLOB NOT NULL CHECK (length(secret) = 32),
   created_at INTEGER NOT NULL,
   PRIMARY KEY (purpose, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE upload_totals (
+  account_id TEXT NOT NULL PRIMARY KEY REFERENCES accounts (account_id),
+  bytes INTEGER NOT NULL CHECK (bytes >= 0)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER webhook_deliveries_counted AFTER INSERT ON webhook_deliveries

@@ -8,6 +8,7 @@ import { createStartCommands } from './starts.ts'
 import { createDeliveryCommands } from './deliveries.ts'
 import { createWebhookCommands } from './webhooks.ts'
 import { createSweepCommands } from './sweeps.ts'
+import { createUploadCommands } from './uploads.ts'
 import type { Writing } from './writing.ts'
 
 /** Creates the commands; each is called inside a transaction. */
@@ -25,6 +26,7 @@ export function createCommands(writing: Writing) {
     ...createSweepCommands(writing),
     /** What SQLite counts of changes by others: only the writer's own connection knows which changes are its own. */
     changeCounter: (): number => dataVersion.get() ?? 0,
+    ...createUploadCommands(writing),
     /** Writes a number of the file's head as it is: asks disk and locks as any change does, and changes nothing. */
     check(): void {
       const version = Number(writing.db.pragma('user_version', { simple: true }))

@@ -13,6 +13,7 @@ import { createLedgerReads } from './ledger.ts'
 import { createDeliveryReads, toClaimedDelivery } from './deliveries.ts'
 import { createSigningKeyReads, toSigningKey } from './signing-keys.ts'
 import { toStartRequest } from './starts.ts'
+import { createUploadReads } from './uploads.ts'
 import { createLedgerVerifier } from './verify.ts'
 import { createWebhookReads } from './webhooks.ts'
 
@@ -43,6 +44,7 @@ export async function openSqliteStore({ path, clock = systemClock }: SqliteOptio
     ...createJobReads(reader),
     ...createWebhookReads(reader),
     ...createDeliveryReads(reader),
+    ...createUploadReads(reader),
   }
   const verifyLedger = createLedgerVerifier(reader)
   const listWorkers = reader.prepare<[], string>("SELECT DISTINCT worker FROM jobs WHERE status = 'running'").pluck()
@@ -115,6 +117,13 @@ export async function openSqliteStore({ path, clock = systemClock }: SqliteOptio
     hasDueDelivery: async (nowMs, full) => reads.hasDueDelivery(nowMs, full),
     claimDeliveries: async (claim) => (await writer.submit('claimDeliveries', claim)).map(toClaimedDelivery),
     reportDelivery: (report) => writer.submit('reportDelivery', report),
+
+    createUpload: (upload, maxStored) => writer.submit('createUpload', upload, maxStored),
+    getUpload: async (accountId, fileId, nowMs) => reads.getUpload(accountId, fileId, nowMs),
+    listUploads: async (accountId, nowMs, page) => reads.listUploads(accountId, nowMs, page),
+    deleteUpload: (accountId, fileId, nowMs) => writer.submit('deleteUpload', accountId, fileId, nowMs),
+    forgetUpload: (fileId) => writer.submit('forgetUpload', fileId),
+    measureUploads: async (accountId) => reads.measureUploads(accountId),
 
     onJobsChanged(listener) {
       listeners.add(listener)

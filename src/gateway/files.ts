@@ -1,0 +1,129 @@
+// /v1/files: files that inputs refer to. A body goes to the core piece by piece; nothing holds a whole file.
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { UploadFileRequestSchema } from '../../gen/mediagen/v1/files_pb.ts'
+import { MediagenError } from '../core/errors.ts'
+import { type CoreClient, forward } from './core-client.ts'
+import { isForm, readForm } from './form.ts'
+import { page, readQuery } from './query.ts'
+import { toFileRecord, toList } from './records.ts'
+import { fileListSchema, fileSchema } from './schemas.ts'
+
+type Piece = MessageInitShape<typeof UploadFileRequestSchema>
+
+interface FileParams {
+  file_id: string
+}
+
+const permission = 'generate'
+// What a form needs beside its file.
+const formSlack = 65_536
+
+/** Adds the routes. */
+export function addFileRoutes(app: FastifyInstance, core: CoreClient, maxUploadBytes: number): void {
+  app.post(
+    '/v1/files',
+    {
+      config: { permission, readsBody: true },
+      schema: { response: { 201: fileSchema } },
+      onRequest(request, _reply, done) {
+        checkHead(request, maxUploadBytes)
+        done()
+      },
+    },
+    async (request, reply) => {
+      readQuery(request, {})
+      const { file_id, ...record } = await upload(core, request, maxUploadBytes)
+      reply.code(201).header('location', `/v1/files/${file_id}`)
+      return { file_id, ...record }
+    },
+  )
+
+  app.get('/v1/files', { config: { permission }, schema: { response: { 200: fileListSchema } } }, async (request) => {
+    const query = readQuery(request, page)
+    const { files, total } = await core.files.listFiles(query, forward(request))
+    return toList(files.map(toFileRecord), total, query)
+  })
+
+  app.get<{ Params: FileParams }>(
+    '/v1/files/:file_id',
+    { config: { permission }, schema: { response: { 200: fileSchema } } },
+    async (request) => {
+      readQuery(request, {})
+      const { file } = await core.files.getFile({ fileId: request.params.file_id }, forward(request))
+      return toFileRecord(file)
+    },
+  )
+
+  app.delete<{ Params: FileParams }>('/v1/files/:file_id', { config: { permission } }, async (request, reply) => {
+    readQuery(request, {})
+    await core.files.deleteFile({ fileId: request.params.file_id }, forward(request))
+    return reply.code(204).send()
+  })
+}
+
+/** What is wrong with a body that nobody has seen yet. */
+function checkHead({ headers }: FastifyRequest, maxUploadBytes: number): void {
+  const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+  if (!isForm(type) && !/^(image|video|audio)\/[\w.+-]+$|^application\/octet-stream$/.test(type))
+    throw new MediagenError(
+      'unsupported_media_type',
+      'Send the file as the body with its own Content-Type (image/…, video/…, audio/… or application/octet-stream), or in a form as multipart/form-data.',
+    )
+  if ((headers['content-encoding'] ?? 'identity') !== 'identity')
+    throw new MediagenError('unsupported_media_type', 'Send the file without a Content-Encoding.')
+  const announced = Number(headers['content-length'] ?? 0)
+  if (announced > maxUploadBytes + (isForm(type) ? formSlack : 0)) throw tooLarge(maxUploadBytes)
+}
+
+/** Sends the body of a request on to the core. */
+async function upload(core: CoreClient, request: FastifyRequest, maxUploadBytes: number) {
+  // Why the body ended early, if it did: a core elsewhere hears only that it did.
+  let broken: MediagenError | null = null
+  async function* readPieces() {
+    try {
+      yield* toPieces(request, maxUploadBytes)
+    } catch (error) {
+      broken = error instanceof MediagenError ? error : brokenOff(error)
+      throw broken
+    }
+  }
+  try {
+    const { file } = await core.files.uploadFile(readPieces(), forward(request))
+    return toFileRecord(file)
+  } catch (error) {
+    // Whatever is still on its way is passed over, so that the client gets to read the answer.
+    request.raw.resume()
+    throw broken ?? error
+  }
+}
+
+async function* toPieces(request: FastifyRequest, maxUploadBytes: number): AsyncIterable<Piece> {
+  const { 'content-type': type, 'content-length': length } = request.headers
+  const announced = isForm(type) || length === undefined ? {} : { bytes: BigInt(length) }
+  yield { piece: { case: 'header', value: announced } }
+  let bytes = 0
+  for await (const chunk of readFile(request)) {
+    bytes += chunk.length
+    if (bytes > maxUploadBytes) throw tooLarge(maxUploadBytes)
+    yield { piece: { case: 'chunk', value: chunk } }
+  }
+  yield { piece: { case: 'end', value: {} } }
+}
+
+/** The bytes of the file. Leaving early must not close the connection: the answer is still to be sent. */
+function readFile(request: FastifyRequest): AsyncIterable<Buffer> {
+  const body = request.raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
+  return isForm(request.headers['content-type']) ? readForm(request.headers, body) : body
+}
+
+function tooLarge(maxUploadBytes: number): MediagenError {
+  return new MediagenError(
+    'payload_too_large',
+    `The file is larger than the ${maxUploadBytes} bytes that this server takes.`,
+  )
+}
+
+function brokenOff(cause: unknown): MediagenError {
+  return new MediagenError('invalid_request', 'The request broke off before it was whole.', {}, { cause })
+}

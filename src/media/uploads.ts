@@ -1,0 +1,48 @@
+// References to uploads, by id or by URL: read from the disk, for the account that handed them in and for no other.
+import { constants } from 'node:fs'
+import { copyFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { AssetStore, AssetUrls } from '../core/asset.ts'
+import type { Clock } from '../core/clock.ts'
+import { invalidMedia, isUploadId, type MediaReader, mediaTooLarge } from '../core/media.ts'
+import type { UploadStore } from '../core/upload.ts'
+
+/** What the reader needs. */
+export interface UploadReaderParts {
+  readonly store: Pick<UploadStore, 'getUpload'>
+  /** Where the files of uploads live. */
+  readonly assets: Pick<AssetStore, 'root'>
+  readonly urls: Pick<AssetUrls, 'read'>
+  readonly clock: Clock
+}
+
+/** Creates a reader of uploads. The signature of a URL does not matter here: whose the upload is, does. */
+export function createUploadReader({ store, assets, urls, clock }: UploadReaderParts): MediaReader {
+  /** The id of the upload that a reference names; null when it names none. */
+  function findId(reference: string): string | null {
+    if (isUploadId(reference)) return reference
+    const [folder = ''] = /^https?:/i.test(reference) ? (urls.read(reference)?.key.split('/') ?? []) : []
+    return isUploadId(folder) ? folder : null
+  }
+
+  return {
+    accepts: (reference) => findId(reference) !== null,
+    async read(request, path) {
+      const { reference, field, accountId, maxBytes } = request
+      const upload = await store.getUpload(accountId, findId(reference) ?? '', clock.nowMs())
+      if (!upload) throw unknownUpload(field)
+      if (upload.bytes > maxBytes) throw mediaTooLarge(request)
+      try {
+        // A copy, which good file systems make without copying: the upload stays what it is, and may go meanwhile.
+        await copyFile(join(assets.root, upload.key), path, constants.COPYFILE_FICLONE)
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+        throw unknownUpload(field)
+      }
+    },
+  }
+}
+
+function unknownUpload(field: string): Error {
+  return invalidMedia(field, 'names an upload that the account does not have; it may have been deleted or have expired')
+}

@@ -1,0 +1,153 @@
+// FilesService: files that accounts hand in for the inputs of their generations.
+import type { ServiceImpl } from '@connectrpc/connect'
+import type { FilesService, UploadFileRequest, UploadHeader } from '../../gen/mediagen/v1/files_pb.ts'
+import type { AssetUrls } from '../core/asset.ts'
+import type { Clock } from '../core/clock.ts'
+import { MediagenError } from '../core/errors.ts'
+import { createIdSource } from '../core/ids.ts'
+import { leastCountedBytes, type Upload, type UploadFiles, type UploadStore } from '../core/upload.ts'
+import { callerOf } from './caller.ts'
+import { toFileMessage } from './convert.ts'
+import { readPage, refuse } from './request.ts'
+
+/** What the service needs. */
+export interface FilesParts {
+  readonly store: UploadStore
+  readonly files: UploadFiles
+  readonly urls: AssetUrls
+  readonly clock: Clock
+  /** Largest file, in bytes. */
+  readonly maxUploadBytes: number
+  /** Room of an account, in bytes. */
+  readonly maxStoredBytes: number
+  /** How long a file is kept. */
+  readonly retainMs: number
+}
+
+/** Creates the service. */
+export function createFilesService(parts: FilesParts): ServiceImpl<typeof FilesService> {
+  const { store, files, urls, clock, maxUploadBytes, maxStoredBytes, retainMs } = parts
+  const ids = createIdSource(() => clock.nowMs())
+  // Bytes of each account that are on the disk and in no record yet.
+  const underWay = new Map<string, number>()
+
+  async function* readChunks(requests: AsyncIterable<UploadFileRequest>, accountId: string): AsyncIterable<Uint8Array> {
+    let header: UploadHeader | null = null
+    let ended = false
+    let bytes = 0
+    const grow = (by: number) => underWay.set(accountId, (underWay.get(accountId) ?? 0) + by)
+    try {
+      for await (const { piece } of requests) {
+        if (!header) {
+          header = readHeader(piece)
+          const announced = Number(header.bytes ?? 0)
+          await checkRoom(accountId, Math.max(announced, leastCountedBytes), announced)
+        } else if (piece.case === 'end' && !ended) ended = true
+        else {
+          const chunk = readChunk(piece, ended)
+          bytes += chunk.length
+          grow(chunk.length)
+          await checkRoom(accountId, 0, bytes)
+          yield chunk
+        }
+      }
+    } finally {
+      grow(-bytes)
+      if (underWay.get(accountId) === 0) underWay.delete(accountId)
+    }
+    checkWhole(header, ended, bytes)
+  }
+
+  /** Refuses what is too large as soon as that is known; what uploads at the same time take together is settled by the store. */
+  async function checkRoom(accountId: string, more: number, bytes: number): Promise<void> {
+    if (bytes > maxUploadBytes)
+      throw new MediagenError(
+        'payload_too_large',
+        `The file is larger than the ${maxUploadBytes} bytes that this server takes.`,
+      )
+    const stored = await store.measureUploads(accountId)
+    if (stored + (underWay.get(accountId) ?? 0) + more > maxStoredBytes) throw noRoom(stored)
+  }
+
+  function noRoom(stored: number): MediagenError {
+    return new MediagenError(
+      'too_many_uploads',
+      `The uploads of the account take ${stored} of the ${maxStoredBytes} bytes that they may, which leaves too little room for this one. Delete some, or wait until some expire.`,
+    )
+  }
+
+  return {
+    async uploadFile(requests, context) {
+      const { accountId } = callerOf(context)
+      const fileId = ids.next('file')
+      const received = await files.receive(fileId, readChunks(requests, accountId))
+      const createdAtMs = clock.nowMs()
+      // Whole seconds: the address of the file says so, too.
+      const expiresAtMs = Math.floor((createdAtMs + retainMs) / 1000) * 1000
+      const upload = { fileId, accountId, ...received, createdAtMs, expiresAtMs }
+      // Should this fail, whether the record is there is not known; a file without one is found by sweeps.
+      const created = await store.createUpload(upload, maxStoredBytes)
+      if (created.outcome === 'no_room') {
+        await files.remove(fileId)
+        throw noRoom(created.stored)
+      }
+      return { file: toFileMessage(upload, urls) }
+    },
+
+    async getFile({ fileId }, context) {
+      const upload = await store.getUpload(callerOf(context).accountId, fileId, clock.nowMs())
+      if (!upload) throw fileNotFound(fileId)
+      return { file: toFileMessage(upload, urls) }
+    },
+
+    async listFiles(request, context) {
+      const { items, total } = await store.listUploads(callerOf(context).accountId, clock.nowMs(), readPage(request))
+      return { files: items.map((upload: Upload) => toFileMessage(upload, urls)), total }
+    },
+
+    async deleteFile({ fileId }, context) {
+      if (!(await store.deleteUpload(callerOf(context).accountId, fileId, clock.nowMs()))) throw fileNotFound(fileId)
+      // The record says that it is gone; should the rest not come to be, sweeps do it.
+      await files.remove(fileId)
+      await store.forgetUpload(fileId)
+      return {}
+    },
+  }
+}
+
+function readHeader(piece: UploadFileRequest['piece']): UploadHeader {
+  if (piece.case !== 'header') {
+    refuse([{ pointer: '/header', detail: 'must be the first message of an upload' }])
+    throw new Error('refused')
+  }
+  if ((piece.value.bytes ?? 0n) < 0n) refuse([{ pointer: '/header/bytes', detail: 'must be 0 or more' }])
+  return piece.value
+}
+
+function readChunk(piece: UploadFileRequest['piece'], ended: boolean): Uint8Array {
+  if (piece.case === 'chunk' && !ended) return piece.value
+  throw new MediagenError(
+    'invalid_request',
+    ended ? 'Nothing may follow the end of an upload.' : 'After its header an upload consists of chunks and its end.',
+  )
+}
+
+/** A stream that was cut off looks like one that was ended. */
+function checkWhole(header: UploadHeader | null, ended: boolean, bytes: number): void {
+  if (!header) refuse([{ pointer: '/header', detail: 'must be the first message of an upload' }])
+  const announced = header?.bytes
+  if (announced !== undefined && bytes !== Number(announced))
+    throw new MediagenError('invalid_request', `${announced} bytes were announced, and ${bytes} came.`)
+  if (announced === undefined && !ended)
+    throw new MediagenError(
+      'invalid_request',
+      'The upload broke off: neither was its size announced in the header, nor did its end come.',
+    )
+}
+
+function fileNotFound(fileId: string): MediagenError {
+  return new MediagenError(
+    'file_not_found',
+    `There is no upload "${fileId}"; it may have been deleted or have expired.`,
+  )
+}

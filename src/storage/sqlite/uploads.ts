@@ -1,0 +1,60 @@
+// Uploads: written down, read, and said to be gone. What is due is found in retention.ts.
+import type { Page, PageRequest } from '../../core/store.ts'
+import { type CreateUploadOutcome, leastCountedBytes, type Upload } from '../../core/upload.ts'
+import type { Connection } from './connection.ts'
+import type { Writing } from './writing.ts'
+
+const uploadColumns = `file_id AS fileId, account_id AS accountId, key, content_type AS contentType, bytes, sha256,
+  created_at AS createdAtMs, expires_at AS expiresAtMs`
+
+/** Creates the commands that change uploads. */
+export function createUploadCommands({ db }: Writing) {
+  const measure = createMeasure(db)
+  const insert = db.prepare<Upload>(
+    `INSERT INTO files (file_id, account_id, key, content_type, bytes, sha256, created_at, expires_at)
+     VALUES (:fileId, :accountId, :key, :contentType, :bytes, :sha256, :createdAtMs, :expiresAtMs)`,
+  )
+  const markGone = db.prepare<[string, string, number]>(
+    'UPDATE files SET gone = 1 WHERE file_id = ? AND account_id = ? AND gone = 0 AND expires_at > ?',
+  )
+  const forget = db.prepare<[string]>('DELETE FROM files WHERE file_id = ? AND gone = 1')
+  return {
+    createUpload(upload: Upload, maxStored: number): CreateUploadOutcome {
+      const stored = measure(upload.accountId)
+      if (stored + Math.max(upload.bytes, leastCountedBytes) > maxStored) return { outcome: 'no_room', stored }
+      insert.run(upload)
+      return { outcome: 'created' }
+    },
+    deleteUpload: (accountId: string, fileId: string, nowMs: number): boolean =>
+      markGone.run(fileId, accountId, nowMs).changes > 0,
+    forgetUpload(fileId: string): void {
+      forget.run(fileId)
+    },
+  }
+}
+
+/** Creates the reads of uploads. */
+export function createUploadReads(db: Connection) {
+  const find = db.prepare<[string, string, number], Upload>(
+    `SELECT ${uploadColumns} FROM files WHERE file_id = ? AND account_id = ? AND gone = 0 AND expires_at > ?`,
+  )
+  const live = 'FROM files WHERE account_id = ? AND gone = 0 AND expires_at > ?'
+  const list = db.prepare<[string, number, number, number], Upload>(
+    `SELECT ${uploadColumns} ${live} ORDER BY file_id DESC LIMIT ? OFFSET ?`,
+  )
+  const count = db.prepare<[string, number], number>(`SELECT count(*) ${live}`).pluck()
+  return {
+    getUpload: (accountId: string, fileId: string, nowMs: number): Upload | null =>
+      find.get(fileId, accountId, nowMs) ?? null,
+    listUploads: (accountId: string, nowMs: number, { limit, offset }: PageRequest): Page<Upload> => ({
+      items: list.all(accountId, nowMs, limit, offset),
+      total: count.get(accountId, nowMs) ?? 0,
+    }),
+    measureUploads: createMeasure(db),
+  }
+}
+
+function createMeasure(db: Connection): (accountId: string) => number {
+  const find = db.prepare<[string], number>('SELECT bytes FROM upload_totals WHERE account_id = ?').pluck()
+  return (accountId) => find.get(accountId) ?? 0
+}

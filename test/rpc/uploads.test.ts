@@ -1,0 +1,136 @@
+// UploadFile, a client stream, over gRPC by a foreign client and over Connect: what is whole is stored, what is not leaves nothing.
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createClient } from '@connectrpc/connect'
+import { createConnectTransport } from '@connectrpc/connect-node'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { FilesService } from '../../gen/mediagen/v1/files_pb.ts'
+import { startTestApp, type TestApp } from '../test-app.ts'
+import { type ForeignClient, openForeignClient } from './foreign-client.ts'
+import { readMetrics } from './metrics.ts'
+
+const picture = readFileSync(join(import.meta.dirname, '../models/picture.png'))
+const rpc = 'FilesService/UploadFile'
+const maxBytes = 3_000_000
+
+let app: TestApp
+let client: ForeignClient
+
+beforeAll(async () => {
+  app = await startTestApp({ MEDIAGEN_MAX_UPLOAD_BYTES: String(maxBytes), MEDIAGEN_RATE_LIMIT: '1000' })
+  client = await openForeignClient(app.app.grpcUrl, app.account.key)
+})
+
+afterAll(async () => {
+  client[Symbol.dispose]()
+  await app[Symbol.asyncDispose]()
+})
+
+/** Folders of uploads on the disk. */
+function folders(): string[] {
+  const root = join(app.config.dataDir, 'assets')
+  return existsSync(root) ? readdirSync(root).filter((name) => name.startsWith('file_')) : []
+}
+
+/** A picture with so many bytes: what follows its end is passed over by readers. */
+function pictureOf(bytes: number): Buffer {
+  return Buffer.concat([picture, randomBytes(bytes - picture.length)])
+}
+
+function toChunks(file: Buffer, size: number): { chunk: Buffer }[] {
+  return Array.from({ length: Math.ceil(file.length / size) }, (_, index) => ({
+    chunk: file.subarray(index * size, (index + 1) * size),
+  }))
+}
+
+describe('a whole file is stored', () => {
+  test.each([1, 1000, 65_536, 1_000_000])('in chunks of %i bytes', async (size) => {
+    const file = pictureOf(size === 1 ? 500 : 2_000_000)
+    const stored = await client.upload(rpc, [{ header: {} }, ...toChunks(file, size), { end: {} }])
+    expect(stored.file.sha256).toBe(createHash('sha256').update(file).digest('hex'))
+  })
+
+  test('over Connect, as over gRPC', async () => {
+    const transport = createConnectTransport({ baseUrl: app.app.httpUrl, httpVersion: '1.1' })
+    const file = pictureOf(300_000)
+    async function* pieces() {
+      yield { piece: { case: 'header' as const, value: { bytes: BigInt(file.length) } } }
+      for (const { chunk } of toChunks(file, 50_000)) yield { piece: { case: 'chunk' as const, value: chunk } }
+    }
+    const headers = { authorization: `Bearer ${app.account.key}` }
+    const stored = await createClient(FilesService, transport).uploadFile(pieces(), { headers })
+    expect(stored.file?.sha256).toBe(createHash('sha256').update(file).digest('hex'))
+  })
+})
+
+describe('what is not whole, or not in order, leaves nothing and is named', () => {
+  const bytes = picture.length
+  const chunk = { chunk: picture }
+  test.each<[string, object[], string, RegExp]>([
+    ['nothing at all', [], 'invalid_request', /header must be the first message/],
+    ['no header', [chunk, { end: {} }], 'invalid_request', /header must be the first message/],
+    ['an empty message', [{}], 'invalid_request', /header must be the first message/],
+    ['two headers', [{ header: {} }, { header: {} }], 'invalid_request', /chunks and its end/],
+    ['neither size nor end', [{ header: {} }, chunk], 'invalid_request', /broke off/],
+    ['less than announced', [{ header: { bytes: bytes + 1 } }, chunk], 'invalid_request', /announced/],
+    ['more than announced', [{ header: { bytes: bytes - 1 } }, chunk], 'invalid_request', /announced/],
+    ['a size below nothing', [{ header: { bytes: -1 } }, chunk], 'invalid_request', /0 or more/],
+    ['a chunk after the end', [{ header: {} }, chunk, { end: {} }, chunk], 'invalid_request', /follow the end/],
+    ['no bytes', [{ header: {} }, { end: {} }], 'invalid_request', /empty/],
+    ['what is no media', [{ header: {} }, { chunk: Buffer.from('x') }, { end: {} }], 'invalid_media', /image, a video/],
+    ['too much, announced', [{ header: { bytes: maxBytes + 1 } }], 'payload_too_large', /3000000 bytes/],
+    [
+      'too much, not announced',
+      [{ header: {} }, ...toChunks(pictureOf(maxBytes + 1), 500_000), { end: {} }],
+      'payload_too_large',
+      /3000000 bytes/,
+    ],
+    [
+      'a chunk that is larger than a message may be',
+      [{ header: {} }, { chunk: pictureOf(1_500_000) }],
+      'payload_too_large',
+      /larger/,
+    ],
+  ])('%s', async (_what, pieces, code, words) => {
+    const before = folders()
+    const refused = await client.upload(rpc, pieces).then(
+      () => expect.unreachable('it was not refused'),
+      (error) => error,
+    )
+    expect(refused.detail?.code).toBe(code)
+    expect(refused.message).toMatch(words)
+    await expect.poll(folders).toEqual(before)
+  })
+
+  test('a client that cancels, and one whose deadline passes', async () => {
+    const before = folders().length
+    for (const deadlineMs of [undefined, 300]) {
+      const { call, done } = client.beginUpload(rpc, deadlineMs === undefined ? {} : { deadlineMs })
+      call.write({ header: {} })
+      call.write({ chunk: picture })
+      await expect.poll(() => folders().length).toBe(before + 1)
+      if (deadlineMs === undefined) call.cancel()
+      await expect(done).rejects.toMatchObject({ status: deadlineMs === undefined ? 'CANCELLED' : 'DEADLINE_EXCEEDED' })
+      await expect.poll(() => folders().length).toBe(before)
+    }
+  })
+})
+
+test('a client that sends faster than the disk takes is held, not remembered', async () => {
+  const { call, done } = client.beginUpload(rpc)
+  call.write({ header: {} })
+  for (const piece of toChunks(pictureOf(2_900_000), 100_000))
+    if (!call.write(piece)) await new Promise<void>((resolve) => call.once('drain', () => resolve()))
+  call.write({ end: {} })
+  call.end()
+  expect((await done).file.bytes).toBe('2900000')
+})
+
+test('uploads are counted and limited like every call', async () => {
+  const key = await app.createKey(app.account.accountId, ['jobs:read'])
+  await expect(client.upload(rpc, [{ header: {} }], { key })).rejects.toMatchObject({ status: 'PERMISSION_DENIED' })
+  expect(await readMetrics(app)).toContain(
+    'mediagen_rpc_total{rpc="FilesService.UploadFile",code="missing_permission"} 1',
+  )
+})
