@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Cores } from './cores.ts'
 
-const startTimeoutMs = 15_000
+const startTimeoutMs = 60_000
 const stopTimeoutMs = 5000
 // Linux counts processor time in hundredths of a second.
 const ticksPerSecond = 100
