@@ -6,14 +6,17 @@ import { readFileSync } from 'node:fs'
 export interface Cores {
   readonly server: number
   readonly load: number
+  /** Every core that was there to be given out, as `taskset` takes them. */
+  readonly all: string
 }
 
 /** Takes the first core that this process may use for servers and moves this process to the second. */
 export function divideCores(): Cores | null {
-  const [server, load] = listAllowedCores()
+  const allowed = listAllowedCores()
+  const [server, load] = allowed
   if (server === undefined || load === undefined) return null
   const moved = spawnSync('taskset', ['--all-tasks', '--cpu-list', '--pid', String(load), String(process.pid)])
-  return moved.status === 0 ? { server, load } : null
+  return moved.status === 0 ? { server, load, all: allowed.join(',') } : null
 }
 
 function listAllowedCores(): number[] {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Bench, Benchmark, Row } from './bench.ts'
 import { divideCores } from './cores.ts'
 import { benchClaims } from './claims.ts'
+import { benchEventLoop } from './event-loop.ts'
 import { benchGenerate } from './generate.ts'
 import { benchGrowth } from './growth.ts'
 import { benchGrpcQuotes } from './grpc-quotes.ts'
@@ -25,6 +26,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   start: benchStart,
   growth: benchGrowth,
   idle: benchIdle,
+  'event-loop': benchEventLoop,
   jobs: benchJobs,
   rivals: benchRivals,
   'queue-wait': benchQueueWait,

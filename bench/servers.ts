@@ -26,6 +26,11 @@ export interface Server extends AsyncDisposable {
   signal(name: NodeJS.Signals): void
 }
 
+/** A core, or several as `taskset` takes them, for a server. */
+interface Where {
+  readonly server: number | string
+}
+
 /** What is done to a server to look into it. */
 export interface Insight {
   /** Modules that it loads before all others. */
@@ -36,7 +41,7 @@ export interface Insight {
 
 /** Starts `bin/mediagen.js serve` with nothing but these settings, on free ports. */
 export function startMediagen(
-  cores: Cores | null,
+  cores: Where | null,
   settings: Readonly<Record<string, string>>,
   insight?: Insight,
 ): Promise<Server> {
@@ -60,7 +65,7 @@ export function startBaseline(cores: Cores | null, program: string, argument: st
 }
 
 async function startServer(
-  cores: Cores | null,
+  cores: Where | null,
   args: readonly string[],
   settings: Readonly<Record<string, string>>,
   insight?: Insight,

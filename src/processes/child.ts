@@ -1,6 +1,7 @@
 // One forked process as the server sees it: starts it, gives it a task, watches its memory, kills it.
 
 import { type ChildProcess, spawn } from 'node:child_process'
+import { getPriority, setPriority } from 'node:os'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { EngineError } from '../core/engine.ts'
@@ -9,6 +10,9 @@ import { readRssBytes } from './memory.ts'
 import { type Reply, replyDescriptor } from './messages.ts'
 
 const memoryCheckMs = 250
+// Above that of the server, in the numbers of nice(1).
+const niceness = 10
+const mostNice = 19
 const stderrTailBytes = 2000
 // Replies to one task: some progress and a result. What sends more is no longer doing its task.
 const maxReplyBytes = 1_048_576
@@ -57,6 +61,7 @@ export class PooledProcess {
       env: {},
       stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
     })
+    yieldToServer(this.#process.pid)
     this.#replies = new LineReader(
       maxReplyBytes,
       (line) => this.#onLine(line),
@@ -170,5 +175,17 @@ export class PooledProcess {
     // First the pool forgets this child, then the task's end asks the pool for another.
     this.#options.onExit(this, why, this.#ready)
     this.#settle(({ reject }) => reject(why))
+  }
+}
+
+/**
+ * Lets a process have what others leave of the cores, before it has threads of its own: those take after it. The server must
+ * answer while every core is busy with work that nobody waits for to the millisecond.
+ */
+function yieldToServer(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, Math.min(getPriority() + niceness, mostNice))
+  } catch {
+    // It is gone already, or the system does not have it so.
   }
 }
