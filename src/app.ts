@@ -115,6 +115,8 @@ export function createEngines(config: Config, log: Logger): Engine[] {
       maxChildRssBytes: config.childMemoryBytes,
       maxChildMs: config.childSeconds * 1000,
       maxOutputBytes: config.maxOutputBytes,
+      ffmpegPath: config.ffmpegPath,
+      logger: log,
     }),
     createCommandEngine({
       environment: process.env,

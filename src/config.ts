@@ -174,7 +174,7 @@ export const settings = {
   ffmpegPath: text(
     'FFMPEG_PATH',
     '',
-    'An FFmpeg program, with which outputs in any codec are decoded to check them; empty for none',
+    'An FFmpeg with libx264, libvpx, libopus: encodes films faster, decodes outputs in any codec to check them; empty for none',
     parseProgram,
   ),
   webhookAllowPrivate: text(

@@ -55,7 +55,7 @@ export async function makeFilm(
   const path = join(folder, `film-${sound ? 'with-sound' : 'silent'}.${format}`)
   const [width, height, fps] = [96, 64, 20]
   const frames = seconds * fps
-  await using film = await openFilm({ width, height, fps, frames, sound, format, file: path })
+  await using film = await openFilm({ ffmpeg: null, width, height, fps, frames, sound, format, file: path })
   const pixels = new Uint8Array(width * height * 4)
   for (let frame = 0; frame < frames; frame++) {
     for (let at = 0; at < width * height; at++) {

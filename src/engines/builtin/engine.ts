@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os'
 import { type Engine, EngineError, type EngineResult, type EngineRun, type EngineSpec } from '../../core/engine.ts'
 import { type Logger, ProcessPool } from '../../processes/pool.ts'
 import { checkFolderSize } from '../folder-size.ts'
+import { whyNotFfmpeg } from './film/ffmpeg.ts'
 import type { RenderRequest } from './messages.ts'
 import { isRendererName, rendererNames } from './renderers.ts'
 
@@ -22,6 +23,8 @@ export interface BuiltinEngineOptions {
   readonly maxChildMs?: number
   /** A process that writes more is killed, and its run fails with `output_too_large`. Default: 2 GiB. */
   readonly maxOutputBytes?: number
+  /** Path of an ffmpeg that encodes films faster than what ships; null for none. Default: null. */
+  readonly ffmpegPath?: string | null
   /** The module that renders; another one in tests. */
   readonly entry?: URL
   /** When the first process is forked, so that the first job finds it warm; null: not before a job needs it. Default: 1500. */
@@ -39,6 +42,7 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
     logger: options.logger ?? null,
   })
   const { maxChildMs = defaultMaxChildMs, maxOutputBytes = defaultMaxOutputBytes } = options
+  const ffmpeg = findFfmpeg(options.ffmpegPath ?? null, options.logger ?? null)
   const warmUpAfterMs = options.warmUpAfterMs === undefined ? defaultWarmUpAfterMs : options.warmUpAfterMs
   const warmUp = warmUpAfterMs === null ? undefined : setTimeout(() => pool.warm(), warmUpAfterMs).unref()
 
@@ -48,10 +52,11 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
       if (isRendererName(spec['renderer'])) return null
       return `The built-in engine has no renderer ${JSON.stringify(spec['renderer'])}; it has ${rendererNames.join(', ')}.`
     },
-    run(spec: EngineSpec, run: EngineRun): Promise<EngineResult> {
+    async run(spec: EngineSpec, run: EngineRun): Promise<EngineResult> {
       const { input, media, folder } = run
+      const renderer = String(spec['renderer'])
       return pool.run({
-        request: { renderer: String(spec['renderer']), input, media: Object.fromEntries(media), folder },
+        request: { renderer, input, media: Object.fromEntries(media), folder, ffmpeg: await ffmpeg },
         signal: run.signal,
         onProgress: run.onProgress,
         timeout: { ms: maxChildMs, reason: tookTooLong(maxChildMs) },
@@ -63,6 +68,14 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
       await pool.close()
     },
   }
+}
+
+/** The path of a program that can do it; null, and a warning, for one that cannot. */
+async function findFfmpeg(path: string | null, logger: Logger | null): Promise<string | null> {
+  const why = path === null ? null : await whyNotFfmpeg(path)
+  if (why === null) return path
+  logger?.warn({ ffmpeg: path }, `FFMPEG_PATH is not used: ${why}; films are encoded by what ships`)
+  return null
 }
 
 function tookTooLong(ms: number): EngineError {

@@ -11,4 +11,6 @@ export interface RenderRequest {
   readonly media: Readonly<Record<string, string>>
   /** Where the outputs are to be left. */
   readonly folder: string
+  /** Path of an ffmpeg that can encode films; null for none. A render process has no environment to look into. */
+  readonly ffmpeg: string | null
 }

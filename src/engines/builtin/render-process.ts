@@ -10,11 +10,17 @@ import { isRendererName, loadRenderer, rendererNames } from './renderers.ts'
 const temporaryName = '.rendering'
 
 const tasks = serveTasks(async (request, onProgress): Promise<EngineResult> => {
-  const { renderer: name, input, media, folder } = request as RenderRequest
+  const { renderer: name, input, media, folder, ffmpeg } = request as RenderRequest
   if (!isRendererName(name)) throw new Error(`No renderer is named ${name}`)
   const renderer = await loadRenderer(name)
   const file = join(folder, temporaryName)
-  const { extension, usage } = await renderer({ input, media: new Map(Object.entries(media)), file, onProgress })
+  const { extension, usage } = await renderer({
+    input,
+    media: new Map(Object.entries(media)),
+    file,
+    ffmpeg,
+    onProgress,
+  })
   const output = `output.${extension}`
   await rename(file, join(folder, output))
   return { files: [output], usage }

@@ -10,6 +10,8 @@ export interface RenderTask {
   readonly media: ReadonlyMap<string, string>
   /** Where the renderer leaves its bytes; the caller gives the file its final name. */
   readonly file: string
+  /** Path of an ffmpeg that can encode films; null where the encoders that ship do it. */
+  readonly ffmpeg: string | null
   /** Reports how far it is, 0 … 1. */
   readonly onProgress: (fraction: number) => void
 }

@@ -1,23 +1,15 @@
 // A film: frames go in, one file with picture and sound comes out.
 
-import { stat } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
-import type { Sound } from '../sound/sound.ts'
-import { type Container, type FilmFormat, openContainer } from './container.ts'
-import type { Pace, VideoEncoder, VideoPacket } from './encoder.ts'
-import { openH264 } from './h264.ts'
-import { createSoundtrack, fitSound } from './soundtrack.ts'
-import { openVp8 } from './vp8.ts'
+import { openFfmpegWriter } from './ffmpeg.ts'
+import { fitSound } from './soundtrack.ts'
+import { type FilmFile, openBuiltinWriter } from './writer.ts'
 import { createYuvConverter, yuvBytes } from './yuv.ts'
 
 /** What a film will be. */
-export interface FilmOptions extends Pace {
-  readonly file: string
-  readonly format: FilmFormat
-  /** Exactly how many frames will be added. */
-  readonly frames: number
-  /** Fitted to the length of the pictures; null for a silent film. */
-  readonly sound: Sound | null
+export interface FilmOptions extends FilmFile {
+  /** Path of an ffmpeg that is to encode; null for the encoders that ship. */
+  readonly ffmpeg: string | null
 }
 
 /** A film in the making; disposing of it before `close` leaves an unfinished file. */
@@ -31,41 +23,29 @@ export interface Film extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Opens a film. Between frames it yields, so that messages are heard and memory is given back. */
+/**
+ * Opens a film; its sound is cut or filled up with silence to the length of its pictures.
+ * Between frames it yields, so that messages are heard and memory is given back.
+ */
 export async function openFilm(options: FilmOptions): Promise<Film> {
-  const { width, height, fps, frames, file, format } = options
+  const { width, height, fps, frames, ffmpeg } = options
   if (width % 2 !== 0 || height % 2 !== 0) throw new Error(`A film of ${width} × ${height} cannot be: sides are even`)
-  const pace = { width, height, fps }
-  await using parts = new AsyncDisposableStack()
-  const encoder: VideoEncoder = format === 'mp4' ? await openH264(pace) : await openVp8(pace)
-  parts.defer(() => encoder.close())
-  const soundtrack = options.sound && (await createSoundtrack(fitSound(options.sound, frames / fps), format))
-  const container: Container = await openContainer(file, format, pace, frames, soundtrack)
-  let finished = false
-  parts.defer(() => (finished ? undefined : container.cancel()))
-
-  const convert = createYuvConverter(width, height, encoder.matrix)
+  const film = { ...options, sound: options.sound && fitSound(options.sound, frames / fps) }
+  const writer = ffmpeg === null ? await openBuiltinWriter(film) : await openFfmpegWriter(ffmpeg, film)
+  const convert = createYuvConverter(width, height, writer.matrix)
   const yuv = new Uint8Array(yuvBytes(width, height))
-  let [added, written] = [0, 0]
-  const write = async (packets: readonly VideoPacket[]): Promise<void> => {
-    for (const packet of packets) await container.add(packet, encoder.format())
-    written += packets.length
-  }
-  const owned = parts.move()
+  let added = 0
   return {
     async addFrame(rgba) {
       if (++added > frames) throw new Error(`A film of ${frames} frames was given more`)
       convert(rgba, yuv)
-      await write(await encoder.encode(yuv))
+      await writer.write(yuv)
       await setImmediate()
     },
     async close() {
-      await write(await encoder.flush())
-      if (written !== frames) throw new Error(`Of ${frames} frames ${added} were added and ${written} written`)
-      await container.finish()
-      finished = true
-      if ((await stat(file)).size === 0) throw new Error('The film is empty')
+      if (added !== frames) throw new Error(`A film of ${frames} frames was given ${added}`)
+      await writer.finish()
     },
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    [Symbol.asyncDispose]: () => writer.close(),
   }
 }

@@ -1,7 +1,7 @@
 // Draws a film frame by frame.
 
 import { createCanvas, type SKRSContext2D } from '@napi-rs/canvas'
-import type { JsonObject } from '../../../core/engine.ts'
+import { EngineError, type JsonObject } from '../../../core/engine.ts'
 import { openFilm } from '../film/film.ts'
 import type { Rendered, RenderTask } from '../renderers.ts'
 import type { Sound } from '../sound/sound.ts'
@@ -21,14 +21,28 @@ export interface Shot {
 /** Draws one frame over whatever the last one left; `seconds` is when it is shown. It must leave no transparent pixel. */
 export type DrawFrame = (context: SKRSContext2D, seconds: number, frame: number) => void | Promise<void>
 
-/** Reads `width`, `height`, `fps` and `format` of an input that lasts as long as given. */
+/** Pixels of all frames together: 100 seconds of 1920 × 1080 at 30 frames a second, some minutes of work. */
+const mostPixels = 6_221_000_000
+
+/**
+ * Reads `width`, `height`, `fps` and `format` of an input that lasts as long as given.
+ * @throws EngineError `invalid_input` for a film that is too large altogether
+ */
 export function readShot(input: JsonObject, seconds: number): Shot {
-  const fps = Number(input['fps'])
+  const [width, height, fps] = [Number(input['width']), Number(input['height']), Number(input['fps'])]
+  const frames = Math.max(1, Math.round(seconds * fps))
+  if (width * height * frames > mostPixels) {
+    const most = Math.floor(mostPixels / (width * height * fps))
+    throw new EngineError(
+      'invalid_input',
+      `A film of ${width} × ${height} at ${fps} frames a second can last ${most} seconds, not ${Math.ceil(frames / fps)}. Choose a smaller width or height.`,
+    )
+  }
   return {
-    width: Number(input['width']),
-    height: Number(input['height']),
+    width,
+    height,
     fps,
-    frames: Math.max(1, Math.round(seconds * fps)),
+    frames,
     format: input['format'] === 'webm' ? 'webm' : 'mp4',
     sound: null,
   }
@@ -39,7 +53,7 @@ export async function shoot(task: RenderTask, shot: Shot, draw: DrawFrame, from 
   const { width, height, fps, frames, format } = shot
   const canvas = createCanvas(width, height)
   const context = canvas.getContext('2d')
-  await using film = await openFilm({ ...shot, file: task.file })
+  await using film = await openFilm({ ...shot, file: task.file, ffmpeg: task.ffmpeg })
   let told = 0
   for (let frame = 0; frame < frames; frame++) {
     await draw(context, frame / fps, frame)
