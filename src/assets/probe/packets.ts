@@ -5,23 +5,25 @@ import { EncodedPacketSink, type InputTrack } from 'mediabunny'
 /** What was found in a track. */
 export interface Walked {
   readonly packets: number
-  readonly bytes: number
   /** Whether decoding can begin at the first packet, by its own bits where the codec is known. */
   readonly startsWithKey: boolean
   /** Where the last packet ends, in seconds. */
   readonly endSeconds: number
+  /** The longest time from one packet to the next: a container need not say how long the last one is shown. */
+  readonly longestSeconds: number
 }
 
 /** Reads every packet. */
 export async function walkPackets(track: InputTrack): Promise<Walked> {
-  let [packets, bytes, endSeconds] = [0, 0, 0]
+  let [packets, endSeconds, longestSeconds, lastSeconds] = [0, 0, 0, 0]
   let startsWithKey = false
   for await (const packet of new EncodedPacketSink(track).packets()) {
     if (packets === 0)
       startsWithKey = packet.type === 'key' && (await track.determinePacketType(packet).catch(() => 'key')) !== 'delta'
     packets += 1
-    bytes += packet.data.length
     endSeconds = Math.max(endSeconds, packet.timestamp + packet.duration)
+    longestSeconds = Math.max(longestSeconds, packet.timestamp - lastSeconds)
+    lastSeconds = packet.timestamp
   }
-  return { packets, bytes, startsWithKey, endSeconds }
+  return { packets, startsWithKey, endSeconds, longestSeconds }
 }

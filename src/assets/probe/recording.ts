@@ -14,8 +14,8 @@ import { lookAtVideo } from './video.ts'
 import { drawWaveform, waveformParts } from './waveform.ts'
 
 // Containers round times and encoders pad the last packet; a file that was cut short misses more.
-const slackSeconds = 0.25
-const slackShare = 0.02
+const slackSeconds = 0.1
+const slackShare = 0.005
 // A sound up to this length is decoded to its end, a longer one and that of a video for its first second.
 const wholeSoundSeconds = 600
 const shortSoundSeconds = 1
@@ -50,7 +50,8 @@ async function inspectInput(input: Input, request: InspectRequest, type: Type): 
   const walked = new Map<InputTrack, Walked>()
   for (const track of [film, sound]) if (track) walked.set(track, await checkTrack(track, name))
   await checkLength(input, walked, name)
-  const durationSeconds = await input.computeDuration()
+  // What is shown first may come a little after the beginning, where frames wait for others.
+  const durationSeconds = (await input.computeDuration()) - Math.max(0, await input.getFirstTimestamp())
 
   if (sound) {
     const isLong = film !== null || durationSeconds > wholeSoundSeconds
@@ -101,7 +102,8 @@ async function checkTrack(track: InputTrack, name: string): Promise<Walked> {
 async function checkLength(input: Input, walked: ReadonlyMap<InputTrack, Walked>, name: string): Promise<void> {
   const there = Math.max(...[...walked.values()].map(({ endSeconds }) => endSeconds))
   const said = Math.max((await input.getDurationFromMetadata()) ?? 0, await input.computeDuration())
-  if (there < said - slackSeconds - said * slackShare)
+  const longest = Math.max(...[...walked.values()].map(({ longestSeconds }) => longestSeconds))
+  if (there < said - longest - slackSeconds - said * slackShare)
     throw invalidOutput(name, `says that it lasts ${said.toFixed(1)} s, but there are only ${there.toFixed(1)} s of it`)
   if (there <= 0) throw invalidOutput(name, 'lasts no time at all')
 }
