@@ -13,7 +13,7 @@ import type { Mark, Sheet } from './sheet.ts'
 import { themes } from './themes.ts'
 
 /** Width and height in pixels. */
-const sizes: Readonly<Record<string, readonly [number, number]>> = {
+export const posterSizes: Readonly<Record<string, readonly [number, number]>> = {
   square: [1080, 1080],
   portrait: [1080, 1350],
   story: [1080, 1920],
@@ -47,7 +47,7 @@ export async function renderPoster(task: RenderTask): Promise<Rendered> {
  * @throws EngineError `invalid_input` naming characters that no typeface has
  */
 export function layOut(input: JsonObject): Sheet {
-  const size = sizes[String(input['size'])]
+  const size = posterSizes[String(input['size'])]
   if (!size) throw new EngineError('invalid_input', 'size is not one that there is.')
   const [width, height] = size
   const text = (field: string): string => (typeof input[field] === 'string' ? toSettableText(field, input[field]) : '')
@@ -57,6 +57,7 @@ export function layOut(input: JsonObject): Sheet {
     width,
     height,
     unit: Math.min(width, height),
+    small: Math.min(Math.sqrt(width * height), Math.min(width, height) * 1.35),
     wide: width > height * 1.2,
     title,
     subtitle,

@@ -72,12 +72,21 @@ export function path(d: string, fill: Paint | null, stroke: Paint | null = null,
 
 /** Defines a gradient down (or across) what it fills; colours are mixed in Oklab between the given ones. */
 export function defineLinear(id: string, colors: readonly Color[], across = false): string {
-  const stops = Array.from({ length: 13 }, (_, i) => {
-    const position = (i / 12) * (colors.length - 1)
+  return `<defs><linearGradient id="${id}" x1="0" y1="0" x2="${across ? 1 : 0}" y2="${across ? 0 : 1}">${createStops(colors)}</linearGradient></defs>`
+}
+
+/** Defines a gradient around a point of the sheet. */
+export function defineRadial(id: string, [x, y]: Point, radius: number, colors: readonly Color[]): string {
+  return `<defs><radialGradient id="${id}" gradientUnits="userSpaceOnUse" cx="${n(x)}" cy="${n(y)}" r="${n(radius)}">${createStops(colors)}</radialGradient></defs>`
+}
+
+function createStops(colors: readonly Color[]): string {
+  const count = 6 * (colors.length - 1)
+  return Array.from({ length: count + 1 }, (_, i) => {
+    const position = (i / count) * (colors.length - 1)
     const index = Math.min(colors.length - 2, Math.floor(position))
-    return `<stop offset="${n(i / 12)}" stop-color="${css(mix(colors[index] as Color, colors[index + 1] as Color, position - index))}"/>`
-  })
-  return `<defs><linearGradient id="${id}" x1="0" y1="0" x2="${across ? 1 : 0}" y2="${across ? 0 : 1}">${stops.join('')}</linearGradient></defs>`
+    return `<stop offset="${(i / count).toFixed(4)}" stop-color="${css(mix(colors[index] as Color, colors[index + 1] as Color, position - index))}"/>`
+  }).join('')
 }
 
 /** Defines light that fades from the middle. */

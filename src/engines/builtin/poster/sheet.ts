@@ -12,6 +12,8 @@ export interface Sheet {
   readonly height: number
   /** The shorter side; all lengths follow from it. */
   readonly unit: number
+  /** What small type is measured by: more than `unit` where a sheet is long. */
+  readonly small: number
   /** Whether it is clearly wider than high, so that words and picture stand side by side. */
   readonly wide: boolean
   readonly title: string
@@ -83,6 +85,8 @@ export interface StackStyle {
   }
   readonly subtitle: { readonly weight: Weight; readonly color: Color; readonly maxSize: number }
   readonly badge: BadgeStyle
+  /** What sets title and subtitle. Default: sans. */
+  readonly letters?: 'sans' | 'serif'
 }
 
 interface BadgeStyle {
@@ -97,45 +101,49 @@ interface BadgeStyle {
 
 /** Stacks badge, title and subtitle in an area, each as large as it may be. */
 export function stackWords(sheet: Sheet, area: Area, style: StackStyle): Mark[] {
-  const { unit, language } = sheet
-  const gap = Math.min(unit * 0.042, area.height * 0.07)
+  const { unit, small, language } = sheet
+  const { letters = 'sans' } = style
+  const badgeGap = Math.min(small * 0.042, area.height * 0.08)
+  const subtitleGap = Math.min(small * 0.05, area.height * 0.09)
+  const beside = (badge: Badge | null, subtitle: FittedText | null): number =>
+    (badge ? badge.height + badgeGap : 0) + (subtitle ? heightOf(subtitle) + subtitleGap : 0)
   const badge = sheet.badge === '' ? null : createBadge(sheet, area, style.badge)
   const subtitle = sheet.subtitle === '' ? null : fitSubtitle(sheet, area, style)
   const { weight, color, letterSpacing, lineHeight, maxSize, glow } = style.title
   const words = style.title.uppercase ? toCapitals(sheet.title) : sheet.title
-  const set = { weight, letterSpacing, display: true, language }
+  const set = { weight, letterSpacing, display: true, letters, language }
   const title = fitText(words, set, {
     width: area.width,
-    height: area.height - (badge ? badge.height + gap : 0) - (subtitle ? heightOf(subtitle) + gap : 0),
+    height: area.height - beside(badge, subtitle),
     lineHeight,
     minSize: unit * 0.024,
     // A word or two may stand much larger than a sentence.
-    maxSize: unit * maxSize * Math.min(2.2, Math.max(1, shortWidth / measureText(words, set))),
+    maxSize: (sheet.wide ? small : unit) * maxSize * Math.min(2.2, Math.max(1, shortWidth / measureText(words, set))),
     maxLines: 9,
   })
-  const height = heightOf(title) + (badge ? badge.height + gap : 0) + (subtitle ? heightOf(subtitle) + gap : 0)
+  const height = heightOf(title) + beside(badge, subtitle)
   const spare = Math.max(0, area.height - height) * { top: 0, middle: 0.5, bottom: 1 }[style.vertical]
   const x = style.align === 'center' ? area.left + area.width / 2 : area.left
   let top = area.top + spare
   const marks: Mark[] = []
   if (badge) {
     marks.push(...badge.place(style.align === 'center' ? x - badge.width / 2 : x, top))
-    top += badge.height + gap
+    top += badge.height + badgeGap
   }
   // Large letters have room of their own at the left; taken away, their stems stand in line with what is small.
   const hang = style.align === 'left' ? title.size * sideBearing : 0
   const shadow = glow ? { shadow: { color: css(glow.color), blur: unit * glow.blur } } : {}
-  const look = { weight, letterSpacing, display: true, color, align: style.align, ...shadow }
+  const look = { weight, letterSpacing, display: true, letters, color, align: style.align, ...shadow }
   marks.push({ kind: 'text', text: title, x: x - hang, top, look })
-  top += heightOf(title) + gap
+  top += heightOf(title) + subtitleGap
   if (subtitle) {
     const { weight, color } = style.subtitle
-    marks.push({ kind: 'text', text: subtitle, x, top, look: { weight, color, align: style.align } })
+    marks.push({ kind: 'text', text: subtitle, x, top, look: { weight, color, letters, align: style.align } })
   }
   return marks
 }
 
-/** One line in an area, as large as `maxSize` (in units) or as its width allows; nothing when there is nothing to set. */
+/** One line in an area, as large as `maxSize` (in small units) or as its width allows; nothing when there is nothing to set. */
 export function oneLine(
   sheet: Sheet,
   text: string,
@@ -148,7 +156,7 @@ export function oneLine(
 ): Mark[] {
   if (text === '') return []
   const style = { weight, letterSpacing, language: sheet.language }
-  const line = setLine(text, style, Math.min(sheet.unit * maxSize, area.height), area.width)
+  const line = setLine(text, style, Math.min(sheet.small * maxSize, area.height), area.width)
   const x = area.left + area.width * { left: 0, center: 0.5, right: 1 }[align]
   // Letters stand in the middle of the area by their capitals, whatever hangs below the line.
   const top = area.top + (area.height - line.size * capHeight) / 2 - line.size * (line.ascent - capHeight)
@@ -157,7 +165,7 @@ export function oneLine(
 
 /** Black or white, whichever can be read on a colour. */
 export function readableOn(color: Color): Color {
-  const [dark, light] = [oklch(0.2, 0.02, color.h), oklch(0.99, 0.005, color.h)]
+  const [dark, light] = [oklch(0.12, 0.02, color.h), oklch(0.995, 0.003, color.h)]
   return contrast(dark, color) > contrast(light, color) ? dark : light
 }
 
@@ -180,16 +188,16 @@ function setLine(text: string, style: TextStyle & { language: CjkLanguage }, siz
   }
 }
 
-function fitSubtitle({ unit, wide, subtitle, language }: Sheet, area: Area, style: StackStyle): FittedText {
+function fitSubtitle({ unit, small, wide, subtitle, language }: Sheet, area: Area, style: StackStyle): FittedText {
   return fitText(
     subtitle,
-    { weight: style.subtitle.weight, language },
+    { weight: style.subtitle.weight, letters: style.letters ?? 'sans', language },
     {
       width: Math.min(area.width, unit * (wide ? 1.7 : 1.1)),
       height: area.height * 0.34,
       lineHeight: 1.36,
       minSize: unit * 0.019,
-      maxSize: unit * style.subtitle.maxSize,
+      maxSize: small * style.subtitle.maxSize,
       maxLines: 5,
     },
   )
@@ -201,11 +209,11 @@ interface Badge {
   place(left: number, top: number): Mark[]
 }
 
-function createBadge({ unit, badge, language }: Sheet, area: Area, style: BadgeStyle): Badge {
+function createBadge({ unit, small, badge, language }: Sheet, area: Area, style: BadgeStyle): Badge {
   const { weight, color, fill = null, outline = null } = style
   const isBoxed = fill !== null || outline !== null
   const letterSpacing = style.uppercase ? 0.09 : 0.01
-  const wanted = unit * 0.027
+  const wanted = small * 0.027
   const padding = isBoxed ? wanted : 0
   const set = { weight, letterSpacing, language }
   const line = setLine(style.uppercase ? toCapitals(badge) : badge, set, wanted, area.width - 2 * padding)

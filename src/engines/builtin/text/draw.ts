@@ -1,7 +1,7 @@
 // Measures and draws lines of text on a canvas, in whatever typefaces their characters need. Nothing has to be registered.
 
 import { createCanvas, type SKRSContext2D } from '@napi-rs/canvas'
-import type { Face } from './faces.ts'
+import type { Face, FaceName } from './faces.ts'
 import { type CjkLanguage, languageOf } from './language.ts'
 import { type Run, splitRuns } from './runs.ts'
 
@@ -15,6 +15,8 @@ export interface TextStyle {
   readonly letterSpacing?: number
   /** Whether letters are drawn for large sizes: finer and closer. */
   readonly display?: boolean
+  /** What draws alphabets: Inter or Source Serif. Default: sans. */
+  readonly letters?: 'sans' | 'serif'
   /** Whose forms shared characters have. Default: by the text, so give it for a line of a longer one. */
   readonly language?: CjkLanguage
 }
@@ -45,6 +47,12 @@ const drawnSize = 100
 const emojiScale = 0.9
 const emojiDrop = 0.02
 
+// What alphabets are drawn for, in points: reading, and display. Other typefaces have one drawing for all sizes.
+const opticalSizes: ReadonlyMap<FaceName, readonly [number, number]> = new Map([
+  ['inter', [18, 32]],
+  ['serif', [16, 60]],
+])
+
 const context = createCanvas(1, 1).getContext('2d')
 
 /** Width of a text at size 1. */
@@ -55,7 +63,7 @@ export function measureText(text: string, style: TextStyle): number {
 /** What a text covers at size 1. */
 export function measureBounds(text: string, style: TextStyle): TextBounds {
   let [width, ascent, descent] = [0, 0, 0]
-  for (const run of splitRuns(text, style.language ?? languageOf(text))) {
+  for (const run of splitStyled(text, style)) {
     const scale = scaleOf(run.face) / drawnSize
     useFace(context, run.face, style)
     const measured = context.measureText(run.text)
@@ -68,7 +76,7 @@ export function measureBounds(text: string, style: TextStyle): TextBounds {
 
 /** Draws one line of text with its baseline at `y`, and left edge, middle or right edge at `x`. */
 export function drawText(target: SKRSContext2D, text: string, x: number, y: number, look: LineLook): void {
-  const runs = splitRuns(text, look.language ?? languageOf(text))
+  const runs = splitStyled(text, look)
   const { align = 'left', size } = look
   const width = align === 'left' ? 0 : measureText(text, look) * size
   target.save()
@@ -79,6 +87,10 @@ export function drawText(target: SKRSContext2D, text: string, x: number, y: numb
   if (look.shadow) [target.shadowColor, target.shadowBlur] = [look.shadow.color, look.shadow.blur]
   for (const run of runs) drawRun(target, run, look)
   target.restore()
+}
+
+function splitStyled(text: string, { language = languageOf(text), letters = 'sans' }: TextStyle): Run[] {
+  return splitRuns(text, language, letters === 'serif' ? 'serif' : 'inter')
 }
 
 function drawRun(target: SKRSContext2D, { text, face }: Run, look: LineLook): void {
@@ -97,9 +109,10 @@ function useFace(target: SKRSContext2D, face: Face, { weight, letterSpacing = 0,
   target.font = `${drawnSize}px ${face.family}`
   target.fontKerning = 'normal'
   // Asked for as a variation, not as a weight of the font: that would be drawn bold once more.
-  const optical = face.typeface === 'inter' ? `, "opsz" ${display ? 32 : 18}` : ''
+  const sizes = opticalSizes.get(face.typeface)
+  const optical = sizes ? `, "opsz" ${sizes[display ? 1 : 0]}` : ''
   target.fontVariationSettings = face.typeface === 'emoji' ? 'normal' : `"wght" ${weight}${optical}`
-  target.letterSpacing = face.typeface === 'inter' ? `${letterSpacing * drawnSize}px` : '0px'
+  target.letterSpacing = sizes ? `${letterSpacing * drawnSize}px` : '0px'
 }
 
 function scaleOf(face: Face): number {

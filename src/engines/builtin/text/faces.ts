@@ -1,5 +1,5 @@
-// The typefaces of all text in pictures and films: Inter, Noto Sans for Chinese, Japanese and Korean, Noto Color Emoji.
-// The Noto packages are cut into a hundred files each; a file is read when a character first needs it.
+// The typefaces of all text in pictures and films: Inter and Source Serif, Noto Sans for Chinese, Japanese and Korean,
+// Noto Color Emoji. The Noto packages are cut into a hundred files each; a file is read when a character first needs it.
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -11,7 +11,7 @@ import { readCoverage, unpackWoff } from './font-file.ts'
 const require = createRequire(import.meta.url)
 
 /** The typefaces by name; those of Noto Sans also stand for the language whose forms of shared characters they have. */
-export type FaceName = 'inter' | CjkLanguage | 'emoji'
+export type FaceName = 'inter' | 'serif' | CjkLanguage | 'emoji'
 
 /** One font file: a typeface, or the part of one that has some characters. */
 export interface Face {
@@ -27,6 +27,7 @@ export interface Face {
 
 const packages: Readonly<Record<FaceName, () => string>> = {
   inter: () => require.resolve('inter-ui/package.json'),
+  serif: () => require.resolve('@fontsource-variable/source-serif-4/package.json'),
   'zh-Hans': () => require.resolve('@fontsource-variable/noto-sans-sc/package.json'),
   'zh-Hant': () => require.resolve('@fontsource-variable/noto-sans-tc/package.json'),
   ja: () => require.resolve('@fontsource-variable/noto-sans-jp/package.json'),
@@ -74,14 +75,15 @@ function open(typeface: FaceName): Face[] {
   return openSubsets(typeface)
 }
 
-/** The files of a Noto package, with the characters that it says are in them. */
-function openSubsets(typeface: CjkLanguage): Face[] {
+/** The files of a package that is cut up, with the characters that it says are in them. */
+function openSubsets(typeface: 'serif' | CjkLanguage): Face[] {
+  const axes = typeface === 'serif' ? 'opsz' : 'wght'
   const folder = dirname(packages[typeface]())
   const ranges = JSON.parse(readFileSync(join(folder, 'unicode.json'), 'utf8')) as Record<string, string>
   const { id } = JSON.parse(readFileSync(join(folder, 'metadata.json'), 'utf8')) as { id: string }
   return Object.entries(ranges).map(([subset, list]) => {
     const name = subset.replace(/[[\]]/g, '')
-    const file = join(folder, `files/${id}-${name}-wght-normal.woff2`)
+    const file = join(folder, `files/${id}-${name}-${axes}-normal.woff2`)
     const parsed = parseRanges(list)
     const mayHave = (code: number): boolean => parsed.some(([first, last]) => code >= first && code <= last)
     return createFace(typeface, `${typeface}-${name}`, () => readFileSync(file), mayHave)

@@ -29,8 +29,8 @@ export function isEmoji(grapheme: string): boolean {
   return emoji.test(grapheme) && !grapheme.endsWith('\uFE0E')
 }
 
-/** The runs of a text; shared characters are drawn in the forms of `language`. Graphemes without a font are left out. */
-export function splitRuns(text: string, language: CjkLanguage): Run[] {
+/** The runs of a text: `letters` draws alphabets, shared characters have the forms of `language`. Graphemes without a font are left out. */
+export function splitRuns(text: string, language: CjkLanguage, letters: 'inter' | 'serif' = 'inter'): Run[] {
   const runs: { text: string; face: Face }[] = []
   const parts = splitGraphemes(text)
   for (const [index, part] of parts.entries()) {
@@ -38,7 +38,7 @@ export function splitRuns(text: string, language: CjkLanguage): Run[] {
       sharedPunctuation.test(part) &&
       language !== 'ko' &&
       (ideographic.test(parts[index - 1] ?? '') || ideographic.test(parts[index + 1] ?? ''))
-    const face = findFace(part, isWide ? [language, 'inter'] : order(part, language))
+    const face = findFace(part, isWide ? [language, 'inter'] : order(part, language, letters))
     if (!face) continue
     const last = runs.at(-1)
     if (last?.face === face) last.text += part
@@ -60,7 +60,7 @@ export function toSettableText(field: string, text: string): string {
     .join('')
     .replace(/ +/g, ' ')
     .trim()
-  const missing = new Set(splitGraphemes(settable).filter((part) => !findFace(part, order(part, 'zh-Hans'))))
+  const missing = new Set(splitGraphemes(settable).filter((part) => !findFace(part, order(part, 'zh-Hans', 'inter'))))
   if (missing.size > 0) refuse(field, [...missing])
   return settable
 }
@@ -70,8 +70,8 @@ export function toCapitals(text: string): string {
   return text.toLocaleUpperCase('el')
 }
 
-function order(part: string, language: CjkLanguage): FaceName[] {
-  const letters: FaceName[] = ['inter', language, 'ja', 'ko', 'zh-Hant', 'zh-Hans']
+function order(part: string, language: CjkLanguage, first: 'inter' | 'serif'): FaceName[] {
+  const letters: FaceName[] = [first, 'inter', language, 'ja', 'ko', 'zh-Hant', 'zh-Hans']
   return isEmoji(part) ? ['emoji', ...letters] : [...letters, 'emoji']
 }
 

@@ -1,6 +1,6 @@
 // Theme `blueprint`: a technical drawing, with the words in its field and its title block.
 
-import { mix, oklch } from '../../color.ts'
+import { legibleOn, mix, oklch } from '../../color.ts'
 import { oneLine, type Composition, type Sheet, stackWords, type Theme } from '../sheet.ts'
 import { defineLinear, frame, line, path, rect, ring } from '../shapes.ts'
 
@@ -12,7 +12,7 @@ export const blueprint: Theme = { compose }
 
 function compose(sheet: Sheet): Composition {
   const { width, height, unit } = sheet
-  const accent = sheet.accent ?? oklch(0.86, 0.13, 90)
+  const accent = legibleOn(blue, sheet.accent ?? oklch(0.86, 0.13, 90), 6)
   const margin = unit * 0.055
   const blockHeight = sheet.footer === '' ? 0 : unit * 0.085
   const drawing = sheet.wide

@@ -16,7 +16,7 @@ function compose(sheet: Sheet): Composition {
   const accent = sheet.accent ?? rose
   const sideways = sheet.wide ? 0.2 : 0.13
   // Leaves stay out of the words: on a square sheet there is less room for them than on a tall one.
-  const reach = sheet.wide ? unit * 0.62 : Math.min(unit * 0.52, height * 0.36)
+  const reach = sheet.wide ? unit * 0.62 : Math.min(unit * 0.46, height * 0.34)
   const backdrop = [
     defineLinear('paper', [lighten(paper, 0.015), mix(paper, greens[3] as Color, 0.28)]),
     rect(0, 0, width, height, { gradient: 'paper' }),
@@ -37,13 +37,14 @@ function compose(sheet: Sheet): Composition {
       ),
     ),
   ]
-  const inset = { x: width * sideways, y: sheet.wide ? height * 0.14 : Math.max(height * 0.25, unit * 0.3) }
+  const inset = { x: width * sideways, y: sheet.wide ? height * 0.14 : Math.max(height * 0.27, unit * 0.3) }
   const area = { left: inset.x, top: inset.y, width: width - 2 * inset.x, height: height - 2 * inset.y }
   const words = stackWords(sheet, area, {
     align: 'center',
     vertical: 'middle',
-    title: { weight: 600, color: ink, maxSize: 0.15, letterSpacing: -0.035, lineHeight: 1.06 },
-    subtitle: { weight: 400, color: mix(ink, paper, 0.12), maxSize: 0.034 },
+    letters: 'serif',
+    title: { weight: 500, color: ink, maxSize: 0.165, letterSpacing: -0.02, lineHeight: 1.04 },
+    subtitle: { weight: 400, color: mix(ink, paper, 0.12), maxSize: 0.036 },
     badge: { weight: 500, color: ink, outline: mix(ink, paper, 0.35) },
   })
   const place = {

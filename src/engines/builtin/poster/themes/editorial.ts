@@ -1,6 +1,6 @@
 // Theme `editorial`: a quiet magazine cover, with an arch that looks out on a still life of discs.
 
-import { lighten, mix, oklch } from '../../color.ts'
+import { legibleOn, mix, oklch } from '../../color.ts'
 import { oneLine, type Composition, type Sheet, stackWords, type Theme } from '../sheet.ts'
 import { defineLinear, line, path, rect } from '../shapes.ts'
 
@@ -14,14 +14,14 @@ function compose(sheet: Sheet): Composition {
   const { width, height, unit } = sheet
   const accent = sheet.accent ?? clay
   const margin = unit * 0.075
-  const footerRoom = unit * 0.06
+  const footerRoom = unit * (sheet.footer === '' ? 0.03 : 0.085)
   const arch = sheet.wide
     ? { left: width - margin - height * 0.56, top: margin, width: height * 0.56, height: height - 2 * margin }
     : {
-        left: width / 2 - unit * 0.24,
-        top: height * 0.56,
-        width: unit * 0.48,
-        height: height * 0.44 - margin - footerRoom,
+        left: width / 2 - unit * 0.3,
+        top: height * 0.54,
+        width: unit * 0.6,
+        height: height * 0.46 - margin - footerRoom,
       }
   const backdrop = [rect(0, 0, width, height, paper), window_(sheet, arch, accent)]
   if (!sheet.wide)
@@ -40,13 +40,19 @@ function compose(sheet: Sheet): Composition {
   const words = stackWords(sheet, area, {
     align: sheet.wide ? 'left' : 'center',
     vertical: 'middle',
-    title: { weight: 300, color: ink, maxSize: 0.155, letterSpacing: -0.04, lineHeight: 1.06 },
-    subtitle: { weight: 400, color: mix(ink, paper, 0.25), maxSize: 0.032 },
-    badge: { weight: 500, color: lighten(accent, accent.l > 0.6 ? -0.08 : 0), uppercase: true },
+    letters: 'serif',
+    title: { weight: 300, color: ink, maxSize: 0.17, letterSpacing: -0.022, lineHeight: 1.04 },
+    subtitle: { weight: 400, color: mix(ink, paper, 0.15), maxSize: 0.035 },
+    badge: { weight: 600, color: legibleOn(paper, accent), uppercase: true },
   })
   const place = sheet.wide
     ? { left: margin, top: height - margin - unit * 0.034, width: arch.left - 2 * margin, height: unit * 0.034 }
-    : { left: margin, top: height - margin - footerRoom * 0.83, width: width - 2 * margin, height: unit * 0.034 }
+    : {
+        left: margin,
+        top: height - margin - footerRoom / 2 - unit * 0.017,
+        width: width - 2 * margin,
+        height: unit * 0.034,
+      }
   const footer = oneLine(
     sheet,
     sheet.footer,

@@ -1,6 +1,6 @@
 // Theme `midnight`: a moon and its rings on deep blue.
 
-import { mix, oklch } from '../../color.ts'
+import { legibleOn, mix, oklch } from '../../color.ts'
 import { oneLine, type Composition, type Sheet, stackWords, type Theme } from '../sheet.ts'
 import { circle, defineGlow, defineLinear, rect, ring, waver } from '../shapes.ts'
 
@@ -54,7 +54,7 @@ function compose(sheet: Sheet): Composition {
     vertical: 'bottom',
     title: { weight: 700, color: white, maxSize: 0.17, letterSpacing: -0.035, lineHeight: 1.04 },
     subtitle: { weight: 400, color: oklch(0.86, 0.035, 260), maxSize: 0.036 },
-    badge: { weight: 500, color: accent, outline: accent },
+    badge: { weight: 500, color: legibleOn(blue, accent), outline: legibleOn(blue, accent) },
   })
   const place = { left: margin, top: height - margin - unit * 0.034, width: width - 2 * margin, height: unit * 0.034 }
   const footer = oneLine(sheet, sheet.footer, place, 0.024, 500, oklch(0.8, 0.04, 260))

@@ -15,17 +15,19 @@ export const neon: Theme = { compose }
 function compose(sheet: Sheet): Composition {
   const { width, height, unit } = sheet
   const accent = sheet.accent ?? pink
+  // Light behind the words stays dark enough for them, whatever the accent is.
+  const light = { ...accent, l: Math.min(accent.l, 0.5) }
   const margin = unit * 0.065
   const horizon = height * 0.78
   const backdrop = [
-    defineLinear('dark', [black, violet, mix(violet, accent, 0.35)]),
+    defineLinear('dark', [black, violet, mix(violet, light, 0.3)]),
     defineLinear('floor', [mix(violet, black, 0.3), black]),
     defineLinear('tube', [accent, mix(accent, cyan, 0.5), cyan], true),
-    defineGlow('haze', accent, 0.55),
+    defineGlow('haze', light, 0.5),
     rect(0, 0, width, horizon, { gradient: 'dark' }),
     rect(0, horizon, width, height - horizon, { gradient: 'floor' }),
     `<ellipse cx="${width / 2}" cy="${horizon}" rx="${width * 0.75}" ry="${unit * 0.4}" fill="url(#haze)"/>`,
-    ...grid(sheet, horizon, accent),
+    ...grid(sheet, horizon, { ...light, l: light.l + 0.08 }),
     ...tube(margin, margin, width - 2 * margin, height - 2 * margin, unit, { gradient: 'tube' }),
     ...[
       [margin, margin],
@@ -53,11 +55,11 @@ function compose(sheet: Sheet): Composition {
       uppercase: true,
       glow: { color: lighten(accent, 0.02), blur: 0.044 },
     },
-    subtitle: { weight: 500, color: lighten(mix(cyan, white, 0.45), 0), maxSize: 0.036 },
+    subtitle: { weight: 500, color: mix(cyan, white, 0.6), maxSize: 0.036 },
     badge: { weight: 600, color: cyan, outline: cyan, uppercase: true },
   })
   const place = { left: inner, top: height - margin - unit * 0.085, width: width - 2 * inner, height: unit * 0.034 }
-  const footer = oneLine(sheet, sheet.footer, place, 0.024, 600, mix(cyan, white, 0.6), 'center', 0.03)
+  const footer = oneLine(sheet, sheet.footer, place, 0.024, 600, mix(cyan, white, 0.7), 'center', 0.03)
   return { backdrop: backdrop.join(''), words: [...words, ...footer] }
 }
 

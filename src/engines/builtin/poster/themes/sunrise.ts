@@ -2,14 +2,17 @@
 
 import { type Color, lighten, mix, oklch } from '../../color.ts'
 import { oneLine, type Composition, readableOn, type Sheet, stackWords, type Theme } from '../sheet.ts'
-import { circle, defineGlow, defineLinear, path, rect, waver } from '../shapes.ts'
+import { circle, defineGlow, defineLinear, defineRadial, path, rect, waver } from '../shapes.ts'
 
+// Dark enough for white letters down to two thirds of the way; what is light stands behind the sun.
 const sky = [
-  oklch(0.27, 0.1, 295),
-  oklch(0.4, 0.15, 330),
-  oklch(0.57, 0.18, 12),
-  oklch(0.74, 0.16, 48),
-  oklch(0.88, 0.11, 78),
+  oklch(0.26, 0.1, 292),
+  oklch(0.32, 0.125, 312),
+  oklch(0.37, 0.145, 335),
+  oklch(0.43, 0.16, 355),
+  oklch(0.49, 0.17, 12),
+  oklch(0.66, 0.17, 42),
+  oklch(0.87, 0.12, 76),
 ]
 const white = oklch(0.99, 0.01, 80)
 const sun = oklch(0.94, 0.09, 88)
@@ -26,20 +29,18 @@ function compose(sheet: Sheet): Composition {
     ? { x: width * 0.79, y: horizon - unit * 0.13, r: unit * 0.22 }
     : { x: width * 0.5, y: horizon - unit * 0.02, r: unit * 0.23 }
   const backdrop = [
-    defineLinear('sky', sky),
+    sheet.wide ? defineRadial('sky', [sunAt.x, sunAt.y], sunAt.r * 6.5, sky.toReversed()) : defineLinear('sky', sky),
     defineGlow('glow', accent, 0.75),
-    rect(0, 0, width, horizon + unit * 0.1, { gradient: 'sky' }),
+    rect(0, 0, width, sheet.wide ? height : horizon + unit * 0.1, { gradient: 'sky' }),
     circle(sunAt.x, sunAt.y, sunAt.r * 2.6, { gradient: 'glow' }),
     circle(sunAt.x, sunAt.y, sunAt.r, accent),
     ...hills(sheet, horizon),
   ]
-  const bottom = sheet.wide
-    ? height - margin - (sheet.footer === '' ? 0 : unit * 0.08)
-    : sunAt.y - sunAt.r - unit * 0.05
+  const bottom = sheet.wide ? horizon - unit * 0.04 : sunAt.y - sunAt.r - unit * 0.05
   const area = {
     left: margin,
     top: margin,
-    width: sheet.wide ? sunAt.x - sunAt.r - margin - unit * 0.05 : width - 2 * margin,
+    width: sheet.wide ? sunAt.x - sunAt.r * 2 - margin : width - 2 * margin,
     height: bottom - margin,
   }
   const words = stackWords(sheet, area, {
