@@ -4,9 +4,10 @@ import type { Connection } from './connection.ts'
 
 /** Creates the reads and writes of queues, inside a transaction. */
 export function createQueueShares(db: Connection) {
+  // As an outer join the same takes ten times as long.
   const find = db.prepare<[string, string], QueueShare>(
-    `SELECT q.virtual_time AS virtualTime, coalesce(s.finish, 0) AS finish
-     FROM queues AS q LEFT JOIN queue_shares AS s ON s.model = q.model AND s.account_id = ? WHERE q.model = ?`,
+    `SELECT virtual_time AS virtualTime, coalesce((SELECT finish FROM queue_shares AS s WHERE s.model = q.model AND s.account_id = ?), 0) AS finish
+     FROM queues AS q WHERE model = ?`,
   )
   const open = db.prepare<[string]>('INSERT INTO queues (model) VALUES (?)')
   const write = db.prepare<[string, string, number]>(
