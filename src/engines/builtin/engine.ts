@@ -55,13 +55,16 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
     async run(spec: EngineSpec, run: EngineRun): Promise<EngineResult> {
       const { input, media, folder } = run
       const renderer = String(spec['renderer'])
-      return pool.run({
+      const result = await pool.run({
         request: { renderer, input, media: Object.fromEntries(media), folder, ffmpeg: await ffmpeg },
         signal: run.signal,
         onProgress: run.onProgress,
         timeout: { ms: maxChildMs, reason: tookTooLong(maxChildMs) },
         check: () => checkFolderSize(folder, maxOutputBytes),
       })
+      // What was written at last, in one go.
+      await checkFolderSize(folder, maxOutputBytes)
+      return result
     },
     async close(): Promise<void> {
       clearTimeout(warmUp)
