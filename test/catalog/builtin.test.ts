@@ -63,6 +63,22 @@ test('to upscale costs 1 credit and one for each eight megapixels asked for', ()
   expect(quote('builtin/image/upscale', { image: picture, width: 4096, height: 4096 })).toBe(4)
 })
 
+describe('a film costs by its pixels, all frames together', () => {
+  test.each([
+    ['kenburns/image-to-video', { image: picture }, 1 + Math.ceil((1280 * 720 * 25 * 5) / 25e6)],
+    ['kenburns/image-to-video', { image: picture, duration: 0.5, width: 64, height: 64 }, 2],
+    ['slideshow/images-to-video', { images: [picture, picture] }, 1 + Math.ceil((1280 * 720 * 25 * 6) / 25e6)],
+    ['motion/text-to-video', { prompt: 'x', fps: 30 }, 1 + Math.ceil((1280 * 720 * 30 * 6) / 18e6)],
+    [
+      'narrated/text-to-video',
+      { title: 'four', text: 'x'.repeat(136) },
+      2 + Math.ceil((1280 * 720 * 25 * (4 + 140 / 14)) / 25e6),
+    ],
+  ])('%s %o', (id, input, expected) => {
+    expect(quote(`builtin/video/${id}`, input)).toBe(expected)
+  })
+})
+
 test.each(models.map((model) => [model.id, model] as const))('%s is cheapest at its from_credits', (_id, model) => {
   expect(Number.isSafeInteger(model.fromCredits) && model.fromCredits >= 0).toBe(true)
   expect(model.priceSummary).not.toBe('')

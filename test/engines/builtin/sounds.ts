@@ -30,8 +30,15 @@ export interface Made {
   readonly progress: readonly number[]
 }
 
-/** Runs a model in a new folder below `root`. */
-export async function make(engine: Engine, root: string, id: string, input: JsonObject): Promise<Made> {
+/** Runs a model in a new folder below `root`; `media` are the files that its input refers to. */
+export async function make(
+  engine: Engine,
+  root: string,
+  id: string,
+  input: JsonObject,
+  media: ReadonlyMap<string, string> = new Map(),
+  signal = new AbortController().signal,
+): Promise<Made> {
   const model = findModel(id)
   const checked = createSchemaCompiler().compileInput(model.inputSchema)(input)
   if (!checked.ok) throw new Error(JSON.stringify(checked.violations))
@@ -42,10 +49,10 @@ export async function make(engine: Engine, root: string, id: string, input: Json
     model: id,
     attempt: 1,
     input: checked.input,
-    media: new Map(),
+    media,
     checkpoint: null,
     folder,
-    signal: new AbortController().signal,
+    signal,
     onProgress: (fraction) => void progress.push(fraction),
     onCheckpoint: () => {},
   })

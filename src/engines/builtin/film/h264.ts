@@ -56,6 +56,8 @@ export async function openH264({ width, height, fps }: Pace): Promise<VideoEncod
       return format
     },
     async close() {
+      // It aborts when it is deleted unfinished.
+      segment?.finalize()
       if (segment) dispose(segment)
       segment = null
     },
@@ -65,10 +67,7 @@ export async function openH264({ width, height, fps }: Pace): Promise<VideoEncod
 function dispose(segment: Segment): void {
   const { FS, outputFilename } = segment
   segment.delete()
-  // Without a frame there is no file.
-  try {
-    FS.unlink(outputFilename)
-  } catch {}
+  FS.unlink(outputFilename)
 }
 
 /** Loads the module once. It would print its whole source at any uncaught error of this process; that is undone. */
