@@ -67,14 +67,15 @@ export function catalogView({ api, catalog, signal }: Parts): HTMLElement {
       ]),
     )
   }
-  /** The newest picture that a model made here becomes its cover. */
+  /** The newest picture or film that a model made here becomes its cover. */
   async function loadCovers(): Promise<void> {
     const { data } = await api
       .get<ListRecord<JobRecord>>(`/v1/jobs?status=succeeded&limit=${coverJobs}`, { signal })
       .catch(() => ({ data: [] as readonly JobRecord[] }))
     for (const { model, outputs } of data) {
-      const picture = outputs.find(({ content_type }) => content_type.startsWith('image/'))
-      if (picture && !covers.has(model)) covers.set(model, toLocalUrl(picture.url, location.origin))
+      // Of pictures and videos; the waveform of a sound says little.
+      const seen = outputs.find(({ blurhash, preview_url }) => blurhash !== null && preview_url !== null)
+      if (seen?.preview_url && !covers.has(model)) covers.set(model, toLocalUrl(seen.preview_url, location.origin))
     }
   }
   function choose(category: string): void {

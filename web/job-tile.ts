@@ -1,6 +1,7 @@
 // A job as a tile of a gallery: its picture or what became of it, and a few words.
 import { element, icon } from './element.ts'
-import { describeStatus, explainEnd, formatAge, formatCredits, isTerminal, toLocalUrl } from './job-words.ts'
+import { describeStatus, explainEnd, formatAge, formatCredits, isTerminal } from './job-words.ts'
+import { outputThumbnail } from './output-media.ts'
 import type { JobRecord } from './records.ts'
 import { toHash } from './route.ts'
 import { describeInput } from './session.ts'
@@ -17,7 +18,7 @@ export function createJobTile(job: JobRecord, name: (model: string) => string): 
   const tile: JobTile = {
     element: link,
     show(next) {
-      const state = `${next.status} ${next.progress}`
+      const state = `${next.status} ${next.progress} ${next.queue_position}`
       if (state === shown) return
       shown = state
       link.dataset['status'] = next.status
@@ -45,7 +46,7 @@ export function createJobTile(job: JobRecord, name: (model: string) => string): 
 function picture(job: JobRecord): HTMLElement {
   const frame = element('span', { class: 'tile-picture' })
   const [output] = job.outputs
-  if (output) frame.append(thumbnail(toLocalUrl(output.url, location.origin), output.content_type))
+  if (output) frame.append(outputThumbnail(output))
   else if (isTerminal(job.status))
     frame.append(
       icon(job.status === 'canceled' ? 'stop' : 'warning'),
@@ -53,17 +54,4 @@ function picture(job: JobRecord): HTMLElement {
     )
   else frame.append(element('progress', { max: 1, value: job.progress, 'aria-label': 'Progress' }))
   return frame
-}
-
-function thumbnail(url: string, contentType: string): HTMLElement {
-  if (contentType.startsWith('image/')) return element('img', { src: url, alt: '', loading: 'lazy' })
-  if (contentType.startsWith('video/'))
-    return element('video', {
-      src: `${url}#t=0.1`,
-      preload: 'metadata',
-      muted: true,
-      playsinline: true,
-      tabindex: '-1',
-    })
-  return element('span', { class: 'tile-kind' }, contentType.replace(/\/.*/, ''))
 }

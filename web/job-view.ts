@@ -15,6 +15,7 @@ import {
 } from './job-words.ts'
 import { readLargestMedia, toMediaValue } from './media-file.ts'
 import { navigate } from './navigate.ts'
+import { outputMedia } from './output-media.ts'
 import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { JobRecord, JsonObject, ModelRecord, OutputRecord } from './records.ts'
@@ -90,40 +91,23 @@ function waitingFrame(input: JsonObject | null, progress: HTMLProgressElement): 
 }
 
 function result(job: JobRecord, output: OutputRecord, index: number): HTMLElement {
-  const url = toLocalUrl(output.url, location.origin)
   const caption = element('figcaption', { class: 'fine' }, describeOutput(output))
   const words = describeInput(job.job_id) ?? `Result of ${job.model}`
-  const figure = element('figure', { class: 'result' }, media(url, output, words), caption)
-  figure.firstElementChild?.addEventListener('error', () => {
+  const figure = element('figure', { class: 'result' }, outputMedia(output, words), caption)
+  const failed = (): void => {
     caption.textContent = 'The file cannot be loaded. Its address may have expired: reload the page for a fresh one.'
-  })
+  }
+  // Errors of media do not bubble; a sound is within its frame.
+  figure.addEventListener('error', failed, { capture: true })
+  if (output.url === null) return figure
   figure.append(
-    linkButton('Download', url, {
+    linkButton('Download', toLocalUrl(output.url, location.origin), {
       icon: 'download',
       look: index === 0 ? 'primary' : 'quiet',
       download: toFileName(job, output, index),
     }),
   )
   return figure
-}
-
-function media(url: string, output: OutputRecord, words: string): HTMLElement {
-  const { content_type, width, height } = output
-  if (content_type.startsWith('image/')) return element('img', { src: url, alt: words, width, height })
-  if (content_type.startsWith('video/'))
-    return element('video', {
-      src: url,
-      controls: true,
-      loop: true,
-      playsinline: true,
-      preload: 'metadata',
-      'aria-label': words,
-      width,
-      height,
-    })
-  if (content_type.startsWith('audio/'))
-    return element('audio', { src: url, controls: true, preload: 'metadata', 'aria-label': words })
-  return element('p', { class: 'empty' }, 'This kind of file cannot be shown here.')
 }
 
 function failure(job: JobRecord, reason: string): HTMLElement {
@@ -165,7 +149,7 @@ function actions(job: JobRecord, parts: Parts, trouble: HTMLElement): HTMLElemen
     )
   }
   const [output] = job.outputs
-  if (output)
+  if (output && output.url !== null)
     void parts.catalog.editorsFor(job.model).then(
       (editors) => row.append(...editors.slice(0, 3).map((editor) => useAsInput(output, editor, trouble))),
       () => {},
@@ -181,7 +165,7 @@ function useAsInput(output: OutputRecord, editor: ModelRecord, trouble: HTMLElem
     try {
       const [largest, file] = await Promise.all([
         readLargestMedia(),
-        fetch(toLocalUrl(output.url, location.origin)).then((answer) =>
+        fetch(toLocalUrl(output.url ?? '', location.origin)).then((answer) =>
           answer.ok
             ? answer.blob()
             : Promise.reject(new Error('The file is no longer at its address: reload the page and try again.')),

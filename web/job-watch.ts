@@ -1,11 +1,13 @@
 // Following a job to its end: server-sent events, connected again where they broke off, and plain polling when they do not work.
 import { type Api, Refusal } from './api.ts'
 import { EventParser, readEvents } from './event-stream.ts'
-import { isTerminal } from './job-words.ts'
+import { isOlder, isTerminal } from './job-words.ts'
 import type { JobRecord } from './records.ts'
 
 const pollMs = 2000
 const reconnectMs = 1000
+// A job's place in the queue changes by what others do, which is no event of its own.
+const placeMs = 5000
 // So many connections in a row without a single event, and events are given up for polling.
 const emptyConnections = 3
 
@@ -30,45 +32,53 @@ export async function watchJob(
   let lastEventId = ''
   let empty = 0
   const tell = (job: JobRecord): void => {
+    if (latest && isOlder(job, latest)) return
     latest = job
     onJob(job)
   }
 
-  while (!signal.aborted) {
-    let waitMs = pollMs
-    if (empty < emptyConnections) {
-      const parser = new EventParser()
-      empty += 1
+  const place = setInterval(() => {
+    if (latest?.status === 'queued') void api.get<JobRecord>(path, { signal }).then(tell, () => {})
+  }, placeMs)
+  try {
+    while (!signal.aborted) {
+      let waitMs = pollMs
+      if (empty < emptyConnections) {
+        const parser = new EventParser()
+        empty += 1
+        try {
+          const headers: Record<string, string> = {
+            accept: 'text/event-stream',
+            ...(lastEventId && { 'last-event-id': lastEventId }),
+          }
+          const { body } = await api.open(`${path}/events`, { headers, signal })
+          for await (const event of readEvents(
+            body ?? new ReadableStream({ start: (stream) => stream.close() }),
+            parser,
+          )) {
+            lastEventId = event.lastEventId
+            empty = 0
+            if (event.type === 'job') tell(JSON.parse(event.data) as JobRecord)
+          }
+        } catch (error) {
+          if (signal.aborted) break
+          giveUpOn(error)
+        }
+        waitMs = parser.retryMs ?? reconnectMs
+      }
+      if (isDone(latest)) break
+      // The stream ended early, or there is none: ask once, so that nothing is missed in between.
       try {
-        const headers: Record<string, string> = {
-          accept: 'text/event-stream',
-          ...(lastEventId && { 'last-event-id': lastEventId }),
-        }
-        const { body } = await api.open(`${path}/events`, { headers, signal })
-        for await (const event of readEvents(
-          body ?? new ReadableStream({ start: (stream) => stream.close() }),
-          parser,
-        )) {
-          lastEventId = event.lastEventId
-          empty = 0
-          if (event.type === 'job') tell(JSON.parse(event.data) as JobRecord)
-        }
+        tell(await api.get<JobRecord>(path, { signal }))
       } catch (error) {
         if (signal.aborted) break
         giveUpOn(error)
       }
-      waitMs = parser.retryMs ?? reconnectMs
+      if (isDone(latest)) break
+      await sleep(waitMs)
     }
-    if (isDone(latest)) break
-    // The stream ended early, or there is none: ask once, so that nothing is missed in between.
-    try {
-      tell(await api.get<JobRecord>(path, { signal }))
-    } catch (error) {
-      if (signal.aborted) break
-      giveUpOn(error)
-    }
-    if (isDone(latest)) break
-    await sleep(waitMs)
+  } finally {
+    clearInterval(place)
   }
   return latest
 }

@@ -29,7 +29,13 @@ function lifeOf({ status, attempts, progress }: JobRecord): readonly number[] {
   return [ended, attempts, status === 'queued' ? 1 : 0, progress]
 }
 
-export function describeStatus(job: Pick<JobRecord, 'status' | 'progress'>): string {
+// Beyond this a place in the queue is not counted.
+const lastQueuePosition = 100
+
+export function describeStatus(job: Pick<JobRecord, 'status' | 'progress' | 'queue_position'>): string {
+  if (job.queue_position === 1) return `${statusWords.queued}, next in line`
+  if (job.queue_position !== null)
+    return `${statusWords.queued}, place ${job.queue_position}${job.queue_position < lastQueuePosition ? '' : ' or later'}`
   if (job.status !== 'running' || job.progress <= 0) return statusWords[job.status]
   return `${statusWords.running}, ${Math.round(job.progress * 100)} %`
 }
@@ -73,6 +79,12 @@ export function formatSeconds(seconds: number): string {
   return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
 }
 
+/** A length as players write it: 0:07, 12:30. */
+export function formatLength(seconds: number): string {
+  const whole = Math.round(seconds)
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`
+}
+
 /** How long the job took; null while it has not ended. */
 export function tookSeconds(job: Pick<JobRecord, 'started_at' | 'finished_at'>): number | null {
   if (!job.started_at || !job.finished_at) return null
@@ -90,7 +102,7 @@ export function formatAge(time: string, nowMs: number): string {
 
 /** Facts about a file: its type, measures and size. */
 export function describeOutput(output: OutputRecord): string {
-  const facts = [output.content_type.replace(/^\w+\//, '').toUpperCase()]
+  const facts = [output.content_type === 'audio/mpeg' ? 'MP3' : output.content_type.replace(/^\w+\//, '').toUpperCase()]
   if (output.width !== null && output.height !== null) facts.push(`${output.width} × ${output.height}`)
   if (output.duration_seconds !== null) facts.push(formatSeconds(output.duration_seconds))
   facts.push(formatBytes(output.bytes))

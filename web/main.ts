@@ -11,6 +11,7 @@ import { parseRoute, type Route, takeKey } from './route.ts'
 import { forgetEverything, readKey } from './session.ts'
 import { studioView } from './studio-view.ts'
 import { walletBadge } from './wallet-badge.ts'
+import { walletView } from './wallet-view.ts'
 
 const main = document.querySelector<HTMLElement>('#main') as HTMLElement
 const navigation = document.querySelector<HTMLElement>('#navigation') as HTMLElement
@@ -22,6 +23,7 @@ const views: {
   models: (_route, parts) => catalogView(parts),
   model: ({ id }, parts) => studioView(parts, id),
   library: (_route, parts) => libraryView(parts),
+  wallet: (_route, parts) => walletView(parts),
   job: ({ id }, parts) => jobPage(parts, id),
 }
 

@@ -58,12 +58,15 @@ export interface QuoteRecord {
 export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled' | 'expired' | 'needs_review'
 
 export interface OutputRecord {
-  readonly url: string
+  /** Null once the file is no longer kept. */
+  readonly url: string | null
   readonly content_type: string
   readonly bytes: number
   readonly width: number | null
   readonly height: number | null
   readonly duration_seconds: number | null
+  readonly preview_url: string | null
+  readonly blurhash: string | null
 }
 
 export interface JobRecord {
@@ -85,11 +88,23 @@ export interface JobRecord {
   readonly created_at: string
   readonly started_at: string | null
   readonly finished_at: string | null
+  readonly queue_position: number | null
 }
 
 export interface WalletRecord {
   readonly available: number
   readonly held: number
+}
+
+export interface EntryRecord {
+  readonly entry_id: string
+  readonly kind: 'grant' | 'hold' | 'charge' | 'release' | 'adjust'
+  readonly credits: number
+  readonly job_id: string | null
+  readonly available_after: number
+  readonly held_after: number
+  readonly note: string | null
+  readonly created_at: string
 }
 
 /** An error of RFC 9457. */

@@ -4,6 +4,7 @@ export type Route =
   | { readonly view: 'models' }
   | { readonly view: 'model'; readonly id: string }
   | { readonly view: 'library' }
+  | { readonly view: 'wallet' }
   | { readonly view: 'job'; readonly id: string }
 
 /** The place that a fragment means; what means nothing is the catalog. */
@@ -13,7 +14,7 @@ export function parseRoute(hash: string): Route {
   const id = decode(rest.join('/'))
   if (head === 'model' && id !== '') return { view: 'model', id }
   if (head === 'job' && id !== '') return { view: 'job', id }
-  if (head === 'library') return { view: 'library' }
+  if (head === 'library' || head === 'wallet') return { view: head }
   return { view: 'models' }
 }
 
@@ -21,7 +22,7 @@ export function parseRoute(hash: string): Route {
 export function toHash(route: Route): string {
   if (route.view === 'model') return `#/model/${encodeURIComponent(route.id).replaceAll('%2F', '/')}`
   if (route.view === 'job') return `#/job/${encodeURIComponent(route.id)}`
-  return route.view === 'library' ? '#/library' : '#/'
+  return route.view === 'models' ? '#/' : `#/${route.view}`
 }
 
 /** The key in `#key=mgk_…`, and the fragment without it; null when there is none. */

@@ -2,6 +2,7 @@
 import { type Api, isAbort, Refusal } from './api.ts'
 import { element } from './element.ts'
 import type { WalletRecord } from './records.ts'
+import { toHash } from './route.ts'
 
 const refreshMs = 15_000
 
@@ -13,13 +14,9 @@ export interface WalletBadge {
 export function walletBadge(api: Api, signal: AbortSignal): WalletBadge {
   const available = element('strong', {}, '–')
   const held = element('span', { class: 'held' })
-  const badge = element(
-    'div',
-    { class: 'wallet', role: 'status', 'aria-label': 'Balance' },
-    available,
-    element('span', { class: 'unit' }, 'credits'),
-    held,
-  )
+  const balance = element('span', { role: 'status', 'aria-label': 'Balance' })
+  balance.append(available, element('span', { class: 'unit' }, 'credits'), held)
+  const badge = element('a', { class: 'wallet', href: toHash({ view: 'wallet' }) }, balance)
   let asked = 0
 
   async function refresh(): Promise<void> {

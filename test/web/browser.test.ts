@@ -46,6 +46,14 @@ inBrowser('from a key in the address to a picture', { timeout: browserMs }, asyn
   expect(await page.evaluate(textOf('.job-status'))).toBe('Done3 credits charged')
   expect(await page.evaluate(`document.querySelector('.result a[download]').download`)).toMatch(/^instant-\w+\.png$/)
 
+  // The ledger says where the credits went.
+  await press(page, '.wallet')
+  await page.until(`document.querySelectorAll('.ledger tbody tr').length === 3`)
+  const rows = await page.evaluate(
+    `[...document.querySelectorAll('.ledger tbody tr')].map((row) => [...row.cells].slice(1, 5).map((cell) => cell.textContent).join(' '))`,
+  )
+  expect(rows).toEqual(['Charged 3 997 0', 'Held 3 997 3', 'Granted 1,000 1,000 0'])
+
   await page.evaluate(`location.hash = '#/library'`)
   expect(await page.until(textOf('.tile b'))).toBe('a red fox in snow')
   await press(page, '.tile')
@@ -85,6 +93,38 @@ inBrowser('a running job shows its progress and can be canceled', { timeout: bro
   await press(page, '.job .actions button')
   await page.until(`${textOf('.job-status')} === 'CanceledNothing charged, 10 credits returned'`)
 })
+
+inBrowser(
+  'a video and a sound are played, and the library shows what they look like',
+  { timeout: browserMs },
+  async () => {
+    await using app = await startTestApp()
+    const [film, speech] = await Promise.all([
+      app.generate('builtin/video/motion/text-to-video', { prompt: 'waves', duration: 2 }),
+      app.generate('builtin/audio/speech/text-to-speech', { text: 'Good morning.' }),
+    ])
+    await using page = await openBrowserPage(chromiumPath ?? '')
+    await page.open(`${app.url}/#key=${app.account.key}&/library`)
+    await page.until(`document.querySelectorAll('.tile img').length === 2`)
+    await page.until(
+      `[...document.querySelectorAll('.tile img')].every(({ complete, naturalWidth }) => complete && naturalWidth === 512)`,
+    )
+    expect(
+      await page.evaluate(
+        `[...document.querySelectorAll('.tile-length')].map(({ textContent }) => textContent).sort()`,
+      ),
+    ).toEqual([expect.stringMatching(/^0:0[01]$/), '0:02'])
+    for (const [{ body }, player] of [
+      [film, 'video[poster]'],
+      [speech, '.sound audio'],
+    ] as const) {
+      await page.evaluate(`location.hash = '#/job/${body.job_id}'`)
+      const seconds = await page.until<number>(`document.querySelector('.job-page ${player}')?.duration`)
+      expect(Math.abs(seconds - body.outputs[0].duration_seconds)).toBeLessThan(0.1)
+    }
+    expect(page.errors).toEqual([])
+  },
+)
 
 inBrowser('an answer that the end of its job has overtaken changes nothing', { timeout: browserMs }, async () => {
   await using app = await startTestApp()
@@ -138,7 +178,7 @@ inBrowser('a wrong key is refused in words, and the right one opens the catalog'
   expect(await page.evaluate('location.hash')).toBe('#/library')
   // On a telephone nothing is wider than the page.
   await page.resize(390)
-  for (const place of ['#/', '#/library', '#/model/builtin/image/art/edit']) {
+  for (const place of ['#/', '#/library', '#/wallet', '#/model/builtin/image/art/edit']) {
     await page.evaluate(`location.hash = '${place}'`)
     await page.until(`document.querySelector('main > section:not([aria-busy])') && innerWidth === 390`)
     const [content, window] = await page.evaluate<number[]>(

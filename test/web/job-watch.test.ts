@@ -6,7 +6,8 @@ import type { JobRecord, ProblemRecord } from '../../web/records.ts'
 import { startTestApp } from '../test-app.ts'
 import { createApi } from '../../web/api.ts'
 
-const job = (status: string, progress: number): JobRecord => ({ job_id: 'job_1', status, progress }) as JobRecord
+const job = (status: string, progress: number): JobRecord =>
+  ({ job_id: 'job_1', status, progress, attempts: status === 'queued' ? 0 : 1 }) as JobRecord
 const event = (id: number, record: JobRecord): string => `id: ${id}\nevent: job\ndata: ${JSON.stringify(record)}\n\n`
 
 /** A server whose event streams and records are these, one after the other. */

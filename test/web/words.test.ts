@@ -66,8 +66,14 @@ test('where the credits are', () => {
 })
 
 test('state, reason, age and size', () => {
-  expect(describeStatus({ status: 'running', progress: 0.5 })).toBe('Working, 50 %')
-  expect(describeStatus({ status: 'running', progress: 0 })).toBe('Working')
+  expect(describeStatus({ status: 'running', progress: 0.5, queue_position: null })).toBe('Working, 50 %')
+  expect(describeStatus({ status: 'running', progress: 0, queue_position: null })).toBe('Working')
+  for (const [queue_position, words] of [
+    [1, 'Queued, next in line'],
+    [7, 'Queued, place 7'],
+    [100, 'Queued, place 100 or later'],
+  ] as const)
+    expect(describeStatus({ status: 'queued', progress: 0, queue_position })).toBe(words)
   expect(explainEnd({ status: 'failed', error: { code: 'x', message: 'the paint ran out', retryable: false } })).toBe(
     'the paint ran out',
   )
@@ -89,6 +95,8 @@ test('a file has its facts and a name of its own', () => {
     width: 1024,
     height: 768,
     duration_seconds: null,
+    preview_url: null,
+    blurhash: null,
   })
   expect(describeOutput(output('image/png'))).toBe('PNG · 1024 × 768 · 48 kB')
   const job = { job_id: 'job_01m7xxwv6ne0092mdaca5q58ay', model: 'builtin/image/poster/text-to-image' }

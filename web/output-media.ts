@@ -1,0 +1,72 @@
+// An output on the page: its picture, or a player for its video or sound, and until they are loaded what its blurhash shows.
+import { toBlurPicture } from './blurhash.ts'
+import { element } from './element.ts'
+import { formatLength, toLocalUrl } from './job-words.ts'
+import type { OutputRecord } from './records.ts'
+
+/** The output large, to be looked at or played; `words` say what it is to who cannot see it. */
+export function outputMedia(output: OutputRecord, words: string): HTMLElement {
+  const { content_type, width, height } = output
+  const url = local(output.url)
+  if (url === null) return element('p', { class: 'empty' }, 'The file has expired and is no longer kept.')
+  if (content_type.startsWith('image/')) return blurred(output, element('img', { src: url, alt: words, width, height }))
+  if (content_type.startsWith('video/')) {
+    const video = element('video', {
+      src: url,
+      poster: local(output.preview_url),
+      controls: true,
+      loop: true,
+      playsinline: true,
+      preload: 'metadata',
+      'aria-label': words,
+      width,
+      height,
+    })
+    // As large as the film from the beginning: its poster is small.
+    if (width && height) video.style.width = `min(100%, ${width}px, ${(72 * width) / height}vh)`
+    return blurred(output, video)
+  }
+  if (content_type.startsWith('audio/')) {
+    const wave = local(output.preview_url)
+    return element(
+      'div',
+      { class: 'sound' },
+      wave !== null && element('img', { class: 'wave', src: wave, alt: '' }),
+      element('audio', { src: url, controls: true, preload: 'metadata', 'aria-label': words }),
+    )
+  }
+  return element('p', { class: 'empty' }, 'This kind of file cannot be shown here.')
+}
+
+/** The output small: its preview, and how long it lasts. */
+export function outputThumbnail(output: OutputRecord): Node {
+  const { content_type, duration_seconds } = output
+  const kind = content_type.replace(/\/.*/, '')
+  const source = local(output.preview_url) ?? (kind === 'image' ? local(output.url) : null)
+  const picture = source
+    ? blurred(
+        output,
+        element('img', { class: kind === 'audio' ? 'wave' : null, src: source, alt: '', loading: 'lazy' }),
+      )
+    : element('span', { class: 'tile-kind' }, output.url === null ? 'expired' : kind)
+  const length =
+    duration_seconds === null || kind === 'image'
+      ? null
+      : element('span', { class: 'tile-length' }, formatLength(duration_seconds))
+  const both = document.createDocumentFragment()
+  both.append(picture, ...(length ? [length] : []))
+  return both
+}
+
+function local(url: string | null): string | null {
+  return url === null ? null : toLocalUrl(url, location.origin)
+}
+
+function blurred<Media extends HTMLElement>(output: OutputRecord, media: Media): Media {
+  const blur = toBlurPicture(output.blurhash)
+  if (blur === null) return media
+  media.style.background = `url(${blur}) center / 100% 100%`
+  // What is transparent is not to show it for ever.
+  media.addEventListener('load', () => (media.style.background = ''), { once: true })
+  return media
+}
