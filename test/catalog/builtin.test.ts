@@ -96,3 +96,21 @@ test.each(models.map((model) => [model.id, model] as const))(
     for (const title of [name, ...fields.map((field) => field['title'])]) expect(title).toMatch(/[\p{L}\d)?]$/u)
   },
 )
+
+test('speech costs at most a credit for each 200 characters, and one for each 15 seconds that come out', () => {
+  const id = 'builtin/audio/speech/text-to-speech'
+  expect(quote(id, { text: 'x'.repeat(200) })).toBe(1)
+  expect(quote(id, { text: 'x'.repeat(201) })).toBe(2)
+  expect(find(id).actualPrice({ text: 'x' }, { seconds: 15 })).toBe(1)
+  expect(find(id).actualPrice({ text: 'x' }, { seconds: 15.1 })).toBe(2)
+})
+
+test('music costs a credit for each 15 seconds begun', () => {
+  for (const [duration, credits] of [
+    [5, 1],
+    [15, 1],
+    [30, 2],
+    [120, 8],
+  ] as const)
+    expect(quote('builtin/audio/music/text-to-audio', { prompt: 'x', duration })).toBe(credits)
+})

@@ -39,6 +39,7 @@ const loaders = {
   motion: async (): Promise<Renderer> => (await import('./motion/motion.ts')).renderMotion,
   speech: async (): Promise<Renderer> => (await import('./speech/speech.ts')).renderSpeech,
   narrated: async (): Promise<Renderer> => (await import('./narrated/narrated.ts')).renderNarrated,
+  music: async (): Promise<Renderer> => (await import('./music/music.ts')).renderMusic,
 }
 
 /** The name of a renderer. */
