@@ -18,6 +18,16 @@ test('an output is handed on by its URL, whatever address this server has', asyn
   expect(next.outputs[0]).toMatchObject({ sha256, content_type: 'image/png' })
 })
 
+test('a picture that one model made becomes a film by another', { timeout: 60_000 }, async () => {
+  await using media = await startMediaApp()
+  const picture = await media.run(art, artModel)
+  const film = await media.run(
+    { image: picture.outputs[0].url, duration: 1, width: 320, height: 180, fps: 24 },
+    'builtin/video/kenburns/image-to-video',
+  )
+  expect(film).toMatchObject({ status: 'succeeded', outputs: [{ content_type: 'video/mp4', width: 320, height: 180 }] })
+})
+
 test('a signature that is wrong or has expired is refused, and so is a file that is gone', async () => {
   const clock = createTestClock()
   await using media = await startMediaApp({}, { clock })
