@@ -11,7 +11,7 @@ import { type Reply, replyDescriptor } from './messages.ts'
 
 const memoryCheckMs = 250
 // Above that of the server, in the numbers of nice(1).
-const niceness = 10
+const niceness = 5
 const mostNice = 19
 const stderrTailBytes = 2000
 // Replies to one task: some progress and a result. What sends more is no longer doing its task.
