@@ -7,9 +7,14 @@ import { nullInput, type NullModel, writeNullCatalog } from './null-models.ts'
 import { measure, type Round, type Side, toSpread } from './rounds.ts'
 import { type Server, startMediagen } from './servers.ts'
 
-const rounds = 3
-const roundSeconds = 3
-const warmUpSeconds = 2
+interface Effort {
+  readonly rounds: number
+  /** How long jobs are started in a round, which ends when all of them have ended. */
+  readonly seconds: number
+}
+const usual: Effort = { rounds: 3, seconds: 3 }
+// Jobs with a picture are started far faster than they end.
+const little: Effort = { rounds: 1, seconds: 0.25 }
 const pollMs = 20
 const drainMs = 60_000
 const plain: NullModel = { id: 'bench/null/plain', concurrency: 256 }
@@ -19,8 +24,8 @@ const withPicture: NullModel = { id: 'bench/null/picture', concurrency: 32, pict
 export async function benchJobs(bench: Bench): Promise<readonly Row[]> {
   await using place = await startJobServer(bench)
   return [
-    await measureJobs('complete jobs through REST', await toJobSide(place, plain)),
-    await measureJobs('the same, each with a checked and stored PNG', await toJobSide(place, withPicture)),
+    await measureJobs('complete jobs through REST', await toJobSide(place, plain), usual),
+    await measureJobs('the same, each with a checked and stored PNG', await toJobSide(place, withPicture), little),
   ]
 }
 
@@ -77,10 +82,10 @@ async function countOpen({ httpUrl }: Server, account: BenchAccount): Promise<nu
   return open
 }
 
-async function measureJobs(what: string, side: Side): Promise<Row> {
-  await side.fire(warmUpSeconds)
+async function measureJobs(what: string, side: Side, { rounds, seconds }: Effort): Promise<Row> {
+  await side.fire(seconds)
   const found: Round[] = []
-  for (let round = 0; round < rounds; round++) found.push(await measure(side, roundSeconds))
+  for (let round = 0; round < rounds; round++) found.push(await measure(side, seconds))
   const { median, min, max } = toSpread(found.map(({ perSecond }) => perSecond))
   const cpuMicros = toSpread(found.map((round) => round.cpuMicros)).median
   const busy = toSpread(found.map((round) => round.busy)).median
