@@ -17,6 +17,8 @@ const invisible = /[\uFE00-\uFE0F\u200D]/u
 // Western and Chinese alike: as wide as a character beside characters, narrow beside letters.
 const sharedPunctuation = /^[“”‘’…—·]$/u
 const ideographic = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u3000-\u303F\uFF00-\uFFEF]/u
+// Nobody has agreed what these are; fonts keep their own pictures there.
+const privateUse = /\p{Co}/u
 const shownInRefusal = 10
 
 /** A text as a reader counts its characters. */
@@ -60,7 +62,11 @@ export function toSettableText(field: string, text: string): string {
     .join('')
     .replace(/ +/g, ' ')
     .trim()
-  const missing = new Set(splitGraphemes(settable).filter((part) => !findFace(part, order(part, 'zh-Hans', 'inter'))))
+  const missing = new Set(
+    splitGraphemes(settable).filter(
+      (part) => privateUse.test(part) || !findFace(part, order(part, 'zh-Hans', 'inter')),
+    ),
+  )
   if (missing.size > 0) refuse(field, [...missing])
   return settable
 }
