@@ -56,7 +56,7 @@ export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
 
   return {
     root,
-    async put(jobId, index, path) {
+    async put(jobId, index, path, signal) {
       const folder = folderOf(jobId)
       const name = basename(path)
       const stats = await lstat(path)
@@ -70,7 +70,7 @@ export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
         // Some encoders leave files that nobody may read.
         await chmod(temporary, 0o644)
         const request = { path: temporary, name, previewPath, maxPixels, ffmpegPath }
-        const { extension, hasPreview, ...facts } = await prober.inspect(request, stats.size)
+        const { extension, hasPreview, ...facts } = await prober.inspect(request, stats.size, signal)
         const key = `${jobId}/${index}.${extension}`
         const previewKey = hasPreview ? `${jobId}/${index}.preview.webp` : null
         if (previewKey) await settle(previewPath, join(root, previewKey))

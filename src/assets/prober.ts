@@ -22,7 +22,7 @@ export interface Prober {
    * @param bytes size of the file, for which there is more time
    * @throws EngineError `output_invalid` when the file may not be served, cannot be decoded, or breaks whatever tries
    */
-  inspect(request: InspectRequest, bytes: number): Promise<Inspection>
+  inspect(request: InspectRequest, bytes: number, signal?: AbortSignal): Promise<Inspection>
   /** Forks a first process, so that the first output need not wait for it. */
   warm(): void
   close(): Promise<void>
@@ -44,10 +44,9 @@ export function createProber({ maxRssBytes, timeoutMs, entry }: ProberOptions): 
     logger: null,
   })
   return {
-    async inspect(request, bytes) {
+    async inspect(request, bytes, signal = new AbortController().signal) {
       const ms = timeoutMs + Math.ceil(bytes / leastBytesPerMs)
       const reason = broke(`takes longer than ${Math.ceil(ms / 1000)} s to decode`)
-      const { signal } = new AbortController()
       try {
         return await pool.run({ request, signal, onProgress: () => {}, timeout: { ms, reason } })
       } catch (error) {

@@ -26,9 +26,10 @@ export interface AssetStore {
    * Checks the file at `path` and moves it into the store, durably: when this resolves, the asset survives a power cut.
    * @param run names the run of the job, for example the job's id; it is the folder of the asset's key
    * @param index position of the file among the outputs of the job, from 0
+   * @param signal ends looking into the file, and with it the promise
    * @throws EngineError `output_invalid` when the file is empty, too large, of a kind that is not served, or cannot be decoded.
    */
-  put(run: string, index: number, path: string): Promise<Asset>
+  put(run: string, index: number, path: string, signal?: AbortSignal): Promise<Asset>
   /** Removes what `put` stored for a run whose success was not recorded. Quiet about what is not there. */
   remove(run: string): Promise<void>
   /** Ends whatever looks into outputs; a `put` under way fails. */

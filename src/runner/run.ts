@@ -265,10 +265,12 @@ function toOutputFolder({ folder }: Pick<Attempt, 'folder'>): string {
 }
 
 /** Stores an output; a disk that fails is no fault of the engine, and ends this run only. */
-async function storeOutput({ claimed: { job }, parts }: Attempt, index: number, path: string): Promise<Asset> {
+async function storeOutput({ claimed: { job }, parts, watched }: Attempt, index: number, path: string): Promise<Asset> {
   try {
-    return await parts.assets.put(toFolderName(job), index, path)
+    return await parts.assets.put(toFolderName(job), index, path, watched.signal)
   } catch (error) {
+    // Whoever ended the run decides what is said of it.
+    watched.signal.throwIfAborted()
     if (error instanceof EngineError) throw error
     parts.log.error({ err: error, job_id: job.jobId }, 'an output could not be stored')
     throw new EngineError(

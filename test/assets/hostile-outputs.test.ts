@@ -24,10 +24,10 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-function put(job: string, content: string) {
+function put(job: string, content: string, signal?: AbortSignal) {
   const path = join(folder, `${job}.bin`)
   writeFileSync(path, content)
-  return store.put(job, 0, path)
+  return store.put(job, 0, path, signal)
 }
 
 test.each([
@@ -43,6 +43,15 @@ test.each([
   expect((await Promise.all(others)).map(({ key }) => key)).toEqual(['job_a/0.png', 'job_b/0.png', 'job_c/0.png'])
   expect((await put('job_d', 'good')).key).toBe('job_d/0.png')
   // Nothing of it is left, half-written previews included.
+  expect(readdirSync(join(store.root, 'job_bad'))).toEqual([])
+})
+
+test('looking into an output ends when nobody wants it any more', async () => {
+  const cancel = new AbortController()
+  const bad = put('job_bad', 'hang', cancel.signal)
+  await put('job_a', 'good')
+  cancel.abort(new Error('canceled'))
+  await expect(bad).rejects.toThrow('canceled')
   expect(readdirSync(join(store.root, 'job_bad'))).toEqual([])
 })
 
