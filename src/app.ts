@@ -12,6 +12,7 @@ import { QuotesService } from '../gen/mediagen/v1/quotes_pb.ts'
 import { WalletService } from '../gen/mediagen/v1/wallet_pb.ts'
 import { WebhooksService } from '../gen/mediagen/v1/webhooks_pb.ts'
 import { openDiskAssets } from './assets/disk.ts'
+import { createFilesFolders } from './assets/folders.ts'
 import { createAssetUrls } from './assets/signed-urls.ts'
 import { createUploadFiles } from './assets/uploads.ts'
 import { createCatalog } from './catalog/catalog.ts'
@@ -46,6 +47,7 @@ import { createMediaSource } from './media/source.ts'
 import { createUploadReader } from './media/uploads.ts'
 import { createUrlReader } from './media/url.ts'
 import { startFeed } from './runner/feed.ts'
+import { startRetention } from './runner/retention.ts'
 import { startRunner } from './runner/runner.ts'
 import { openWorkFolder } from './runner/work-folder.ts'
 import { createWorkerName } from './runner/worker-name.ts'
@@ -242,6 +244,8 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
       onRunEnded: metrics.countJob,
       onRunningChanged: metrics.setRunning,
     })
+    const retention = startRetention({ store, folders: createFilesFolders(assets.root), log })
+    parts.defer(() => retention.stop())
     parts.defer(() => runner.stop(config.stopGraceSeconds * 1000))
   }
   // Disposed of first: who waits is answered before anything is taken down.
@@ -263,7 +267,7 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
   }
 }
 
-interface ServiceParts extends Omit<GenerationParts, 'store' | 'quotes' | 'waitMs' | 'maxQueuedJobs'> {
+interface ServiceParts extends Omit<GenerationParts, 'store' | 'quotes' | 'waitMs' | 'maxQueuedJobs' | 'retainMs'> {
   readonly store: Store
   readonly files: UploadFiles
 }
@@ -273,12 +277,19 @@ function createServices(config: Config, parts: ServiceParts, pipeline: PipelineP
   const { store, catalog, clock, files, urls } = parts
   const quotes = createQuoteBook(store, clock, config.quoteTtlSeconds * 1000)
   const { maxQueuedJobs, maxUploadBytes } = config
+  const retainMs = config.retainHours * 3_600_000
   const uploadLimits = {
     maxUploadBytes,
     maxStoredBytes: config.maxStoredUploadBytes,
-    retainMs: config.retainHours * 3_600_000,
+    retainMs,
   }
-  const generation = createGenerationService({ ...parts, quotes, waitMs: config.waitSeconds * 1000, maxQueuedJobs })
+  const generation = createGenerationService({
+    ...parts,
+    quotes,
+    waitMs: config.waitSeconds * 1000,
+    maxQueuedJobs,
+    retainMs,
+  })
   return [
     guardService(QuotesService, createQuotesService({ catalog, quotes }), pipeline),
     guardService(GenerationService, generation, pipeline),

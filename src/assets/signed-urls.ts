@@ -47,6 +47,8 @@ export function createAssetUrls({ secret, baseUrl, ttlMs, clock }: AssetUrlsOpti
     return `${baseUrl().replace(/\/+$/, '')}/assets/${path}?expires=${expires}&signature=${signature}`
   }
 
+  const usualExpiry = () => Math.floor((Math.ceil(clock.nowMs() / hourMs) * hourMs + ttlMs) / 1000)
+
   return {
     verify,
     read(text) {
@@ -61,8 +63,12 @@ export function createAssetUrls({ secret, baseUrl, ttlMs, clock }: AssetUrlsOpti
       }
     },
     sign(key) {
-      const expires = Math.floor((Math.ceil(clock.nowMs() / hourMs) * hourMs + ttlMs) / 1000)
+      const expires = usualExpiry()
       return { url: toUrl(key, expires), expiresAtMs: expires * 1000 }
+    },
+    signWithin(key, lastMs) {
+      const expires = Math.min(usualExpiry(), Math.floor(lastMs / 1000))
+      return clock.nowMs() > expires * 1000 ? null : { url: toUrl(key, expires), expiresAtMs: expires * 1000 }
     },
     signUntil: (key, untilMs) => toUrl(key, Math.floor(untilMs / 1000)),
   }

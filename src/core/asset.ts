@@ -44,6 +44,8 @@ export interface AssetUrls {
   sign(key: string): { url: string; expiresAtMs: number }
   /** The key of an asset and whether its signature holds, from a URL that `sign` may have made; null for what is no such URL. */
   read(url: string): { key: string; valid: boolean } | null
+  /** As `sign`, but never beyond `lastMs`; null when that is over. */
+  signWithin(key: string, lastMs: number): { url: string; expiresAtMs: number } | null
   /** The URL of a file that works until `untilMs`, in milliseconds since 1970, cut to whole seconds. */
   signUntil(key: string, untilMs: number): string
   /** Whether the query of a request for `key` carries a signature that is genuine and has not expired. */

@@ -228,7 +228,7 @@ export const errorKinds = {
     http: 409,
     grpc: 'ALREADY_EXISTS',
     retryable: false,
-    help: 'This Idempotency-Key already started a generation with another model, input, quote, deadline or priority. Use a new key for a new generation.',
+    help: 'This Idempotency-Key already started a generation with another model, input, quote, deadline, priority or retention. Use a new key for a new generation.',
   },
   job_not_in_review: {
     title: 'Job not in review',

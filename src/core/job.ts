@@ -60,6 +60,10 @@ export interface Job {
   readonly creditsCharged: number
   readonly creditsReleased: number
   readonly outputs: readonly Asset[]
+  /** When the files of its outputs go; null while it has none, and when they are kept for ever. */
+  readonly outputsExpireAtMs: number | null
+  /** Whether they are gone. */
+  readonly outputsGone: boolean
   readonly error: JobError | null
   /** How often a run was begun. */
   readonly attempts: number

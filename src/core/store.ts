@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from './engine.ts'
 import type { ClaimedJob, Job, JobOutcome, JobStatus, OperatorJob } from './job.ts'
 import type { ApiKey, Permission } from './key.ts'
 import type { Balance, LedgerEntry } from './ledger.ts'
+import type { RetentionStore } from './retention.ts'
 import type { UploadStore } from './upload.ts'
 import type { WebhookStore } from './webhook.ts'
 
@@ -52,6 +53,8 @@ export interface StartCommand {
   readonly priority: number
   /** When the job is to end by itself, from now; null for never. */
   readonly expiresInMs: number | null
+  /** How long its outputs are kept; null for ever. */
+  readonly retainMs: number | null
   /** Whether another run does no harm, and how many runs may be lost: the model's, as it is now. */
   readonly resumable: boolean
   readonly maxAttempts: number
@@ -161,7 +164,7 @@ export interface LedgerReport {
 }
 
 /** Where state lives. */
-export interface Store extends WebhookStore, UploadStore {
+export interface Store extends WebhookStore, UploadStore, RetentionStore {
   createAccount(name: string, credits: number): Promise<Account>
   getAccount(accountId: string): Promise<Account | null>
   listAccounts(page: PageRequest): Promise<Page<Account>>

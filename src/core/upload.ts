@@ -36,8 +36,6 @@ export interface UploadStore {
   listUploads(accountId: string, nowMs: number, page: PageRequest): Promise<Page<Upload>>
   /** Says that the upload is gone; its file is removed afterwards. False when there is none. */
   deleteUpload(accountId: string, fileId: string, nowMs: number): Promise<boolean>
-  /** Drops the record of an upload that is gone and has no file any more. */
-  forgetUpload(fileId: string): Promise<void>
   /** Bytes that the uploads of an account take, each at least `leastCountedBytes`, until their files are removed. */
   measureUploads(accountId: string): Promise<number>
 }

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { patienceOf } from './connections.ts'
 import { type CoreClient, forward } from './core-client.ts'
-import { readHeaders } from './headers.ts'
+import { nameHeaders, readHeaders } from './headers.ts'
 import { refuseUnhashable } from './input.ts'
 import { boolean, readQuery } from './query.ts'
 import { isTerminalStatus, toJobRecord } from './records.ts'
@@ -27,22 +27,25 @@ export function addGenerateRoutes(app: FastifyInstance, core: CoreClient, stoppi
     async (request, reply) => {
       const { wait } = readQuery(request, { wait: boolean(false) })
       const { model, input, quote_id: quoteId } = request.body
-      const { priority, ...deadline } = readHeaders(request)
+      const terms = readHeaders(request)
       refuseUnhashable(input)
       const idempotencyKey = request.headers['idempotency-key']
       const start = (mayWait: boolean, options: CallOptions) =>
-        core.generation.startGeneration(
-          {
-            model,
-            input,
-            quoteId,
-            wait: mayWait,
-            idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : '',
-            ...deadline,
-            priority,
-          },
-          options,
-        )
+        core.generation
+          .startGeneration(
+            {
+              model,
+              input,
+              quoteId,
+              wait: mayWait,
+              idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : '',
+              ...terms,
+            },
+            options,
+          )
+          .catch((error: unknown) => {
+            throw nameHeaders(error)
+          })
       const { job, replayed } = await (wait
         ? start(true, { ...forward(request), signal: patienceOf(reply, stopping) }).catch((error: unknown) => {
             // This server stops and the core does not: its answer to the same request is the record as it is.

@@ -1,18 +1,26 @@
-// The headers of a start that ask for more than the body: Cancel-After and Mediagen-Priority.
+// The headers of a start that ask for more than the body: Cancel-After, Mediagen-Priority and Retain-For.
 import type { FastifyRequest } from 'fastify'
 import { MediagenError, type Violation } from '../core/errors.ts'
 import { longestDeadlineSeconds, priorityRange } from '../core/fair-queue.ts'
+import { toMediagenError } from './problem.ts'
 
-const unitSeconds = { h: 3600, m: 60, s: 1 } as const
+const unitSeconds = { d: 86_400, h: 3600, m: 60 } as const
 
 /**
  * Reads the headers.
  * @throws MediagenError `invalid_request` that names each that is wrong
  */
-export function readHeaders(request: FastifyRequest): { priority: number; expiresInSeconds?: number } {
+export function readHeaders(request: FastifyRequest): {
+  priority: number
+  expiresInSeconds?: number
+  retainSeconds?: number
+} {
   const after = request.headers['cancel-after']
   const rank = request.headers['mediagen-priority']
-  const expiresInSeconds = after === undefined ? undefined : parseSeconds(String(after))
+  const kept = request.headers['retain-for']
+  const expiresInSeconds = after === undefined ? undefined : parseSeconds(String(after), longestDeadlineSeconds)
+  // How long the core keeps outputs is its own matter, and it says so.
+  const retainSeconds = kept === undefined ? undefined : parseSeconds(String(kept), 2 ** 31 - 1)
   const priority = rank === undefined ? 0 : parsePriority(String(rank))
   const violations: Violation[] = []
   if (expiresInSeconds === null)
@@ -20,6 +28,8 @@ export function readHeaders(request: FastifyRequest): { priority: number; expire
       pointer: 'Cancel-After',
       detail: `must be seconds, or a time such as 90s, 5m or 1h30m; 1 second to 7 days`,
     })
+  if (retainSeconds === null)
+    violations.push({ pointer: 'Retain-For', detail: 'must be seconds, or a time such as 90s, 5m, 1h30m or 3d' })
   if (priority === null)
     violations.push({
       pointer: 'Mediagen-Priority',
@@ -34,15 +44,18 @@ export function readHeaders(request: FastifyRequest): { priority: number; expire
   return {
     priority: priority ?? 0,
     ...(typeof expiresInSeconds === 'number' && { expiresInSeconds }),
+    ...(typeof retainSeconds === 'number' && { retainSeconds }),
   }
 }
 
-/** Seconds of a whole number or of a time in hours, minutes and seconds; null when it is neither or out of range. */
-function parseSeconds(written: string): number | null {
-  const [whole, hours, minutes, seconds] = /^(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s?)?$/.exec(written.trim()) ?? []
+/** Seconds of a whole number or of a time in days, hours, minutes and seconds; null when it is neither or out of range. */
+function parseSeconds(written: string, most: number): number | null {
+  const [whole, days = 0, hours = 0, minutes = 0, seconds = 0] =
+    /^(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s?)?$/.exec(written.trim()) ?? []
   if (!whole) return null
-  const total = Number(hours ?? 0) * unitSeconds.h + Number(minutes ?? 0) * unitSeconds.m + Number(seconds ?? 0)
-  return total >= 1 && total <= longestDeadlineSeconds ? total : null
+  const { d, h, m } = unitSeconds
+  const total = Number(days) * d + Number(hours) * h + Number(minutes) * m + Number(seconds)
+  return total >= 1 && total <= most ? total : null
 }
 
 function parsePriority(written: string): number | null {
@@ -50,4 +63,20 @@ function parsePriority(written: string): number | null {
   return /^-?\d{1,3}$/.test(written.trim()) && value >= priorityRange.least && value <= priorityRange.most
     ? value || 0
     : null
+}
+
+/** What the core refused, by the names of the headers that said it. */
+export function nameHeaders(error: unknown): unknown {
+  const { details, code } = toMediagenError(error)
+  const { violations = [] } = details
+  const [only] = violations
+  if (code !== 'invalid_request' || violations.length !== 1 || only?.pointer !== '/retain_seconds') return error
+  return new MediagenError(
+    'invalid_request',
+    `The header Retain-For ${only.detail}.`,
+    {
+      violations: [{ ...only, pointer: 'Retain-For' }],
+    },
+    { cause: error },
+  )
 }

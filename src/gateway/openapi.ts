@@ -55,6 +55,13 @@ const operations: Readonly<Record<string, Operation>> = {
         schema: { type: 'string', examples: ['300', '5m'] },
       },
       {
+        name: 'Retain-For',
+        in: 'header',
+        description:
+          'Seconds for which the outputs are kept after the end, or a time such as 90s, 5m, 1h30m, 3d; at most and by default what the server keeps.',
+        schema: { type: 'string', examples: ['3600', '1h'] },
+      },
+      {
         name: 'Mediagen-Priority',
         in: 'header',
         description: 'Jobs with a lower priority wait for all others of their model.',

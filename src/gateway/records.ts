@@ -70,7 +70,7 @@ export function toJobRecord(message: Job | undefined) {
 
 function toOutputRecord(output: Output) {
   return {
-    url: output.url,
+    url: output.expired ? null : output.url,
     content_type: output.contentType,
     bytes: Number(output.bytes),
     width: output.width ?? null,
@@ -80,6 +80,8 @@ function toOutputRecord(output: Output) {
     expires_at: toTimeOrNull(output.expiresAt),
     preview_url: output.previewUrl ?? null,
     blurhash: output.blurhash ?? null,
+    expired: output.expired,
+    kept_until: toTimeOrNull(output.keptUntil),
   }
 }
 

@@ -33,7 +33,7 @@ export const quoteSchema = record('What one model and one input will cost.', {
 })
 
 const outputSchema = record('A file that was made.', {
-  url: { ...string, description: 'Signed address of the file.' },
+  url: { ...nullableString, description: 'Signed address of the file; null once it has expired.' },
   content_type: string,
   bytes: count,
   width: { type: ['integer', 'null'], description: 'Pixels' },
@@ -50,6 +50,8 @@ const outputSchema = record('A file that was made.', {
     ...nullableString,
     description: 'The preview of a picture or video in about thirty characters, to be shown while it loads.',
   },
+  expired: { type: 'boolean', description: 'Whether the file was removed, since its time was over.' },
+  kept_until: { ...nullableTime, description: 'How long the file is kept, or was; null for ever.' },
 })
 
 const jobErrorSchema = {

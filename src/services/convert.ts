@@ -1,7 +1,7 @@
 // The only place that knows both a record and its message.
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
-import type { AssetUrls } from '../core/asset.ts'
+import type { Asset, AssetUrls } from '../core/asset.ts'
 import { creditsShown, type Job, type JobStatus, type OperatorJob } from '../core/job.ts'
 import type { ApiKey, Permission } from '../core/key.ts'
 import type { EntryKind, LedgerEntry } from '../core/ledger.ts'
@@ -140,27 +140,34 @@ export function toJobMessage(job: Job, urls: AssetUrls): MessageInitShape<typeof
     progress: job.progress,
     credits: BigInt(creditsShown(job)),
     billing: { quoted: held, held, charged: BigInt(job.creditsCharged), released: BigInt(job.creditsReleased) },
-    outputs: job.outputs.map((asset): MessageInitShape<typeof OutputSchema> => {
-      const { url, expiresAtMs } = urls.sign(asset.key)
-      return {
-        url,
-        contentType: asset.contentType,
-        bytes: BigInt(asset.bytes),
-        ...(asset.width !== null && { width: asset.width }),
-        ...(asset.height !== null && { height: asset.height }),
-        ...(asset.durationSeconds !== null && { durationSeconds: asset.durationSeconds }),
-        sha256: asset.sha256,
-        expiresAt: timestampFromMs(expiresAtMs),
-        ...(asset.previewKey !== null && { previewUrl: urls.sign(asset.previewKey).url }),
-        ...(asset.blurhash !== null && { blurhash: asset.blurhash }),
-      }
-    }),
+    outputs: job.outputs.map((asset) => toOutputMessage(job, asset, urls)),
     ...(job.error && { error: job.error }),
     attempts: job.attempts,
     createdAt: timestampFromMs(job.createdAtMs),
     ...(job.startedAtMs !== null && { startedAt: timestampFromMs(job.startedAtMs) }),
     ...(job.finishedAtMs !== null && { finishedAt: timestampFromMs(job.finishedAtMs) }),
     ...(job.queuePosition !== null && { queuePosition: job.queuePosition }),
+  }
+}
+
+function toOutputMessage(job: Job, asset: Asset, urls: AssetUrls): MessageInitShape<typeof OutputSchema> {
+  const { outputsExpireAtMs: lastMs, outputsGone } = job
+  const sign = (key: string) => (lastMs === null ? urls.sign(key) : urls.signWithin(key, lastMs))
+  const signed = outputsGone ? null : sign(asset.key)
+  const preview = signed && asset.previewKey !== null ? sign(asset.previewKey) : null
+  return {
+    url: signed?.url ?? '',
+    contentType: asset.contentType,
+    bytes: BigInt(asset.bytes),
+    ...(asset.width !== null && { width: asset.width }),
+    ...(asset.height !== null && { height: asset.height }),
+    ...(asset.durationSeconds !== null && { durationSeconds: asset.durationSeconds }),
+    sha256: asset.sha256,
+    ...(signed && { expiresAt: timestampFromMs(signed.expiresAtMs) }),
+    ...(preview && { previewUrl: preview.url }),
+    ...(asset.blurhash !== null && { blurhash: asset.blurhash }),
+    expired: signed === null,
+    ...(lastMs !== null && { keptUntil: timestampFromMs(lastMs) }),
   }
 }
 

@@ -5,6 +5,7 @@ import type { AssetUrls } from '../core/asset.ts'
 import type { Clock } from '../core/clock.ts'
 import { MediagenError } from '../core/errors.ts'
 import { createIdSource } from '../core/ids.ts'
+import type { RetentionStore } from '../core/retention.ts'
 import { leastCountedBytes, type Upload, type UploadFiles, type UploadStore } from '../core/upload.ts'
 import { callerOf } from './caller.ts'
 import { toFileMessage } from './convert.ts'
@@ -12,7 +13,7 @@ import { readPage, refuse } from './request.ts'
 
 /** What the service needs. */
 export interface FilesParts {
-  readonly store: UploadStore
+  readonly store: UploadStore & Pick<RetentionStore, 'crossOff'>
   readonly files: UploadFiles
   readonly urls: AssetUrls
   readonly clock: Clock
@@ -109,7 +110,7 @@ export function createFilesService(parts: FilesParts): ServiceImpl<typeof FilesS
       if (!(await store.deleteUpload(callerOf(context).accountId, fileId, clock.nowMs()))) throw fileNotFound(fileId)
       // The record says that it is gone; should the rest not come to be, sweeps do it.
       await files.remove(fileId)
-      await store.forgetUpload(fileId)
+      await store.crossOff([{ folder: fileId, jobId: null }])
       return {}
     },
   }

@@ -33,6 +33,8 @@ export interface GenerationParts {
   readonly clock: Clock
   readonly waitMs: number
   readonly maxQueuedJobs: number
+  /** How long outputs are kept, at the most and where nothing else is said. */
+  readonly retainMs: number
   /** Whether the server is stopping: nothing new is started then. */
   readonly isStopping: () => boolean
 }
@@ -89,6 +91,7 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
       credits,
       maxQueuedJobs,
       ...terms,
+      retainMs: terms.retainMs ?? parts.retainMs,
       resumable: model.resumable,
       maxAttempts: model.maxAttempts,
     }
@@ -119,7 +122,7 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
       const { accountId } = callerOf(context)
       const { model, quoteId, wait } = request
       const input = readInput(request.input, { model, quote_id: quoteId })
-      const terms = readTerms(request)
+      const terms = readTerms(request, parts.retainMs)
       const idempotencyKey = parseIdempotencyKey(request.idempotencyKey)
       const inputDigest = digestInput(input)
       const requestDigest = Buffer.from(digestParts(model, inputDigest, quoteId, ...toTermParts(terms)), 'hex')
@@ -237,6 +240,6 @@ function jobNotFound(jobId: string): MediagenError {
 function keyReused(idempotencyKey: string): MediagenError {
   return new MediagenError(
     'idempotency_key_reused',
-    `The Idempotency-Key "${idempotencyKey}" already started a generation with another model, input, quote, deadline or priority.`,
+    `The Idempotency-Key "${idempotencyKey}" already started a generation with another model, input, quote, deadline, priority or retention.`,
   )
 }

@@ -1,36 +1,50 @@
-// What a start may ask for beside its model and input: a deadline and a priority.
+// What a start may ask for beside its model and input: a deadline, a priority, and how long its outputs are kept.
 import { longestDeadlineSeconds, priorityRange } from '../core/fair-queue.ts'
 import type { Violation } from '../core/errors.ts'
 import type { StartCommand } from '../core/store.ts'
 import { refuse } from './request.ts'
 
 /** The terms of a start. */
-export type Terms = Pick<StartCommand, 'expiresInMs' | 'priority'>
+export type Terms = Pick<StartCommand, 'expiresInMs' | 'priority'> & {
+  /** Null for as long as the server keeps outputs. */
+  readonly retainMs: number | null
+}
 
 /**
  * Reads the terms of a request.
  * @throws MediagenError `invalid_request`
  */
-export function readTerms({
-  expiresInSeconds,
-  priority,
-}: {
-  expiresInSeconds?: number | undefined
-  priority: number
-}): Terms {
+export function readTerms(
+  {
+    expiresInSeconds,
+    priority,
+    retainSeconds,
+  }: { expiresInSeconds?: number | undefined; priority: number; retainSeconds?: number | undefined },
+  longestRetainMs: number,
+): Terms {
   const violations: Violation[] = []
   if (expiresInSeconds !== undefined && (expiresInSeconds < 1 || expiresInSeconds > longestDeadlineSeconds))
     violations.push({ pointer: '/expires_in_seconds', detail: `must be 1 to ${longestDeadlineSeconds}` })
   if (priority < priorityRange.least || priority > priorityRange.most)
     violations.push({ pointer: '/priority', detail: `must be ${priorityRange.least} to ${priorityRange.most}` })
+  if (retainSeconds !== undefined && (retainSeconds < 1 || retainSeconds * 1000 > longestRetainMs))
+    violations.push({
+      pointer: '/retain_seconds',
+      detail: `must be 1 to ${longestRetainMs / 1000}, which is how long this server keeps outputs`,
+    })
   refuse(violations)
-  return { expiresInMs: expiresInSeconds === undefined ? null : expiresInSeconds * 1000, priority }
+  return {
+    expiresInMs: expiresInSeconds === undefined ? null : expiresInSeconds * 1000,
+    priority,
+    retainMs: retainSeconds === undefined ? null : retainSeconds * 1000,
+  }
 }
 
 /** Parts of the digest of a request: what changes the outcome must be equal when the request is repeated. None for the defaults. */
-export function toTermParts({ expiresInMs, priority }: Terms): string[] {
+export function toTermParts({ expiresInMs, priority, retainMs }: Terms): string[] {
   return [
     ...(expiresInMs === null ? [] : [`expires_in_ms=${expiresInMs}`]),
     ...(priority === 0 ? [] : [`priority=${priority}`]),
+    ...(retainMs === null ? [] : [`retain_ms=${retainMs}`]),
   ]
 }

@@ -79,6 +79,7 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
           credits: chance.pick([0, 1, 2, 5, 5, 20]) ?? 1,
           maxQueuedJobs: chance.pick([3, 100, 100]) ?? 100,
           priority: chance.pick([0, 0, 0, -1, -10]) ?? 0,
+          retainMs: chance.pick([null, 1000, hourMs]) ?? null,
           expiresInMs: chance.pick([null, null, null, 1000, 20_000, hourMs]) ?? null,
         },
       ],

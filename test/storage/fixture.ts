@@ -52,6 +52,7 @@ export function startOf(accountId: string, fields: Partial<StartCommand> = {}): 
     maxQueuedJobs: 1000,
     priority: 0,
     expiresInMs: null,
+    retainMs: 7 * 86_400_000,
     resumable: true,
     maxAttempts: 3,
     ...fields,

@@ -162,6 +162,11 @@ BEGIN
   SELECT RAISE(ABORT, 'jobs: what a job was started with does not change');
 END;
 
+CREATE TRIGGER jobs_keep_retention BEFORE UPDATE OF retain_ms ON jobs
+BEGIN
+  SELECT RAISE(ABORT, 'jobs: what a job was started with does not change');
+END;
+
 CREATE TRIGGER jobs_keep_terms BEFORE UPDATE OF number, job_id, account_id, model, quote_id, idempotency_key, request_digest, credits_held, created_at ON jobs
 BEGIN
   SELECT RAISE(ABORT, 'jobs: what a job was started with does not change');
@@ -178,6 +183,12 @@ WHEN EXISTS (SELECT 1 FROM jobs WHERE job_id = NEW.job_id OR number = NEW.number
   OR EXISTS (SELECT 1 FROM jobs WHERE account_id = NEW.account_id AND idempotency_key = NEW.idempotency_key)
 BEGIN
   SELECT RAISE(ABORT, 'jobs: a job is never replaced');
+END;
+
+CREATE TRIGGER jobs_outputs_go_once BEFORE UPDATE OF outputs_gone ON jobs
+WHEN NEW.outputs_gone <> OLD.outputs_gone + 1 OR NEW.status <> 'succeeded'
+BEGIN
+  SELECT RAISE(ABORT, 'jobs: outputs are said to be gone, then removed, and do not come back');
 END;
 
 CREATE TRIGGER jobs_resume_if_allowed BEFORE UPDATE OF status ON jobs
@@ -249,7 +260,8 @@ CREATE TABLE jobs (
   hold_entry TEXT GENERATED ALWAYS AS (CASE WHEN credits_held > 0 THEN 'hold' END) VIRTUAL,
   charge_entry TEXT GENERATED ALWAYS AS (CASE WHEN credits_charged > 0 THEN 'charge' END) VIRTUAL,
   release_entry TEXT GENERATED ALWAYS AS (CASE WHEN credits_released > 0 THEN 'release' END) VIRTUAL, priority INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN -10 AND 10), fair REAL NOT NULL DEFAULT 0 CHECK (fair >= 0), resumable INTEGER NOT NULL DEFAULT 1 CHECK (resumable IN (0, 1)), max_attempts INTEGER NOT NULL DEFAULT 3 CHECK (max_attempts > 0), deadline_at INTEGER CHECK (status <> 'expired' OR (deadline_at IS NOT NULL AND started_at IS NULL)), lost_runs INTEGER NOT NULL DEFAULT 0
-  CHECK (lost_runs BETWEEN 0 AND attempts AND lost_runs <= max_attempts AND (status <> 'queued' OR lost_runs < max_attempts)), available_at INTEGER CHECK (available_at IS NULL OR status = 'queued'),
+  CHECK (lost_runs BETWEEN 0 AND attempts AND lost_runs <= max_attempts AND (status <> 'queued' OR lost_runs < max_attempts)), available_at INTEGER CHECK (available_at IS NULL OR status = 'queued'), retain_ms INTEGER CHECK (retain_ms > 0), outputs_gone INTEGER NOT NULL DEFAULT 0 CHECK (outputs_gone BETWEEN 0 AND 2), outputs_expire_at INTEGER
+  GENERATED ALWAYS AS (CASE WHEN status = 'succeeded' AND outputs <> '[]' THEN finished_at + retain_ms END) VIRTUAL,
   UNIQUE (account_id, idempotency_key),
   FOREIGN KEY (number, hold_entry) REFERENCES ledger_entries (job_number, kind) DEFERRABLE INITIALLY DEFERRED,
   FOREIGN KEY (number, charge_entry) REFERENCES ledger_entries (job_number, kind) DEFERRABLE INITIALLY DEFERRED,
@@ -285,6 +297,10 @@ CREATE INDEX jobs_by_retry ON jobs (available_at) WHERE available_at IS NOT NULL
 CREATE INDEX jobs_by_status ON jobs (account_id, status) WHERE status <> 'succeeded';
 
 CREATE INDEX jobs_in_review ON jobs (finished_at) WHERE status = 'needs_review';
+
+CREATE INDEX jobs_outputs_expiring ON jobs (outputs_expire_at) WHERE outputs_gone = 0 AND outputs_expire_at IS NOT NULL;
+
+CREATE INDEX jobs_outputs_gone ON jobs (number) WHERE outputs_gone = 1;
 
 CREATE INDEX jobs_queued ON jobs (model, priority DESC, fair, number, deadline_at) WHERE status = 'queued' AND available_at IS NULL;
 

@@ -7,6 +7,7 @@ import { createSigningKeyCommands } from './signing-keys.ts'
 import { createStartCommands } from './starts.ts'
 import { createDeliveryCommands } from './deliveries.ts'
 import { createWebhookCommands } from './webhooks.ts'
+import { createRetentionCommands } from './retention.ts'
 import { createSweepCommands } from './sweeps.ts'
 import { createUploadCommands } from './uploads.ts'
 import type { Writing } from './writing.ts'
@@ -27,6 +28,7 @@ export function createCommands(writing: Writing) {
     /** What SQLite counts of changes by others: only the writer's own connection knows which changes are its own. */
     changeCounter: (): number => dataVersion.get() ?? 0,
     ...createUploadCommands(writing),
+    ...createRetentionCommands(writing),
     /** Writes a number of the file's head as it is: asks disk and locks as any change does, and changes nothing. */
     check(): void {
       const version = Number(writing.db.pragma('user_version', { simple: true }))

@@ -6,15 +6,17 @@ import type { Connection } from './connection.ts'
 import { createPositionFinder, type Place } from './positions.ts'
 
 /** A job as its row shows it. */
-export interface JobRow extends Omit<Job, 'outputs' | 'error' | 'cancelRequested' | 'queuePosition'> {
+export interface JobRow extends Omit<Job, 'outputs' | 'outputsGone' | 'error' | 'cancelRequested' | 'queuePosition'> {
   readonly outputs: string
+  readonly outputsGone: number
   readonly error: string | null
   readonly cancelRequested: number
 }
 
 /** The columns of a `JobRow`. */
 export const jobColumns = `job_id AS jobId, account_id AS accountId, status, model, quote_id AS quoteId, progress,
-  credits_held AS creditsHeld, credits_charged AS creditsCharged, credits_released AS creditsReleased, outputs, error, attempts,
+  credits_held AS creditsHeld, credits_charged AS creditsCharged, credits_released AS creditsReleased, outputs,
+  outputs_expire_at AS outputsExpireAtMs, outputs_gone AS outputsGone, error, attempts,
   created_at AS createdAtMs, started_at AS startedAtMs, finished_at AS finishedAtMs, cancel_requested AS cancelRequested, sequence`
 
 /** A job as commands need it: with what never leaves the store. */
@@ -51,6 +53,8 @@ export function toJob(row: JobRow, queuePosition: number | null = null): Job {
     creditsCharged: row.creditsCharged,
     creditsReleased: row.creditsReleased,
     outputs: (JSON.parse(row.outputs) as Asset[]).map(toAsset),
+    outputsExpireAtMs: row.outputsExpireAtMs,
+    outputsGone: row.outputsGone > 0,
     error: row.error === null ? null : (JSON.parse(row.error) as JobError),
     attempts: row.attempts,
     createdAtMs: row.createdAtMs,

@@ -13,6 +13,7 @@ import { createLedgerReads } from './ledger.ts'
 import { createDeliveryReads, toClaimedDelivery } from './deliveries.ts'
 import { createSigningKeyReads, toSigningKey } from './signing-keys.ts'
 import { toStartRequest } from './starts.ts'
+import { createRetentionReads } from './retention.ts'
 import { createUploadReads } from './uploads.ts'
 import { createLedgerVerifier } from './verify.ts'
 import { createWebhookReads } from './webhooks.ts'
@@ -45,6 +46,7 @@ export async function openSqliteStore({ path, clock = systemClock }: SqliteOptio
     ...createWebhookReads(reader),
     ...createDeliveryReads(reader),
     ...createUploadReads(reader),
+    ...createRetentionReads(reader, () => clock.nowMs()),
   }
   const verifyLedger = createLedgerVerifier(reader)
   const listWorkers = reader.prepare<[], string>("SELECT DISTINCT worker FROM jobs WHERE status = 'running'").pluck()
@@ -122,8 +124,12 @@ export async function openSqliteStore({ path, clock = systemClock }: SqliteOptio
     getUpload: async (accountId, fileId, nowMs) => reads.getUpload(accountId, fileId, nowMs),
     listUploads: async (accountId, nowMs, page) => reads.listUploads(accountId, nowMs, page),
     deleteUpload: (accountId, fileId, nowMs) => writer.submit('deleteUpload', accountId, fileId, nowMs),
-    forgetUpload: (fileId) => writer.submit('forgetUpload', fileId),
     measureUploads: async (accountId) => reads.measureUploads(accountId),
+
+    hasExpired: async () => reads.hasExpired(),
+    expireFiles: (limit) => writer.submit('expireFiles', limit),
+    crossOff: (removals) => writer.submit('crossOff', removals),
+    findOwners: async (folders) => reads.findOwners(folders),
 
     onJobsChanged(listener) {
       listeners.add(listener)

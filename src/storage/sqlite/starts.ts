@@ -35,11 +35,26 @@ export function createStartCommands(writing: Writing) {
   )
   const shares = createQueueShares(db)
   const insertJob = db.prepare<
-    [string, string, string, string, string, Buffer, number, number, number, number, number, number, number | null]
+    [
+      string,
+      string,
+      string,
+      string,
+      string,
+      Buffer,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number | null,
+      number | null,
+    ]
   >(
     `INSERT INTO jobs (job_id, account_id, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at,
-       priority, fair, resumable, max_attempts, deadline_at)
-     VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       priority, fair, resumable, max_attempts, deadline_at, retain_ms)
+     VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const insertInput = db.prepare<[number | bigint, string]>('INSERT INTO job_inputs (number, input) VALUES (?, ?)')
 
@@ -78,6 +93,7 @@ export function createStartCommands(writing: Writing) {
         request.resumable ? 1 : 0,
         request.maxAttempts,
         request.expiresInMs === null ? null : createdAtMs + request.expiresInMs,
+        request.retainMs,
       )
       const number = Number(lastInsertRowid)
       insertInput.run(number, request.input)
@@ -100,6 +116,8 @@ const untouched = {
   creditsCharged: 0,
   creditsReleased: 0,
   outputs: [],
+  outputsExpireAtMs: null,
+  outputsGone: false,
   error: null,
   attempts: 0,
   startedAtMs: null,

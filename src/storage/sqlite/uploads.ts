@@ -17,7 +17,6 @@ export function createUploadCommands({ db }: Writing) {
   const markGone = db.prepare<[string, string, number]>(
     'UPDATE files SET gone = 1 WHERE file_id = ? AND account_id = ? AND gone = 0 AND expires_at > ?',
   )
-  const forget = db.prepare<[string]>('DELETE FROM files WHERE file_id = ? AND gone = 1')
   return {
     createUpload(upload: Upload, maxStored: number): CreateUploadOutcome {
       const stored = measure(upload.accountId)
@@ -27,9 +26,6 @@ export function createUploadCommands({ db }: Writing) {
     },
     deleteUpload: (accountId: string, fileId: string, nowMs: number): boolean =>
       markGone.run(fileId, accountId, nowMs).changes > 0,
-    forgetUpload(fileId: string): void {
-      forget.run(fileId)
-    },
   }
 }
 

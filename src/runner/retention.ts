@@ -1,0 +1,62 @@
+// Removes files whose time is over, and folders that no record names: what a crash left between a file and its record.
+import type { Logger } from 'pino'
+import {
+  type FilesFolders,
+  foldersAtOnce,
+  removeExpired,
+  type RetentionStore,
+  surveyFolders,
+} from '../core/retention.ts'
+import { createRound } from '../core/round.ts'
+
+const lookMs = 1000
+// Orphans are few, and to find them each folder is looked at.
+const surveyMs = 6 * 3_600_000
+
+/** What is needed. */
+export interface RetentionParts {
+  readonly store: RetentionStore
+  readonly folders: FilesFolders
+  readonly log: Logger
+}
+
+/** At work until it is stopped. */
+export interface Retention {
+  stop(): Promise<void>
+}
+
+/** Starts removing files: once a second what has expired, and now and every six hours what nothing names. */
+export function startRetention({ store, folders, log }: RetentionParts): Retention {
+  let stopped = false
+
+  async function sweep(): Promise<void> {
+    if (stopped || !(await store.hasExpired())) return
+    const removed = await removeExpired(store, folders, foldersAtOnce)
+    log.info({ folders: removed }, 'expired files removed')
+    sweeping.again()
+  }
+
+  async function survey(): Promise<void> {
+    let orphans = 0
+    for await (const { name, owner } of surveyFolders(folders, store)) {
+      if (stopped) return
+      if (owner) continue
+      await folders.remove(name)
+      orphans += 1
+    }
+    if (orphans > 0) log.warn({ folders: orphans }, 'files that no record names were removed')
+  }
+
+  const sweeping = createRound(sweep, (error) => log.error({ err: error }, 'expired files could not be removed'))
+  const surveying = createRound(survey, (error) => log.error({ err: error }, 'files could not be looked through'))
+  const timers = [setInterval(() => sweeping.again(), lookMs), setInterval(() => surveying.again(), surveyMs)]
+  sweeping.again()
+  surveying.again()
+  return {
+    async stop() {
+      stopped = true
+      for (const timer of timers) clearInterval(timer)
+      await Promise.all([sweeping.settled(), surveying.settled()])
+    },
+  }
+}
