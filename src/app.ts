@@ -22,6 +22,7 @@ import type { AssetUrls } from './core/asset.ts'
 import { type Clock, systemClock } from './core/clock.ts'
 import type { Engine } from './core/engine.ts'
 import type { Catalog } from './core/model.ts'
+import type { FilesFolders } from './core/retention.ts'
 import type { Store } from './core/store.ts'
 import type { UploadFiles } from './core/upload.ts'
 import { layOut, makeFolder } from './data-dir.ts'
@@ -105,8 +106,9 @@ export async function openStore(dataDir: string, clock: Clock = systemClock): Pr
 }
 
 /** Creates a transport to AdminService for whoever has the data directory in hand. */
-export function createOperatorTransport(store: Store, clock: Clock = systemClock): Transport {
-  return createInProcessTransport([trustService(AdminService, createAdminService({ store, clock }))])
+export function createOperatorTransport(store: Store, dataDir: string, clock: Clock = systemClock): Transport {
+  const folders = createFilesFolders(layOut(dataDir).assets)
+  return createInProcessTransport([trustService(AdminService, createAdminService({ store, clock, folders }))])
 }
 
 /** Creates the engines that ship. */
@@ -173,6 +175,7 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
     clock,
   })
 
+  const assetFolders = createFilesFolders(assets.root)
   const files = createUploadFiles({ root: assets.root, recognise: recogniseMedia })
 
   const metrics = createMetrics()
@@ -181,7 +184,7 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
   const access = createAccess(store, clock, config.rateLimit)
   const services = createServices(
     config,
-    { store, catalog, feed, urls, clock, files, isStopping: () => stopping },
+    { store, catalog, feed, urls, clock, files, folders: assetFolders, isStopping: () => stopping },
     { access, metrics, log },
   )
   const inProcess = createInProcessTransport(services)
@@ -244,7 +247,7 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
       onRunEnded: metrics.countJob,
       onRunningChanged: metrics.setRunning,
     })
-    const retention = startRetention({ store, folders: createFilesFolders(assets.root), log })
+    const retention = startRetention({ store, folders: assetFolders, log })
     parts.defer(() => retention.stop())
     parts.defer(() => runner.stop(config.stopGraceSeconds * 1000))
   }
@@ -262,7 +265,7 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
     httpUrl,
     grpcUrl,
     services: inProcess,
-    operator: createOperatorTransport(store, clock),
+    operator: createOperatorTransport(store, config.dataDir, clock),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
@@ -270,11 +273,12 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
 interface ServiceParts extends Omit<GenerationParts, 'store' | 'quotes' | 'waitMs' | 'maxQueuedJobs' | 'retainMs'> {
   readonly store: Store
   readonly files: UploadFiles
+  readonly folders: FilesFolders
 }
 
 /** The services behind the pipeline: what every door leads to. */
 function createServices(config: Config, parts: ServiceParts, pipeline: PipelineParts): GuardedService[] {
-  const { store, catalog, clock, files, urls } = parts
+  const { store, catalog, clock, files, folders, urls } = parts
   const quotes = createQuoteBook(store, clock, config.quoteTtlSeconds * 1000)
   const { maxQueuedJobs, maxUploadBytes } = config
   const retainMs = config.retainHours * 3_600_000
@@ -297,7 +301,7 @@ function createServices(config: Config, parts: ServiceParts, pipeline: PipelineP
     guardService(WalletService, createWalletService({ store }), pipeline),
     guardService(WebhooksService, createWebhooksService({ store }), pipeline),
     guardService(FilesService, createFilesService({ store, files, urls, clock, ...uploadLimits }), pipeline),
-    guardService(AdminService, createAdminService({ store, clock }), pipeline),
+    guardService(AdminService, createAdminService({ store, clock, folders }), pipeline),
   ]
 }
 

@@ -1,6 +1,7 @@
 // The command line. Every command is a few lines in src/cli that call the app.
 import { ConnectError } from '@connectrpc/connect'
 import { Command } from 'commander'
+import { addAssetCommands } from './cli/assets.ts'
 import { addDemoCommand } from './cli/demo.ts'
 import { addJobCommands } from './cli/jobs.ts'
 import { addModelCommands } from './cli/models.ts'
@@ -22,6 +23,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   addJobCommands(program)
   addModelCommands(program)
   addWebhookCommands(program)
+  addAssetCommands(program)
   try {
     await program.parseAsync(argv)
   } catch (error) {

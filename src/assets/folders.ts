@@ -7,7 +7,9 @@ import type { FilesFolder, FilesFolders } from '../core/retention.ts'
 export function createFilesFolders(root: string): FilesFolders {
   return {
     async *list() {
-      for await (const entry of await opendir(root)) {
+      const entries = await opendir(root).catch(() => null)
+      // Before anything was stored there is no folder.
+      for await (const entry of entries ?? []) {
         if (!entry.isDirectory()) continue
         const folder = await measure(root, entry.name)
         if (folder) yield folder

@@ -14,8 +14,9 @@ export const largestPage = 500
 
 /** Runs a command against the data directory of the settings. */
 export async function withAdmin(run: (admin: Admin) => Promise<void>): Promise<void> {
-  await using store = await openStore(readConfig(process.env).dataDir)
-  await run(createClient(AdminService, createOperatorTransport(store)))
+  const { dataDir } = readConfig(process.env)
+  await using store = await openStore(dataDir)
+  await run(createClient(AdminService, createOperatorTransport(store, dataDir)))
 }
 
 /** Reads all pages of a list. */

@@ -5,9 +5,11 @@ import type { Clock } from '../core/clock.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
 import { createKeySecret, hashKeySecret, type Permission } from '../core/key.ts'
 import type { Job } from '../core/job.ts'
+import type { FilesFolders } from '../core/retention.ts'
 import type { Account, AdjustOutcome, ResolveOutcome, Store } from '../core/store.ts'
 import { toAccountMessage, toJobSummary, toKeyMessage, toMs, toOperatorJobMessage, toPermission } from './convert.ts'
 import { findEmpty, readPage, readStatus, refuse, toCredits } from './request.ts'
+import { createRetentionAdmin } from './retention.ts'
 import { createWebhookAdmin } from './webhooks.ts'
 
 const longestName = 200
@@ -16,10 +18,15 @@ const lastExpiryMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const longestNote = 1000
 
 /** Creates the service. */
-export function createAdminService(parts: { store: Store; clock: Clock }): ServiceImpl<typeof AdminService> {
-  const { store, clock } = parts
+export function createAdminService(parts: {
+  store: Store
+  clock: Clock
+  folders: FilesFolders
+}): ServiceImpl<typeof AdminService> {
+  const { store, clock, folders } = parts
   return {
     ...createWebhookAdmin(store),
+    ...createRetentionAdmin(store, folders),
 
     async createAccount(request) {
       const credits = toCredits(request.credits)

@@ -32,6 +32,8 @@ test('a generation is quoted, started, awaited and charged; its record is exactl
         expires_at: time,
         preview_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/assets\/job_[0-9a-z]{26}\/0\.preview\.webp\?/),
         blurhash: expect.any(String),
+        expired: false,
+        kept_until: expect.any(String),
       },
     ],
     error: null,

@@ -58,7 +58,8 @@ describe('outputs', () => {
     })
     expect(facts).toMatchObject({ sha256: output.sha256, bytes: output.bytes, content_type: 'image/png' })
     const answer = await fetch(last.url)
-    expect([answer.status, ((await answer.json()) as any).code]).toEqual([404, 'asset_not_found'])
+    expect(answer.status).toBe(404)
+    expect(await answer.json()).toMatchObject({ code: 'asset_not_found' })
     await expect.poll(() => existsSync(join(root, job.job_id))).toBe(false)
     expect(await read(job.job_id)).toMatchObject({ status: 'succeeded', outputs: [{ url: null, expired: true }] })
     // Not even a clock that goes back brings back what is no more.

@@ -226,6 +226,19 @@ test('an operator lists and reads jobs of all accounts', async () => {
   expect(seen.job).toMatchObject({ job_id, outputs: 1, attempts: 1 })
 })
 
+test('an operator measures and sweeps the files of all accounts', async () => {
+  await app.generate(model, { prompt: 'x' })
+  const { usage } = await asAdmin('MeasureFiles', {})
+  expect(usage).toMatchObject([{ account_id: app.account.accountId, kind: 'outputs' }])
+  expect(Number(usage[0].bytes)).toBeGreaterThan(0)
+  expect(await asAdmin('SweepFiles', {})).toEqual({
+    expired_files: '0',
+    expired_bytes: '0',
+    orphaned_files: '0',
+    orphaned_bytes: '0',
+  })
+})
+
 test('no rpc that the server declares was left out above', () => {
   expect([...called].toSorted()).toEqual(client.rpcs.map(({ name }) => name).toSorted())
 })

@@ -1,0 +1,49 @@
+// The operator's commands about files: what they take on the disk, and removing what is over.
+import type { Command } from 'commander'
+import { withAdmin } from './admin.ts'
+import { printList, printRecord } from './print.ts'
+
+/** Adds the commands. */
+export function addAssetCommands(program: Command): void {
+  const assets = program.command('assets').description('Files on the disk: outputs and uploads')
+  assets
+    .command('usage')
+    .description(
+      'What files take, by account and kind: outputs, uploads, expired (not removed yet), orphans (of no record)',
+    )
+    .option('--json', 'print JSON')
+    .action(({ json }: { json?: boolean }) =>
+      withAdmin(async (admin) => {
+        const { usage } = await admin.measureFiles({})
+        printList(
+          usage.map(({ accountId, kind, files, bytes }) => ({
+            account_id: accountId || null,
+            kind,
+            files: Number(files),
+            bytes: Number(bytes),
+          })),
+          json === true,
+        )
+      }),
+    )
+  assets
+    .command('sweep')
+    .description('Remove files whose time is over, and files of no record to which nothing was written for an hour')
+    .option('--dry-run', 'only say what would be removed')
+    .option('--json', 'print JSON')
+    .action(({ dryRun = false, json }: { dryRun?: boolean; json?: boolean }) =>
+      withAdmin(async (admin) => {
+        const swept = await admin.sweepFiles({ dryRun })
+        printRecord(
+          {
+            dry_run: dryRun,
+            expired_files: Number(swept.expiredFiles),
+            expired_bytes: Number(swept.expiredBytes),
+            orphaned_files: Number(swept.orphanedFiles),
+            orphaned_bytes: Number(swept.orphanedBytes),
+          },
+          json === true,
+        )
+      }),
+    )
+}
