@@ -16,9 +16,9 @@ function paint(stage: Stage): void {
     height * 0.7,
   )
   const [x, y, radius] = [
-    width * random.range(0.3, 0.7),
-    height * random.range(0.2, 0.34),
-    unit * random.range(0.06, 0.1),
+    width * random.range(0.2, 0.8),
+    height * random.range(0.14, 0.42),
+    unit * random.range(0.05, 0.14),
   ]
   glow(stage, x, y, radius * 6, mix(palette.shade(1), palette.accent(0), 0.25), 0.65)
   disc(stage, x, y, radius, mix(palette.shade(1), palette.accent(0), 0.15), 0.9)
@@ -30,12 +30,18 @@ function paint(stage: Stage): void {
     palette.shade(0.25),
   )
 
-  const rows = 6
+  const rows = random.int(4, 7)
+  const view: View = {
+    clearing: random.range(0.2, 0.8),
+    openness: random.range(0.75, 1.5),
+    size: random.range(0.8, 1.35),
+  }
+  const first = random.range(0.4, 0.58)
   for (let row = 0; row < rows; row++) {
     const t = row / (rows - 1)
-    const base = height * (0.5 + 0.56 * t ** 1.1)
+    const base = height * (first + (1.06 - first) * t ** 1.1)
     const color = mix(mix(mist, palette.shade(0.5), 0.42), palette.shade(0.01), t ** 1.1)
-    paintRow(stage, t, base, color)
+    paintRow(stage, t, base, color, view)
     // Mist gathers between one row and the next.
     if (row < rows - 1) {
       context.fillStyle = linearGradient(
@@ -54,8 +60,17 @@ function paint(stage: Stage): void {
   }
 }
 
+/** Where one stands in one picture. */
+interface View {
+  /** The middle of the clearing among near trees, as a fraction of the width, and how wide it is, around 1. */
+  readonly clearing: number
+  readonly openness: number
+  /** How tall trees are, around 1. */
+  readonly size: number
+}
+
 /** One row: a wavy floor with trees in clumps, tall ones framing the sides when it is near. */
-function paintRow(stage: Stage, t: number, base: number, color: Color): void {
+function paintRow(stage: Stage, t: number, base: number, color: Color, view: View): void {
   const { context, width, height, unit, random, noise } = stage
   const salt = t * 37
   const floor = (x: number): number =>
@@ -68,11 +83,11 @@ function paintRow(stage: Stage, t: number, base: number, color: Color): void {
   context.lineTo(width + 2, height)
   context.closePath()
   context.fill()
-  const typical = unit * (0.085 + 0.3 * t ** 1.5)
+  const typical = unit * (0.085 + 0.3 * t ** 1.5) * view.size
   for (let x = -typical * 0.2; x < width + typical * 0.2; x += typical * random.range(0.07, 0.24)) {
     const clump = noise((x / unit) * 2.4 + salt * 2, 5)
-    const aside = Math.abs(x / width - 0.5) * 2
-    // Near trees leave the middle free, so that one looks through.
+    const aside = Math.min(1, (Math.abs(x / width - view.clearing) * 2) / view.openness)
+    // Near trees leave a clearing, so that one looks through.
     if (t > 0.55 && random.float() > aside ** 1.3 * 1.15 - (t > 0.9 ? 0.12 : 0)) continue
     if (t <= 0.55 && clump < -0.35) continue
     const tall = typical * (0.62 + 0.32 * clump + random.range(0, 0.5)) * (t > 0.55 ? 0.65 + 0.55 * aside : 1)

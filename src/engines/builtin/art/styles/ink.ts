@@ -23,21 +23,29 @@ function paint(stage: Stage): void {
       palette.shade(0.6),
       0.022,
     )
-  paintSun(stage, width * random.range(0.25, 0.75), height * random.range(0.16, 0.3), unit * random.range(0.055, 0.085))
+  paintSun(stage, width * random.range(0.14, 0.86), height * random.range(0.12, 0.34), unit * random.range(0.04, 0.12))
   birds(stage, width * random.range(0.3, 0.7), height * random.range(0.28, 0.36), random.int(4, 8), palette.shade(0.1))
-  const layers = random.int(5, 6)
+  const layers = random.int(3, 6)
+  const land: Land = {
+    // Where the mountains are highest, as a fraction of the width, and how much they sink away from there.
+    summit: random.range(-0.1, 1.1),
+    fall: random.range(0.15, 0.85),
+    rise: random.range(0.75, 1.55),
+    top: random.range(0.4, 0.62),
+  }
   for (let layer = 0; layer < layers; layer++) {
     const t = layer / (layers - 1)
     paintMountain(
       stage,
       layer,
       t,
-      height * (0.44 + 0.46 * t),
+      height * (land.top + (0.9 - land.top) * t),
       mix(palette.shade(0.62), palette.shade(0.03), t ** 1.15),
       paper,
+      land,
     )
   }
-  paintBoat(stage, width * random.range(0.2, 0.8), height * 0.945, unit * 0.05)
+  if (random.chance(0.65)) paintBoat(stage, width * random.range(0.2, 0.8), height * 0.945, unit * 0.05)
   paintSeal(stage, width - unit * 0.1, height - unit * 0.13, unit * 0.042, paper)
 }
 
@@ -56,16 +64,33 @@ function paintSun(stage: Stage, x: number, y: number, radius: number): void {
     )
 }
 
+/** How mountains lie in one picture. */
+interface Land {
+  readonly summit: number
+  readonly fall: number
+  readonly rise: number
+  readonly top: number
+}
+
 /** One mountain: dark along its crest, fading into mist below; several translucent washes, each a little off. */
-function paintMountain(stage: Stage, layer: number, t: number, base: number, color: Color, paper: Color): void {
+function paintMountain(
+  stage: Stage,
+  layer: number,
+  t: number,
+  base: number,
+  color: Color,
+  paper: Color,
+  land: Land,
+): void {
   const { context, width, unit, noise, random } = stage
   const salt = layer * 13.7 + random.range(0, 3)
-  const rise = unit * (0.34 - 0.2 * t)
+  const rise = unit * (0.34 - 0.2 * t) * (1 + (land.rise - 1) * (1 - t))
   const crest = (x: number, wash: number): number => {
     const u = x / unit
     const peak = Math.max(0, 0.5 + 1.05 * fractal(noise, u * 1.15 + salt, salt, 2)) ** 1.5
     const rock = fractal(noise, u * 4.5 + salt, salt * 2, 5, 0.52)
-    return base - rise * (peak + 0.14 * rock) + unit * 0.004 * noise(u * 30, wash * 4.1 + salt)
+    const side = 1.2 - land.fall * Math.abs(x / width - land.summit) * (t < 0.7 ? 1 : -0.4)
+    return base - rise * Math.max(0.12, side) * (peak + 0.14 * rock) + unit * 0.004 * noise(u * 30, wash * 4.1 + salt)
   }
   const washes = 4
   const step = Math.max(1, unit / 520)

@@ -1,4 +1,4 @@
-// Style `waves`: bands of sea that roll towards us under a sun or moon.
+// Style `waves`: a sea of bands, cut as if from paper, that roll towards us under a sun or moon.
 
 import { type Color, css, lighten, mix } from '../../color.ts'
 import { birds, disc, fillSky, glow, linearGradient, type Stage, type Style } from '../stage.ts'
@@ -7,7 +7,7 @@ export const waves: Style = { grain: 0.22, vignette: 0.16, paint }
 
 function paint(stage: Stage): void {
   const { width, height, unit, random, palette } = stage
-  const horizon = height * random.range(0.36, 0.46)
+  const horizon = height * random.range(0.28, 0.55)
   const [zenith, low] = palette.dark
     ? [palette.shade(0.05), palette.shade(0.42)]
     : [palette.shade(0.62), palette.shade(0.98)]
@@ -17,20 +17,30 @@ function paint(stage: Stage): void {
     Array.from({ length: 7 }, (_, i) => [i / 6, i < 5 ? mix(zenith, warm, i / 5) : low]),
     horizon * 1.05,
   )
-  const [sunX, sunRadius] = [width * random.range(0.3, 0.7), unit * random.range(0.1, 0.16)]
+  const [sunX, sunRadius] = [width * random.range(0.2, 0.8), unit * random.range(0.08, 0.19)]
   const sunY = horizon - sunRadius * random.range(0.3, 1.4)
   glow(stage, sunX, sunY, sunRadius * 4, palette.accent(0), 0.4)
   disc(stage, sunX, sunY, sunRadius, palette.dark ? palette.shade(1) : mix(palette.accent(0), palette.shade(1), 0.1))
   birds(stage, width * random.range(0.2, 0.8), horizon * 0.45, random.int(3, 6), palette.shade(0.1))
 
-  const count = random.int(13, 16)
+  const count = random.int(7, 10)
+  const swell = random.range(0.75, 1.35)
   const phase = random.range(0, 9)
   for (let band = 0; band < count; band++) {
     const t = band / (count - 1)
     const top = horizon + (height * 0.93 - horizon) * t ** 1.4
     const next = horizon + (height * 0.93 - horizon) * Math.min(1.3, (band + 1) / (count - 1)) ** 1.4
     const sea = mix(mix(palette.shade(0.74), low, 0.35 * (1 - t)), palette.shade(palette.dark ? 0.06 : 0.1), t ** 0.85)
-    paintBand(stage, { top, room: next - top + unit * 0.02, t, phase: phase + band * 2.4, color: sea, sunX, sunRadius })
+    paintBand(stage, {
+      top,
+      room: next - top + unit * 0.02,
+      t,
+      phase: phase + band * 2.4,
+      swell,
+      color: sea,
+      sunX,
+      sunRadius,
+    })
   }
 }
 
@@ -40,6 +50,8 @@ interface Band {
   readonly room: number
   readonly t: number
   readonly phase: number
+  /** How high and long waves are today, around 1. */
+  readonly swell: number
   readonly color: Color
   readonly sunX: number
   readonly sunRadius: number
@@ -49,7 +61,7 @@ function paintBand(stage: Stage, band: Band): void {
   const { context, width, height, unit, palette } = stage
   const { top, room, t, color } = band
   const crest = createCrest(stage, band)
-  const lines = t < 0.12 ? 2 : 7
+  const lines = t < 0.12 ? 1 : 3
   trace(stage, crest, 0)
   context.lineTo(width + 2, height)
   context.lineTo(-2, height)
@@ -60,21 +72,21 @@ function paintBand(stage: Stage, band: Band): void {
     [0, top - room * 0.7],
     [0, top + room * 1.5],
     [
-      [0, light],
-      [0.5, color],
-      [1, lighten(color, -0.05)],
+      [0, lighten(light, 0.05)],
+      [0.35, color],
+      [1, lighten(color, -0.07)],
     ],
   )
   context.fill()
-  // Lines that follow the crest, ever fainter: the way a woodcut tells the roundness of a wave.
+  // A rim of light along the crest, and fainter lines that tell its roundness.
   for (let line = 0; line < lines; line++) {
     const fade = (1 - line / lines) ** 1.4
-    trace(stage, crest, room * (0.05 + line * 0.17))
+    trace(stage, crest, line === 0 ? unit * (0.001 + 0.003 * t) : room * (0.06 + line * 0.13))
     context.strokeStyle = css(
       line === 0 ? palette.shade(1) : mix(lighten(color, 0.2), palette.shade(0.95), 0.3),
-      line === 0 ? 0.45 + 0.35 * t : 0.42 * fade,
+      line === 0 ? 0.4 + 0.45 * t : 0.26 * fade,
     )
-    context.lineWidth = unit * (line === 0 ? 0.0009 + 0.0024 * t : 0.0007 + 0.0014 * t)
+    context.lineWidth = unit * (line === 0 ? 0.002 + 0.0065 * t : 0.001 + 0.0022 * t)
     context.stroke()
   }
   paintGlitter(stage, band, crest)
@@ -82,9 +94,9 @@ function paintBand(stage: Stage, band: Band): void {
 }
 
 /** Waves lean forward: sharp above, round below. */
-function createCrest({ unit, noise }: Stage, { top, room, t, phase }: Band): (x: number) => number {
-  const length = unit * (0.08 + 0.3 * t)
-  const tall = Math.min(room * 0.62, unit * (0.003 + 0.06 * t))
+function createCrest({ unit, noise }: Stage, { top, room, t, phase, swell }: Band): (x: number) => number {
+  const length = unit * (0.1 + 0.42 * t) * swell
+  const tall = Math.min(room * 0.7, unit * (0.006 + 0.085 * t) * swell)
   return (x) => {
     const wander = noise((x / unit) * 1.1 + phase * 3, phase)
     const angle = (x / length) * Math.PI * 2 + phase + wander * 1.6
