@@ -61,7 +61,6 @@ export class PooledProcess {
       env: {},
       stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
     })
-    yieldToServer(this.#process.pid)
     this.#replies = new LineReader(
       maxReplyBytes,
       (line) => this.#onLine(line),
@@ -130,6 +129,7 @@ export class PooledProcess {
     switch (message.type) {
       case 'ready':
         this.#ready = true
+        yieldToServer(this.pid)
         return
       case 'progress':
         this.#assignment?.onProgress(message.fraction)
@@ -179,8 +179,8 @@ export class PooledProcess {
 }
 
 /**
- * Lets a process have what others leave of the cores, before it has threads of its own: those take after it. The server must
- * answer while every core is busy with work that nobody waits for to the millisecond.
+ * Lets a process that has loaded its code have what others leave of the cores; the threads that it makes from now on take after
+ * it. The server must answer while every core is busy with work that nobody waits for to the millisecond.
  */
 function yieldToServer(pid: number | undefined): void {
   try {

@@ -33,7 +33,7 @@ const tasks = serveTasks(async (request, onProgress) => {
       process.stderr.write('libpicture: assertion failed\n')
       return process.abort()
     case 'leak':
-      hoard.push(Buffer.alloc(120_000_000, 1))
+      hoard.push(Buffer.alloc(30_000_000, 1))
       await writeFile(join(task.folder, 'output.txt'), String(process.pid))
       return { files: ['output.txt'], pid: process.pid }
     case 'flood':
