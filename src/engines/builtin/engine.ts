@@ -32,7 +32,7 @@ export interface BuiltinEngineOptions {
   readonly logger?: Logger
 }
 
-/** Runs models whose catalog entry says `engine: { kind: builtin, renderer: poster | art | edit }`. */
+/** Runs models whose catalog entry says `engine: { kind: builtin, renderer: poster | art | … }`. */
 export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine {
   const pool = new ProcessPool<RenderRequest, EngineResult>({
     entry: options.entry ?? new URL('./render-process.ts', import.meta.url),

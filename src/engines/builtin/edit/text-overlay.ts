@@ -54,7 +54,7 @@ export async function overlayText(pixels: Pixels, settings: JsonObject, where: s
     align,
     color: String(settings['color']),
     // Without a plate of its own the text needs something that sets it off from whatever is behind it.
-    ...(background ? {} : { shadow: { color: 'rgba(0,0,0,0.6)', blur: Math.max(3, fitted.size * 0.3) } }),
+    ...(background ? {} : { shadow: { color: 'rgba(0,0,0,0.85)', blur: Math.max(3, fitted.size * 0.34) } }),
   })
   const { data } = context.getImageData(0, 0, block.width, block.height)
   const input = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
