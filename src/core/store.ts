@@ -61,7 +61,8 @@ export interface StartCommand {
 }
 
 export type StartOutcome =
-  | { readonly outcome: 'created' | 'replayed'; readonly job: Job }
+  | { readonly outcome: 'created'; readonly job: Job }
+  | { readonly outcome: 'replayed'; readonly job: Job }
   | { readonly outcome: 'key_reused' }
   | { readonly outcome: 'no_credits'; readonly available: number }
   | { readonly outcome: 'too_many_jobs'; readonly queued: number }

@@ -148,9 +148,9 @@ END;
 
 CREATE TRIGGER jobs_follow_states BEFORE UPDATE OF status ON jobs
 WHEN NEW.status <> OLD.status AND NOT CASE OLD.status
-  WHEN 'queued' THEN NEW.status IN ('running', 'canceled', 'expired')
-  WHEN 'running' THEN NEW.status IN ('succeeded', 'failed', 'canceled', 'queued', 'needs_review')
-  WHEN 'needs_review' THEN NEW.status IN ('succeeded', 'failed')
+  WHEN 'queued' THEN NEW.status = 'running' OR NEW.status = 'canceled' OR NEW.status = 'expired'
+  WHEN 'running' THEN NEW.status = 'succeeded' OR NEW.status = 'failed' OR NEW.status = 'canceled' OR NEW.status = 'queued' OR NEW.status = 'needs_review'
+  WHEN 'needs_review' THEN NEW.status = 'succeeded' OR NEW.status = 'failed'
   ELSE FALSE
 END
 BEGIN
@@ -210,7 +210,7 @@ BEGIN
 END;
 
 CREATE TRIGGER jobs_settle_once BEFORE UPDATE OF status, credits_charged, credits_released ON jobs
-WHEN OLD.status IN ('succeeded', 'failed', 'canceled', 'expired')
+WHEN OLD.status = 'succeeded' OR OLD.status = 'failed' OR OLD.status = 'canceled' OR OLD.status = 'expired'
 BEGIN
   SELECT RAISE(ABORT, 'jobs: a settled job stays as it is');
 END;
@@ -236,7 +236,7 @@ CREATE TABLE jobs (
   number INTEGER NOT NULL PRIMARY KEY,
   job_id TEXT NOT NULL UNIQUE,
   account_id TEXT NOT NULL REFERENCES accounts (account_id),
-  status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'succeeded', 'failed', 'canceled', 'expired', 'needs_review')),
+  status TEXT NOT NULL CHECK (status = 'queued' OR status = 'running' OR status = 'succeeded' OR status = 'failed' OR status = 'canceled' OR status = 'expired' OR status = 'needs_review'),
   model TEXT NOT NULL,
   quote_id TEXT NOT NULL,
   idempotency_key TEXT NOT NULL CHECK (length(idempotency_key) BETWEEN 1 AND 255),
@@ -268,7 +268,7 @@ CREATE TABLE jobs (
   FOREIGN KEY (number, release_entry) REFERENCES ledger_entries (job_number, kind) DEFERRABLE INITIALLY DEFERRED,
   CONSTRAINT settled_exactly CHECK (
     CASE
-      WHEN status IN ('queued', 'running', 'needs_review') THEN credits_charged = 0 AND credits_released = 0
+      WHEN status = 'queued' OR status = 'running' OR status = 'needs_review' THEN credits_charged = 0 AND credits_released = 0
       ELSE credits_charged + credits_released = credits_held
     END
   ),
@@ -279,7 +279,7 @@ CREATE TABLE jobs (
   CONSTRAINT queued_without_cancel CHECK (status <> 'queued' OR cancel_requested = 0),
   CONSTRAINT failure_has_error CHECK (
     CASE
-      WHEN status IN ('failed', 'canceled', 'expired') THEN error IS NOT NULL
+      WHEN status = 'failed' OR status = 'canceled' OR status = 'expired' THEN error IS NOT NULL
       WHEN status = 'needs_review' THEN TRUE
       ELSE error IS NULL
     END
@@ -343,7 +343,7 @@ CREATE TABLE ledger_entries (
   account_id TEXT NOT NULL REFERENCES accounts (account_id),
   number INTEGER NOT NULL CHECK (number > 0),
   entry_id TEXT NOT NULL,
-  kind TEXT NOT NULL CHECK (kind IN ('grant', 'hold', 'charge', 'release', 'adjust')),
+  kind TEXT NOT NULL CHECK (kind = 'grant' OR kind = 'hold' OR kind = 'charge' OR kind = 'release' OR kind = 'adjust'),
   job_number INTEGER REFERENCES jobs (number),
   credits INTEGER NOT NULL,
   available_after INTEGER NOT NULL CHECK (available_after >= 0),
@@ -354,7 +354,7 @@ CREATE TABLE ledger_entries (
   CHECK (CASE kind WHEN 'adjust' THEN credits <> 0 ELSE credits > 0 END),
   CHECK (credits BETWEEN -9007199254740991 AND 9007199254740991),
   CHECK (available_after + held_after <= 9007199254740991),
-  CHECK ((kind IN ('hold', 'charge', 'release')) = (job_number IS NOT NULL))
+  CHECK ((kind = 'hold' OR kind = 'charge' OR kind = 'release') = (job_number IS NOT NULL))
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX ledger_entries_by_job ON ledger_entries (job_number, kind);

@@ -20,7 +20,9 @@ export function toFailure(error: unknown): Failure {
 
 /**
  * Creates a function that runs steps in one transaction and answers each, in their order, once that is durable.
- * A step that throws is undone alone. When the transaction itself is lost (disk full, I/O error), none of its steps happened and all fail.
+ * A step that throws is undone alone: all are rolled back and run again with a savepoint each, which would cost every
+ * group a copy of each page that a step touches. Steps have no effect but on the database, so they can be run again.
+ * When the transaction itself is lost (disk full, I/O error), none of its steps happened and all fail.
  */
 export function createBatchRunner(db: Connection): (steps: readonly (() => unknown)[]) => Answer[] {
   const begin = db.prepare('BEGIN IMMEDIATE')
@@ -30,7 +32,7 @@ export function createBatchRunner(db: Connection): (steps: readonly (() => unkno
   const release = db.prepare('RELEASE command')
   const rollbackTo = db.prepare('ROLLBACK TO command')
 
-  function runStep(step: () => unknown): Answer {
+  function runAlone(step: () => unknown): Answer {
     savepoint.run()
     let answer: Answer
     try {
@@ -45,10 +47,25 @@ export function createBatchRunner(db: Connection): (steps: readonly (() => unkno
     return answer
   }
 
+  /** Null when a step threw. */
+  function runTogether(steps: readonly (() => unknown)[]): Answer[] | null {
+    try {
+      return steps.map((step): Answer => ({ ok: true, value: step() }))
+    } catch (error) {
+      if (!db.inTransaction) throw error
+      return null
+    }
+  }
+
   return function runBatch(steps: readonly (() => unknown)[]): Answer[] {
     try {
       begin.run()
-      const answers = steps.map(runStep)
+      let answers = runTogether(steps)
+      if (answers === null) {
+        rollback.run()
+        begin.run()
+        answers = steps.map(runAlone)
+      }
       commit.run()
       return answers
     } catch (error) {

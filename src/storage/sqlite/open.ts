@@ -12,7 +12,7 @@ import { createKeyReads } from './keys.ts'
 import { createLedgerReads } from './ledger.ts'
 import { createDeliveryReads, toClaimedDelivery } from './deliveries.ts'
 import { createSigningKeyReads, toSigningKey } from './signing-keys.ts'
-import { toStartRequest } from './starts.ts'
+import { toStartedJob, toStartRequest } from './starts.ts'
 import { createRetentionReads } from './retention.ts'
 import { createUploadReads } from './uploads.ts'
 import { createLedgerVerifier } from './verify.ts'
@@ -88,8 +88,11 @@ export async function openSqliteStore({ path, clock = systemClock }: SqliteOptio
     },
 
     async startGeneration(command) {
-      const { place, ...started } = await writer.submit('startGeneration', toStartRequest(command))
-      return 'job' in started ? { outcome: started.outcome, job: reads.place(started.job, place) } : started
+      const answer = await writer.submit('startGeneration', toStartRequest(command))
+      if (answer.outcome === 'replayed') return { outcome: 'replayed', job: reads.place(answer.job) }
+      if (answer.outcome !== 'created') return answer
+      const { job, place } = toStartedJob(command, answer)
+      return { outcome: 'created', job: reads.place(job, place) }
     },
     findStartedJob: async (accountId, idempotencyKey) => reads.findStartedJob(accountId, idempotencyKey),
     getJob: async (accountId, jobId) => reads.getJob(accountId, jobId),

@@ -1,6 +1,7 @@
 // Starting a generation: the replay check, the limits, the hold and the queued job, in one transaction.
 import { hold, isCredits } from '../../core/ledger.ts'
 import { takePlace } from '../../core/fair-queue.ts'
+import type { Job } from '../../core/job.ts'
 import type { StartCommand, StartOutcome } from '../../core/store.ts'
 import { createAccountFinder } from './accounts.ts'
 import { jobColumns, toJob, type JobRow } from './jobs.ts'
@@ -22,8 +23,21 @@ export function toStartRequest(command: StartCommand): StartRequest {
   return { ...command, input: JSON.stringify(command.input), requestDigest: command.requestDigest.toString('hex') }
 }
 
-/** What became of a start as it crosses threads: a job that was queued comes with what its place follows from. */
-export type StartAnswer = StartOutcome & { readonly place?: Place }
+/** What became of a start as it crosses threads: of a job that was queued only what the request did not say. */
+export type StartAnswer =
+  | Exclude<StartOutcome, { outcome: 'created' }>
+  | ({ readonly outcome: 'created' } & Pick<Job, 'jobId' | 'createdAtMs'> & Pick<Place, 'number' | 'fair'>)
+
+/** The record of a job that was just queued, without its place, and what its place follows from. */
+export function toStartedJob(
+  { accountId, model, quoteId, credits, priority }: StartCommand,
+  { jobId, createdAtMs, number, fair }: Extract<StartAnswer, { outcome: 'created' }>,
+): { job: Job; place: Place } {
+  return {
+    job: { ...untouched, jobId, accountId, model, quoteId, creditsHeld: credits, createdAtMs },
+    place: { model, number, priority, fair },
+  }
+}
 
 /** Creates the command that starts generations. */
 export function createStartCommands(writing: Writing) {
@@ -100,11 +114,7 @@ export function createStartCommands(writing: Writing) {
       // Nothing held moves no balance, so there is nothing to write down.
       if (credits > 0) post(account, [posting], number, null)
       changed(jobId)
-      return {
-        outcome: 'created',
-        job: { ...untouched, jobId, accountId, model, quoteId, creditsHeld: credits, createdAtMs },
-        place: { model, number, priority: request.priority, fair: place.key },
-      }
+      return { outcome: 'created', jobId, createdAtMs, number, fair: place.key }
     },
   }
 }
