@@ -23,12 +23,20 @@ export class EntryError extends Error {
   }
 }
 
+/** What equal prices over equal fields cost for each sample: they are tried once. */
+export type TriedPrices = Map<string, readonly number[]>
+
 /**
  * Creates a model.
  * @param file absolute path of the catalog file, for engines whose settings name other files
  * @throws EntryError
  */
-export function createModel(entry: CatalogEntry, file: string, schemas: SchemaCompiler): Model {
+export function createModel(
+  entry: CatalogEntry,
+  file: string,
+  schemas: SchemaCompiler,
+  tried: TriedPrices = new Map(),
+): Model {
   let checkInput: Model['checkInput']
   let mediaOf: Model['mediaOf']
   try {
@@ -48,7 +56,7 @@ export function createModel(entry: CatalogEntry, file: string, schemas: SchemaCo
     modality: entry.modality,
     ownedBy: entry.owned_by,
     createdAtMs,
-    ...createPricing(entry),
+    ...createPricing(entry, tried),
     engine: { ...entry.engine, base_folder: dirname(file) },
     timeoutMs: (entry.engine.timeout_seconds ?? defaultTimeoutSeconds) * 1000,
     resumable: entry.engine.resumable ?? true,
@@ -70,7 +78,7 @@ export function createModel(entry: CatalogEntry, file: string, schemas: SchemaCo
 
 type Pricing = Pick<Model, 'billing' | 'priceSummary' | 'fromCredits' | 'quotedPrice' | 'actualPrice'>
 
-function createPricing(entry: CatalogEntry): Pricing {
+function createPricing(entry: CatalogEntry, tried: TriedPrices): Pricing {
   const { price } = entry
   const field = price.credits === undefined ? 'at_most' : 'credits'
   const quoted = compileField(field, entry)
@@ -82,7 +90,7 @@ function createPricing(entry: CatalogEntry): Pricing {
         `reads "${variable}", which is neither a required field of the input nor has a default`,
       )
   }
-  const credits = tryPrice(quoted, field, entry.input)
+  const credits = tryPrice(quoted, field, entry, tried)
   const fromCredits = Math.min(...credits)
   const constant = quoted.variables.size === 0
   const written = constant
@@ -108,7 +116,7 @@ function createPricing(entry: CatalogEntry): Pricing {
         `reads "${variable}", which is neither \`usage\` nor a field that every input has`,
       )
   }
-  tryPrice(actual, 'actual', entry.input)
+  tryPrice(actual, 'actual', entry, tried)
   return {
     billing: 'usage',
     priceSummary: price.summary ?? `at most ${written}; charged: ${String(price.actual)}`,
@@ -133,13 +141,16 @@ function compileField(field: PriceField, { price }: CatalogEntry): Price {
  * @returns what each sample costs
  * @throws EntryError for the first that has no price
  */
-function tryPrice(price: Price, field: PriceField, schema: JsonObject): number[] {
-  const properties = schema['properties'] as Record<string, JsonObject>
+function tryPrice(price: Price, field: PriceField, entry: CatalogEntry, tried: TriedPrices): readonly number[] {
+  const properties = entry.input['properties'] as Record<string, JsonObject>
   const billed = field === 'actual'
   const names = [...price.variables].filter((name) => !billed || name !== 'usage')
   const usageNames = billed ? [...price.usageFields] : []
+  const sameAs = JSON.stringify([field, String(entry.price[field]), names.map((name) => properties[name])])
+  const known = tried.get(sameAs)
+  if (known) return known
   const fields = [...names.map((name) => sampleField(properties[name] ?? {})), ...usageNames.map(() => usageSamples)]
-  return combineSamples(fields).map((values) => {
+  const credits = combineSamples(fields).map((values) => {
     const input = Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]))
     const usage = Object.fromEntries(usageNames.map((name, index) => [name, values[names.length + index] as number]))
     try {
@@ -149,6 +160,8 @@ function tryPrice(price: Price, field: PriceField, schema: JsonObject): number[]
       throw toEntryError(error, field, ` (for ${sample.slice(0, 200)})`)
     }
   })
+  tried.set(sameAs, credits)
+  return credits
 }
 
 /** Says of which model it is that a price could not be computed: the load tries some inputs, not all. */
