@@ -12,6 +12,10 @@ import { StartupError } from './core/errors.ts'
 
 /** Runs one command; a refusal is one sentence on standard error and exit status 1. */
 export async function main(argv: readonly string[]): Promise<void> {
+  // Whoever reads what a command prints may have seen enough.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
   // What is written here is for this user alone: the database holds the keys that seal quotes.
   process.umask(0o077)
   const program = new Command('mediagen')

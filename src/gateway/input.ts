@@ -1,4 +1,5 @@
 // Bodies, and the input of a model on its way to the core.
+import { isUtf8 } from 'node:buffer'
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf'
 import type { FastifyBodyParser } from 'fastify'
 import { findUnhashable, toPointerToken } from '../core/canonical-json.ts'
@@ -16,11 +17,15 @@ export function refuseUnhashable(input: JsonObject): void {
 }
 
 /** Parses bodies as `parser` does, Fastify's own, and says what is wrong with those that it refuses. */
-export function explainRefusals(parser: FastifyBodyParser<string>): FastifyBodyParser<string> {
-  return (request, body, done) =>
-    parser(request, body, (refusal, value) => {
+export function explainRefusals(parser: FastifyBodyParser<string>): FastifyBodyParser<Buffer> {
+  return (request, bytes, done) => {
+    // Decoding would put other characters in the place of what is no text.
+    if (!isUtf8(bytes)) return done(new MediagenError('invalid_request', 'The body is not valid UTF-8.'))
+    const body = bytes.toString('utf8')
+    return parser(request, body, (refusal, value) => {
       done(refusal && body !== '' ? explainBody(body, refusal) : refusal, value)
     })
+  }
 }
 
 function explainBody(body: string, refusal: Error): Error {

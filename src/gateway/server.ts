@@ -129,7 +129,7 @@ function createServer(
   )
   app.addContentTypeParser(
     'application/json',
-    { parseAs: 'string' },
+    { parseAs: 'buffer' },
     explainRefusals(app.getDefaultJsonParser('error', 'error')),
   )
 

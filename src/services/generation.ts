@@ -162,8 +162,9 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
       if (!changes) throw jobNotFound(request.jobId)
       for await (const job of changes) {
         const sequence = BigInt(job.sequence)
-        // The end is always told, also to those who have seen it.
-        if (sequence > request.afterSequence || isTerminal(job.status)) yield { job: toJobMessage(job, urls), sequence }
+        // The end is told to all but those who have seen it, whatever number they name.
+        const isNews = isTerminal(job.status) ? sequence !== request.afterSequence : sequence > request.afterSequence
+        if (isNews) yield { job: toJobMessage(job, urls), sequence }
       }
     },
   }

@@ -2,12 +2,19 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { createTestAccount, openClient, openCommandLine } from './command-line.ts'
+import { createTestAccount, openClient, openCommandLine, watchEnd } from './command-line.ts'
 
 // Several processes start, one after the other, in each test.
 vi.setConfig({ testTimeout: 40_000 })
 
 const largest = 2 ** 53 - 1
+
+test('a reader that has seen enough gets no stack trace', async () => {
+  await using line = openCommandLine()
+  const child = line.start(['models', 'list', '--json'])
+  child.stdout?.destroy()
+  expect(await watchEnd(child)).toMatchObject({ stderr: '', status: 0 })
+})
 
 test('accounts are created and listed', async () => {
   await using line = openCommandLine()

@@ -20,6 +20,18 @@ function ask(body: string, headers: Record<string, string> = { 'content-type': '
   })
 }
 
+test('a body that is not UTF-8 is refused, not mended', async () => {
+  const body = Buffer.concat([
+    Buffer.from(`{"model":"${model}","input":{"prompt":"`),
+    Buffer.from([0xff]),
+    Buffer.from('"}}'),
+  ])
+  const headers = { authorization: `Bearer ${app.account.key}`, 'content-type': 'application/json' }
+  const response = await fetch(`${app.url}/v1/quotes`, { method: 'POST', headers, body })
+  expect(response.status).toBe(400)
+  expect(await response.json()).toMatchObject({ code: 'invalid_request', detail: 'The body is not valid UTF-8.' })
+})
+
 test('an unknown field is refused by name: a misspelt field must not cost credits', async () => {
   const answer = await app.send('/v1/quotes', { body: { ...good, inptu: {}, 'a/b~c': 1 } })
   expectProblem(answer, app.url, 'invalid_request')
