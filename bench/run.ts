@@ -6,11 +6,13 @@ import type { Bench, Benchmark, Row } from './bench.ts'
 import { divideCores } from './cores.ts'
 import { benchClaims } from './claims.ts'
 import { benchEventLoop } from './event-loop.ts'
+import { benchFilm } from './film.ts'
 import { benchGenerate } from './generate.ts'
 import { benchGrowth } from './growth.ts'
 import { benchGrpcQuotes } from './grpc-quotes.ts'
 import { benchIdle } from './idle.ts'
 import { benchJobs } from './jobs.ts'
+import { benchMedia } from './media.ts'
 import { benchModels } from './models.ts'
 import { benchQueueWait } from './queue-wait.ts'
 import { benchQuotes } from './quotes.ts'
@@ -32,6 +34,8 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   'queue-wait': benchQueueWait,
   waiters: benchWaiters,
   claims: benchClaims,
+  film: benchFilm,
+  media: benchMedia,
 }
 
 async function main(wanted: readonly string[]): Promise<void> {

@@ -71,4 +71,13 @@ test('the lines for curl and buf curl do what the README says', { timeout: 60_00
 
   const [create = ''] = commandsOf(grpcBlock)
   expect(await answer(create.replace('http://127.0.0.1:9090', app.app.grpcUrl ?? ''))).toHaveProperty('quote.quoteId')
+
+  const [upload = '', film = ''] = commandsOf(blocks[4] ?? '')
+  const photo = join(app.folder, 'photo.jpg')
+  await sharp({ create: { width: 64, height: 48, channels: 3, background: '#345' } }).toFile(photo)
+  const { file_id: image } = await answer(upload.replace('photo.jpg', photo))
+  const { model: maker, input } = JSON.parse(/-d '(.*)'/.exec(film)?.[1] ?? '')
+  const { quote_id } = await app.quote(maker, { ...input, image })
+  const filmed = await answer(film.replace('file_…', image).replace('quote_…', quote_id))
+  expect(filmed).toMatchObject({ status: 'succeeded', outputs: [{ content_type: 'video/mp4', width: 640 }] })
 })
