@@ -161,7 +161,6 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
     maxBytes: config.maxOutputBytes,
     maxProbeRssBytes: config.childMemoryBytes,
     ffmpegPath: config.ffmpegPath,
-    warmUpAfterMs: config.roles.has('worker') ? warmUpAfterMs : null,
   })
   parts.defer(() => assets.close())
   // Made on first start, so that no request meets a database that cannot take one.
@@ -245,7 +244,11 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
       random: Math.random,
       log,
       onRunEnded: metrics.countJob,
-      onRunningChanged: metrics.setRunning,
+      onRunningChanged(running) {
+        // While the engine works there is time for it.
+        if (running > 0) assets.warm()
+        metrics.setRunning(running)
+      },
     })
     const retention = startRetention({ store, folders: assetFolders, log })
     parts.defer(() => retention.stop())
@@ -314,9 +317,6 @@ async function describeTrouble(store: Store): Promise<string | null> {
     return `the database cannot be written: ${(error as Error).message}`
   }
 }
-
-// The server listens by then, and the first renderer is there.
-const warmUpAfterMs = 2500
 
 /** What is told of a job is its record, as the gateway would answer it. */
 function startWebhooks(

@@ -23,8 +23,6 @@ export interface DiskAssetsOptions {
   readonly probeTimeoutMs?: number
   /** A program that decodes what is not decoded here. Default: none. */
   readonly ffmpegPath?: string | null
-  /** When the first process is forked, so that the first output finds it warm; null: not before an output needs it. Default: null. */
-  readonly warmUpAfterMs?: number | null
   /** The module that looks into outputs; another one in tests. */
   readonly probeEntry?: URL
 }
@@ -34,17 +32,16 @@ const defaultProbeTimeoutMs = 60_000
 
 /**
  * Opens an asset store on disk. A file on the same file system is moved into the store, any other is copied and left to
- * whoever removes its folder. Processes are forked when the first output comes, or a little before.
+ * whoever removes its folder. Processes are forked when it is warmed, or when the first output comes.
  * @throws when the root cannot be made
  */
 export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
-  const { maxBytes, maxPixels = 50_000_000, ffmpegPath = null, warmUpAfterMs = null } = options
+  const { maxBytes, maxPixels = 50_000_000, ffmpegPath = null } = options
   const prober = createProber({
     maxRssBytes: options.maxProbeRssBytes ?? defaultMaxProbeRssBytes,
     timeoutMs: options.probeTimeoutMs ?? defaultProbeTimeoutMs,
     ...(options.probeEntry && { entry: options.probeEntry }),
   })
-  const warmUp = warmUpAfterMs === null ? undefined : setTimeout(() => prober.warm(), warmUpAfterMs).unref()
   const root = resolve(options.root)
   mkdirSync(root, { recursive: true })
 
@@ -86,10 +83,8 @@ export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
     async remove(jobId) {
       await rm(folderOf(jobId), { recursive: true, force: true })
     },
-    async close() {
-      clearTimeout(warmUp)
-      await prober.close()
-    },
+    warm: () => prober.warm(),
+    close: () => prober.close(),
   }
 }
 

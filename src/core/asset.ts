@@ -32,6 +32,8 @@ export interface AssetStore {
   put(run: string, index: number, path: string, signal?: AbortSignal): Promise<Asset>
   /** Removes what `put` stored for a run whose success was not recorded. Quiet about what is not there. */
   remove(run: string): Promise<void>
+  /** Gets ready to look into outputs, so that the first one need not wait for it. */
+  warm(): void
   /** Ends whatever looks into outputs; a `put` under way fails. */
   close(): Promise<void>
   /** Absolute folder below which every key is a file. */
