@@ -3,6 +3,7 @@ import { element, icon, uniqueId } from './element.ts'
 import type { Field } from './form-model.ts'
 import type { FormNode } from './form-value.ts'
 import type { Json } from './records.ts'
+import type { Upload } from './upload.ts'
 
 /** A field on the page. */
 export interface Control extends FormNode<Control> {
@@ -23,6 +24,8 @@ export interface ControlContext {
   readonly onChange: () => void
   /** Longest data: URI that a request has room for, in characters. */
   readonly largestMedia: number
+  /** Sends a file that is longer. */
+  readonly upload: Upload
   readonly make: (field: Field, context: ControlContext) => Control
 }
 

@@ -8,6 +8,7 @@ import { listControl } from './list-control.ts'
 import { mediaControl } from './media-control.ts'
 import { numberControl } from './number-control.ts'
 import type { JsonObject } from './records.ts'
+import type { Upload } from './upload.ts'
 import { colorControl, jsonControl, textControl } from './text-control.ts'
 
 export interface Form {
@@ -27,10 +28,11 @@ export interface Form {
 export interface FormOptions {
   readonly onChange: () => void
   readonly largestMedia: number
+  readonly upload: Upload
 }
 
-export function createForm(field: ObjectField, { onChange, largestMedia }: FormOptions): Form {
-  const context: ControlContext = { onChange, largestMedia, make: createControl }
+export function createForm(field: ObjectField, { onChange, largestMedia, upload }: FormOptions): Form {
+  const context: ControlContext = { onChange, largestMedia, upload, make: createControl }
   const root = objectControl(field, context, { bare: true })
 
   // A file that is pasted anywhere in the form goes to the first field for files.

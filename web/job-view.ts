@@ -13,7 +13,6 @@ import {
   toLocalUrl,
   tookSeconds,
 } from './job-words.ts'
-import { readLargestMedia, toMediaValue } from './media-file.ts'
 import { navigate } from './navigate.ts'
 import { outputMedia } from './output-media.ts'
 import type { Parts } from './parts.ts'
@@ -54,8 +53,8 @@ export function createJobView(parts: Parts): JobView {
   }
   function ended(job: JobRecord): HTMLElement[] {
     const reason = explainEnd(job)
-    if (reason !== null) return [failure(job, reason), actions(job, parts, trouble)]
-    return [...job.outputs.map((output, index) => result(job, output, index)), actions(job, parts, trouble)]
+    if (reason !== null) return [failure(job, reason), actions(job, parts)]
+    return [...job.outputs.map((output, index) => result(job, output, index)), actions(job, parts)]
   }
   const view: JobView = {
     element: whole,
@@ -133,7 +132,7 @@ function failure(job: JobRecord, reason: string): HTMLElement {
   )
 }
 
-function actions(job: JobRecord, parts: Parts, trouble: HTMLElement): HTMLElement {
+function actions(job: JobRecord, parts: Parts): HTMLElement {
   const row = element('div', { class: 'actions' })
   const input = readInput(job.job_id)
   if (input) {
@@ -151,43 +150,23 @@ function actions(job: JobRecord, parts: Parts, trouble: HTMLElement): HTMLElemen
   const [output] = job.outputs
   if (output && output.url !== null)
     void parts.catalog.editorsFor(job.model).then(
-      (editors) => row.append(...editors.slice(0, 3).map((editor) => useAsInput(output, editor, trouble))),
+      (editors) => row.append(...editors.slice(0, 3).map((editor) => useAsInput(output, editor))),
       () => {},
     )
   return row
 }
 
-function useAsInput(output: OutputRecord, editor: ModelRecord, trouble: HTMLElement): HTMLElement {
-  const made = button(`Use in ${editor.name}`, () => void use(), { icon: 'edit', look: 'quiet' })
-  async function use(): Promise<void> {
-    made.disabled = true
-    trouble.replaceChildren()
-    try {
-      const [largest, file] = await Promise.all([
-        readLargestMedia(),
-        fetch(toLocalUrl(output.url ?? '', location.origin)).then((answer) =>
-          answer.ok
-            ? answer.blob()
-            : Promise.reject(new Error('The file is no longer at its address: reload the page and try again.')),
-        ),
-      ])
-      handMedia(editor.id, (await toMediaValue(file, largest)).uri)
+function useAsInput(output: OutputRecord, editor: ModelRecord): HTMLElement {
+  return button(
+    `Use in ${editor.name}`,
+    () => {
+      if (output.url === null) return
+      // The server reads its own outputs from its disk: nothing is sent to and fro.
+      handMedia(editor.id, output.url)
       navigate({ view: 'model', id: editor.id })
-    } catch (error) {
-      trouble.replaceChildren(
-        problemNotice(
-          error instanceof TypeError
-            ? new Error(
-                'The file lies on another server, which this page may not read. Download it and choose it there.',
-              )
-            : error,
-        ),
-      )
-    } finally {
-      made.disabled = false
-    }
-  }
-  return made
+    },
+    { icon: 'edit', look: 'quiet' },
+  )
 }
 
 function facts(job: JobRecord): HTMLElement {

@@ -1,56 +1,23 @@
-// A file as a data: URI that fits into a request; a picture that is too large is drawn smaller.
-
-/** A file, ready to be sent. */
-export interface MediaValue {
-  readonly uri: string
-  /** What was done to it, for the person to know; null for nothing. */
-  readonly note: string | null
-}
-
-// Tried in this order until the picture fits.
-const longestSides = [4096, 3072, 2048, 1536, 1024, 768, 512]
-const quality = 0.88
+// A file as a reference that an input holds: a data: URI where a request has room for it, else the address of an upload.
+import type { Upload } from './upload.ts'
 
 /**
- * Reads a file.
- * @throws Error in words for people, when it does not fit and cannot be made to
+ * Makes a reference to a file; `largest` is the longest data: URI that a request has room for.
+ * @throws Error in words for people
  */
-export async function toMediaValue(file: Blob, largest: number): Promise<MediaValue> {
+export async function toMediaReference(
+  file: Blob,
+  largest: number,
+  upload: Upload,
+  onProgress: (fraction: number) => void,
+): Promise<string> {
   // Base64 makes four characters of three bytes.
-  if (Math.ceil(file.size / 3) * 4 + 64 <= largest) return { uri: await readAsUri(file), note: null }
-  if (!file.type.startsWith('image/'))
-    throw new Error(
-      `The file is too large: this server takes requests of ${Math.floor(largest / 1000)} kB, so about ${Math.floor((largest * 3) / 4000)} kB of media.`,
-    )
-  const picture = await createImageBitmap(file).catch(() => null)
-  if (!picture) throw new Error('The file is too large to be sent, and this browser cannot read it to make it smaller.')
-  try {
-    return await shrink(picture, largest)
-  } finally {
-    picture.close()
-  }
-}
-
-async function shrink(picture: ImageBitmap, largest: number): Promise<MediaValue> {
-  const side = Math.max(picture.width, picture.height)
-  for (const longest of [side, ...longestSides.filter((one) => one < side)]) {
-    const scale = longest / side
-    const canvas = document.createElement('canvas')
-    canvas.width = Math.max(1, Math.round(picture.width * scale))
-    canvas.height = Math.max(1, Math.round(picture.height * scale))
-    canvas.getContext('2d')?.drawImage(picture, 0, 0, canvas.width, canvas.height)
-    const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, 'image/webp', quality))
-    if (!blob) break
-    const uri = await readAsUri(blob)
-    if (uri.length > largest) continue
-    const size = scale === 1 ? 'compressed' : `reduced to ${canvas.width} × ${canvas.height}`
-    return { uri, note: `${picture.width} × ${picture.height}, ${size} to fit into a request.` }
-  }
-  throw new Error('The picture is too large to be sent, even when it is made smaller.')
+  const fits = Math.ceil(file.size / 3) * 4 + 64 <= largest
+  return fits ? readAsUri(file) : upload(file, onProgress)
 }
 
 /** The file as a data: URI. */
-export function readAsUri(file: Blob): Promise<string> {
+function readAsUri(file: Blob): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader()
     reader.addEventListener('load', () => resolve(String(reader.result)))

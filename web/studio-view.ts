@@ -9,6 +9,7 @@ import { toForm } from './form-model.ts'
 import { createGenerateBar } from './generate-bar.ts'
 import { formatCredits } from './job-words.ts'
 import { readLargestMedia } from './media-file.ts'
+import { createUpload } from './upload.ts'
 import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { ModelDetailRecord, ModelRecord } from './records.ts'
@@ -75,7 +76,7 @@ function workbench(parts: Parts, model: ModelDetailRecord, largestMedia: number)
   if (!schema)
     return element('p', { class: 'empty' }, 'The input of this model has no form; use its interface instead.')
   const stage = createStage(parts, model)
-  const form = createForm(schema, { onChange: changed, largestMedia })
+  const form = createForm(schema, { onChange: changed, largestMedia, upload: createUpload(parts.api.key) })
   const bar = createGenerateBar(parts, model, form, {
     onJob: stage.add,
     onCode: () => openCodeDialog({ origin: location.origin, model: model.id, input: form.read() }),
