@@ -3,8 +3,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32, deflateSync } from 'node:zlib'
 import sharp from 'sharp'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type MediaApp, openHost, startMediaApp } from './media-app.ts'
+
+// Many jobs, one after the other.
+vi.setConfig({ testTimeout: 60_000 })
 
 const edit = 'builtin/image/art/edit'
 let media: MediaApp
@@ -49,7 +52,7 @@ async function toPicture(format: 'png' | 'jpeg' | 'webp' | 'avif' | 'gif'): Prom
   return await sharp(noise).toFormat(format).toBuffer()
 }
 
-test('pixel bombs are told by their headers', { timeout: 60_000 }, async () => {
+test('pixel bombs are told by their headers', async () => {
   const jpeg = await toPicture('jpeg')
   // Height and width follow the marker of the frame.
   const frame = jpeg.indexOf(Buffer.from([0xff, 0xc0]))
@@ -86,7 +89,7 @@ test('a PNG that claims more pixels than there can be is refused', async () => {
   expect((await media.refusal({ image: toUri(header) }, edit)).code).toBe('invalid_media')
 })
 
-test('truncated pictures are refused', { timeout: 60_000 }, async () => {
+test('truncated pictures are refused', async () => {
   for (const format of ['png', 'jpeg', 'webp', 'avif', 'gif'] as const) {
     const bytes = await toPicture(format)
     for (const part of [0.9, 0.5, 0.05]) {

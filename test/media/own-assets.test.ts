@@ -1,15 +1,18 @@
 // The output of one job is the input of the next: read from the store by its signed URL, never over the network.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { layOut } from '../../src/data-dir.ts'
 import { createTestClock } from '../gateway/test-clock.ts'
 import { startMediaApp } from './media-app.ts'
 
+// Many jobs, one after the other.
+vi.setConfig({ testTimeout: 60_000 })
+
 const art = { prompt: 'the sea', width: 256, height: 192 }
 const artModel = 'builtin/image/art/text-to-image'
 
-test('an output is handed on by its URL, whatever address this server has', { timeout: 60_000 }, async () => {
+test('an output is handed on by its URL, whatever address this server has', async () => {
   await using media = await startMediaApp({ MEDIAGEN_PUBLIC_URL: 'https://media.example/api' })
   const first = await media.run(art, artModel)
   const { url, sha256 } = first.outputs[0]
@@ -18,7 +21,7 @@ test('an output is handed on by its URL, whatever address this server has', { ti
   expect(next.outputs[0]).toMatchObject({ sha256, content_type: 'image/png' })
 })
 
-test('a picture that one model made becomes a film by another', { timeout: 60_000 }, async () => {
+test('a picture that one model made becomes a film by another', async () => {
   await using media = await startMediaApp()
   const picture = await media.run(art, artModel)
   const film = await media.run(

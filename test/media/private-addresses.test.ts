@@ -3,10 +3,13 @@ import type { lookup } from 'node:dns'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { onlyPublic, parseAllowedHosts } from '../../src/net/hosts.ts'
 import { createUrlReader } from '../../src/media/url.ts'
 import { openHost, startMediaApp } from './media-app.ts'
+
+// Many jobs, one after the other.
+vi.setConfig({ testTimeout: 60_000 })
 
 const hosts = [
   ['plain', '127.0.0.1'],
@@ -46,7 +49,7 @@ const hosts = [
   ['multicast', '224.0.0.1'],
 ] as const
 
-test('no spelling of a private address is fetched from, and all are said alike', { timeout: 60_000 }, async () => {
+test('no spelling of a private address is fetched from, and all are said alike', async () => {
   await using media = await startMediaApp()
   await using host = await openHost((_request, response) => void response.end('no'))
   const refusals = await Promise.all(
