@@ -70,7 +70,9 @@ export function playMotif(motif: Motif, place: MotifPlace): MelodyNote[] {
   return kept.map((note, i) => {
     const step = note.step - half
     const chord = chords[Math.min(chords.length - 1, Math.floor((step / barSteps) * chords.length))] as Chord
-    const tones = pitchClasses(chord, tonic).slice(0, 4)
+    const sounding = pitchClasses(chord, tonic).slice(0, 4)
+    // A root rubs against the major seventh below it.
+    const tones = sounding.filter((tone) => !sounding.includes((tone + 11) % 12))
     const isLast = i === kept.length - 1
     const wobble = isVaried && !isLast && random.chance(0.3) ? random.pick([-1, 1]) : 0
     const wanted = place.center + (note.height + shift + wobble) * 1.75

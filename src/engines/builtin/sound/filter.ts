@@ -29,6 +29,13 @@ export function bandPass(sampleRate: number, hertz: number, q: number): Biquad {
   return normalise(alpha, 0, -alpha, 1 + alpha, -2 * cos, 1 - alpha)
 }
 
+/** Raises (or, negative, lowers) what is around `hertz`. */
+export function peaking(sampleRate: number, hertz: number, decibels: number, q: number): Biquad {
+  const { cos, alpha } = angle(sampleRate, hertz, q)
+  const a = 10 ** (decibels / 40)
+  return normalise(1 + alpha * a, -2 * cos, 1 - alpha * a, 1 + alpha / a, -2 * cos, 1 - alpha / a)
+}
+
 /** Raises (or, negative, lowers) what is above `hertz`. */
 export function highShelf(sampleRate: number, hertz: number, decibels: number, q = butterworth): Biquad {
   const { cos, alpha } = angle(sampleRate, hertz, q)
