@@ -1,8 +1,12 @@
 // The model `upscale`: sizes, what is refused, and that edges get no halos.
 
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import sharp from 'sharp'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { JsonObject } from '../../../src/core/engine.ts'
+import { renderUpscale } from '../../../src/engines/builtin/upscale/upscale.ts'
 import { dataUri, type PictureEngine, solid, startPictureEngine } from './picture-engine.ts'
 
 let pictures: PictureEngine
@@ -107,6 +111,19 @@ test('transparency is kept, and colours at its edge get no dark rim', async () =
 })
 
 test('progress moves at least ten times', async () => {
-  const { progress } = await pictures.run('upscale', { image: dataUri(await edge(60, 30)), factor: 4 })
+  const folder = await mkdtemp(join(tmpdir(), 'upscale-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const [source, file] = [join(folder, 'source.png'), join(folder, 'output')]
+  await writeFile(source, await edge(60, 30))
+  const progress: number[] = []
+  // Processes tell of progress now and then; the renderer itself tells of each step.
+  await renderUpscale({
+    input: { width: 240, height: 240, sharpness: 0.5, format: 'png' },
+    media: new Map([['/image', source]]),
+    ffmpeg: null,
+    file,
+    onProgress: (fraction) => void progress.push(fraction),
+  })
   expect(new Set(progress).size).toBeGreaterThanOrEqual(10)
+  expect(progress).toEqual(progress.toSorted((a, b) => a - b))
 })
