@@ -31,11 +31,8 @@ export function createTitle(words: string, { width, height, unit, seconds }: Mot
     const time = phase * seconds
     const presence = easeInOut(clamp((time - delay) / riseSeconds)) * easeInOut((seconds - time) / fadeSeconds)
     if (presence <= 0) return
-    const reach = Math.max(width * 0.5, title.height)
-    const shade = context.createRadialGradient(width / 2, height / 2, 0, width / 2, height / 2, reach)
-    for (let step = 0; step <= 6; step++)
-      shade.addColorStop(step / 6, `rgba(0,0,0,${(0.42 * presence * (1 - easeInOut(step / 6))).toFixed(4)})`)
-    context.fillStyle = shade
+    // Evenly over all: a shade behind the words alone looks like a stain.
+    context.fillStyle = `rgba(0,0,0,${(0.3 * presence).toFixed(4)})`
     context.fillRect(0, 0, width, height)
     for (const [i, line] of title.lines.entries()) {
       const t = easeOut((time - delay - i * lineDelay) / riseSeconds)
