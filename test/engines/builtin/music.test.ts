@@ -7,10 +7,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Engine, JsonObject } from '../../../src/core/engine.ts'
 import { createBuiltinEngine } from '../../../src/engines/builtin/engine.ts'
 import { compose } from '../../../src/engines/builtin/music/compose.ts'
-import { composeFor } from '../../../src/engines/builtin/music/music.ts'
+import { composeFor, renderMusic } from '../../../src/engines/builtin/music/music.ts'
 import { styleNames } from '../../../src/engines/builtin/music/styles.ts'
 import { measureLoudness } from '../../../src/engines/builtin/sound/loudness.ts'
-import { decode, findModel, hasFfmpeg, levelOf, type Made, make, peakOf, probe, readWav } from './sounds.ts'
+import { decode, findModel, hasFfmpeg, levelOf, type Made, make, peakOf, probe, readWav, watch } from './sounds.ts'
 
 const id = 'builtin/audio/music/text-to-audio'
 let engine: Engine
@@ -62,7 +62,7 @@ test('the same seed gives the same bytes, another seed gives others', { timeout:
 })
 
 test('progress rises at least ten times', { timeout: 60_000 }, async () => {
-  const { progress } = await play({ duration: 12 })
+  const progress = await watch(renderMusic, root, { prompt: 'a study', duration: 12 })
   expect(new Set(progress.map((fraction) => fraction.toFixed(3))).size).toBeGreaterThanOrEqual(10)
   expect(progress).toEqual(progress.toSorted((a, b) => a - b))
 })

@@ -7,6 +7,7 @@ import { createSchemaCompiler } from '../../../src/catalog/schema.ts'
 import { builtinCatalog, loadCatalog } from '../../../src/catalog/load.ts'
 import type { Engine, JsonObject } from '../../../src/core/engine.ts'
 import type { Model } from '../../../src/core/model.ts'
+import type { Renderer } from '../../../src/engines/builtin/renderers.ts'
 
 const models = loadCatalog([builtinCatalog])
 
@@ -27,6 +28,7 @@ export interface Made {
   readonly name: string
   readonly bytes: Buffer
   readonly usage: Readonly<Record<string, number>>
+  /** What the process passed on. */
   readonly progress: readonly number[]
 }
 
@@ -60,6 +62,20 @@ export async function make(
   if (files.length !== 1 || (await readdir(folder)).join() !== name) throw new Error(`left ${files.join()}`)
   const file = join(folder, name)
   return { file, name, bytes: await readFile(file), usage, progress }
+}
+
+/** What a renderer tells of its progress; processes pass on only some of it. */
+export async function watch(renderer: Renderer, root: string, input: JsonObject): Promise<number[]> {
+  const progress: number[] = []
+  const file = join(await mkdtemp(join(root, 'watch-')), 'sound')
+  await renderer({
+    input,
+    media: new Map(),
+    file,
+    ffmpeg: null,
+    onProgress: (fraction) => void progress.push(fraction),
+  })
+  return progress
 }
 
 /** What ffprobe says of the first stream. */

@@ -10,9 +10,10 @@ import { createBuiltinEngine } from '../../../src/engines/builtin/engine.ts'
 import { durationSeconds } from '../../../src/engines/builtin/sound/sound.ts'
 import { measureLoudness } from '../../../src/engines/builtin/sound/loudness.ts'
 import { speak } from '../../../src/engines/builtin/speech/speak.ts'
+import { renderSpeech } from '../../../src/engines/builtin/speech/speech.ts'
 import { toSpoken } from '../../../src/engines/builtin/speech/spoken.ts'
 import { splitSentences } from '../../../src/engines/builtin/speech/sentences.ts'
-import { decode, findModel, hasFfmpeg, levelOf, type Made, make, peakOf, probe, readWav } from './sounds.ts'
+import { decode, findModel, hasFfmpeg, levelOf, type Made, make, peakOf, probe, readWav, watch } from './sounds.ts'
 
 const id = 'builtin/audio/speech/text-to-speech'
 const text = 'Good evening. The last train leaves at half past ten, from platform four.'
@@ -81,7 +82,7 @@ test('more text takes longer, more speed takes less; progress rises', { timeout:
   const seconds = [short, long, fast].map(({ usage }) => usage['seconds'] ?? 0)
   expect((seconds[1] ?? 0) / (seconds[0] ?? 1)).toBeGreaterThan(1.7)
   expect((seconds[2] ?? 0) / (seconds[0] ?? 1)).toBeLessThan(0.7)
-  const { progress } = await say({ text: `${text} `.repeat(12) })
+  const progress = await watch(renderSpeech, root, { text: `${text} ${text}` })
   expect(progress.length).toBeGreaterThanOrEqual(10)
   expect(progress).toEqual(progress.toSorted((a, b) => a - b))
 })
