@@ -30,15 +30,16 @@ export function createAssetUrls({ secret, baseUrl, ttlMs, clock }: AssetUrlsOpti
     return digest.subarray(0, signatureBytes).toString('base64url')
   }
 
-  const verify: AssetUrls['verify'] = (key, { expires, signature }) => {
+  const msLeft: AssetUrls['msLeft'] = (key, { expires, signature }) => {
     // A query parameter that is given twice arrives as an array, whatever its type says.
-    if (typeof expires !== 'string' || typeof signature !== 'string') return false
-    if (!/^[1-9]\d{0,11}$/.test(expires)) return false
+    if (typeof expires !== 'string' || typeof signature !== 'string') return null
+    if (!/^[1-9]\d{0,11}$/.test(expires)) return null
     // Compared as text: base64 has several spellings of the same bytes, and only ours counts.
     const given = Buffer.from(signature)
     const expected = Buffer.from(toSignature(key, expires))
-    if (given.length !== expected.length || !timingSafeEqual(given, expected)) return false
-    return clock.nowMs() <= Number(expires) * 1000
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null
+    const left = Number(expires) * 1000 - clock.nowMs()
+    return left < 0 ? null : left
   }
 
   const toUrl = (key: string, expires: number) => {
@@ -50,14 +51,14 @@ export function createAssetUrls({ secret, baseUrl, ttlMs, clock }: AssetUrlsOpti
   const usualExpiry = () => Math.floor((Math.ceil(clock.nowMs() / hourMs) * hourMs + ttlMs) / 1000)
 
   return {
-    verify,
+    msLeft,
     read(text) {
       const url = URL.parse(text)
       const base = URL.parse(`${baseUrl().replace(/\/+$/, '')}/assets/`)
       if (!url || !base || url.origin !== base.origin || !url.pathname.startsWith(base.pathname)) return null
       try {
         const key = decodeURIComponent(url.pathname.slice(base.pathname.length))
-        return { key, valid: verify(key, Object.fromEntries(url.searchParams)) }
+        return { key, valid: msLeft(key, Object.fromEntries(url.searchParams)) !== null }
       } catch {
         return null
       }

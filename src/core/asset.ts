@@ -50,6 +50,9 @@ export interface AssetUrls {
   signWithin(key: string, lastMs: number): { url: string; expiresAtMs: number } | null
   /** The URL of a file that works until `untilMs`, in milliseconds since 1970, cut to whole seconds. */
   signUntil(key: string, untilMs: number): string
-  /** Whether the query of a request for `key` carries a signature that is genuine and has not expired. */
-  verify(key: string, query: { expires?: string; signature?: string }): boolean
+  /**
+   * How many milliseconds a URL still works, by the query of a request for `key`; null when its signature is not genuine or
+   * has expired.
+   */
+  msLeft(key: string, query: { expires?: string; signature?: string }): number | null
 }

@@ -4,19 +4,18 @@ import type { FastifyInstance } from 'fastify'
 import type { AssetStore, AssetUrls } from '../core/asset.ts'
 import { MediagenError } from '../core/errors.ts'
 
-// A file never changes under its key; the URL stops working long before this.
-const cacheSeconds = 31_536_000
-
 /** Adds the route. */
 export function addAssetRoutes(app: FastifyInstance, assets: AssetStore, urls: AssetUrls): void {
   app.get<{ Params: { '*': string }; Querystring: { expires?: string; signature?: string } }>(
     '/assets/*',
     async (request, reply) => {
       const key = request.params['*']
-      if (!urls.verify(key, request.query)) throw notFound()
+      const leftMs = urls.msLeft(key, request.query)
+      if (leftMs === null) throw notFound()
       const sent = await send(request.raw, key, {
         root: assets.root,
-        maxAge: cacheSeconds * 1000,
+        // A file never changes under its key, and no cache keeps it longer than its URL works.
+        maxAge: leftMs,
         immutable: true,
         dotfiles: 'deny',
       })
