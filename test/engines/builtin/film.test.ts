@@ -196,6 +196,21 @@ describe.runIf(hasFfmpeg)('decoded by ffmpeg', () => {
   })
 })
 
+test.runIf(hasFfmpeg)(
+  'motion graphics with music: stereo, heard, and as long as the pictures',
+  { timeout: 60_000 },
+  async () => {
+    const input = { prompt: 'night drive', style: 'tiles', music: true, duration: 5, width: 64, height: 64 }
+    const { file } = await film('motion/text-to-video', input)
+    const { audio, seconds } = inspectFilm(file)
+    expect(audio).toMatchObject({ codec_name: 'aac', channels: 2 })
+    expect(Math.abs(seconds - 5)).toBeLessThan(0.04)
+    const [left = new Float32Array()] = decode(file, 2)
+    expect(levelOf(left, 0.5, 3)).toBeGreaterThan(0.02)
+    expect(levelOf(left, 4.95, 5)).toBeLessThan(levelOf(left, 0.5, 3) / 3)
+  },
+)
+
 test('an FFMPEG_PATH that cannot do it is said and not used', { timeout: 60_000 }, async () => {
   const said: string[] = []
   await using slow = createBuiltinEngineFor(process.execPath, (words) => said.push(words))

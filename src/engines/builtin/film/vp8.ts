@@ -6,7 +6,7 @@ import type { Pace, VideoEncoder } from './encoder.ts'
 /** Constant quality: 4 is the best and largest, 63 the worst. */
 const quality = 18
 /** Negative: a fixed speed. A positive one follows the clock, and the same frames would give other bytes each time. */
-const speed = -12
+const speed = -16
 const secondsBetweenKeys = 4
 /** More than any sensible picture needs; it bounds what noise can take. */
 const mostBitsPerPixel = 0.5
