@@ -94,9 +94,9 @@ test('models are listed with why one is not ready, and catalogs are checked', as
   await using line = openCommandLine()
   const models: { id: string; ready: boolean; reason: string | null }[] = await line.json(['models', 'list'])
   expect(models.find(({ id }) => id === 'test/instant/text-to-image')).toMatchObject({ ready: true, reason: null })
-  const unready = models.find(({ id }) => id === 'test/unready/text-to-video')
+  const unready = models.find(({ id }) => id === 'test/unready/video-to-video')
   expect(unready).toMatchObject({ ready: false, reason: expect.stringContaining('no-such-program-anywhere') })
-  expect((await line.run(['models', 'list'])).stdout).toContain('test/unready/text-to-video')
+  expect((await line.run(['models', 'list'])).stdout).toContain('test/unready/video-to-video')
   expect(await line.json(['models', 'check'])).toEqual({ ok: true, models: models.length })
 })
 

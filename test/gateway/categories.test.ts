@@ -32,7 +32,7 @@ test('categories are those of the ready models, each once, in catalog order, and
 
 test('a category whose only models are not ready is not listed', async () => {
   const { body } = await app.send('/v1/models/categories')
-  expect(body.data.map(({ id }: { id: string }) => id)).not.toContain('text-to-video')
+  expect(body.data.map(({ id }: { id: string }) => id)).not.toContain('video-to-video')
 })
 
 test.each(['generate', 'models:read', 'jobs:read', 'wallet:read', 'admin'] as const)(

@@ -157,7 +157,7 @@ const rows = {
   model_unavailable: {
     status: 503,
     retryable: true,
-    produce: () => app.send('/v1/quotes', { body: { model: 'test/unready/text-to-video', input } }),
+    produce: () => app.send('/v1/quotes', { body: { model: 'test/unready/video-to-video', input } }),
   },
 } as const satisfies Partial<Record<ErrorCode, Row>>
 

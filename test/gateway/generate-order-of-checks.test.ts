@@ -50,7 +50,7 @@ test('of all that is wrong the first check in the order is told, one by one', as
   await look()
   request.idempotencyKey = 'legal'
   await look()
-  body['model'] = 'test/unready/text-to-video'
+  body['model'] = 'test/unready/video-to-video'
   await look()
   body['model'] = model
   // Expired, but first of all somebody else's.

@@ -81,9 +81,9 @@ test('every example and every default of the models that ship is a legal value',
 })
 
 test('a model that exists but is not ready still answers with its detail', async () => {
-  const { status, body } = await app.send('/v1/models/test/unready/text-to-video')
+  const { status, body } = await app.send('/v1/models/test/unready/video-to-video')
   expect(status).toBe(200)
-  expect(body).toMatchObject({ id: 'test/unready/text-to-video', openapi: expect.any(Object) })
+  expect(body).toMatchObject({ id: 'test/unready/video-to-video', openapi: expect.any(Object) })
 })
 
 test.each(['test', 'test/instant', 'nothing', 'test/instant/text-to-image/more'])(

@@ -12,7 +12,7 @@ afterAll(() => app[Symbol.asyncDispose]())
 const inFile: string[] = parse(readFileSync(join(import.meta.dirname, '../models/models.yaml'), 'utf8')).models.map(
   (model: { id: string }) => model.id,
 )
-const readyInFile = inFile.filter((id) => id !== 'test/unready/text-to-video')
+const readyInFile = inFile.filter((id) => id !== 'test/unready/video-to-video')
 
 async function list(query = '') {
   const { status, body } = await app.send(`/v1/models${query}`)
@@ -63,7 +63,7 @@ test('models are in catalog order: those that ship, then those of MEDIAGEN_CATAL
 })
 
 test('only models that are ready are listed', async () => {
-  expect((await list()).ids).not.toContain('test/unready/text-to-video')
+  expect((await list()).ids).not.toContain('test/unready/video-to-video')
   expect((await list('?search=unready')).body).toMatchObject({ data: [], total: 0 })
 })
 

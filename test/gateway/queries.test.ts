@@ -79,7 +79,7 @@ test('an unknown category names the parameter and says which there are', async (
 })
 
 test('the category of models that are not ready is unknown', () =>
-  expectRefused('/v1/models?category=text-to-video', ['category']))
+  expectRefused('/v1/models?category=video-to-video', ['category']))
 
 test.each([
   ['GET', '/v1/models'],

@@ -101,7 +101,7 @@ test('an unknown model gets no quote', async () => {
 
 test('a model whose engine is not ready gets no quote', async () => {
   const { status, body } = await app.send('/v1/quotes', {
-    body: { model: 'test/unready/text-to-video', input: { prompt: 'x' } },
+    body: { model: 'test/unready/video-to-video', input: { prompt: 'x' } },
   })
   expect([status, body.code, body.retryable]).toEqual([503, 'model_unavailable', true])
 })

@@ -127,8 +127,8 @@ test('the catalog lists models in catalog order, products, categories, and one m
     modality: 'MODALITY_IMAGE',
     count: expect.any(Number),
   })
-  const one = await client.call('CatalogService/GetModel', { model: 'test/unready/text-to-video' })
-  expect(one.model).toMatchObject({ id: 'test/unready/text-to-video' })
+  const one = await client.call('CatalogService/GetModel', { model: 'test/unready/video-to-video' })
+  expect(one.model).toMatchObject({ id: 'test/unready/video-to-video' })
   expect(one.openapi.fields).toContainEqual({
     key: 'openapi',
     value: expect.objectContaining({ string_value: expect.stringMatching(/^3\.1/) }),

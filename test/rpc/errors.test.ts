@@ -257,7 +257,7 @@ test('a queue that is full says so and when to come again', async () => {
 
 test('a model whose engine is not ready is unavailable', async () => {
   check(
-    await client.refusal('QuotesService/CreateQuote', { model: 'test/unready/text-to-video', input }),
+    await client.refusal('QuotesService/CreateQuote', { model: 'test/unready/video-to-video', input }),
     'model_unavailable',
     /not ready/,
   )
