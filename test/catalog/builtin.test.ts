@@ -46,21 +46,21 @@ describe('art costs a credit for each two megapixels begun', () => {
   })
 })
 
-describe('an edit costs 1 credit and one for each eight megapixels of output begun', () => {
+describe('an edit costs a credit for each eight megapixels of output begun', () => {
   test.each([
     [64, 64],
     [2000, 4000],
     [2001, 4000],
     [4096, 4096],
   ])('at most %i × %i', (max_width, max_height) => {
-    const expected = 1 + Math.ceil((max_width * max_height) / 1e6 / 8)
+    const expected = Math.ceil((max_width * max_height) / 1e6 / 8)
     expect(quote('builtin/image/art/edit', { image: picture, max_width, max_height })).toBe(expected)
   })
 })
 
-test('to upscale costs 1 credit and one for each eight megapixels asked for', () => {
-  expect(quote('builtin/image/upscale', { image: picture })).toBe(2)
-  expect(quote('builtin/image/upscale', { image: picture, width: 4096, height: 4096 })).toBe(4)
+test('to upscale costs a credit for each eight megapixels asked for', () => {
+  expect(quote('builtin/image/upscale', { image: picture })).toBe(1)
+  expect(quote('builtin/image/upscale', { image: picture, width: 4096, height: 4096 })).toBe(3)
 })
 
 describe('a film costs by its pixels, all frames together', () => {
