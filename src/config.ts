@@ -17,7 +17,7 @@ export interface Setting<Value> {
 
 /** Every setting of mediagen. The README's table is held against this one by a test. */
 export const settings = {
-  dataDir: text('MEDIAGEN_DATA_DIR', './data', 'Folder for the database and the outputs; made when missing', (value) =>
+  dataDir: text('MEDIAGEN_DATA_DIR', './data', 'Folder for the database and all files; made when missing', (value) =>
     resolve(value),
   ),
   host: text('MEDIAGEN_HOST', '127.0.0.1', 'Address to listen on, HTTP and gRPC'),
@@ -113,7 +113,7 @@ export const settings = {
     2_147_483_648,
     1024,
     Number.MAX_SAFE_INTEGER,
-    'Largest output of one job, in bytes; what writes more is ended',
+    'Outputs of one job, all its files together, in bytes; what writes more is ended',
   ),
   stopGraceSeconds: integer(
     'MEDIAGEN_STOP_GRACE_SECONDS',
@@ -148,7 +148,7 @@ export const settings = {
     86_400,
     60,
     31_536_000,
-    'How long the URL of an output works at least',
+    'How long the URL of an output works, up to an hour more; never longer than the file is kept',
   ),
   childProcesses: integer(
     'MEDIAGEN_CHILD_PROCESSES',

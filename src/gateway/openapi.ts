@@ -262,7 +262,7 @@ const operations: Readonly<Record<string, Operation>> = {
 const assetOperations: Readonly<Record<string, Operation>> = {
   'GET /assets/{key}': {
     id: 'getAsset',
-    summary: 'Download an output, by the signed URL of a job record; ranges and conditions as of RFC 9110.',
+    summary: 'Download an output or an upload, by the signed URL of its record; ranges and conditions as of RFC 9110.',
     permission: null,
     parameters: [
       pathParameter('key', 'Key of the file, slashes included.'),
