@@ -45,7 +45,7 @@ function* decodePercent(text: string, from: number, field: string): Generator<Bu
   for (let at = from; at < text.length;) {
     let end = Math.min(at + pieceChars, text.length)
     // Neither an escape nor a character of two units is cut in half.
-    if (end < text.length) while (/[%\uD800-\uDBFF]/.test(text.slice(end - 2, end))) end -= 1
+    if (end < text.length) end -= /(?:%.?|[\uD800-\uDBFF])$/.exec(text.slice(end - 2, end))?.[0].length ?? 0
     const piece = text.slice(at, end)
     at = end
     if (!piece.includes('%')) {

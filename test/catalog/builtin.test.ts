@@ -1,6 +1,7 @@
 // The catalog that ships: it loads, and each price is what the design says. Engines, Built in.
 import { describe, expect, test } from 'vitest'
 import { builtinCatalog, loadCatalog } from '../../src/catalog/load.ts'
+import { readConfig } from '../../src/config.ts'
 import type { JsonObject } from '../../src/core/engine.ts'
 import type { Model } from '../../src/core/model.ts'
 
@@ -27,6 +28,15 @@ test.each([
 ])('%s ships, as a mode of its product', (id, product, mode, category) => {
   expect(find(id)).toMatchObject({ product, mode, category, modality: 'image' })
 })
+
+test.each(models.map((model) => [model.id, model] as const))(
+  'the time of %s does not run out while it waits behind films',
+  (_id, { timeoutMs }) => {
+    // Until a process is free, and then its own work, each as long as a process may take.
+    const { childSeconds } = readConfig({})
+    expect(timeoutMs).toBeGreaterThan(2 * childSeconds * 1000)
+  },
+)
 
 test('a poster costs 1 credit', () => {
   for (const size of ['square', 'print'])

@@ -49,6 +49,8 @@ test.each([
   ['padding in the middle', `data:;base64,AA==${'A'.repeat(600_000)}`, /^image is not valid base64/],
   ['base64 that ends too early', 'data:;base64,AAAAA', /ends too early/],
   ['half an escape', 'data:,%4', /^image is not validly percent-encoded/],
+  ['nothing but percent signs', `data:,${'%'.repeat(600_000)}`, /^image is not validly percent-encoded/],
+  ['nothing but halves of characters', `data:,${'\uD83D'.repeat(600_000)}`, /^image has more than the 1000 bytes/],
   ['more bytes than allowed', `data:,${'x'.repeat(1001)}`, /^image has more than the 1000 bytes/],
 ])('refuses %s', async (_name, reference, message) => {
   await expect(read(reference, 1000)).rejects.toMatchObject({

@@ -5,10 +5,6 @@ import { type Pixels, toPixels } from './image-output.ts'
 import { damagedImage, maxInputPixels, readImageInput } from './media-input.ts'
 import type { RenderTask } from './renderers.ts'
 
-// Each render process does one job; more threads would only take cores from the other processes.
-sharp.concurrency(1)
-sharp.cache(false)
-
 /**
  * Decodes the image that a field of an input refers to: turned as its camera was held, its colours brought to sRGB.
  * @param pointer JSON pointer of the field, for example `/image`

@@ -7,6 +7,10 @@ import type { EngineError } from '../../core/engine.ts'
 import { invalidMedia, toFieldName } from '../../core/media.ts'
 import type { RenderTask } from './renderers.ts'
 
+// Each render process does one job; more threads would only take cores from the other processes.
+sharp.concurrency(1)
+sharp.cache(false)
+
 /** Pixels that an image may have. */
 export const maxInputPixels = 50_000_000
 

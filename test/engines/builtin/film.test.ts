@@ -257,11 +257,14 @@ test('the smallest and the narrowest frames, the longest words', { timeout: 60_0
 test('what cannot be filmed is refused in words', { timeout: 60_000 }, async () => {
   const damaged = join(root, 'damaged.png')
   await writeFile(damaged, (await readFile(pictures[0] as string)).subarray(0, 900))
+  const endless = await paintPicture(root, 'endless', 4040, 40)
   const refusals: readonly (readonly [string, JsonObject, readonly string[], RegExp])[] = [
     ['slideshow/images-to-video', { captions: ['a', 'b', 'c'] }, pictures.slice(0, 2), /^captions has 3 texts for 2/],
     ['slideshow/images-to-video', size, [pictures[0] as string, damaged], /^images\[1\] cannot be decoded/],
     ['kenburns/image-to-video', size, [damaged], /^image cannot be decoded/],
+    ['kenburns/image-to-video', size, [endless], /^image is 4040 × 40;/],
     ['narrated/text-to-video', { ...story, text: 'Привет', ...size }, [], /^text .*П/],
+    ['narrated/text-to-video', { ...story, text: '± 7 '.repeat(60), ...size }, [], /^text makes a film of \d+ seconds/],
     ['motion/text-to-video', { prompt: 'a \u{10FFFD}', style: 'type', ...size }, [], /^prompt .*10FFFD/],
     [
       'slideshow/images-to-video',

@@ -123,6 +123,14 @@ test.each([
   })
 })
 
+test('what takes too long to say is refused in words', async () => {
+  await expect(speak('7 ± 2\n\n'.repeat(20), { voice: 'slt', speed: 1, mostSeconds: 10 })).rejects.toMatchObject({
+    name: 'EngineError',
+    code: 'invalid_input',
+    message: expect.stringMatching(/^text takes more than 10 s to say/),
+  })
+})
+
 test.each([
   ['Naïve façade in Łódź, “quoted” – really…', 'Naive facade in Lodz, quoted, really...'],
   ['on 2026-11-21', 'on November 21, 20 26'],

@@ -4,12 +4,10 @@ import { createRandom } from '../art/random.ts'
 import type { Rendered, RenderTask } from '../renderers.ts'
 import { chooseMotion, drawView, type Motion, motions, planMove, type Scene, viewAt } from '../video/camera.ts'
 import { glide } from '../video/easing.ts'
-import { drawFramed, framedSize } from '../video/framed.ts'
+import { drawFramed, framedSize, isShownWhole } from '../video/framed.ts'
 import { coverSize, openPicture, type Picture } from '../video/picture.ts'
 import { type DrawFrame, readShot, type Shot, shoot } from '../video/shoot.ts'
 
-/** When more than this share of a picture would be cut off, it is shown whole. */
-const mostCut = 0.45
 /** How far a whole picture is approached. */
 const approach = 1.07
 
@@ -17,19 +15,12 @@ const approach = 1.07
 export async function renderKenBurns(task: RenderTask): Promise<Rendered> {
   const { input } = task
   const shot = readShot(input, Number(input['duration']))
-  const picture = await openPicture(task, '/image', 'image')
+  const picture = await openPicture(task, '/image')
   task.onProgress(0.02)
-  const cut = 1 - keptShare(picture, shot)
-  const whole = input['fit'] === 'whole' || (input['fit'] === 'auto' && cut > mostCut)
-  const draw = whole
+  const draw = isShownWhole(input['fit'], picture, shot)
     ? await filmWhole(picture, shot, input['motion'] === 'zoom-out')
     : await filmCovering(picture, shot, String(input['motion']), Number(input['seed']))
   return shoot(task, shot, draw)
-}
-
-function keptShare({ width, height }: Picture, shot: Shot): number {
-  const ratio = width / height / (shot.width / shot.height)
-  return Math.min(ratio, 1 / ratio)
 }
 
 async function filmCovering(picture: Picture, shot: Shot, wanted: string, seed: number): Promise<DrawFrame> {

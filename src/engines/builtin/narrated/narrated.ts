@@ -1,6 +1,7 @@
 // The renderer `narrated`: a title, then a text that is read aloud, its words in step with the voice.
 
 import type { SKRSContext2D } from '@napi-rs/canvas'
+import { EngineError } from '../../../core/engine.ts'
 import { createPalette } from '../art/palette.ts'
 import { createNoise, createRandom } from '../art/random.ts'
 import { css } from '../color.ts'
@@ -18,6 +19,10 @@ import { createCaptions } from './captions.ts'
 import { narrate, type Narration } from './narration.ts'
 import { createTheme, type NarratedTheme } from './themes.ts'
 
+/** What the price takes for granted: seconds around the words, and letters in a second at speed 1. */
+const [secondsAround, lettersPerSecond] = [4, 14]
+/** A film may be so many times as long as its price takes for granted. */
+const mostOvertime = 2
 /** One round of the background. */
 const secondsPerRound = 18
 const [titleLeaves, riseSeconds, lineDelay] = [0.45, 0.8, 0.1]
@@ -30,7 +35,9 @@ export async function renderNarrated(task: RenderTask): Promise<Rendered> {
   const title = toSettableText('title', String(input['title']))
   const text = toSettableText('text', String(input['text']))
   const voice: VoiceName = voiceNames.find((name) => name === input['voice']) ?? 'slt'
-  const narration = await narrate(title, text, input['speak_title'] === true, { voice, speed: Number(input['speed']) })
+  const speed = Number(input['speed'])
+  const narration = await narrate(title, text, input['speak_title'] === true, { voice, speed })
+  requirePaidLength(narration.seconds, title.length + text.length, speed)
   task.onProgress(0.03)
   const shot = { ...readShot(input, narration.seconds), sound: narration.sound }
   const seed = `narrated ${title}`
@@ -48,6 +55,16 @@ export async function renderNarrated(task: RenderTask): Promise<Rendered> {
       for (const draw of layers) draw(context, seconds)
     },
     0.03,
+  )
+}
+
+/** Refuses what takes far longer to say than letters usually do: its price is fixed before anything is said. */
+function requirePaidLength(seconds: number, letters: number, speed: number): void {
+  const most = mostOvertime * (secondsAround + letters / lettersPerSecond / speed)
+  if (seconds <= most) return
+  throw new EngineError(
+    'invalid_input',
+    `text makes a film of ${Math.ceil(seconds)} seconds, and one with so many letters may last ${Math.floor(most)}: signs, numbers and pauses take long to say. Write fewer of them.`,
   )
 }
 

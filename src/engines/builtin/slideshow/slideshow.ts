@@ -4,7 +4,7 @@ import type { Canvas, SKRSContext2D } from '@napi-rs/canvas'
 import { EngineError } from '../../../core/engine.ts'
 import { createRandom, type Random } from '../art/random.ts'
 import type { Rendered, RenderTask } from '../renderers.ts'
-import { drawFramed, framedSize } from '../video/framed.ts'
+import { drawFramed, framedSize, isShownWhole } from '../video/framed.ts'
 import { chooseMotion, drawView, type Motion, motions, planMove, type Scene, viewAt } from '../video/camera.ts'
 import { between, clamp, easeInOut, glide } from '../video/easing.ts'
 import { coverSize, openPicture } from '../video/picture.ts'
@@ -14,8 +14,6 @@ import { type Caption, createCaption } from './caption.ts'
 
 /** A transition takes at most this share of the time of a picture. */
 const mostTransition = 0.5
-/** When more than this share of a picture would be cut off, it is shown whole. */
-const mostCut = 0.45
 /** How far the camera goes over a picture that is shown whole. */
 const approach = 1.05
 
@@ -91,11 +89,9 @@ function drawCaptions(
 async function openSlide(task: RenderTask, index: number, shot: Shot, seconds: number, chance: string): Promise<Slide> {
   const { width, height } = shot
   const { input } = task
-  const picture = await openPicture(task, `/images/${index}`, `images[${index}]`)
-  const ratio = picture.width / picture.height / (width / height)
-  const whole = input['fit'] === 'whole' || (input['fit'] === 'auto' && 1 - Math.min(ratio, 1 / ratio) > mostCut)
+  const picture = await openPicture(task, `/images/${index}`)
   const still = input['motion'] === false
-  if (whole) {
+  if (isShownWhole(input['fit'], picture, shot)) {
     const front = await picture.toCanvas(...framedSize(picture, width, height))
     const back = await picture.toBackdrop(Math.ceil(width * 1.1), Math.ceil(height * 1.1))
     return {

@@ -1,7 +1,7 @@
 // The last step of every sound: as loud as others are, and never over the edge.
 
 import { measureLoudness } from './loudness.ts'
-import { fromDecibels, mapChannels, peakOf, type Sound } from './sound.ts'
+import { fromDecibels, peakOf, type Sound } from './sound.ts'
 
 const lookAheadSeconds = 0.004
 const releaseSeconds = 0.12
@@ -14,27 +14,28 @@ export interface Mastering {
   readonly ceiling: number
 }
 
-/** Brings a sound to a loudness; peaks that would pass the ceiling are turned down smoothly, both channels alike. */
-export function master(sound: Sound, { loudness, ceiling }: Mastering): Sound {
-  let mastered = sound
+/**
+ * Brings a sound to a loudness, in place, since a long one takes much memory; peaks that would pass the ceiling are turned
+ * down smoothly, both channels alike.
+ */
+export function master(sound: Sound, { loudness, ceiling }: Mastering): void {
   // What the limiter takes is given back, twice: further rounds change less than can be heard.
   for (let round = 0; round < 3; round++) {
-    const gain = Math.min(mostGainDecibels, loudness - measureLoudness(mastered))
-    if (Math.abs(gain) < 0.1) break
+    const gain = Math.min(mostGainDecibels, loudness - measureLoudness(sound))
+    if (Math.abs(gain) < 0.1) return
     const factor = fromDecibels(gain)
-    mastered = limit(
-      mapChannels(mastered, (samples) => samples.map((sample) => sample * factor)),
-      fromDecibels(ceiling),
-    )
+    for (const samples of sound.channels)
+      for (let i = 0; i < samples.length; i++) samples[i] = (samples[i] as number) * factor
+    limit(sound, fromDecibels(ceiling))
   }
-  return mastered
 }
 
-/** Holds every sample below `ceiling`: the gain falls before a peak comes and recovers slowly after it. */
-export function limit(sound: Sound, ceiling: number): Sound {
-  if (peakOf(sound) <= ceiling) return sound
+/** Holds every sample below `ceiling`, in place: the gain falls before a peak comes and recovers slowly after it. */
+function limit(sound: Sound, ceiling: number): void {
+  if (peakOf(sound) <= ceiling) return
   const gains = smooth(holdMinimum(neededGains(sound, ceiling), sound.sampleRate), sound.sampleRate)
-  return mapChannels(sound, (samples) => samples.map((sample, i) => clamp(sample * (gains[i] as number), ceiling)))
+  for (const samples of sound.channels)
+    for (let i = 0; i < samples.length; i++) samples[i] = clamp((samples[i] as number) * (gains[i] as number), ceiling)
 }
 
 function neededGains(sound: Sound, ceiling: number): Float32Array {

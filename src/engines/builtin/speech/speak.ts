@@ -1,5 +1,6 @@
 // Speech with its times: what is said from when to when, so that captions can follow the voice.
 
+import { EngineError } from '../../../core/engine.ts'
 import { applyFilters, type Biquad, highPass, highShelf, lowShelf, peaking } from '../sound/filter.ts'
 import { master } from '../sound/master.ts'
 import { resample } from '../sound/resample.ts'
@@ -33,6 +34,8 @@ export interface SpeakOptions {
   readonly speed: number
   /** Name of the field that the text came from, for the words of a refusal. Default: text. */
   readonly field?: string
+  /** What takes longer is refused. Default: 20 minutes. */
+  readonly mostSeconds?: number
   /** Told after each sentence, 0 … 1. */
   readonly onProgress?: (fraction: number) => void
 }
@@ -41,6 +44,8 @@ const loudness = -16
 const ceiling = -1.5
 const leadSeconds = 0.15
 const tailSeconds = 0.35
+// Samples are held in memory. The longest text at the lowest speed takes less, unless it is made of signs and numbers.
+const defaultMostSeconds = 1200
 // What is kept of Flite's silence around a sentence, so that no consonant is cut.
 const marginSeconds = 0.03
 const fadeSeconds = 0.008
@@ -57,11 +62,11 @@ const tones: Record<VoiceName, readonly Biquad[]> = {
 
 /**
  * Speaks English. The same text gives the same sound.
- * @throws EngineError `invalid_input` when the text has characters that no voice can say, or no word at all
+ * @throws EngineError `invalid_input` when the text has characters that no voice can say, or no word at all, or takes too long
  */
 export async function speak(text: string, options: SpeakOptions): Promise<Speech> {
-  const { voice, speed, onProgress = () => {} } = options
-  requireSpeakable(options.field ?? 'text', text)
+  const { voice, speed, field = 'text', mostSeconds = defaultMostSeconds, onProgress = () => {} } = options
+  requireSpeakable(field, text)
   const pieces = splitSentences(text).map((piece) => ({ ...piece, spoken: toSpoken(piece.text) }))
   const said = pieces.filter(({ spoken }) => spoken !== '')
   const parts: { samples: Float32Array; at: number }[] = []
@@ -83,12 +88,21 @@ export async function speak(text: string, options: SpeakOptions): Promise<Speech
       words: timeWords(piece.text, runs),
     })
     at += samples.length + (i < said.length - 1 ? Math.round((piece.restSeconds / speed) * studioRate) : 0)
+    if (at > mostSeconds * studioRate) throw tooLong(field, mostSeconds)
     onProgress((i + 1) / said.length)
     await new Promise(setImmediate)
   }
   const samples = new Float32Array(at + Math.round(tailSeconds * studioRate))
-  for (const part of parts) samples.set(part.samples, part.at)
-  return { sound: master({ sampleRate: studioRate, channels: [samples] }, { loudness, ceiling }), sentences }
+  // Let go of one by one: the parts together are as large as the whole.
+  for (let part = parts.pop(); part; part = parts.pop()) samples.set(part.samples, part.at)
+  const sound: Sound = { sampleRate: studioRate, channels: [samples] }
+  master(sound, { loudness, ceiling })
+  return { sound, sentences }
+}
+
+function tooLong(field: string, mostSeconds: number): EngineError {
+  const words = `${field} takes more than ${mostSeconds} s to say: signs and numbers are said in full.`
+  return new EngineError('invalid_input', `${words} Shorten it, or raise the speed.`)
 }
 
 /** Cuts out what is between two times, in seconds, and gives it its tone. */

@@ -4,13 +4,22 @@ import type { Canvas, SKRSContext2D } from '@napi-rs/canvas'
 
 /** How much of the frame it takes. */
 const share = 0.96
+/** When more than this share of a picture would be cut off, it is shown whole. */
+const mostCut = 0.45
+
+interface Size {
+  readonly width: number
+  readonly height: number
+}
+
+/** Whether a picture is shown whole: because `fit` says so, or leaves it open and covering the frame would cut off too much. */
+export function isShownWhole(fit: unknown, picture: Size, frame: Size): boolean {
+  const ratio = picture.width / picture.height / (frame.width / frame.height)
+  return fit === 'whole' || (fit === 'auto' && 1 - Math.min(ratio, 1 / ratio) > mostCut)
+}
 
 /** The size of a picture that is shown whole. */
-export function framedSize(
-  picture: { readonly width: number; readonly height: number },
-  width: number,
-  height: number,
-): readonly [number, number] {
+export function framedSize(picture: Size, width: number, height: number): readonly [number, number] {
   const fit = Math.min((width * share) / picture.width, (height * share) / picture.height)
   return [Math.max(2, Math.round(picture.width * fit)), Math.max(2, Math.round(picture.height * fit))]
 }

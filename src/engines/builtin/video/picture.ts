@@ -2,19 +2,15 @@
 
 import { createCanvas, type Canvas, ImageData } from '@napi-rs/canvas'
 import sharp, { type Sharp } from 'sharp'
-import { EngineError } from '../../../core/engine.ts'
-import { readImageInput } from '../media-input.ts'
+import { invalidMedia, toFieldName } from '../../../core/media.ts'
+import { damagedImage, maxInputPixels, readImageInput } from '../media-input.ts'
 import type { RenderTask } from '../renderers.ts'
 
-/** Pixels that a picture may have. */
-const maxPixels = 50_000_000
+/** Times that a picture may be as long as it is wide, or as wide as long: enlarged to cover a frame it is a long way. */
+const mostProportion = 100
 /** A picture that is longer than this many frames side by side is cut to that; only its middle will be seen. */
 const mostFrames = 4
 const thumbnailSide = 320
-
-// Each render process does one job; more threads would only take cores from the other processes.
-sharp.concurrency(1)
-sharp.cache(false)
 
 /** A picture that can be read. */
 export interface Picture {
@@ -31,17 +27,21 @@ export interface Picture {
 
 /**
  * Opens the picture at a place of the input.
- * @throws EngineError `invalid_media` when it cannot be decoded or is too large
+ * @throws EngineError `invalid_media` when it cannot be decoded, is too large, or far too long for its width
  */
-export async function openPicture(task: RenderTask, pointer: string, field: string): Promise<Picture> {
+export async function openPicture(task: RenderTask, pointer: string): Promise<Picture> {
   const bytes = await readImageInput(task, pointer)
+  const { width, height } = (await sharp(bytes, { limitInputPixels: false }).metadata()).autoOrient
+  if (Math.max(width / height, height / width) > mostProportion) {
+    const words = `is ${width} × ${height}; a picture that is filmed has one side at most ${mostProportion} times the other`
+    throw invalidMedia(toFieldName(pointer), words)
+  }
   const open = (): Sharp =>
-    sharp(bytes, { limitInputPixels: maxPixels, failOn: 'error', sequentialRead: true })
+    sharp(bytes, { limitInputPixels: maxInputPixels, failOn: 'error', sequentialRead: true })
       .autoOrient()
       .flatten({ background: '#ffffff' })
       .toColourspace('srgb')
   try {
-    const { width, height } = await measure(bytes, field)
     const focus = await findFocus(await open().resize(thumbnailSide, thumbnailSide, { fit: 'inside' }).png().toBuffer())
     const resize = (w: number, h: number): Sharp => {
       // The focus stays inside whatever is cut.
@@ -68,20 +68,8 @@ export async function openPicture(task: RenderTask, pointer: string, field: stri
       },
     }
   } catch (error) {
-    if (error instanceof EngineError) throw error
-    throw new EngineError('invalid_media', `${field} cannot be decoded: the file is damaged or incomplete.`, false, {
-      cause: error,
-    })
+    throw damagedImage(pointer, error)
   }
-}
-
-async function measure(bytes: Buffer, field: string): Promise<{ width: number; height: number }> {
-  const { width, height, autoOrient } = await sharp(bytes, { limitInputPixels: false }).metadata()
-  if (width * height <= maxPixels) return autoOrient
-  throw new EngineError(
-    'invalid_media',
-    `${field} is ${width} × ${height}, which is more than the ${maxPixels / 1e6} megapixels that are accepted.`,
-  )
 }
 
 /** The point that libvips finds most striking: edges, saturation and the colours of skin. */
