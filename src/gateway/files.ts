@@ -103,7 +103,7 @@ async function* toPieces(request: FastifyRequest, maxUploadBytes: number): Async
   const announced = isForm(type) || length === undefined ? {} : { bytes: BigInt(length) }
   yield { piece: { case: 'header', value: announced } }
   let bytes = 0
-  for await (const chunk of readFile(request)) {
+  for await (const chunk of readFile(request, maxUploadBytes)) {
     bytes += chunk.length
     if (bytes > maxUploadBytes) throw tooLarge(maxUploadBytes)
     yield { piece: { case: 'chunk', value: chunk } }
@@ -112,15 +112,25 @@ async function* toPieces(request: FastifyRequest, maxUploadBytes: number): Async
 }
 
 /** The bytes of the file. Leaving early must not close the connection: the answer is still to be sent. */
-function readFile(request: FastifyRequest): AsyncIterable<Buffer> {
+function readFile(request: FastifyRequest, maxUploadBytes: number): AsyncIterable<Buffer> {
   const body = request.raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
-  return isForm(request.headers['content-type']) ? readForm(request.headers, body) : body
+  return isForm(request.headers['content-type']) ? readForm(request.headers, boundForm(body, maxUploadBytes)) : body
 }
 
-function tooLarge(maxUploadBytes: number): MediagenError {
+/** What surrounds the file of a form does not go on for ever either. */
+async function* boundForm(body: AsyncIterable<Buffer>, maxUploadBytes: number): AsyncIterable<Buffer> {
+  let bytes = 0
+  for await (const piece of body) {
+    bytes += piece.length
+    if (bytes > maxUploadBytes + formSlack) throw tooLarge(maxUploadBytes, 'form')
+    yield piece
+  }
+}
+
+function tooLarge(maxUploadBytes: number, what: 'file' | 'form' = 'file'): MediagenError {
   return new MediagenError(
     'payload_too_large',
-    `The file is larger than the ${maxUploadBytes} bytes that this server takes.`,
+    `The ${what} is larger than the ${maxUploadBytes} bytes that this server takes.`,
   )
 }
 

@@ -176,6 +176,16 @@ describe('what is refused leaves nothing, and says why', () => {
       'payload_too_large',
       /200000 bytes/,
     ],
+    [
+      'a form that goes on without a file',
+      () =>
+        post(new Blob([Buffer.alloc(2 * maxBytes, '\n')]).stream(), {
+          'content-type': 'multipart/form-data; boundary=b',
+        }),
+      413,
+      'payload_too_large',
+      /The form is larger than the 200000 bytes/,
+    ],
   ]
   function twice(): FormData {
     const form = formOf({ file: blob })

@@ -1,6 +1,7 @@
 // Bodies that come too slowly, or go on after they were answered, are cut off; those that make progress are not.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { afterEach, expect, test } from 'vitest'
 import { boundBodies } from '../../src/gateway/slow-bodies.ts'
@@ -11,7 +12,7 @@ afterEach(async () => {
   for (const app of open.splice(0)) await app.close()
 })
 
-/** A server that answers with the size of a body, and refuses `/refused` without reading it. */
+/** A server that answers with the size of a body, refuses `/refused` without reading it, and answers `/waits` when it has taken its time. */
 async function openServer(): Promise<number> {
   const app = Fastify({
     requestTimeout: 0,
@@ -24,6 +25,10 @@ async function openServer(): Promise<number> {
     let bytes = 0
     for await (const chunk of raw) bytes += (chunk as Buffer).length
     return { bytes }
+  })
+  app.get('/waits', async () => {
+    await pause(700)
+    return {}
   })
   app.post('/refused', async (_request, reply) => reply.code(413).send({}))
   return listen(app, '127.0.0.1', 0)
@@ -51,6 +56,14 @@ test('a body that takes longer than the time, and goes on all the while, arrives
   const [answer] = await answered
   clearInterval(timer)
   expect(answer.toString()).toContain('{"bytes":6000}')
+  socket.destroy()
+})
+
+test('an answer may take longer than a body, whether or not anybody reads the body of its request', async () => {
+  const socket = connect(await openServer(), '127.0.0.1')
+  socket.write('GET /waits HTTP/1.1\r\nHost: x\r\nContent-Type: image/png\r\nContent-Length: 2\r\n\r\n{}')
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+  expect(answer.toString()).toMatch(/^HTTP\/1.1 200/)
   socket.destroy()
 })
 
