@@ -89,7 +89,7 @@ CREATE TABLE files (
   gone INTEGER NOT NULL DEFAULT 0 CHECK (gone IN (0, 1))
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX files_by_account ON files (account_id, file_id) WHERE gone = 0;
+CREATE INDEX files_by_account ON files (account_id, file_id, expires_at) WHERE gone = 0;
 
 CREATE INDEX files_expiring ON files (expires_at) WHERE gone = 0;
 
