@@ -220,6 +220,10 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
     : null
   parts.defer(() => grpc?.close(config.stopGraceSeconds * 1000))
 
+  // By every process, whatever its role: who removes what does not matter, and doing it twice does no harm.
+  const retention = startRetention({ store, folders: assetFolders, log })
+  parts.defer(() => retention.stop())
+
   if (config.roles.has('worker')) {
     // Stopped after the runner: the last jobs are told of, too.
     parts.use(startWebhooks(config, { store, urls, clock, log, metrics }))
@@ -250,8 +254,6 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
         metrics.setRunning(running)
       },
     })
-    const retention = startRetention({ store, folders: assetFolders, log })
-    parts.defer(() => retention.stop())
     parts.defer(() => runner.stop(config.stopGraceSeconds * 1000))
   }
   // Disposed of first: who waits is answered before anything is taken down.

@@ -77,7 +77,10 @@ export async function* surveyFolders(
   yield* take()
 }
 
-/** Removes files whose time is over, so many folders of each kind at most; answers with how many there were. */
+/**
+ * Removes files whose time is over, so many folders of each kind at most; answers with how many there were.
+ * @throws AggregateError when some could not be removed, after all others were
+ */
 export async function removeExpired(
   store: RetentionStore,
   folders: Pick<FilesFolders, 'remove'>,
@@ -85,7 +88,17 @@ export async function removeExpired(
 ): Promise<number> {
   // First the records say so, then the files go, then they are crossed off: whoever stops in between is followed by another.
   const removals = await store.expireFiles(limit)
-  for (const { folder } of removals) await folders.remove(folder)
-  if (removals.length > 0) await store.crossOff(removals)
+  const removed: Removal[] = []
+  const failures: unknown[] = []
+  for (const removal of removals) {
+    try {
+      await folders.remove(removal.folder)
+      removed.push(removal)
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  if (removed.length > 0) await store.crossOff(removed)
+  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} folders could not be removed`)
   return removals.length
 }

@@ -18,11 +18,14 @@ export function createOwnAssetReader(assets: Pick<AssetStore, 'root'>, urls: Pic
           'is a URL of this server whose signature is wrong or has expired; read the job again for a fresh one',
         )
       const file = join(assets.root, asset.key)
+      const gone = () => invalidMedia(field, 'is a URL of a file of this server that is no longer there')
       const stats = await stat(file).catch(() => null)
-      if (!stats?.isFile()) throw invalidMedia(field, 'is a URL of a file of this server that is no longer there')
+      if (!stats?.isFile()) throw gone()
       if (stats.size > maxBytes) throw mediaTooLarge(request)
       // A copy, which good file systems make without copying: what an engine does to its file is not done to the output.
-      await copyFile(file, path, constants.COPYFILE_FICLONE)
+      await copyFile(file, path, constants.COPYFILE_FICLONE).catch((error: NodeJS.ErrnoException) => {
+        throw error.code === 'ENOENT' ? gone() : error
+      })
     },
   }
 }

@@ -41,8 +41,12 @@ export function startRetention({ store, folders, log }: RetentionParts): Retenti
     for await (const { name, owner } of surveyFolders(folders, store)) {
       if (stopped) return
       if (owner) continue
-      await folders.remove(name)
-      orphans += 1
+      try {
+        await folders.remove(name)
+        orphans += 1
+      } catch (error) {
+        log.error({ err: error, folder: name }, 'a folder that no record names could not be removed')
+      }
     }
     if (orphans > 0) log.warn({ folders: orphans }, 'files that no record names were removed')
   }

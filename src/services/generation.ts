@@ -17,7 +17,7 @@ import { completeInput, digestInput, digestQuoted, findReadyModel } from './pric
 import type { QuoteBook } from './quote-book.ts'
 import { quoteNotFound } from './quotes.ts'
 import { readInput, readPage, readStatus, refuse } from './request.ts'
-import { readTerms, type Terms, toTermParts } from './terms.ts'
+import { readRetention, readTerms, type Terms, toTermParts } from './terms.ts'
 
 const retryQueueFullSeconds = 5
 const retryShutdownSeconds = 2
@@ -73,6 +73,7 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
         retryAfterSeconds: retryShutdownSeconds,
       })
 
+    const retainMs = readRetention(terms, parts.retainMs)
     const model = findReadyModel(parts.catalog, order.model)
     const quote = await parts.quotes.open(accountId, quoteId)
     if (!quote) throw quoteNotFound()
@@ -91,7 +92,7 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
       credits,
       maxQueuedJobs,
       ...terms,
-      retainMs: terms.retainMs ?? parts.retainMs,
+      retainMs,
       resumable: model.resumable,
       maxAttempts: model.maxAttempts,
     }
@@ -122,7 +123,7 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
       const { accountId } = callerOf(context)
       const { model, quoteId, wait } = request
       const input = readInput(request.input, { model, quote_id: quoteId })
-      const terms = readTerms(request, parts.retainMs)
+      const terms = readTerms(request)
       const idempotencyKey = parseIdempotencyKey(request.idempotencyKey)
       const inputDigest = digestInput(input)
       const requestDigest = Buffer.from(digestParts(model, inputDigest, quoteId, ...toTermParts(terms)), 'hex')

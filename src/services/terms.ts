@@ -14,30 +14,43 @@ export type Terms = Pick<StartCommand, 'expiresInMs' | 'priority'> & {
  * Reads the terms of a request.
  * @throws MediagenError `invalid_request`
  */
-export function readTerms(
-  {
-    expiresInSeconds,
-    priority,
-    retainSeconds,
-  }: { expiresInSeconds?: number | undefined; priority: number; retainSeconds?: number | undefined },
-  longestRetainMs: number,
-): Terms {
+export function readTerms({
+  expiresInSeconds,
+  priority,
+  retainSeconds,
+}: {
+  expiresInSeconds?: number | undefined
+  priority: number
+  retainSeconds?: number | undefined
+}): Terms {
   const violations: Violation[] = []
   if (expiresInSeconds !== undefined && (expiresInSeconds < 1 || expiresInSeconds > longestDeadlineSeconds))
     violations.push({ pointer: '/expires_in_seconds', detail: `must be 1 to ${longestDeadlineSeconds}` })
   if (priority < priorityRange.least || priority > priorityRange.most)
     violations.push({ pointer: '/priority', detail: `must be ${priorityRange.least} to ${priorityRange.most}` })
-  if (retainSeconds !== undefined && (retainSeconds < 1 || retainSeconds * 1000 > longestRetainMs))
-    violations.push({
-      pointer: '/retain_seconds',
-      detail: `must be 1 to ${longestRetainMs / 1000}, which is how long this server keeps outputs`,
-    })
+  if (retainSeconds !== undefined && retainSeconds < 1)
+    violations.push({ pointer: '/retain_seconds', detail: 'must be 1 or more' })
   refuse(violations)
   return {
     expiresInMs: expiresInSeconds === undefined ? null : expiresInSeconds * 1000,
     priority,
     retainMs: retainSeconds === undefined ? null : retainSeconds * 1000,
   }
+}
+
+/**
+ * How long outputs are kept. The bound is a setting: what was started before it was lowered may still be asked for again.
+ * @throws MediagenError `invalid_request` when that is longer than the server keeps them
+ */
+export function readRetention({ retainMs }: Terms, longestMs: number): number {
+  if (retainMs !== null && retainMs > longestMs)
+    refuse([
+      {
+        pointer: '/retain_seconds',
+        detail: `must be 1 to ${longestMs / 1000}, which is how long this server keeps outputs`,
+      },
+    ])
+  return retainMs ?? longestMs
 }
 
 /** Parts of the digest of a request: what changes the outcome must be equal when the request is repeated. None for the defaults. */

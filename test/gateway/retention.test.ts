@@ -105,6 +105,30 @@ describe('outputs', () => {
       expect((await send(headers as Record<string, string>)).body.code).toBe('idempotency_key_reused')
   })
 
+  test('are told of again after the server keeps them for a shorter time; only new starts are refused', async () => {
+    const data = { MEDIAGEN_DATA_DIR: join(app.folder, 'shorter') }
+    const keptFor = (key: string, quote_id: string) => ({
+      headers: { 'idempotency-key': key, 'retain-for': '2d' },
+      body: { model, input, quote_id },
+    })
+    const earlier = await startTestApp({ ...data, MEDIAGEN_RETAIN_HOURS: '48' }, { clock })
+    const { key } = earlier.account
+    const { quote_id } = await earlier.quote(model, input)
+    const { body: job } = await earlier.send('/v1/generate?wait=true', keptFor('one', quote_id))
+    await earlier[Symbol.asyncDispose]()
+    await using later = await startTestApp({ ...data, MEDIAGEN_RETAIN_HOURS: '1' }, { clock })
+    const again = await later.send('/v1/generate?wait=true', { key, ...keptFor('one', quote_id) })
+    expect([again.status, again.body.job_id, again.headers.get('idempotent-replayed')]).toEqual([
+      200,
+      job.job_id,
+      'true',
+    ])
+    const refused = await later.send('/v1/generate', { key, ...keptFor('two', quote_id) })
+    expect(refused.body.detail).toBe(
+      'The header Retain-For must be 1 to 3600, which is how long this server keeps outputs.',
+    )
+  })
+
   test('that are being read when they are removed are read to their end', async () => {
     const { body: job } = await start({ 'retain-for': '60' })
     const reads = Array.from({ length: 20 }, async () => {
@@ -130,8 +154,8 @@ describe('uploads', () => {
   })
 })
 
-test('what a crash left without a record is removed by the next worker, but nothing that is being written', async () => {
-  const settings = { MEDIAGEN_DATA_DIR: join(app.folder, 'crashed') }
+test('what a crash left without a record is removed by the next server, whatever its role, but nothing that is being written', async () => {
+  const settings = { MEDIAGEN_DATA_DIR: join(app.folder, 'crashed'), MEDIAGEN_ROLES: 'api' }
   const assets = join(app.folder, 'crashed/assets')
   const id = '01m7yz8n25e00b5kcj94e2afcx'
   const old = new Date(Date.now() - 2 * hourMs)
@@ -148,7 +172,10 @@ test('what a crash left without a record is removed by the next worker, but noth
     utimesSync(join(assets, name, file), old, old)
     utimesSync(join(assets, name), old, old)
   }
+  // What is not ours is left alone, however old.
+  mkdirSync(join(assets, 'lost+found'))
+  utimesSync(join(assets, 'lost+found'), old, old)
   await using crashed = await startTestApp(settings)
-  await expect.poll(() => readdirSync(assets)).toEqual([`file_${id.replace('01', '03')}`])
+  await expect.poll(() => readdirSync(assets).toSorted()).toEqual([`file_${id.replace('01', '03')}`, 'lost+found'])
   await crashed.send('/v1/wallet')
 })

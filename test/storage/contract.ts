@@ -2,6 +2,7 @@
 import { describe } from 'vitest'
 import { accountTests, keyTests } from './contract-accounts.ts'
 import { claimTests, endTests } from './contract-claims.ts'
+import { retentionTests, uploadTests } from './contract-files.ts'
 import { fairnessTests, positionTests } from './contract-fairness.ts'
 import { changeTests, startTests } from './contract-starts.ts'
 import { deadlineTests, leaseTests, reviewTests } from './contract-sweeps.ts'
@@ -24,6 +25,8 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
     describe('leases and lost workers', () => leaseTests(openStore))
     describe('reviews', () => reviewTests(openStore))
     describe('deadlines', () => deadlineTests(openStore))
+    describe('uploads', () => uploadTests(openStore))
+    describe('retention', () => retentionTests(openStore))
     describe('webhooks', () => webhookTests(openStore))
     describe('changes and closing', () => changeTests(openStore))
   })

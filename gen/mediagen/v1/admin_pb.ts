@@ -1433,7 +1433,7 @@ export const AdminService: GenService<{
     output: typeof MeasureFilesResponseSchema;
   },
   /**
-   * Removes files whose time is over and files that no record names, now; workers do so by themselves in time.
+   * Removes files whose time is over and files that no record names, now; servers do so by themselves in time.
    *
    * @generated from rpc mediagen.v1.AdminService.SweepFiles
    */

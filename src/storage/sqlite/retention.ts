@@ -55,9 +55,10 @@ export function createRetentionReads(db: Connection, nowMs: () => number) {
          OR EXISTS (SELECT 1 FROM files WHERE gone = 0 AND expires_at < :now) OR EXISTS (SELECT 1 FROM files WHERE gone = 1)`,
     )
     .pluck()
+  // What has been crossed off and is there all the same, since a power cut undid the removal, belongs to nothing.
   const findOutputs = db.prepare<[number, string], OutputsRow>(
     `SELECT account_id AS accountId, status, ${outputsFolder} AS folder,
-       outputs_gone > 0 OR coalesce(outputs_expire_at < ?, FALSE) AS gone FROM jobs WHERE job_id = ?`,
+       outputs_gone > 0 OR coalesce(outputs_expire_at < ?, FALSE) AS gone FROM jobs WHERE job_id = ? AND outputs_gone < 2`,
   )
   const findUpload = db.prepare<[number, string], { accountId: string; gone: number }>(
     'SELECT account_id AS accountId, gone = 1 OR expires_at < ? AS gone FROM files WHERE file_id = ?',

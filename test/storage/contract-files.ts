@@ -1,0 +1,187 @@
+// The part of the store contract about files: uploads and their room, and whose time is over.
+import { expect, test } from 'vitest'
+import { createIdSource } from '../../src/core/ids.ts'
+import { removeExpired } from '../../src/core/retention.ts'
+import type { Store } from '../../src/core/store.ts'
+import { leastCountedBytes, type Upload } from '../../src/core/upload.ts'
+import { claimOne, createHeldClock, firstPage, type OpenTestStore, startJob, testAsset } from './fixture.ts'
+
+const hourMs = 3_600_000
+const room = 1_000_000
+
+/** A store with a held clock, an account, and ids as services make them. */
+async function openWithAccount(openStore: OpenTestStore) {
+  const clock = createHeldClock()
+  const store = await openStore(clock)
+  const { accountId } = await store.createAccount('a', 100)
+  const ids = createIdSource(clock.nowMs)
+
+  function uploadOf(fields: Partial<Upload> = {}): Upload {
+    const fileId = ids.next('file')
+    return {
+      fileId,
+      accountId,
+      key: `${fileId}/0.png`,
+      contentType: 'image/png',
+      bytes: 100_000,
+      sha256: 'ab'.repeat(32),
+      createdAtMs: clock.ms,
+      expiresAtMs: clock.ms + hourMs,
+      ...fields,
+    }
+  }
+  async function create(fields: Partial<Upload> = {}): Promise<Upload> {
+    const upload = uploadOf(fields)
+    expect(await store.createUpload(upload, room)).toEqual({ outcome: 'created' })
+    return upload
+  }
+  return { store, clock, accountId, uploadOf, create }
+}
+
+/** Ends a job well, with one output that is kept for an hour; answers with its id. */
+async function makeOutput(store: Store, accountId: string): Promise<string> {
+  await startJob(store, accountId, { credits: 1, retainMs: hourMs })
+  const { job, token } = await claimOne(store)
+  const outputs = [{ ...testAsset, key: `${job.jobId}/0.png` }]
+  await store.finishJob(job.jobId, token, { status: 'succeeded', outputs, creditsActual: 1 })
+  return job.jobId
+}
+
+export function uploadTests(openStore: OpenTestStore): void {
+  test('are read and listed by their account alone, the newest first, until they expire', async () => {
+    const { store, clock, accountId, create } = await openWithAccount(openStore)
+    await using _ = store
+    const other = await store.createAccount('b', 0)
+    const first = await create()
+    const second = await create({ expiresAtMs: clock.ms + 2 * hourMs })
+    const foreign = await create({ accountId: other.accountId })
+    expect(await store.getUpload(accountId, first.fileId, clock.ms)).toEqual(first)
+    expect(await store.getUpload(accountId, foreign.fileId, clock.ms)).toBeNull()
+    expect(await store.listUploads(accountId, clock.ms, firstPage)).toEqual({ items: [second, first], total: 2 })
+    expect(await store.listUploads(accountId, clock.ms, { limit: 1, offset: 1 })).toEqual({ items: [first], total: 2 })
+    expect(await store.getUpload(accountId, first.fileId, first.expiresAtMs - 1)).toEqual(first)
+    expect(await store.getUpload(accountId, first.fileId, first.expiresAtMs)).toBeNull()
+    expect(await store.listUploads(accountId, first.expiresAtMs, firstPage)).toEqual({ items: [second], total: 1 })
+  })
+
+  test('have room for as many bytes as is said, a small file counted as a larger one, until they are removed', async () => {
+    const { store, clock, accountId, uploadOf, create } = await openWithAccount(openStore)
+    await using _ = store
+    const { fileId } = await create({ bytes: room - leastCountedBytes })
+    await create({ bytes: 1 })
+    expect(await store.measureUploads(accountId)).toBe(room)
+    expect(await store.createUpload(uploadOf({ bytes: 1 }), room)).toEqual({ outcome: 'no_room', stored: room })
+    expect((await store.listUploads(accountId, clock.ms, firstPage)).total).toBe(2)
+
+    await store.deleteUpload(accountId, fileId, clock.ms)
+    // Said to be gone, and still on the disk.
+    expect(await store.measureUploads(accountId)).toBe(room)
+    await store.crossOff([{ folder: fileId, jobId: null }])
+    expect(await store.measureUploads(accountId)).toBe(leastCountedBytes)
+  })
+
+  test('at the same time take no more room together', async () => {
+    const { store, accountId, uploadOf } = await openWithAccount(openStore)
+    await using _ = store
+    const bytes = room / 4
+    const made = await Promise.all(Array.from({ length: 10 }, () => store.createUpload(uploadOf({ bytes }), room)))
+    expect(made.filter(({ outcome }) => outcome === 'created')).toHaveLength(4)
+    expect(await store.measureUploads(accountId)).toBe(room)
+  })
+
+  test('are deleted by their account alone, once', async () => {
+    const { store, clock, accountId, create } = await openWithAccount(openStore)
+    await using _ = store
+    const other = await store.createAccount('b', 0)
+    const { fileId } = await create()
+    expect(await store.deleteUpload(other.accountId, fileId, clock.ms)).toBe(false)
+    expect(await store.deleteUpload(accountId, fileId, clock.ms)).toBe(true)
+    expect(await store.deleteUpload(accountId, fileId, clock.ms)).toBe(false)
+    expect(await store.getUpload(accountId, fileId, clock.ms)).toBeNull()
+  })
+}
+
+export function retentionTests(openStore: OpenTestStore): void {
+  test('files are due when their time is over, and stay due until they are crossed off', async () => {
+    const { store, clock, accountId, create } = await openWithAccount(openStore)
+    await using _ = store
+    const jobId = await makeOutput(store, accountId)
+    const { fileId } = await create()
+    const removals = [
+      { folder: jobId, jobId },
+      { folder: fileId, jobId: null },
+    ]
+    clock.ms += hourMs
+    expect([await store.hasExpired(), await store.expireFiles(10)]).toEqual([false, []])
+    expect(await store.getJob(null, jobId)).toMatchObject({ outputsExpireAtMs: clock.ms, outputsGone: false })
+
+    clock.ms += 1
+    expect(await store.hasExpired()).toBe(true)
+    expect(await store.expireFiles(10)).toEqual(removals)
+    expect(await store.getJob(null, jobId)).toMatchObject({ status: 'succeeded', outputsGone: true })
+    // A clock that goes back brings nothing back.
+    clock.ms -= hourMs
+    expect(await store.getUpload(accountId, fileId, clock.ms)).toBeNull()
+    expect(await store.expireFiles(10)).toEqual(removals)
+
+    await store.crossOff(removals)
+    await store.crossOff(removals)
+    expect([await store.hasExpired(), await store.expireFiles(10)]).toEqual([false, []])
+    expect(await store.getJob(null, jobId)).toMatchObject({ outputsGone: true, outputs: [{ key: `${jobId}/0.png` }] })
+    expect(await store.measureUploads(accountId)).toBe(0)
+    expect((await store.verifyLedger()).problems).toEqual([])
+  })
+
+  test('so many are said to be gone at a time, those first whose time was over first', async () => {
+    const { store, clock, create } = await openWithAccount(openStore)
+    await using _ = store
+    const late = await create({ expiresAtMs: clock.ms + 2 * hourMs })
+    const early = await create()
+    clock.ms += 3 * hourMs
+    for (const { fileId } of [early, late]) {
+      const removals = await store.expireFiles(1)
+      expect(removals).toEqual([{ folder: fileId, jobId: null }])
+      await store.crossOff(removals)
+    }
+    expect(await store.hasExpired()).toBe(false)
+  })
+
+  test('a folder that cannot be removed stays due, and keeps no other from going', async () => {
+    const { store, clock, create } = await openWithAccount(openStore)
+    await using _ = store
+    const [stuck, free] = [await create(), await create()]
+    clock.ms += 2 * hourMs
+    const gone: string[] = []
+    const folders = {
+      async remove(folder: string) {
+        if (folder === stuck.fileId) throw new Error('stuck')
+        gone.push(folder)
+      },
+    }
+    await expect(removeExpired(store, folders, 10)).rejects.toThrow('1 folders could not be removed')
+    expect(gone).toEqual([free.fileId])
+    expect(await store.expireFiles(10)).toEqual([{ folder: stuck.fileId, jobId: null }])
+  })
+
+  test('a folder belongs to the upload or to the run that it is of, and to nothing when no record names it', async () => {
+    const { store, clock, accountId, create } = await openWithAccount(openStore)
+    await using _ = store
+    const { fileId } = await create()
+    const done = await makeOutput(store, accountId)
+    await startJob(store, accountId, { credits: 1 })
+    const running = (await claimOne(store)).job.jobId
+    const folders = [fileId, done, `${done}-2`, running, `${running}-2`, fileId.replace('file', 'job')]
+    const owners = async () => Object.fromEntries(await store.findOwners(folders))
+    const outputs = { accountId, kind: 'outputs' }
+    const active = { [running]: outputs, [`${running}-2`]: outputs }
+    expect(await owners()).toEqual({ [fileId]: { accountId, kind: 'uploads' }, [done]: outputs, ...active })
+    clock.ms += hourMs + 1
+    const expired = { accountId, kind: 'expired' }
+    expect(await owners()).toEqual({ [fileId]: expired, [done]: expired, ...active })
+    const removals = await store.expireFiles(10)
+    expect(await owners()).toEqual({ [fileId]: expired, [done]: expired, ...active })
+    // Should a power cut bring them back, they are swept as what a crash left.
+    await store.crossOff(removals)
+    expect(await owners()).toEqual(active)
+  })
+}
