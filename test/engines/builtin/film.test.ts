@@ -239,6 +239,16 @@ test.each(both)(
   },
 )
 
+test('a title is left out where the film is words already, and nowhere else', { timeout: 60_000 }, async () => {
+  const input = { prompt: 'make something today', seed: 1, duration: 1, ...size }
+  for (const style of ['type', 'waves']) {
+    const [plain, titled] = await Promise.all(
+      ['', 'Today'].map((title) => film('motion/text-to-video', { ...input, style, title })),
+    )
+    expect(plain?.bytes.equals(titled?.bytes as Buffer)).toBe(style === 'type')
+  }
+})
+
 test('the smallest and the narrowest frames, the longest words', { timeout: 60_000 }, async () => {
   const long = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft'
   for (const [width, height] of [
@@ -247,7 +257,8 @@ test('the smallest and the narrowest frames, the longest words', { timeout: 60_0
     [64, 320],
   ] as const) {
     const shot = { width, height, duration: 1 }
-    await film('motion/text-to-video', { ...shot, prompt: long, style: 'type', title: long })
+    await film('motion/text-to-video', { ...shot, prompt: long, style: 'type' })
+    await film('motion/text-to-video', { ...shot, prompt: long, style: 'waves', title: long })
     await film('kenburns/image-to-video', shot, pictures.slice(2))
     await film('slideshow/images-to-video', { width, height, seconds_each: 1, captions: [long, long] }, pictures)
     await film('narrated/text-to-video', { width, height, title: long, text: 'One. Two.', speak_title: false })

@@ -37,7 +37,9 @@ export async function renderMotion(task: RenderTask): Promise<Rendered> {
     random,
   }
   const scene = motionStyles[style](stage)
-  const title = createTitle(toSettableText('title', String(input['title'])), stage)
+  const words = toSettableText('title', String(input['title']))
+  // Where the film itself is words, others over it would only make both unreadable.
+  const title = style === 'type' ? null : createTitle(words, stage)
   const sound = input['music'] === true ? await playAlong(prompt, Number(input['seed']), stage.seconds) : null
   task.onProgress(0.02)
   return shoot(task, { ...shot, sound }, (context, _seconds, frame) => drawFrame(context, frame, shot, scene, title))
