@@ -80,7 +80,7 @@ describe('what a program is given', () => {
       process.stdin.on('end', () => require('fs').writeFileSync('request.json', text))`
     const trial = await start(script, {
       input: { prompt: 'ein Füchschen', width: 1024 },
-      media: { '/image': '/work/media/0.png' },
+      media: { '/image': '/run/media/0.png' },
       checkpoint: { step: 3 },
     })
     await expect(trial.result).resolves.toEqual({ files: ['request.json'], usage: {} })
@@ -89,7 +89,7 @@ describe('what a program is given', () => {
       model: 'acme/test',
       attempt: 1,
       input: { prompt: 'ein Füchschen', width: 1024 },
-      media: { '/image': '/work/media/0.png' },
+      media: { '/image': '/run/media/0.png' },
       checkpoint: { step: 3 },
     })
   })
