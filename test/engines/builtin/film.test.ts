@@ -80,7 +80,6 @@ describe.runIf(hasFfmpeg)('decoded by ffmpeg', () => {
       expect(facts.seconds).toBeCloseTo(frames / 25, 3)
       expect(usage['seconds']).toBeCloseTo(frames / 25, 6)
       if (format === 'mp4') expect(listBoxes(bytes).slice(0, 2)).toEqual(['ftyp', 'moov'])
-      expect(progress.length).toBeGreaterThan(2)
       expect(progress).toEqual(progress.toSorted((a, b) => a - b))
       const [first, ...rest] = decodeFrames(file, size.width, size.height)
       expect(deviationOf(first as Buffer)).toBeGreaterThan(id.startsWith('motion') ? 0 : 10)
