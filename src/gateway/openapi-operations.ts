@@ -77,10 +77,15 @@ export const operations: Readonly<Record<string, Operation>> = {
       202: answer('The job, still active; Location says where to read it.', 'Job'),
     },
     errors: [
-      'invalid_input',
-      'insufficient_credits',
+      'idempotency_key_required',
+      'idempotency_key_invalid',
+      'idempotency_key_reused',
+      'model_not_found',
       'quote_not_found',
       'quote_expired',
+      'quote_mismatch',
+      'invalid_input',
+      'insufficient_credits',
       'payload_too_large',
       'unsupported_media_type',
       'too_many_jobs',
@@ -286,6 +291,8 @@ export const assetOperations: Readonly<Record<string, Operation>> = {
 
 const status = json({ type: 'object', required: ['status'], properties: { status: { type: 'string' } } })
 
+const html = { 'text/html': { schema: { type: 'string' } } }
+
 /** What anyone may ask. */
 export const openOperations: Readonly<Record<string, Operation>> = {
   'GET /healthz': {
@@ -315,6 +322,26 @@ export const openOperations: Readonly<Record<string, Operation>> = {
     summary: "Counters in Prometheus' text format.",
     permission: null,
     answers: { 200: { description: 'The counters.', content: { 'text/plain': { schema: { type: 'string' } } } } },
+  },
+  'GET /openapi.json': {
+    id: 'getOpenapi',
+    summary: 'This document.',
+    permission: null,
+    answers: { 200: { description: 'The document.', content: json({ type: 'object' }) } },
+  },
+  'GET /problems': {
+    id: 'listProblems',
+    summary: 'A page for people that lists every problem.',
+    permission: null,
+    answers: { 200: { description: 'The page.', content: html } },
+  },
+  'GET /problems/{code}': {
+    id: 'getProblem',
+    summary: "The page that explains a problem; the problem's type is its address.",
+    permission: null,
+    parameters: [pathParameter('code', 'Code of the problem.')],
+    answers: { 200: { description: 'The page.', content: html } },
+    errors: ['route_not_found'],
   },
 }
 

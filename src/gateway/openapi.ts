@@ -4,12 +4,15 @@ import { errorKinds, type ErrorCode } from '../core/errors.ts'
 import { assetOperations, json, openOperations, type Operation, operations, ref } from './openapi-operations.ts'
 import * as schemas from './schemas.ts'
 
+/** What every route with a key may refuse. */
 const everywhere: readonly ErrorCode[] = [
   'invalid_request',
   'authentication_required',
+  'invalid_api_key',
   'missing_permission',
   'rate_limited',
   'internal',
+  'shutting_down',
 ]
 
 /** Creates the document for a server at `publicUrl`. */
@@ -68,7 +71,7 @@ function toOperation(operation: Operation): object {
     [...byStatus].map(([status, group]) => [
       status,
       {
-        description: group.map((code) => errorKinds[code].title).join('; '),
+        description: group.map((code) => `${errorKinds[code].title} (\`${code}\`)`).join('; '),
         content: { 'application/problem+json': { schema: ref('Problem') } },
       },
     ]),

@@ -32,7 +32,14 @@ const interfaceRoutes = [
   'DELETE /v1/files/{file_id}',
 ]
 // What needs no key. A pure gateway leaves the files to the core, so the core's own document tells of them.
-const openRoutes = ['GET /healthz', 'GET /readyz', 'GET /metrics']
+const openRoutes = [
+  'GET /healthz',
+  'GET /readyz',
+  'GET /metrics',
+  'GET /openapi.json',
+  'GET /problems',
+  'GET /problems/{code}',
+]
 const coreUrl = app.app.httpUrl
 const coreDocument: any = await (await fetch(`${coreUrl}/openapi.json`)).json()
 
@@ -90,7 +97,10 @@ test('every operation has an id of its own', () => {
 describe('operations match the routes', () => {
   const paths = Object.keys(document.paths)
   test.each(paths)('%s takes the methods that the document lists', async (path) => {
-    const real = path.replace('{model}', 'test/instant/text-to-image').replace('{job_id}', 'job_x')
+    const real = path
+      .replace('{model}', 'test/instant/text-to-image')
+      .replace('{job_id}', 'job_x')
+      .replace('{code}', 'internal')
     const taken: string[] = []
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
       const { status, body } = await sendRaw(app.url, { method, path: real })
@@ -159,6 +169,41 @@ describe('answers match the schemas', () => {
       const { body } = await app.generate(model, { prompt: 'x' })
       expect(check(schemaOf('/v1/generate', 'post', '200'), body)).toEqual([])
     }
+  })
+
+  test('every refusal of a start is documented under its status, by its code', async () => {
+    const model = 'test/instant/text-to-image'
+    const quote = await app.quote(model, { prompt: 'x' })
+    const start = (headers: Record<string, string>, body: object, account?: object) =>
+      app.send('/v1/generate', { method: 'POST', headers, body, ...account })
+    const valid = { model, input: { prompt: 'x' }, quote_id: quote.quote_id }
+    const key = { 'idempotency-key': crypto.randomUUID() }
+    await start(key, valid)
+    const fresh = () => ({ 'idempotency-key': crypto.randomUUID() })
+    const answers = await Promise.all([
+      start(fresh(), { ...valid, model: 'no/such/model' }),
+      start(fresh(), { ...valid, quote_id: 'quote_x' }),
+      start(fresh(), { ...valid, input: { prompt: 'y' } }),
+      start(key, { ...valid, input: { prompt: 'y' } }),
+      start({ 'idempotency-key': 'x'.repeat(256) }, valid),
+      start({}, valid),
+      start(fresh(), valid, { key: null }),
+      start(fresh(), valid, { key: 'mgk_unknown' }),
+      start(fresh(), { ...valid, wat: 1 }),
+    ])
+    expect(answers.map(({ body }) => body.code)).toEqual([
+      'model_not_found',
+      'quote_not_found',
+      'quote_mismatch',
+      'idempotency_key_reused',
+      'idempotency_key_invalid',
+      'idempotency_key_required',
+      'authentication_required',
+      'invalid_api_key',
+      'invalid_request',
+    ])
+    const { responses } = document.paths['/v1/generate'].post
+    for (const { status, body } of answers) expect(responses[status].description).toContain(`(\`${body.code}\`)`)
   })
 
   test('problems are as documented', async () => {
