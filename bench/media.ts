@@ -28,7 +28,7 @@ export async function benchMedia(bench: Bench): Promise<readonly Row[]> {
   const photo = sharp({ create: { width: 1200, height: 800, channels: 3, background: '#808080', noise } }).blur(6)
   await photo.png().toFile(picture)
   const rows: Row[] = []
-  for (const model of loadCatalog([builtinCatalog]).filter(({ engine }) => engine.kind === 'builtin')) {
+  for (const model of loadCatalog(builtinCatalog).filter(({ engine }) => engine.kind === 'builtin')) {
     process.stderr.write(`  ${model.id} …\n`)
     const checked = model.checkInput(defaultInput(model.inputSchema))
     if (!checked.ok) throw new Error(`The examples of ${model.id} are no input: ${JSON.stringify(checked.violations)}`)

@@ -24,7 +24,7 @@ interface Made {
 
 const engine = createBuiltinEngine({ poolSize: 1, warmUpAfterMs: null })
 const words = process.argv.slice(2)
-const models = loadCatalog([builtinCatalog])
+const models = loadCatalog(builtinCatalog)
 const shown = models.filter(({ id }) => words.length === 0 || words.some((word) => id.includes(word)))
 
 rmSync(folder, { recursive: true, force: true })

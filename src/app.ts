@@ -138,7 +138,7 @@ export function createEngines(config: Config, log: Logger): Engine[] {
 /** Loads the models that ship and those that the settings name, over engines. */
 export function openCatalog(config: Config, engines: readonly Engine[], clock: Clock = systemClock): Catalog {
   return createCatalog(
-    loadCatalog([builtinCatalog, ...config.catalog]),
+    loadCatalog([...builtinCatalog, ...config.catalog]),
     new Map(engines.map((engine) => [engine.kind, engine])),
     clock,
   )

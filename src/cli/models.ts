@@ -17,7 +17,7 @@ export function addModelCommands(program: Command): void {
       const config = readConfig(process.env)
       const engines = createEngines(config, createLogger('silent'))
       const catalog = openCatalog(config, engines)
-      const rows = loadCatalog([builtinCatalog, ...config.catalog]).map((model) => ({
+      const rows = loadCatalog([...builtinCatalog, ...config.catalog]).map((model) => ({
         id: model.id,
         category: model.category,
         price: model.priceSummary,
@@ -41,7 +41,7 @@ export function addModelCommands(program: Command): void {
     .option('--json', 'print JSON')
     .action((files: string[], { json }: { json?: boolean }) => {
       const paths =
-        files.length > 0 ? files.map((file) => resolve(file)) : [builtinCatalog, ...readConfig(process.env).catalog]
+        files.length > 0 ? files.map((file) => resolve(file)) : [...builtinCatalog, ...readConfig(process.env).catalog]
       printRecord({ ok: true, models: loadCatalog(paths).length }, json === true)
     })
 }

@@ -5,7 +5,7 @@ import { readConfig } from '../../src/config.ts'
 import type { JsonObject } from '../../src/core/engine.ts'
 import type { Model } from '../../src/core/model.ts'
 
-const models = loadCatalog([builtinCatalog])
+const models = loadCatalog(builtinCatalog)
 const picture = 'data:image/png;base64,iVBORw0KGgo='
 
 function find(id: string): Model {
@@ -37,6 +37,10 @@ test.each(models.map((model) => [model.id, model] as const))(
     expect(timeoutMs).toBeGreaterThan(2 * childSeconds * 1000)
   },
 )
+
+test('pictures come first, then films, then sounds', () => {
+  expect([...new Set(models.map(({ modality }) => modality))]).toEqual(['image', 'video', 'audio'])
+})
 
 test('a poster costs 1 credit', () => {
   for (const size of ['square', 'print'])

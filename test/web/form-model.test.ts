@@ -89,7 +89,7 @@ test('a schema that refers to itself ends', () => {
 })
 
 test('every model that ships has a form without a field of JSON', () => {
-  const models = loadCatalog([builtinCatalog])
+  const models = loadCatalog(builtinCatalog)
   expect(models.length).toBeGreaterThan(2)
   for (const model of models) {
     const form = toForm({ openapi: model.openapi })
@@ -99,7 +99,7 @@ test('every model that ships has a form without a field of JSON', () => {
 })
 
 test('the operations of an edit are a list of picks', () => {
-  const edit = loadCatalog([builtinCatalog]).find(({ id }) => id === 'builtin/image/art/edit')
+  const edit = loadCatalog(builtinCatalog).find(({ id }) => id === 'builtin/image/art/edit')
   const operations = toForm({ openapi: edit?.openapi ?? {} })?.fields.find(({ name }) => name === 'operations')
   expect(operations).toMatchObject({ kind: 'list', maxItems: 16, item: { kind: 'pick' } })
 })

@@ -9,7 +9,7 @@ import type { Engine, JsonObject } from '../../../src/core/engine.ts'
 import type { Model } from '../../../src/core/model.ts'
 import type { Renderer } from '../../../src/engines/builtin/renderers.ts'
 
-const models = loadCatalog([builtinCatalog])
+const models = loadCatalog(builtinCatalog)
 
 /** Whether ffmpeg and ffprobe are there; tests that decode are skipped by name without them. */
 export const hasFfmpeg = ['ffmpeg', 'ffprobe'].every((tool) => spawnSync(tool, ['-version']).status === 0)
