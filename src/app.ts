@@ -192,6 +192,7 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
     health: { unready: async () => (stopping ? 'the server is stopping' : await unready()), metrics: metrics.render },
     publicUrl: () => publicUrl,
     maxBodyBytes: config.maxBodyBytes,
+    stallMs: config.stallSeconds * 1000,
     log,
     countRefusal: metrics.countRefusal,
   }
@@ -291,6 +292,7 @@ function createServices(config: Config, parts: ServiceParts, pipeline: PipelineP
     maxUploadBytes,
     maxStoredBytes: config.maxStoredUploadBytes,
     retainMs,
+    stallMs: config.stallSeconds * 1000,
   }
   const generation = createGenerationService({
     ...parts,
@@ -361,6 +363,7 @@ async function startGateway(config: Config, coreUrl: string, log: Logger): Promi
     },
     publicUrl: () => publicUrl,
     maxBodyBytes: config.maxBodyBytes,
+    stallMs: config.stallSeconds * 1000,
     log,
     countRefusal: metrics.countRefusal,
     extend: addConsole,

@@ -108,6 +108,13 @@ export const settings = {
     Number.MAX_SAFE_INTEGER,
     'Room that the uploads of an account may take, in bytes; a small file counts as 65536',
   ),
+  stallSeconds: integer(
+    'MEDIAGEN_STALL_SECONDS',
+    60,
+    1,
+    3600,
+    'How long 65536 bytes of what a client sends may take, body or upload, over HTTP and gRPC; what comes more slowly is cut off',
+  ),
   maxOutputBytes: integer(
     'MEDIAGEN_MAX_OUTPUT_BYTES',
     2_147_483_648,

@@ -24,6 +24,7 @@ export type ErrorCode =
   | 'webhook_not_found'
   | 'delivery_not_found'
   | 'method_not_allowed'
+  | 'request_timeout'
   | 'quote_expired'
   | 'quote_mismatch'
   | 'idempotency_key_reused'
@@ -49,6 +50,7 @@ export type GrpcStatus =
   | 'INTERNAL'
   | 'UNAVAILABLE'
   | 'UNIMPLEMENTED'
+  | 'DEADLINE_EXCEEDED'
 
 /** What is always true of an error code, wherever it is thrown. */
 export interface ErrorKind {
@@ -208,6 +210,13 @@ export const errorKinds = {
     grpc: 'UNIMPLEMENTED',
     retryable: false,
     help: 'The route exists, but not with this method. The header Allow lists the methods it takes.',
+  },
+  request_timeout: {
+    title: 'Request timeout',
+    http: 408,
+    grpc: 'DEADLINE_EXCEEDED',
+    retryable: true,
+    help: 'The request began, and its rest came too slowly or not at all. Nothing of it was kept. Send it again; over a slow connection the operator may allow more time (MEDIAGEN_STALL_SECONDS).',
   },
   quote_expired: {
     title: 'Quote expired',

@@ -247,7 +247,7 @@ export const operations: Readonly<Record<string, Operation>> = {
       ...Object.fromEntries(['image/*', 'video/*', 'audio/*', 'application/octet-stream'].map((type) => [type, {}])),
     },
     answers: { 201: answer('The file.', 'File') },
-    errors: ['invalid_media', 'too_many_uploads', 'payload_too_large', 'unsupported_media_type'],
+    errors: ['invalid_media', 'too_many_uploads', 'request_timeout', 'payload_too_large', 'unsupported_media_type'],
   },
   'GET /v1/files/{file_id}': {
     id: 'getFile',

@@ -1,5 +1,5 @@
 // The only map from errors to HTTP: RFC 9457 problems. Contract, section 3.
-import { maxHeaderSize } from 'node:http'
+import { maxHeaderSize, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
@@ -36,30 +36,36 @@ export function sendProblem(
     .send(toProblem(error, request.id, publicUrl))
 }
 
-/** Answers what was no HTTP request, as far as anyone still listens, and hangs up. */
-export function refuseConnection(thrown: NodeJS.ErrnoException, socket: Socket, publicUrl: string): void {
+/** What a connection is refused for that brought no HTTP request, or the rest of one too slowly. */
+export function toConnectionError(thrown: NodeJS.ErrnoException): MediagenError {
+  if (thrown instanceof MediagenError) return thrown
+  if (thrown.code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new MediagenError('request_timeout', 'The request took too long to arrive.')
+  return new MediagenError(
+    'invalid_request',
+    thrown.code === 'HPE_HEADER_OVERFLOW'
+      ? `The headers are larger than the ${maxHeaderSize} bytes that this server takes.`
+      : 'What was sent is not an HTTP/1.1 request.',
+  )
+}
+
+/** Answers on a bare connection, as far as anyone still listens, and hangs up. */
+export function refuseConnection(error: MediagenError, socket: Socket, publicUrl: string): void {
   if (!socket.writable) {
     socket.destroy()
     return
   }
   const requestId = readRequestId(null)
-  const error = new MediagenError('invalid_request', describeConnectionError(thrown.code))
   const body = JSON.stringify(toProblem(error, requestId, publicUrl))
+  const { http } = errorKinds[error.code]
   const head = [
-    'HTTP/1.1 400 Bad Request',
+    `HTTP/1.1 ${http} ${STATUS_CODES[http]}`,
     'Connection: close',
     `Content-Type: ${problemType}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${requestId}`,
   ]
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
-}
-
-function describeConnectionError(code: string | undefined): string {
-  if (code === 'HPE_HEADER_OVERFLOW')
-    return `The headers are larger than the ${maxHeaderSize} bytes that this server takes.`
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'The request took too long to arrive.'
-  return 'What was sent is not an HTTP/1.1 request.'
 }
 
 function toProblem(error: MediagenError, requestId: string, publicUrl: string): object {

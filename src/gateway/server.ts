@@ -18,7 +18,7 @@ import { addJobRoutes } from './jobs.ts'
 import { watchMethods } from './methods.ts'
 import { addModelRoutes } from './models.ts'
 import { addOpenapiRoute } from './openapi.ts'
-import { refuseConnection, sendProblem, toMediagenError } from './problem.ts'
+import { refuseConnection, sendProblem, toConnectionError, toMediagenError } from './problem.ts'
 import { addProblemPages } from './problem-pages.ts'
 import { nameParameters } from './query.ts'
 import { addQuoteRoutes } from './quotes.ts'
@@ -42,6 +42,8 @@ export interface ServerParts {
   /** Address under which clients reach this server; known only when it listens. */
   readonly publicUrl: () => string
   readonly maxBodyBytes: number
+  /** How long a part of a body may take to come (slow-bodies.ts). */
+  readonly stallMs: number
   readonly log: Logger
   /** Counts what is refused here and not by a service. */
   readonly countRefusal: (code: string) => void
@@ -108,8 +110,9 @@ function createServer(
     genReqId: (request) => readRequestId(request.headers['x-request-id']),
     // Input is checked as it is: nothing is converted, completed or dropped on the way.
     ajv: { customOptions: { coerceTypes: false, useDefaults: false, removeAdditional: false, allErrors: true } },
-    clientErrorHandler: (error, socket) => {
-      if (socket.writable) parts.countRefusal('invalid_request')
+    clientErrorHandler: (thrown, socket) => {
+      const error = toConnectionError(thrown)
+      if (socket.writable) parts.countRefusal(error.code)
       refuseConnection(error, socket, parts.publicUrl())
     },
     frameworkErrors: (error, request, reply) => {
@@ -121,7 +124,7 @@ function createServer(
   })
   app.server.headersTimeout = headersTimeoutMs
   const stopping = boundClose(app)
-  boundBodies(app)
+  boundBodies(app, { windowMs: parts.stallMs })
   // Bodies are JSON and nothing else, but where a route reads them itself.
   app.removeContentTypeParser('text/plain')
   app.addContentTypeParser('*', (request, _body, done) =>

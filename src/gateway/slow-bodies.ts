@@ -1,20 +1,22 @@
 // Bodies that do not come, or never end: how long the server puts up with them.
 import type { FastifyInstance } from 'fastify'
+import { leastProgressBytes, tooSlow } from '../core/progress.ts'
 
 /** In milliseconds and bytes. */
 export interface BodyBounds {
   /** In so long a time … */
   readonly windowMs: number
-  /** … so many bytes of a body come, or its end. */
-  readonly leastBytes: number
-  /** What nobody reads any more, since the request is answered, is listened to for so long. */
-  readonly answeredMs: number
+  /** … so many bytes of a body come, or its end. Default: `leastProgressBytes`. */
+  readonly leastBytes?: number
+  /** What nobody reads any more, since the request is answered, is listened to for so long. Default: 5 s. */
+  readonly answeredMs?: number
 }
 
-const usual: BodyBounds = { windowMs: 60_000, leastBytes: 65_536, answeredMs: 5000 }
+const usualAnsweredMs = 5000
 
 /** Cuts off requests whose body comes too slowly, and those that go on for long after they were answered. */
-export function boundBodies(app: FastifyInstance, { windowMs, leastBytes, answeredMs }: BodyBounds = usual): void {
+export function boundBodies(app: FastifyInstance, bounds: BodyBounds): void {
+  const { windowMs, leastBytes = leastProgressBytes, answeredMs = usualAnsweredMs } = bounds
   app.addHook('onRequest', ({ raw }, reply, done) => {
     const { socket, headers } = raw
     if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0') return done()
@@ -29,10 +31,9 @@ export function boundBodies(app: FastifyInstance, { windowMs, leastBytes, answer
       timer = setTimeout(look, windowMs)
     }
     function cut(): void {
-      const late = Object.assign(new Error('a body came too slowly'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
-      // As Node itself would; whoever was answered already is just cut off.
+      // Whoever was answered already is just cut off.
       if (reply.raw.headersSent) socket.destroy()
-      else app.server.emit('clientError', late, socket)
+      else app.server.emit('clientError', tooSlow(windowMs), socket)
     }
     function rest(): void {
       clearTimeout(timer)

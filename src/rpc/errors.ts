@@ -14,6 +14,7 @@ const connectCodes = {
   INTERNAL: Code.Internal,
   UNAVAILABLE: Code.Unavailable,
   UNIMPLEMENTED: Code.Unimplemented,
+  DEADLINE_EXCEEDED: Code.DeadlineExceeded,
 } as const satisfies Record<GrpcStatus, Code>
 
 /** What a thrown value is to callers: itself when it is ours, else a bug whose cause stays here. */

@@ -5,6 +5,7 @@ import type { AssetUrls } from '../core/asset.ts'
 import type { Clock } from '../core/clock.ts'
 import { MediagenError } from '../core/errors.ts'
 import { createIdSource } from '../core/ids.ts'
+import { boundWaiting } from '../core/progress.ts'
 import type { RetentionStore } from '../core/retention.ts'
 import { leastCountedBytes, type Upload, type UploadFiles, type UploadStore } from '../core/upload.ts'
 import { callerOf } from './caller.ts'
@@ -23,11 +24,13 @@ export interface FilesParts {
   readonly maxStoredBytes: number
   /** How long a file is kept. */
   readonly retainMs: number
+  /** How long a part of `leastProgressBytes` may take to come. */
+  readonly stallMs: number
 }
 
 /** Creates the service. */
 export function createFilesService(parts: FilesParts): ServiceImpl<typeof FilesService> {
-  const { store, files, urls, clock, maxUploadBytes, maxStoredBytes, retainMs } = parts
+  const { store, files, urls, clock, maxUploadBytes, maxStoredBytes, retainMs, stallMs } = parts
   const ids = createIdSource(() => clock.nowMs())
   // Bytes of each account that are on the disk and in no record yet.
   const underWay = new Map<string, number>()
@@ -38,7 +41,7 @@ export function createFilesService(parts: FilesParts): ServiceImpl<typeof FilesS
     let bytes = 0
     const grow = (by: number) => underWay.set(accountId, (underWay.get(accountId) ?? 0) + by)
     try {
-      for await (const { piece } of requests) {
+      for await (const { piece } of boundWaiting(requests, stallMs, measurePiece)) {
         if (!header) {
           header = readHeader(piece)
           const announced = Number(header.bytes ?? 0)
@@ -114,6 +117,10 @@ export function createFilesService(parts: FilesParts): ServiceImpl<typeof FilesS
       return {}
     },
   }
+}
+
+function measurePiece({ piece }: UploadFileRequest): number {
+  return piece.case === 'chunk' ? piece.value.length : 0
 }
 
 function readHeader(piece: UploadFileRequest['piece']): UploadHeader {

@@ -188,6 +188,7 @@ test('every code of the table is reached by a test', () => {
     'invalid_media',
     'file_not_found',
     'too_many_uploads',
+    'request_timeout',
     'account_not_found',
     'key_not_found',
     'delivery_not_found',

@@ -54,6 +54,11 @@ const root = join(app.config.dataDir, 'assets')
 function unfinished(): string[] {
   return folders().filter((name) => !readdirSync(join(root, name)).some((file) => file.startsWith('0.')))
 }
+/** Folders of uploads that hold one. */
+function stored(): string[] {
+  const partial = unfinished()
+  return folders().filter((name) => !partial.includes(name))
+}
 function folders(): string[] {
   return readdirSync(root).filter((name) => name.startsWith('file_'))
 }
@@ -203,11 +208,12 @@ describe('what is refused leaves nothing, and says why', () => {
   }
 
   test.each(cases)('%s', async (_what, send, status, code, words) => {
-    const before = folders().length
+    const before = stored()
     const answer = await send()
     expect([answer.status, answer.body.code]).toEqual([status, code])
     expect(answer.body.detail).toMatch(words)
-    await expect.poll(() => folders().length).toBe(before)
+    await expect.poll(unfinished).toEqual([])
+    expect(stored()).toEqual(before)
     expect((await app.send('/v1/files', { key: account.key })).body.total).toBe(0)
   })
 
@@ -256,6 +262,21 @@ test('a client that hangs up leaves nothing', async () => {
     await expect.poll(unfinished).toEqual([])
   }
   expect((await app.send('/v1/files', { key: account.key })).body.total).toBe(0)
+})
+
+test('a client that stalls is told so, and leaves nothing', async () => {
+  await using slow = await startTestApp({ MEDIAGEN_STALL_SECONDS: '1' })
+  const { hostname, port } = new URL(slow.url)
+  const socket = connect(Number(port), hostname)
+  socket.write(
+    `POST /v1/files HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${slow.account.key}\r\nContent-Type: image/png\r\nContent-Length: 150000\r\n\r\n`,
+  )
+  socket.write(pictureOf(50_000))
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+  expect(answer.toString()).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n[^]*"code":"request_timeout"/)
+  socket.destroy()
+  await expect.poll(() => readdirSync(join(slow.config.dataDir, 'assets'))).toEqual([])
+  expect((await slow.send('/v1/files')).body.total).toBe(0)
 })
 
 describe('the uploads of an account', () => {

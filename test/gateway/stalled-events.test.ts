@@ -32,6 +32,7 @@ test('who stops reading amid many changes and then leaves is not watched for any
     publicUrl: () => '',
     maxUploadBytes: 1024,
     maxBodyBytes: 1024,
+    stallMs: 60_000,
     log: pino({ level: 'silent' }),
     countRefusal() {},
     extend() {},

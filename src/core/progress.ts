@@ -1,0 +1,55 @@
+// How slowly what a client sends may come: so many bytes, or the end, in each window. The same for bodies and for streams.
+import { MediagenError } from './errors.ts'
+
+/** Bytes that come in each window, however long it is. */
+export const leastProgressBytes = 65_536
+
+/**
+ * The pieces of a stream as they come, as long as they do. Only waiting for the client counts: what is done with a piece
+ * may take its time.
+ * @throws MediagenError `request_timeout` when `windowMs` were spent waiting and less than `leastProgressBytes` came
+ */
+export async function* boundWaiting<Piece>(
+  pieces: AsyncIterable<Piece>,
+  windowMs: number,
+  measure: (piece: Piece) => number,
+): AsyncIterable<Piece> {
+  const source = pieces[Symbol.asyncIterator]()
+  let leftMs = windowMs
+  let bytes = 0
+  try {
+    while (true) {
+      const askedAt = performance.now()
+      const { value, done } = await within(source.next(), leftMs, () => tooSlow(windowMs))
+      if (done) return
+      leftMs -= performance.now() - askedAt
+      bytes += measure(value)
+      if (bytes >= leastProgressBytes) {
+        bytes = 0
+        leftMs = windowMs
+      }
+      yield value
+    }
+  } finally {
+    // Told and not awaited: a source that waits for the client would answer when the client does.
+    source.return?.().catch(() => {})
+  }
+}
+
+/** What a client hears that sends too slowly. */
+export function tooSlow(windowMs: number): MediagenError {
+  return new MediagenError(
+    'request_timeout',
+    `The request stalled: less than ${leastProgressBytes} bytes of it, and not its end, came within ${windowMs / 1000} seconds. Nothing was stored.`,
+  )
+}
+
+async function within<Value>(promise: Promise<Value>, ms: number, late: () => Error): Promise<Value> {
+  const over = Promise.withResolvers<never>()
+  const timer = setTimeout(() => over.reject(late()), Math.max(0, ms))
+  try {
+    return await Promise.race([promise, over.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
