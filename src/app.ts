@@ -1,5 +1,6 @@
 // The composition root: builds every part in reading order, disposes of them in reverse. Nothing else knows all parts.
 import { randomBytes } from 'node:crypto'
+import type { lookup } from 'node:dns'
 import { availableParallelism, hostname } from 'node:os'
 import { create } from '@bufbuild/protobuf'
 import type { Transport } from '@connectrpc/connect'
@@ -18,9 +19,10 @@ import { createUploadFiles } from './assets/uploads.ts'
 import { createCatalog } from './catalog/catalog.ts'
 import { builtinCatalog, loadCatalog } from './catalog/load.ts'
 import type { Config } from './config.ts'
-import type { AssetUrls } from './core/asset.ts'
+import type { AssetStore, AssetUrls } from './core/asset.ts'
 import { type Clock, systemClock } from './core/clock.ts'
 import type { Engine } from './core/engine.ts'
+import type { MediaSource } from './core/media.ts'
 import type { Catalog } from './core/model.ts'
 import type { FilesFolders } from './core/retention.ts'
 import type { Store } from './core/store.ts'
@@ -50,6 +52,7 @@ import { createUrlReader } from './media/url.ts'
 import { startFeed } from './runner/feed.ts'
 import { startRetention } from './runner/retention.ts'
 import { startRunner } from './runner/runner.ts'
+import { startSweeper } from './runner/sweeper.ts'
 import { openWorkFolder } from './runner/work-folder.ts'
 import { createWorkerName } from './runner/worker-name.ts'
 import { createAdminService } from './services/admin.ts'
@@ -83,6 +86,8 @@ export interface Overrides {
   readonly log?: Logger
   /** Engines beside those that ship. */
   readonly engines?: readonly Engine[]
+  /** How the names are resolved that media are fetched from. */
+  readonly resolve?: typeof lookup
 }
 
 /** Creates the logger of a process: JSON lines on standard output, written without holding up the event loop. */
@@ -222,40 +227,22 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
   parts.defer(() => grpc?.close(config.stopGraceSeconds * 1000))
 
   // By every process, whatever its role: who removes what does not matter, and doing it twice does no harm.
-  const retention = startRetention({ store, folders: assetFolders, log })
+  const retention = startRetention({
+    store,
+    folders: assetFolders,
+    retainMs: config.retainHours * 3_600_000,
+    log,
+  })
   parts.defer(() => retention.stop())
 
   if (config.roles.has('worker')) {
     // Stopped after the runner: the last jobs are told of, too.
     parts.use(startWebhooks(config, { store, urls, clock, log, metrics }))
-    // The first that knows a reference reads it: what is ours is not fetched from ourselves.
-    const fetched = parts.use(
-      createUrlReader({ allowed: config.mediaAllowHosts, timeoutMs: config.mediaFetchSeconds * 1000 }),
-    )
-    const uploads = createUploadReader({ store, assets, urls, clock })
-    const media = createMediaSource([dataUris, uploads, createOwnAssetReader(assets, urls), fetched])
-    const runner = startRunner({
-      store,
-      catalog,
-      engines: new Map(engines.map((engine) => [engine.kind, engine])),
-      assets,
-      media,
-      maxInputBytes: config.maxInputBytes,
-      workFolder: openWorkFolder(folders.work),
-      concurrency: availableParallelism() * 2,
-      worker: createWorkerName(hostname(), process.pid, randomBytes(4).toString('hex')),
-      leaseMs: config.leaseSeconds * 1000,
-      reviewMs: config.reviewHours * 3_600_000,
-      random: Math.random,
-      log,
-      onRunEnded: metrics.countJob,
-      onRunningChanged(running) {
-        // While the engine works there is time for it.
-        if (running > 0) assets.warm()
-        metrics.setRunning(running)
-      },
-    })
-    parts.defer(() => runner.stop(config.stopGraceSeconds * 1000))
+    parts.use(startWorker(config, { store, catalog, engines, assets, urls, clock, log, metrics, overrides }))
+  } else {
+    // Deadlines, lost workers and reviews are seen to though no worker runs.
+    const sweeper = startSweeper({ store, worker: null, ...readSweeping(config), random: Math.random, log })
+    parts.defer(() => sweeper.stop())
   }
   // Disposed of first: who waits is answered before anything is taken down.
   parts.defer(() => {
@@ -310,6 +297,67 @@ function createServices(config: Config, parts: ServiceParts, pipeline: PipelineP
     guardService(FilesService, createFilesService({ store, files, urls, clock, ...uploadLimits }), pipeline),
     guardService(AdminService, createAdminService({ store, clock, folders }), pipeline),
   ]
+}
+
+interface WorkerParts extends MediaParts {
+  readonly catalog: Catalog
+  readonly engines: readonly Engine[]
+  readonly log: Logger
+  readonly metrics: Metrics
+}
+
+/** What runs jobs. */
+function startWorker(config: Config, parts: WorkerParts): AsyncDisposable {
+  const { engines, assets, metrics } = parts
+  const { source: media, close } = createMedia(config, parts)
+  const runner = startRunner({
+    ...parts,
+    engines: new Map(engines.map((engine) => [engine.kind, engine])),
+    media,
+    maxInputBytes: config.maxInputBytes,
+    workFolder: openWorkFolder(layOut(config.dataDir).work),
+    concurrency: availableParallelism() * 2,
+    worker: createWorkerName(hostname(), process.pid, randomBytes(4).toString('hex')),
+    ...readSweeping(config),
+    random: Math.random,
+    onRunEnded: metrics.countJob,
+    onRunningChanged(running) {
+      // While the engine works there is time for it.
+      if (running > 0) assets.warm()
+      metrics.setRunning(running)
+    },
+  })
+  return {
+    async [Symbol.asyncDispose]() {
+      await runner.stop(config.stopGraceSeconds * 1000)
+      await close()
+    },
+  }
+}
+
+function readSweeping(config: Config): { leaseMs: number; reviewMs: number } {
+  return { leaseMs: config.leaseSeconds * 1000, reviewMs: config.reviewHours * 3_600_000 }
+}
+
+interface MediaParts {
+  readonly store: Store
+  readonly assets: AssetStore
+  readonly urls: AssetUrls
+  readonly clock: Clock
+  readonly overrides: Overrides
+}
+
+/** What turns references into files. The first reader that knows one reads it: what is ours is not fetched from ourselves. */
+function createMedia(config: Config, parts: MediaParts): { source: MediaSource; close(): Promise<void> } {
+  const { store, assets, urls, clock, overrides } = parts
+  const fetched = createUrlReader({
+    allowed: config.mediaAllowHosts,
+    timeoutMs: config.mediaFetchSeconds * 1000,
+    ...(overrides.resolve && { resolve: overrides.resolve }),
+  })
+  const uploads = createUploadReader({ store, assets, urls, clock })
+  const source = createMediaSource([dataUris, uploads, createOwnAssetReader(assets, urls), fetched])
+  return { source, close: async () => fetched[Symbol.asyncDispose]() }
 }
 
 /** Why the store takes no changes, in words; null when it does. */

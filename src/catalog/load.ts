@@ -109,10 +109,29 @@ interface Parsed {
 /** JSON is YAML, but a parser of its own is many times as fast. What it refuses the other one takes, or says where it is wrong. */
 function readJson(text: string): Parsed {
   try {
-    return { content: JSON.parse(text), wrong: null }
+    const content: unknown = JSON.parse(text)
+    const repeated = findRepeatedKey(text)
+    return { content, wrong: repeated === null ? null : `has the key ${repeated.key} twice (line ${repeated.line})` }
   } catch {
     return readYaml(text)
   }
+}
+
+/** The first key that an object of a JSON text has twice; of such keys `JSON.parse` silently takes the last. */
+function findRepeatedKey(text: string): { key: string; line: number } | null {
+  const objects: Set<string>[] = []
+  // A string before a colon is a key.
+  for (const { 0: token, 1: key, index } of text.matchAll(/("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}]/g)) {
+    if (token === '{') objects.push(new Set())
+    else if (token === '}') objects.pop()
+    else if (key !== undefined && token !== key) {
+      const name = JSON.parse(key) as string
+      const keys = objects.at(-1)
+      if (keys?.has(name)) return { key, line: text.slice(0, index).split('\n').length }
+      keys?.add(name)
+    }
+  }
+  return null
 }
 
 function readYaml(text: string): Parsed {

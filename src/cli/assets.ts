@@ -41,9 +41,11 @@ export function addAssetCommands(program: Command): void {
             expired_bytes: Number(swept.expiredBytes),
             orphaned_files: Number(swept.orphanedFiles),
             orphaned_bytes: Number(swept.orphanedBytes),
+            not_removed: swept.notRemoved,
           },
           json === true,
         )
+        if (swept.notRemoved.length > 0) process.exitCode = 1
       }),
     )
 }

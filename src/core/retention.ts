@@ -77,28 +77,38 @@ export async function* surveyFolders(
   yield* take()
 }
 
-/**
- * Removes files whose time is over, so many folders of each kind at most; answers with how many there were.
- * @throws AggregateError when some could not be removed, after all others were
- */
+/** A folder that could not be removed, and why. */
+export interface StuckFolder {
+  readonly folder: string
+  readonly error: unknown
+}
+
+/** What became of files whose time was over. */
+export interface Removed {
+  /** Folders that are gone. */
+  readonly folders: number
+  /** Those that are still there: they stay due, and keep no other. */
+  readonly stuck: readonly StuckFolder[]
+}
+
+/** Removes files whose time is over, so many folders of each kind at most. */
 export async function removeExpired(
   store: RetentionStore,
   folders: Pick<FilesFolders, 'remove'>,
   limit: number,
-): Promise<number> {
+): Promise<Removed> {
   // First the records say so, then the files go, then they are crossed off: whoever stops in between is followed by another.
   const removals = await store.expireFiles(limit)
   const removed: Removal[] = []
-  const failures: unknown[] = []
+  const stuck: StuckFolder[] = []
   for (const removal of removals) {
     try {
       await folders.remove(removal.folder)
       removed.push(removal)
     } catch (error) {
-      failures.push(error)
+      stuck.push({ folder: removal.folder, error })
     }
   }
   if (removed.length > 0) await store.crossOff(removed)
-  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} folders could not be removed`)
-  return removals.length
+  return { folders: removed.length, stuck }
 }

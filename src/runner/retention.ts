@@ -17,6 +17,8 @@ const surveyMs = 6 * 3_600_000
 export interface RetentionParts {
   readonly store: RetentionStore
   readonly folders: FilesFolders
+  /** How long files are kept, and with them what no record names: the database may be an older one that was put back. */
+  readonly retainMs: number
   readonly log: Logger
 }
 
@@ -26,21 +28,23 @@ export interface Retention {
 }
 
 /** Starts removing files: once a second what has expired, and now and every six hours what nothing names. */
-export function startRetention({ store, folders, log }: RetentionParts): Retention {
+export function startRetention({ store, folders, retainMs, log }: RetentionParts): Retention {
   let stopped = false
 
   async function sweep(): Promise<void> {
     if (stopped || !(await store.hasExpired())) return
-    const removed = await removeExpired(store, folders, foldersAtOnce)
+    const { folders: removed, stuck } = await removeExpired(store, folders, foldersAtOnce)
+    for (const { folder, error } of stuck) log.error({ err: error, folder }, 'expired files could not be removed')
+    if (removed === 0) return
     log.info({ folders: removed }, 'expired files removed')
     sweeping.again()
   }
 
   async function survey(): Promise<void> {
     let orphans = 0
-    for await (const { name, owner } of surveyFolders(folders, store)) {
+    for await (const { name, owner, untouchedMs } of surveyFolders(folders, store)) {
       if (stopped) return
-      if (owner) continue
+      if (owner || untouchedMs <= retainMs) continue
       try {
         await folders.remove(name)
         orphans += 1

@@ -24,6 +24,8 @@ export interface RunnerParts extends RunParts, SweeperParts {
   /** Jobs that may run here at once, of all models whose engine is not light. */
   readonly concurrency: number
   readonly onRunningChanged: (jobs: number) => void
+  /** Name of this worker. */
+  readonly worker: string
 }
 
 /** A model that waits and may run. */

@@ -11,8 +11,8 @@ const jobsPerSweep = 200
 /** What the sweeper needs. */
 export interface SweeperParts {
   readonly store: Pick<Store, 'sweep' | 'listWorkers' | 'endLeases'>
-  /** Name of this worker. */
-  readonly worker: string
+  /** Name of this worker; null for a process that runs no jobs: it leaves its neighbours to their leases. */
+  readonly worker: string | null
   readonly leaseMs: number
   readonly reviewMs: number
   readonly log: Logger
@@ -25,13 +25,16 @@ export interface Sweeper {
   stop(): Promise<void>
 }
 
-/** Starts a sweeper: workers of this machine that died lose their jobs now, those elsewhere when their leases run out. */
+/**
+ * Starts a sweeper: workers of this machine that died lose their jobs now, when it is a worker that starts; all others when
+ * their leases run out. It needs no engine.
+ */
 export function startSweeper({ store, worker, leaseMs, reviewMs, log, random }: SweeperParts): Sweeper {
   let begun = false
   let stopped = false
 
   async function sweep(): Promise<void> {
-    if (!begun) {
+    if (!begun && worker !== null) {
       const dead = (await store.listWorkers()).filter((name) => isDeadNeighbour(name, worker))
       if (dead.length > 0)
         log.warn({ workers: dead, jobs: await store.endLeases(dead) }, 'workers of this machine had died')

@@ -4,8 +4,10 @@ import type { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import {
   type FilesFolders,
   foldersAtOnce,
+  type FoundFolder,
   removeExpired,
   type RetentionStore,
+  type StuckFolder,
   surveyFolders,
 } from '../core/retention.ts'
 
@@ -31,24 +33,43 @@ export function createRetentionAdmin(
     },
 
     async sweepFiles({ dryRun }) {
-      const expired = { files: 0, bytes: 0 }
-      const orphaned = { files: 0, bytes: 0 }
-      for await (const { name, owner, files, bytes } of surveyFolders(folders, store)) {
-        if (owner && owner.kind !== 'expired') continue
-        const counted = owner ? expired : orphaned
-        counted.files += files
-        counted.bytes += bytes
-        if (!owner && !dryRun) await folders.remove(name)
+      const expired = new Map<string, FoundFolder>()
+      const orphaned = new Map<string, FoundFolder>()
+      for await (const found of surveyFolders(folders, store)) {
+        if (!found.owner) orphaned.set(found.name, found)
+        else if (found.owner.kind === 'expired') expired.set(found.name, found)
       }
-      if (!dryRun) while ((await removeExpired(store, folders, foldersAtOnce)) > 0);
+      const stuck = dryRun
+        ? []
+        : [...(await removeOrphans(folders, orphaned.keys())), ...(await removeAllExpired(store, folders))]
+      for (const { folder } of stuck) for (const counted of [expired, orphaned]) counted.delete(folder)
       return {
-        expiredFiles: BigInt(expired.files),
-        expiredBytes: BigInt(expired.bytes),
-        orphanedFiles: BigInt(orphaned.files),
-        orphanedBytes: BigInt(orphaned.bytes),
+        expiredFiles: sum(expired, 'files'),
+        expiredBytes: sum(expired, 'bytes'),
+        orphanedFiles: sum(orphaned, 'files'),
+        orphanedBytes: sum(orphaned, 'bytes'),
+        notRemoved: stuck.map(({ folder, error }) => `${folder}: ${(error as Error).message}`),
       }
     },
   }
+}
+
+async function removeOrphans(folders: FilesFolders, names: Iterable<string>): Promise<StuckFolder[]> {
+  const stuck: StuckFolder[] = []
+  for (const folder of names) await folders.remove(folder).catch((error: unknown) => void stuck.push({ folder, error }))
+  return stuck
+}
+
+/** Until nothing more goes. */
+async function removeAllExpired(store: RetentionStore, folders: FilesFolders): Promise<readonly StuckFolder[]> {
+  for (;;) {
+    const removed = await removeExpired(store, folders, foldersAtOnce)
+    if (removed.folders === 0) return removed.stuck
+  }
+}
+
+function sum(found: ReadonlyMap<string, FoundFolder>, what: 'files' | 'bytes'): bigint {
+  return BigInt([...found.values()].reduce((total, folder) => total + folder[what], 0))
 }
 
 /** Accounts by their age, and what belongs to none of them last. */

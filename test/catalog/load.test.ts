@@ -105,6 +105,15 @@ test('files and folders are read in their order, the files of a folder by name, 
   expect(loadCatalog([first, inner]).map(({ id }) => id)).toEqual(['z', 'a', 'b'])
 })
 
+test('in JSON the same key may stand in several objects, and braces and quotes in strings are no matter', () => {
+  const description = '"id": "x", {"id": "y"} \\ \\" } {'
+  const models = [
+    { ...good, id: 'a', description },
+    { ...good, id: 'b' },
+  ]
+  expect(loadCatalog([write({ models }, 'json')]).map(({ id }) => id)).toEqual(['a', 'b'])
+})
+
 test('an empty list of models is a catalog', () => {
   expect(load()).toEqual([])
 })
@@ -185,6 +194,14 @@ describe('a wrong file is refused by name', () => {
     const file = write(content)
     expect(refusal([file])).toContain(file)
     expect(refusal([file])).toMatch(expected)
+  })
+
+  test.each([
+    ['{"models": [\n{"id": "a", "price": {"credits": 1},\n "price" : {"credits": 2}}]}', '"price" twice (line 3)'],
+    ['{"models": [], "mod\\u0065ls": []}', '"mod\\u0065ls" twice (line 1)'],
+  ])('JSON with a key that one object has twice: %s', (content, expected) => {
+    expect(refusal([write(content, 'json')])).toContain(`has the key ${expected}`)
+    expect(refusal([write(content, 'yaml')])).toContain('must be unique')
   })
 
   test('one that is not there', () => {

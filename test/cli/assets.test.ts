@@ -39,6 +39,7 @@ test(
       expired_bytes: 0,
       orphaned_files: 1,
       orphaned_bytes: 15,
+      not_removed: [],
     })
     expect(existsSync(orphan)).toBe(true)
     expect(await cli.json(['assets', 'sweep'])).toMatchObject({ dry_run: false, orphaned_files: 1 })

@@ -41,6 +41,12 @@ describe('Cancel-After', () => {
     await Promise.all(blocking.map(({ body: job }) => busy.send(`/v1/jobs/${job.job_id}/cancel`, { method: 'POST' })))
   })
 
+  test('ends a job that no worker is there for: expired, free', async () => {
+    const { body } = await start(idle, gate, { 'cancel-after': '1s' }, true)
+    expect(body).toMatchObject({ status: 'expired', error: { code: 'expired' }, attempts: 0 })
+    expect(body.billing).toEqual({ quoted: 10, held: 10, charged: 0, released: 10 })
+  })
+
   test.each(['60', '60s', '1m', '1h30m', '168h', ' 5m '])('takes %j', async (after) => {
     expect((await start(idle, gate, { 'cancel-after': after })).status).toBe(202)
   })

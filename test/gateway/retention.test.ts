@@ -158,24 +158,29 @@ test('what a crash left without a record is removed by the next server, whatever
   const settings = { MEDIAGEN_DATA_DIR: join(app.folder, 'crashed'), MEDIAGEN_ROLES: 'api' }
   const assets = join(app.folder, 'crashed/assets')
   const id = '01m7yz8n25e00b5kcj94e2afcx'
-  const old = new Date(Date.now() - 2 * hourMs)
+  // By the file system's own clock. Younger ones may belong to a database that is put back tomorrow.
+  const [old, younger] = [new Date(Date.now() - 169 * hourMs), new Date(Date.now() - 167 * hourMs)]
   for (const [name, file] of [
     [`file_${id}`, '0.png'],
     [`file_${id.replace('01', '02')}`, '.part'],
     [`job_${id}`, '0.png'],
     [`job_${id}-2`, '0.png'],
     [`file_${id.replace('01', '03')}`, '.part'],
+    [`job_${id.replace('01', '04')}`, '0.png'],
   ] as const) {
     mkdirSync(join(assets, name), { recursive: true })
     writeFileSync(join(assets, name, file), picture)
     if (name.startsWith('file_03')) continue
-    utimesSync(join(assets, name, file), old, old)
-    utimesSync(join(assets, name), old, old)
+    const touched = name.startsWith('job_04') ? younger : old
+    utimesSync(join(assets, name, file), touched, touched)
+    utimesSync(join(assets, name), touched, touched)
   }
   // What is not ours is left alone, however old.
   mkdirSync(join(assets, 'lost+found'))
   utimesSync(join(assets, 'lost+found'), old, old)
   await using crashed = await startTestApp(settings)
-  await expect.poll(() => readdirSync(assets).toSorted()).toEqual([`file_${id.replace('01', '03')}`, 'lost+found'])
+  await expect
+    .poll(() => readdirSync(assets).toSorted())
+    .toEqual([`file_${id.replace('01', '03')}`, `job_${id.replace('01', '04')}`, 'lost+found'])
   await crashed.send('/v1/wallet')
 })

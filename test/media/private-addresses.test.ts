@@ -76,16 +76,21 @@ test.each([
   expect((await media.refusal({ image })).message).toMatch(words)
 })
 
-/** Answers with the names of files that could not be fetched. */
-async function read(reference: string, addresses: readonly string[], allowed = onlyPublic): Promise<unknown> {
-  const folder = mkdtempSync(join(tmpdir(), 'mediagen-reader-'))
-  const resolve = ((_name: string, _options: object, callback: (error: Error | null, found: object[]) => void) =>
+/** A resolver that finds these addresses for every name. */
+function resolveTo(addresses: readonly string[]): typeof lookup {
+  return ((_name: string, _options: object, callback: (error: Error | null, found: object[]) => void) =>
     addresses.length === 0
       ? callback(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), [])
       : callback(
           null,
           addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
         )) as unknown as typeof lookup
+}
+
+/** Answers with the names of files that could not be fetched. */
+async function read(reference: string, addresses: readonly string[], allowed = onlyPublic): Promise<unknown> {
+  const folder = mkdtempSync(join(tmpdir(), 'mediagen-reader-'))
+  const resolve = resolveTo(addresses)
   await using reader = createUrlReader({ allowed, timeoutMs: 1000, resolve })
   const signal = new AbortController().signal
   try {
@@ -103,6 +108,21 @@ test('a name that leads to a private address among others, or nowhere, is refuse
   const expected = 'image cannot be fetched: name.example does not lead to a public address.'
   for (const addresses of [['93.184.215.14', '127.0.0.1'], ['127.0.0.1', '93.184.215.14'], ['::1'], ['10.0.0.1'], []])
     expect(await read(`http://name.example:${host.port}/`, addresses)).toBe(expected)
+  expect(host.connections).toBe(0)
+})
+
+test.each([
+  ['the public one first', ['93.184.215.14', '127.0.0.1']],
+  ['the private one first', ['127.0.0.1', '93.184.215.14']],
+  ['the private one in IPv6', ['93.184.215.14', '::ffff:127.0.0.1']],
+])('a job whose URL names a host with a public and a private address fails, %s', async (_order, addresses) => {
+  await using media = await startMediaApp({}, { resolve: resolveTo(addresses) })
+  await using host = await openHost((_request, response) => void response.end('no'))
+  expect(await media.refusal({ image: `http://mixed.example:${host.port}/picture.png` })).toEqual({
+    code: 'invalid_media',
+    message: 'image cannot be fetched: mixed.example does not lead to a public address.',
+    retryable: false,
+  })
   expect(host.connections).toBe(0)
 })
 

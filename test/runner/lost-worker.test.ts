@@ -72,6 +72,14 @@ test('a worker that is stopped for longer than its lease ends nothing when it wa
   expect(await wallet(other)).toEqual({ available: 990, held: 0 })
 })
 
+test('where no worker is left, a server of the role api sees to lost jobs, once their leases are over', async () => {
+  await using line = openCommandLine({ MEDIAGEN_CATALOG: catalog, MEDIAGEN_LEASE_SECONDS: '3' })
+  const { server, read } = await startJob(line, 'patient')
+  await kill(server)
+  const api = await line.serve({ MEDIAGEN_ROLES: 'api' })
+  await expect.poll(() => read(api), soon).toMatchObject({ status: 'queued', attempts: 1 })
+})
+
 test('a job that may not be lost more often fails, and its credits are back', async () => {
   await using line = openCommandLine({ MEDIAGEN_CATALOG: catalog })
   const { server, read, wallet } = await startJob(line, 'fragile')
