@@ -1,164 +1,182 @@
 // npm run gallery: every model that ships, with every choice that it offers, made by the engine and shown on one page.
-// npm run gallery -- music speech: only the models whose ids have one of these words in them.
 
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, extname, join } from 'node:path'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { builtinCatalog, loadCatalog } from '../src/catalog/load.ts'
-import type { JsonObject } from '../src/core/engine.ts'
 import type { Model } from '../src/core/model.ts'
 import { createBuiltinEngine } from '../src/engines/builtin/engine.ts'
-import { sampleModel } from './samples.ts'
-import { drawSound } from './sound-picture.ts'
+import { type Card, type Section, writePage } from './page.ts'
+import { type Sample, sampleModel } from './samples.ts'
+import { digestSources } from './sources.ts'
+import { findMade, keyOf, type Made, makeWork, removeOthers, type Work } from './work.ts'
 
-const folder = join(import.meta.dirname, 'out')
-const ticksPerSecond = 100
-const subjects = ['mountains at sunrise', 'a quiet ocean by night', 'forest in autumn']
+const help = `npm run gallery -- [--jobs N] [--anew] [words]
 
-interface Made {
-  readonly file: string
-  readonly wallSeconds: number
-  /** CPU time of the render process; null where the system does not tell. */
-  readonly cpuSeconds: number | null
-  readonly credits: number
+Makes every model that ships with every choice that it offers, and gallery/out/index.html to look at them.
+What is there and would come out the same is kept: a run that is stopped goes on when it is started again.
+The first run takes about ten minutes on two cores, later ones as long as what has changed.
+
+  words     make only models whose ids have one of these words in them; the page shows the others as they are
+  --jobs N  so many renders at the same time; default: one a core
+  --anew    keep nothing
+  --help    print this`
+
+// Pictures for the models that take some; the last one, small, for the one that makes them larger.
+const inputs = [
+  { prompt: 'a quiet city', style: 'blocks', palette: 'orchard', width: 1280, height: 720 },
+  { prompt: 'mountains at sunrise', style: 'ridges', palette: 'sunset', width: 1280, height: 720 },
+  { prompt: 'forest in autumn', style: 'forest', palette: 'autumn', width: 1280, height: 720 },
+  { prompt: 'a quiet city', style: 'blocks', palette: 'orchard', width: 480, height: 270 },
+]
+const out = join(import.meta.dirname, 'out')
+const folder = join(out, 'files')
+const renderers = join(import.meta.dirname, '../src/engines/builtin')
+const page = join(out, 'index.html')
+
+await main()
+
+async function main(): Promise<void> {
+  const { values, positionals: words } = parseArgs({
+    options: { jobs: { type: 'string' }, anew: { type: 'boolean' }, help: { type: 'boolean' } },
+    allowPositionals: true,
+  })
+  if (values.help) return console.log(help)
+  const jobs = Number(values.jobs ?? availableParallelism())
+  if (!Number.isInteger(jobs) || jobs < 1) return refuse(`--jobs is a whole number from 1, not ${values.jobs}`)
+  const models = loadCatalog(builtinCatalog)
+  const isChosen = ({ id }: Model): boolean => words.length === 0 || words.some((word) => id.includes(word))
+  if (!models.some(isChosen))
+    return refuse(`no model has ${words.join(' or ')} in its id; there are\n${models.map(({ id }) => id).join('\n')}`)
+
+  const startedMs = performance.now()
+  if (values.anew) rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  const engine = createBuiltinEngine({ poolSize: jobs, warmUpAfterMs: null })
+  const pictures = planPictures(models)
+  for (const work of pictures) if (!findMade(folder, work.key)) await makeWork(engine, folder, work)
+  const given = pictures.map(readDataUri)
+  const works = models.flatMap((model) =>
+    planModel(model, model.engine['renderer'] === 'upscale' ? given.slice(-1) : given.slice(0, -1)),
+  )
+  removeOthers(folder, new Set([...pictures, ...works].map(({ key }) => key)))
+  const failures = await makeAll(
+    works.filter(({ model }) => isChosen(model)),
+    jobs,
+    (work) => makeWork(engine, folder, work),
+    (failed) => writeFileSync(page, writePage(toSections(models, works, failed), summarize(works, failed))),
+  )
+  await engine.close()
+  const seconds = (performance.now() - startedMs) / 1000
+  console.log(`${summarize(works, failures)}\n${seconds.toFixed(0)} s: ${page}`)
+  if (failures.size > 0) process.exitCode = 1
 }
 
-const engine = createBuiltinEngine({ poolSize: 1, warmUpAfterMs: null })
-const words = process.argv.slice(2)
-const models = loadCatalog(builtinCatalog)
-const shown = models.filter(({ id }) => words.length === 0 || words.some((word) => id.includes(word)))
-
-rmSync(folder, { recursive: true, force: true })
-mkdirSync(folder, { recursive: true })
-const pictures = await makePictures()
-const sections: string[] = []
-for (const model of shown) sections.push(await showModel(model))
-writeFileSync(join(folder, 'index.html'), page(sections))
-await engine.close()
-console.log(join(folder, 'index.html'))
+function refuse(why: string): void {
+  console.error(`${why}\n\n${help}`)
+  process.exitCode = 2
+}
 
 /** Pictures for the models that take some. */
-async function makePictures(): Promise<string[]> {
+function planPictures(models: readonly Model[]): Work[] {
   const art = models.find(({ id }) => id === 'builtin/image/art/text-to-image')
   if (!art) return []
-  const made = []
-  for (const prompt of subjects) {
-    const { file } = await make(art, { prompt, width: 1280, height: 720, format: 'png' }, `input-${made.length}`)
-    made.push(`data:image/png;base64,${readFileSync(file).toString('base64')}`)
-  }
-  return made
+  const sources = digestModel(art)
+  return inputs.map((input) => planWork(art, sources, { group: '', title: input.prompt, input: { ...input, seed: 7 } }))
 }
 
-async function showModel(model: Model): Promise<string> {
-  const cards: string[] = []
-  for (const [i, { title, input }] of sampleModel(model, pictures).entries()) {
-    const name = `${model.id.replaceAll('/', '-')}-${i + 1}`
-    try {
-      const made = await make(model, input, name)
-      cards.push(card(title, await display(made.file), describe(made)))
-      console.log(`${model.id}  ${title}  ${describe(made)}`)
-    } catch (error) {
-      cards.push(card(title, '', `<b>${escape((error as Error).message)}</b>`))
-      console.error(`${model.id}  ${title}  ${(error as Error).message}`)
-      process.exitCode = 1
+function readDataUri({ key }: Work): string {
+  const file = join(folder, findMade(folder, key)?.file ?? '')
+  return `data:image/png;base64,${readFileSync(file).toString('base64')}`
+}
+
+function planModel(model: Model, pictures: readonly string[]): Work[] {
+  const sources = digestModel(model)
+  return sampleModel(model, pictures).map((sample) => planWork(model, sources, sample))
+}
+
+function planWork(model: Model, sources: string, { group, title, input }: Sample): Work {
+  const checked = model.checkInput(input)
+  if (!checked.ok) throw new Error(`${model.id}, ${title}: ${JSON.stringify(checked.violations)}`)
+  return { model, group, title, input: checked.input, key: keyOf(model, checked.input, sources) }
+}
+
+/** Changes with the code that makes what the model makes. */
+function digestModel({ engine }: Model): string {
+  const renderer = String(engine['renderer'])
+  return digestSources(join(renderers, renderer, `${renderer}.ts`))
+}
+
+/** Makes what is not there, so many at the same time, and says how it goes; resolves to what failed, by key, and why. */
+async function makeAll(
+  works: readonly Work[],
+  jobs: number,
+  make: (work: Work) => Promise<Made>,
+  onChange: (failures: ReadonlyMap<string, string>) => void,
+): Promise<ReadonlyMap<string, string>> {
+  // The longest first, so that no core waits for one of them at the end.
+  const missing = works
+    .filter(({ key }) => !findMade(folder, key))
+    .toSorted((a, b) => b.model.quotedPrice(b.input) - a.model.quotedPrice(a.input))
+  console.log(`${works.length} samples: ${works.length - missing.length} are there, ${missing.length} to make`)
+  const failures = new Map<string, string>()
+  onChange(failures)
+  const queue = missing.entries()
+  let done = 0
+  const work = async (): Promise<void> => {
+    for (const [, next] of queue) {
+      let note = ''
+      try {
+        note = describe(await make(next))
+      } catch (error) {
+        note = (error as Error).message
+        failures.set(next.key, note)
+      }
+      const what = [next.model.id, next.group, next.title].filter(Boolean).join(' ')
+      console.log(`${++done}/${missing.length}  ${what}: ${note}`)
+      onChange(failures)
     }
   }
-  return `<section><h2>${escape(model.name)} <small>${model.id}</small></h2><p>${escape(model.description)}</p>
-<div class="cards">${cards.join('\n')}</div></section>`
+  await Promise.all(Array.from({ length: jobs }, work))
+  return failures
 }
 
-async function make(model: Model, input: JsonObject, name: string): Promise<Made> {
-  const checked = model.checkInput(input)
-  if (!checked.ok) throw new Error(JSON.stringify(checked.violations))
-  const run = join(folder, name)
-  mkdirSync(run)
-  const [startedMs, startedCpu] = [performance.now(), childCpuSeconds()]
-  await engine.run(model.engine, {
-    jobId: name,
-    model: model.id,
-    attempt: 1,
-    input: checked.input,
-    media: writeMedia(model, checked.input, name),
-    checkpoint: null,
-    folder: run,
-    signal: new AbortController().signal,
-    onProgress: () => {},
-    onCheckpoint: () => {},
+function toSections(
+  models: readonly Model[],
+  works: readonly Work[],
+  failures: ReadonlyMap<string, string>,
+): readonly Section[] {
+  return models.map((model) => {
+    const own = Map.groupBy(
+      works.filter((work) => work.model === model),
+      ({ group }) => group,
+    )
+    const groups = [...own].map(([name, members]) => ({ name, cards: members.map((work) => toCard(work, failures)) }))
+    return { id: model.id, name: model.name, description: model.description, groups }
   })
-  const [wallSeconds, cpu] = [(performance.now() - startedMs) / 1000, childCpuSeconds()]
-  const cpuSeconds = cpu === null || startedCpu === null ? null : cpu - startedCpu
-  const [output = ''] = readdirSync(run)
-  return { file: join(run, output), wallSeconds, cpuSeconds, credits: model.quotedPrice(checked.input) }
 }
 
-/** Leaves the data: URIs of an input as files, as the server would. */
-function writeMedia(model: Model, input: JsonObject, name: string): Map<string, string> {
-  const files = new Map<string, string>()
-  for (const { pointer, reference } of model.mediaOf(input)) {
-    const file = join(folder, `${name}${pointer.replaceAll('/', '-')}.png`)
-    writeFileSync(file, Buffer.from(reference.slice(reference.indexOf(',') + 1), 'base64'))
-    files.set(pointer, file)
+function toCard({ key, title }: Work, failures: ReadonlyMap<string, string>): Card {
+  const made = findMade(folder, key)
+  const inFiles = (name: string): string => `files/${name}`
+  if (made) {
+    const drawing = made.drawing === null ? null : inFiles(made.drawing)
+    return { title, file: inFiles(made.file), drawing, note: describe(made), failed: false }
   }
-  return files
+  const failure = failures.get(key)
+  return { title, file: null, drawing: null, note: failure ?? 'not made yet', failed: failure !== undefined }
 }
 
-/** CPU time of the processes that this one has forked, as Linux counts it. */
-function childCpuSeconds(): number | null {
-  try {
-    const pids = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ').filter(Boolean)
-    return pids.reduce((sum, pid) => {
-      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-      return sum + (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
-    }, 0)
-  } catch {
-    return null
-  }
+function describe({ seconds, bytes, credits }: Made): string {
+  const size = bytes < 1e6 ? `${(bytes / 1e3).toFixed(0)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
+  return `${seconds.toFixed(1)} s, ${size}, ${credits} ${credits === 1 ? 'credit' : 'credits'}`
 }
 
-async function display(file: string): Promise<string> {
-  const bytes = readFileSync(file)
-  const source = `${basename(join(file, '..'))}/${basename(file)}`
-  switch (extname(file)) {
-    case '.mp4':
-    case '.webm':
-      return `<video controls loop muted preload="metadata" src="${source}"></video>`
-    case '.wav':
-      return `${image('png', await drawSound(bytes))}<audio controls preload="none" src="${source}"></audio>`
-    default:
-      return image(extname(file).slice(1), bytes)
-  }
-}
-
-function image(type: string, bytes: Buffer): string {
-  return `<img loading="lazy" alt="" src="data:image/${type};base64,${bytes.toString('base64')}">`
-}
-
-function describe({ wallSeconds, cpuSeconds, credits }: Made): string {
-  const cpu = cpuSeconds === null ? '' : `, ${cpuSeconds.toFixed(1)} s of CPU`
-  return `${wallSeconds.toFixed(1)} s${cpu}, ${credits} ${credits === 1 ? 'credit' : 'credits'}`
-}
-
-function card(title: string, media: string, note: string): string {
-  return `<figure>${media}<figcaption><b>${escape(title)}</b><br>${note}</figcaption></figure>`
-}
-
-function page(bodies: readonly string[]): string {
-  return `<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>mediagen: gallery</title>
-<style>
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem; color: #222; background: #f6f6f4 }
-p { max-width: 60rem }
-small { font-weight: normal; color: #777 }
-.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(20rem, 1fr)); gap: 1rem }
-figure { margin: 0; padding: .6rem; background: #fff; border-radius: .4rem }
-img, video, audio { width: 100%; display: block }
-</style>
-<h1>mediagen: gallery</h1>
-${bodies.join('\n')}
-</html>
-`
-}
-
-function escape(text: string): string {
-  return text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
+function summarize(works: readonly Work[], failures: ReadonlyMap<string, string>): string {
+  const made = works.flatMap(({ key }) => findMade(folder, key) ?? [])
+  const megabytes = made.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6
+  const [all, there] = [works.length, made.length]
+  const state = failures.size > 0 ? `, ${failures.size} failed` : ''
+  return `${there} of ${all} samples${state}; ${megabytes.toFixed(0)} MB`
 }

@@ -1,20 +1,32 @@
-// What the gallery asks of a model: its example input, once for each value of every choice that its schema offers.
+// What the gallery asks of a model: its example input as it comes, and once for each value of every choice that its schema offers.
 
 import type { JsonObject, JsonValue } from '../src/core/engine.ts'
 import type { Model } from '../src/core/model.ts'
 
 /** One picture, sound or film of the gallery. */
 export interface Sample {
-  /** What it shows, for example `style: lofi`. */
+  /** The field whose choices it is one of; empty for the model as it comes. */
+  readonly group: string
+  /** What it shows, for example `lofi`. */
   readonly title: string
   readonly input: JsonObject
 }
 
-// The container says nothing about what is in it.
-const notShown = new Set(['format'])
-// Short enough to look at many, long enough for an ending.
-const seconds: Record<string, number> = { audio: 20, video: 4 }
+// Nobody sees the difference.
+const notShown = new Set(['fps'])
+// Small and short enough that one makes many, long enough for an ending.
+const small: Record<string, JsonObject> = {
+  image: {},
+  audio: { duration: 20 },
+  video: { duration: 4, seconds_each: 2, width: 640, height: 360 },
+}
+// Formats that show more than the default: what is heard can be drawn.
 const formats: Record<string, string> = { image: 'webp', audio: 'wav', video: 'mp4' }
+// Where the example would look alike for all choices.
+const telling: Record<string, JsonObject> = {
+  language: { title: '今日の直し、骨と返事' },
+  transition: { motion: false },
+}
 
 /**
  * The samples of a model. A schema that gets a new style or theme gets a new sample.
@@ -23,32 +35,41 @@ const formats: Record<string, string> = { image: 'webp', audio: 'wav', video: 'm
 export function sampleModel(model: Model, pictures: readonly string[]): Sample[] {
   const properties = model.inputSchema['properties'] as Record<string, JsonObject>
   const required = (model.inputSchema['required'] ?? []) as string[]
+  const known = (fields: JsonObject): JsonObject =>
+    Object.fromEntries(Object.entries(fields).filter(([name]) => properties[name] !== undefined))
   const base: JsonObject = {}
   for (const [name, schema] of Object.entries(properties)) {
     const value = exampleOf(schema, pictures)
     if (required.includes(name) && value !== undefined) base[name] = value
   }
-  const format = formats[model.modality]
-  if (format && offers(properties['format'], format)) base['format'] = format
-  const { duration, seed } = properties
-  const length = seconds[model.modality]
-  if (duration && length) base['duration'] = Math.min(length, Number(duration['maximum'] ?? length))
-  if (seed) base['seed'] = 7
+  const samples: Sample[] = [{ group: '', title: 'as it comes', input: { ...base } }]
 
-  const samples: Sample[] = []
+  if (model.modality === 'image')
+    for (const [name, schema] of Object.entries(properties))
+      if (isPlainText(schema)) base[name] ??= exampleOf(schema, pictures) ?? ''
+  const seed = properties['seed'] ? { seed: 7 } : {}
+  const varied = { ...base, ...seed, ...known(small[model.modality] ?? {}) }
+  const format = offered(properties['format'], formats[model.modality])
   for (const [name, schema] of Object.entries(properties)) {
     for (const value of notShown.has(name) ? [] : choicesOf(schema)) {
-      const title = `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`
-      samples.push({ title, input: { ...base, [name]: value } })
+      const input = { ...varied, ...format, ...known(telling[name] ?? {}), [name]: value }
+      samples.push({ group: name, title: typeof value === 'string' ? value : JSON.stringify(value), input })
     }
   }
-  return samples.length > 0 ? samples : [{ title: 'as it comes', input: base }]
+  return samples
 }
 
 function choicesOf(schema: JsonObject): readonly JsonValue[] {
   if (Array.isArray(schema['enum'])) return schema['enum'].filter((value) => value !== 'auto')
-  const isList = schema['type'] === 'array' && !isMedia(schema['items'])
-  return isList && Array.isArray(schema['examples']) ? schema['examples'] : []
+  const { type, items } = schema
+  if (type !== 'array' || typeof items !== 'object' || items === null || Array.isArray(items) || isMedia(items))
+    return []
+  // Of a list of steps: each step by itself, then some together.
+  const steps = Object.entries((items['properties'] ?? {}) as Record<string, JsonObject>)
+  const single = steps.flatMap(([name, step]) =>
+    Array.isArray(step['examples']) ? step['examples'].map((example) => [{ [name]: example }]) : [],
+  )
+  return [...single, ...(Array.isArray(schema['examples']) ? schema['examples'] : [])]
 }
 
 function exampleOf(schema: JsonObject, pictures: readonly string[]): JsonValue | undefined {
@@ -61,6 +82,12 @@ function isMedia(schema: JsonValue | undefined): boolean {
   return typeof schema === 'object' && schema !== null && !Array.isArray(schema) && schema['format'] === 'media'
 }
 
-function offers(schema: JsonObject | undefined, value: string): boolean {
-  return Array.isArray(schema?.['enum']) && schema['enum'].includes(value)
+function isPlainText({ type, enum: choices, pattern, format }: JsonObject): boolean {
+  return type === 'string' && choices === undefined && pattern === undefined && format === undefined
+}
+
+function offered(schema: JsonObject | undefined, value: string | undefined): JsonObject {
+  return value !== undefined && Array.isArray(schema?.['enum']) && schema['enum'].includes(value)
+    ? { format: value }
+    : {}
 }

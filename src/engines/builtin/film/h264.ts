@@ -6,17 +6,18 @@ import { ALL_FORMATS, BufferSource, EncodedPacketSink, Input } from 'mediabunny'
 import type { Pace, VideoEncoder, VideoFormat, VideoPacket } from './encoder.ts'
 import { describeSps } from './h264-sps.ts'
 
-/** Constant quality: 10 is the best and largest, 51 the worst. */
-const quantizer = 24
 /** 0 … 10. Up to 8 it takes twice the time for hardly a smaller file; 10 gives a clearly larger one. */
 const speed = 9
 /** Between two frames that can be decoded by themselves. */
-const secondsBetweenKeys = 4
+export const secondsBetweenKeys = 4
 
 const [parameterSet, keyPicture] = [7, 5]
 
-/** Opens an encoder. */
-export async function openH264({ width, height, fps }: Pace): Promise<VideoEncoder> {
+/**
+ * Opens an encoder.
+ * @param quantizer the quality of all frames: 10 is the best and largest, 51 the worst
+ */
+export async function openH264({ width, height, fps }: Pace, quantizer: number): Promise<VideoEncoder> {
   const create = await loadEncoder()
   const keyDistance = secondsBetweenKeys * fps
   let format: VideoFormat | null = null

@@ -4,6 +4,7 @@ import type { Sound } from '../sound/sound.ts'
 import { openContainer } from './container.ts'
 import type { Pace, VideoEncoder, VideoPacket } from './encoder.ts'
 import { openH264 } from './h264.ts'
+import { usualQuantizer } from './quality.ts'
 import { createSoundtrack } from './soundtrack.ts'
 import { openVp8 } from './vp8.ts'
 import type { Matrix } from './yuv.ts'
@@ -16,6 +17,8 @@ export interface FilmFile extends Pace {
   readonly frames: number
   /** As long as the pictures; null for a silent film. */
   readonly sound: Sound | null
+  /** Quality of an MP4 by the encoder that ships, see quality.ts. Default: the usual one. */
+  readonly quantizer?: number
 }
 
 /** Takes frames as planes Y, U and V of limited range. */
@@ -33,7 +36,8 @@ export async function openBuiltinWriter(film: FilmFile): Promise<FilmWriter> {
   const { format, frames, file, sound } = film
   const pace: Pace = { width: film.width, height: film.height, fps: film.fps }
   await using parts = new AsyncDisposableStack()
-  const encoder: VideoEncoder = format === 'mp4' ? await openH264(pace) : await openVp8(pace)
+  const encoder: VideoEncoder =
+    format === 'mp4' ? await openH264(pace, film.quantizer ?? usualQuantizer) : await openVp8(pace)
   parts.defer(() => encoder.close())
   const soundtrack = sound && (await createSoundtrack(sound, format))
   const container = await openContainer(file, format, pace, frames, soundtrack)

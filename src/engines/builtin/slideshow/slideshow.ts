@@ -38,13 +38,13 @@ export async function renderSlideshow(task: RenderTask): Promise<Rendered> {
   const chosen = transitionNames.find((name) => name === input['transition'])
   const length = Math.min(Number(input['transition_seconds']), each * mostTransition)
 
-  // Decoded shortly before it is seen; never more than two are held.
+  // Decoded shortly before it is seen; never more than three are held.
   const slides = new Map<number, Slide>()
   const motionsOf = Array.from({ length: count }, () => random.float())
   const prepare = async (index: number): Promise<Slide> => {
     const slide = slides.get(index) ?? (await openSlide(task, index, shot, each + length, String(motionsOf[index])))
     slides.set(index, slide)
-    slides.delete(index - 2)
+    for (const held of slides.keys()) if (Math.abs(held - index) > 1) slides.delete(held)
     return slide
   }
   return shoot(task, shot, async (context, seconds) => {

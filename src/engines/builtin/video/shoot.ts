@@ -3,6 +3,7 @@
 import { createCanvas, type SKRSContext2D } from '@napi-rs/canvas'
 import { EngineError, type JsonObject } from '../../../core/engine.ts'
 import { openFilm } from '../film/film.ts'
+import { chooseQuantizer } from '../film/quality.ts'
 import type { Rendered, RenderTask } from '../renderers.ts'
 import type { Sound } from '../sound/sound.ts'
 
@@ -18,7 +19,10 @@ export interface Shot {
   readonly sound: Sound | null
 }
 
-/** Draws one frame over whatever the last one left; `seconds` is when it is shown. It must leave no transparent pixel. */
+/**
+ * Draws one frame over whatever the last one left; `seconds` is when it is shown. It must leave no transparent pixel.
+ * Frames are drawn in their order, but for a few from all over the film that are tried before.
+ */
 export type DrawFrame = (context: SKRSContext2D, seconds: number, frame: number) => void | Promise<void>
 
 /** Pixels of all frames together: 100 seconds of 1920 × 1080 at 30 frames a second, some minutes of work. */
@@ -53,11 +57,17 @@ export async function shoot(task: RenderTask, shot: Shot, draw: DrawFrame, from 
   const { width, height, fps, frames, format } = shot
   const canvas = createCanvas(width, height)
   const context = canvas.getContext('2d')
-  await using film = await openFilm({ ...shot, file: task.file, ffmpeg: task.ffmpeg })
+  const drawPixels = async (frame: number): Promise<Uint8ClampedArray> => {
+    await draw(context, frame / fps, frame)
+    return context.getImageData(0, 0, width, height).data
+  }
+  // Other encoders see to it themselves.
+  const isOwn = format === 'mp4' && task.ffmpeg === null
+  const quality = isOwn ? { quantizer: await chooseQuantizer(shot, frames, drawPixels) } : {}
+  await using film = await openFilm({ ...shot, ...quality, file: task.file, ffmpeg: task.ffmpeg })
   let told = 0
   for (let frame = 0; frame < frames; frame++) {
-    await draw(context, frame / fps, frame)
-    await film.addFrame(context.getImageData(0, 0, width, height).data)
+    await film.addFrame(await drawPixels(frame))
     const fraction = (frame + 1) / frames
     if (fraction - told < 0.01) continue
     task.onProgress(from + (0.99 - from) * fraction)

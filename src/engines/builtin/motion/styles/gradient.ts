@@ -53,17 +53,43 @@ export function createGradient(stage: MotionStage, ramp: readonly Color[], secon
 
 /** From deep over accents to light. */
 function createRamp({ palette }: MotionStage): readonly Color[] {
-  const { shade, accent } = palette
-  return palette.dark
-    ? [shade(0.02), shade(0.25), accent(0), shade(0.5), accent(2), shade(0.9)]
-    : [shade(0.12), shade(0.4), accent(0), shade(0.72), accent(4), shade(1)]
+  const { shade, dark } = palette
+  // Accents next to the shades on the colour wheel: between far ones there would be mud.
+  const near = [0, 1, 2, 3, 4]
+    .map((i) => palette.accent(i))
+    .toSorted((a, b) => distance(a, shade(0.55)) - distance(b, shade(0.55)))
+    .slice(0, 2)
+    .toSorted((a, b) => a.l - b.l)
+  const [deep, light] = near as [Color, Color]
+  return dark
+    ? [shade(0.02), shade(0.25), deep, shade(0.5), light, shade(0.9)]
+    : [shade(0.12), shade(0.4), deep, shade(0.72), light, shade(1)]
+}
+
+/** Between two hues, 0 … 180. */
+function distance(a: Color, b: Color): number {
+  return Math.abs(turnBetween(a, b))
+}
+
+/** From one hue to another the shorter way, in degrees. */
+function turnBetween(from: Color, to: Color): number {
+  return ((to.h - from.h + 900) % 360) - 180
 }
 
 function toPixels(stops: readonly Color[]): Uint32Array {
   return Uint32Array.from({ length: steps }, (_, i) => {
     const at = (i / (steps - 1)) * (stops.length - 1)
     const index = Math.min(stops.length - 2, Math.floor(at))
-    const [r, g, b] = toRgb(mix(stops[index] as Color, stops[index + 1] as Color, at - index))
+    const [r, g, b] = toRgb(blend(stops[index] as Color, stops[index + 1] as Color, at - index))
     return (255 << 24) | (b << 16) | (g << 8) | r
   })
+}
+
+/** From colour to colour around the wheel: straight through it, far ones would meet in a muddy grey. */
+function blend(from: Color, to: Color, t: number): Color {
+  const way = turnBetween(from, to)
+  const straight = mix(from, to, t)
+  // Of opposite colours no way around is the right one.
+  if (Math.min(from.c, to.c) < 0.04 || Math.abs(way) > 120) return straight
+  return { l: straight.l, c: from.c + (to.c - from.c) * t, h: from.h + way * t }
 }

@@ -1,4 +1,4 @@
-// Style `particles`: thousands of sparks that follow the currents of an invisible river.
+// Style `particles`: sparks with long tails that follow the currents of an invisible river.
 
 import type { SKRSContext2D } from '@napi-rs/canvas'
 import { fractal } from '../../art/random.ts'
@@ -6,18 +6,27 @@ import { fillSky, glow } from '../../art/stage.ts'
 import { type Color, css, lighten, mix } from '../../color.ts'
 import { cycles, fraction, type MotionStage, type MotionStyle } from '../stage.ts'
 
-const particlesPerFrame = 720
+const particlesPerFrame = 480
 const pointsPerPath = 60
-/** How much of its path a spark and its tail take. */
-const tailShare = 0.22
 const brightnesses = 4
+/** How much larger than usual sparks are: far ones, and a few near ones. */
+const sizes = [0.7, 1, 1.9] as const
+/** A tail is drawn in parts, each shorter, wider and brighter than the one below it: it fades without an end. */
+const parts = [
+  { share: 0.3, width: 0.0022, alpha: 0.2, light: 0 },
+  { share: 0.19, width: 0.0028, alpha: 0.3, light: 0 },
+  { share: 0.09, width: 0.0036, alpha: 0.5, light: 0.06 },
+  { share: 0.014, width: 0.0046, alpha: 1, light: 0.16 },
+] as const
 
 interface Particle {
   /** x and y by turns. */
   readonly path: Float32Array
   readonly offset: number
   readonly rounds: number
-  readonly group: number
+  readonly color: number
+  /** Which of the sizes. */
+  readonly depth: number
 }
 
 export const particles: MotionStyle = (stage) => {
@@ -50,15 +59,18 @@ export const particles: MotionStyle = (stage) => {
       const pulse = 0.16 + 0.05 * Math.sin(2 * Math.PI * (slow * phase + i / 2))
       glow(still, x * stage.width, y * stage.height, unit * 0.75, color, pulse)
     }
-    context.lineCap = 'butt'
+    context.lineCap = 'round'
+    context.lineJoin = 'round'
     drawTails(context, all, phase, colors, unit)
     context.restore()
   }
 }
 
-function createParticle(stage: MotionStage, groups: number): Particle {
+function createParticle(stage: MotionStage, colors: number): Particle {
   const { random, noise, unit, width, height } = stage
-  const step = unit * random.range(0.0055, 0.011)
+  const depth = random.chance(0.14) ? 2 : random.chance(0.5) ? 1 : 0
+  // What is near goes faster.
+  const step = unit * random.range(0.006, 0.009) * (0.75 + 0.3 * depth)
   const path = new Float32Array(2 * pointsPerPath)
   let [x, y] = [random.range(-0.1, 1.1) * width, random.range(-0.1, 1.1) * height]
   for (let i = 0; i < pointsPerPath; i++) {
@@ -77,11 +89,12 @@ function createParticle(stage: MotionStage, groups: number): Particle {
     path,
     offset: random.float(),
     rounds: cycles(stage, random.range(2.4, 4.2)),
-    group: Math.min(groups - 1, Math.floor(random.float() ** 1.6 * groups)),
+    color: Math.min(colors - 1, Math.floor(random.float() ** 1.6 * colors)),
+    depth,
   }
 }
 
-/** Strokes of one colour and brightness are drawn as one: that is what makes thousands of them cheap. */
+/** Strokes of one colour, size and brightness are drawn as one: that is what makes hundreds of them cheap. */
 function drawTails(
   context: SKRSContext2D,
   all: readonly Particle[],
@@ -89,26 +102,26 @@ function drawTails(
   colors: readonly Color[],
   unit: number,
 ): void {
-  const buckets = Array.from({ length: colors.length * brightnesses }, (): [Particle, number][] => [])
-  for (const particle of all) {
-    const life = fraction(phase * particle.rounds + particle.offset)
+  const count = colors.length * sizes.length * brightnesses
+  const buckets = Array.from({ length: count }, (): [Float32Array, number][] => [])
+  for (const { path, offset, rounds, color, depth } of all) {
+    const life = fraction(phase * rounds + offset)
     const strength = Math.min(1, 4.5 * life * (1 - life))
     const level = Math.min(brightnesses - 1, Math.floor(strength * brightnesses))
-    buckets[particle.group * brightnesses + level]?.push([particle, life])
+    buckets[(color * sizes.length + depth) * brightnesses + level]?.push([path, life])
   }
   for (const [bucket, members] of buckets.entries()) {
-    const color = colors[Math.floor(bucket / brightnesses)] as Color
+    if (members.length === 0) continue
+    const color = colors[Math.floor(bucket / brightnesses / sizes.length)] as Color
+    const size = sizes[Math.floor(bucket / brightnesses) % sizes.length] ?? 1
     const strength = ((bucket % brightnesses) + 0.6) / brightnesses
-    context.beginPath()
-    for (const [{ path }, life] of members) trace(context, path, life - tailShare, life)
-    context.strokeStyle = css(color, 0.42 * strength)
-    context.lineWidth = unit * 0.0034
-    context.stroke()
-    context.beginPath()
-    for (const [{ path }, life] of members) trace(context, path, life - tailShare * 0.12, life)
-    context.strokeStyle = css(lighten(color, 0.14), strength)
-    context.lineWidth = unit * 0.0042
-    context.stroke()
+    for (const part of parts) {
+      context.beginPath()
+      for (const [path, life] of members) trace(context, path, life - part.share, life)
+      context.strokeStyle = css(lighten(color, part.light), part.alpha * strength)
+      context.lineWidth = unit * part.width * size
+      context.stroke()
+    }
   }
 }
 

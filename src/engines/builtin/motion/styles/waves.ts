@@ -1,10 +1,14 @@
-// Style `waves`: ribbons of fine lines that swell and twist.
+// Style `waves`: ribbons of silk that swell and twist, with a few bright threads in each.
 
 import { fillSky, glow } from '../../art/stage.ts'
 import { type Color, css, mix } from '../../color.ts'
-import { cycles, type MotionStage, type MotionStyle, turn } from '../stage.ts'
+import { cycles, type MotionStage, type MotionStyle, type Scene, turn } from '../stage.ts'
 
-const [ribbons, linesPerRibbon, pointsPerLine] = [3, 30, 64]
+const [ribbons, pointsPerLine] = [3, 72]
+/** Layers of silk over each other, and threads: many fine threads would flicker, and cost a film most of its bytes. */
+const [layers, threads] = [14, 7]
+/** How much of its ribbon a layer covers: each overlaps its neighbours, so that no edge of it is seen. */
+const layerShare = 0.34
 
 interface Ribbon {
   readonly middle: number
@@ -16,7 +20,7 @@ interface Ribbon {
 }
 
 export const waves: MotionStyle = (stage) => {
-  const { width, height, unit, palette } = stage
+  const { width, unit, palette } = stage
   const all = Array.from({ length: ribbons }, (_, i) => createRibbon(stage, i))
   const ground = palette.dark
     ? ([palette.shade(0), palette.shade(0.14)] as const)
@@ -33,20 +37,41 @@ export const waves: MotionStyle = (stage) => {
     for (const { middle, from } of all) glow(still, width / 2, middle, unit * 0.8, from, 0.12)
     context.lineJoin = 'round'
     for (const ribbon of all) {
-      for (let line = 0; line < linesPerRibbon; line++) {
-        const share = line / (linesPerRibbon - 1)
-        const edge = Math.abs(2 * share - 1)
+      for (let layer = 0; layer < layers; layer++) {
+        const start = (layer / (layers - 1)) * (1 + layerShare) - layerShare
+        const [low, high] = [Math.max(0, start), Math.min(1, start + layerShare)]
         context.beginPath()
-        for (let point = 0; point <= pointsPerLine; point++) {
-          const x = (point / pointsPerLine) * width
-          context.lineTo(x, yOf(ribbon, x / Math.max(width, height), share, phase, unit))
-        }
-        context.strokeStyle = css(mix(ribbon.from, ribbon.to, share), 0.8 - 0.5 * edge)
-        context.lineWidth = unit * (0.0018 + 0.0012 * (1 - edge))
+        trace(stage, context, ribbon, low, phase, false)
+        trace(stage, context, ribbon, high, phase, true)
+        context.closePath()
+        context.fillStyle = css(mix(ribbon.from, ribbon.to, (low + high) / 2), 0.085)
+        context.fill()
+      }
+      for (let thread = 0; thread < threads; thread++) {
+        const share = thread / (threads - 1)
+        context.beginPath()
+        trace(stage, context, ribbon, share, phase, false)
+        context.strokeStyle = css(mix(ribbon.from, ribbon.to, share), 0.5)
+        context.lineWidth = unit * 0.0026
         context.stroke()
       }
     }
     context.restore()
+  }
+}
+
+/** Adds the line at `share`, 0 … 1, of a ribbon's width to the path, from left to right or back. */
+function trace(
+  { width, height, unit }: Pick<MotionStage, 'width' | 'height' | 'unit'>,
+  context: Parameters<Scene>[0],
+  ribbon: Ribbon,
+  share: number,
+  phase: number,
+  back: boolean,
+): void {
+  for (let i = 0; i <= pointsPerLine; i++) {
+    const x = ((back ? pointsPerLine - i : i) / pointsPerLine) * width
+    context.lineTo(x, yOf(ribbon, x / Math.max(width, height), share, phase, unit))
   }
 }
 
