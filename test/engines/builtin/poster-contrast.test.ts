@@ -3,9 +3,10 @@
 import { createCanvas } from '@napi-rs/canvas'
 import { expect, test } from 'vitest'
 import { contrast, css, parseHex } from '../../../src/engines/builtin/color.ts'
-import { drawBackdrop, layOut, posterSizes } from '../../../src/engines/builtin/poster/poster.ts'
-import type { TextMark } from '../../../src/engines/builtin/poster/sheet.ts'
+import { compose, drawBackdrop, layOut, posterSizes } from '../../../src/engines/builtin/poster/poster.ts'
+import type { TextMark, Theme } from '../../../src/engines/builtin/poster/sheet.ts'
 import { themes } from '../../../src/engines/builtin/poster/themes.ts'
+import type { Line } from '../../../src/engines/builtin/text/bidi.ts'
 import { measureText } from '../../../src/engines/builtin/text/draw.ts'
 
 // A thin line or a star may cross a letter; a twentieth of what is behind a line of text is not looked at.
@@ -46,7 +47,7 @@ test.each(cases)('%s with the accent %s in %j', { timeout: 60_000 }, (theme, acc
 
 function findPoorLines(input: Record<string, string>, theme: string, size: string): string[] {
   const sheet = layOut(input)
-  const { backdrop, words } = themes[theme]?.compose(sheet) ?? { backdrop: '', words: [] }
+  const { backdrop, words } = compose(themes[theme] as Theme, sheet)
   const context = createCanvas(sheet.width, sheet.height).getContext('2d')
   const key = [theme, size, input['accent'], sheet.footer === ''].join(' ')
   const drawn = backdrops.get(key) ?? drawBackdrop(backdrop, sheet.width, sheet.height)
@@ -61,7 +62,7 @@ function findPoorLines(input: Record<string, string>, theme: string, size: strin
     mark.kind === 'text'
       ? mark.text.lines.flatMap((line, index) => {
           const found = contrastOf(context, mark, index)
-          return found >= 4.5 ? [] : [`${size}: “${line}” ${found.toFixed(2)}`]
+          return found >= 4.5 ? [] : [`${size}: “${line.text}” ${found.toFixed(2)}`]
         })
       : [],
   )
@@ -74,7 +75,7 @@ function contrastOf(
   index: number,
 ): number {
   const { text, look, x, top } = mark
-  const width = measureText(text.lines[index] as string, { ...look, language: text.language }) * text.size
+  const width = measureText(text.lines[index] as Line, { ...look, language: text.language }) * text.size
   const left = x - { left: 0, center: width / 2, right: width }[look.align ?? 'left']
   const baseline = top + text.size * (text.ascent + index * text.lineHeight)
   const box = [left, baseline - text.size * 0.73, width, text.size * 0.73].map(Math.round) as [

@@ -3,8 +3,8 @@
 import { createCanvas } from '@napi-rs/canvas'
 import type { JsonObject } from '../../../core/engine.ts'
 import { fromPixels, type Pixels, toPixels } from '../image-output.ts'
-import { measureText, type Weight } from '../text/draw.ts'
-import { drawLines, fitText, heightOf } from '../text/fit.ts'
+import type { Weight } from '../text/draw.ts'
+import { drawLines, fitText, heightOf, widthOf } from '../text/fit.ts'
 import { languageOf } from '../text/language.ts'
 import { toSettableText } from '../text/runs.ts'
 
@@ -34,8 +34,7 @@ export async function overlayText(pixels: Pixels, settings: JsonObject, where: s
       maxLines: 30,
     },
   )
-  const style = { weight, language: fitted.language }
-  const textWidth = Math.max(...fitted.lines.map((line) => measureText(line, style))) * fitted.size
+  const textWidth = widthOf(fitted, { weight })
   const block = {
     width: Math.max(1, Math.min(width, Math.ceil(textWidth + 2 * padding))),
     height: Math.max(1, Math.min(height, Math.ceil(heightOf(fitted) + 2 * padding))),

@@ -1,7 +1,7 @@
 // Captions in time with a voice: what was said is bright, what is being said is coloured, what comes is dim.
 
 import { createCanvas, type Canvas, type SKRSContext2D } from '@napi-rs/canvas'
-import { measureText } from '../text/draw.ts'
+import { measureBounds, measureText } from '../text/draw.ts'
 import { drawLines, fitText, heightOf, type FittedText } from '../text/fit.ts'
 import { clamp, easeInOut, easeOut } from '../video/easing.ts'
 import type { Page } from './narration.ts'
@@ -104,13 +104,14 @@ function setPage(page: Page, fitted: FittedText, area: CaptionArea, colors: Capt
 function placeWords(page: Page, { lines, size, lineHeight, ascent }: FittedText, margin: number): PlacedWord[] {
   const lettersBefore = page.map((_, i) => page.slice(0, i + 1).reduce((sum, { text }) => sum + text.length, 0))
   let letters = 0
-  return lines.flatMap((line, row) => {
+  return lines.flatMap(({ text: line }, row) => {
     let prefix = ''
+    const { left } = measureBounds(line, style)
     return line.split(' ').map((token) => {
       // Half of it: a hyphen at a break does not count for the next word.
       const word = page[lettersBefore.findIndex((count) => letters + token.length / 2 <= count)] ?? page.at(-1)
       letters += token.length
-      const x = margin + measureText(prefix, style) * size
+      const x = margin + (measureText(prefix, style) - left) * size
       prefix += `${token} `
       return {
         start: word?.start ?? 0,

@@ -9,8 +9,8 @@ import type { MotionStage } from '../motion/stage.ts'
 import { createGradient } from '../motion/styles/gradient.ts'
 import type { Rendered, RenderTask } from '../renderers.ts'
 import { type VoiceName, voiceNames } from '../speech/flite.ts'
-import { drawText } from '../text/draw.ts'
-import { fitText } from '../text/fit.ts'
+import { directionOf } from '../text/bidi.ts'
+import { drawLines, fitText } from '../text/fit.ts'
 import { toSettableText } from '../text/runs.ts'
 import { between, clamp, easeIn, easeInOut, easeOut } from '../video/easing.ts'
 import { drawLine, letter } from '../video/lettering.ts'
@@ -91,9 +91,17 @@ function createOpening(title: string, { width, height }: Shot, theme: NarratedTh
   const margin = unit * 0.1
   const bar = unit * 0.014
   const left = margin + bar + unit * 0.05
+  const isFromRight = directionOf(title) === 'rtl'
+  const middle = left + (width - left - margin) / 2
   const lettering = letter(
     title,
-    { weight: 800, letterSpacing: -0.03, display: true, color: css(theme.ink) },
+    {
+      weight: 800,
+      letterSpacing: -0.03,
+      display: true,
+      color: css(theme.ink),
+      align: isFromRight ? 'right' : 'left',
+    },
     {
       width: width - left - margin,
       height: height * 0.62,
@@ -101,7 +109,7 @@ function createOpening(title: string, { width, height }: Shot, theme: NarratedTh
       minSize: unit * 0.04,
       maxSize: unit * 0.2,
       maxLines: 6,
-      centerX: left + (width - left - margin) / 2,
+      centerX: isFromRight ? width - middle : middle,
       centerY: height / 2,
     },
   )
@@ -114,10 +122,11 @@ function createOpening(title: string, { width, height }: Shot, theme: NarratedTh
     context.save()
     context.globalAlpha = alpha
     context.fillStyle = css(theme.accent)
-    context.fillRect(margin, lettering.top + (lettering.height - grown) / 2 - away, bar, grown)
+    const barTop = lettering.top + (lettering.height - grown) / 2 - away
+    context.fillRect(isFromRight ? width - margin - bar : margin, barTop, bar, grown)
     for (const [i, line] of lettering.lines.entries()) {
       const t = easeOut((seconds - 0.12 - i * lineDelay) / riseSeconds)
-      drawLine(context, line, unit * 0.05 * (1 - t), -away, t)
+      drawLine(context, line, unit * (isFromRight ? -0.05 : 0.05) * (1 - t), -away, t)
     }
     context.restore()
   }
@@ -129,7 +138,7 @@ function createHeader(title: string, shot: Shot, theme: NarratedTheme, { titleEn
   const [unit, seconds] = [Math.min(width, height), shot.frames / shot.fps]
   const margin = unit * 0.1
   const style = { weight: 600 } as const
-  const { size, lines } = fitText(title, style, {
+  const fitted = fitText(title, style, {
     width: width - 2 * margin,
     height: unit * 0.05,
     lineHeight: 1.2,
@@ -137,19 +146,23 @@ function createHeader(title: string, shot: Shot, theme: NarratedTheme, { titleEn
     maxSize: unit * 0.036,
     maxLines: 1,
   })
+  const isFromRight = fitted.direction === 'rtl'
+  const look = { ...style, color: css(theme.ink), align: isFromRight ? 'right' : 'left' } as const
+  const left = (wide: number): number => (isFromRight ? width - margin - wide : margin)
   return (context, now) => {
     const presence = easeInOut(between(now, titleEnd - 0.1, titleEnd + 0.5))
     if (presence <= 0) return
     context.save()
     context.globalAlpha = 0.75 * presence
-    drawText(context, lines.join(' '), margin, margin + size * 0.4, { ...style, size, color: css(theme.ink) })
+    drawLines(context, fitted, isFromRight ? width - margin : margin, margin - fitted.size * 0.33, look)
     const [top, thick] = [height - margin * 0.62, Math.max(2, unit * 0.006)]
     context.globalAlpha = 0.18 * presence
     context.fillStyle = css(theme.ink)
-    context.fillRect(margin, top, width - 2 * margin, thick)
+    context.fillRect(left(width - 2 * margin), top, width - 2 * margin, thick)
     context.globalAlpha = presence
     context.fillStyle = css(theme.accent)
-    context.fillRect(margin, top, (width - 2 * margin) * between(now, titleEnd, seconds - 0.2), thick)
+    const done = (width - 2 * margin) * between(now, titleEnd, seconds - 0.2)
+    context.fillRect(left(done), top, done, thick)
     context.restore()
   }
 }

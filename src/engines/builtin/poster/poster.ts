@@ -6,10 +6,11 @@ import { EngineError, type JsonObject } from '../../../core/engine.ts'
 import { css, parseHex } from '../color.ts'
 import { writeImage } from '../image-output.ts'
 import type { Rendered, RenderTask } from '../renderers.ts'
+import { directionOf } from '../text/bidi.ts'
 import { drawLines } from '../text/fit.ts'
 import { languageOf } from '../text/language.ts'
 import { toSettableText } from '../text/runs.ts'
-import type { Mark, Sheet } from './sheet.ts'
+import { type Composition, type Mark, mirror, type Sheet, type Theme } from './sheet.ts'
 import { themes } from './themes.ts'
 
 /** Width and height in pixels. */
@@ -30,7 +31,7 @@ export async function renderPoster(task: RenderTask): Promise<Rendered> {
   if (!theme) throw new EngineError('invalid_input', 'theme is not one that there is.')
   const sheet = layOut(input)
   task.onProgress(0.1)
-  const { backdrop, words } = theme.compose(sheet)
+  const { backdrop, words } = compose(theme, sheet)
   task.onProgress(0.3)
   const { width, height } = sheet
   const context = createCanvas(width, height).getContext('2d')
@@ -65,7 +66,14 @@ export function layOut(input: JsonObject): Sheet {
     footer,
     accent: typeof input['accent'] === 'string' ? parseHex(input['accent']) : null,
     language: languageOf([title, subtitle, badge, footer].join(' '), input['language']),
+    direction: directionOf(title, directionOf(subtitle)),
   }
+}
+
+/** What a theme makes of a sheet, turned round where its words begin at the right. */
+export function compose(theme: Theme, sheet: Sheet): Composition {
+  const composition = theme.compose(sheet)
+  return sheet.direction === 'rtl' ? mirror(composition, sheet.width) : composition
 }
 
 /** Draws SVG elements that are made of numbers and colours, never of words. */

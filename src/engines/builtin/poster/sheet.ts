@@ -1,8 +1,9 @@
 // A poster in the making: its size, its words, and how words are stacked so that they always fit.
 
 import { type Color, contrast, css, oklch } from '../color.ts'
-import { type LineLook, measureBounds, measureText, type TextStyle, type Weight } from '../text/draw.ts'
-import { fitText, type FittedText, heightOf } from '../text/fit.ts'
+import { type Direction, directionOf } from '../text/bidi.ts'
+import { capHeights, type LineLook, measureText, type Weight } from '../text/draw.ts'
+import { fitLine, fitText, type FittedText, heightOf, widthOf } from '../text/fit.ts'
 import type { CjkLanguage } from '../text/language.ts'
 import { toCapitals } from '../text/runs.ts'
 
@@ -25,6 +26,8 @@ export interface Sheet {
   readonly accent: Color | null
   /** In whose forms shared characters are drawn. */
   readonly language: CjkLanguage
+  /** Where its words begin. Themes lay out from left to right; `mirror` turns a sheet round. */
+  readonly direction: Direction
 }
 
 /** A design. */
@@ -49,7 +52,7 @@ export interface TextMark {
   readonly x: number
   /** Upper edge of the capitals of the first line. */
   readonly top: number
-  readonly look: Omit<LineLook, 'size' | 'language' | 'color'> & { readonly color: Color }
+  readonly look: Omit<LineLook, 'size' | 'language' | 'emoji' | 'direction' | 'color'> & { readonly color: Color }
 }
 
 export interface PlateMark extends Area {
@@ -101,7 +104,7 @@ interface BadgeStyle {
 
 /** Stacks badge, title and subtitle in an area, each as large as it may be. */
 export function stackWords(sheet: Sheet, area: Area, style: StackStyle): Mark[] {
-  const { unit, small, language } = sheet
+  const { unit, small, language, direction } = sheet
   const { letters = 'sans' } = style
   const badgeGap = Math.min(small * 0.042, area.height * 0.08)
   const subtitleGap = Math.min(small * 0.05, area.height * 0.09)
@@ -111,7 +114,7 @@ export function stackWords(sheet: Sheet, area: Area, style: StackStyle): Mark[] 
   const subtitle = sheet.subtitle === '' ? null : fitSubtitle(sheet, area, style)
   const { weight, color, letterSpacing, lineHeight, maxSize, glow } = style.title
   const words = style.title.uppercase ? toCapitals(sheet.title) : sheet.title
-  const set = { weight, letterSpacing, display: true, letters, language }
+  const set = { weight, letterSpacing, display: true, letters, language, direction: directionOf(words, direction) }
   const title = fitText(words, set, {
     width: area.width,
     height: area.height - beside(badge, subtitle),
@@ -130,11 +133,9 @@ export function stackWords(sheet: Sheet, area: Area, style: StackStyle): Mark[] 
     marks.push(...badge.place(style.align === 'center' ? x - badge.width / 2 : x, top))
     top += badge.height + badgeGap
   }
-  // Large letters have room of their own at the left; taken away, their stems stand in line with what is small.
-  const hang = style.align === 'left' ? title.size * sideBearing : 0
   const shadow = glow ? { shadow: { color: css(glow.color), blur: unit * glow.blur } } : {}
   const look = { weight, letterSpacing, display: true, letters, color, align: style.align, ...shadow }
-  marks.push({ kind: 'text', text: title, x: x - hang, top, look })
+  marks.push({ kind: 'text', text: title, x, top, look })
   top += heightOf(title) + subtitleGap
   if (subtitle) {
     const { weight, color } = style.subtitle
@@ -155,12 +156,25 @@ export function oneLine(
   letterSpacing = 0,
 ): Mark[] {
   if (text === '') return []
-  const style = { weight, letterSpacing, language: sheet.language }
-  const line = setLine(text, style, Math.min(sheet.small * maxSize, area.height), area.width)
+  const style = { weight, letterSpacing, language: sheet.language, direction: directionOf(text, sheet.direction) }
+  const line = fitLine(text, style, Math.min(sheet.small * maxSize, area.height), area.width)
   const x = area.left + area.width * { left: 0, center: 0.5, right: 1 }[align]
   // Letters stand in the middle of the area by their capitals, whatever hangs below the line.
-  const top = area.top + (area.height - line.size * capHeight) / 2 - line.size * (line.ascent - capHeight)
+  const top = area.top + (area.height - line.size * capHeights.sans) / 2 - line.size * (line.ascent - capHeights.sans)
   return [{ kind: 'text', text: line, x, top, look: { weight, letterSpacing, color, align } }]
+}
+
+/** A composition as in a mirror, for words that begin at the right: the picture is turned round, the words are not. */
+export function mirror({ backdrop, words }: Composition, width: number): Composition {
+  const turned = { left: 'right', center: 'center', right: 'left' } as const
+  return {
+    backdrop: `<g transform="translate(${width} 0) scale(-1 1)">${backdrop}</g>`,
+    words: words.map((mark) =>
+      mark.kind === 'plate'
+        ? { ...mark, left: width - mark.left - mark.width }
+        : { ...mark, x: width - mark.x, look: { ...mark.look, align: turned[mark.look.align ?? 'left'] } },
+    ),
+  }
 }
 
 /** Black or white, whichever can be read on a colour. */
@@ -169,29 +183,15 @@ export function readableOn(color: Color): Color {
   return contrast(dark, color) > contrast(light, color) ? dark : light
 }
 
-const capHeight = 0.73
-const sideBearing = 0.045
 // In ems: what is narrower counts as short.
 const shortWidth = 7
 
-/** A line whose size is `size`, or less where it would be wider than its room. */
-function setLine(text: string, style: TextStyle & { language: CjkLanguage }, size: number, room: number): FittedText {
-  const { width, ascent, descent } = measureBounds(text, style)
-  const fitting = Math.min(size, room / width)
-  return {
-    size: fitting,
-    lines: [text],
-    lineHeight: 1,
-    ascent: Math.max(capHeight, ascent),
-    descent,
-    language: style.language,
-  }
-}
-
-function fitSubtitle({ unit, small, wide, subtitle, language }: Sheet, area: Area, style: StackStyle): FittedText {
+function fitSubtitle(sheet: Sheet, area: Area, style: StackStyle): FittedText {
+  const { unit, small, wide, subtitle, language } = sheet
+  const direction = directionOf(subtitle, sheet.direction)
   return fitText(
     subtitle,
-    { weight: style.subtitle.weight, letters: style.letters ?? 'sans', language },
+    { weight: style.subtitle.weight, letters: style.letters ?? 'sans', language, direction },
     {
       width: Math.min(area.width, unit * (wide ? 1.7 : 1.1)),
       height: area.height * 0.34,
@@ -209,16 +209,16 @@ interface Badge {
   place(left: number, top: number): Mark[]
 }
 
-function createBadge({ unit, small, badge, language }: Sheet, area: Area, style: BadgeStyle): Badge {
+function createBadge(sheet: Sheet, area: Area, style: BadgeStyle): Badge {
+  const { unit, small, badge, language } = sheet
   const { weight, color, fill = null, outline = null } = style
   const isBoxed = fill !== null || outline !== null
   const letterSpacing = style.uppercase ? 0.09 : 0.01
   const wanted = small * 0.027
   const padding = isBoxed ? wanted : 0
-  const set = { weight, letterSpacing, language }
-  const line = setLine(style.uppercase ? toCapitals(badge) : badge, set, wanted, area.width - 2 * padding)
-  // What was added after the last letter belongs to no letter.
-  const inner = line.size * (measureText(line.lines[0] as string, set) - letterSpacing)
+  const set = { weight, letterSpacing, language, direction: directionOf(badge, sheet.direction) }
+  const line = fitLine(style.uppercase ? toCapitals(badge) : badge, set, wanted, area.width - 2 * padding)
+  const inner = widthOf(line, set)
   const height = Math.ceil(line.size * (isBoxed ? 2.1 : line.ascent + 0.05))
   const width = inner + 2 * padding
   return {
@@ -244,7 +244,9 @@ function createBadge({ unit, small, badge, language }: Sheet, area: Area, style:
         kind: 'text',
         text: line,
         x: left + padding,
-        top: top + (isBoxed ? (height - line.size * capHeight) / 2 - line.size * (line.ascent - capHeight) : 0),
+        top:
+          top +
+          (isBoxed ? (height - line.size * capHeights.sans) / 2 - line.size * (line.ascent - capHeights.sans) : 0),
         look: { weight, letterSpacing, color },
       },
     ],

@@ -37,7 +37,11 @@ export function createCaption(text: string, field: string, { width, height }: Sh
   const layer = createCanvas(width, Math.ceil(tall + 2 * margin))
   const above = height - layer.height
   const look = { ...style, color: white, shadow: { color: 'rgba(0,0,0,0.35)', blur: unit * 0.012 } }
-  drawLines(layer.getContext('2d'), fitted, margin, top - above, look)
+  const isFromRight = fitted.direction === 'rtl'
+  drawLines(layer.getContext('2d'), fitted, isFromRight ? width - margin : margin, top - above, {
+    ...look,
+    align: isFromRight ? 'right' : 'left',
+  })
   const shadeTop = Math.max(0, top - unit * 0.16)
   return {
     draw(context, presence) {

@@ -1,8 +1,18 @@
 // Breaks lines of text and finds their size, so that type is as large as its room allows and never runs out of it.
 
 import type { SKRSContext2D } from '@napi-rs/canvas'
+import { cutLines, type Direction, directionOf, type Line, type Span } from './bidi.ts'
 import { type BreakLevel, splitUnits, type Unit } from './breaks.ts'
-import { drawText, type LineLook, measureBounds, measureText, type TextStyle } from './draw.ts'
+import {
+  capHeights,
+  drawText,
+  type EmojiHeight,
+  emojiHeightIn,
+  type LineLook,
+  measureBounds,
+  measureText,
+  type TextStyle,
+} from './draw.ts'
 import { type CjkLanguage, languageOf } from './language.ts'
 
 /** The room that a text may take; lengths in pixels. */
@@ -19,21 +29,22 @@ export interface TextRoom {
 /** Lines that fit, and how they stand. */
 export interface FittedText {
   readonly size: number
-  readonly lines: readonly string[]
+  readonly lines: readonly Line[]
   /** From baseline to baseline, as a fraction of the size. */
   readonly lineHeight: number
   /** From the top of the block to the first baseline, as a fraction of the size: capitals, or more where there is ink. */
   readonly ascent: number
   /** From the last baseline to the bottom of the ink, as a fraction of the size. */
   readonly descent: number
-  /** Whose forms shared characters have: the whole text tells, not a line of it. */
+  /** What the whole text tells, not a line of it: whose forms shared characters have, how high emoji are, where it begins. */
   readonly language: CjkLanguage
+  readonly emoji: EmojiHeight
+  readonly direction: Direction
 }
 
 // How much smaller a text is rather set than broken at such places.
-const worth: Readonly<Record<BreakLevel, number>> = { phrase: 1, word: 0.85, character: 0.7, force: 0.36 }
+const worth: Readonly<Record<BreakLevel, number>> = { phrase: 1, word: 0.85, character: 0.7, soft: 0.6, force: 0.36 }
 const levels = Object.keys(worth) as readonly BreakLevel[]
-const capHeight = 0.73
 const step = 0.97
 const smallestSize = 6
 const characters = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
@@ -42,13 +53,13 @@ const [letterGap, characterGap] = [0.03, 0.2]
 
 /** The largest size at which a text fits its room, and its lines: as even as they can be. Words are broken last of all. */
 export function fitText(text: string, style: TextStyle, room: TextRoom): FittedText {
-  const language = style.language ?? languageOf(text)
-  const set = { ...style, language }
+  const set = settle(text, style)
+  const { language } = set
   const { ascent, descent } = measureBounds(text, set)
   const gap = characters.test(text) ? characterGap : letterGap
   const metrics = {
     lineHeight: Math.max(room.lineHeight, ascent + descent + gap),
-    ascent: Math.max(capHeight, ascent),
+    ascent: Math.max(capHeights[style.letters ?? 'sans'], ascent),
     descent,
   }
   const seen = new Set<number>()
@@ -65,10 +76,58 @@ export function fitText(text: string, style: TextStyle, room: TextRoom): FittedT
     null,
   )
   const { measured, size } = best ?? squeeze(measureUnits(splitUnits(text, 'force', language), set), room, metrics)
-  const lines = balance(measured, countLines(measured, room.width / size), room.width / size)
+  const spans = balance(measured, countLines(measured, room.width / size), room.width / size)
+  const lines = cutLines(text, set.direction, spans)
   // The sum of its parts is not quite the width of a line.
-  const widest = Math.max(...lines.map((line) => measureText(line, set)))
-  return { size: Math.min(size, room.width / widest), lines, language, ...metrics }
+  const widest = Math.max(...lines.map((line) => inkWidth(line, set)))
+  return {
+    size: Math.min(size, room.width / widest),
+    lines,
+    language,
+    emoji: set.emoji,
+    direction: set.direction,
+    ...metrics,
+  }
+}
+
+/** A text as a single line of a size, or a smaller one where it would be wider than its room. */
+export function fitLine(text: string, style: TextStyle, size: number, room: number): FittedText {
+  const { language, emoji, direction, ...set } = settle(text, style)
+  const [line] = cutLines(text, direction, [{ start: 0, end: text.length, added: '' }]) as [Line]
+  const { left, right, ascent, descent } = measureBounds(line, { ...set, language, emoji })
+  return {
+    size: Math.min(size, room / (right - left)),
+    lines: [line],
+    lineHeight: 1,
+    ascent: Math.max(capHeights[style.letters ?? 'sans'], ascent),
+    descent,
+    language,
+    emoji,
+    direction,
+  }
+}
+
+/** Width of the ink of the widest line in pixels. */
+export function widthOf({ size, lines, language, emoji }: FittedText, style: TextStyle): number {
+  return size * Math.max(...lines.map((line) => inkWidth(line, { ...style, language, emoji })))
+}
+
+function inkWidth(line: Line, style: TextStyle): number {
+  const { left, right } = measureBounds(line, style)
+  return right - left
+}
+
+/** The style with what the whole text decides. */
+function settle<Style extends TextStyle>(
+  text: string,
+  style: Style,
+): Style & Required<Pick<TextStyle, 'language' | 'emoji' | 'direction'>> {
+  return {
+    ...style,
+    language: style.language ?? languageOf(text),
+    emoji: style.emoji ?? emojiHeightIn(text),
+    direction: style.direction ?? directionOf(text),
+  }
 }
 
 /** Height of a block of lines in pixels: from the top of its capitals to the bottom of its last line. */
@@ -83,13 +142,13 @@ export function heightOf({ size, lines, lineHeight, ascent, descent }: FittedTex
  */
 export function drawLines(
   target: SKRSContext2D,
-  { size, lines, lineHeight, ascent, language }: FittedText,
+  { size, lines, lineHeight, ascent, language, emoji }: FittedText,
   x: number,
   top: number,
-  look: Omit<LineLook, 'size' | 'language'>,
+  look: Omit<LineLook, 'size' | 'language' | 'emoji' | 'direction'>,
 ): void {
   for (const [index, line] of lines.entries())
-    drawText(target, line, x, top + size * (ascent + index * lineHeight), { ...look, size, language })
+    drawText(target, line, x, top + size * (ascent + index * lineHeight), { ...look, size, language, emoji })
 }
 
 interface MeasuredUnit extends Unit {
@@ -156,7 +215,7 @@ function countLines(units: readonly MeasuredUnit[], width: number): number {
 }
 
 /** The lines of a number whose lengths differ least: no widow at the end. Every line is at most `width` at size 1. */
-function balance(units: readonly MeasuredUnit[], count: number, width: number): string[] {
+function balance(units: readonly MeasuredUnit[], count: number, width: number): Span[] {
   const lengthOf = (first: number, end: number): number => {
     const last = units[end - 1] as MeasuredUnit
     let length = last.width + last.hyphenWidth
@@ -180,9 +239,12 @@ function balance(units: readonly MeasuredUnit[], count: number, width: number): 
     best = next
   }
   const starts = best[units.length]?.starts ?? [0]
-  return starts.map((first, index) => joinUnits(units.slice(first, starts[index + 1] ?? units.length)))
-}
-
-function joinUnits(units: readonly MeasuredUnit[]): string {
-  return units.map(({ text, space, hyphen }, index) => text + (index < units.length - 1 ? space : hyphen)).join('')
+  let offset = 0
+  return starts.map((first, index) => {
+    const line = units.slice(first, starts[index + 1] ?? units.length)
+    const start = offset
+    for (const { text, space } of line) offset += text.length + space.length
+    const last = line.at(-1) as MeasuredUnit
+    return { start, end: offset - last.space.length, added: last.hyphen }
+  })
 }

@@ -30,7 +30,7 @@ export interface LetteringRoom extends TextRoom {
 }
 
 /** Sets words as large as their room allows, around a point; aligned as `look` says. */
-export function letter(words: string, look: Omit<LineLook, 'size' | 'language'>, room: LetteringRoom): Lettering {
+export function letter(words: string, look: Omit<LineLook, 'size' | 'emoji'>, room: LetteringRoom): Lettering {
   const fitted = fitText(words, look, room)
   const tall = heightOf(fitted)
   const top = room.centerY - tall / 2

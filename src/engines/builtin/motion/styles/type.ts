@@ -3,6 +3,9 @@
 import type { SKRSContext2D } from '@napi-rs/canvas'
 import { type Color, css, mix } from '../../color.ts'
 import { clamp, easeIn, easeInOut, easeOut, easeOutBack } from '../../video/easing.ts'
+import { directionOf } from '../../text/bidi.ts'
+import { splitUnits } from '../../text/breaks.ts'
+import { languageOf } from '../../text/language.ts'
 import { drawLine, letter, type Lettering } from '../../video/lettering.ts'
 import type { MotionStage, MotionStyle } from '../stage.ts'
 
@@ -82,10 +85,19 @@ function createCards(stage: MotionStage): Card[] {
   const first = random.int(0, 1)
   const styles = random.shuffle(entrances)
   const shapes = random.shuffle(figures)
+  // A part of a text runs as the whole does, and its characters have the same forms.
+  const whole = { direction: directionOf(words), language: languageOf(words) }
   return texts.map((text, i) => {
     const ground = grounds[(first + i) % grounds.length] as Color
     const ink = ground.l > 0.64 ? mix(palette.shade(0.02), ground, 0.08) : palette.shade(0.98)
-    const look = { weight: 800, letterSpacing: -0.025, display: true, color: css(ink), align: 'center' } as const
+    const look = {
+      ...whole,
+      weight: 800,
+      letterSpacing: -0.025,
+      display: true,
+      color: css(ink),
+      align: 'center',
+    } as const
     return {
       lettering: letter(text, look, {
         width: width * 0.84,
@@ -108,18 +120,21 @@ function createCards(stage: MotionStage): Card[] {
 
 /** Cuts a text into so many parts of about the same length, rather after punctuation than elsewhere. */
 function divide(text: string, count: number): string[] {
-  const words = text.split(' ')
+  const language = languageOf(text)
+  const phrases = splitUnits(text, 'phrase', language)
+  const words = phrases.length < count ? splitUnits(text, 'word', language) : phrases
   const parts: string[] = []
-  let [part, left] = ['', text.length]
-  for (const [i, word] of words.entries()) {
-    part = part === '' ? word : `${part} ${word}`
+  let [part, left, space] = ['', text.length, '']
+  for (const [i, { text: word, space: after }] of words.entries()) {
+    part += space + word
+    space = after
     const goal = left / Math.max(1, count - parts.length)
-    const stops = /[.!?,;:—–]["”’)]*$/.test(word)
-    const next = words[i + 1]?.length ?? 0
+    const stops = /[.!?,;:—–。、，！？；：،؛؟।]["”’)」』）]*$/.test(word)
+    const next = words[i + 1]?.text.length ?? 0
     if (parts.length < count - 1 && (part.length + next / 2 >= goal || (stops && part.length > goal * 0.55))) {
       parts.push(part)
-      left -= part.length + 1
-      part = ''
+      left -= part.length + space.length
+      part = space = ''
     }
   }
   return part === '' ? parts : [...parts, part]
