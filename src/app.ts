@@ -210,7 +210,7 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
         assets: { store: assets, urls },
         extend(app) {
           addConnect(app, services, { access, maxMessageBytes: config.maxBodyBytes })
-          addConsole(app)
+          addConsole(app, config.maxUploadBytes)
         },
       })
     : createHealthServer(common)
@@ -414,7 +414,7 @@ async function startGateway(config: Config, coreUrl: string, log: Logger): Promi
     stallMs: config.stallSeconds * 1000,
     log,
     countRefusal: metrics.countRefusal,
-    extend: addConsole,
+    extend: (app) => addConsole(app, config.maxUploadBytes),
   })
   parts.defer(() => http.close())
   const httpUrl = toUrl(config.host, await listen(http, config.host, config.httpPort))

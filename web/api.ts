@@ -1,5 +1,6 @@
 // The REST interface as the console calls it: one key, JSON both ways, and two kinds of failure.
-import type { ProblemRecord } from './records.ts'
+import type { FileRecord, ProblemRecord } from './records.ts'
+import { sendFile, type UploadOptions } from './upload.ts'
 
 /** The server answered, and said no. */
 export class Refusal extends Error {
@@ -31,6 +32,8 @@ export interface Api {
   readonly key: string
   get<Answer>(path: string, options?: CallOptions): Promise<Answer>
   post<Answer>(path: string, body?: unknown, options?: CallOptions): Promise<Answer>
+  /** Hands the server a file for inputs. */
+  upload(file: Blob, options: UploadOptions): Promise<FileRecord>
   /** The answer itself, its body unread. */
   open(path: string, options?: CallOptions): Promise<Response>
 }
@@ -41,8 +44,8 @@ export function createApi(
   onKeyRefused: (refusal: Refusal) => void,
   send: typeof fetch = fetch.bind(globalThis),
 ): Api {
-  async function call(method: string, path: string, body: unknown, options: CallOptions): Promise<Response> {
-    const response = await send(path, {
+  function call(method: string, path: string, body: unknown, options: CallOptions): Promise<Response> {
+    const answer = send(path, {
       method,
       headers: {
         authorization: `Bearer ${key}`,
@@ -52,8 +55,14 @@ export function createApi(
       cache: 'no-store',
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(options.signal && { signal: options.signal }),
-    }).catch((error: unknown) => {
-      if (options.signal?.aborted) throw error
+    })
+    return check(answer, options.signal)
+  }
+
+  /** The answer, if it is a good one. */
+  async function check(answer: Promise<Response>, signal: AbortSignal | undefined): Promise<Response> {
+    const response = await answer.catch((error: unknown) => {
+      if (signal?.aborted) throw error
       throw new Unreachable(error)
     })
     if (response.ok) return response
@@ -78,6 +87,9 @@ export function createApi(
     },
     async post(path, body, options = {}) {
       return readJson(await call('POST', path, body, options), options.signal)
+    },
+    async upload(file, options) {
+      return readJson(await check(sendFile('/v1/files', key, file, options), options.signal), options.signal)
     },
     open: (path, options = {}) => call('GET', path, undefined, options),
   }

@@ -1,6 +1,6 @@
 // The catalog as the views ask for it: products with their modes, models by id, details; each answer is kept for the session.
 import type { Api } from './api.ts'
-import { toForm } from './form-model.ts'
+import { takesMedia, toForm } from './form-model.ts'
 import type { CategoryRecord, ListRecord, ModelDetailRecord, ModelRecord, ProductRecord } from './records.ts'
 
 // The interface's largest page.
@@ -61,9 +61,11 @@ export class Catalog {
     const models = await this.models()
     const maker = models.get(modelId)
     if (!maker) return []
-    const candidates = [...models.values()].filter(({ category }) => category.startsWith(`${maker.modality}-to-`))
+    const candidates = [...models.values()].filter(({ category }) =>
+      [`${maker.modality}-to-`, `${maker.modality}s-to-`].some((start) => category.startsWith(start)),
+    )
     const details = await Promise.all(candidates.map(({ id }) => this.detail(id)))
-    const editors = details.filter((detail) => toForm(detail)?.fields.some(({ kind }) => kind === 'media'))
+    const editors = details.filter((detail) => toForm(detail)?.fields.some(takesMedia))
     return editors.sort(
       (left, right) => Number(right.product === maker.product) - Number(left.product === maker.product),
     )

@@ -2,8 +2,8 @@
 import { element, icon, uniqueId } from './element.ts'
 import type { Field } from './form-model.ts'
 import type { FormNode } from './form-value.ts'
+import type { SlotParts } from './media-slot.ts'
 import type { Json } from './records.ts'
-import type { Upload } from './upload.ts'
 
 /** A field on the page. */
 export interface Control extends FormNode<Control> {
@@ -15,17 +15,19 @@ export interface Control extends FormNode<Control> {
   write(value: Json | undefined): void
   /** Shows what is wrong here; null takes it away. */
   showError(words: string | null): void
+  /** What to say where nothing is entered that is needed; without it, that it is needed. */
+  missingWords?(): string | null
+  /** Takes files that were dropped or pasted anywhere; false when there is no place for them. */
+  takeFiles?(files: readonly File[]): boolean
   focus(): void
 }
 
 /** What a control is given. */
-export interface ControlContext {
+export interface ControlContext extends SlotParts {
   /** Told after every change that a person makes. */
   readonly onChange: () => void
-  /** Longest data: URI that a request has room for, in characters. */
-  readonly largestMedia: number
-  /** Sends a file that is longer. */
-  readonly upload: Upload
+  /** Largest file that the server takes, in bytes. */
+  readonly largestUpload: number
   readonly make: (field: Field, context: ControlContext) => Control
 }
 

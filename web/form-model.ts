@@ -40,6 +40,8 @@ export interface ChoiceField extends FieldBase {
 }
 export interface MediaField extends FieldBase {
   readonly kind: 'media'
+  /** Types that may be chosen, as `accept` of a file field has them: `contentMediaType` of the schema, or all media. */
+  readonly accept: string
 }
 export interface ConstantField extends FieldBase {
   readonly kind: 'constant'
@@ -86,6 +88,7 @@ const deepest = 5
 const widestSlider = 10_000
 const chipOptions = 9
 const chipLength = 12
+const anyMedia = 'image/*,video/*,audio/*'
 
 /** The fields of a model's form, from its OpenAPI document; null when the document holds no object schema. */
 export function toForm(model: Pick<ModelDetailRecord, 'openapi'>): ObjectField | null {
@@ -93,6 +96,11 @@ export function toForm(model: Pick<ModelDetailRecord, 'openapi'>): ObjectField |
   if (!schema) return null
   const field = toField('input', schema, true, model.openapi, 0)
   return field.kind === 'object' ? field : null
+}
+
+/** Whether a field is for a file, or for several. */
+export function takesMedia(field: Field): boolean {
+  return field.kind === 'media' || (field.kind === 'list' && field.item.kind === 'media')
 }
 
 function findInputSchema(openapi: JsonObject): JsonObject | null {
@@ -142,7 +150,8 @@ function toScalar(base: FieldBase, schema: JsonObject): Field | null {
 }
 
 function toStringField(base: FieldBase, schema: JsonObject): Field {
-  if (schema['format'] === 'media') return { ...base, kind: 'media' }
+  if (schema['format'] === 'media')
+    return { ...base, kind: 'media', accept: asText(schema['contentMediaType']) || anyMedia }
   if (asText(schema['pattern']).startsWith('^#')) return { ...base, kind: 'color' }
   const maxLength = asNumber(schema['maxLength'])
   const long = maxLength === undefined ? /prompt|text|lyrics|script/.test(base.name) : maxLength >= longText

@@ -56,6 +56,7 @@ export function findMissing(field: Field, value: Json | undefined, at = ''): str
     )
   }
   if (field.kind === 'list' && Array.isArray(value)) {
+    if (value.length < field.minItems) return [at]
     return value.flatMap((item, index) => findMissing(field.item, item, `${at}/${index}`))
   }
   return []

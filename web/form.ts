@@ -1,14 +1,15 @@
 // A model's form on the page: the control for each field, its value as input, the server's violations at their fields.
 import { choiceControl, constantControl, switchControl } from './choice-control.ts'
 import type { Control, ControlContext } from './control.ts'
-import type { Field, ObjectField } from './form-model.ts'
+import { type Field, type ObjectField, takesMedia } from './form-model.ts'
 import { findMissing, locate } from './form-value.ts'
 import { objectControl, pickControl } from './group-control.ts'
 import { listControl } from './list-control.ts'
 import { mediaControl } from './media-control.ts'
 import { numberControl } from './number-control.ts'
 import type { JsonObject } from './records.ts'
-import type { Upload } from './upload.ts'
+import type { SlotParts } from './media-slot.ts'
+import { describeViolation } from './violation-words.ts'
 import { colorControl, jsonControl, textControl } from './text-control.ts'
 
 export interface Form {
@@ -21,28 +22,19 @@ export interface Form {
   complain(): boolean
   /** Shows violations at their fields; goes to none, for the person is typing. */
   showViolations(violations: readonly { readonly pointer: string; readonly detail: string }[]): void
-  /** Puts a file into the first field that takes one. */
-  placeMedia(uri: string): void
+  /** Puts a file into the first field that takes one, after what is there if it takes several. */
+  placeMedia(reference: string): void
+  /** Takes files that were dropped or pasted outside of any field; whether there was a place for them. */
+  takeFiles(files: readonly File[]): boolean
 }
 
-export interface FormOptions {
-  readonly onChange: () => void
-  readonly largestMedia: number
-  readonly upload: Upload
+export interface FormOptions extends SlotParts {
+  readonly largestUpload: number
 }
 
-export function createForm(field: ObjectField, { onChange, largestMedia, upload }: FormOptions): Form {
-  const context: ControlContext = { onChange, largestMedia, upload, make: createControl }
+export function createForm(field: ObjectField, options: FormOptions): Form {
+  const context: ControlContext = { ...options, make: createControl }
   const root = objectControl(field, context, { bare: true })
-
-  // A file that is pasted anywhere in the form goes to the first field for files.
-  root.element.addEventListener('paste', (event) => {
-    const [file] = event.clipboardData?.files ?? []
-    const zone = root.element.querySelector('.drop')
-    if (!file || !zone || zone.contains(event.target as Node)) return
-    event.preventDefault()
-    zone.dispatchEvent(new ClipboardEvent('paste', { clipboardData: event.clipboardData }))
-  })
   const read = (): JsonObject => (root.read() ?? {}) as JsonObject
   const missing = (): string[] => findMissing(field, read())
   return {
@@ -53,8 +45,10 @@ export function createForm(field: ObjectField, { onChange, largestMedia, upload 
     complain() {
       const pointers = missing()
       root.showError(null)
-      for (const pointer of pointers)
-        locate(root, pointer).showError(pointer === '' ? 'Something is missing.' : 'This is needed.')
+      for (const pointer of pointers) {
+        const control = locate(root, pointer)
+        control.showError(pointer === '' ? 'Something is missing.' : (control.missingWords?.() ?? 'This is needed.'))
+      }
       const [first] = pointers
       if (first !== undefined) locate(root, first).focus()
       return first !== undefined
@@ -64,13 +58,21 @@ export function createForm(field: ObjectField, { onChange, largestMedia, upload 
       const words = new Map<Control, string[]>()
       for (const { pointer, detail } of violations) {
         const control = locate(root, pointer)
-        words.set(control, [...(words.get(control) ?? []), `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`])
+        words.set(control, [...(words.get(control) ?? []), describeViolation(detail)])
       }
       for (const [control, said] of words) control.showError(said.join(' '))
     },
-    placeMedia(uri) {
-      const media = field.fields.find(({ kind }) => kind === 'media')
-      if (media) root.child(media.name)?.write(uri)
+    placeMedia(reference) {
+      const place = field.fields.find((part) => takesMedia(part))
+      const control = place && root.child(place.name)
+      const before = control?.read()
+      if (place?.kind === 'list') control?.write([...(Array.isArray(before) ? before : []), reference])
+      else control?.write(reference)
+    },
+    takeFiles(files) {
+      const places = field.fields.filter((part) => takesMedia(part)).flatMap(({ name }) => root.child(name) ?? [])
+      const place = places.find((control) => control.field.kind === 'list' || control.read() === undefined) ?? places[0]
+      return place?.takeFiles?.(files) ?? false
     },
   }
 }

@@ -118,7 +118,12 @@ export function createGenerateBar(
       'div',
       { class: 'generate-bar' },
       trouble,
-      element('div', { class: 'generate-row' }, go, button('Show as code', onCode, { icon: 'code', look: 'quiet' })),
+      element(
+        'div',
+        { class: 'generate-row' },
+        go,
+        button('Show as code', onCode, { icon: 'code', look: 'quiet as-code' }),
+      ),
       price,
     ),
     inputChanged: () => quotes.change(form.isIncomplete() ? null : form.read()),

@@ -6,6 +6,7 @@ import {
   describeStatus,
   explainEnd,
   formatAge,
+  formatCredits,
   formatSeconds,
   isOlder,
   isTerminal,
@@ -19,7 +20,7 @@ import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { JobRecord, JsonObject, ModelRecord, OutputRecord } from './records.ts'
 import { toHash } from './route.ts'
-import { describeInput, handMedia, keepDraft, readInput } from './session.ts'
+import { describeInput, handMedia, keepDraft, readInput, rememberMedia } from './session.ts'
 
 export interface JobView {
   readonly element: HTMLElement
@@ -91,7 +92,7 @@ function waitingFrame(input: JsonObject | null, progress: HTMLProgressElement): 
 
 function result(job: JobRecord, output: OutputRecord, index: number): HTMLElement {
   const caption = element('figcaption', { class: 'fine' }, describeOutput(output))
-  const words = describeInput(job.job_id) ?? `Result of ${job.model}`
+  const words = describeJob(job)
   const figure = element('figure', { class: 'result' }, outputMedia(output, words), caption)
   const failed = (): void => {
     caption.textContent = 'The file cannot be loaded. Its address may have expired: reload the page for a fresh one.'
@@ -107,6 +108,10 @@ function result(job: JobRecord, output: OutputRecord, index: number): HTMLElemen
     }),
   )
   return figure
+}
+
+function describeJob(job: JobRecord): string {
+  return describeInput(job.job_id) ?? `Result of ${job.model}`
 }
 
 function failure(job: JobRecord, reason: string): HTMLElement {
@@ -150,19 +155,25 @@ function actions(job: JobRecord, parts: Parts): HTMLElement {
   const [output] = job.outputs
   if (output && output.url !== null)
     void parts.catalog.editorsFor(job.model).then(
-      (editors) => row.append(...editors.slice(0, 3).map((editor) => useAsInput(output, editor))),
+      (editors) => row.append(...editors.slice(0, 4).map((editor) => useAsInput(output, editor, describeJob(job)))),
       () => {},
     )
   return row
 }
 
-function useAsInput(output: OutputRecord, editor: ModelRecord): HTMLElement {
+function useAsInput(output: OutputRecord, editor: ModelRecord, words: string): HTMLElement {
   return button(
     `Use in ${editor.name}`,
     () => {
       if (output.url === null) return
       // The server reads its own outputs from its disk: nothing is sent to and fro.
       handMedia(editor.id, output.url)
+      rememberMedia(output.url, {
+        name: words,
+        type: output.content_type,
+        bytes: output.bytes,
+        picture: output.preview_url ?? output.url,
+      })
       navigate({ view: 'model', id: editor.id })
     },
     { icon: 'edit', look: 'quiet' },
@@ -179,7 +190,7 @@ function facts(job: JobRecord): HTMLElement {
     ],
     ...(took === null ? [] : [['Took', formatSeconds(took)] as const]),
     ...(job.attempts > 1 ? [['Attempts', String(job.attempts)] as const] : []),
-    ['Quoted', String(job.billing.quoted)],
+    ['Quoted', formatCredits(job.billing.quoted)],
     ['Job', element('a', { class: 'mono', href: toHash({ view: 'job', id: job.job_id }) }, job.job_id)],
   ]
   return element(

@@ -69,7 +69,8 @@ export function explainEnd({ status, error }: Pick<JobRecord, 'status' | 'error'
 export function formatBytes(bytes: number): string {
   if (bytes < 1000) return `${bytes} bytes`
   if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(bytes < 10_000 ? 1 : 0)} kB`
-  return `${(bytes / 1_000_000).toFixed(1)} MB`
+  if (bytes < 1_000_000_000) return `${(bytes / 1_000_000).toFixed(1)} MB`
+  return `${(bytes / 1_000_000_000).toFixed(1)} GB`
 }
 
 export function formatSeconds(seconds: number): string {

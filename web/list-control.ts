@@ -1,90 +1,88 @@
 // A list: parts that are added, moved and taken away; or the whole of it written as JSON.
 import { type Control, type ControlContext, createFrame } from './control.ts'
-import { button, element } from './element.ts'
-import { type Field, isObject, type ListField } from './form-model.ts'
+import { button, element, icon } from './element.ts'
+import { type Field, isObject, type ListField, type MediaField } from './form-model.ts'
 import { startingValue } from './form-value.ts'
+import { createItemList } from './item-list.ts'
+import { mediaHolder } from './media-control.ts'
+import { chooseFiles } from './media-file.ts'
+import { createMediaPicker } from './media-picker.ts'
 import type { Json } from './records.ts'
 import { jsonControl } from './text-control.ts'
 
-interface Item {
-  readonly control: Control
+interface Adder {
   readonly element: HTMLElement
-  readonly buttons: { readonly up: HTMLButtonElement; readonly down: HTMLButtonElement }
+  focus(): void
 }
 
 export function listControl(field: ListField, context: ControlContext): Control {
-  const { item, maxItems } = field
-  let items: Item[] = []
-  const list = element('ol', { class: 'items' })
-  const adder = createAdder(field, add)
-  const parts = element('div', { class: 'parts' }, list, adder)
+  const { item, minItems, maxItems } = field
   const json = jsonControl({ ...field, description: '', title: `${field.title} as JSON` }, context)
   const asJson = element('div', { class: 'as-json', hidden: true }, json.element)
   const toggle = button('Edit as JSON', toggleJson, { look: 'text' })
+  const parts = element('div', { class: 'parts' })
   const frame = createFrame(field, () => [parts, asJson], { grouped: true, aside: toggle })
+  const list = createItemList(item.kind, changed, () => adder.focus())
+  const adder = item.kind === 'media' ? createFileAdder(item) : createAdder(field, addPart)
+  parts.append(list.element, adder.element)
 
-  function append(value: Json | undefined): Item {
+  function createFileAdder(media: MediaField): Adder {
+    return createMediaPicker({
+      field: { ...media, title: field.title },
+      inputId: frame.inputId,
+      describedBy: frame.describedBy,
+      many: true,
+      onFiles: takeFiles,
+      onReference: (reference) => {
+        appendFile(media, reference)
+        changed()
+      },
+      onTrouble: frame.showError,
+    })
+  }
+  function appendFile(media: MediaField, source: File | string): void {
+    const control = mediaHolder(media, context, () => list.take(control))
+    control.put(source)
+    list.append(control, { ownRemove: true })
+  }
+  function takeFiles(files: readonly File[]): boolean {
+    if (item.kind !== 'media' || !asJson.hidden) return false
+    const room = { most: maxItems, used: list.controls.length }
+    const { taken, words } = chooseFiles(files, item, context.largestUpload, room)
+    for (const file of taken) appendFile(item, file)
+    changed()
+    frame.showError(words)
+    return true
+  }
+  function appendPart(value: Json | undefined): Control {
     const control = context.make({ ...item, title: item.title || field.title }, context)
     control.write(value)
-    const up = button('Move up', () => move(made, -1), { icon: 'up', look: 'bare square', wordless: true })
-    const down = button('Move down', () => move(made, 1), { icon: 'down', look: 'bare square', wordless: true })
-    const remove = button('Remove', () => take(made), { icon: 'close', look: 'bare square', wordless: true })
-    const made: Item = {
-      control,
-      element: element(
-        'li',
-        { class: 'item' },
-        element('div', { class: 'item-body' }, control.element),
-        element('div', { class: 'item-buttons' }, up, down, remove),
-      ),
-      buttons: { up, down },
-    }
-    items.push(made)
-    list.append(made.element)
-    return made
+    list.append(control)
+    return control
   }
-  function add(value: Json | undefined): void {
-    const made = append(value)
-    settle()
-    made.control.focus()
-    context.onChange()
+  function addPart(value: Json | undefined): void {
+    const control = appendPart(value)
+    changed()
+    control.focus()
   }
-  function take(made: Item): void {
-    items = items.filter((one) => one !== made)
-    made.element.remove()
+  function changed(): void {
     settle()
-    adder.querySelector('select')?.focus()
-    context.onChange()
-  }
-  function move(made: Item, by: number): void {
-    const from = items.indexOf(made)
-    const to = from + by
-    items.splice(from, 1)
-    items.splice(to, 0, made)
-    list.replaceChildren(...items.map((one) => one.element))
-    settle()
-    const { up, down } = made.buttons
-    ;(by < 0 && !up.disabled ? up : down.disabled ? up : down).focus()
+    frame.showError(null)
     context.onChange()
   }
   function settle(): void {
-    items.forEach(({ buttons }, index) => {
-      buttons.up.disabled = index === 0
-      buttons.down.disabled = index === items.length - 1
-    })
-    adder.hidden = items.length >= maxItems
-    list.hidden = items.length === 0
+    adder.element.hidden = list.controls.length >= maxItems
   }
   function readParts(): Json | undefined {
-    const values = items.map(({ control }) => control.read() ?? null)
-    return values.length === 0 && !field.required && field.minItems === 0 && field.fallback === undefined
-      ? undefined
-      : values
+    const values = list.controls.map((control) => control.read() ?? null)
+    return values.length === 0 && !field.required && field.fallback === undefined ? undefined : values
   }
   function writeParts(value: Json | undefined): void {
-    items = []
-    list.replaceChildren()
-    if (Array.isArray(value)) for (const one of value) append(one)
+    list.clear()
+    for (const one of Array.isArray(value) ? value : []) {
+      if (item.kind !== 'media') appendPart(one)
+      else if (typeof one === 'string') appendFile(item, one)
+    }
     settle()
   }
   function toggleJson(): void {
@@ -98,7 +96,6 @@ export function listControl(field: ListField, context: ControlContext): Control 
     context.onChange()
   }
 
-  settle()
   return {
     field,
     element: frame.element,
@@ -107,40 +104,43 @@ export function listControl(field: ListField, context: ControlContext): Control 
       if (hasPlaceFor(item, value)) writeParts(value)
       json.write(value)
     },
+    missingWords: () => (minItems > 1 ? `At least ${minItems} are needed.` : null),
     showError(words) {
       frame.showError(words)
-      if (words === null) for (const { control } of items) control.showError(null)
+      if (words === null) for (const control of list.controls) control.showError(null)
     },
-    focus: () => (items[0] ? items[0].control.focus() : (adder.querySelector('select') ?? adder).focus()),
-    child: (index) => (asJson.hidden ? items[Number(index)]?.control : undefined),
+    takeFiles,
+    focus: () => (item.kind === 'media' ? adder : (list.controls[0] ?? adder)).focus(),
+    child: (index) => (asJson.hidden ? list.controls[Number(index)] : undefined),
   }
 }
 
-/** What adds a part: a button, or the choice of what to add. */
-function createAdder({ item, title }: ListField, add: (value: Json | undefined) => void): HTMLElement {
+/** What adds a part: a button, or one for each thing that can be added. */
+function createAdder({ item, title }: ListField, add: (value: Json | undefined) => void): Adder {
   if (item.kind !== 'pick') {
     const label = `Add ${item.title ? item.title.toLowerCase() : 'another'}`
-    return button(label, () => add(startingValue(item)), { icon: 'plus', look: 'quiet' })
+    const more = button(label, () => add(startingValue(item)), { icon: 'plus', look: 'quiet' })
+    return { element: more, focus: () => more.focus() }
   }
-  const { options } = item
-  const invitation = element('option', { value: '' }, `Add ${(item.title || 'part').toLowerCase()}…`)
-  const select = element('select', {
-    class: 'input',
-    'aria-label': `Add to ${title.toLowerCase()}`,
-    onchange() {
-      const option = options.find(({ name }) => name === select.value)
-      select.value = ''
-      if (option) add({ [option.name]: startingValue(option) ?? null })
-    },
+  const choices = item.options.map((option) => {
+    const choose = (): void => add({ [option.name]: startingValue(option) ?? null })
+    return element('button', { type: 'button', class: 'chip', onclick: choose }, icon('plus'), option.title)
   })
-  select.append(invitation, ...options.map((option) => element('option', { value: option.name }, option.title)))
-  return element('div', { class: 'select adder' }, select)
+  return {
+    element: element(
+      'div',
+      { class: 'chips adder', role: 'group', 'aria-label': `Add to ${title.toLowerCase()}` },
+      ...choices,
+    ),
+    focus: () => choices[0]?.focus(),
+  }
 }
 
 /** Whether parts can show this list without losing any of it. */
 function hasPlaceFor(item: Field, value: Json | undefined): boolean {
   if (value === undefined) return true
   if (!Array.isArray(value)) return false
+  if (item.kind === 'media') return value.every((one) => one === null || typeof one === 'string')
   if (item.kind !== 'pick') return true
   return value.every(
     (one) => isObject(one) && Object.keys(one).length === 1 && item.options.some(({ name }) => name in one),

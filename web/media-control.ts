@@ -1,123 +1,83 @@
-// A file for the model: chosen, dropped or pasted, as itself or as an address; shown; sent as a data: URI or an upload.
+// A field for a file, alone or as a part of a list: the file in its slot, or where it comes from.
 import { type Control, type ControlContext, createFrame } from './control.ts'
-import { button, element, icon } from './element.ts'
+import { element } from './element.ts'
 import type { MediaField } from './form-model.ts'
-import { formatBytes } from './job-words.ts'
-import { toMediaReference } from './media-file.ts'
-import { identify } from './text-control.ts'
+import { chooseFiles } from './media-file.ts'
+import { createMediaPicker } from './media-picker.ts'
+import { createMediaSlot, type MediaSlot } from './media-slot.ts'
 
-export function mediaControl(field: MediaField, { onChange, largestMedia, upload }: ControlContext): Control {
-  let uri: string | undefined
-  // Counts files taken, so that one that is slow to arrive does not replace a later one.
-  let taken = 0
-  const input = element('input', { type: 'file', class: 'file', accept: 'image/*,video/*,audio/*', onchange: chosen })
-  const preview = element('div', { class: 'preview', hidden: true })
-  const note = element('p', { class: 'media-note', role: 'status' })
-  const invitation = element(
-    'span',
-    { class: 'invitation' },
-    icon('picture'),
-    element('span', {}, element('b', {}, 'Choose a file'), ', drop one here, or paste one or its address'),
-  )
-  const frame = createFrame(field, ({ inputId, describedBy }) => [
-    element(
-      'div',
-      { class: 'drop', ondragover: over, ondragleave: out, ondrop: dropped, onpaste: pasted },
-      identify(input, inputId, describedBy),
-      invitation,
-      preview,
-    ),
-    note,
-  ])
-  const zone = frame.element.querySelector('.drop') as HTMLElement
+/** A control that holds one file; it is empty until one is put in. */
+export interface MediaHolder extends Control {
+  /** Undefined empties it. */
+  put(source: File | string | undefined): void
+}
 
-  async function take(file: Blob | null | undefined): Promise<void> {
-    if (!file) return
-    const turn = (taken += 1)
-    note.textContent = 'Reading…'
-    frame.showError(null)
-    try {
-      const reference = await toMediaReference(file, largestMedia, upload, (fraction) => {
-        if (turn === taken) note.textContent = `Uploading… ${Math.round(fraction * 100)} %`
-      })
-      if (turn !== taken) return
-      show(reference, file.type, file.size)
-      onChange()
-    } catch (error) {
-      if (turn !== taken) return
-      note.textContent = ''
-      frame.showError((error as Error).message)
-    }
-  }
-  function show(next: string | undefined, fileType = '', bytes: number | null = null): void {
-    uri = next
-    note.textContent = ''
-    invitation.hidden = next !== undefined
-    preview.hidden = next === undefined
-    zone.classList.toggle('filled', next !== undefined)
-    if (next === undefined) return preview.replaceChildren()
-    const type = /^data:([\w/+.-]+)/.exec(next)?.[1] ?? fileType
-    const shown = type.startsWith('image/')
-      ? element('img', { src: next, alt: `${field.title}, as it will be sent` })
-      : element('span', { class: 'invitation' }, icon('picture'), type || shorten(next))
-    const size =
-      bytes ?? (next.startsWith('data:') ? Math.floor(((next.length - next.indexOf(',') - 1) * 3) / 4) : null)
-    const facts = element(
-      'span',
-      { class: 'fine' },
-      [type.replace(/^\w+\//, '').toUpperCase(), size === null ? '' : formatBytes(size)].filter(Boolean).join(' · '),
-    )
-    preview.replaceChildren(
-      shown,
-      element('div', { class: 'preview-row' }, facts, button('Remove', remove, { icon: 'close', look: 'quiet' })),
-    )
-  }
-  function remove(): void {
-    taken += 1
-    show(undefined)
-    input.value = ''
-    input.focus()
-    onChange()
-  }
-  function chosen(): void {
-    void take(input.files?.[0])
-  }
-  function over(event: DragEvent): void {
-    event.preventDefault()
-    zone.classList.add('over')
-  }
-  function out(): void {
-    zone.classList.remove('over')
-  }
-  function dropped(event: DragEvent): void {
-    event.preventDefault()
-    out()
-    void take(event.dataTransfer?.files[0])
-  }
-  function pasted(event: ClipboardEvent): void {
-    const file = event.clipboardData?.files[0]
-    const text = event.clipboardData?.getData('text/plain').trim() ?? ''
-    if (!file && !/^(data:|https?:\/\/|file_)\S+$/i.test(text)) return
-    event.preventDefault()
-    event.stopPropagation()
-    if (file) return void take(file)
-    taken += 1
-    show(text)
-    onChange()
+/** The file alone, without anything to choose another: a part of a list. `removed` is told when the person takes it away. */
+export function mediaHolder(field: MediaField, context: ControlContext, removed: () => void): MediaHolder {
+  const error = element('p', { class: 'field-error' })
+  const whole = element('div', { class: 'holder' }, error)
+  let slot: MediaSlot | null = null
+
+  function put(source: File | string | undefined): void {
+    slot?.drop()
+    slot?.element.remove()
+    slot = source === undefined ? null : createMediaSlot(source, context, removed)
+    if (slot) whole.prepend(slot.element)
   }
   return {
     field,
-    element: frame.element,
-    read: () => uri,
-    write: (value) => show(typeof value === 'string' ? value : undefined),
-    showError: frame.showError,
-    focus: () => input.focus(),
+    element: whole,
+    put,
+    read: () => slot?.reference,
+    write: (value) => {
+      if (value === undefined || value !== slot?.reference) put(typeof value === 'string' ? value : undefined)
+    },
+    missingWords: () => slot?.trouble ?? null,
+    showError: (words) => error.replaceChildren(words ?? ''),
+    focus: () => whole.querySelector('button')?.focus(),
     child: () => undefined,
   }
 }
 
-/** An address as far as people read it. */
-function shorten(reference: string): string {
-  const [words = reference] = reference.split('?')
-  return words.length > 60 ? `${words.slice(0, 30)}…${words.slice(-28)}` : words
+export function mediaControl(field: MediaField, context: ControlContext): Control {
+  const place = element('div', {})
+  const frame = createFrame(field, () => [place])
+  const holder = mediaHolder(field, context, () => {
+    fill(undefined)
+    picker.focus()
+  })
+  const picker = createMediaPicker({
+    field,
+    inputId: frame.inputId,
+    describedBy: frame.describedBy,
+    many: false,
+    onFiles: takeFiles,
+    onReference: fill,
+    onTrouble: frame.showError,
+  })
+  place.append(picker.element, holder.element)
+
+  function fill(source: File | string | undefined): void {
+    holder.put(source)
+    picker.element.hidden = source !== undefined
+    // A file on its way leaves the field empty until it has arrived.
+    context.onChange()
+  }
+  function takeFiles(files: readonly File[]): boolean {
+    const { taken, words } = chooseFiles(files, field, context.largestUpload, { most: 1, used: 0 })
+    if (taken[0]) fill(taken[0])
+    frame.showError(words)
+    return true
+  }
+  return {
+    ...holder,
+    element: frame.element,
+    write(value) {
+      holder.write(value)
+      picker.element.hidden = typeof value === 'string'
+    },
+    showError: frame.showError,
+    focus: () => (picker.element.hidden ? holder.focus() : picker.focus()),
+    takeFiles,
+  }
 }

@@ -1,41 +1,104 @@
-// A file as a reference that an input holds: a data: URI where a request has room for it, else the address of an upload.
-import type { Upload } from './upload.ts'
+// Files that an input refers to, in words: what may be one, what is known of it, and what is wrong with it before it is sent.
+import type { MediaField } from './form-model.ts'
+import { formatBytes } from './job-words.ts'
+import { isMediaType } from './upload.ts'
 
-/**
- * Makes a reference to a file; `largest` is the longest data: URI that a request has room for.
- * @throws Error in words for people
- */
-export async function toMediaReference(
-  file: Blob,
+/** What is known of a file; null for what is not. */
+export interface MediaFacts {
+  readonly name: string | null
+  /** Such as `image/png`. */
+  readonly type: string | null
+  readonly bytes: number | null
+  /** Address of something to look at. */
+  readonly picture: string | null
+}
+
+/** Whether a text refers to a file: an address, a data: URI or the id of an upload. */
+export function isReference(text: string): boolean {
+  return /^(data:[^\s,]+,|https?:\/\/[^\s/]|file_\w)\S*$/i.test(text)
+}
+
+/** What a field takes, as a person says it. */
+export function describeKind({ accept }: Pick<MediaField, 'accept'>): string {
+  const kinds = { image: 'picture', video: 'video', audio: 'sound' }
+  const kind = kinds[accept.split('/')[0] as keyof typeof kinds] as string | undefined
+  return accept.includes(',') || !kind ? 'picture, video or sound' : kind
+}
+
+/** Of files that a person gave, those that are worth sending, and in words why others are not; null when all are. */
+export function chooseFiles(
+  files: readonly File[],
+  field: Pick<MediaField, 'accept'>,
   largest: number,
-  upload: Upload,
-  onProgress: (fraction: number) => void,
-): Promise<string> {
-  // Base64 makes four characters of three bytes.
-  const fits = Math.ceil(file.size / 3) * 4 + 64 <= largest
-  return fits ? readAsUri(file) : upload(file, onProgress)
-}
-
-/** The file as a data: URI. */
-function readAsUri(file: Blob): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader()
-    reader.addEventListener('load', () => resolve(String(reader.result)))
-    reader.addEventListener('error', () => reject(new Error('The file cannot be read.', { cause: reader.error })))
-    reader.readAsDataURL(file)
+  room: { readonly most: number; readonly used: number },
+): { readonly taken: readonly File[]; readonly words: string | null } {
+  const words: string[] = []
+  const good = files.filter((file) => {
+    const refusal = refuseFile(file, field, largest)
+    if (refusal !== null) words.push(refusal)
+    return refusal === null
   })
+  const taken = good.slice(0, room.most - room.used)
+  const left = good.length - taken.length
+  if (left > 0)
+    words.push(
+      `There is room for ${room.most === 1 ? 'one file' : `${room.most} files`}; ${left === 1 ? 'one was' : `${left} were`} left out.`,
+    )
+  return { taken, words: words.join(' ') || null }
 }
 
-// What a request holds beside the file.
-const roomForTheRest = 16_384
-const usualBody = 1_048_576
+/** Why a file need not be sent at all; null when the server is to judge it. */
+function refuseFile(file: File, field: Pick<MediaField, 'accept'>, largest: number): string | null {
+  const name = file.name ? `“${file.name}”` : 'This'
+  if (file.size === 0) return `${name} is empty.`
+  // A type that the system does not know is found by content.
+  if (file.type !== '' && (!isMediaType(file.type) || !accepts(field.accept, file.type)))
+    return `${name} is no ${describeKind(field)}.`
+  if (file.size <= largest) return null
+  return `${name} is larger than the ${formatBytes(largest)} that this server takes.`
+}
 
-/** Longest data: URI that this server's requests have room for, in characters. */
-export async function readLargestMedia(): Promise<number> {
+function accepts(accept: string, type: string): boolean {
+  return accept
+    .split(',')
+    .map((range) => range.trim())
+    .some((range) => range === type || (range.endsWith('/*') && type.startsWith(range.slice(0, -1))))
+}
+
+/** Type and size. */
+export function describeFacts({ type, bytes }: MediaFacts): string {
+  const kind = type?.replace(/^\w+\/(x-)?/, '').toUpperCase() ?? ''
+  return [kind, bytes === null ? '' : formatBytes(bytes)].filter(Boolean).join(' · ')
+}
+
+/** What a reference says of itself. */
+export function readReference(reference: string): MediaFacts {
+  const type = /^data:([\w/+.-]+)/i.exec(reference)?.[1] ?? null
+  if (reference.startsWith('data:')) {
+    const bytes = Math.floor(((reference.length - reference.indexOf(',') - 1) * 3) / 4)
+    return { name: 'Written out in the input', type, bytes, picture: reference }
+  }
+  if (reference.startsWith('file_')) return { name: reference, type, bytes: null, picture: null }
+  const { host = '', pathname = '' } = URL.parse(reference) ?? {}
+  return { name: decode(pathname.split('/').findLast(Boolean) ?? '') || host, type, bytes: null, picture: reference }
+}
+
+function decode(text: string): string {
   try {
-    const limits = (await (await fetch('/console/limits.json')).json()) as { max_body_bytes: number }
-    return limits.max_body_bytes - roomForTheRest
+    return decodeURIComponent(text)
   } catch {
-    return usualBody - roomForTheRest
+    return text
+  }
+}
+
+const usualUpload = 104_857_600
+
+/** Largest file that this server takes, in bytes. */
+export async function readLargestUpload(): Promise<number> {
+  try {
+    const limits = (await (await fetch('/console/limits.json')).json()) as { max_upload_bytes: number }
+    return limits.max_upload_bytes
+  } catch {
+    return usualUpload
   }
 }

@@ -48,6 +48,15 @@ export interface CategoryRecord {
   readonly count: number
 }
 
+/** An upload. */
+export interface FileRecord {
+  readonly file_id: string
+  readonly url: string
+  readonly content_type: string
+  readonly bytes: number
+  readonly expires_at: string
+}
+
 export interface QuoteRecord {
   readonly quote_id: string
   readonly model: string

@@ -1,4 +1,5 @@
 // What this browser tab remembers: the API key, drafts of inputs, and which input made which job. Nothing outlives the tab.
+import type { MediaFacts } from './media-file.ts'
 import type { Json, JsonObject } from './records.ts'
 import { takeKey } from './route.ts'
 
@@ -27,10 +28,12 @@ export function forgetEverything(): void {
   sessionStorage.removeItem(inputsName)
   drafts.clear()
   handedMedia.clear()
+  knownMedia.clear()
 }
 
 const drafts = new Map<string, JsonObject>()
 const handedMedia = new Map<string, string>()
+const knownMedia = new Map<string, MediaFacts>()
 
 /** What was entered for a model so far. */
 export function readDraft(model: string): JsonObject | undefined {
@@ -59,7 +62,10 @@ export function keepInput(jobId: string, input: JsonObject): void {
 export function describeInput(jobId: string): string | null {
   const input = readInput(jobId)
   const words = input?.['prompt'] ?? input?.['title'] ?? input?.['text']
-  return typeof words === 'string' && words !== '' ? words : null
+  if (typeof words === 'string' && words !== '') return words
+  const files = Object.values(input ?? {}).flatMap((value) => (Array.isArray(value) ? value : [value]))
+  const names = files.flatMap((value) => (typeof value === 'string' ? (knownMedia.get(value)?.name ?? []) : []))
+  return names.length > 2 ? `${names[0]} and ${names.length - 1} more` : names.join(' and ') || null
 }
 
 function readInputs(): Record<string, JsonObject> {
@@ -77,7 +83,16 @@ function withoutFiles(input: JsonObject): JsonObject {
   return Object.fromEntries(kept)
 }
 
-/** Leaves a file (a data: URI) for the next time that the form of a model opens. */
+/** Keeps what is known of a file, by the reference that an input holds. */
+export function rememberMedia(reference: string, facts: MediaFacts): void {
+  knownMedia.set(reference, facts)
+}
+
+export function recallMedia(reference: string): MediaFacts | undefined {
+  return knownMedia.get(reference)
+}
+
+/** Leaves a reference to a file for the next time that the form of a model opens. */
 export function handMedia(model: string, uri: string): void {
   handedMedia.set(model, uri)
 }

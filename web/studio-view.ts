@@ -8,8 +8,8 @@ import { createForm } from './form.ts'
 import { toForm } from './form-model.ts'
 import { createGenerateBar } from './generate-bar.ts'
 import { formatCredits } from './job-words.ts'
-import { readLargestMedia } from './media-file.ts'
-import { createUpload } from './upload.ts'
+import { catchFiles } from './loose-files.ts'
+import { readLargestUpload } from './media-file.ts'
 import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { ModelDetailRecord, ModelRecord } from './records.ts'
@@ -24,14 +24,14 @@ export function studioView(parts: Parts, id: string): HTMLElement {
 
   async function load(): Promise<void> {
     try {
-      const [model, models, largestMedia] = await Promise.all([
+      const [model, models, largestUpload] = await Promise.all([
         catalog.detail(id),
         catalog.models(),
-        readLargestMedia(),
+        readLargestUpload(),
       ])
       if (signal.aborted) return
       document.title = `${model.name} · mediagen`
-      page.replaceChildren(heading(model, [...models.values()]), workbench(parts, model, largestMedia))
+      page.replaceChildren(heading(model, [...models.values()]), workbench(parts, model, largestUpload))
       page.removeAttribute('aria-busy')
     } catch (error) {
       if (!isAbort(error)) page.replaceChildren(problemNotice(error, { label: 'Try again', run: () => void load() }))
@@ -71,12 +71,14 @@ function describePrice({ pricing }: ModelRecord): string {
     : `From ${formatCredits(pricing.from_credits)}`
 }
 
-function workbench(parts: Parts, model: ModelDetailRecord, largestMedia: number): HTMLElement {
+function workbench(parts: Parts, model: ModelDetailRecord, largestUpload: number): HTMLElement {
   const schema = toForm(model)
   if (!schema)
     return element('p', { class: 'empty' }, 'The input of this model has no form; use its interface instead.')
   const stage = createStage(parts, model)
-  const form = createForm(schema, { onChange: changed, largestMedia, upload: createUpload(parts.api.key) })
+  const { api, signal } = parts
+  const form = createForm(schema, { onChange: changed, largestUpload, api, signal })
+  catchFiles(form.takeFiles, signal)
   const bar = createGenerateBar(parts, model, form, {
     onJob: stage.add,
     onCode: () => openCodeDialog({ origin: location.origin, model: model.id, input: form.read() }),

@@ -1,29 +1,32 @@
-// Handing a file to the server beforehand, so that a request need not carry it.
-import type { ProblemRecord } from './records.ts'
+// Sending a file: like fetch, and telling how far it is, which fetch does not.
 
-/** Sends a file and answers with the address under which inputs refer to it; `onProgress` hears 0 … 1. */
-export type Upload = (file: Blob, onProgress: (fraction: number) => void) => Promise<string>
+export interface UploadOptions {
+  /** Hears 0 … 1. */
+  readonly onProgress: (fraction: number) => void
+  readonly signal: AbortSignal
+}
 
-/** Creates uploads with a key. They reject with an Error in words for people. */
-export function createUpload(key: string): Upload {
-  return (file, onProgress) =>
-    new Promise((resolve, reject) => {
-      // fetch does not tell how far it is.
-      const request = new XMLHttpRequest()
-      request.open('POST', '/v1/files')
-      request.responseType = 'json'
-      request.setRequestHeader('authorization', `Bearer ${key}`)
-      request.setRequestHeader(
-        'content-type',
-        /^(image|video|audio)\//.test(file.type) ? file.type : 'application/octet-stream',
-      )
-      request.upload.addEventListener('progress', ({ loaded, total }) => onProgress(total > 0 ? loaded / total : 0))
-      request.addEventListener('error', () => reject(new Error('The server cannot be reached, or refused the file.')))
-      request.addEventListener('load', () => {
-        const answer = request.response as ({ url: string } & Partial<ProblemRecord>) | null
-        if (request.status === 201 && answer) resolve(answer.url)
-        else reject(new Error(answer?.detail ?? `The file was refused (HTTP ${request.status}).`))
-      })
-      request.send(file)
-    })
+/** Posts a file and answers with what the server said. Rejects when no answer came, with an AbortError when told to stop. */
+export function sendFile(path: string, key: string, file: Blob, options: UploadOptions): Promise<Response> {
+  const { onProgress, signal } = options
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted()
+    const request = new XMLHttpRequest()
+    request.open('POST', path)
+    request.setRequestHeader('authorization', `Bearer ${key}`)
+    request.setRequestHeader('content-type', isMediaType(file.type) ? file.type : 'application/octet-stream')
+    request.upload.addEventListener('progress', ({ loaded, total }) => onProgress(total > 0 ? loaded / total : 0))
+    request.addEventListener('error', () => reject(new TypeError('the connection failed')))
+    request.addEventListener('abort', () => reject(new DOMException('Given up.', 'AbortError')))
+    request.addEventListener('load', () =>
+      resolve(new Response(request.responseText, { status: request.status, statusText: request.statusText })),
+    )
+    signal.addEventListener('abort', () => request.abort(), { once: true })
+    request.send(file)
+  })
+}
+
+/** Whether a type is one that inputs may refer to; the server looks at the content. */
+export function isMediaType(type: string): boolean {
+  return /^(image|video|audio)\/[\w.+-]+$/.test(type)
 }

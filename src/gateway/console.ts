@@ -24,8 +24,8 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Adds a route for each file; `index.html` is `/`. */
-export function addConsole(app: FastifyInstance): void {
+/** Adds a route for each file; `index.html` is `/`. `maxUploadBytes` is the largest file that `POST /v1/files` takes. */
+export function addConsole(app: FastifyInstance, maxUploadBytes: number): void {
   const files = readdirSync(folder).filter((file) => contentTypes[extname(file)])
   // The browser learns of all modules at once, not of each when another one asks for it.
   const preload = files.filter((file) => file.endsWith('.ts')).map((file) => `</console/${file}>; rel=modulepreload`)
@@ -47,9 +47,8 @@ export function addConsole(app: FastifyInstance): void {
       return request.headers['if-none-match'] === headers.etag ? reply.code(304).send() : reply.send(body)
     })
   }
-  // A file that a person picks is made to fit into a request before it is sent.
-  const { bodyLimit } = app.initialConfig
+  // What is too large is said when it is chosen, and not after it was sent.
   app.get('/console/limits.json', (_request, reply) =>
-    reply.header('cache-control', 'no-cache').send({ max_body_bytes: bodyLimit }),
+    reply.header('cache-control', 'no-cache').send({ max_upload_bytes: maxUploadBytes }),
   )
 }

@@ -72,7 +72,7 @@ inBrowser(
     await page.open(`${app.url}/#key=${app.account.key}&/model/test/failing/text-to-image`)
     await fill(page, '.field[data-name=width] .number', '9999')
     await fill(page, 'textarea', 'x')
-    expect(await page.until(textOf('.field[data-name=width].wrong .field-error'))).toBe('Must be <= 2048.')
+    expect(await page.until(textOf('.field[data-name=width].wrong .field-error'))).toBe('At most 2,048.')
     await fill(page, '.field[data-name=width] .number', '512')
     await page.until(`!document.querySelector('.wrong') && ${textOf('.large')} === 'Generate for 7 credits'`)
     await press(page, '.large')

@@ -31,6 +31,14 @@ export interface BrowserPage extends AsyncDisposable {
   resize(width: number): Promise<void>
   /** Types into the focused field as a person does. */
   type(text: string): Promise<void>
+  /** Presses a key such as `Tab`; the command is what the system would make of it, such as `paste`. */
+  press(key: string, command?: string): Promise<void>
+  /** Chooses files in a file field, as its dialog would. */
+  choose(selector: string, paths: readonly string[]): Promise<void>
+  /** Drags files over an element and drops them there. */
+  drop(selector: string, paths: readonly string[]): Promise<void>
+  /** Sends a command of the DevTools protocol. */
+  send(method: string, params?: object): Promise<any>
 }
 
 interface Message {
@@ -113,6 +121,30 @@ export async function openBrowserPage(path: string): Promise<BrowserPage> {
     async type(text) {
       await send('Input.insertText', { text })
     },
+    async press(key, command) {
+      const windowsVirtualKeyCode = keyCodes[key] ?? key.toUpperCase().charCodeAt(0)
+      const text = key === 'Enter' ? '\r' : key === 'Space' ? ' ' : undefined
+      const event = { key: key === 'Space' ? ' ' : key, code: key, windowsVirtualKeyCode }
+      await send('Input.dispatchKeyEvent', {
+        type: 'keyDown',
+        ...event,
+        ...(text && { text }),
+        ...(command && { commands: [command] }),
+      })
+      await send('Input.dispatchKeyEvent', { type: 'keyUp', ...event })
+    },
+    async choose(selector, paths) {
+      const { result } = await send('Runtime.evaluate', { expression: toQuery(selector) })
+      await send('DOM.setFileInputFiles', { objectId: result.objectId, files: paths })
+    },
+    async drop(selector, paths) {
+      const { x, y } = await evaluate<{ x: number; y: number }>(
+        `(() => { const place = ${toQuery(selector)}; place.scrollIntoView({ block: 'center' }); const { x, y, width, height } = place.getBoundingClientRect(); return { x: x + width / 2, y: y + height / 2 } })()`,
+      )
+      const data = { items: [], files: paths, dragOperationsMask: 1 }
+      for (const type of ['dragEnter', 'dragOver', 'drop']) await send('Input.dispatchDragEvent', { type, x, y, data })
+    },
+    send,
     async [Symbol.asyncDispose]() {
       socket.close()
       const ended = browser.exitCode === null ? once(browser, 'exit') : null
@@ -121,6 +153,12 @@ export async function openBrowserPage(path: string): Promise<BrowserPage> {
       rmSync(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
     },
   }
+}
+
+const keyCodes: Readonly<Record<string, number>> = { Tab: 9, Enter: 13, Escape: 27, Space: 32, ArrowDown: 40 }
+
+function toQuery(selector: string): string {
+  return `document.querySelector(${JSON.stringify(selector)})`
 }
 
 /** The address that the browser prints when it listens. */

@@ -11,7 +11,8 @@ test('each kind of schema has its kind of field', () => {
   expect(field({ type: 'string', maxLength: 2000 })).toMatchObject({ kind: 'text', long: true })
   expect(field({ type: 'string' }, 'prompt')).toMatchObject({ kind: 'text', long: true })
   expect(field({ type: 'string', pattern: '^#[0-9a-f]{6}$' })).toMatchObject({ kind: 'color' })
-  expect(field({ type: 'string', format: 'media' })).toMatchObject({ kind: 'media' })
+  expect(field({ type: 'string', format: 'media' })).toMatchObject({ kind: 'media', accept: 'image/*,video/*,audio/*' })
+  expect(field({ type: 'string', format: 'media', contentMediaType: 'image/*' })).toMatchObject({ accept: 'image/*' })
   expect(field({ type: 'boolean' })).toMatchObject({ kind: 'switch' })
   expect(field({ type: 'boolean', const: true })).toMatchObject({ kind: 'constant', value: true })
   expect(field({ type: 'integer', minimum: 64, maximum: 2048 })).toMatchObject({

@@ -58,6 +58,10 @@ test('what is missing is found by pointer, also in parts of a list', () => {
     '/operations/1/crop/a~1b',
     '/operations/2',
   ])
+  const images = object({ properties: { images: { type: 'array', minItems: 2, items: { type: 'string' } } } })
+  expect(findMissing(images, { images: ['a'] })).toEqual(['/images'])
+  expect(findMissing(images, { images: ['a', 'b'] })).toEqual([])
+  expect(findMissing(images, {})).toEqual([])
   expect(findMissing(form, { image: 'x' })).toEqual([])
 })
 

@@ -52,10 +52,10 @@ test('style sheets fetch nothing from elsewhere', async () => {
   }
 })
 
-test('an unchanged file is not sent twice, and the page learns how large a request may be', async () => {
-  await using app = await startTestApp({ MEDIAGEN_MAX_BODY_BYTES: '200000' })
+test('an unchanged file is not sent twice, and the page learns how large a file may be', async () => {
+  await using app = await startTestApp({ MEDIAGEN_MAX_UPLOAD_BYTES: '200000' })
   const etag = (await fetchText(app, '/console/main.ts')).response.headers.get('etag') ?? ''
   const again = await fetch(`${app.url}/console/main.ts`, { headers: { 'if-none-match': etag } })
   expect([again.status, await again.text()]).toEqual([304, ''])
-  expect((await app.send('/console/limits.json', { key: null })).body).toEqual({ max_body_bytes: 200_000 })
+  expect((await app.send('/console/limits.json', { key: null })).body).toEqual({ max_upload_bytes: 200_000 })
 })

@@ -12,7 +12,9 @@ import {
   toLocalUrl,
 } from '../../web/job-words.ts'
 import type { JobRecord, OutputRecord } from '../../web/records.ts'
+import { chooseFiles, isReference } from '../../web/media-file.ts'
 import { parseRoute, takeKey, toHash } from '../../web/route.ts'
+import { describeViolation } from '../../web/violation-words.ts'
 
 test('every place survives its address; nonsense is the catalog', () => {
   for (const route of [
@@ -109,4 +111,48 @@ test('a file is asked from the own origin where both are this machine, and nowhe
   expect(toLocalUrl(signed, 'http://localhost:8080')).toBe('http://localhost:8080/assets/a.png?signature=x')
   expect(toLocalUrl(signed, 'http://localhost:9999')).toBe(signed)
   expect(toLocalUrl('https://bucket.example/a.png', 'http://localhost:8080')).toBe('https://bucket.example/a.png')
+})
+
+test('what the server finds wrong is said as people say it', () => {
+  for (const [detail, words] of [
+    ['must be <= 2048', 'At most 2,048.'],
+    ['must be multiple of 2', 'A multiple of 2.'],
+    ['must NOT have fewer than 2 items', 'At least 2 are needed.'],
+    ['must NOT have fewer than 1 items', 'At least 1 is needed.'],
+    ['must NOT have fewer than 1 characters', 'This is needed.'],
+    ['must NOT have more than 2000 characters', 'At most 2,000 characters.'],
+    ['must be one of "a", "b"', 'Must be one of "a", "b".'],
+  ] as const)
+    expect(describeViolation(detail)).toBe(words)
+})
+
+test('what names a file, and what does not', () => {
+  for (const text of ['https://a.example/b.png', 'HTTP://x', 'data:image/png;base64,AA==', 'file_01m7'])
+    expect([text, isReference(text)]).toEqual([text, true])
+  for (const text of [
+    '',
+    'photo.png',
+    'www.example.com/a.png',
+    'https://',
+    'file_',
+    'ftp://a/b',
+    'https://a b',
+    'data:',
+  ])
+    expect([text, isReference(text)]).toEqual([text, false])
+})
+
+test('of many files those are taken that fit, and it is said why others are not', () => {
+  const file = (name: string, type: string, bytes: number) => new File([new Uint8Array(bytes)], name, { type })
+  const choose = (files: File[], most: number) => {
+    const { taken, words } = chooseFiles(files, { accept: 'image/*' }, 1000, { most, used: 0 })
+    return [taken.map(({ name }) => name), words]
+  }
+  const [a, b, c] = [file('a.png', 'image/png', 10), file('b.heic', '', 10), file('c.webp', 'image/webp', 1000)]
+  expect(choose([a, b, c], 3)).toEqual([['a.png', 'b.heic', 'c.webp'], null])
+  expect(choose([a, b, c], 1)).toEqual([['a.png'], 'There is room for one file; 2 were left out.'])
+  expect(choose([file('d.mp4', 'video/mp4', 10), file('e.png', 'image/png', 1001)], 1)).toEqual([
+    [],
+    '“d.mp4” is no picture. “e.png” is larger than the 1.0 kB that this server takes.',
+  ])
 })

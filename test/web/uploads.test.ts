@@ -1,0 +1,225 @@
+// Files in the console, in a real browser: chosen, dropped, pasted, named; refused in words; in order; and over a restart.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import sharp from 'sharp'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestAccount, openCommandLine } from '../cli/command-line.ts'
+import { copyModel } from '../media/media-app.ts'
+import { startTestApp, type TestApp } from '../test-app.ts'
+import { type BrowserPage, chromiumPath, openBrowserPage } from './chromium.ts'
+
+const catalog = join(import.meta.dirname, '../media/models.yaml')
+const testMs = 60_000
+const maxBytes = 200_000
+const folder = mkdtempSync(join(tmpdir(), 'mediagen-pictures-'))
+const place = `#/model/${copyModel}`
+
+if (!chromiumPath)
+  console.warn('SKIPPED test/web/uploads.test.ts: no Chromium on this machine, see test/web/browser.test.ts.')
+const inBrowser = test.skipIf(!chromiumPath)
+
+let page: BrowserPage
+let app: TestApp
+
+beforeAll(async () => {
+  if (!chromiumPath) return
+  app = await startTestApp({ MEDIAGEN_CATALOG: catalog, MEDIAGEN_MAX_UPLOAD_BYTES: String(maxBytes) })
+  page = await openBrowserPage(chromiumPath)
+  await page.send('Browser.grantPermissions', { permissions: ['clipboardReadWrite', 'clipboardSanitizedWrite'] })
+}, testMs)
+
+afterAll(async () => {
+  await page?.[Symbol.asyncDispose]()
+  await app?.[Symbol.asyncDispose]()
+  rmSync(folder, { recursive: true })
+})
+
+/** A picture on the disk, of noise, so that it is as large as it looks. */
+async function paint(name: string, width: number, height = width): Promise<string> {
+  const path = join(folder, name)
+  const noise = { width, height, channels: 3 as const, noise: { type: 'gaussian' as const, mean: 128, sigma: 60 } }
+  await sharp({ create: { ...noise, background: '#000' } })
+    .png()
+    .toFile(path)
+  return path
+}
+
+function write(name: string, content: string | Buffer): string {
+  const path = join(folder, name)
+  writeFileSync(path, content)
+  return path
+}
+
+/** Opens the form anew, in a tab that remembers nothing. */
+async function openForm(url = app.url, key = app.account.key): Promise<void> {
+  await page.open('about:blank')
+  await page.open(`${url}/#key=${key}&/model/${copyModel}`)
+  await page.until(`location.hash === '${place}' && document.querySelector('${single} .picker')`)
+}
+
+const single = '.field[data-name=image]'
+const several = '.field[data-name=images]'
+const textOf = (selector: string) => `document.querySelector(${JSON.stringify(selector)})?.textContent`
+const press = (selector: string) => page.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`)
+/** The name and the facts of the file in the field, once it is there. */
+const arrived = () =>
+  page.until<string>(
+    `(() => { const slot = document.querySelector('${single} .slot'); const picture = slot?.querySelector('img'); return picture?.complete && picture.naturalWidth && slot.querySelector('progress').hidden && slot.querySelector('.slot-words').innerText })()`,
+  )
+const remove = async () => {
+  await press(`${single} .slot [aria-label=Remove]`)
+  await page.until(`!document.querySelector('${single} .slot') && document.activeElement.type === 'file'`)
+}
+const uploads = async () => (await app.send('/v1/files')).body.data as { content_type: string; bytes: number }[]
+
+inBrowser('a file is chosen, shown, priced and made into something', { timeout: testMs }, async () => {
+  await openForm()
+  await page.choose(`${single} [type=file]`, [await paint('harbour.png', 120)])
+  expect(await arrived()).toMatch(/^harbour\.png\s+PNG · \d\d kB$/)
+  // Away and back: what was entered is still there.
+  await page.evaluate(`location.hash = '#/'`)
+  await page.until(`document.querySelector('.product')`)
+  await page.evaluate(`location.hash = '${place}'`)
+  expect(await arrived()).toMatch(/^harbour\.png/)
+  await page.until(`${textOf('.large')} === 'Generate for 7 credits'`)
+  await press('.large')
+  expect(
+    await page.until(
+      `(() => { const made = document.querySelector('.result img'); return made?.complete && made.naturalWidth })()`,
+    ),
+  ).toBe(120)
+  // What was made goes on to another form; the server has it already.
+  const stored = (await uploads()).length
+  await page.until(textOf('.job .actions button:nth-child(2)'))
+  expect(await page.evaluate(textOf('.job .actions button:nth-child(2)'))).toBe('Use in Copy')
+  await press('.job .actions button:nth-child(2)')
+  expect(await arrived()).toMatch(/^harbour\.png/)
+  expect(await uploads()).toHaveLength(stored)
+  expect(page.errors).toEqual([])
+})
+
+inBrowser(
+  'a file comes by dropping, by pasting, by its address or the id of an upload',
+  { timeout: testMs },
+  async () => {
+    const picture = await paint('square.png', 40)
+    await openForm()
+    await page.drop(`${single} .drop`, [picture])
+    expect(await arrived()).toMatch(/^square\.png/)
+    await remove()
+    // Beside the field, where the browser would leave the page for the picture.
+    await page.drop('h1', [picture])
+    expect(await arrived()).toMatch(/^square\.png/)
+    await remove()
+
+    await page.evaluate(`(async () => {
+    const canvas = new OffscreenCanvas(30, 20)
+    canvas.getContext('2d').fillRect(5, 5, 10, 10)
+    await navigator.clipboard.write([new ClipboardItem({ 'image/png': await canvas.convertToBlob() })])
+  })()`)
+    await page.press('v', 'paste')
+    expect(await arrived()).toMatch(/PNG · \d+ bytes/)
+    await remove()
+    // Nothing has the focus.
+    await page.evaluate('document.activeElement.blur()')
+    await page.press('v', 'paste')
+    expect(await arrived()).toMatch(/PNG/)
+    await remove()
+    const headers = { authorization: `Bearer ${app.account.key}`, 'content-type': 'image/png' }
+    const body = new Uint8Array(readFileSync(picture))
+    const sent: any = await (await fetch(`${app.url}/v1/files`, { method: 'POST', headers, body })).json()
+
+    // The field for addresses is the next one for whoever goes on by keys.
+    await page.press('Tab')
+    await page.type('www.example.com/a.png')
+    await page.press('Enter')
+    expect(await page.until(textOf(`${single} > .field-error`))).toMatch(/begins with https:\/\/ or http:\/\//)
+    await page.evaluate('document.activeElement.select()')
+    await page.type(sent.url)
+    await page.press('Enter')
+    await arrived()
+    expect(await page.evaluate(textOf(`${single} > .field-error`))).toBe('')
+    await remove()
+    await page.press('Tab')
+    await page.type(sent.file_id)
+    await page.press('Enter')
+    expect(await arrived()).toMatch(/^file_\w+\s+PNG · \d+(\.\d)? kB/)
+    await page.until(`${textOf('.large')} === 'Generate for 7 credits'`)
+    await remove()
+    await page.press('Tab')
+    await page.type('file_00000000000000000000000000')
+    await page.press('Enter')
+    expect(await page.until(textOf(`${single} .slot.failed .fine`))).toMatch(/no upload/)
+  },
+)
+
+inBrowser('what cannot be taken is said where it was given', { timeout: testMs }, async () => {
+  await openForm()
+  const before = await uploads()
+  const refused = async (path: string) => {
+    await page.choose(`${single} [type=file]`, [path])
+    return page.until<string>(textOf(`${single} > .field-error`))
+  }
+  // Before anything is sent …
+  expect(await refused(write('film.mp4', Buffer.alloc(maxBytes + 1)))).toBe(
+    '“film.mp4” is larger than the 200 kB that this server takes.',
+  )
+  expect(await refused(write('notes.txt', 'hello'))).toBe('“notes.txt” is no picture, video or sound.')
+  expect(await refused(write('empty.png', ''))).toBe('“empty.png” is empty.')
+  // … and by the server, which looks into it.
+  await page.choose(`${single} [type=file]`, [write('fake.png', 'not a picture')])
+  expect(await page.until(textOf(`${single} .slot.failed .fine`))).toMatch(/content is not recognised/)
+  expect(await page.evaluate(`document.querySelector('${single} .slot .button').hidden`)).toBe(true)
+  expect(await uploads()).toEqual(before)
+
+  const poor = await app.createKey(app.account.accountId, ['models:read', 'jobs:read'])
+  await openForm(app.url, poor)
+  await page.choose(`${single} [type=file]`, [await paint('fine.png', 20)])
+  expect(await page.until(textOf(`${single} .slot.failed .fine`))).toMatch(/permission.*generate/)
+})
+
+inBrowser('several files are put in order, taken away and made in that order', { timeout: testMs }, async () => {
+  await openForm()
+  const pictures = await Promise.all([10, 20, 30, 40].map((width) => paint(`${width}.png`, width)))
+  await page.choose(`${several} [type=file]`, pictures)
+  const names = `[...document.querySelectorAll('${several} .slot-name')].map((name) => name.textContent).join()`
+  await page.until(`${names} === '10.png,20.png,30.png,40.png'`)
+  await page.evaluate(`document.querySelectorAll('${several} [aria-label="Move up"]')[2].click()`)
+  await page.evaluate(`document.querySelectorAll('${several} [aria-label=Remove]')[0].click()`)
+  await page.until(`${names} === '30.png,20.png,40.png'`)
+  await page.until(`${textOf('.large')} === 'Generate for 7 credits' && !document.querySelector('.asking')`)
+  await press('.large')
+  await page.until(`document.querySelectorAll('.result img').length === 3`)
+  expect(await page.evaluate(`[...document.querySelectorAll('.result img')].map(({ width }) => width)`)).toHaveLength(3)
+  const [job] = (await app.send('/v1/jobs?limit=1')).body.data
+  expect(job.outputs.map(({ width }: { width: number }) => width)).toEqual([30, 20, 40])
+})
+
+inBrowser('a server that dies under an upload, and the same upload after it is back', { timeout: testMs }, async () => {
+  await using line = openCommandLine({ MEDIAGEN_CATALOG: catalog })
+  const { key } = await createTestAccount(line)
+  const server = await line.serve()
+  await openForm(server.httpUrl, key)
+  await page.choose(`${several} [type=file]`, [await paint('first.png', 50)])
+  await page.until(`document.querySelectorAll('${several} progress[hidden]').length === 1`)
+  await page.send('Network.enable')
+  const slowly = { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 40_000 }
+  await page.send('Network.emulateNetworkConditions', slowly)
+  await page.choose(`${several} [type=file]`, [await paint('second.png', 400)])
+  await page.until(`document.querySelector('${several} progress:not([hidden])')?.value > 0.05`)
+  // Asked for too early: the form says what it waits for.
+  await press('.large')
+  expect(await page.until(textOf(`${several} .item:nth-child(2) .field-error`))).toMatch(/still being uploaded/)
+  await server.stop('SIGKILL')
+  expect(await page.until(textOf(`${several} .slot.failed .fine`))).toMatch(/cannot be reached/)
+
+  await page.send('Network.emulateNetworkConditions', { ...slowly, uploadThroughput: -1 })
+  const again = await line.serve({ MEDIAGEN_HTTP_PORT: new URL(server.httpUrl).port })
+  await press(`${several} .slot.failed .slot-words .button`)
+  await page.until(`document.querySelectorAll('${several} progress[hidden]').length === 2`)
+  await page.until(`${textOf('.large')} === 'Generate for 7 credits' && !document.querySelector('.asking')`)
+  await press('.large')
+  await page.until(`document.querySelectorAll('.result img').length === 2`)
+  await again.stop()
+})

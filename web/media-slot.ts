@@ -1,0 +1,136 @@
+// One file that an input refers to, as a person sees it: on its way, with its progress; there, with its picture; or why not.
+import { type Api, isAbort, Refusal } from './api.ts'
+import { button, element, icon } from './element.ts'
+import { toLocalUrl } from './job-words.ts'
+import { describeFacts, type MediaFacts, readReference } from './media-file.ts'
+import type { FileRecord } from './records.ts'
+import { recallMedia, rememberMedia } from './session.ts'
+
+/** What a slot is given. */
+export interface SlotParts {
+  readonly api: Pick<Api, 'get' | 'upload'>
+  /** Aborts when the person goes elsewhere. */
+  readonly signal: AbortSignal
+  /** Told when the reference comes. */
+  readonly onChange: () => void
+}
+
+export interface MediaSlot {
+  readonly element: HTMLElement
+  /** What the input says; undefined until the file has arrived. */
+  readonly reference: string | undefined
+  /** Why there is no reference, in words; null when there is one. */
+  readonly trouble: string | null
+  /** Takes the file back: nothing is sent any more. */
+  drop(): void
+}
+
+/** Shows a file and sends it, or shows what a reference leads to; `removed` is what the button does. */
+export function createMediaSlot(
+  source: File | string,
+  { api, signal, onChange }: SlotParts,
+  removed: () => void,
+): MediaSlot {
+  const leaving = new AbortController()
+  const either = AbortSignal.any([signal, leaving.signal])
+  let reference = typeof source === 'string' ? source : undefined
+  let trouble: string | null = null
+
+  const picture = element('span', { class: 'slot-picture' })
+  const name = element('b', { class: 'slot-name' })
+  const facts = element('p', { class: 'fine', role: 'status' })
+  const progress = element('progress', { max: 1, value: 0, 'aria-label': 'Upload', hidden: true })
+  const again = button('Try again', () => source instanceof File && void send(source), { icon: 'again', look: 'quiet' })
+  const slot = element(
+    'div',
+    { class: 'slot' },
+    picture,
+    element('div', { class: 'slot-words' }, name, facts, progress, again),
+    button('Remove', removed, { icon: 'close', look: 'bare square', wordless: true }),
+  )
+
+  function show(known: MediaFacts): void {
+    name.textContent = known.name ?? ''
+    name.title = known.name ?? ''
+    facts.replaceChildren(describeFacts(known))
+    picture.replaceChildren(mediaPicture(known))
+  }
+  function fail(words: string, retry: boolean): void {
+    trouble = words
+    slot.classList.add('failed')
+    facts.replaceChildren(icon('warning'), words)
+    again.hidden = !retry
+    progress.hidden = true
+  }
+  async function send(file: File): Promise<void> {
+    const known = { name: file.name || 'Pasted', type: file.type || null, bytes: file.size, picture: toPicture(file) }
+    show(known)
+    slot.classList.remove('failed')
+    again.hidden = true
+    progress.hidden = false
+    progress.value = 0
+    trouble = 'The file is still being uploaded.'
+    facts.replaceChildren(`Uploading, ${describeFacts(known)}`)
+    try {
+      const record = await api.upload(file, { signal: either, onProgress: (fraction) => (progress.value = fraction) })
+      rememberMedia(record.file_id, { ...known, type: record.content_type })
+      reference = record.file_id
+      trouble = null
+      progress.hidden = true
+      show({ ...known, type: record.content_type })
+      onChange()
+    } catch (error) {
+      if (isAbort(error)) return
+      // The same file would be refused again, but where room or time was short.
+      const retry = !(error instanceof Refusal) || error.problem.retryable || error.problem.code === 'too_many_uploads'
+      fail((error as Error).message, retry)
+    }
+  }
+  async function lookUp(id: string): Promise<void> {
+    try {
+      const record = await api.get<FileRecord>(`/v1/files/${encodeURIComponent(id)}`, { signal: either })
+      const known = { name: id, type: record.content_type, bytes: record.bytes, picture: record.url }
+      rememberMedia(id, known)
+      show(known)
+    } catch (error) {
+      if (isAbort(error)) return
+      fail((error as Error).message, false)
+      // What is not there cannot be sent; what could not be asked may be.
+      if (error instanceof Refusal) reference = undefined
+      onChange()
+    }
+  }
+
+  again.hidden = true
+  if (source instanceof File) void send(source)
+  else {
+    const known = recallMedia(source)
+    show(known ?? readReference(source))
+    if (!known && source.startsWith('file_')) void lookUp(source)
+  }
+  return {
+    element: slot,
+    get reference() {
+      return reference
+    },
+    get trouble() {
+      return trouble
+    },
+    drop: () => leaving.abort(),
+  }
+}
+
+/** What a file looks like; a sign for it where it looks like nothing. */
+function mediaPicture({ type, picture }: MediaFacts): Element {
+  if (picture === null || type?.startsWith('audio/')) return icon(type?.startsWith('audio/') ? 'sound' : 'picture')
+  const url = toLocalUrl(picture, location.origin)
+  const shown = type?.startsWith('video/')
+    ? element('video', { src: url, muted: true, preload: 'metadata', playsinline: true })
+    : element('img', { src: url, alt: '', decoding: 'async' })
+  shown.addEventListener('error', () => shown.replaceWith(icon('picture')), { once: true })
+  return shown
+}
+
+function toPicture(file: File): string | null {
+  return /^(image|video)\//.test(file.type) ? URL.createObjectURL(file) : null
+}
