@@ -128,7 +128,8 @@ async function makeAll(
     for (const [, next] of queue) {
       let note = ''
       try {
-        note = describe(await make(next))
+        const made = await make(next)
+        note = `${made.seconds.toFixed(1)} s, ${describe(made)}`
       } catch (error) {
         note = (error as Error).message
         failures.set(next.key, note)
@@ -168,9 +169,9 @@ function toCard({ key, title }: Work, failures: ReadonlyMap<string, string>): Ca
   return { title, file: null, drawing: null, note: failure ?? 'not made yet', failed: failure !== undefined }
 }
 
-function describe({ seconds, bytes, credits }: Made): string {
+function describe({ bytes, credits }: Made): string {
   const size = bytes < 1e6 ? `${(bytes / 1e3).toFixed(0)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
-  return `${seconds.toFixed(1)} s, ${size}, ${credits} ${credits === 1 ? 'credit' : 'credits'}`
+  return `${size}, ${credits} ${credits === 1 ? 'credit' : 'credits'}`
 }
 
 function summarize(works: readonly Work[], failures: ReadonlyMap<string, string>): string {

@@ -37,6 +37,7 @@ export function writePage(sections: readonly Section[], summary: string): string
 <main>
 ${sections.map(writeSection).join('\n')}
 </main>
+<script>${script}</script>
 </html>
 `
 }
@@ -67,7 +68,7 @@ function show(file: string, drawing: string | null, title: string): string {
     case 'mp4':
     case 'webm':
       // Not the first frame, on which a title has not come yet.
-      return `<video controls loop muted playsinline preload="metadata" src="${source}#t=1"></video>`
+      return `<video controls loop muted playsinline tabindex="0" preload="metadata" src="${source}#t=1"></video>`
     case 'wav':
     case 'mp3':
     case 'flac':
@@ -86,6 +87,20 @@ function toAnchor(id: string): string {
 function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
 }
+
+// Films play while they are in sight, for those who do not mind; their controls would cover them.
+const script = `
+const calm = matchMedia('(prefers-reduced-motion: reduce)').matches
+const seen = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) isIntersecting ? target.play().catch(() => {}) : target.pause()
+}, { threshold: 0.6 })
+for (const film of calm ? [] : document.querySelectorAll('video')) {
+  film.controls = false
+  for (const event of ['pointerenter', 'focus']) film.addEventListener(event, () => { film.controls = true })
+  film.addEventListener('pointerleave', () => { film.controls = false })
+  seen.observe(film)
+}
+`
 
 const style = `
 :root { --ink: #1d1d1f; --soft: #6b6b70; --ground: #f5f5f2; --card: #fff; --line: #e3e3de; --bad: #b3261e }

@@ -28,6 +28,9 @@ const telling: Record<string, JsonObject> = {
   transition: { motion: false },
 }
 
+// Numbers whose ends one wants to compare.
+const scales: Record<string, readonly JsonValue[]> = { sharpness: [0, 0.5, 1] }
+
 /**
  * The samples of a model. A schema that gets a new style or theme gets a new sample.
  * @param pictures data: URIs for fields that take media
@@ -51,12 +54,24 @@ export function sampleModel(model: Model, pictures: readonly string[]): Sample[]
   const varied = { ...base, ...seed, ...known(small[model.modality] ?? {}) }
   const format = offered(properties['format'], formats[model.modality])
   for (const [name, schema] of Object.entries(properties)) {
-    for (const value of notShown.has(name) ? [] : choicesOf(schema)) {
+    const choices = scales[name] ?? choicesOf(schema)
+    for (const value of notShown.has(name) ? [] : choices) {
       const input = { ...varied, ...format, ...known(telling[name] ?? {}), [name]: value }
-      samples.push({ group: name, title: typeof value === 'string' ? value : JSON.stringify(value), input })
+      samples.push({ group: name, title: toTitle(value), input })
     }
   }
   return samples
+}
+
+/** A choice as one reads it: a list of steps with their settings, anything else as it is. */
+function toTitle(value: JsonValue): string {
+  if (!Array.isArray(value)) return typeof value === 'string' ? value : JSON.stringify(value)
+  const steps = value.flatMap((step) => (typeof step === 'object' && step !== null ? Object.entries(step) : []))
+  return steps
+    .map(
+      ([name, settings]) => `${name} ${JSON.stringify(settings).replaceAll(/[{}"]/g, '').replaceAll(/[:,]/g, '$& ')}`,
+    )
+    .join(', ')
 }
 
 function choicesOf(schema: JsonObject): readonly JsonValue[] {

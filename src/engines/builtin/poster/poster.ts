@@ -10,6 +10,7 @@ import { directionOf } from '../text/bidi.ts'
 import { drawLines } from '../text/fit.ts'
 import { languageOf } from '../text/language.ts'
 import { toSettableText } from '../text/runs.ts'
+import { deband } from './deband.ts'
 import { type Composition, type Mark, mirror, type Sheet, type Theme } from './sheet.ts'
 import { themes } from './themes.ts'
 
@@ -35,7 +36,9 @@ export async function renderPoster(task: RenderTask): Promise<Rendered> {
   task.onProgress(0.3)
   const { width, height } = sheet
   const context = createCanvas(width, height).getContext('2d')
-  context.putImageData(drawBackdrop(backdrop, width, height), 0, 0)
+  const ground = drawBackdrop(backdrop, width, height)
+  deband(ground.data, width, height)
+  context.putImageData(ground, 0, 0)
   task.onProgress(0.5)
   for (const mark of words) draw(context, mark)
   const { data } = context.getImageData(0, 0, width, height)

@@ -11,7 +11,7 @@ function paint(stage: Stage): void {
   const shore = height * random.range(0.7, 0.78)
   const [deep, low] = [
     mix(palette.shade(0), { l: 0.1, c: 0.03, h: 270 }, 0.5),
-    mix(palette.shade(0.3), palette.shade(0.12), 0.4),
+    mix(mix(palette.shade(0.3), palette.shade(0.12), 0.4), { l: 0.16, c: 0.05, h: 265 }, 0.45),
   ]
   fillSky(
     stage,
@@ -33,18 +33,19 @@ function paint(stage: Stage): void {
 
 function lightColors({ palette }: Stage): [Color, Color, Color] {
   // Green, cyan and violet in the night; in other palettes their own accents, as bright as light has to be.
-  const isNight = palette.dark || palette.shade(0.5).h > 130
+  const hue = (palette.shade(0.5).h + 360) % 360
+  const isNight = palette.dark || hue > 130
   if (isNight)
     return [
-      { l: 0.78, c: 0.17, h: 162 + (palette.shade(0.5).h % 20) },
-      { l: 0.72, c: 0.13, h: 200 },
-      { l: 0.55, c: 0.19, h: 315 },
+      { l: 0.8, c: 0.21, h: 155 + (hue % 20) },
+      { l: 0.72, c: 0.14, h: 195 },
+      { l: 0.56, c: 0.22, h: 312 },
     ]
   return [bright(palette.accent(0), 0.76), bright(palette.accent(2), 0.7), bright(palette.accent(1), 0.55)]
 }
 
 function bright(color: Color, l: number): Color {
-  return { l, c: Math.max(0.13, color.c), h: color.h }
+  return { l, c: Math.max(0.17, color.c), h: color.h }
 }
 
 /** A curtain: every column of it is a streak that rises from a wandering edge and fades. */
@@ -60,22 +61,22 @@ function paintRibbon(
   const slope = random.range(-0.34, 0.34)
   const salt = index * 23.1
   const step = Math.max(1, unit / 420)
-  const strength = 0.85 - 0.16 * index
+  const strength = 1 - 0.15 * index
   for (let x = -step; x < width + step; x += step) {
     const u = x / unit
     const fold = fractal(noise, u * 1.1 + salt, salt, 3)
     const bottom = edge + slope * (x - width / 2) + unit * (0.24 * fold + 0.035 * noise(u * 5.5 + salt, 2.2))
     const rays = 0.55 + 0.45 * fractal(noise, u * 16 + salt, fold * 2.5, 3, 0.65)
     const presence = Math.min(1, Math.max(0, 0.5 + 1.25 * noise(u * 1.5 - salt, 7.7)))
-    const alpha = strength * presence * (0.35 + 0.8 * rays)
+    const alpha = Math.min(1, strength * presence * (0.45 + 0.85 * rays))
     const tall = unit * (0.16 + 0.34 * presence) * (0.6 + 0.7 * rays)
     if (alpha < 0.01) continue
     const gradient = context.createLinearGradient(0, bottom + unit * 0.025, 0, bottom - tall)
     gradient.addColorStop(0, css(base, 0))
-    gradient.addColorStop(0.07, css(lighten(base, 0.1), alpha))
-    gradient.addColorStop(0.3, css(base, alpha * 0.6))
-    gradient.addColorStop(0.6, css(middle, alpha * 0.3))
-    gradient.addColorStop(0.8, css(tip, alpha * 0.2))
+    gradient.addColorStop(0.07, css(lighten(base, 0.08), alpha))
+    gradient.addColorStop(0.3, css(base, alpha * 0.78))
+    gradient.addColorStop(0.6, css(middle, alpha * 0.45))
+    gradient.addColorStop(0.8, css(tip, alpha * 0.3))
     gradient.addColorStop(1, css(tip, 0))
     context.fillStyle = gradient
     // Columns share pixels at fractional places, so they are drawn on whole ones.

@@ -90,8 +90,11 @@ function paintRow(stage: Stage, t: number, base: number, color: Color, view: Vie
     // Near trees leave a clearing, so that one looks through.
     if (t > 0.55 && random.float() > aside ** 1.3 * 1.15 - (t > 0.9 ? 0.12 : 0)) continue
     if (t <= 0.55 && clump < -0.35) continue
-    const tall = typical * (0.62 + 0.32 * clump + random.range(0, 0.5)) * (t > 0.55 ? 0.65 + 0.55 * aside : 1)
-    paintConifer(stage, x, floor(x) + typical * 0.06, tall, t)
+    // Woods thin out towards their edge.
+    const edge = t > 0.55 ? 0.65 + 0.55 * aside : Math.min(1, 0.35 + (clump + 0.35) * 3)
+    const tall = typical * (0.62 + 0.32 * clump + random.range(0, 0.5)) * edge
+    // The lowest branches touch the ground.
+    paintConifer(stage, x, floor(x) + typical * 0.02 + tall * 0.11, tall, t)
   }
 }
 

@@ -66,7 +66,7 @@ function paintBand(stage: Stage, band: Band): void {
   context.lineTo(width + 2, height)
   context.lineTo(-2, height)
   context.closePath()
-  const light = mix(lighten(color, 0.1), palette.accent(2), 0.12)
+  const light = mix(lighten(color, 0.12), palette.shade(0.7), 0.22)
   context.fillStyle = linearGradient(
     stage,
     [0, top - room * 0.7],
@@ -74,19 +74,25 @@ function paintBand(stage: Stage, band: Band): void {
     [
       [0, lighten(light, 0.05)],
       [0.35, color],
-      [1, lighten(color, -0.07)],
+      [1, lighten(color, -0.09)],
     ],
   )
+  // Each band lies above the one behind it.
+  context.save()
+  context.shadowColor = css(palette.shade(0.02), 0.1 + 0.32 * t)
+  context.shadowBlur = unit * (0.008 + 0.03 * t)
+  context.shadowOffsetY = -unit * 0.006 * t
   context.fill()
+  context.restore()
   // A rim of light along the crest, and fainter lines that tell its roundness.
   for (let line = 0; line < lines; line++) {
     const fade = (1 - line / lines) ** 1.4
     trace(stage, crest, line === 0 ? unit * (0.001 + 0.003 * t) : room * (0.06 + line * 0.13))
     context.strokeStyle = css(
       line === 0 ? palette.shade(1) : mix(lighten(color, 0.2), palette.shade(0.95), 0.3),
-      line === 0 ? 0.4 + 0.45 * t : 0.26 * fade,
+      line === 0 ? 0.35 + 0.2 * t : 0.17 * fade,
     )
-    context.lineWidth = unit * (line === 0 ? 0.002 + 0.0065 * t : 0.001 + 0.0022 * t)
+    context.lineWidth = unit * (line === 0 ? 0.0016 + 0.0024 * t : 0.001 + 0.0014 * t)
     context.stroke()
   }
   paintGlitter(stage, band, crest)
@@ -134,15 +140,15 @@ function paintGlitter(
 
 function paintFoam(stage: Stage, { t, room }: Band, crest: (x: number) => number): void {
   const { width, unit, random, noise, palette } = stage
-  for (let i = 0; i < 420 * t; i++) {
+  for (let i = 0; i < 260 * t; i++) {
     const x = random.range(0, width)
-    if (noise((x / unit) * 3.3, t * 20) < 0.1) continue
-    const off = Math.abs(random.gauss()) * room * 0.09
+    if (noise((x / unit) * 3.3, t * 20) < 0.25) continue
+    const off = Math.abs(random.gauss()) * room * 0.06
     disc(
       stage,
       x,
       crest(x) + off * (random.chance(0.7) ? 1 : -0.6),
-      unit * random.range(0.0007, 0.0034) * t,
+      unit * random.range(0.0006, 0.0022) * t,
       palette.shade(1),
       0.75,
     )
