@@ -16,8 +16,13 @@ export interface MediaRequest {
   readonly field: string
   /** Whose job it is: uploads belong to accounts. */
   readonly accountId: string
-  /** Most bytes of the file. */
+  /** Most bytes of all files of the job together. */
   readonly maxBytes: number
+  /**
+   * Takes bytes of those, before they are written: files of one job may be read at the same time.
+   * @throws EngineError `invalid_media` when there are not so many left
+   */
+  readonly take: (bytes: number) => void
   /** Aborts when the job is no longer wanted or its time is over; reading then ends soon, by rejecting. */
   readonly signal: AbortSignal
 }
@@ -33,6 +38,8 @@ export interface MediaFile {
 
 /** Turns references into files. */
 export interface MediaSource {
+  /** Whether fetching waits for servers of strangers, rather than for this machine alone. */
+  isRemote(reference: string): boolean
   /**
    * Fetches what a reference leads to.
    * @param folder where the file is left; it belongs to the run
@@ -44,6 +51,8 @@ export interface MediaSource {
 
 /** Reads one kind of reference; a source is made of several. */
 export interface MediaReader {
+  /** Whether reading waits for servers of strangers. Default: false. */
+  readonly remote?: boolean
   /** Whether a reference is of this kind. */
   accepts(reference: string): boolean
   /**
@@ -81,7 +90,7 @@ export function invalidMedia(field: string, words: string, options?: ErrorOption
   return new EngineError('invalid_media', `${field} ${words}.`, false, options)
 }
 
-/** The refusal of a file with more bytes than it may have. */
+/** The refusal of a file that has more bytes than are left for it. */
 export function mediaTooLarge({ field, maxBytes }: Pick<MediaRequest, 'field' | 'maxBytes'>): EngineError {
-  return invalidMedia(field, `has more than the ${maxBytes} bytes that the media of a job may have`)
+  return invalidMedia(field, `is too large: all media of a job may have ${maxBytes} bytes together`)
 }

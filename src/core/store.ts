@@ -88,6 +88,8 @@ export interface ClaimCommand {
   readonly room: Readonly<Record<string, number>>
   /** At most so many in all. */
   readonly limit: number
+  /** Accounts whose jobs are left in the queue. Default: none. */
+  readonly except?: readonly string[]
   /** How long the claim holds without a heartbeat. */
   readonly leaseMs: number
 }

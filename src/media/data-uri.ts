@@ -1,6 +1,6 @@
 // References that carry their bytes with them: `data:` URIs, base64 or percent-encoded.
 import { open } from 'node:fs/promises'
-import { invalidMedia, type MediaReader, mediaTooLarge } from '../core/media.ts'
+import { invalidMedia, type MediaReader } from '../core/media.ts'
 
 // Decoded in pieces: a reference may be many megabytes long, and the event loop is not to wait for it.
 const pieceChars = 256 * 1024
@@ -9,15 +9,13 @@ const pieceChars = 256 * 1024
 export const dataUris: MediaReader = {
   accepts: (reference) => reference.slice(0, 5).toLowerCase() === 'data:',
   async read(request, path) {
-    const { reference, field, maxBytes, signal } = request
+    const { reference, field, take, signal } = request
     const comma = reference.indexOf(',')
     if (comma < 0) throw invalidMedia(field, 'is not a data: URI: it has no comma before the data')
     const isBase64 = /;\s*base64\s*$/i.test(reference.slice(Math.max(5, comma - 100), comma))
     await using file = await open(path, 'wx')
-    let bytes = 0
     for (const piece of (isBase64 ? decodeBase64 : decodePercent)(reference, comma + 1, field)) {
-      bytes += piece.length
-      if (bytes > maxBytes) throw mediaTooLarge(request)
+      take(piece.length)
       await file.appendFile(piece)
       signal.throwIfAborted()
     }

@@ -3,14 +3,14 @@ import { constants } from 'node:fs'
 import { copyFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AssetStore, AssetUrls } from '../core/asset.ts'
-import { invalidMedia, type MediaReader, mediaTooLarge } from '../core/media.ts'
+import { invalidMedia, type MediaReader } from '../core/media.ts'
 
 /** Creates a reader of what earlier jobs made. As anywhere, whoever has a URL with a signature that holds may read the file. */
 export function createOwnAssetReader(assets: Pick<AssetStore, 'root'>, urls: Pick<AssetUrls, 'read'>): MediaReader {
   return {
     accepts: (reference) => /^https?:/i.test(reference) && urls.read(reference) !== null,
     async read(request, path) {
-      const { reference, field, maxBytes } = request
+      const { reference, field, take } = request
       const asset = urls.read(reference)
       if (!asset?.valid)
         throw invalidMedia(
@@ -21,7 +21,7 @@ export function createOwnAssetReader(assets: Pick<AssetStore, 'root'>, urls: Pic
       const gone = () => invalidMedia(field, 'is a URL of a file of this server that is no longer there')
       const stats = await stat(file).catch(() => null)
       if (!stats?.isFile()) throw gone()
-      if (stats.size > maxBytes) throw mediaTooLarge(request)
+      take(stats.size)
       // A copy, which good file systems make without copying: what an engine does to its file is not done to the output.
       await copyFile(file, path, constants.COPYFILE_FICLONE).catch((error: NodeJS.ErrnoException) => {
         throw error.code === 'ENOENT' ? gone() : error

@@ -1,22 +1,23 @@
 // Turns references into files: hands each to the reader of its kind, and looks at what came.
 import { rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { invalidMedia, mediaReferenceForm, type MediaReader, type MediaSource, mediaTooLarge } from '../core/media.ts'
+import { invalidMedia, mediaReferenceForm, type MediaReader, type MediaSource } from '../core/media.ts'
 import { recogniseMedia } from './recognise.ts'
 
 /** Creates a source; of several readers that accept a reference the first reads it. */
 export function createMediaSource(readers: readonly MediaReader[]): MediaSource {
+  const find = (reference: string): MediaReader | undefined => readers.find((reader) => reader.accepts(reference))
   return {
+    isRemote: (reference) => find(reference)?.remote === true,
     async fetch(request, folder, name) {
       const { field, reference, signal } = request
-      const reader = readers.find((candidate) => candidate.accepts(reference))
+      const reader = find(reference)
       if (!reader) throw invalidMedia(field, mediaReferenceForm)
       const raw = join(folder, name)
       await reader.read(request, raw)
       signal.throwIfAborted()
       const { size: bytes } = await stat(raw)
       if (bytes === 0) throw invalidMedia(field, 'is empty')
-      if (bytes > request.maxBytes) throw mediaTooLarge(request)
       const { contentType, extension } = await recogniseMedia(raw, field)
       const path = `${raw}.${extension}`
       await rename(raw, path)

@@ -4,7 +4,7 @@ import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AssetStore, AssetUrls } from '../core/asset.ts'
 import type { Clock } from '../core/clock.ts'
-import { invalidMedia, isUploadId, type MediaReader, mediaTooLarge } from '../core/media.ts'
+import { invalidMedia, isUploadId, type MediaReader } from '../core/media.ts'
 import type { UploadStore } from '../core/upload.ts'
 
 /** What the reader needs. */
@@ -28,10 +28,10 @@ export function createUploadReader({ store, assets, urls, clock }: UploadReaderP
   return {
     accepts: (reference) => findId(reference) !== null,
     async read(request, path) {
-      const { reference, field, accountId, maxBytes } = request
+      const { reference, field, accountId, take } = request
       const upload = await store.getUpload(accountId, findId(reference) ?? '', clock.nowMs())
       if (!upload) throw unknownUpload(field)
-      if (upload.bytes > maxBytes) throw mediaTooLarge(request)
+      take(upload.bytes)
       try {
         // A copy, which good file systems make without copying: the upload stays what it is, and may go meanwhile.
         await copyFile(join(assets.root, upload.key), path, constants.COPYFILE_FICLONE)

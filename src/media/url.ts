@@ -37,6 +37,7 @@ export function createUrlReader(options: UrlReaderOptions): MediaReader & AsyncD
   const { allowed, timeoutMs, resolve } = options
   const agent = createPublicAgent({ allowed, timeoutMs: Math.min(idleMs, timeoutMs), ...(resolve && { resolve }) })
   return {
+    remote: true,
     accepts: (reference) => /^https?:\/\//i.test(reference),
     async read(request, path) {
       const { reference, field } = request
@@ -104,17 +105,15 @@ async function follow(
 /** Writes a body to a file, as long as it is not too large. */
 async function save(answer: Dispatcher.ResponseData, request: MediaRequest, path: string): Promise<void> {
   const { headers, body } = answer
-  const { field, maxBytes } = request
+  const { field, maxBytes, take } = request
   try {
     const encoding = headers['content-encoding'] ?? 'identity'
     if (encoding !== 'identity')
       throw invalidMedia(field, 'is sent compressed (Content-Encoding), which is not accepted')
     if (Number(headers['content-length'] ?? 0) > maxBytes) throw mediaTooLarge(request)
     await using file = await open(path, 'wx')
-    let bytes = 0
     for await (const chunk of body as AsyncIterable<Buffer>) {
-      bytes += chunk.length
-      if (bytes > maxBytes) throw mediaTooLarge(request)
+      take(chunk.length)
       await file.appendFile(chunk)
     }
   } finally {

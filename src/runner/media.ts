@@ -1,10 +1,12 @@
 // The media of a run: every reference in its input becomes a file before the engine begins.
 import { mkdir } from 'node:fs/promises'
 import { EngineError } from '../core/engine.ts'
-import { type MediaReference, type MediaSource, toFieldName } from '../core/media.ts'
+import { type MediaReference, type MediaRequest, type MediaSource, mediaTooLarge, toFieldName } from '../core/media.ts'
 
 /** So many files an input may refer to, whatever its schema allows. */
 const maxReferences = 100
+/** So many files of one run are fetched at a time. */
+const filesAtOnce = 4
 
 /** What is fetched for a run, and for whom. */
 export interface MediaTask {
@@ -18,28 +20,54 @@ export interface MediaTask {
 }
 
 /**
- * Fetches one file after the other; equal references are fetched once.
- * @returns absolute paths by JSON pointer
+ * Fetches a few files at a time; equal references are fetched once. The first that cannot be had ends the others.
+ * @returns absolute paths by JSON pointer, in the order of the references
  * @throws EngineError in words that name the field
  */
 export async function fetchMedia(source: MediaSource, task: MediaTask): Promise<ReadonlyMap<string, string>> {
-  const { references, accountId, folder, signal } = task
-  const media = new Map<string, string>()
-  if (references.length === 0) return media
+  const { references, folder } = task
+  if (references.length === 0) return new Map()
   if (references.length > maxReferences)
     throw new EngineError('invalid_media', `The input refers to more than ${maxReferences} files.`)
   await mkdir(folder, { recursive: true })
+  const toRequest = createRequests(task)
+  // A file is named by the first place that refers to it.
+  const wanted = new Map<string, string>()
+  for (const { pointer, reference } of references)
+    if (!wanted.has(reference)) wanted.set(reference, toFieldName(pointer))
   const fetched = new Map<string, string>()
-  let maxBytes = task.maxBytes
-  for (const { pointer, reference } of references) {
-    let path = fetched.get(reference)
-    if (path === undefined) {
-      const request = { reference, field: toFieldName(pointer), accountId, maxBytes, signal }
-      const file = await source.fetch(request, folder, String(fetched.size))
-      maxBytes -= file.bytes
-      fetched.set(reference, (path = file.path))
+  const left = [...wanted].entries()
+  const failed = new AbortController()
+  const fetchNext = async (): Promise<void> => {
+    for (const [index, [reference, field]] of left) {
+      if (failed.signal.aborted) return
+      const { path } = await source.fetch(toRequest(reference, field, failed.signal), folder, String(index))
+      fetched.set(reference, path)
     }
-    media.set(pointer, path)
   }
-  return media
+  const fetching = Array.from({ length: filesAtOnce }, () =>
+    fetchNext().catch((error: unknown) => {
+      // Those that end after it do so because of it.
+      failed.abort(error)
+    }),
+  )
+  await Promise.all(fetching)
+  failed.signal.throwIfAborted()
+  return new Map(references.map(({ pointer, reference }) => [pointer, fetched.get(reference) as string]))
+}
+
+function createRequests(task: MediaTask): (reference: string, field: string, failed: AbortSignal) => MediaRequest {
+  const { accountId, maxBytes } = task
+  let bytesLeft = maxBytes
+  return (reference, field, failed) => ({
+    reference,
+    field,
+    accountId,
+    maxBytes,
+    take(bytes) {
+      bytesLeft -= bytes
+      if (bytesLeft < 0) throw mediaTooLarge({ field, maxBytes })
+    },
+    signal: AbortSignal.any([task.signal, failed]),
+  })
 }

@@ -18,6 +18,7 @@ import type { MediaSource } from '../core/media.ts'
 import type { Model } from '../core/model.ts'
 import { PriceError } from '../core/pricing.ts'
 import type { Heartbeat, Store } from '../core/store.ts'
+import { type Allowance, createAllowance } from './allowance.ts'
 import { fetchMedia } from './media.ts'
 
 // How long to wait before the end of a job that could not be written is written again.
@@ -36,7 +37,15 @@ export interface RunParts {
   readonly workFolder: string
   readonly log: Logger
   readonly onRunEnded: (model: string, status: string) => void
+  /** Called when a run has its files from strangers, and waits to be admitted. */
+  readonly onFetched: () => void
 }
+
+/**
+ * Where a run is: it waits for servers of strangers, has its files and waits for a place, or has a place. What is fetched from
+ * this machine alone is fetched in the place.
+ */
+export type Phase = 'fetching' | 'fetched' | 'working'
 
 /** Why a run is stopped before its engine ends it. */
 export type StopReason = 'canceled' | 'deadline' | 'timeout' | 'lost' | 'stopping'
@@ -44,7 +53,11 @@ export type StopReason = 'canceled' | 'deadline' | 'timeout' | 'lost' | 'stoppin
 /** A run under way. */
 export interface Run {
   readonly jobId: string
+  readonly accountId: string
   readonly model: Model
+  readonly phase: Phase
+  /** Gives a fetched run its place. */
+  admit(): void
   /** Resolves when the job was ended or given back; never rejects. */
   readonly done: Promise<void>
   stop(reason: StopReason): void
@@ -61,6 +74,19 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
   const abandon = new AbortController()
   let progress = 0
   let checkpoint: JsonValue | undefined
+  const isRemote = model.mediaOf(claimed.input).some(({ reference }) => parts.media.isRemote(reference))
+  let phase: Phase = isRemote ? 'fetching' : 'working'
+  const admitted = Promise.withResolvers<void>()
+  const time = createAllowance(model.timeoutMs, () => abort.abort('timeout' satisfies StopReason))
+
+  async function enter(): Promise<void> {
+    if (phase === 'working') return
+    phase = 'fetched'
+    time.hold()
+    parts.onFetched()
+    await unlessAborted(admitted.promise, abort.signal)
+    time.run()
+  }
 
   const watched: Pick<EngineRun, 'signal' | 'onProgress' | 'onCheckpoint'> = {
     signal: abort.signal,
@@ -78,6 +104,8 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
     folder: join(parts.workFolder, `${job.jobId}-${job.attempts}`),
     usesFolder: parts.engines.get(model.engine.kind)?.needsFolder?.(model.engine) ?? true,
     watched,
+    time,
+    enter,
     parts,
     abandoned: abandon.signal,
     engineEnd: Promise.resolve(),
@@ -88,7 +116,15 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
   })
   return {
     jobId: job.jobId,
+    accountId: job.accountId,
     model,
+    get phase() {
+      return phase
+    },
+    admit() {
+      phase = 'working'
+      admitted.resolve()
+    },
     done,
     stop(reason) {
       abort.abort(reason)
@@ -112,6 +148,10 @@ interface Attempt {
   /** Whether there is anything in the folder. */
   usesFolder: boolean
   readonly watched: Watched
+  /** What is left of the time that the run may take. */
+  readonly time: Allowance
+  /** Resolves when the run has a place, which it may have from the beginning. */
+  readonly enter: () => Promise<void>
   readonly parts: RunParts
   /** Aborts when nobody is to wait for the end any more: the claim is lost, or the server stops. */
   readonly abandoned: AbortSignal
@@ -122,9 +162,9 @@ interface Attempt {
 }
 
 async function perform(attempt: Attempt, abort: AbortController): Promise<void> {
-  const { claimed, model, folder, parts } = attempt
+  const { claimed, folder, time, parts } = attempt
   const { job } = claimed
-  const timer = setTimeout(() => abort.abort('timeout' satisfies StopReason), model.timeoutMs)
+  time.run()
   const deadlineTimer =
     claimed.msToDeadline !== null &&
     setTimeout(() => abort.abort('deadline' satisfies StopReason), Math.max(0, claimed.msToDeadline))
@@ -149,7 +189,7 @@ async function perform(attempt: Attempt, abort: AbortController): Promise<void> 
       'run ended',
     )
   } finally {
-    clearTimeout(timer)
+    time.hold()
     if (deadlineTimer) clearTimeout(deadlineTimer)
     await attempt.engineEnd
     if (attempt.usesFolder) await rm(folder, { recursive: true, force: true })
@@ -233,7 +273,10 @@ async function produce(attempt: Attempt): Promise<JobOutcome> {
   }
 }
 
-/** Fetches the media that the input refers to, then runs the engine: both count against the time that the run may take. */
+/**
+ * Fetches the media that the input refers to, then runs the engine: both count against the time that the run may take. What
+ * strangers serve is fetched before the run has a place.
+ */
 async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): Promise<EngineResult> {
   const { model, folder, watched, parts } = attempt
   const { job, checkpoint } = attempt.claimed
@@ -247,6 +290,7 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
     signal: watched.signal,
   })
   watched.signal.throwIfAborted()
+  await attempt.enter()
   return await engine.run(model.engine, {
     jobId: job.jobId,
     model: job.model,
@@ -298,6 +342,19 @@ async function untilDecided<Result>(running: Promise<Result>, signal: AbortSigna
     return result
   } finally {
     signal.removeEventListener('abort', decide)
+  }
+}
+
+/** What `awaited` resolves to, unless `signal` aborts first. */
+async function unlessAborted<Result>(awaited: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  signal.throwIfAborted()
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const end = (): void => reject(new Error(String(signal.reason)))
+  signal.addEventListener('abort', end)
+  try {
+    return await Promise.race([awaited, aborted])
+  } finally {
+    signal.removeEventListener('abort', end)
   }
 }
 

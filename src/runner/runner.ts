@@ -12,9 +12,13 @@ const heartbeatMs = 1000
 const lookMs = 500
 // So many jobs of light engines are claimed at a time: others wait for the transaction.
 const lightClaims = 128
+// Runs that wait for strangers' servers, or have their files and wait for a place: so many for each place there is, in all and of
+// one account. Of more in all, each takes a place; an account that has so many claims no more.
+const aheadPerPlace = 8
+const aheadPerPlaceOfAccount = 2
 
 /** What the runner needs. */
-export interface RunnerParts extends RunParts, SweeperParts {
+export interface RunnerParts extends Omit<RunParts, 'onFetched'>, SweeperParts {
   readonly store: SweeperParts['store'] &
     Pick<
       Store,
@@ -50,40 +54,71 @@ export function startRunner(parts: RunnerParts): Runner {
   const readyModels = rememberReady(catalog)
   let stopped = false
   let seenCounter = Number.NaN
+  // Models whose next place is for the queue: it takes turns with runs that have their files, so that neither keeps the other waiting.
+  const queueIsNext = new Set<Model>()
+
+  async function fill(): Promise<void> {
+    const first = admit((model) => !queueIsNext.has(model) && queueIsNext.add(model))
+    for (const model of queueIsNext) if (hasPlace(model)) queueIsNext.delete(model)
+    if (!stopped) await claim()
+    // What the queue has left.
+    const further = admit(() => true)
+    if (first + further > 0) filling.again()
+  }
+
+  /** Gives places to runs that have their files; answers with how many. */
+  function admit(mayHave: (model: Model) => unknown): number {
+    let admitted = 0
+    for (const run of runs) {
+      if (run.phase !== 'fetched' || !hasPlace(run.model) || !mayHave(run.model)) continue
+      run.admit()
+      admitted += 1
+    }
+    return admitted
+  }
+
+  function hasPlace(model: Model): boolean {
+    const working = [...runs].filter(({ phase }) => phase === 'working')
+    if (working.filter((run) => run.model.id === model.id).length >= model.concurrency) return false
+    return isLight(model) || working.filter((run) => !isLight(run.model)).length < parts.concurrency
+  }
 
   async function claim(): Promise<void> {
-    if (stopped) return
     const ready = readyModels()
     const models = await store.listWaitingModels()
     // Nobody tells when a model becomes ready.
     if (models.some((id) => !ready.has(id))) seenCounter = Number.NaN
-    const waiting = countRoom(models, ready, runs)
+    const [working, ahead] = split([...runs], ({ phase }) => phase === 'working')
+    const tooMany = Math.max(0, ahead.length - aheadPerPlace * parts.concurrency)
+    const waiting = countRoom(models, ready, tooMany > 0 ? runs : working)
     const [light, heavy] = split(waiting, ({ model }) => isLight(model))
-    const heavyRuns = [...runs].filter(({ model }) => !isLight(model)).length
+    const heavyRuns = working.filter(({ model }) => !isLight(model)).length
+    const except = findAccounts(ahead, aheadPerPlaceOfAccount * parts.concurrency)
     // Both in one turn, and so in one transaction.
-    const takes = [take(heavy, parts.concurrency - heavyRuns), take(light, lightClaims)]
+    const takes = [take(heavy, parts.concurrency - heavyRuns - tooMany, except), take(light, lightClaims, except)]
     // Whoever stops must know of every run that this round has begun, even when one half of it fails.
     for (const taken of await Promise.allSettled(takes)) if (taken.status === 'rejected') throw taken.reason
   }
 
-  async function take(models: readonly Room[], limit: number): Promise<void> {
+  async function take(models: readonly Room[], limit: number, except: readonly string[]): Promise<void> {
     if (models.length === 0 || limit <= 0) return
     const room = Object.fromEntries(models.map(({ model, places }) => [model.id, places]))
-    const claims = await store.claimJobs({ worker: parts.worker, room, limit, leaseMs })
-    for (const claimed of claims) begin(claimed)
-    if (claims.length === lightClaims) claiming.again()
+    const claims = await store.claimJobs({ worker: parts.worker, room, limit, leaseMs, except })
+    const begun = claims.map(begin)
+    // Whoever waits for strangers has taken no place.
+    if (claims.length === lightClaims || begun.some(({ phase }) => phase === 'fetching')) filling.again()
   }
 
   function isLight({ engine }: Model): boolean {
     return parts.engines.get(engine.kind)?.light === true
   }
 
-  function begin(claimed: ClaimedJob): void {
+  function begin(claimed: ClaimedJob): Run {
     const model = catalog.find(claimed.job.model)
     // Only models with room were claimed, and those are in the catalog.
     if (!model) throw new Error(`claimed a job of the unknown model ${claimed.job.model}`)
     current.get(claimed.job.jobId)?.stop('lost')
-    const run = startRun(claimed, model, parts)
+    const run = startRun(claimed, model, { ...parts, onFetched: () => filling.again() })
     runs.add(run)
     current.set(run.jobId, run)
     parts.onRunningChanged(runs.size)
@@ -91,8 +126,9 @@ export function startRunner(parts: RunnerParts): Runner {
       runs.delete(run)
       if (current.get(run.jobId) === run) current.delete(run.jobId)
       parts.onRunningChanged(runs.size)
-      claiming.again()
+      filling.again()
     })
+    return run
   }
 
   async function beat(): Promise<void> {
@@ -116,11 +152,11 @@ export function startRunner(parts: RunnerParts): Runner {
   /** Claims when another process has changed something, or when the last time left something undone. */
   async function look(): Promise<void> {
     const counter = await store.changeCounter()
-    if (counter !== seenCounter) claiming.again()
+    if (counter !== seenCounter) filling.again()
     seenCounter = counter
   }
 
-  const claiming = createRound(claim, (error) => {
+  const filling = createRound(fill, (error) => {
     log.error({ err: error }, 'jobs could not be claimed')
     seenCounter = Number.NaN
   })
@@ -133,10 +169,10 @@ export function startRunner(parts: RunnerParts): Runner {
   const ignoreChanges = store.onJobsChanged((jobIds) => {
     // Should this fail, the heartbeat tells.
     hearCancels(jobIds).catch((error: unknown) => log.error({ err: error }, 'a changed job could not be read'))
-    if (jobIds.some((jobId) => !current.has(jobId))) claiming.again()
+    if (jobIds.some((jobId) => !current.has(jobId))) filling.again()
   })
   const sweeper = startSweeper(parts)
-  claiming.again()
+  filling.again()
 
   return {
     async stop(graceMs) {
@@ -145,7 +181,7 @@ export function startRunner(parts: RunnerParts): Runner {
       ignoreChanges()
       await sweeper.stop()
       await looking.settled()
-      await claiming.settled()
+      await filling.settled()
       const timer = setTimeout(() => {
         for (const run of runs) run.stop('stopping')
       }, graceMs)
@@ -180,6 +216,13 @@ function countRoom(waiting: readonly string[], ready: ReadonlyMap<string, Model>
     const places = model ? model.concurrency - (running.get(id) ?? 0) : 0
     return model && places > 0 ? [{ model, places }] : []
   })
+}
+
+/** Accounts that have so many of the runs. */
+function findAccounts(runs: readonly Run[], least: number): string[] {
+  const counts = new Map<string, number>()
+  for (const { accountId } of runs) counts.set(accountId, (counts.get(accountId) ?? 0) + 1)
+  return [...counts].flatMap(([accountId, count]) => (count >= least ? [accountId] : []))
 }
 
 function split<Item>(items: readonly Item[], belongs: (item: Item) => boolean): [Item[], Item[]] {

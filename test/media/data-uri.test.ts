@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { mediaTooLarge } from '../../src/core/media.ts'
 import { dataUris } from '../../src/media/data-uri.ts'
 
 let folder: string
@@ -18,7 +19,12 @@ afterAll(async () => {
 async function read(reference: string, maxBytes = 10_000_000): Promise<Buffer> {
   const path = join(folder, String((files += 1)))
   const signal = new AbortController().signal
-  await dataUris.read({ reference, field: 'image', accountId: 'acct_1', maxBytes, signal }, path)
+  let left = maxBytes
+  const take = (bytes: number): void => {
+    left -= bytes
+    if (left < 0) throw mediaTooLarge({ field: 'image', maxBytes })
+  }
+  await dataUris.read({ reference, field: 'image', accountId: 'acct_1', maxBytes, take, signal }, path)
   return await readFile(path)
 }
 
@@ -50,8 +56,8 @@ test.each([
   ['base64 that ends too early', 'data:;base64,AAAAA', /ends too early/],
   ['half an escape', 'data:,%4', /^image is not validly percent-encoded/],
   ['nothing but percent signs', `data:,${'%'.repeat(600_000)}`, /^image is not validly percent-encoded/],
-  ['nothing but halves of characters', `data:,${'\uD83D'.repeat(600_000)}`, /^image has more than the 1000 bytes/],
-  ['more bytes than allowed', `data:,${'x'.repeat(1001)}`, /^image has more than the 1000 bytes/],
+  ['nothing but halves of characters', `data:,${'\uD83D'.repeat(600_000)}`, /^image is too large: .* 1000 bytes/],
+  ['more bytes than allowed', `data:,${'x'.repeat(1001)}`, /^image is too large: .* 1000 bytes/],
 ])('refuses %s', async (_name, reference, message) => {
   await expect(read(reference, 1000)).rejects.toMatchObject({
     code: 'invalid_media',

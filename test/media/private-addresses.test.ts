@@ -94,7 +94,10 @@ async function read(reference: string, addresses: readonly string[], allowed = o
   await using reader = createUrlReader({ allowed, timeoutMs: 1000, resolve })
   const signal = new AbortController().signal
   try {
-    await reader.read({ reference, field: 'image', accountId: 'acct_1', maxBytes: 1e6, signal }, join(folder, 'x'))
+    await reader.read(
+      { reference, field: 'image', accountId: 'acct_1', maxBytes: 1e6, take() {}, signal },
+      join(folder, 'x'),
+    )
     return 'read'
   } catch (error) {
     return (error as Error).message

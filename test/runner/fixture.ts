@@ -9,10 +9,12 @@ import { createSchemaCompiler } from '../../src/catalog/schema.ts'
 import type { CatalogEntry } from '../../src/catalog/entry.ts'
 import type { Engine, EngineResult, EngineRun } from '../../src/core/engine.ts'
 import type { Job } from '../../src/core/job.ts'
-import type { Store } from '../../src/core/store.ts'
+import type { StartCommand, Store } from '../../src/core/store.ts'
 import { startFeed, type StoreFeed } from '../../src/runner/feed.ts'
 import { dataUris } from '../../src/media/data-uri.ts'
 import { createMediaSource } from '../../src/media/source.ts'
+import { createUrlReader } from '../../src/media/url.ts'
+import { parseAllowedHosts } from '../../src/net/hosts.ts'
 import { type Runner, startRunner } from '../../src/runner/runner.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
 import { balanceOf, entriesOf, startOf } from '../storage/fixture.ts'
@@ -64,7 +66,7 @@ export interface Bench extends AsyncDisposable {
   /** What runs ended as, in order, as metrics are told. */
   readonly ended: string[]
   /** Queues a job that holds 10 credits. */
-  start(credits?: number): Promise<Job>
+  start(credits?: number, fields?: Partial<StartCommand>): Promise<Job>
   /** The job once it is terminal. */
   end(job: Job): Promise<Job>
   /** Available and held credits. */
@@ -75,6 +77,8 @@ export interface Bench extends AsyncDisposable {
   assetsOf(job: Job): string[]
   /** Folders of runs that are there. */
   runFolders(): string[]
+  /** Files that a first run of a job was handed, as far as they are there. */
+  mediaOf(job: Job): string[]
 }
 
 /** Starts a runner; the account has 1000 credits. */
@@ -93,6 +97,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     close: async () => {},
   }
   const ended: string[] = []
+  const urls = createUrlReader({ allowed: parseAllowedHosts('127.0.0.1'), timeoutMs: 60_000 })
   const feed = await startFeed(store)
   const workFolder = join(folder, 'work')
   const runner = startRunner({
@@ -100,7 +105,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     catalog: { ready: () => [model], find: (id) => (id === model.id ? model : undefined), unready: () => null },
     engines: new Map([[engine.kind, engine]]),
     assets,
-    media: createMediaSource([dataUris]),
+    media: createMediaSource([dataUris, urls]),
     maxInputBytes: 1_000_000,
     workFolder,
     concurrency: settings.places ?? 8,
@@ -125,8 +130,8 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     runner,
     accountId,
     ended,
-    async start(credits = 10) {
-      const started = await store.startGeneration(startOf(accountId, { model: model.id, credits }))
+    async start(credits = 10, fields = {}) {
+      const started = await store.startGeneration(startOf(accountId, { model: model.id, credits, ...fields }))
       if (started.outcome !== 'created') throw new Error(`start was ${started.outcome}`)
       return started.job
     },
@@ -139,10 +144,12 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     entries: () => entriesOf(store, accountId),
     assetsOf: (job) => list(join(folder, 'assets', job.jobId)),
     runFolders: () => list(workFolder),
+    mediaOf: (job) => list(join(workFolder, `${job.jobId}-1`, 'media')),
     async [Symbol.asyncDispose]() {
       await runner.stop(0)
       feed.stop()
       await assets.close()
+      await urls[Symbol.asyncDispose]()
       await store.close()
       rmSync(folder, { recursive: true, force: true })
     },
@@ -164,6 +171,13 @@ function toEntry(settings: BenchSettings): CatalogEntry {
       timeout_seconds: settings.timeoutSeconds ?? 20,
       concurrency: settings.concurrency ?? 8,
     },
-    input: { type: 'object', required: ['prompt'], properties: { prompt: { type: 'string' } } },
+    input: {
+      type: 'object',
+      required: ['prompt'],
+      properties: {
+        prompt: { type: 'string' },
+        images: { type: 'array', items: { type: 'string', format: 'media' } },
+      },
+    },
   }
 }

@@ -27,6 +27,26 @@ export function claimTests(openStore: OpenTestStore): void {
     expect(await claim({ unknown: 5 }, 10)).toEqual([])
   })
 
+  test('jobs of accounts that are left out stay in the queue, and those of others keep their order', async () => {
+    await using store = await openStore()
+    const [a, b, c] = [
+      await store.createAccount('a', 100),
+      await store.createAccount('b', 100),
+      await store.createAccount('c', 100),
+    ]
+    const made: string[] = []
+    for (const { accountId } of [a, a, b, a, c, b]) made.push((await startJob(store, accountId)).jobId)
+    const claim = async (limit: number, ...except: string[]) =>
+      (await store.claimJobs({ worker: 'w', room: { 'test/image': 9 }, limit, leaseMs: 1000, except })).map(({ job }) =>
+        made.indexOf(job.jobId),
+      )
+    expect(await claim(1, a.accountId)).toEqual([2])
+    expect(await claim(9, a.accountId, b.accountId)).toEqual([4])
+    expect(await claim(9, a.accountId, 'acct_none')).toEqual([5])
+    expect(await claim(9, a.accountId)).toEqual([])
+    expect(await claim(9)).toEqual([0, 1, 3])
+  })
+
   test('the models that wait are those with queued jobs that may be claimed', async () => {
     await using store = await openStore()
     const { accountId } = await store.createAccount('a', 1000)

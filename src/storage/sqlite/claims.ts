@@ -53,11 +53,14 @@ type ClaimRow = JobRow & { token: number; checkpoint: string | null; deadlineAtM
 
 function createClaim({ db, nowMs, changed }: Writing): (command: ClaimCommand) => readonly ClaimedRow[] {
   const shares = createQueueShares(db)
-  const next = db.prepare<[string, number, number], Omit<Candidate, 'virtualTime'>>(
-    `SELECT number, priority, fair AS key FROM jobs
-     WHERE status = 'queued' AND available_at IS NULL AND model = ? AND (deadline_at IS NULL OR deadline_at > ?)
-     ORDER BY priority DESC, fair, number LIMIT ?`,
-  )
+  const createNext = (further: string) =>
+    db.prepare<{ model: string; nowMs: number; places: number; except?: string }, Omit<Candidate, 'virtualTime'>>(
+      `SELECT number, priority, fair AS key FROM jobs
+       WHERE status = 'queued' AND available_at IS NULL AND model = :model AND (deadline_at IS NULL OR deadline_at > :nowMs) ${further}
+       ORDER BY priority DESC, fair, number LIMIT :places`,
+    )
+  const next = createNext('')
+  const nextOfOthers = createNext('AND account_id NOT IN (SELECT value FROM json_each(:except))')
   const claim = db.prepare<[string, number, number, number], ClaimRow>(
     `UPDATE jobs SET status = 'running', progress = 0, attempts = attempts + 1, token = token + 1, worker = ?, lease_until = ?,
        started_at = coalesce(started_at, max(?, created_at)), sequence = sequence + 1
@@ -65,9 +68,13 @@ function createClaim({ db, nowMs, changed }: Writing): (command: ClaimCommand) =
   )
   const findInput = db.prepare<[number], string>('SELECT input FROM job_inputs WHERE number = ?').pluck()
 
-  return ({ worker, room, limit, leaseMs }) => {
-    const candidates = Object.entries(room).flatMap(([model, places]) => {
-      const first = next.all(model, nowMs(), Math.max(0, Math.min(places, limit)))
+  return ({ worker, room, limit, leaseMs, except = [] }) => {
+    const candidates = Object.entries(room).flatMap(([model, wanted]) => {
+      const places = Math.max(0, Math.min(wanted, limit))
+      const first =
+        except.length === 0
+          ? next.all({ model, nowMs: nowMs(), places })
+          : nextOfOthers.all({ model, nowMs: nowMs(), places, except: JSON.stringify(except) })
       if (first.length === 0) return []
       const virtualTime = shares.virtualTime(model)
       return first.map((job): Candidate => ({ ...job, virtualTime }))
