@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { extname, join } from 'node:path'
 import type { Engine, JsonObject } from '../src/core/engine.ts'
 import type { Model } from '../src/core/model.ts'
+import { drawMusic } from './score-picture.ts'
 import { drawSound } from './sound-picture.ts'
 
 /** What was made. */
@@ -71,7 +72,11 @@ export async function makeWork(engine: Engine, folder: string, { model, input, k
     renameSync(join(run, 'out', output), join(folder, file))
     const path = join(folder, file)
     const drawing = extname(file) === '.wav' ? `${key}.png` : null
-    if (drawing !== null) writeFileSync(join(folder, drawing), await drawSound(readFileSync(path)))
+    if (drawing !== null) {
+      const isMusic = model.engine['renderer'] === 'music'
+      const sound = await drawSound(readFileSync(path))
+      writeFileSync(join(folder, drawing), isMusic ? await drawMusic(input, sound) : sound)
+    }
     const made = { file, drawing, bytes: statSync(path).size, seconds, credits: model.quotedPrice(input) }
     writeFileSync(join(folder, `${key}.json`), JSON.stringify(made))
     return made

@@ -3,19 +3,15 @@
 import { createPalette } from '../art/palette.ts'
 import { chooseLook } from '../art/prompt.ts'
 import { createNoise, createRandom } from '../art/random.ts'
-import { mix } from '../music/mix.ts'
+import { mix } from '../music/studio/mix.ts'
 import { composeFor } from '../music/music.ts'
 import type { Rendered, RenderTask } from '../renderers.ts'
-import { mapChannels, type Sound } from '../sound/sound.ts'
+import type { Sound } from '../sound/sound.ts'
 import { toSettableText } from '../text/runs.ts'
 import { readShot, type Shot, shoot } from '../video/shoot.ts'
 import type { MotionStage, Scene } from './stage.ts'
 import { motionOf, motionStyles, type MotionStyleName } from './styles.ts'
 import { createTitle } from './title.ts'
-
-/** No piece is composed for less. */
-const leastMusicSeconds = 5
-const fadeSeconds = 0.4
 
 /** Films the input's `prompt`. The same input gives the same bytes. */
 export async function renderMotion(task: RenderTask): Promise<Rendered> {
@@ -45,16 +41,10 @@ export async function renderMotion(task: RenderTask): Promise<Rendered> {
   return shoot(task, { ...shot, sound }, (context, _seconds, frame) => drawFrame(context, frame, shot, scene, title))
 }
 
-/** A piece in the mood of the prompt that ends with the film; of one for a short film, the beginning, faded out. */
-async function playAlong(prompt: string, seed: number, seconds: number): Promise<Sound> {
-  const input = { prompt, seed, duration: Math.max(leastMusicSeconds, seconds), style: 'auto', mood: 'auto' }
-  const composed = composeFor(input)
-  const sound = await mix(composed.piece, composed.duration, composed.seed, () => {})
-  if (seconds >= leastMusicSeconds) return sound
-  const [end, fade] = [Math.round(seconds * sound.sampleRate), Math.round(fadeSeconds * sound.sampleRate)]
-  return mapChannels(sound, (samples) =>
-    samples.slice(0, end).map((sample, i) => sample * Math.min(1, (end - i) / fade)),
-  )
+/** A piece in the mood of the prompt that ends with the film. */
+function playAlong(prompt: string, seed: number, duration: number): Promise<Sound> {
+  const composed = composeFor({ prompt, seed, duration, style: 'auto', mood: 'auto' })
+  return mix(composed.piece, composed.duration, composed.seed, () => {})
 }
 
 function drawFrame(context: Parameters<Scene>[0], frame: number, shot: Shot, scene: Scene, title: Scene | null): void {

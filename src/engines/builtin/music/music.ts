@@ -4,8 +4,8 @@ import type { JsonObject } from '../../../core/engine.ts'
 import { createRandom } from '../art/random.ts'
 import type { Rendered, RenderTask } from '../renderers.ts'
 import { writeSound } from '../sound/sound-output.ts'
-import { compose, type Piece } from './compose.ts'
-import { mix } from './mix.ts'
+import { compose, type Piece } from './score/compose.ts'
+import { mix } from './studio/mix.ts'
 import { chooseLook } from './prompt.ts'
 
 const mixShare = 0.7

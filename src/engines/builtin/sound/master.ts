@@ -1,7 +1,8 @@
 // The last step of every sound: as loud as others are, and never over the edge.
 
 import { measureLoudness } from './loudness.ts'
-import { fromDecibels, peakOf, type Sound } from './sound.ts'
+import { fromDecibels, type Sound } from './sound.ts'
+import { peakFrom } from './true-peak.ts'
 
 const lookAheadSeconds = 0.004
 const releaseSeconds = 0.12
@@ -10,7 +11,7 @@ const mostGainDecibels = 40
 export interface Mastering {
   /** Integrated loudness to reach, in LUFS. */
   readonly loudness: number
-  /** No sample is larger than this, in dB of full scale; lossy codecs need some room above it. */
+  /** Nothing is larger than this, also between samples, in dB of full scale; lossy codecs need some room above it. */
   readonly ceiling: number
 }
 
@@ -30,23 +31,30 @@ export function master(sound: Sound, { loudness, ceiling }: Mastering): void {
   }
 }
 
-/** Holds every sample below `ceiling`, in place: the gain falls before a peak comes and recovers slowly after it. */
+/** Holds every peak below `ceiling`, in place: the gain falls before a peak comes and recovers slowly after it. */
 function limit(sound: Sound, ceiling: number): void {
-  if (peakOf(sound) <= ceiling) return
-  const gains = smooth(holdMinimum(neededGains(sound, ceiling), sound.sampleRate), sound.sampleRate)
+  const needed = neededGains(sound, ceiling)
+  if (needed === null) return
+  const gains = smooth(holdMinimum(needed, sound.sampleRate), sound.sampleRate)
   for (const samples of sound.channels)
     for (let i = 0; i < samples.length; i++) samples[i] = clamp((samples[i] as number) * (gains[i] as number), ceiling)
 }
 
-function neededGains(sound: Sound, ceiling: number): Float32Array {
+/** The gain that each sample, and what is between it and the next, can bear; null where nothing is too loud. */
+function neededGains(sound: Sound, ceiling: number): Float32Array | null {
   const gains = new Float32Array(sound.channels[0]?.length ?? 0).fill(1)
+  let isNeeded = false
   for (const samples of sound.channels) {
     for (let i = 0; i < samples.length; i++) {
-      const size = Math.abs(samples[i] as number)
-      if (size * (gains[i] as number) > ceiling) gains[i] = ceiling / size
+      const size = peakFrom(samples, i, ceiling)
+      if (size <= ceiling) continue
+      isNeeded = true
+      const gain = ceiling / size
+      gains[i] = Math.min(gains[i] as number, gain)
+      if (i + 1 < gains.length) gains[i + 1] = Math.min(gains[i + 1] as number, gain)
     }
   }
-  return gains
+  return isNeeded ? gains : null
 }
 
 /** The least gain of the time that follows each sample, recovering with the release time. */

@@ -25,15 +25,6 @@ export function mapChannels(sound: Sound, change: (samples: Float32Array) => Flo
   return { ...sound, channels: sound.channels.map(change) }
 }
 
-/** The largest sample, without sign. */
-export function peakOf(sound: Sound): number {
-  let peak = 0
-  for (const samples of sound.channels) {
-    for (const sample of samples) peak = Math.max(peak, Math.abs(sample))
-  }
-  return peak
-}
-
 /** From decibels to a factor: 0 dB is 1, -6 dB about a half. */
 export function fromDecibels(decibels: number): number {
   return 10 ** (decibels / 20)
