@@ -15,7 +15,7 @@ const colors = { pad: '#4a5a8c', comp: '#5fa8a0', bass: '#e0884a', lead: '#ffd75
 /** The score of a piece over the picture of its sound, as a PNG; the input is that of the model, with its defaults. */
 export async function drawMusic(input: JsonObject, sound: Buffer): Promise<Buffer> {
   const below = await sharp(sound).resize({ width }).png().toBuffer()
-  const { height: added = 0 } = await sharp(below).metadata()
+  const { height: added } = await sharp(below).metadata()
   return sharp(drawScore(input))
     .extend({ bottom: added })
     .composite([{ input: below, top: height, left: 0 }])
