@@ -94,6 +94,22 @@ function paintMountain(
   }
   const washes = 4
   const step = Math.max(1, unit / 520)
+  // Paper first: what stands behind a mountain does not shine through it.
+  context.beginPath()
+  context.moveTo(-step, base + unit * 0.3)
+  for (let x = -step; x <= width + step; x += step) context.lineTo(x, crest(x, 0))
+  context.lineTo(width + step, base + unit * 0.3)
+  context.closePath()
+  context.fillStyle = linearGradient(
+    stage,
+    [0, base - rise * 0.4],
+    [0, base + unit * 0.14],
+    [
+      [0, paper, 0.9],
+      [1, paper, 0],
+    ],
+  )
+  context.fill()
   for (let wash = 0; wash < washes; wash++) {
     const drop = unit * 0.011 * wash
     context.beginPath()
@@ -137,7 +153,7 @@ function strokes(
     const start = top + height * random.range(0.02, 0.3)
     const length = height * random.range(0.08, 0.3)
     const lean = unit * random.gauss() * 0.012
-    context.strokeStyle = css(color, random.range(0.05, 0.22))
+    context.strokeStyle = css(color, random.range(0.03, 0.11))
     context.lineWidth = unit * random.range(0.0008, 0.0035)
     context.beginPath()
     context.moveTo(x, start)

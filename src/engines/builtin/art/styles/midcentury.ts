@@ -58,7 +58,8 @@ function paint(stage: Stage): void {
       const large = column + 1 < columns && row + 1 < rows && !taken.has(`${column + 1},${row}`) && random.chance(0.13)
       const span = large ? 2 : 1
       for (let i = 0; i < span * span; i++) taken.add(`${column + (i % span)},${row + Math.floor(i / span)}`)
-      paintSquare(stage, left + column * size, top + row * size, size * span, inks, random.pick(favourites))
+      const isRim = column === 0 || row === 0 || column + span === columns || row + span === rows
+      paintSquare(stage, left + column * size, top + row * size, size * span, inks, random.pick(favourites), isRim)
     }
   }
   context.setTransform(1, 0, 0, 1, 0, 0)
@@ -71,12 +72,15 @@ function paintSquare(
   size: number,
   inks: readonly Color[],
   motif: Motif,
+  isRim: boolean,
 ): void {
   const [ground, figure, second] = random.shuffle(inks) as [Color, Color, Color]
-  const bare = random.chance(0.28)
+  // Along the rim the colour of the paper would eat into the whole.
+  const bare = random.chance(0.28) && !isRim
+  const light = palette.shade(isRim ? 0.84 : 0.95)
   const fill = bare ? palette.ground : ground
   // Figures have to stand out from what they lie on.
-  const strong = Math.abs(figure.l - fill.l) > 0.16 ? figure : fill.l > 0.5 ? palette.shade(0.08) : palette.shade(0.95)
+  const strong = Math.abs(figure.l - fill.l) > 0.16 ? figure : fill.l > 0.5 ? palette.shade(0.08) : light
   context.save()
   context.translate(x + size / 2, y + size / 2)
   context.rotate((random.int(0, 3) * Math.PI) / 2)

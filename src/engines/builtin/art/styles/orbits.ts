@@ -18,9 +18,13 @@ function paint(stage: Stage): void {
   const rings = random.int(9, 12)
   let radius = unit * random.range(0.1, 0.13)
   const planets: { x: number; y: number; size: number; color: Color; light: number }[] = []
-  for (let ring = 0; ring < rings; ring++) {
+  // In a long picture they go on to its far end, ever wider apart.
+  const far = Math.hypot(Math.max(x, width - x), Math.max(y, height - y))
+  const isLong = Math.max(width, height) > 1.3 * unit
+  for (let ring = 0; ring < rings || (isLong && radius < far); ring++) {
+    const wide = ring < rings ? 1 : 1.8
     const band = unit * random.range(0.012, ring % 3 === 0 ? 0.07 : 0.04)
-    radius += band / 2 + unit * random.range(0.008, 0.02)
+    radius += band / 2 + unit * random.range(0.008, 0.02) * wide ** 4
     paintRing(stage, x, y, radius, band, ring)
     if (random.chance(0.62)) {
       const angle = random.range(0, 2 * Math.PI)
