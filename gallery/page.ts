@@ -67,8 +67,8 @@ function show(file: string, drawing: string | null, title: string): string {
   switch (file.slice(file.lastIndexOf('.') + 1)) {
     case 'mp4':
     case 'webm':
-      // Not the first frame, on which a title has not come yet.
-      return `<video controls loop muted playsinline tabindex="0" preload="metadata" src="${source}#t=1"></video>`
+      // Not the first frame, on which a title has not come yet; two pictures of a slideshow meet here.
+      return `<video controls loop muted playsinline tabindex="0" preload="metadata" src="${source}#t=2"></video>`
     case 'wav':
     case 'mp3':
     case 'flac':

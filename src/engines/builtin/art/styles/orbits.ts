@@ -19,9 +19,9 @@ function paint(stage: Stage): void {
   let radius = unit * random.range(0.1, 0.13)
   const planets: { x: number; y: number; size: number; color: Color; light: number }[] = []
   // In a long picture they go on to its far end, ever wider apart.
-  const far = Math.hypot(Math.max(x, width - x), Math.max(y, height - y))
   const isLong = Math.max(width, height) > 1.3 * unit
-  for (let ring = 0; ring < rings || (isLong && radius < far); ring++) {
+  const far = isLong ? Math.hypot(Math.max(x, width - x), Math.max(y, height - y)) : 0
+  for (let ring = 0; ring < rings || radius < far; ring++) {
     const wide = ring < rings ? 1 : 1.8
     const band = unit * random.range(0.012, ring % 3 === 0 ? 0.07 : 0.04)
     radius += band / 2 + unit * random.range(0.008, 0.02) * wide ** 4
