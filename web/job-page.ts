@@ -34,7 +34,9 @@ export function jobPage(parts: Parts, jobId: string): HTMLElement {
       await watchJob(api, jobId, { signal, onJob: view.show })
       parts.refreshWallet()
     } catch (error) {
-      if (!isAbort(error)) content.replaceChildren(problemNotice(error, { label: 'Try again', run: () => void load() }))
+      if (isAbort(error)) return
+      content.replaceChildren(problemNotice(error, { label: 'Try again', run: () => void load() }))
+      content.removeAttribute('aria-busy')
     }
   }
   void load()

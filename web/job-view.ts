@@ -1,6 +1,7 @@
 // A job in full: its progress, its result or the reason why there is none, and where the credits went.
 import { element, icon, linkButton, button } from './element.ts'
 import {
+  describeKept,
   describeMoney,
   describeOutput,
   describeStatus,
@@ -91,7 +92,8 @@ function waitingFrame(input: JsonObject | null, progress: HTMLProgressElement): 
 }
 
 function result(job: JobRecord, output: OutputRecord, index: number): HTMLElement {
-  const caption = element('figcaption', { class: 'fine' }, describeOutput(output))
+  const facts = [describeOutput(output), describeKept(output)].filter(Boolean).join(' · ')
+  const caption = element('figcaption', { class: 'fine' }, facts)
   const words = describeJob(job)
   const figure = element('figure', { class: 'result' }, outputMedia(output, words), caption)
   const failed = (): void => {

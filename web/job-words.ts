@@ -110,6 +110,13 @@ export function describeOutput(output: OutputRecord): string {
   return facts.join(' · ')
 }
 
+/** How long a file is kept, or was; nothing to say of one that is kept for ever. */
+export function describeKept({ url, kept_until }: Pick<OutputRecord, 'url' | 'kept_until'>): string {
+  if (kept_until === null) return ''
+  const day = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' } as const
+  return `${url === null ? 'was kept' : 'kept'} until ${new Date(kept_until).toLocaleString('en-GB', day)}`
+}
+
 /** A file name that says where the file came from. */
 export function toFileName(job: Pick<JobRecord, 'job_id' | 'model'>, output: OutputRecord, index: number): string {
   const subtype = output.content_type

@@ -8,7 +8,7 @@ import type { OutputRecord } from './records.ts'
 export function outputMedia(output: OutputRecord, words: string): HTMLElement {
   const { content_type, width, height } = output
   const url = local(output.url)
-  if (url === null) return element('p', { class: 'empty' }, 'The file has expired and is no longer kept.')
+  if (url === null) return expired(output)
   if (content_type.startsWith('image/')) return blurred(output, element('img', { src: url, alt: words, width, height }))
   if (content_type.startsWith('video/')) {
     const video = element('video', {
@@ -48,7 +48,9 @@ export function outputThumbnail(output: OutputRecord): Node {
         output,
         element('img', { class: kind === 'audio' ? 'wave' : null, src: source, alt: '', loading: 'lazy' }),
       )
-    : element('span', { class: 'tile-kind' }, output.url === null ? 'expired' : kind)
+    : output.url === null
+      ? blurred(output, element('span', { class: 'expired' }, element('span', {}, 'Expired')))
+      : element('span', { class: 'tile-kind' }, kind)
   const length =
     duration_seconds === null || kind === 'image'
       ? null
@@ -56,6 +58,13 @@ export function outputThumbnail(output: OutputRecord): Node {
   const both = document.createDocumentFragment()
   both.append(picture, ...(length ? [length] : []))
   return both
+}
+
+/** Where the file was: its shape, and its colours as far as they are remembered. */
+function expired(output: OutputRecord): HTMLElement {
+  const place = element('div', { class: 'expired' }, element('p', {}, 'The file has expired and is no longer there.'))
+  if (output.width && output.height) place.style.aspectRatio = `${output.width} / ${output.height}`
+  return blurred(output, place)
 }
 
 function local(url: string | null): string | null {

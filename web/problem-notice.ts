@@ -12,7 +12,7 @@ export function explain(error: unknown): { readonly title: string; readonly deta
   if (code === 'insufficient_credits' && required !== undefined && available !== undefined) {
     return {
       title: 'Not enough credits',
-      detail: `This needs ${formatCredits(required)}, and ${available.toLocaleString('en-US')} are available. Running generations may return some when they end.`,
+      detail: `This needs ${formatCredits(required)}, and ${available.toLocaleString('en-US')} ${available === 1 ? 'is' : 'are'} available. Running generations may return some when they end.`,
     }
   }
   if (code === 'rate_limited' && error.retryAfterSeconds !== null) {
@@ -44,6 +44,8 @@ export function problemNotice(
       ),
     )
   }
-  if (retry) body.append(button(retry.label, retry.run, { icon: 'again', look: 'quiet' }))
+  // What is forbidden or not there is so the next time, too.
+  if (retry && problem?.status !== 403 && problem?.status !== 404)
+    body.append(button(retry.label, retry.run, { icon: 'again', look: 'quiet' }))
   return element('div', { class: 'notice', role: 'alert' }, icon('warning'), body)
 }

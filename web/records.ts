@@ -76,6 +76,8 @@ export interface OutputRecord {
   readonly duration_seconds: number | null
   readonly preview_url: string | null
   readonly blurhash: string | null
+  /** How long the file is kept, or was; null for ever. */
+  readonly kept_until: string | null
 }
 
 export interface JobRecord {

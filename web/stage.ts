@@ -72,7 +72,7 @@ export function createStage(parts: Parts, model: ModelDetailRecord): Stage {
       await watchJob(api, jobId, { signal, onJob: take })
       parts.refreshWallet()
     } catch (error) {
-      if (!isAbort(error) && shown === jobId) current.append(problemNotice(error))
+      if (!isAbort(error) && shown === jobId) current.prepend(problemNotice(error))
     }
   }
   async function loadRecent(): Promise<void> {

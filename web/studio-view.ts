@@ -34,7 +34,9 @@ export function studioView(parts: Parts, id: string): HTMLElement {
       page.replaceChildren(heading(model, [...models.values()]), workbench(parts, model, largestUpload))
       page.removeAttribute('aria-busy')
     } catch (error) {
-      if (!isAbort(error)) page.replaceChildren(problemNotice(error, { label: 'Try again', run: () => void load() }))
+      if (isAbort(error)) return
+      page.replaceChildren(backLink(), problemNotice(error, { label: 'Try again', run: () => void load() }))
+      page.removeAttribute('aria-busy')
     }
   }
   void load()
@@ -57,12 +59,16 @@ function heading(model: ModelDetailRecord, models: readonly ModelRecord[]): HTML
   return element(
     'header',
     { class: 'studio-head' },
-    element('a', { class: 'back', href: '#/' }, icon('back'), 'Models'),
+    backLink(),
     element('h1', {}, model.name),
     modes.length > 1 && element('nav', { class: 'modes', 'aria-label': 'Modes of this product' }, ...modes),
     explanation(model.description, uniqueId('about')),
     element('p', { class: 'fine' }, element('code', {}, model.id), describePrice(model)),
   )
+}
+
+function backLink(): HTMLElement {
+  return element('a', { class: 'back', href: '#/' }, icon('back'), 'Models')
 }
 
 function describePrice({ pricing }: ModelRecord): string {

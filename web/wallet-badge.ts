@@ -13,9 +13,10 @@ export interface WalletBadge {
 
 export function walletBadge(api: Api, signal: AbortSignal): WalletBadge {
   const available = element('strong', {}, '–')
+  const unit = element('span', { class: 'unit' }, 'credits')
   const held = element('span', { class: 'held' })
   const balance = element('span', { role: 'status', 'aria-label': 'Balance' })
-  balance.append(available, element('span', { class: 'unit' }, 'credits'), held)
+  balance.append(available, unit, held)
   const badge = element('a', { class: 'wallet', href: toHash({ view: 'wallet' }) }, balance)
   let asked = 0
 
@@ -25,6 +26,7 @@ export function walletBadge(api: Api, signal: AbortSignal): WalletBadge {
       const wallet = await api.get<WalletRecord>('/v1/wallet', { signal })
       if (turn !== asked) return
       available.textContent = wallet.available.toLocaleString('en-US')
+      unit.textContent = wallet.available === 1 ? 'credit' : 'credits'
       held.textContent = wallet.held > 0 ? `${wallet.held.toLocaleString('en-US')} held` : ''
       badge.title = `${wallet.available.toLocaleString('en-US')} credits available, ${wallet.held.toLocaleString('en-US')} held for running generations`
     } catch (error) {

@@ -45,7 +45,7 @@ test(
 
     const files = await listFiles(line, key)
     const ids = new Set(files.map(({ file_id }) => file_id))
-    // What was half-written is there and belongs to nobody; once it is old, the next start removes it.
+    // What was half-written is there and belongs to nobody; once it is as old as files get, the next start removes it.
     const orphans = foldersOnDisk(line).filter((folder) => !ids.has(basename(folder)))
     expect(orphans.length).toBeGreaterThanOrEqual(kills)
     const old = new Date(Date.now() - 2 * 3_600_000)
@@ -69,6 +69,7 @@ test(
     expect(files.length).toBeLessThanOrEqual(sent.length)
 
     const server = await line.serve({
+      MEDIAGEN_RETAIN_HOURS: '1',
       MEDIAGEN_UPLOAD_ROOM_BYTES: String((files.length + 1) * leastCountedBytes),
     })
     await expect.poll(() => foldersOnDisk(line).length).toBe(files.length)

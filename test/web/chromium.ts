@@ -14,6 +14,8 @@ const places = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ]
 const startMs = 30_000
+// Sooner than a test gives up, which would not know what it waited for.
+const untilMs = 45_000
 
 /** Path of the browser; undefined when this machine has none. */
 export const chromiumPath = places.find((path) => path !== '' && existsSync(path))
@@ -68,6 +70,7 @@ export async function openBrowserPage(path: string): Promise<BrowserPage> {
   await once(socket, 'open')
   const waiting = new Map<number, PromiseWithResolvers<any>>()
   const errors: string[] = []
+  let loaded = Promise.withResolvers<void>()
   let ids = 0
   let sessionId: string | undefined
 
@@ -85,7 +88,8 @@ export async function openBrowserPage(path: string): Promise<BrowserPage> {
       waiting.delete(message.id)
       if (message.error) answer?.reject(new Error(message.error.message))
       else answer?.resolve(message.result)
-    } else if (message.method === 'Runtime.exceptionThrown')
+    } else if (message.method === 'Page.loadEventFired') loaded.resolve()
+    else if (message.method === 'Runtime.exceptionThrown')
       errors.push(message.params.exceptionDetails.exception?.description ?? message.params.exceptionDetails.text)
     else if (message.method === 'Log.entryAdded' && message.params.entry.level === 'error')
       errors.push(message.params.entry.text)
@@ -108,12 +112,15 @@ export async function openBrowserPage(path: string): Promise<BrowserPage> {
     errors,
     evaluate,
     async open(url) {
-      await send('Page.navigate', { url })
+      loaded = Promise.withResolvers()
+      const { loaderId } = await send('Page.navigate', { url })
+      // Another fragment of the same page loads nothing.
+      if (loaderId !== undefined) await loaded.promise
     },
     // Looked at anew on every frame, by the page itself.
     until: (expression) =>
       evaluate(
-        `new Promise((resolve) => { const look = () => { let value; try { value = ${expression} } catch {} ; if (value) resolve(value); else setTimeout(look, 16) }; look() })`,
+        `new Promise((resolve, reject) => { const end = Date.now() + ${untilMs}; const look = () => { let value; try { value = ${expression} } catch {} ; if (value) resolve(value); else if (Date.now() > end) reject(new Error('this never came true: ' + ${JSON.stringify(expression)})); else setTimeout(look, 16) }; look() })`,
       ),
     async resize(width) {
       await send('Emulation.setDeviceMetricsOverride', { width, height: 844, deviceScaleFactor: 1, mobile: false })

@@ -1,7 +1,7 @@
 // Files in the console, in a real browser: chosen, dropped, pasted, named; refused in words; in order; and over a restart.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestAccount, openCommandLine } from '../cli/command-line.ts'
@@ -19,12 +19,15 @@ if (!chromiumPath)
   console.warn('SKIPPED test/web/uploads.test.ts: no Chromium on this machine, see test/web/browser.test.ts.')
 const inBrowser = test.skipIf(!chromiumPath)
 
+// Days may be added.
+const clock = { aheadMs: 0, nowMs: () => Date.now() + clock.aheadMs }
+
 let page: BrowserPage
 let app: TestApp
 
 beforeAll(async () => {
   if (!chromiumPath) return
-  app = await startTestApp({ MEDIAGEN_CATALOG: catalog, MEDIAGEN_MAX_UPLOAD_BYTES: String(maxBytes) })
+  app = await startTestApp({ MEDIAGEN_CATALOG: catalog, MEDIAGEN_MAX_UPLOAD_BYTES: String(maxBytes) }, { clock })
   page = await openBrowserPage(chromiumPath)
   await page.send('Browser.grantPermissions', { permissions: ['clipboardReadWrite', 'clipboardSanitizedWrite'] })
 }, testMs)
@@ -159,7 +162,8 @@ inBrowser('what cannot be taken is said where it was given', { timeout: testMs }
   const before = await uploads()
   const refused = async (path: string) => {
     await page.choose(`${single} [type=file]`, [path])
-    return page.until<string>(textOf(`${single} > .field-error`))
+    const said = textOf(`${single} > .field-error`)
+    return page.until<string>(`${said}?.includes('${basename(path)}') && ${said}`)
   }
   // Before anything is sent …
   expect(await refused(write('film.mp4', Buffer.alloc(maxBytes + 1)))).toBe(
@@ -194,6 +198,17 @@ inBrowser('several files are put in order, taken away and made in that order', {
   expect(await page.evaluate(`[...document.querySelectorAll('.result img')].map(({ width }) => width)`)).toHaveLength(3)
   const [job] = (await app.send('/v1/jobs?limit=1')).body.data
   expect(job.outputs.map(({ width }: { width: number }) => width)).toEqual([30, 20, 40])
+
+  // A week later the files are gone, and the library says so.
+  clock.aheadMs += 8 * 24 * 3_600_000
+  const outputs = async () => (await app.send(`/v1/jobs/${job.job_id}`)).body.outputs
+  await expect.poll(async () => (await outputs()).every(({ expired }: { expired: boolean }) => expired)).toBe(true)
+  await page.evaluate(`location.hash = '#/library'`)
+  expect(await page.until(textOf('.tile .expired'))).toBe('Expired')
+  await press('.tile')
+  await page.until(`document.querySelectorAll('.job-page .result .expired').length === 3`)
+  expect(await page.evaluate(textOf('.job-page figcaption'))).toMatch(/was kept until \d/)
+  clock.aheadMs = 0
 })
 
 inBrowser('a server that dies under an upload, and the same upload after it is back', { timeout: testMs }, async () => {

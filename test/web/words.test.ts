@@ -1,6 +1,7 @@
 // Places, keys in addresses, and jobs in words.
 import { expect, test } from 'vitest'
 import {
+  describeKept,
   describeMoney,
   describeOutput,
   describeStatus,
@@ -99,8 +100,12 @@ test('a file has its facts and a name of its own', () => {
     duration_seconds: null,
     preview_url: null,
     blurhash: null,
+    kept_until: null,
   })
   expect(describeOutput(output('image/png'))).toBe('PNG · 1024 × 768 · 48 kB')
+  expect(describeKept({ url: 'x', kept_until: '2026-11-28T10:00:00.000Z' })).toMatch(/^kept until 28 Nov, \d\d:00$/)
+  expect(describeKept({ url: null, kept_until: '2026-11-28T10:00:00.000Z' })).toMatch(/^was kept until 28 Nov/)
+  expect(describeKept({ url: 'x', kept_until: null })).toBe('')
   const job = { job_id: 'job_01m7xxwv6ne0092mdaca5q58ay', model: 'builtin/image/poster/text-to-image' }
   expect(toFileName(job, output('image/jpeg'), 0)).toBe('poster-ca5q58ay.jpg')
   expect(toFileName(job, output('image/svg+xml'), 1)).toBe('poster-ca5q58ay-2.svg')
