@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { EncodedPacketSink, FilePathSource, Input, MP4, OGG, WEBM } from 'mediabunny'
 import { type Inspection, inspectOutput } from '../../src/assets/probe/inspect.ts'
 import { openFilm } from '../../src/engines/builtin/film/film.ts'
 import { encodeSound, type SoundFormat } from '../../src/engines/builtin/sound/encode.ts'
@@ -85,4 +86,27 @@ export async function damage(path: string, from: number, to: number): Promise<st
   }
   await writeFile(`${path}.damaged`, content)
   return `${path}.damaged`
+}
+
+/** A copy of a film or sound in MP4, WebM or Ogg that is whole, and whose tracks of one kind hold noise. */
+export async function garble(path: string, kind: 'audio' | 'video'): Promise<string> {
+  const content = await readFile(path)
+  using input = new Input({ formats: [MP4, WEBM, OGG], source: new FilePathSource(path) })
+  let noise = 1
+  let found = 0
+  for (const track of await input.getTracks()) {
+    if (track.type !== kind) continue
+    for await (const { data } of new EncodedPacketSink(track).packets()) {
+      const start = content.indexOf(data)
+      if (start < 0) continue
+      found += 1
+      for (const at of data.keys()) {
+        noise = (noise * 48_271) % 2_147_483_647
+        content[start + at] = noise & 255
+      }
+    }
+  }
+  if (found === 0) throw new Error(`no packet of ${kind} is in ${path} as it is`)
+  await writeFile(`${path}.garbled`, content)
+  return `${path}.garbled`
 }

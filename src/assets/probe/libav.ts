@@ -1,6 +1,6 @@
-// libav.js, which decodes VP8, Opus, FLAC and PCM: loaded once, when the first recording needs it.
+// libav.js, which decodes VP8, VP9, Opus and FLAC: loaded once, when the first recording needs it.
 
-import libavjs from '@libav.js/variant-webm'
+import libavjs from '@libav.js/variant-webm-vp9'
 
 type Library = libavjs.LibAV & libavjs.LibAVSync
 type Frame = libavjs.Frame

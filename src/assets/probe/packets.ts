@@ -27,3 +27,10 @@ export async function walkPackets(track: InputTrack): Promise<Walked> {
   }
   return { packets, startsWithKey, endSeconds, longestSeconds }
 }
+
+/** The bytes of whatever a decoder's setup is kept in. */
+export function toBytes(source: AllowSharedBufferSource): Uint8Array {
+  return ArrayBuffer.isView(source)
+    ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
+    : new Uint8Array(source)
+}

@@ -1,27 +1,25 @@
 // The sound of a recording, decoded as far as its codec can be decoded here, and how loud it is from moment to moment.
 
-import { EncodedPacketSink, type InputAudioTrack } from 'mediabunny'
+import { AudioSampleSink, EncodedPacketSink, type InputAudioTrack, PCM_AUDIO_CODECS } from 'mediabunny'
 import { MPEGDecoder } from 'mpg123-decoder'
 import { hearWithFfmpeg } from './ffmpeg.ts'
+import { hearWithFileDecoder } from './file-decoder.ts'
 import { openLibavDecoder } from './libav.ts'
-import { toBytes } from './video.ts'
-
-/** libav's decoders by Mediabunny's names of codecs. */
-const libavNames: Readonly<Record<string, string>> = {
-  opus: 'libopus',
-  flac: 'flac',
-  'pcm-u8': 'pcm_u8',
-  'pcm-s16': 'pcm_s16le',
-  'pcm-s24': 'pcm_s24le',
-  'pcm-s32': 'pcm_s32le',
-  'pcm-f32': 'pcm_f32le',
-}
-const ffmpegRate = 8000
+import { toBytes } from './packets.ts'
 
 type Samples = Int16Array | Int32Array | Float32Array | Uint8Array
 
-/** Samples as they are decoded: the planes of channels, or one of all. */
-type Take = (planes: readonly Samples[], frames: number) => void
+/** Samples as they are decoded, the planes of channels or one of all; how long they last, in seconds. */
+type Take = (planes: readonly Samples[], seconds: number) => void
+
+/** Decodes the first seconds of a sound; throws when it cannot be decoded. */
+type Hear = (sound: Sound, take: Take) => Promise<void>
+
+/** libav's decoders by Mediabunny's names of codecs. */
+const libavNames: Readonly<Record<string, string>> = { opus: 'libopus', flac: 'flac' }
+// AAC-LC and HE-AAC, which encoders make; the others of its forty kinds are not decoded here.
+const commonAac = /^mp4a\.40\.(2|5|29)$/
+const ffmpegRate = 8000
 
 /** A sound of a file. */
 export interface Sound {
@@ -46,28 +44,26 @@ export interface Heard {
  * @throws when it cannot be decoded
  */
 export async function listen(sound: Sound, parts: number): Promise<Heard | null> {
-  const { track, path, endSeconds, listenSeconds, ffmpegPath } = sound
-  const codec = (await track.getCodec()) ?? ''
-  const sampleRate = await track.getSampleRate()
+  const hear = sound.ffmpegPath === null ? await findDecoder(sound.track) : hearWithOperatorsFfmpeg
+  if (!hear) return null
   const peaks = new Float32Array(parts)
-  let frames = 0
-  const at = (rate: number): Take => {
-    const perPart = (endSeconds * rate) / parts
-    return (planes, count) => {
-      for (const plane of planes) measure(plane, frames / perPart, count / plane.length / perPart, peaks)
-      frames += count
-    }
-  }
-  if (ffmpegPath !== null) {
-    const take = at(ffmpegRate)
-    await hearWithFfmpeg(ffmpegPath, path, listenSeconds, ffmpegRate, (samples) => take([samples], samples.length))
-    return { seconds: frames / ffmpegRate, peaks }
-  }
+  const partsASecond = parts / sound.endSeconds
+  let heard = 0
+  await hear(sound, (planes, seconds) => {
+    for (const plane of planes) measure(plane, heard * partsASecond, (seconds / plane.length) * partsASecond, peaks)
+    heard += seconds
+  })
+  return { seconds: heard, peaks }
+}
+
+async function findDecoder(track: InputAudioTrack): Promise<Hear | null> {
+  const codec = (await track.getCodec()) ?? ''
   const libavName = libavNames[codec]
-  if (libavName) await hearWithLibav(sound, libavName, at(sampleRate))
-  else if (codec === 'mp3') await hearMp3(sound, at(sampleRate))
-  else return null
-  return { seconds: frames / sampleRate, peaks }
+  if (libavName) return (sound, take) => hearWithLibav(sound, libavName, take)
+  if (codec === 'mp3') return hearMp3
+  if (PCM_AUDIO_CODECS.some((name) => name === codec)) return hearPcm
+  const isTaken = codec === 'vorbis' || commonAac.test((await track.getCodecParameterString()) ?? '')
+  return isTaken ? hearFile : null
 }
 
 /** Keeps the loudest samples; `first` and `step` are places among the parts. */
@@ -87,17 +83,38 @@ function scaleOf(plane: Samples): readonly [number, number] {
   return plane instanceof Uint8Array ? [128, 128] : [0, 1]
 }
 
+const hearWithOperatorsFfmpeg: Hear = ({ ffmpegPath, path, listenSeconds }, take) =>
+  hearWithFfmpeg(ffmpegPath ?? '', path, listenSeconds, ffmpegRate, (samples) =>
+    take([samples], samples.length / ffmpegRate),
+  )
+
+const hearFile: Hear = ({ track, listenSeconds }, take) =>
+  hearWithFileDecoder(track, listenSeconds, (samples, rate) => take([samples], samples.length / rate))
+
+async function hearPcm({ track, listenSeconds }: Sound, take: Take): Promise<void> {
+  for await (const sample of new AudioSampleSink(track).samples(0, listenSeconds)) {
+    const planes = Array.from({ length: sample.numberOfChannels }, (_, planeIndex) => {
+      const plane = new Float32Array(sample.numberOfFrames)
+      sample.copyTo(plane, { planeIndex, format: 'f32-planar' })
+      return plane
+    })
+    take(planes, sample.duration)
+    sample.close()
+  }
+}
+
 async function hearWithLibav({ track, listenSeconds }: Sound, name: string, take: Take): Promise<void> {
+  const sampleRate = await track.getSampleRate()
   const config = await track.getDecoderConfig()
   const decoder = await openLibavDecoder(name, {
-    sampleRate: await track.getSampleRate(),
+    sampleRate,
     channels: await track.getNumberOfChannels(),
     setup: config?.description ? toBytes(config.description) : null,
   })
   const decode = async (packet: Uint8Array | null): Promise<void> => {
     for (const frame of await decoder.decode(packet)) {
       const data = frame.data as Samples | Samples[]
-      take(Array.isArray(data) ? data : [data], frame.nb_samples ?? 0)
+      take(Array.isArray(data) ? data : [data], (frame.nb_samples ?? 0) / sampleRate)
     }
   }
   try {
@@ -112,6 +129,7 @@ async function hearWithLibav({ track, listenSeconds }: Sound, name: string, take
 }
 
 async function hearMp3({ track, listenSeconds }: Sound, take: Take): Promise<void> {
+  const sampleRate = await track.getSampleRate()
   const decoder = new MPEGDecoder({ enableGapless: false })
   await decoder.ready
   try {
@@ -120,7 +138,7 @@ async function hearMp3({ track, listenSeconds }: Sound, take: Take): Promise<voi
       const { channelData, samplesDecoded, errors } = decoder.decodeFrame(packet.data)
       const [error] = errors
       if (error) throw new Error(error.message)
-      take(channelData, samplesDecoded)
+      take(channelData, samplesDecoded / sampleRate)
     }
   } finally {
     decoder.free()

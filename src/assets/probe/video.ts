@@ -5,13 +5,17 @@ import sharp, { type Sharp } from 'sharp'
 import { seeWithFfmpeg } from './ffmpeg.ts'
 import { crop, type Frame, isBlack, toPicture } from './frame.ts'
 import { isBaseline, openH264Decoder } from './h264.ts'
+import { openKeyFrames } from './key-frames.ts'
 import { openLibavDecoder } from './libav.ts'
+import { toBytes } from './packets.ts'
 
 // Where a poster is looked for, as shares of the length; the first that is not black is taken.
 const posterShares = [0.2, 0.3, 0.1, 0.5, 0.8]
 // A key frame may be far back, and every frame since must be decoded.
 const mostFrames = 60
 const posterSide = 1024
+// Profile 0: eight bits, and colour at half the size.
+const eightBitVp9 = /^vp09\.00\./
 
 /** What a video looks like. */
 export interface Look {
@@ -45,27 +49,36 @@ export async function lookAtVideo(film: Film): Promise<Look | null> {
   const setup = (await track.getDecoderConfig())?.description
   const name = (await track.getCodecParameterString()) ?? ''
   if (film.ffmpegPath !== null) return await lookWithFfmpeg(film, film.ffmpegPath)
-  if (codec === 'vp8') return await lookWith(film, openVp8)
+  if (codec === 'vp8') return await lookWith(film, () => openVpx('libvpx'))
+  if (codec === 'vp9' && eightBitVp9.test(name)) return await lookWith(film, () => openVpx('libvpx-vp9'))
   if (codec === 'avc' && isBaseline(name))
     return await lookWith(film, () => openBaseline(setup ? toBytes(setup) : null))
-  return null
+  const see = await openKeyFrames(track)
+  return see && { poster: await toUpright(await pickPoster(film, see), track), sizeIsTrue: true }
 }
 
-async function lookWithFfmpeg({ track, path, endSeconds }: Film, ffmpegPath: string): Promise<Look> {
+async function lookWithFfmpeg(film: Film, ffmpegPath: string): Promise<Look> {
+  const { track, path } = film
   const [width, height] = [await track.getDisplayWidth(), await track.getDisplayHeight()]
   const scale = Math.min(1, posterSide / Math.max(width, height))
   const size = { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) }
+  const poster = await pickPoster(film, (seconds) => seeWithFfmpeg(ffmpegPath, path, seconds, size))
+  return { poster, sizeIsTrue: true }
+}
+
+/** The first picture that is not black, else the first. */
+async function pickPoster({ endSeconds }: Film, see: (seconds: number) => Promise<Sharp | null>): Promise<Sharp> {
   let first: Sharp | null = null
   for (const share of posterShares) {
-    const picture = await seeWithFfmpeg(ffmpegPath, path, endSeconds * share, size)
+    const picture = await see(endSeconds * share)
     if (!picture) continue
     first ??= picture
     const { channels } = await picture.clone().greyscale().stats()
     const [bright] = channels
-    if (bright && (bright.mean > 8 || bright.stdev > 4)) return { poster: picture, sizeIsTrue: true }
+    if (bright && (bright.mean > 8 || bright.stdev > 4)) return picture
   }
   if (!first) throw new Error('no frame was decoded')
-  return { poster: first, sizeIsTrue: true }
+  return first
 }
 
 async function lookWith(film: Film, open: () => Promise<FrameDecoder>): Promise<Look> {
@@ -118,8 +131,8 @@ async function toUpright(picture: Sharp, track: InputVideoTrack): Promise<Sharp>
   return sharp(data, { raw: { width: info.width, height: info.height, channels: info.channels } })
 }
 
-async function openVp8(): Promise<FrameDecoder> {
-  const decoder = await openLibavDecoder('libvpx', null)
+async function openVpx(name: 'libvpx' | 'libvpx-vp9'): Promise<FrameDecoder> {
+  const decoder = await openLibavDecoder(name, null)
   return {
     async decode({ data: packet }) {
       const [frame] = await decoder.decode(packet)
@@ -140,11 +153,4 @@ async function openBaseline(setup: Uint8Array | null): Promise<FrameDecoder> {
     },
     close: () => decoder.close(),
   }
-}
-
-/** The bytes of whatever a decoder's setup is kept in. */
-export function toBytes(source: AllowSharedBufferSource): Uint8Array {
-  return ArrayBuffer.isView(source)
-    ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
-    : new Uint8Array(source)
 }

@@ -1,6 +1,6 @@
 // VP8 by libav.js (FFmpeg and libvpx in WebAssembly).
 
-import libavjs from '@libav.js/variant-webm'
+import libavjs from '@libav.js/variant-webm-vp9'
 import type { Pace, VideoEncoder } from './encoder.ts'
 
 /** Constant quality: 4 is the best and largest, 63 the worst. */

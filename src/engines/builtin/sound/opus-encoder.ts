@@ -1,6 +1,6 @@
 // Opus for Mediabunny, which has no encoder of its own for it: libopus in WebAssembly, from libav.js.
 
-import libavjs from '@libav.js/variant-webm'
+import libavjs from '@libav.js/variant-webm-vp9'
 import { type AudioCodec, type AudioSample, CustomAudioEncoder, EncodedPacket, registerEncoder } from 'mediabunny'
 import { studioRate } from './sound.ts'
 

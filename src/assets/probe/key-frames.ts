@@ -1,0 +1,51 @@
+// The key frames of AV1 and HEVC, decoded as the still pictures that they could also be: by sharp, and by libheif-js.
+
+import { type EncodedPacket, EncodedPacketSink, type InputVideoTrack } from 'mediabunny'
+import sharp, { type Sharp } from 'sharp'
+import { decodeHeic } from './heic.ts'
+import { type StillCodec, toAv1Setup, toStill } from './still.ts'
+import { toBytes } from './packets.ts'
+
+/** What is shown at a moment, or the key frame before it; null when that was asked for before. */
+export type SeeKeyFrame = (seconds: number) => Promise<Sharp | null>
+
+/** ISO/IEC 23091-2 for what containers call the matrix. */
+const matrices: Readonly<Record<string, number>> = { bt709: 1, bt470bg: 5, smpte170m: 6, 'bt2020-ncl': 9 }
+const highDefinitionLines = 720
+
+/**
+ * Opens a video for its key frames; null where its codec is another one.
+ * @throws when what it returns meets a frame that cannot be decoded, or that is not as large as the track says
+ */
+export async function openKeyFrames(track: InputVideoTrack): Promise<SeeKeyFrame | null> {
+  const codec = await track.getCodec()
+  if (codec !== 'av1' && codec !== 'hevc') return null
+  const setup = await readSetup(track, codec)
+  if (!setup) return null
+  const [width, height] = [await track.getCodedWidth(), await track.getCodedHeight()]
+  const { matrix, fullRange = false } = await track.getColorSpace()
+  const assumed = height >= highDefinitionLines ? 'bt709' : 'smpte170m'
+  const colour = { matrix: matrices[matrix ?? assumed] ?? 2, fullRange: fullRange ?? false }
+  const sink = new EncodedPacketSink(track)
+  const seen = new Set<number>()
+  return async (seconds) => {
+    const packet = await findKeyFrame(sink, seconds)
+    if (!packet || seen.has(packet.timestamp)) return null
+    seen.add(packet.timestamp)
+    const still = toStill(codec, setup, { data: packet.data, width, height, ...colour })
+    const picture = codec === 'hevc' ? await decodeHeic(still) : sharp(still, { failOn: 'error' })
+    // Decoded here and now: what is damaged must fail now, and what is deeper than eight bits need not stay so.
+    const { data, info } = await picture.toColourspace('srgb').removeAlpha().raw().toBuffer({ resolveWithObject: true })
+    return sharp(data, { raw: { width: info.width, height: info.height, channels: info.channels } })
+  }
+}
+
+async function readSetup(track: InputVideoTrack, codec: StillCodec): Promise<Uint8Array | null> {
+  if (codec === 'av1') return toAv1Setup((await track.getCodecParameterString()) ?? '')
+  const description = (await track.getDecoderConfig())?.description
+  return description ? toBytes(description) : null
+}
+
+async function findKeyFrame(sink: EncodedPacketSink, seconds: number): Promise<EncodedPacket | null> {
+  return (await sink.getKeyPacket(seconds, { verifyKeyPackets: true })) ?? (await sink.getFirstPacket())
+}
