@@ -1,7 +1,8 @@
 // The URLs under which files are served: whoever has one may read the file until it expires, without a key.
 
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import type { AssetUrls } from '../core/asset.ts'
+import { prepareHmac } from '../core/hmac.ts'
 
 export interface AssetUrlsOptions {
   /** Key of the signatures, at least 16 random bytes; the same on every node and after every restart. */
@@ -25,8 +26,9 @@ const signatureBytes = 16
 export function createAssetUrls({ secret, baseUrl, ttlMs, clock }: AssetUrlsOptions): AssetUrls {
   if (secret.length < signatureBytes) throw new RangeError(`the asset secret has fewer than ${signatureBytes} bytes`)
 
+  const hmac = prepareHmac(secret)
   const toSignature = (key: string, expires: string) => {
-    const digest = createHmac('sha256', secret).update(`mediagen asset\n${expires}\n${key}`).digest()
+    const digest = hmac(Buffer.from(`mediagen asset\n${expires}\n${key}`))
     return digest.subarray(0, signatureBytes).toString('base64url')
   }
 

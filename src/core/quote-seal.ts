@@ -1,6 +1,7 @@
 // Sealed quotes: all that a quote says travels in its id under a MAC, so that making one writes nothing and checking one reads nothing.
 // The account is in the MAC only: a quote opens for the account that asked for it and is unknown to every other.
-import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
+import type { Hmac } from './hmac.ts'
 
 const prefix = 'quote_'
 const version = 1
@@ -9,11 +10,12 @@ const headBytes = 1 + 4 + 8 + 8 + 8 + 32
 const macBytes = 16
 const longestId = 1024
 
-/** What seals quotes. A KeyObject, because HMAC takes five times as long to begin with plain bytes. */
+/** What seals quotes. */
 export interface SealingKey {
   /** Counts from 1; names the key in the quotes that it sealed. */
   readonly number: number
-  readonly secret: KeyObject
+  /** HMAC under its secret. */
+  readonly hmac: Hmac
 }
 
 /** What a quote promises. */
@@ -28,15 +30,18 @@ export interface Quote {
 
 /** Makes the id of a quote. `nonce` is 8 random bytes. */
 export function sealQuote(key: SealingKey, accountId: string, quote: Quote, nonce: Uint8Array): string {
-  const body = Buffer.alloc(headBytes + Buffer.byteLength(quote.model))
-  body.writeUInt8(version, 0)
-  body.writeUInt32BE(key.number, 1)
-  body.writeBigUInt64BE(BigInt(quote.credits), 5)
-  body.writeBigUInt64BE(BigInt(quote.expiresAtMs), 13)
-  body.set(nonce, 21)
-  body.write(quote.digest, 29, 'hex')
-  body.write(quote.model, headBytes, 'utf8')
-  return prefix + Buffer.concat([body, createMac(key, accountId, body)]).toString('base64url')
+  const bodyBytes = headBytes + Buffer.byteLength(quote.model)
+  // Every byte is written below.
+  const sealed = Buffer.allocUnsafe(bodyBytes + macBytes)
+  sealed.writeUInt8(version, 0)
+  sealed.writeUInt32BE(key.number, 1)
+  sealed.writeBigUInt64BE(BigInt(quote.credits), 5)
+  sealed.writeBigUInt64BE(BigInt(quote.expiresAtMs), 13)
+  sealed.set(nonce, 21)
+  sealed.write(quote.digest, 29, 'hex')
+  sealed.write(quote.model, headBytes, 'utf8')
+  sealed.set(createMac(key, accountId, sealed.subarray(0, bodyBytes)), bodyBytes)
+  return prefix + sealed.toString('base64url')
 }
 
 /** The number of the key that claims to have sealed `quoteId`, or null when it is not the id of a quote. */
@@ -70,5 +75,5 @@ function parseSealed(quoteId: string): Buffer | null {
 }
 
 function createMac(key: SealingKey, accountId: string, body: Buffer): Buffer {
-  return createHmac('sha256', key.secret).update(accountId).update('\0').update(body).digest().subarray(0, macBytes)
+  return key.hmac(Buffer.from(`${accountId}\0`), body).subarray(0, macBytes)
 }
