@@ -1,5 +1,6 @@
 // What is counted, in Prometheus' terms.
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
+import { createCallCounts } from './call-counts.ts'
 
 /** Counters of one server. */
 export interface Metrics {
@@ -21,19 +22,6 @@ export interface Metrics {
 export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  const calls = new Counter({
-    name: 'mediagen_rpc_total',
-    help: 'Calls by rpc and outcome (ok or error code)',
-    labelNames: ['rpc', 'code'],
-    registers: [registry],
-  })
-  const durations = new Histogram({
-    name: 'mediagen_rpc_seconds',
-    help: 'How long calls took',
-    labelNames: ['rpc'],
-    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 180],
-    registers: [registry],
-  })
   const refusals = new Counter({
     name: 'mediagen_http_refusals_total',
     help: 'Requests that the REST door refused by itself, before any call, by error code',
@@ -57,19 +45,8 @@ export function createMetrics(): Metrics {
     help: 'Jobs that run in this process',
     registers: [registry],
   })
-  // labels() looks its child up by a key that it builds; the few that there are can be kept.
-  const callChildren = new Map<string, Counter.Internal>()
-  const durationChildren = new Map<string, Histogram.Internal<'rpc'>>()
   return {
-    countCall(rpc, code, seconds) {
-      const name = `${rpc} ${code}`
-      let call = callChildren.get(name)
-      if (!call) callChildren.set(name, (call = calls.labels(rpc, code)))
-      call.inc()
-      let duration = durationChildren.get(rpc)
-      if (!duration) durationChildren.set(rpc, (duration = durations.labels(rpc)))
-      duration.observe(seconds)
-    },
+    countCall: createCallCounts(registry),
     countRefusal: (code) => refusals.labels(code).inc(),
     countJob: (model, status) => jobs.labels(model, status).inc(),
     countWebhook: (status) => webhooks.labels(status).inc(),
