@@ -1,12 +1,12 @@
 // The door for browsers and `buf curl`: Connect and gRPC-Web on the HTTP port, by connect-fastify.
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
 import type { DescService } from '@bufbuild/protobuf'
-import { ConnectError, type ServiceImpl } from '@connectrpc/connect'
+import { ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect'
 import type { FastifyInstance } from 'fastify'
 import { readRequestId } from '../core/request-id.ts'
 import type { Access } from './access.ts'
 import { toConnectError, toMediagenError } from './errors.ts'
-import type { GuardedService, StreamCall, UnaryCall, UploadCall } from './pipeline.ts'
+import type { CallHead, GuardedService, Served, StreamCall, UnaryCall, UploadCall } from './pipeline.ts'
 
 /** Adds the services to an HTTP server. */
 export function addConnect(
@@ -49,30 +49,37 @@ function toImpl(service: GuardedService): ServiceImpl<DescService> {
   return Object.fromEntries([...unary, ...streams, ...uploads]) as ServiceImpl<DescService>
 }
 
-function toWebUnary(run: UnaryCall): UnaryCall {
+/** Reads the header, and answers with the request id. */
+function openHead({ requestHeader, responseHeader }: HandlerContext): CallHead {
+  const requestId = readRequestId(requestHeader.get('x-request-id'))
+  responseHeader.set('x-request-id', requestId)
+  return { authorization: requestHeader.get('authorization'), requestId }
+}
+
+function toWebUnary(run: UnaryCall): Served<UnaryCall> {
   return async (request, context) => {
     try {
-      return await run(request, context)
+      return await run(request, context, openHead(context))
     } catch (error) {
       throw toWebError(error)
     }
   }
 }
 
-function toWebUpload(run: UploadCall): UploadCall {
+function toWebUpload(run: UploadCall): Served<UploadCall> {
   return async (requests, context) => {
     try {
-      return await run(requests, context)
+      return await run(requests, context, openHead(context))
     } catch (error) {
       throw toWebError(error)
     }
   }
 }
 
-function toWebStream(run: StreamCall): StreamCall {
+function toWebStream(run: StreamCall): Served<StreamCall> {
   return async function* (request, context) {
     try {
-      yield* run(request, context)
+      yield* run(request, context, openHead(context))
     } catch (error) {
       throw toWebError(error)
     }

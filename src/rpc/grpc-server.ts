@@ -22,7 +22,7 @@ import { readRequestId } from '../core/request-id.ts'
 import { toConnectError } from './errors.ts'
 import { loadHealthFile } from './health-file.ts'
 import { createCallContext } from './in-process.ts'
-import type { GuardedService, StreamCall, UnaryCall, UploadCall } from './pipeline.ts'
+import type { CallHead, GuardedService, StreamCall, UnaryCall, UploadCall } from './pipeline.ts'
 
 // Node closes a session, bystanders and all, after about 1000 quick cancels: a busy client that gives up many calls is no attack.
 // Still a bound: a session that resets faster than this is closed.
@@ -142,10 +142,8 @@ function measureJson(method: DescMethod, message: Message): number {
   return Buffer.byteLength(JSON.stringify(toJson(method.input, message)))
 }
 
-function findRefusal(request: unknown, context: HandlerContext): ConnectError | null {
-  return request instanceof MediagenError
-    ? toConnectError(request, readRequestId(context.requestHeader.get('x-request-id')))
-    : null
+function findRefusal(request: unknown, { requestId }: CallHead): ConnectError | null {
+  return request instanceof MediagenError ? toConnectError(request, requestId) : null
 }
 
 function toHandlers(service: GuardedService): grpc.UntypedServiceImplementation {
@@ -157,12 +155,12 @@ function toHandlers(service: GuardedService): grpc.UntypedServiceImplementation 
 
 function toUnaryHandler(method: DescMethod, run: UnaryCall): grpc.handleUnaryCall<never, unknown> {
   return (call, callback) => {
-    const context = openContext(method, call)
-    const refusal = findRefusal(call.request, context)
+    const head = readHead(call)
+    const refusal = findRefusal(call.request, head)
     if (refusal) return callback(toServiceError(refusal))
-    run(call.request, context).then(
+    run(call.request, openContext(method, call, head), head).then(
       (message) => {
-        call.sendMetadata(toMetadata(context.responseHeader))
+        call.sendMetadata(toResponseHeader(head))
         callback(null, create(method.output, message as never))
       },
       (error: unknown) => callback(toServiceError(error)),
@@ -172,10 +170,10 @@ function toUnaryHandler(method: DescMethod, run: UnaryCall): grpc.handleUnaryCal
 
 function toUploadHandler(method: DescMethod, run: UploadCall): grpc.handleClientStreamingCall<unknown, unknown> {
   return (call, callback) => {
-    const context = openContext(method, call)
-    run(readAll(call), context).then(
+    const head = readHead(call)
+    run(readAll(call), openContext(method, call, head), head).then(
       (message) => {
-        call.sendMetadata(toMetadata(context.responseHeader))
+        call.sendMetadata(toResponseHeader(head))
         callback(null, create(method.output, message as never))
       },
       (error: unknown) => callback(toServiceError(error)),
@@ -194,10 +192,10 @@ async function* readAll(call: grpc.ServerReadableStream<unknown, unknown>): Asyn
 
 function toStreamHandler(method: DescMethod, run: StreamCall): grpc.handleServerStreamingCall<never, unknown> {
   return (call) => {
-    const context = openContext(method, call)
-    const refusal = findRefusal(call.request, context)
+    const head = readHead(call)
+    const refusal = findRefusal(call.request, head)
     if (refusal) return void call.emit('error', toServiceError(refusal))
-    sendAll(call, method, run(call.request, context), context.responseHeader).catch((error: unknown) =>
+    sendAll(call, method, run(call.request, openContext(method, call, head), head), head).catch((error: unknown) =>
       call.emit('error', toServiceError(error)),
     )
   }
@@ -207,12 +205,12 @@ async function sendAll(
   call: grpc.ServerWritableStream<never, unknown>,
   method: DescMethod,
   messages: ReturnType<StreamCall>,
-  header: Headers,
+  head: CallHead,
 ): Promise<void> {
   let begun = false
   for await (const message of messages) {
     if (call.cancelled) return
-    if (!begun) call.sendMetadata(toMetadata(header))
+    if (!begun) call.sendMetadata(toResponseHeader(head))
     begun = true
     // A reader that does not keep up holds the loop here, and the feed keeps only the latest state meanwhile.
     if (!call.write(create(method.output, message as never))) await drained(call)
@@ -238,16 +236,25 @@ interface ServerCall {
   once(event: 'cancelled', listener: () => void): unknown
 }
 
-function openContext(method: DescMethod, call: ServerCall) {
+function readHead({ metadata }: ServerCall): CallHead {
+  const find = (name: string): string | null => {
+    const [value] = metadata.get(name)
+    return typeof value === 'string' ? value : null
+  }
+  return { authorization: find('authorization'), requestId: readRequestId(find('x-request-id')) }
+}
+
+function toResponseHeader({ requestId }: CallHead): grpc.Metadata {
+  const metadata = new grpc.Metadata()
+  metadata.set('x-request-id', requestId)
+  return metadata
+}
+
+function openContext(method: DescMethod, call: ServerCall, head: CallHead): HandlerContext {
   const gone = new AbortController()
   // grpc-js cancels the call when the client hangs up and when its deadline passes.
   call.once('cancelled', () => gone.abort(new ConnectError('the client hung up or its deadline passed', Code.Canceled)))
-  const header: [string, string][] = []
-  for (const name of ['authorization', 'x-request-id']) {
-    const [value] = call.metadata.get(name)
-    if (typeof value === 'string') header.push([name, value])
-  }
-  return createCallContext(method, gone.signal, undefined, header)
+  return createCallContext(method, gone.signal, undefined, head)
 }
 
 function toMetadata(headers: Headers): grpc.Metadata {

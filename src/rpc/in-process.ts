@@ -8,7 +8,8 @@ import {
   type HandlerContext,
   type Transport,
 } from '@connectrpc/connect'
-import type { GuardedService, StreamCall, UnaryCall, UploadCall } from './pipeline.ts'
+import { readRequestId } from '../core/request-id.ts'
+import type { CallHead, GuardedService, StreamCall, UnaryCall, UploadCall } from './pipeline.ts'
 
 const neverAborts = new AbortController().signal
 
@@ -21,15 +22,21 @@ export function createInProcessTransport(services: readonly GuardedService[]): T
     async unary(method, signal, timeoutMs, header, input, contextValues) {
       const run = unary.get(method)
       if (!run) throw notServed(method)
-      const context = createCallContext(method, signal, timeoutMs, header, contextValues)
-      const message = await run(create(method.input, input), context)
+      const head = readHead(header)
+      const context = createCallContext(method, signal, timeoutMs, head, contextValues)
+      const message = await run(create(method.input, input), context, head)
       throwIfOver(context.signal)
       return {
         stream: false,
         service: method.parent,
         method,
-        header: context.responseHeader,
-        trailer: context.responseTrailer,
+        // Made when somebody looks.
+        get header() {
+          return context.responseHeader
+        },
+        get trailer() {
+          return context.responseTrailer
+        },
         message: create(method.output, message as never),
       }
     },
@@ -37,10 +44,11 @@ export function createInProcessTransport(services: readonly GuardedService[]): T
       const run = streams.get(method)
       const upload = uploads.get(method)
       if (!run && !upload) throw notServed(method)
-      const context = createCallContext(method, signal, timeoutMs, header, contextValues)
+      const head = readHead(header)
+      const context = createCallContext(method, signal, timeoutMs, head, contextValues)
       const messages = run
-        ? run(create(method.input, await readOne(input)), context)
-        : answerOnce(upload as UploadCall, toRequests(method, input as AsyncIterable<never>), context)
+        ? run(create(method.input, await readOne(input)), context, head)
+        : answerOnce(upload as UploadCall, toRequests(method, input as AsyncIterable<never>), context, head)
       return {
         stream: true,
         service: method.parent,
@@ -63,8 +71,8 @@ async function* toRequests(method: DescMethod, messages: AsyncIterable<never>) {
   for await (const message of messages) yield create(method.input, message)
 }
 
-async function* answerOnce(run: UploadCall, requests: Parameters<UploadCall>[0], context: HandlerContext) {
-  yield await run(requests, context)
+async function* answerOnce(run: UploadCall, ...call: Parameters<UploadCall>) {
+  yield await run(...call)
 }
 
 async function* toMessages(method: DescMethod, messages: ReturnType<StreamCall>, signal: AbortSignal) {
@@ -85,12 +93,26 @@ function notServed(method: DescMethod): ConnectError {
   return new ConnectError(`${method.parent.typeName}.${method.name} is not served here`, Code.Unimplemented)
 }
 
-/** A HandlerContext for calls that came through no Connect handler; `createHandlerContext` costs five times as much. */
+/** A header without making a Headers object, which would take longer than all of the pipeline. */
+function readHead(sent: HeadersInit | undefined): CallHead {
+  const find = (name: string): string | null => {
+    if (sent === undefined) return null
+    if (sent instanceof Headers) return sent.get(name)
+    const entries = Array.isArray(sent) ? sent : Object.entries(sent)
+    return entries.find(([key]) => key.toLowerCase() === name)?.[1] ?? null
+  }
+  return { authorization: find('authorization'), requestId: readRequestId(find('x-request-id')) }
+}
+
+/**
+ * A HandlerContext for calls that came through no Connect handler; `createHandlerContext` costs five times as much.
+ * Headers are made when somebody looks at them. Services do not: requests and answers of ours are messages alone.
+ */
 export function createCallContext(
   method: DescMethod,
   signal: AbortSignal | undefined,
   timeoutMs: number | undefined,
-  header: HeadersInit | undefined,
+  { authorization, requestId }: CallHead,
   values?: ContextValues,
 ): HandlerContext {
   const startedAt = timeoutMs === undefined ? 0 : performance.now()
@@ -101,9 +123,15 @@ export function createCallContext(
     signal: deadline ? (signal ? AbortSignal.any([signal, deadline]) : deadline) : (signal ?? neverAborts),
     timeoutMs: () => (timeoutMs === undefined ? undefined : timeoutMs - (performance.now() - startedAt)),
     requestMethod: 'POST',
-    requestHeader: new Headers(header),
-    responseHeader: new Headers(),
-    responseTrailer: new Headers(),
+    get requestHeader() {
+      return new Headers({ ...(authorization && { authorization }), 'x-request-id': requestId })
+    },
+    get responseHeader() {
+      return new Headers({ 'x-request-id': requestId })
+    },
+    get responseTrailer() {
+      return new Headers()
+    },
     protocolName: 'in-process',
     values: values ?? createContextValues(),
     url: `mediagen:/${method.parent.typeName}/${method.name}`,

@@ -13,27 +13,37 @@ import type { Logger } from 'pino'
 import { Permission as PermissionCode, permission as permissionOption } from '../../gen/mediagen/v1/options_pb.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { ApiKey, Permission } from '../core/key.ts'
-import { readRequestId } from '../core/request-id.ts'
 import { callerKey } from '../services/caller.ts'
 import { toPermission } from '../services/convert.ts'
 import type { Access } from './access.ts'
 import { toConnectError, toMediagenError } from './errors.ts'
 import type { Metrics } from './metrics.ts'
 
+/** What the pipeline wants to know of a call's header; the door that the call came through has read it. */
+export interface CallHead {
+  /** As it was sent; null when nothing was. */
+  readonly authorization: string | null
+  /** Under which the call is logged. The door answers with it. */
+  readonly requestId: string
+}
+
 /** A unary rpc behind the pipeline. */
 export type UnaryCall = (
   request: MessageShape<DescMessage>,
   context: HandlerContext,
+  head: CallHead,
 ) => Promise<MessageInitShape<DescMessage>>
 /** A server-streaming rpc behind the pipeline. */
 export type StreamCall = (
   request: MessageShape<DescMessage>,
   context: HandlerContext,
+  head: CallHead,
 ) => AsyncIterable<MessageInitShape<DescMessage>>
 /** A client-streaming rpc behind the pipeline. What comes is read as fast as it is used, and no faster. */
 export type UploadCall = (
   requests: AsyncIterable<MessageShape<DescMessage>>,
   context: HandlerContext,
+  head: CallHead,
 ) => Promise<MessageInitShape<DescMessage>>
 
 /** A service behind the pipeline: what every door serves. */
@@ -67,11 +77,11 @@ export function guardService<Service extends DescService>(
     const call = createCallGuard(method, parts)
     const run = (impl as Record<string, (request: never, context: HandlerContext) => unknown>)[method.localName]
     if (!run) throw new Error(`${service.typeName}.${method.name} is not implemented`)
-    if (method.methodKind === 'unary') unary.set(method, guardUnary(call, run.bind(impl) as UnaryCall))
+    if (method.methodKind === 'unary') unary.set(method, guardUnary(call, run.bind(impl) as Served<UnaryCall>))
     else if (method.methodKind === 'server_streaming')
-      streams.set(method, guardStream(call, run.bind(impl) as StreamCall))
+      streams.set(method, guardStream(call, run.bind(impl) as Served<StreamCall>))
     else if (method.methodKind === 'client_streaming')
-      uploads.set(method, guardUpload(call, run.bind(impl) as UploadCall))
+      uploads.set(method, guardUpload(call, run.bind(impl) as Served<UploadCall>))
     else throw new Error(`${service.typeName}.${method.name}: no door serves ${method.methodKind} rpcs`)
   }
   return { service, unary, streams, uploads }
@@ -84,7 +94,7 @@ export function trustService<Service extends DescService>(
 ): GuardedService {
   const unary = new Map<DescMethod, UnaryCall>()
   for (const method of service.methods) {
-    const run = (impl as unknown as Record<string, UnaryCall>)[method.localName]
+    const run = (impl as unknown as Record<string, Served<UnaryCall>>)[method.localName]
     if (method.methodKind !== 'unary' || !run) continue
     unary.set(method, async (request, context) => {
       try {
@@ -97,12 +107,18 @@ export function trustService<Service extends DescService>(
   return { service, unary, streams: new Map(), uploads: new Map() }
 }
 
+/** An rpc as its service implements it, which knows nothing of headers. */
+export type Served<Rpc extends UnaryCall | StreamCall | UploadCall> = (
+  request: Parameters<Rpc>[0],
+  context: HandlerContext,
+) => ReturnType<Rpc>
+
 function guardUnary<Request>(
   guard: CallGuard,
   run: (request: Request, context: HandlerContext) => ReturnType<UnaryCall>,
-): (request: Request, context: HandlerContext) => ReturnType<UnaryCall> {
-  return async (request, context) => {
-    const call = guard.begin(context)
+): (request: Request, context: HandlerContext, head: CallHead) => ReturnType<UnaryCall> {
+  return async (request, context, head) => {
+    const call = guard.begin(head)
     try {
       await guard.admit(call, context)
       const response = await run(request, context)
@@ -114,7 +130,7 @@ function guardUnary<Request>(
   }
 }
 
-function guardUpload(guard: CallGuard, run: UploadCall): UploadCall {
+function guardUpload(guard: CallGuard, run: Served<UploadCall>): UploadCall {
   return guardUnary<Parameters<UploadCall>[0]>(guard, (requests, context) => run(blameCaller(requests), context))
 }
 
@@ -135,10 +151,9 @@ async function* blameCaller<Message>(requests: AsyncIterable<Message>): AsyncIte
   }
 }
 
-function guardStream(guard: CallGuard, run: StreamCall): StreamCall {
-  return (request, context) => {
-    // At once, not when the first message is asked for: the response header is read before.
-    const call = guard.begin(context)
+function guardStream(guard: CallGuard, run: Served<StreamCall>): StreamCall {
+  return (request, context, head) => {
+    const call = guard.begin(head)
     return (async function* () {
       try {
         await guard.admit(call, context)
@@ -152,13 +167,13 @@ function guardStream(guard: CallGuard, run: StreamCall): StreamCall {
 }
 
 interface Call {
-  readonly requestId: string
+  readonly head: CallHead
   readonly startedAt: number
   caller: ApiKey | null
 }
 
 interface CallGuard {
-  begin(context: HandlerContext): Call
+  begin(head: CallHead): Call
   admit(call: Call, context: HandlerContext): Promise<void>
   /** Logs and counts. */
   succeed(call: Call): void
@@ -171,23 +186,19 @@ function createCallGuard(method: DescMethod, parts: PipelineParts): CallGuard {
   const permission = readPermission(method)
   const rpc = `${method.parent.name}.${method.name}`
 
-  function toLine({ requestId, caller }: Call, ms: number) {
+  function toLine({ head, caller }: Call, ms: number) {
     return {
       rpc,
-      request_id: requestId,
+      request_id: head.requestId,
       ms: Math.round(ms * 100) / 100,
       ...(caller && { key_id: caller.keyId, account_id: caller.accountId }),
     }
   }
 
   return {
-    begin(context) {
-      const requestId = readRequestId(context.requestHeader.get('x-request-id'))
-      context.responseHeader.set('x-request-id', requestId)
-      return { requestId, startedAt: performance.now(), caller: null }
-    },
+    begin: (head) => ({ head, startedAt: performance.now(), caller: null }),
     async admit(call, context) {
-      const key = await access.authenticate(context.requestHeader.get('authorization'))
+      const key = await access.authenticate(call.head.authorization)
       call.caller = key
       if (permission) access.authorize(key, permission)
       access.limit(key)
@@ -205,7 +216,7 @@ function createCallGuard(method: DescMethod, parts: PipelineParts): CallGuard {
       metrics.countCall(rpc, error.code, ms / 1000)
       if (error.code === 'internal') log.error({ ...line, code: error.code, err: error.cause }, 'call failed')
       else log.info({ ...line, code: error.code, detail: error.message }, 'call refused')
-      return toConnectError(error, call.requestId)
+      return toConnectError(error, call.head.requestId)
     },
   }
 }
