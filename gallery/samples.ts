@@ -2,6 +2,7 @@
 
 import type { JsonObject, JsonValue } from '../src/core/engine.ts'
 import type { Model } from '../src/core/model.ts'
+import { headlines, scripts } from './writings.ts'
 
 /** One picture, sound or film of the gallery. */
 export interface Sample {
@@ -30,6 +31,8 @@ const telling: Record<string, JsonObject> = {
 
 // Numbers whose ends one wants to compare.
 const scales: Record<string, readonly JsonValue[]> = { sharpness: [0, 0.5, 1] }
+
+const serifTheme = 'editorial'
 
 /**
  * The samples of a model. A schema that gets a new style or theme gets a new sample.
@@ -60,6 +63,8 @@ export function sampleModel(model: Model, pictures: readonly string[]): Sample[]
       samples.push({ group: name, title: toTitle(value), input })
     }
   }
+  if (properties['badge'] && properties['theme'])
+    samples.push(...sampleWords({ ...varied, ...format }, choicesOf(properties['theme'])))
   return samples
 }
 
@@ -72,6 +77,27 @@ function toTitle(value: JsonValue): string {
       ([name, settings]) => `${name} ${JSON.stringify(settings).replaceAll(/[{}"]/g, '').replaceAll(/[:,]/g, '$& ')}`,
     )
     .join(', ')
+}
+
+/** Words in each script, in a theme without serifs and one that has some; headlines of each length, in turn in all themes. */
+function sampleWords(base: JsonObject, themes: readonly JsonValue[]): Sample[] {
+  const inTurn = (index: number): JsonValue => themes[index % themes.length] ?? null
+  return [
+    ...Object.entries(scripts).flatMap(([name, writing], index) =>
+      [...new Set([inTurn(index), serifTheme])].map((theme) => ({
+        group: 'script',
+        title: `${name}, ${String(theme)}`,
+        input: { ...base, ...writing, theme },
+      })),
+    ),
+    ...Object.entries(headlines).flatMap(([name, title], index) =>
+      ['story', 'square', 'banner'].map((size, step) => ({
+        group: 'headline',
+        title: `${name}, ${size}`,
+        input: { ...base, title, size, theme: inTurn(index + step) },
+      })),
+    ),
+  ]
 }
 
 function choicesOf(schema: JsonObject): readonly JsonValue[] {

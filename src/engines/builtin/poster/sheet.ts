@@ -124,8 +124,11 @@ export function stackWords(sheet: Sheet, area: Area, style: StackStyle): Mark[] 
     maxSize: (sheet.wide ? small : unit) * maxSize * Math.min(2.2, Math.max(1, shortWidth / measureText(words, set))),
     maxLines: 9,
   })
+  // Large letters want more room below them than small ones, whatever hangs below their line.
+  const wantedGap = Math.max(subtitleGap, title.size * (gapBelow - title.descent))
   const height = heightOf(title) + beside(badge, subtitle)
-  const spare = Math.max(0, area.height - height) * { top: 0, middle: 0.5, bottom: 1 }[style.vertical]
+  const extraGap = subtitle ? Math.min(wantedGap - subtitleGap, Math.max(0, area.height - height)) : 0
+  const spare = Math.max(0, area.height - height - extraGap) * { top: 0, middle: 0.5, bottom: 1 }[style.vertical]
   const x = style.align === 'center' ? area.left + area.width / 2 : area.left
   let top = area.top + spare
   const marks: Mark[] = []
@@ -136,7 +139,7 @@ export function stackWords(sheet: Sheet, area: Area, style: StackStyle): Mark[] 
   const shadow = glow ? { shadow: { color: css(glow.color), blur: unit * glow.blur } } : {}
   const look = { weight, letterSpacing, display: true, letters, color, align: style.align, ...shadow }
   marks.push({ kind: 'text', text: title, x, top, look })
-  top += heightOf(title) + subtitleGap
+  top += heightOf(title) + subtitleGap + extraGap
   if (subtitle) {
     const { weight, color } = style.subtitle
     marks.push({ kind: 'text', text: subtitle, x, top, look: { weight, color, letters, align: style.align } })
@@ -183,6 +186,8 @@ export function readableOn(color: Color): Color {
   return contrast(dark, color) > contrast(light, color) ? dark : light
 }
 
+// From the last line of a title to what follows, as a fraction of its size.
+const gapBelow = 0.46
 // In ems: what is narrower counts as short.
 const shortWidth = 7
 

@@ -25,6 +25,7 @@ const clings =
 // And none ends with these.
 const opens = /[\p{Ps}\p{Pi}¿¡]$/u
 const hiragana = /^\p{Script=Hiragana}/u
+const endsHiragana = /\p{Script=Hiragana}$/u
 const honorific = /[おご]$/
 const thai = /^\p{Script=Thai}{2}$/u
 // Words of these are never taken apart: Arabic letters are joined, and Thai keepSyllables are not to be seen in their letters.
@@ -33,6 +34,10 @@ const inWord = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{M}'’]$
 const softHyphen = '\u00AD'
 // What belongs to the word after it: a word of one letter, a small number, a sign for numbers.
 const leans = /(?:^|\s)(?:[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]|\p{Nd}{1,2}\.?|[№§#]|n[or]\.)$/iu
+// What is in brackets stays together when it is short.
+const shortest = 8
+const shortOpened = /[\p{Ps}\p{Pi}]([^\p{Ps}\p{Pi}\p{Pe}\p{Pf}]*)$/u
+const shortClosed = /^([^\p{Ps}\p{Pi}\p{Pe}\p{Pf}]*)[\p{Pe}\p{Pf}]/u
 // And to what is before it: a dash between spaces, what a number counts.
 const follows = /^(?:[–—-]\s|\p{Sc}|%|°)/u
 
@@ -100,6 +105,7 @@ function mayBreak(text: string, at: number): boolean {
 function isInPhrase(text: string, at: number, words: ReadonlySet<number>): boolean {
   const [before, after] = [text.slice(0, at), text.slice(at)]
   return (
+    (shortOpened.test(before) && shortClosed.test(after) && isShort(before, after)) ||
     leans.test(before.trimEnd()) ||
     follows.test(after) ||
     thai.test(text.slice(at - 1, at + 1)) ||
@@ -107,13 +113,20 @@ function isInPhrase(text: string, at: number, words: ReadonlySet<number>): boole
   )
 }
 
+/** Whether the brackets around a place have little between them. */
+function isShort(before: string, after: string): boolean {
+  return (shortOpened.exec(before)?.[1]?.length ?? 0) + (shortClosed.exec(after)?.[1]?.length ?? 0) <= shortest
+}
+
 /**
- * Japanese particles and endings, which are hiragana, belong to what is before them; お and ご to what follows. A single
- * Han character between words is most often the rest of one.
+ * Japanese particles and endings, which are hiragana, belong to what is before them, unless they are long enough to be
+ * words beside others; お and ご belong to what follows. A single Han character between words is most often the rest of one.
  */
 function isInJapanesePhrase(before: string, after: string, words: ReadonlySet<number>): boolean {
   const at = before.length
   const isHonored = honorific.test(before) && (at === 1 || words.has(at - 1))
   const isSingle = /^\p{Script=Han}/u.test(after) && (words.has(at + 1) || after.length === 1)
-  return isHonored || (isSingle && /[\p{L}ー]$/u.test(before)) || (hiragana.test(after) && /[\p{L}ー]$/u.test(before))
+  const isWord = endsHiragana.test(before) && !words.has(at + 1) && !words.has(at + 2) && after.length > 2
+  const isEnding = hiragana.test(after) && !isWord && /[\p{L}ー」』）〉》]$/u.test(before)
+  return isHonored || (isSingle && /[\p{L}ー]$/u.test(before)) || isEnding
 }

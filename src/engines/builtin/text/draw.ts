@@ -199,10 +199,12 @@ function measureRun({ text, face, direction }: DirectedRun, style: TextStyle): T
   const [before, after] = [found.actualBoundingBoxLeft, found.actualBoundingBoxRight]
   // From right to left the canvas counts the left edge from the far end of an endless line.
   const left = before > farRight / 2 ? farRight - found.width - before : -before
+  // Half of what is between letters is drawn before each of them, and the box does not know of it.
+  const spacing = alphabets.has(face.typeface) ? (style.letterSpacing ?? 0) : 0
   return {
     width: found.width / drawnSize,
-    left: left / drawnSize,
-    right: after / drawnSize,
+    left: left / drawnSize + spacing,
+    right: after / drawnSize + spacing / 2,
     ascent: found.actualBoundingBoxAscent / drawnSize,
     descent: found.actualBoundingBoxDescent / drawnSize,
   }

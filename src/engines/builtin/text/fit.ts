@@ -43,9 +43,18 @@ export interface FittedText {
 }
 
 // How much smaller a text is rather set than broken at such places.
-const worth: Readonly<Record<BreakLevel, number>> = { phrase: 1, word: 0.85, character: 0.7, soft: 0.6, force: 0.36 }
+const worth: Readonly<Record<BreakLevel, number>> = { phrase: 1, word: 0.85, character: 0.7, soft: 0.6, force: 0.5 }
+// Words are broken sooner where whole ones would be as small as that beside what there is room for.
+const [small, worthWhenSmall] = [0.35, 0.65]
 const levels = Object.keys(worth) as readonly BreakLevel[]
 const step = 0.97
+// A reader halts here, so lines end well after it even if they are a little uneven for that.
+const halts = /[,.;:!?…—–，。、；：！？،؛؟।]["'”’»)」』）》】]*$/u
+const haltWorth = 0.03
+// Of more lines the last one would be left with what remains.
+const fewLines = 3
+// Words in pieces are hard to read in more lines than that.
+const fewHyphens = 4
 const smallestSize = 6
 const characters = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
 // Ink of two lines stays so far apart; ideographs fill their boxes and need more.
@@ -62,20 +71,9 @@ export function fitText(text: string, style: TextStyle, room: TextRoom): FittedT
     ascent: Math.max(capHeights[style.letters ?? 'sans'], ascent),
     descent,
   }
-  const seen = new Set<number>()
-  const ways = levels.flatMap((level) => {
-    const measured = measureUnits(splitUnits(text, level, language), set)
-    // A level that allows no more breaks than the one before it is the same.
-    if (seen.has(measured.length)) return []
-    seen.add(measured.length)
-    const size = findSize(measured, room, metrics)
-    return size === null ? [] : [{ measured, size, value: size * worth[level] }]
-  })
-  const best = ways.reduce<(typeof ways)[number] | null>(
-    (one, other) => (one && one.value >= other.value ? one : other),
-    null,
-  )
-  const { measured, size } = best ?? squeeze(measureUnits(splitUnits(text, 'force', language), set), room, metrics)
+  const { measured, size } =
+    chooseWay(text, set, room, metrics) ??
+    squeeze(measureUnits(splitUnits(text, 'force', language), set), room, metrics)
   const spans = balance(measured, countLines(measured, room.width / size), room.width / size)
   const lines = cutLines(text, set.direction, spans)
   // The sum of its parts is not quite the width of a line.
@@ -88,6 +86,30 @@ export function fitText(text: string, style: TextStyle, room: TextRoom): FittedT
     direction: set.direction,
     ...metrics,
   }
+}
+
+/** Of all ways to break a text the one that comes out largest, places that are better counting more; null when none fits. */
+function chooseWay(
+  text: string,
+  style: TextStyle & { readonly language: CjkLanguage },
+  room: TextRoom,
+  metrics: Metrics,
+): Way | null {
+  const seen = new Set<number>()
+  let best: Way | null = null
+  for (const level of levels) {
+    const measured = measureUnits(splitUnits(text, level, style.language), style)
+    // A level that allows no more breaks than the one before it is the same.
+    if (seen.has(measured.length)) continue
+    seen.add(measured.length)
+    const few = { ...room, maxLines: Math.min(fewHyphens, room.maxLines) }
+    const size = (level === 'force' ? findSize(measured, few, metrics) : null) ?? findSize(measured, room, metrics)
+    if (size === null) continue
+    const isSmall: boolean = best !== null && best.size < room.maxSize * small
+    const value: number = size * (level === 'force' && isSmall ? worthWhenSmall : worth[level])
+    if (value > (best?.value ?? 0)) best = { measured, size, value }
+  }
+  return best
 }
 
 /** A text as a single line of a size, or a smaller one where it would be wider than its room. */
@@ -130,6 +152,11 @@ function settle<Style extends TextStyle>(
   }
 }
 
+/** Whether a reader pauses after it; Thai has spaces for that and no other sign. */
+function isHalt({ text, space }: Unit): boolean {
+  return halts.test(text) || (space !== '' && /\p{Script=Thai}\p{M}*$/u.test(text))
+}
+
 /** Height of a block of lines in pixels: from the top of its capitals to the bottom of its last line. */
 export function heightOf({ size, lines, lineHeight, ascent, descent }: FittedText): number {
   return size * (ascent + (lines.length - 1) * lineHeight + descent)
@@ -156,6 +183,13 @@ interface MeasuredUnit extends Unit {
   readonly width: number
   readonly spaceWidth: number
   readonly hyphenWidth: number
+}
+
+/** A way to break a text, and the size that it allows; a better one has more value. */
+interface Way {
+  readonly measured: readonly MeasuredUnit[]
+  readonly size: number
+  readonly value: number
 }
 
 interface Metrics {
@@ -214,7 +248,7 @@ function countLines(units: readonly MeasuredUnit[], width: number): number {
   return count
 }
 
-/** The lines of a number whose lengths differ least: no widow at the end. Every line is at most `width` at size 1. */
+/** The lines of a number whose lengths differ least, and which rather end where a reader halts: no widow at the end. Every line is at most `width` at size 1. */
 function balance(units: readonly MeasuredUnit[], count: number, width: number): Span[] {
   const lengthOf = (first: number, end: number): number => {
     const last = units[end - 1] as MeasuredUnit
@@ -232,7 +266,8 @@ function balance(units: readonly MeasuredUnit[], count: number, width: number): 
         const length = lengthOf(first, end)
         if (length > width * 1.0001 && first < end - 1) break
         const before = best[first]
-        const cost = (before?.cost ?? Infinity) + length * length
+        const halt = count > fewLines || end === units.length || isHalt(units[end - 1] as MeasuredUnit) ? 0 : haltWorth
+        const cost = (before?.cost ?? Infinity) + length * length + halt * width * width
         if (before && cost < (next[end]?.cost ?? Infinity)) next[end] = { cost, starts: [...before.starts, first] }
       }
     }

@@ -15,8 +15,9 @@ function compose(sheet: Sheet): Composition {
   const { width, height, unit } = sheet
   const accent = sheet.accent ?? rose
   const sideways = sheet.wide ? 0.2 : 0.13
+  const inset = { x: width * sideways, y: sheet.wide ? height * 0.14 : Math.max(height * 0.27, unit * 0.3) }
   // Leaves stay out of the words: on a square sheet there is less room for them than on a tall one.
-  const reach = sheet.wide ? unit * 0.62 : Math.min(unit * 0.46, height * 0.34)
+  const reach = sheet.wide ? Math.min(unit * 0.62, width * 0.29) : Math.min(unit * 0.46, inset.y + unit * 0.02)
   const backdrop = [
     defineLinear('paper', [lighten(paper, 0.015), mix(paper, greens[3] as Color, 0.28)]),
     rect(0, 0, width, height, { gradient: 'paper' }),
@@ -37,7 +38,6 @@ function compose(sheet: Sheet): Composition {
       ),
     ),
   ]
-  const inset = { x: width * sideways, y: sheet.wide ? height * 0.14 : Math.max(height * 0.27, unit * 0.3) }
   const area = { left: inset.x, top: inset.y, width: width - 2 * inset.x, height: height - 2 * inset.y }
   const words = stackWords(sheet, area, {
     align: 'center',
