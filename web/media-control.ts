@@ -34,7 +34,7 @@ export function mediaHolder(field: MediaField, context: ControlContext, removed:
     },
     missingWords: () => slot?.trouble ?? null,
     showError: (words) => error.replaceChildren(words ?? ''),
-    focus: () => whole.querySelector('button')?.focus(),
+    focus: () => whole.querySelector<HTMLElement>('.slot > .button')?.focus(),
     child: () => undefined,
   }
 }
@@ -58,8 +58,11 @@ export function mediaControl(field: MediaField, context: ControlContext): Contro
   place.append(picker.element, holder.element)
 
   function fill(source: File | string | undefined): void {
+    const focused = picker.element.contains(document.activeElement)
     holder.put(source)
     picker.element.hidden = source !== undefined
+    // What had the focus is gone.
+    if (focused && source !== undefined) holder.focus()
     // A file on its way leaves the field empty until it has arrived.
     context.onChange()
   }

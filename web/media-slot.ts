@@ -41,17 +41,19 @@ export function createMediaSlot(
   const facts = element('p', { class: 'fine', role: 'status' })
   const progress = element('progress', { max: 1, value: 0, 'aria-label': 'Upload', hidden: true })
   const again = button('Try again', () => source instanceof File && void send(source), { icon: 'again', look: 'quiet' })
+  const remove = button('Remove', removed, { icon: 'close', look: 'bare square', wordless: true })
   const slot = element(
     'div',
     { class: 'slot' },
     picture,
     element('div', { class: 'slot-words' }, name, facts, progress, again),
-    button('Remove', removed, { icon: 'close', look: 'bare square', wordless: true }),
+    remove,
   )
 
   function show(known: MediaFacts): void {
     name.textContent = known.name ?? ''
     name.title = known.name ?? ''
+    remove.ariaLabel = `Remove ${known.name ?? 'the file'}`
     facts.replaceChildren(describeFacts(known))
     picture.replaceChildren(mediaPicture(known))
   }
@@ -126,7 +128,7 @@ function mediaPicture({ type, picture }: MediaFacts): Element {
   const url = toLocalUrl(picture, location.origin)
   const shown = type?.startsWith('video/')
     ? element('video', { src: url, muted: true, preload: 'metadata', playsinline: true })
-    : element('img', { src: url, alt: '', decoding: 'async' })
+    : element('img', { src: url, alt: '', decoding: 'async', draggable: 'false' })
   shown.addEventListener('error', () => shown.replaceWith(icon('picture')), { once: true })
   return shown
 }

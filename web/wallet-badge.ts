@@ -16,7 +16,7 @@ export function walletBadge(api: Api, signal: AbortSignal): WalletBadge {
   const unit = element('span', { class: 'unit' }, 'credits')
   const held = element('span', { class: 'held' })
   const balance = element('span', { role: 'status', 'aria-label': 'Balance' })
-  balance.append(available, unit, held)
+  balance.append(available, ' ', unit, ' ', held)
   const badge = element('a', { class: 'wallet', href: toHash({ view: 'wallet' }) }, balance)
   let asked = 0
 

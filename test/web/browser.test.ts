@@ -31,7 +31,7 @@ inBrowser('from a key in the address to a picture', { timeout: browserMs }, asyn
   await page.open(`${app.url}/#key=${app.account.key}`)
   await page.until(`document.querySelectorAll('.product').length > 2`)
   expect(await page.evaluate('location.href')).toBe(`${app.url}/#/`)
-  await page.until(`${textOf('.wallet')}.startsWith('1,000credits')`)
+  await page.until(`${textOf('.wallet')}.startsWith('1,000 credits')`)
 
   await page.evaluate(`location.hash = '#/model/test/instant/text-to-image'`)
   await fill(page, 'textarea', 'a red fox in snow')
@@ -42,7 +42,7 @@ inBrowser('from a key in the address to a picture', { timeout: browserMs }, asyn
       `(() => { const picture = document.querySelector('.result img'); return picture?.complete && picture.naturalWidth })()`,
     ),
   ).toBe(8)
-  await page.until(`${textOf('.wallet')}.startsWith('997credits')`)
+  await page.until(`${textOf('.wallet')}.startsWith('997 credits')`)
   expect(await page.evaluate(textOf('.job-status'))).toBe('Done3 credits charged')
   expect(await page.evaluate(`document.querySelector('.result a[download]').download`)).toMatch(/^instant-\w+\.png$/)
 

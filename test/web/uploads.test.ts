@@ -71,7 +71,7 @@ const arrived = () =>
     `(() => { const slot = document.querySelector('${single} .slot'); const picture = slot?.querySelector('img'); return picture?.complete && picture.naturalWidth && slot.querySelector('progress').hidden && slot.querySelector('.slot-words').innerText })()`,
   )
 const remove = async () => {
-  await press(`${single} .slot [aria-label=Remove]`)
+  await press(`${single} .slot [aria-label^=Remove]`)
   await page.until(`!document.querySelector('${single} .slot') && document.activeElement.type === 'file'`)
 }
 const uploads = async () => (await app.send('/v1/files')).body.data as { content_type: string; bytes: number }[]
@@ -190,7 +190,17 @@ inBrowser('several files are put in order, taken away and made in that order', {
   const names = `[...document.querySelectorAll('${several} .slot-name')].map((name) => name.textContent).join()`
   await page.until(`${names} === '10.png,20.png,30.png,40.png'`)
   await page.evaluate(`document.querySelectorAll('${several} [aria-label="Move up"]')[2].click()`)
-  await page.evaluate(`document.querySelectorAll('${several} [aria-label=Remove]')[0].click()`)
+  await page.evaluate(`document.querySelectorAll('${several} [aria-label^=Remove]')[0].click()`)
+  await page.until(`${names} === '30.png,20.png,40.png'`)
+  // Dragged to the end and back again.
+  await page.evaluate(`(() => {
+    const rows = [...document.querySelectorAll('${several} .item')]
+    const tell = (row, type) => row.dispatchEvent(new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer: new DataTransfer() }))
+    for (const [type, row] of [['dragstart', 0], ['dragover', 1], ['dragover', 2], ['dragend', 0]]) tell(rows[row], type)
+  })()`)
+  await page.until(`${names} === '20.png,40.png,30.png'`)
+  await page.evaluate(`document.querySelectorAll('${several} [aria-label="Move up"]')[2].click()`)
+  await page.evaluate(`document.activeElement.click()`)
   await page.until(`${names} === '30.png,20.png,40.png'`)
   await page.until(`${textOf('.large')} === 'Generate for 7 credits' && !document.querySelector('.asking')`)
   await press('.large')
