@@ -1,4 +1,5 @@
-// How finely the frames of an H.264 film are quantized: one quality for the whole film, found by trying some of its frames.
+// How finely the frames of a film are quantized: one quality for the whole film, found by trying some of its frames. H.264 is
+// quick to try and tells for VP8, too.
 
 import { setImmediate } from 'node:timers/promises'
 import type { Pace } from './encoder.ts'

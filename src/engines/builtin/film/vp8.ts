@@ -2,9 +2,10 @@
 
 import libavjs from '@libav.js/variant-webm-vp9'
 import type { Pace, VideoEncoder } from './encoder.ts'
+import { usualQuantizer } from './quality.ts'
 
-/** Constant quality: 4 is the best and largest, 63 the worst. */
-const quality = 18
+/** Constant quality, 4 the best and largest, 63 the worst: what looks like a quantizer of H.264, see quality.ts. */
+const qualityOf = (quantizer: number): number => 18 + 3 * (quantizer - usualQuantizer)
 /** Negative: a fixed speed. A positive one follows the clock, and the same frames would give other bytes each time. */
 const speed = -16
 const secondsBetweenKeys = 4
@@ -13,8 +14,11 @@ const mostBitsPerPixel = 0.5
 
 let library: ReturnType<typeof libavjs.LibAV> | null = null
 
-/** Opens an encoder. */
-export async function openVp8({ width, height, fps }: Pace): Promise<VideoEncoder> {
+/**
+ * Opens an encoder.
+ * @param quantizer the quality of all frames, as H.264 counts
+ */
+export async function openVp8({ width, height, fps }: Pace, quantizer: number): Promise<VideoEncoder> {
   // One instance for the life of the process: its memory grows to the largest film and is used again.
   // oxlint-disable-next-line import/no-named-as-default-member -- its types know the default export only.
   library ??= libavjs.LibAV({ noworker: true, nothreads: true })
@@ -31,7 +35,7 @@ export async function openVp8({ width, height, fps }: Pace): Promise<VideoEncode
     qmin: 4,
     qmax: 48,
   }
-  const options = { deadline: 'realtime', 'cpu-used': String(speed), crf: String(quality) }
+  const options = { deadline: 'realtime', 'cpu-used': String(speed), crf: String(qualityOf(quantizer)) }
   const [, codec, frame, packet] = await av.ff_init_encoder('libvpx', {
     ctx: context,
     time_base: [1, fps],

@@ -17,7 +17,7 @@ export interface FilmFile extends Pace {
   readonly frames: number
   /** As long as the pictures; null for a silent film. */
   readonly sound: Sound | null
-  /** Quality of an MP4 by the encoder that ships, see quality.ts. Default: the usual one. */
+  /** Quality by the encoders that ship, see quality.ts. Default: the usual one. */
   readonly quantizer?: number
 }
 
@@ -36,8 +36,8 @@ export async function openBuiltinWriter(film: FilmFile): Promise<FilmWriter> {
   const { format, frames, file, sound } = film
   const pace: Pace = { width: film.width, height: film.height, fps: film.fps }
   await using parts = new AsyncDisposableStack()
-  const encoder: VideoEncoder =
-    format === 'mp4' ? await openH264(pace, film.quantizer ?? usualQuantizer) : await openVp8(pace)
+  const { quantizer = usualQuantizer } = film
+  const encoder: VideoEncoder = await (format === 'mp4' ? openH264(pace, quantizer) : openVp8(pace, quantizer))
   parts.defer(() => encoder.close())
   const soundtrack = sound && (await createSoundtrack(sound, format))
   const container = await openContainer(file, format, pace, frames, soundtrack)

@@ -61,9 +61,8 @@ export async function shoot(task: RenderTask, shot: Shot, draw: DrawFrame, from 
     await draw(context, frame / fps, frame)
     return context.getImageData(0, 0, width, height).data
   }
-  // Other encoders see to it themselves.
-  const isOwn = format === 'mp4' && task.ffmpeg === null
-  const quality = isOwn ? { quantizer: await chooseQuantizer(shot, frames, drawPixels) } : {}
+  // An ffmpeg of the machine sees to it itself.
+  const quality = task.ffmpeg === null ? { quantizer: await chooseQuantizer(shot, frames, drawPixels) } : {}
   await using film = await openFilm({ ...shot, ...quality, file: task.file, ffmpeg: task.ffmpeg })
   let told = 0
   for (let frame = 0; frame < frames; frame++) {

@@ -1,7 +1,7 @@
 // How one picture gives way to the next.
 
 import { createCanvas, type Canvas, type SKRSContext2D } from '@napi-rs/canvas'
-import { clamp, easeIn, easeInOut, easeOut } from './easing.ts'
+import { between, clamp, easeInOut, easeOut } from './easing.ts'
 
 /** The transitions that there are. */
 export const transitionNames = ['crossfade', 'slide', 'wipe', 'zoom', 'iris', 'dip'] as const
@@ -83,8 +83,8 @@ export function createTransitions(width: number, height: number): Record<Transit
       masked(context, to, fade(context, [edge - soft, height / 2 + lean / 2], [edge + soft, height / 2 - lean / 2]))
     },
     zoom(context, from, to, t) {
-      zoomed(context, from, 1 + 0.55 * easeIn(t))
-      over(context, (own) => zoomed(own, to, 1 + 0.3 * (1 - easeOut(t))), easeInOut(t * 1.1))
+      zoomed(context, from, 1 + 1.4 * t * t)
+      over(context, (own) => zoomed(own, to, 1 + 0.5 * (1 - easeOut(t))), easeInOut(between(t, 0.2, 0.85)))
     },
     iris(context, from, to, t) {
       from(context)
