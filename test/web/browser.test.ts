@@ -1,15 +1,22 @@
 // The console in a real browser: key, quote, generation, picture; a refusal at its field; a failure in words; the library.
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
-import { type BrowserPage, chromiumPath, openBrowserPage } from './chromium.ts'
+import type { BrowserPage } from './browser-page.ts'
+import { type Browser, chromiumPath, openBrowser } from './chromium.ts'
 
-const browserMs = 60_000
+const browserMs = 120_000
 if (!chromiumPath)
   console.warn(
     'SKIPPED test/web/browser.test.ts: no Chromium on this machine. Install one (apt-get install chromium) or set CHROMIUM to its path.',
   )
 
 const inBrowser = test.skipIf(!chromiumPath)
+
+let browser: Browser
+beforeAll(async () => {
+  if (chromiumPath) browser = await openBrowser()
+}, browserMs)
+afterAll(() => browser?.[Symbol.asyncDispose]())
 
 /** Types into a field; again when the page drew the field anew meanwhile, as it may on a slow machine. */
 async function fill(page: BrowserPage, selector: string, text: string): Promise<void> {
@@ -27,7 +34,7 @@ const press = (page: BrowserPage, selector: string): Promise<void> =>
 
 inBrowser('from a key in the address to a picture', { timeout: browserMs }, async () => {
   await using app = await startTestApp()
-  await using page = await openBrowserPage(chromiumPath ?? '')
+  await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${app.account.key}`)
   await page.until(`document.querySelectorAll('.product').length > 2`)
   expect(await page.evaluate('location.href')).toBe(`${app.url}/#/`)
@@ -68,7 +75,7 @@ inBrowser(
   { timeout: browserMs },
   async () => {
     await using app = await startTestApp()
-    await using page = await openBrowserPage(chromiumPath ?? '')
+    await using page = await browser.openPage()
     await page.open(`${app.url}/#key=${app.account.key}&/model/test/failing/text-to-image`)
     await fill(page, '.field[data-name=width] .number', '9999')
     await fill(page, 'textarea', 'x')
@@ -83,7 +90,7 @@ inBrowser(
 
 inBrowser('a running job shows its progress and can be canceled', { timeout: browserMs }, async () => {
   await using app = await startTestApp()
-  await using page = await openBrowserPage(chromiumPath ?? '')
+  await using page = await browser.openPage()
   const gate = app.gate()
   await page.open(`${app.url}/#key=${app.account.key}&/model/test/gate/text-to-image`)
   await fill(page, '.field[data-name=gate] .input', gate.input.gate)
@@ -103,7 +110,7 @@ inBrowser(
       app.generate('builtin/video/motion/text-to-video', { prompt: 'waves', duration: 2 }),
       app.generate('builtin/audio/speech/text-to-speech', { text: 'Good morning.' }),
     ])
-    await using page = await openBrowserPage(chromiumPath ?? '')
+    await using page = await browser.openPage()
     await page.open(`${app.url}/#key=${app.account.key}&/library`)
     await page.until(`document.querySelectorAll('.tile img').length === 2`)
     await page.until(
@@ -128,7 +135,7 @@ inBrowser(
 
 inBrowser('an answer that the end of its job has overtaken changes nothing', { timeout: browserMs }, async () => {
   await using app = await startTestApp()
-  await using page = await openBrowserPage(chromiumPath ?? '')
+  await using page = await browser.openPage()
   const gate = app.gate()
   await page.open(`${app.url}/`)
   await page.until(`document.querySelector('#key-field')`)
@@ -162,7 +169,7 @@ inBrowser('an answer that the end of its job has overtaken changes nothing', { t
 
 inBrowser('a wrong key is refused in words, and the right one opens the catalog', { timeout: browserMs }, async () => {
   await using app = await startTestApp()
-  await using page = await openBrowserPage(chromiumPath ?? '')
+  await using page = await browser.openPage()
   await page.open(`${app.url}/`)
   await fill(page, '#key-field', 'mgk_wrong')
   await press(page, '.key-form button')

@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { type BrowserPage, drivePage, type PageEvent } from './browser-page.ts'
 
 const places = [
   process.env['CHROMIUM'] ?? '',
@@ -14,33 +15,13 @@ const places = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ]
 const startMs = 30_000
-// Sooner than a test gives up, which would not know what it waited for.
-const untilMs = 45_000
 
 /** Path of the browser; undefined when this machine has none. */
 export const chromiumPath = places.find((path) => path !== '' && existsSync(path))
 
-/** A page of the browser. */
-export interface BrowserPage extends AsyncDisposable {
-  /** What the page logged as an error, or threw. */
-  readonly errors: readonly string[]
-  open(url: string): Promise<void>
-  /** Evaluates an expression, awaiting a promise. */
-  evaluate<Value>(expression: string): Promise<Value>
-  /** Waits until an expression is truthy; answers with its value. */
-  until<Value>(expression: string): Promise<Value>
-  /** Makes the window this wide, in CSS pixels. */
-  resize(width: number): Promise<void>
-  /** Types into the focused field as a person does. */
-  type(text: string): Promise<void>
-  /** Presses a key such as `Tab`; the command is what the system would make of it, such as `paste`. */
-  press(key: string, command?: string): Promise<void>
-  /** Chooses files in a file field, as its dialog would. */
-  choose(selector: string, paths: readonly string[]): Promise<void>
-  /** Drags files over an element and drops them there. */
-  drop(selector: string, paths: readonly string[]): Promise<void>
-  /** Sends a command of the DevTools protocol. */
-  send(method: string, params?: object): Promise<any>
+/** A browser; its pages know nothing of each other's servers. */
+export interface Browser extends AsyncDisposable {
+  openPage(): Promise<BrowserPage>
 }
 
 interface Message {
@@ -52,8 +33,8 @@ interface Message {
   readonly error?: { readonly message: string }
 }
 
-/** Starts a browser with one page. */
-export async function openBrowserPage(path: string): Promise<BrowserPage> {
+/** Starts the browser. */
+export async function openBrowser(path = chromiumPath ?? ''): Promise<Browser> {
   const profile = mkdtempSync(join(tmpdir(), 'mediagen-chromium-'))
   const options = [
     '--headless',
@@ -69,12 +50,10 @@ export async function openBrowserPage(path: string): Promise<BrowserPage> {
   const socket = new WebSocket(await readAddress(browser))
   await once(socket, 'open')
   const waiting = new Map<number, PromiseWithResolvers<any>>()
-  const errors: string[] = []
-  let loaded = Promise.withResolvers<void>()
+  const listeners = new Map<string, (event: PageEvent) => void>()
   let ids = 0
-  let sessionId: string | undefined
 
-  function send(method: string, params: object = {}): Promise<any> {
+  function send(method: string, params: object, sessionId?: string): Promise<any> {
     const id = ++ids
     const answer = Promise.withResolvers<any>()
     waiting.set(id, answer)
@@ -82,76 +61,29 @@ export async function openBrowserPage(path: string): Promise<BrowserPage> {
     return answer.promise
   }
   socket.addEventListener('message', ({ data }) => {
-    const message = JSON.parse(String(data)) as Message
-    if (message.id !== undefined) {
-      const answer = waiting.get(message.id)
-      waiting.delete(message.id)
-      if (message.error) answer?.reject(new Error(message.error.message))
-      else answer?.resolve(message.result)
-    } else if (message.method === 'Page.loadEventFired') loaded.resolve()
-    else if (message.method === 'Runtime.exceptionThrown')
-      errors.push(message.params.exceptionDetails.exception?.description ?? message.params.exceptionDetails.text)
-    else if (message.method === 'Log.entryAdded' && message.params.entry.level === 'error')
-      errors.push(message.params.entry.text)
+    const { id, method, sessionId = '', result, params, error } = JSON.parse(String(data)) as Message
+    if (id === undefined) {
+      listeners.get(sessionId)?.({ method: method ?? '', params })
+      return
+    }
+    const answer = waiting.get(id)
+    waiting.delete(id)
+    if (error) answer?.reject(new Error(error.message))
+    else answer?.resolve(result)
   })
-
-  const { targetId } = await send('Target.createTarget', { url: 'about:blank' })
-  sessionId = (await send('Target.attachToTarget', { targetId, flatten: true })).sessionId
-  await Promise.all([send('Page.enable'), send('Runtime.enable'), send('Log.enable')])
-
-  async function evaluate<Value>(expression: string): Promise<Value> {
-    const { result, exceptionDetails } = await send('Runtime.evaluate', {
-      expression,
-      awaitPromise: true,
-      returnByValue: true,
-    })
-    if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text)
-    return result.value as Value
-  }
   return {
-    errors,
-    evaluate,
-    async open(url) {
-      loaded = Promise.withResolvers()
-      const { loaderId } = await send('Page.navigate', { url })
-      // Another fragment of the same page loads nothing.
-      if (loaderId !== undefined) await loaded.promise
-    },
-    // Looked at anew on every frame, by the page itself.
-    until: (expression) =>
-      evaluate(
-        `new Promise((resolve, reject) => { const end = Date.now() + ${untilMs}; const look = () => { let value; try { value = ${expression} } catch {} ; if (value) resolve(value); else if (Date.now() > end) reject(new Error('this never came true: ' + ${JSON.stringify(expression)})); else setTimeout(look, 16) }; look() })`,
-      ),
-    async resize(width) {
-      await send('Emulation.setDeviceMetricsOverride', { width, height: 844, deviceScaleFactor: 1, mobile: false })
-    },
-    async type(text) {
-      await send('Input.insertText', { text })
-    },
-    async press(key, command) {
-      const windowsVirtualKeyCode = keyCodes[key] ?? key.toUpperCase().charCodeAt(0)
-      const text = key === 'Enter' ? '\r' : key === 'Space' ? ' ' : undefined
-      const event = { key: key === 'Space' ? ' ' : key, code: key, windowsVirtualKeyCode }
-      await send('Input.dispatchKeyEvent', {
-        type: 'keyDown',
-        ...event,
-        ...(text && { text }),
-        ...(command && { commands: [command] }),
-      })
-      await send('Input.dispatchKeyEvent', { type: 'keyUp', ...event })
-    },
-    async choose(selector, paths) {
-      const { result } = await send('Runtime.evaluate', { expression: toQuery(selector) })
-      await send('DOM.setFileInputFiles', { objectId: result.objectId, files: paths })
-    },
-    async drop(selector, paths) {
-      const { x, y } = await evaluate<{ x: number; y: number }>(
-        `(() => { const place = ${toQuery(selector)}; place.scrollIntoView({ block: 'center' }); const { x, y, width, height } = place.getBoundingClientRect(); return { x: x + width / 2, y: y + height / 2 } })()`,
+    async openPage() {
+      const { targetId } = await send('Target.createTarget', { url: 'about:blank' })
+      const { sessionId } = await send('Target.attachToTarget', { targetId, flatten: true })
+      return drivePage(
+        (method, params = {}) => send(method, params, sessionId),
+        (hear) => listeners.set(sessionId, hear),
+        async () => {
+          listeners.delete(sessionId)
+          await send('Target.closeTarget', { targetId })
+        },
       )
-      const data = { items: [], files: paths, dragOperationsMask: 1 }
-      for (const type of ['dragEnter', 'dragOver', 'drop']) await send('Input.dispatchDragEvent', { type, x, y, data })
     },
-    send,
     async [Symbol.asyncDispose]() {
       socket.close()
       const ended = browser.exitCode === null ? once(browser, 'exit') : null
@@ -160,12 +92,6 @@ export async function openBrowserPage(path: string): Promise<BrowserPage> {
       rmSync(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
     },
   }
-}
-
-const keyCodes: Readonly<Record<string, number>> = { Tab: 9, Enter: 13, Escape: 27, Space: 32, ArrowDown: 40 }
-
-function toQuery(selector: string): string {
-  return `document.querySelector(${JSON.stringify(selector)})`
 }
 
 /** The address that the browser prints when it listens. */

@@ -7,10 +7,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestAccount, openCommandLine } from '../cli/command-line.ts'
 import { copyModel } from '../media/media-app.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
-import { type BrowserPage, chromiumPath, openBrowserPage } from './chromium.ts'
+import type { BrowserPage } from './browser-page.ts'
+import { type Browser, chromiumPath, openBrowser } from './chromium.ts'
 
 const catalog = join(import.meta.dirname, '../media/models.yaml')
-const testMs = 60_000
+const testMs = 120_000
 const maxBytes = 200_000
 const folder = mkdtempSync(join(tmpdir(), 'mediagen-pictures-'))
 const place = `#/model/${copyModel}`
@@ -22,18 +23,20 @@ const inBrowser = test.skipIf(!chromiumPath)
 // Days may be added.
 const clock = { aheadMs: 0, nowMs: () => Date.now() + clock.aheadMs }
 
+let browser: Browser
 let page: BrowserPage
 let app: TestApp
 
 beforeAll(async () => {
   if (!chromiumPath) return
   app = await startTestApp({ MEDIAGEN_CATALOG: catalog, MEDIAGEN_MAX_UPLOAD_BYTES: String(maxBytes) }, { clock })
-  page = await openBrowserPage(chromiumPath)
+  browser = await openBrowser()
+  page = await browser.openPage()
   await page.send('Browser.grantPermissions', { permissions: ['clipboardReadWrite', 'clipboardSanitizedWrite'] })
 }, testMs)
 
 afterAll(async () => {
-  await page?.[Symbol.asyncDispose]()
+  await browser?.[Symbol.asyncDispose]()
   await app?.[Symbol.asyncDispose]()
   rmSync(folder, { recursive: true })
 })
