@@ -8,7 +8,7 @@ import { css } from '../color.ts'
 import type { MotionStage } from '../motion/stage.ts'
 import { createGradient } from '../motion/styles/gradient.ts'
 import type { Rendered, RenderTask } from '../renderers.ts'
-import { type VoiceName, voiceNames } from '../speech/flite.ts'
+import { type VoiceName, voiceNames } from '../speech/voices.ts'
 import { directionOf } from '../text/bidi.ts'
 import { drawLines, fitText } from '../text/fit.ts'
 import { toSettableText } from '../text/runs.ts'
@@ -36,7 +36,8 @@ export async function renderNarrated(task: RenderTask): Promise<Rendered> {
   const text = toSettableText('text', String(input['text']))
   const voice: VoiceName = voiceNames.find((name) => name === input['voice']) ?? 'slt'
   const speed = Number(input['speed'])
-  const narration = await narrate(title, text, input['speak_title'] === true, { voice, speed })
+  const [pitch, expression] = [Number(input['pitch']), Number(input['expression'])]
+  const narration = await narrate(title, text, input['speak_title'] === true, { voice, speed, pitch, expression })
   requirePaidLength(narration.seconds, title.length + text.length, speed)
   task.onProgress(0.03)
   const shot = { ...readShot(input, narration.seconds), sound: narration.sound }

@@ -27,7 +27,7 @@ export async function narrate(
   title: string,
   text: string,
   speakTitle: boolean,
-  options: Pick<SpeakOptions, 'voice' | 'speed'>,
+  options: Pick<SpeakOptions, 'voice' | 'speed' | 'pitch' | 'expression'>,
 ): Promise<Narration> {
   const opening = speakTitle ? await speak(title, { ...options, field: 'title' }) : null
   const speech = await speak(text, { ...options, field: 'text' })

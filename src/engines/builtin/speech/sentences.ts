@@ -12,19 +12,28 @@ export interface Piece {
   readonly text: string
   /** How long the voice rests after it, in seconds, at speed 1. */
   readonly restSeconds: number
+  /** Which piece of its paragraph it is, from 0, and of how many. */
+  readonly index: number
+  readonly count: number
 }
 
-const rests = { clause: 0.12, sentence: 0.36, paragraph: 0.7 }
+/** A piece before its place is known. */
+type Unplaced = Pick<Piece, 'text' | 'restSeconds'>
+
+const rests = { clause: 0.12, paragraph: 0.8 }
+// After a long sentence a reader needs more breath.
+const [shortestRest, longestRest, restOfLetter] = [0.3, 0.5, 0.002]
 
 /** The sentences of a text, in order; very long ones in parts. */
 export function splitSentences(text: string): Piece[] {
   const paragraphs = text.replace(/\r\n?/g, '\n').split(/\n[ \t]*\n+/)
-  return paragraphs.flatMap((paragraph) =>
-    withRest(paragraph.split(/\n(?=\s*(?:[-*•]|\d+[.)]|\p{Lu}))/u).flatMap(splitLine), rests.paragraph),
-  )
+  return paragraphs.flatMap((paragraph) => {
+    const pieces = paragraph.split(/\n(?=\s*(?:[-*•]|\d+[.)]|\p{Lu}))/u).flatMap(splitLine)
+    return withRest(pieces, rests.paragraph).map((piece, index) => ({ ...piece, index, count: pieces.length }))
+  })
 }
 
-function splitLine(line: string): Piece[] {
+function splitLine(line: string): Unplaced[] {
   const sentences: string[] = []
   // A stop before a capital ends a sentence even where the space is missing.
   const flat = line.replace(/\s+/g, ' ').replace(/(?<=\p{Ll}{2}[.!?])(?=\p{Lu})/gu, ' ')
@@ -41,7 +50,7 @@ function splitLine(line: string): Piece[] {
     .flatMap(splitLong)
 }
 
-function splitLong(sentence: string): Piece[] {
+function splitLong(sentence: string): Unplaced[] {
   const parts: string[] = []
   let rest = sentence
   while (rest.length > longestPiece) {
@@ -56,10 +65,10 @@ function splitLong(sentence: string): Piece[] {
   }
   return withRest(
     [...parts, rest].map((text) => ({ text, restSeconds: rests.clause })),
-    rests.sentence,
+    Math.min(longestRest, shortestRest + restOfLetter * sentence.length),
   )
 }
 
-function withRest(pieces: readonly Piece[], restSeconds: number): Piece[] {
+function withRest(pieces: readonly Unplaced[], restSeconds: number): Unplaced[] {
   return pieces.map((piece, i) => (i === pieces.length - 1 ? { ...piece, restSeconds } : piece))
 }

@@ -1,13 +1,16 @@
 // Speech with its times: what is said from when to when, so that captions can follow the voice.
 
 import { EngineError } from '../../../core/engine.ts'
-import { applyFilters, type Biquad, highPass, highShelf, lowShelf, peaking } from '../sound/filter.ts'
+import { applyFilters } from '../sound/filter.ts'
 import { master } from '../sound/master.ts'
 import { resample } from '../sound/resample.ts'
 import { type Sound, studioRate } from '../sound/sound.ts'
-import { utter, type VoiceName } from './flite.ts'
+import { addAir } from './air.ts'
+import { shapeSentence } from './prosody.ts'
+import { say, type Wish } from './say.ts'
 import { splitSentences } from './sentences.ts'
 import { requireSpeakable, toSpoken } from './spoken.ts'
+import { type Voice, type VoiceName, voiceOf } from './voices.ts'
 
 /** Text and when it is heard, in seconds from the beginning of the sound. */
 export interface Timed {
@@ -28,10 +31,8 @@ export interface Speech {
   readonly sentences: readonly SpokenSentence[]
 }
 
-export interface SpeakOptions {
+export interface SpeakOptions extends Wish {
   readonly voice: VoiceName
-  /** 1 is the voice's own; 0.5 … 2. */
-  readonly speed: number
   /** Name of the field that the text came from, for the words of a refusal. Default: text. */
   readonly field?: string
   /** What takes longer is refused. Default: 20 minutes. */
@@ -50,30 +51,21 @@ const defaultMostSeconds = 1200
 const marginSeconds = 0.03
 const fadeSeconds = 0.008
 
-// Without rumble and a constant part, and nearer to the long-term average spectrum of speech (Byrne et al. 1994) than
-// Flite's recordings are; found by measuring their octaves.
-const tones: Record<VoiceName, readonly Biquad[]> = {
-  slt: [highPass(studioRate, 70), lowShelf(studioRate, 320, 4), peaking(studioRate, 3200, 4.5, 0.7)],
-  rms: [highPass(studioRate, 60), peaking(studioRate, 1500, 6, 0.7), highShelf(studioRate, 3600, -6)],
-  awb: [highPass(studioRate, 60), lowShelf(studioRate, 250, -4), highShelf(studioRate, 5200, 7)],
-  kal: [highPass(studioRate, 50), lowShelf(studioRate, 300, 5), peaking(studioRate, 2600, 4.5, 0.8)],
-  kal8: [highPass(studioRate, 50), lowShelf(studioRate, 300, 4), peaking(studioRate, 2300, 4, 0.8)],
-}
-
 /**
  * Speaks English. The same text gives the same sound.
  * @throws EngineError `invalid_input` when the text has characters that no voice can say, or no word at all, or takes too long
  */
 export async function speak(text: string, options: SpeakOptions): Promise<Speech> {
-  const { voice, speed, field = 'text', mostSeconds = defaultMostSeconds, onProgress = () => {} } = options
+  const { speed, field = 'text', mostSeconds = defaultMostSeconds, onProgress = () => {} } = options
   requireSpeakable(field, text)
+  const voice = voiceOf(options.voice)
   const pieces = splitSentences(text).map((piece) => ({ ...piece, spoken: toSpoken(piece.text) }))
   const said = pieces.filter(({ spoken }) => spoken !== '')
   const parts: { samples: Float32Array; at: number }[] = []
   const sentences: SpokenSentence[] = []
   let at = Math.round(leadSeconds * studioRate)
   for (const [i, piece] of said.entries()) {
-    const utterance = utter(piece.spoken, voice, speed)
+    const utterance = say(piece.spoken, voice, shapeSentence(piece), options)
     const start = Math.max(0, (utterance.runs[0]?.start ?? 0) - marginSeconds)
     const { sampleRate, channels } = utterance.sound
     const end = Math.min((channels[0]?.length ?? 0) / sampleRate, (utterance.runs.at(-1)?.end ?? 0) + 2 * marginSeconds)
@@ -106,11 +98,12 @@ function tooLong(field: string, mostSeconds: number): EngineError {
 }
 
 /** Cuts out what is between two times, in seconds, and gives it its tone. */
-function finish(sound: Sound, voice: VoiceName, start: number, end: number): Float32Array {
+function finish(sound: Sound, voice: Voice, start: number, end: number): Float32Array {
   const [from, to] = [start, end].map((seconds) => Math.round(seconds * sound.sampleRate))
   const cut = { ...sound, channels: sound.channels.map((samples) => samples.subarray(from, to)) }
   const [samples = new Float32Array(0)] = resample(cut, studioRate).channels
-  const finished = applyFilters(samples, tones[voice])
+  if (voice.air !== null) addAir(samples, sound.sampleRate / 2, voice.air)
+  const finished = applyFilters(samples, voice.tone)
   const fade = Math.round(fadeSeconds * studioRate)
   for (let i = 0; i < Math.min(fade, finished.length); i++) {
     const gain = 0.5 - 0.5 * Math.cos((Math.PI * i) / fade)

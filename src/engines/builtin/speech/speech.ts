@@ -2,8 +2,8 @@
 
 import type { Rendered, RenderTask } from '../renderers.ts'
 import { writeSound } from '../sound/sound-output.ts'
-import { voiceNames } from './flite.ts'
 import { speak } from './speak.ts'
+import { voiceNames } from './voices.ts'
 
 const speechShare = 0.7
 
@@ -13,6 +13,8 @@ export async function renderSpeech(task: RenderTask): Promise<Rendered> {
   const { sound } = await speak(String(input['text']), {
     voice: voiceNames.find((name) => name === input['voice']) ?? 'slt',
     speed: Number(input['speed'] ?? 1),
+    pitch: Number(input['pitch'] ?? 0),
+    expression: Number(input['expression'] ?? 1),
     onProgress: (fraction) => task.onProgress(speechShare * fraction),
   })
   return writeSound(task, sound, speechShare)

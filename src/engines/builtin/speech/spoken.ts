@@ -1,6 +1,10 @@
 // From written text to words that Flite says well: dates, addresses, signs and abbreviations in full, ASCII only.
 
 import { EngineError } from '../../../core/engine.ts'
+import { dateRules } from './dates.ts'
+import { measureRules } from './measures.ts'
+import { lowerCaseNameRules, nameRules } from './names.ts'
+import { applyRules, type Rule } from './rule.ts'
 
 const mostShown = 8
 
@@ -72,81 +76,29 @@ const signs: Record<string, string> = {
 // What may stand in a text and is not heard: soft hyphens, joiners, marks of direction and of order.
 const unheard = /[\u00AD\u200B-\u200F\u2060\uFEFF\u202A-\u202E\u2066-\u2069]/g
 
-const currencies: Record<string, string> = { $: 'dollars', '£': 'pounds', '€': 'euros', '¥': 'yen' }
-const scales: Record<string, string> = {
-  k: 'thousand',
-  m: 'million',
-  mn: 'million',
-  bn: 'billion',
-  b: 'billion',
-  tn: 'trillion',
-}
-const months = 'January February March April May June July August September October November December'.split(' ')
-// Said letter by letter, though they look like words.
-const spelled = /\b(US|UK|EU|UN|AI|ID|IP|API|URL|UTC|UI|UX|OS|PR|HR|IT|VAT|ATM|ISO|AAC|USA|AM|PM)(?=s?\b)/g
+// Between a number and a fraction of one character, which would else become 21/2.
+const gluedFraction = /(?<=\d)(?=[¼½¾⅐-⅞])/g
 
-const rules: readonly (readonly [RegExp, string | ((...match: string[]) => string)])[] = [
+const addressRules: readonly Rule[] = [
   // The marks of a list.
   [/^\s*[-*•,]\s+/g, ''],
   // Addresses of pages and of people.
   [/\bhttps?:\/\//gi, ''],
   [/(?<![\w@.])(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?(?:[/?#][^\s,;!]*[\w/])/gi, (address = '') => sayAddress(address)],
   [/[\w.+-]+@(?:[\w-]+\.)+[a-z]{2,}/gi, (address = '') => sayAddress(address)],
+]
+
+const versionRules: readonly Rule[] = [
   // Ranges, and dashes that are pauses.
   [/(?<=\d)–(?=\d)/g, ' to '],
   [/–/g, ' - '],
-  // Dates and years.
-  [
-    /\b(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(?!\d)/g,
-    (_, year = '', month = '', day = '') => `${months[Number(month) - 1] ?? ''} ${Number(day)}, ${sayYear(year)}`,
-  ],
-  [
-    new RegExp(`\\b(${months.map((month) => month.slice(0, 3)).join('|')}|Sept)\\.? (?=\\d)`, 'g'),
-    (_, short = '') => `${months.find((month) => month.startsWith(short.slice(0, 3))) ?? short} `,
-  ],
-  [
-    /\b(in|since|until|till|from|to|year|of|by|before|after|around|circa|and|[A-Z][a-z]{2,8},?|\d{1,2}(?:st|nd|rd|th)?,) (1[1-9]\d\d|20\d\d)(?![\w,.]*\d|\s*(?:%|percent|people|items|times|words|years|miles|credits|dollars|euros|pounds|meters|metres|kilo))\b/g,
-    (_, before = '', year = '') => `${before} ${sayYear(year)}`,
-  ],
-  // Money.
-  [
-    /([$£€¥])(\d+(?:,\d{3})*(?:\.\d+)?) ?(k|mn|m|bn|b|tn)\b/gi,
-    (_, sign = '', amount = '', scale = '') =>
-      `${amount} ${scales[scale.toLowerCase()] ?? ''} ${currencies[sign] ?? ''}`,
-  ],
-  [
-    /([£€¥])(\d+(?:,\d{3})*)(?:\.(\d\d))?( (?:thousand|million|billion|trillion))?/g,
-    (_, sign = '', whole = '', parts = '', scale = '') =>
-      `${whole}${scale} ${currencies[sign] ?? ''}${parts ? ` ${Number(parts)}` : ''}`,
-  ],
-  [/(\d) ?€/g, (_, digit = '') => `${digit} euros`],
-  [/\$(?! ?\d)|[£€¥]/g, (sign = '') => ` ${currencies[sign] ?? ''} `],
-  // Units.
-  [/(?<![A-Za-z])(?:km\/h|kph)\b/g, ' kilometers per hour'],
-  [/(?<![A-Za-z])m\/s\b/g, ' meters per second'],
-  [/(?<=\d) ?mph\b/g, ' miles per hour'],
-  [/ degrees +C\b/g, ' degrees Celsius'],
-  [/ degrees +F\b/g, ' degrees Fahrenheit'],
-  [/(?<=\d) ?([GMKT])B\b/g, (_, size = '') => ` ${{ G: 'giga', M: 'mega', K: 'kilo', T: 'tera' }[size] ?? ''}bytes`],
-  [/(?<=\d) ?([GMK]?)Hz\b/g, (_, size = '') => ` ${{ G: 'giga', M: 'mega', K: 'kilo' }[size] ?? ''}hertz`],
-  [/(?<=\d) ?ms\b/g, ' milliseconds'],
   // Versions and names with a dot inside.
   [/\bv(?=\d+\.\d)/gi, 'version '],
   [/\d+(?:\.\d+){2,}/g, (version = '') => version.replaceAll('.', ' point ')],
   [/(?<=\w{2})\.(?=[a-z]{2})/gi, ' dot '],
-  // Abbreviations.
-  [/\be\. ?g\.,?/gi, 'for example'],
-  [/\bi\. ?e\.,?/gi, 'that is'],
-  [/\betc\./gi, 'et cetera'],
-  [/\bvs?\.(?= )/gi, 'versus'],
-  [/\bapprox\.(?= )/gi, 'approximately'],
-  [/\bNo\. ?(?=\d)/g, 'number '],
-  [/\bw\/o\b/gi, 'without'],
-  [/\bw\/(?= )/gi, 'with'],
-  [/\b([A-Z]{1,2})&([A-Z])\b/g, (_, before = '', after = '') => `${before.split('').join(' ')} and ${after}`],
-  [spelled, (word = '') => word.split('').join(' ')],
-  [/\bOK\b/g, 'okay'],
-  [/\bWi-?Fi\b/gi, 'why fie'],
+]
+
+const closingRules: readonly Rule[] = [
   // Signs.
   [/\band\/or\b/gi, 'and or'],
   [/(?<=\d)\s*\*\s*(?=\d)/g, ' times '],
@@ -175,10 +127,17 @@ const rules: readonly (readonly [RegExp, string | ((...match: string[]) => strin
  * The text must have passed `requireSpeakable`.
  */
 export function toSpoken(text: string): string {
-  let spoken = toAscii(text)
-  for (const [pattern, replacement] of rules)
-    spoken =
-      typeof replacement === 'string' ? spoken.replace(pattern, replacement) : spoken.replace(pattern, replacement)
+  const ascii = toAscii(text)
+  const isShouted = !/[a-z]/.test(ascii) && /[A-Z]\W+[A-Z]/.test(ascii)
+  const spoken = applyRules(ascii, [
+    ...addressRules,
+    ...dateRules,
+    ...measureRules,
+    ...versionRules,
+    ...nameRules,
+    ...(isShouted ? [] : lowerCaseNameRules),
+    ...closingRules,
+  ])
   return /[A-Za-z0-9]/.test(spoken) ? spoken.trim() : ''
 }
 
@@ -206,7 +165,7 @@ export function requireSpeakable(field: string, text: string): void {
 }
 
 function toAscii(text: string): string {
-  return Array.from(text.replace(unheard, '').normalize('NFKC'), (character) => {
+  return Array.from(text.replace(unheard, '').replace(gluedFraction, ' ').normalize('NFKC'), (character) => {
     const known = letters[character] ?? signs[character]
     if (known !== undefined) return known
     const plain = character.normalize('NFD').replace(/\p{M}/gu, '')
@@ -234,11 +193,4 @@ function sayAddress(address: string): string {
     .replace(/\/$/, '')
     .replace(/[^A-Za-z0-9]/g, (sign) => ` ${names[sign] ?? ''} `)
     .replace(/\bwww\b/gi, 'w w w')
-}
-
-function sayYear(year: string): string {
-  const [century, rest] = [year.slice(0, 2), year.slice(2)]
-  if (year.startsWith('200')) return year
-  if (rest === '00') return `${century} hundred`
-  return rest.startsWith('0') ? `${century} oh ${rest.slice(1)}` : `${century} ${rest}`
 }
