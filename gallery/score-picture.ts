@@ -31,9 +31,8 @@ function drawScore(input: JsonObject): Buffer {
   context.fillStyle = background
   context.fillRect(0, 0, width, height)
   context.font = '12px sans-serif'
-  const barSeconds = piece.bars.map(({ beat, beats }) => ({ beat: (beat * 60) / piece.bpm, beats }))
   context.fillStyle = faint
-  for (const { beat } of barSeconds) context.fillRect(x(beat), top, 1, height - top)
+  for (const { start } of piece.bars) context.fillRect(x(start), top, 1, height - top)
   for (const { kind, turn, start, lift } of piece.sections) {
     context.fillStyle = '#8888a0'
     context.fillRect(x(start), 0, 1, height)
@@ -42,11 +41,11 @@ function drawScore(input: JsonObject): Buffer {
   const names = ['C', 'D♭', 'D', 'E♭', 'E', 'F', 'G♭', 'G', 'A♭', 'A', 'B♭', 'B']
   context.fillStyle = '#b8b8c8'
   context.font = '10px sans-serif'
-  for (const { slots } of piece.bars)
+  for (const { slots, start, beat: first } of piece.bars)
     for (const { chord, tonic, beat } of slots) {
       const third = chord.tones.includes(3) ? 'm' : ''
       const name = `${names[(chord.root + tonic) % 12]}${third}${chord.tones.length > 3 ? '·' : ''}`
-      context.fillText(name, x((beat * 60) / piece.bpm) + 2, 28)
+      context.fillText(name, x(start + ((beat - first) * 60) / piece.bpm) + 2, 28)
     }
   drawNotes(context, piece, x)
   drawDrums(context, piece, x)

@@ -20,9 +20,9 @@ export const instruments = {
     playVoice(note, {
       oscillators: [saw(-8, 0.4), saw(7, 0.4), table(sine, 0, 0.45)],
       filter: {
-        base: 320,
-        tracking: 1.4,
-        rise: 800,
+        base: 420,
+        tracking: 1.8,
+        rise: 1200,
         fallSeconds: -1.5,
         resonance: 0.2,
         sway: { hertz: 0.13, depth: 0.35 },
@@ -53,7 +53,7 @@ export const instruments = {
   strings: (note) =>
     playVoice(note, {
       oscillators: [saw(-7, 0.45), saw(6, 0.45)],
-      filter: { base: 800, tracking: 2, rise: 1200 * note.velocity, fallSeconds: 1.2, resonance: 0.1 },
+      filter: { base: 1500, tracking: 2.6, rise: 1800 * note.velocity, fallSeconds: 1.2, resonance: 0.1 },
       envelope: { attack: 0.16, decay: 1, sustain: 0.85, release: 0.6 },
       vibrato: { hertz: 5.3, cents: 9, afterSeconds: 0.3 },
     }),
@@ -61,13 +61,13 @@ export const instruments = {
   spiccato: (note) =>
     playVoice(note, {
       oscillators: [saw(-5, 0.45), saw(6, 0.45), { shape: 'noise', cents: 0, level: 0.08 }],
-      filter: { base: 600, tracking: 2.2, rise: 2600 * note.velocity, fallSeconds: 0.09, resonance: 0.1 },
+      filter: { base: 900, tracking: 2.6, rise: 4200 * note.velocity, fallSeconds: 0.09, resonance: 0.1 },
       envelope: { attack: 0.012, decay: 0.22, sustain: 0.12, release: 0.14 },
     }),
   violin: (note) =>
     playVoice(note, {
       oscillators: [saw(0, 0.8), { shape: 'noise', cents: 0, level: 0.02 }],
-      filter: { base: 1100, tracking: 2.4, rise: 1400 * note.velocity, fallSeconds: -0.15, resonance: 0.15 },
+      filter: { base: 1800, tracking: 3, rise: 2200 * note.velocity, fallSeconds: -0.15, resonance: 0.15 },
       envelope: { attack: 0.07, decay: 0.6, sustain: 0.85, release: 0.22 },
       vibrato: { hertz: 5.8, cents: 17, afterSeconds: 0.18 },
       scoop: 12,
@@ -75,14 +75,14 @@ export const instruments = {
   cello: (note) =>
     playVoice(note, {
       oscillators: [saw(0, 0.8), { shape: 'noise', cents: 0, level: 0.015 }],
-      filter: { base: 500, tracking: 3, rise: 700 * note.velocity, fallSeconds: -0.2, resonance: 0.15 },
+      filter: { base: 900, tracking: 4, rise: 1200 * note.velocity, fallSeconds: -0.2, resonance: 0.15 },
       envelope: { attack: 0.09, decay: 0.8, sustain: 0.85, release: 0.3 },
       vibrato: { hertz: 5.2, cents: 12, afterSeconds: 0.25 },
     }),
   brass: (note) =>
     playVoice(note, {
       oscillators: [saw(-5, 0.5), saw(4, 0.5)],
-      filter: { base: 200, tracking: 1.6, rise: 2300 * note.velocity, fallSeconds: 0.7, resonance: 0.2 },
+      filter: { base: 350, tracking: 2, rise: 3200 * note.velocity, fallSeconds: 0.7, resonance: 0.2 },
       envelope: { attack: 0.07, decay: 0.7, sustain: 0.75, release: 0.3 },
       scoop: 25,
     }),
@@ -105,7 +105,7 @@ export const instruments = {
   clarinet: (note) =>
     playVoice(note, {
       oscillators: [table(clarinet, 0, 0.7), { shape: 'noise', cents: 0, level: 0.015 }],
-      filter: { base: 900, tracking: 3, rise: 600 * note.velocity, fallSeconds: 0.3, resonance: 0.05 },
+      filter: { base: 1500, tracking: 4, rise: 600 * note.velocity, fallSeconds: 0.3, resonance: 0.05 },
       envelope: { attack: 0.04, decay: 0.4, sustain: 0.9, release: 0.1 },
       vibrato: { hertz: 4.8, cents: 5, afterSeconds: 0.4 },
     }),
@@ -134,7 +134,7 @@ export const instruments = {
   accordion: (note) =>
     playVoice(note, {
       oscillators: [pulse(-8, 0.35, 0.25), pulse(9, 0.35, 0.25)],
-      filter: { base: 1200, tracking: 2.5, rise: 0, fallSeconds: 1, resonance: 0.05 },
+      filter: { base: 2000, tracking: 3.5, rise: 0, fallSeconds: 1, resonance: 0.05 },
       envelope: { attack: 0.05, decay: 0.3, sustain: 0.9, release: 0.09 },
     }),
   supersaw: (note) =>

@@ -176,7 +176,7 @@ const make: Record<DrumName, (kit: Kit, random: Random) => Float32Array> = {
     ),
   ride: (kit, random) =>
     sum(
-      [filter(withMetal(noiseOf(1, 0.32, random, kit.isCoarse)), 5500, 16_000), 0.42],
+      [filter(withMetal(noiseOf(1, 0.32, random, kit.isCoarse)), 5000, 14_000), 0.34],
       [toneOf({ from: 3150, to: 3150 * random.range(0.995, 1.005), bend: 1, fall: 0.4, click: 0 }, random), 0.05],
       [toneOf({ from: 4870, to: 4870, bend: 1, fall: 0.2, click: 0.1 }, random), 0.04],
     ),

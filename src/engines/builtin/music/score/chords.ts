@@ -32,7 +32,7 @@ export function writeComp(player: CompPlayer, bars: readonly Bar[]): ScoreNote[]
     if (!plays(player, bar)) return []
     if (bar.section.kind === 'ending' && bar.index === bar.section.bars - 1) {
       const chord = voices.get(bar.slots[0] as Slot) ?? []
-      const [velocity, spread] = isBroken(player) ? [0.45, 0.09] : [0.65, 0.022]
+      const [velocity, spread] = isBroken(player) ? [0.34, 0.09] : [0.65, 0.022]
       return chord.map((pitch, n) => ({ beat: bar.beat, beats: bar.beats, pitch, velocity, delay: spread * n }))
     }
     const pattern = bar.section.kind === 'chorus' ? second : first

@@ -52,8 +52,8 @@ export interface Piece {
   readonly endSeconds: number
   /** In their order, with the seconds at which they begin. A jingle has one, its ending. */
   readonly sections: readonly (Section & { readonly start: number })[]
-  /** The chords under everything, in beats. */
-  readonly bars: readonly Bar[]
+  /** The chords under everything, in beats, with the seconds at which each bar begins. */
+  readonly bars: readonly (Bar & { readonly start: number })[]
 }
 
 export interface PieceOptions extends Look {
@@ -174,7 +174,7 @@ function perform({ name, style, score, bpm, slowing, duration, seed }: Performan
     strokes: strokes.toSorted((a, b) => a.start - b.start),
     endSeconds,
     sections,
-    bars,
+    bars: bars.map((bar) => ({ ...bar, start: clock(bar.beat) })),
   }
 }
 

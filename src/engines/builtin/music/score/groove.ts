@@ -17,7 +17,7 @@ export function writeDrums(drums: Drums, bars: readonly Bar[], random: Random): 
     const before = bars[b - 1]
     const next = bars[b + 1]
     if (kind === 'ending' && bar.index === bar.section.bars - 1) return endOf(drums, bar)
-    if (kind === 'build') return build(bar)
+    if (kind === 'build') return build(bar, next)
     // Introductions of more than a bar begin without drums.
     if (kind === 'intro' && bar.section.bars > 2 && bar.index < bar.section.bars / 2) return []
     const groove = bar.energy < 0.45 ? drums.calm : kind === 'chorus' ? drums.chorus : drums.verse
@@ -26,6 +26,9 @@ export function writeDrums(drums: Drums, bars: readonly Bar[], random: Random): 
     const isBig = kind === 'ending' || (isSectionEnd && next.energy >= 0.45)
     const fill = isBig ? random.pick(long) : isPhraseEnd || isSectionEnd ? random.pick(short) : undefined
     const strokes = playGroove(groove, bar, fill)
+    // What is coming is heard before it is there.
+    if (isSectionEnd && drums.hasCrash && next.energy - bar.energy > 0.15)
+      strokes.push({ drum: 'swell', beat: next.beat, velocity: 0.45 })
     const begins = bar.index === 0 && before !== undefined && bar.energy >= 0.5 && kind !== 'ending'
     if (begins && drums.hasCrash) strokes.push({ drum: 'crash', beat: bar.beat, velocity: 0.4 + 0.3 * bar.energy })
     return strokes
@@ -61,18 +64,19 @@ function playGroove(groove: Groove, bar: Bar, fill: Groove | undefined): ScoreSt
 }
 
 /** A roll whose strokes come twice as often in each quarter of the section, over a steady kick; before the end it holds its breath. */
-function build(bar: Bar): ScoreStroke[] {
+function build(bar: Bar, next: Bar | undefined): ScoreStroke[] {
   const { bars } = bar.section
   const barSteps = bar.beats * stepsPerBeat
-  return Array.from({ length: barSteps }, (_, step) => step).flatMap((step): ScoreStroke[] => {
+  const isLast = bar.index === bars - 1
+  const roll = Array.from({ length: isLast ? barSteps - 2 : barSteps }, (_, step) => step).flatMap((step) => {
     const progress = (bar.index + step / barSteps) / bars
-    if (bar.index === bars - 1 && step >= barSteps - 2) return []
     const every = progress < 0.5 ? 4 : progress < 0.75 ? 2 : 1
     const strokes: ScoreStroke[] = []
     if (step % every === 0) strokes.push(toStroke('snare', bar, step, 0.2 + 0.6 * progress ** 1.5))
     if (step % 4 === 0 && progress < 0.8) strokes.push(toStroke('kick', bar, step, 0.75))
     return strokes
   })
+  return isLast && next ? [...roll, { drum: 'swell', beat: next.beat, velocity: 0.6 }] : roll
 }
 
 /** The last stroke, with whatever the style strikes on the first beat. */

@@ -41,11 +41,15 @@ export function chooseTempo(style: Style, { asked, pace, duration, random }: Tem
   }
   const part = pace === 0 ? random.range(0.2, 0.8) : pace > 0 ? 1 : 0
   const wanted = (low + (high - low) * part) * (1 + 0.06 * pace)
-  const tempoOf = (bars: number): number => ((bars - 1 + extra) * style.beats * 60) / (duration - tail)
+  // The tail may be a little shorter or longer, if that helps.
+  const tempoOf = (bars: number): number => {
+    const quarters = 60 * (bars - 1 + extra) * style.beats
+    return Math.min(quarters / (duration - 1.4 * tail), Math.max(quarters / (duration - 0.75 * tail), wanted))
+  }
   const guess = Math.round(((duration - tail) * wanted) / 60 / style.beats - extra) + 1
   const [best = 0] = Array.from({ length: 9 }, (_, i) => guess - 4 + i)
     .filter((bars) => isTune(bars, duration))
-    .toSorted((a, b) => misfit(a, tempoOf(a) / wanted) - misfit(b, tempoOf(b) / wanted))
+    .toSorted((a, b) => misfit(a, tempoOf(a), wanted, style.bpm) - misfit(b, tempoOf(b), wanted, style.bpm))
   return best === 0 ? { bpm: wanted, bars: 0 } : { bpm: tempoOf(best), bars: best }
 }
 
@@ -76,9 +80,11 @@ function isTune(bars: number, duration: number): boolean {
   return bars - endingBars >= fewestBars && duration >= shortestTune
 }
 
-/** Whole phrases, and half a one before them, are worth a tempo that is a little off. */
-function misfit(bars: number, ratio: number): number {
-  return Math.abs(Math.log2(ratio)) + ((bars - endingBars) % (phraseBars / 2) === 0 ? 0 : 0.12)
+/** Whole phrases, and half a one before them, are worth a tempo that is a little off; one that is no longer the style's is not. */
+function misfit(bars: number, bpm: number, wanted: number, [low, high]: Style['bpm']): number {
+  const strange = Math.max(0, Math.log2(low / bpm), Math.log2(bpm / high))
+  const broken = (bars - endingBars) % (phraseBars / 2) === 0 ? 0 : 0.12
+  return Math.abs(Math.log2(bpm / wanted)) + 4 * strange + broken
 }
 
 /** Moves the second of each two later, and what lies between with it. */

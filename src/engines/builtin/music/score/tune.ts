@@ -121,7 +121,8 @@ function writePhrase(theme: Theme, phrase: readonly Bar[], center: number, close
 function writeEnding(bars: readonly Bar[], center: number, before?: number): ScoreNote[] {
   const [cadence, end] = [bars.at(-2), bars.at(-1) as Bar]
   const endSlot = end.slots[0] as Slot
-  const home = nearest(center, endSlot.tonic)
+  // The tonic that is next to where the tune was.
+  const home = nearest(before ?? center, endSlot.tonic)
   const last = { beat: end.beat, beats: end.beats, pitch: home, velocity: 0.8 }
   if (!cadence) return [last]
   const wishes = cadence.slots.map((slot, i): Wish => ({

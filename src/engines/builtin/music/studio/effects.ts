@@ -1,6 +1,6 @@
 // What studios do to a sound. All work in place, on stereo at 48 kHz.
 
-import { studioRate } from '../../sound/sound.ts'
+import { fromDecibels, studioRate } from '../../sound/sound.ts'
 import { readBetween, type Stereo } from './stereo.ts'
 
 /** Echoes of `from` that go from side to side, darker each time; into `into`, and a little into the room. */
@@ -98,6 +98,25 @@ export function compress({ left, right }: Stereo): void {
       right[i] = (right[i] as number) * here
     }
     gain = next
+  }
+}
+
+/** Moves the level in steps, each in a moment; levels in dB, from times in seconds on. */
+export function fade(
+  { left, right }: Stereo,
+  steps: readonly { readonly start: number; readonly decibels: number }[],
+): void {
+  const seconds = 0.15
+  let gain = fromDecibels(steps[0]?.decibels ?? 0)
+  for (const [n, { start, decibels }] of steps.entries()) {
+    const from = Math.round(start * studioRate)
+    const to = Math.min(left.length, Math.round((steps[n + 1]?.start ?? Infinity) * studioRate))
+    const [before, target] = [gain, fromDecibels(decibels)]
+    for (let i = from; i < to; i++) {
+      gain = before + (target - before) * Math.min(1, (i - from) / studioRate / seconds)
+      left[i] = (left[i] as number) * gain
+      right[i] = (right[i] as number) * gain
+    }
   }
 }
 

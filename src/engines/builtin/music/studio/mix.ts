@@ -9,13 +9,14 @@ import { fromDecibels, type Sound, studioRate } from '../../sound/sound.ts'
 import { bodies, instruments } from '../band/instruments.ts'
 import { createDrum, type Drum, type DrumName, swellSeconds } from '../band/kits.ts'
 import type { Event, Piece, Stroke } from '../score/compose.ts'
+import type { SectionKind } from '../score/form.ts'
 import { toHertz } from '../score/theory.ts'
 import type { PartStyle, Style } from '../style.ts'
 import { styles } from '../styles.ts'
 import { age } from './tape.ts'
 import { addScaled, addTo, createStereo, type Stereo } from './stereo.ts'
 import { addReverb } from './room.ts'
-import { addEcho, chorus, compress, duck, saturate, tremolo } from './effects.ts'
+import { addEcho, chorus, compress, duck, fade, saturate, tremolo } from './effects.ts'
 
 const loudness = -16
 const ceiling = -1.5
@@ -36,6 +37,18 @@ const drumPlaces: Partial<Record<DrumName, number>> = {
   lowTom: -0.25,
   conga: -0.35,
   crash: 0.15,
+}
+
+/** Where the band is small it may be nearer, so that its entrance is one and not a fright; choruses stand out. */
+const faders: Record<SectionKind, number> = {
+  intro: 1.5,
+  verse: -1.2,
+  build: -0.5,
+  chorus: 0.4,
+  bridge: -0.6,
+  break: 1,
+  outro: 0.5,
+  ending: -1,
 }
 
 /** Where everything comes together. */
@@ -102,6 +115,10 @@ async function finish(
   onProgress: (fraction: number) => void,
 ): Promise<Sound> {
   compress(whole)
+  fade(
+    whole,
+    piece.sections.map(({ kind, start }) => ({ start, decibels: faders[kind] })),
+  )
   if (style.isTape) age(whole, hashText(`dust ${seed}`))
   if (style.drive > 0) saturate(whole, style.drive)
   onProgress(0.87)

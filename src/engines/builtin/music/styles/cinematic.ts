@@ -28,7 +28,7 @@ export const cinematic: Style = {
       role: 'comp',
       instrument: 'spiccato',
       level: -5,
-      center: 62,
+      center: 56,
       pan: -0.25,
       width: 0.4,
       room: 0.4,
@@ -64,7 +64,7 @@ export const cinematic: Style = {
       role: 'lead',
       instrument: 'brass',
       level: -1.5,
-      center: 66,
+      center: 70,
       pan: 0.12,
       room: 0.55,
       rhythms: [

@@ -77,7 +77,7 @@ export const house: Style = {
     kit: 'electronic',
     level: 0,
     room: 0.06,
-    calm: { kick: '9---9---9---9---', hat: '--4---4---4---4-' },
+    calm: { clap: '----5-------5---', hat: '--4---4---4---4-', shaker: '2122212221222122' },
     verse: {
       kick: '9---9---9---9---',
       clap: '----7-------7---',
