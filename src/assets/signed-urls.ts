@@ -1,8 +1,7 @@
 // The URLs under which files are served: whoever has one may read the file until it expires, without a key.
 
-import { timingSafeEqual } from 'node:crypto'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { AssetUrls } from '../core/asset.ts'
-import { prepareHmac } from '../core/hmac.ts'
 
 export interface AssetUrlsOptions {
   /** Key of the signatures, at least 16 random bytes; the same on every node and after every restart. */
@@ -26,9 +25,8 @@ const signatureBytes = 16
 export function createAssetUrls({ secret, baseUrl, ttlMs, clock }: AssetUrlsOptions): AssetUrls {
   if (secret.length < signatureBytes) throw new RangeError(`the asset secret has fewer than ${signatureBytes} bytes`)
 
-  const hmac = prepareHmac(secret)
   const toSignature = (key: string, expires: string) => {
-    const digest = hmac(Buffer.from(`mediagen asset\n${expires}\n${key}`))
+    const digest = createHmac('sha256', secret).update(`mediagen asset\n${expires}\n${key}`).digest()
     return digest.subarray(0, signatureBytes).toString('base64url')
   }
 

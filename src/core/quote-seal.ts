@@ -1,7 +1,6 @@
 // Sealed quotes: all that a quote says travels in its id under a MAC, so that making one writes nothing and checking one reads nothing.
 // The account is in the MAC only: a quote opens for the account that asked for it and is unknown to every other.
-import { timingSafeEqual } from 'node:crypto'
-import type { Hmac } from './hmac.ts'
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 
 const prefix = 'quote_'
 const version = 1
@@ -10,12 +9,11 @@ const headBytes = 1 + 4 + 8 + 8 + 8 + 32
 const macBytes = 16
 const longestId = 1024
 
-/** What seals quotes. */
+/** What seals quotes. A KeyObject, because HMAC takes five times as long to begin with plain bytes. */
 export interface SealingKey {
   /** Counts from 1; names the key in the quotes that it sealed. */
   readonly number: number
-  /** HMAC under its secret. */
-  readonly hmac: Hmac
+  readonly secret: KeyObject
 }
 
 /** What a quote promises. */
@@ -75,5 +73,5 @@ function parseSealed(quoteId: string): Buffer | null {
 }
 
 function createMac(key: SealingKey, accountId: string, body: Buffer): Buffer {
-  return key.hmac(Buffer.from(`${accountId}\0`), body).subarray(0, macBytes)
+  return createHmac('sha256', key.secret).update(accountId).update('\0').update(body).digest().subarray(0, macBytes)
 }

@@ -1,6 +1,6 @@
 // Seals and opens quotes with the keys of the store, which may be rotated while the server runs.
+import { createSecretKey } from 'node:crypto'
 import type { Clock } from '../core/clock.ts'
-import { prepareHmac } from '../core/hmac.ts'
 import { openQuote, type Quote, type SealingKey, sealingKeyNumber, sealQuote } from '../core/quote-seal.ts'
 import { takeRandomBytes } from '../core/random-bytes.ts'
 import type { SigningKey, Store } from '../core/store.ts'
@@ -56,5 +56,5 @@ export function createQuoteBook(store: Pick<Store, 'signingKeys'>, clock: Clock,
 }
 
 function toSealingKey({ number, secret }: SigningKey): SealingKey {
-  return { number, hmac: prepareHmac(secret) }
+  return { number, secret: createSecretKey(secret) }
 }
