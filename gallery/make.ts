@@ -115,10 +115,7 @@ async function makeAll(
   make: (work: Work) => Promise<Made>,
   onChange: (failures: ReadonlyMap<string, string>) => void,
 ): Promise<ReadonlyMap<string, string>> {
-  // The longest first, so that no core waits for one of them at the end.
-  const missing = works
-    .filter(({ key }) => !findMade(folder, key))
-    .toSorted((a, b) => b.model.quotedPrice(b.input) - a.model.quotedPrice(a.input))
+  const missing = works.filter(({ key }) => !findMade(folder, key))
   console.log(`${works.length} samples: ${works.length - missing.length} are there, ${missing.length} to make`)
   const failures = new Map<string, string>()
   onChange(failures)
@@ -131,7 +128,7 @@ async function makeAll(
         const made = await make(next)
         note = `${made.seconds.toFixed(1)} s, ${describe(made)}`
       } catch (error) {
-        note = (error as Error).message
+        note = (error as Error).message.split('\n')[0] ?? ''
         failures.set(next.key, note)
       }
       const what = [next.model.id, next.group, next.title].filter(Boolean).join(' ')
