@@ -60,15 +60,22 @@ describe('art costs a credit for each two megapixels begun', () => {
   })
 })
 
-describe('an edit costs a credit for each eight megapixels of output begun', () => {
+describe('an edit costs what it takes, and at most what it would for an image of as many megapixels as are asked for', () => {
+  const sharpen = { sharpen: 1 }
+  const sixteen = Array.from({ length: 16 }, () => sharpen)
   test.each([
-    [64, 64],
-    [2000, 4000],
-    [2001, 4000],
-    [4096, 4096],
-  ])('at most %i × %i', (max_width, max_height) => {
-    const expected = Math.ceil((max_width * max_height) / 1e6 / 8)
-    expect(quote('builtin/image/art/edit', { image: picture, max_width, max_height })).toBe(expected)
+    [{}, 1],
+    [{ operations: [sharpen] }, 3],
+    [{ operations: sixteen, megapixels: 50 }, 98],
+    [{ operations: sixteen, megapixels: 1 }, 3],
+    [{ max_width: 4096, max_height: 4096, format: 'jpeg' }, 4],
+  ])('%j', (input, credits) => {
+    expect(quote('builtin/image/art/edit', { image: picture, ...input })).toBe(credits)
+  })
+
+  test('charged is the work, and the least is one credit', () => {
+    const { actualPrice } = find('builtin/image/art/edit')
+    expect([0.001, 1, 1.01, 12].map((work) => actualPrice({ image: picture }, { work }))).toEqual([1, 1, 2, 12])
   })
 })
 

@@ -8,10 +8,16 @@ import type { RenderTask } from './renderers.ts'
 /**
  * Decodes the image that a field of an input refers to: turned as its camera was held, its colours brought to sRGB.
  * @param pointer JSON pointer of the field, for example `/image`
+ * @param check called with the size, upright, before anything is decoded; what it throws is thrown
  * @throws EngineError `invalid_media` when it is no image that we take, too large, or damaged
  */
-export async function decodeImageInput(task: Pick<RenderTask, 'media'>, pointer: string): Promise<Pixels> {
+export async function decodeImageInput(
+  task: Pick<RenderTask, 'media'>,
+  pointer: string,
+  check: (size: { readonly width: number; readonly height: number }) => void,
+): Promise<Pixels> {
   const bytes = await readImageInput(task, pointer)
+  check((await sharp(bytes, { limitInputPixels: maxInputPixels }).metadata()).autoOrient)
   try {
     const image = sharp(bytes, { limitInputPixels: maxInputPixels, failOn: 'error', sequentialRead: true })
     return await toPixels(image.autoOrient())

@@ -52,6 +52,12 @@ export async function readImageInput(task: Pick<RenderTask, 'media'>, pointer: s
   return bytes
 }
 
+/** Megapixels of the image that a field refers to, from its header. */
+export async function readMegapixels(task: Pick<RenderTask, 'media'>, pointer: string): Promise<number> {
+  const { width, height } = await sharp(await readImageInput(task, pointer), { limitInputPixels: false }).metadata()
+  return (width * height) / 1e6
+}
+
 /** The refusal of an image that cannot be decoded. */
 export function damagedImage(pointer: string, cause: unknown): EngineError {
   return invalidMedia(toFieldName(pointer), 'cannot be decoded: the file is damaged or incomplete', { cause })

@@ -218,10 +218,54 @@ test('edit refuses operations that would leave the picture or the memory', async
     code: 'invalid_input',
     message: expect.stringContaining('operations[0].crop'),
   })
-  await expect(run('art/edit', { image, operations: [{ resize: { width: 4096 } }] })).rejects.toMatchObject({
+  await expect(
+    run('art/edit', { image, operations: [{ resize: { width: 4096 } }], megapixels: 50 }),
+  ).rejects.toMatchObject({
     code: 'invalid_input',
-    message: expect.stringContaining('megapixels'),
+    message: 'operations[0].resize would need 4096 × 102400 pixels, more than the 50 megapixels that were asked for.',
   })
+})
+
+test.each<[string, JsonObject, RegExp]>([
+  ['a larger image', {}, /^image is 1500 × 1000, more than the 1 megapixels .* Ask for 2 \(megapixels\)\.$/],
+])('edit refuses what is more than was asked for: %s', async (_what, input, message) => {
+  const image = dataUri(await solid(1500, 1000, '#ffffff'))
+  await expect(run('art/edit', { image, megapixels: 1, ...input })).rejects.toMatchObject({
+    code: 'invalid_input',
+    message: expect.stringMatching(message),
+  })
+})
+
+test.each<JsonObject>([
+  { resize: { width: 1200 } },
+  { resize: { width: 1200, height: 900, fit: 'cover' } },
+  { resize: { width: 1200, height: 900, fit: 'contain' } },
+  { resize: { width: 1200, height: 900, fit: 'fill' } },
+  { resize: { width: 1200, height: 1200, fit: 'inside' } },
+  { rotate: { angle: 20 } },
+])('edit refuses operations that make more of an image than was asked for: %j', async (operation) => {
+  const image = dataUri(await solid(1100, 900, '#ffffff'))
+  const [name] = Object.keys(operation)
+  await expect(run('art/edit', { image, megapixels: 1, operations: [operation] })).rejects.toMatchObject({
+    code: 'invalid_input',
+    message: expect.stringMatching(new RegExp(`^operations\\[0\\]\\.${name} would need .* Ask for 2 \\(megapixels\\)`)),
+  })
+})
+
+test('edit sharpens edges and leaves colours, flat ground and transparency as they are', async () => {
+  const halves = await sharp(await solid(40, 40, '#404850'))
+    .composite([{ input: await solid(20, 40, '#a0a8b0'), left: 20, top: 0 }])
+    .png()
+    .toBuffer()
+  const { bytes } = await run('art/edit', { image: dataUri(halves), operations: [{ sharpen: 2 }] })
+  const { data } = await sharp(bytes).ensureAlpha().raw().toBuffer({ resolveWithObject: true })
+  const at = (x: number) => [...data.subarray((20 * 40 + x) * 4, (20 * 40 + x) * 4 + 4)]
+  expect(at(3)).toEqual([0x40, 0x48, 0x50, 255])
+  expect(at(36)).toEqual([0xa0, 0xa8, 0xb0, 255])
+  const [dark, light] = [at(19), at(20)]
+  expect(dark[0]).toBeLessThan(0x40 - 20)
+  expect(light[0]).toBeGreaterThan(0xa0 + 10)
+  for (const [red = 0, green = 0, blue = 0] of [dark, light]) expect([green - red, blue - green]).toEqual([8, 8])
 })
 
 test('an aborted run ends with the reason of its signal, and the engine goes on', async () => {

@@ -3,11 +3,22 @@
 import type { FitEnum, Sharp } from 'sharp'
 import { EngineError, type JsonObject, type JsonValue } from '../../../core/engine.ts'
 import { fromPixels, type Pixels, toPixels } from '../image-output.ts'
-import { checkPixels } from './pixels.ts'
+import { checkPixels, type PixelBound } from './pixels.ts'
+import { sharpen } from './sharpen.ts'
 import { overlayText } from './text-overlay.ts'
+import { workOfOperation } from './work.ts'
 
 /** Makes a new picture; `where` names the operation for the words of a refusal. */
-type Operation = (pixels: Pixels, settings: JsonValue, where: string) => Promise<Pixels>
+type Operation = (pixels: Pixels, settings: JsonValue, where: string, bound: PixelBound) => Promise<Pixels>
+
+/** What an operation came to. */
+export interface Applied {
+  readonly pixels: Pixels
+  /** Seconds of a processor. */
+  readonly work: number
+}
+
+const lightness = [0.2126, 0.7152, 0.0722] as const
 
 const operations: Record<string, Operation> = {
   crop,
@@ -15,8 +26,8 @@ const operations: Record<string, Operation> = {
   rotate,
   flip: (pixels, axis) => toPixels(mirror(fromPixels(pixels), String(axis))),
   blur,
-  sharpen: (pixels, sigma) => toPixels(fromPixels(pixels).sharpen({ sigma: Number(sigma) })),
-  grayscale: (pixels) => toPixels(fromPixels(pixels).modulate({ saturation: 0 })),
+  sharpen: (pixels, sigma) => sharpen(pixels, Number(sigma)),
+  grayscale: (pixels) => toPixels(fromPixels(pixels).recomb([[...lightness], [...lightness], [...lightness]])),
   tint: (pixels, color) => toPixels(fromPixels(pixels).tint(String(color))),
   adjust,
   text: (pixels, settings, where) => overlayText(pixels, settings as JsonObject, where),
@@ -27,11 +38,18 @@ const operations: Record<string, Operation> = {
  * @param where the operation's place in the input, such as `operations[2]`
  * @throws EngineError `invalid_input` when it does not suit the picture
  */
-export function applyOperation(pixels: Pixels, operation: JsonObject, where: string): Promise<Pixels> {
+export async function applyOperation(
+  pixels: Pixels,
+  operation: JsonObject,
+  where: string,
+  bound: PixelBound,
+): Promise<Applied> {
   const [entry] = Object.entries(operation)
   const apply = entry && operations[entry[0]]
   if (!entry || !apply) throw new EngineError('invalid_input', `${where} names no operation.`)
-  return apply(pixels, entry[1], `${where}.${entry[0]}`)
+  const [name, settings] = entry
+  const made = await apply(pixels, settings, `${where}.${name}`, bound)
+  return { pixels: made, work: workOfOperation(name, settings, pixels, made) }
 }
 
 async function crop(pixels: Pixels, settings: JsonValue, where: string): Promise<Pixels> {
@@ -45,7 +63,7 @@ async function crop(pixels: Pixels, settings: JsonValue, where: string): Promise
   return toPixels(fromPixels(pixels).extract({ left, top, width, height }))
 }
 
-async function resize(pixels: Pixels, settings: JsonValue, where: string): Promise<Pixels> {
+async function resize(pixels: Pixels, settings: JsonValue, where: string, bound: PixelBound): Promise<Pixels> {
   const { fit, position, background, ...wanted } = settings as {
     width?: number
     height?: number
@@ -58,14 +76,16 @@ async function resize(pixels: Pixels, settings: JsonValue, where: string): Promi
   // With one side given, the other follows; to cover a box, what is cut off is made first.
   const scale = Math.max(scaleX ?? scaleY ?? 1, scaleY ?? scaleX ?? 1)
   if (scaleX === null || scaleY === null || fit === 'cover')
-    checkPixels(pixels.width * scale, pixels.height * scale, where)
+    checkPixels(pixels.width * scale, pixels.height * scale, where, bound)
+  else if (fit !== 'inside') checkPixels(wanted.width ?? 0, wanted.height ?? 0, where, bound)
+  else checkPixels(pixels.width * Math.min(scaleX, scaleY), pixels.height * Math.min(scaleX, scaleY), where, bound)
   return toPixels(fromPixels(pixels).resize({ ...wanted, fit, position, background }))
 }
 
-async function rotate(pixels: Pixels, settings: JsonValue, where: string): Promise<Pixels> {
+async function rotate(pixels: Pixels, settings: JsonValue, where: string, bound: PixelBound): Promise<Pixels> {
   const { angle, background } = settings as { angle: number; background: string }
   const [sin, cos] = [Math.abs(Math.sin((angle * Math.PI) / 180)), Math.abs(Math.cos((angle * Math.PI) / 180))]
-  checkPixels(pixels.width * cos + pixels.height * sin, pixels.width * sin + pixels.height * cos, where)
+  checkPixels(pixels.width * cos + pixels.height * sin, pixels.width * sin + pixels.height * cos, where, bound)
   return toPixels(fromPixels(pixels).rotate(angle, { background }))
 }
 

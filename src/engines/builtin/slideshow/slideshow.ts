@@ -3,6 +3,7 @@
 import type { Canvas, SKRSContext2D } from '@napi-rs/canvas'
 import { EngineError } from '../../../core/engine.ts'
 import { createRandom, type Random } from '../art/random.ts'
+import { readMegapixels } from '../media-input.ts'
 import type { Rendered, RenderTask } from '../renderers.ts'
 import { drawFramed, framedSize, isShownWhole } from '../video/framed.ts'
 import { chooseMotion, drawView, type Motion, motions, planMove, type Scene, viewAt } from '../video/camera.ts'
@@ -16,6 +17,9 @@ import { type Caption, createCaption } from './caption.ts'
 const mostTransition = 0.5
 /** How far the camera goes over a picture that is shown whole. */
 const approach = 1.05
+/** Megapixels that the pictures may have together: decoding them is to stay within what the film costs. */
+const leastMegapixels = 50
+const megapixelsOfFrame = 0.8
 
 /** One picture of the show; `t` runs from 0, when it is first seen, to 1, when it is last seen. */
 interface Slide {
@@ -31,6 +35,7 @@ export async function renderSlideshow(task: RenderTask): Promise<Rendered> {
     throw new EngineError('invalid_input', `captions has ${texts.length} texts for ${count} images.`)
   const each = Number(input['seconds_each'])
   const shot = readShot(input, each * count)
+  await checkPictures(task, count, shot)
   const random = createRandom(`slideshow ${Number(input['seed'])}`)
   const captions = texts.map((text, i) => createCaption(text, `captions[${i}]`, shot))
   const transitions = createTransitions(shot.width, shot.height)
@@ -68,6 +73,17 @@ export async function renderSlideshow(task: RenderTask): Promise<Rendered> {
     }
     drawCaptions(context, captions, seconds, each, length)
   })
+}
+
+async function checkPictures(task: RenderTask, count: number, { width, height, frames }: Shot): Promise<void> {
+  const most = Math.floor(leastMegapixels + (megapixelsOfFrame * width * height * frames) / 1e6)
+  let megapixels = 0
+  for (let index = 0; index < count; index++) megapixels += await readMegapixels(task, `/images/${index}`)
+  if (megapixels <= most) return
+  throw new EngineError(
+    'invalid_input',
+    `images have ${Math.ceil(megapixels)} megapixels together; a film of this size and length takes at most ${most}. Hand in smaller pictures, or ask for a larger or longer film.`,
+  )
 }
 
 /** A caption comes when its picture has arrived and is gone before the picture leaves. */

@@ -12,9 +12,11 @@ const strongest = 2.4
 /** Makes the input's `image` as large as `width` × `height` and `factor` allow, its proportions kept. */
 export async function renderUpscale(task: RenderTask): Promise<Rendered> {
   const { input } = task
-  const source = await decodeImageInput(task, '/image')
+  const toTarget = (from: Size): Size =>
+    targetSize(from, Number(input['width']), Number(input['height']), input['factor'])
+  const source = await decodeImageInput(task, '/image', toTarget)
   task.onProgress(0.1)
-  const size = targetSize(source, Number(input['width']), Number(input['height']), input['factor'])
+  const size = toTarget(source)
   const larger = await enlarge(source, size)
   task.onProgress(0.3)
   // What a small picture shows as one step is spread over as many pixels as it grew.
