@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { openForeignClient } from '../rpc/foreign-client.ts'
 import { type CommandLine, createTestAccount, openClient, openCommandLine } from '../cli/command-line.ts'
 
 // MEDIAGEN_CRASH_KILLS=100 makes a longer run.
@@ -86,6 +87,27 @@ test(
     process.stdout.write(`${kills} kills, ${sent.length} uploads begun, ${acknowledged.length} acknowledged\n`)
   },
 )
+
+test('a server that is told to stop under uploads leaves nothing of them', { timeout: 60_000 }, async () => {
+  await using line = openCommandLine()
+  const { key } = await createTestAccount(line)
+  const server = await line.serve()
+  const { host, port } = new URL(server.httpUrl)
+  using client = await openForeignClient(server.grpcUrl, key)
+  const socket = beginUpload(Number(port), host, key)
+  const { call, done } = client.beginUpload('FilesService/UploadFile')
+  call.write({ header: {} })
+  call.write({ chunk: picture })
+  const refused = done.then(
+    () => 'stored',
+    ({ status }) => status,
+  )
+  await expect.poll(() => foldersOnDisk(line).length).toBe(2)
+  expect((await server.stop()).status).toBe(0)
+  expect(await refused).not.toBe('stored')
+  expect(foldersOnDisk(line)).toEqual([])
+  socket.destroy()
+})
 
 /** Sends the head and half of a file, and no more. */
 function beginUpload(port: number, host: string, key: string): Socket {
