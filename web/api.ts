@@ -32,6 +32,7 @@ export interface Api {
   readonly key: string
   get<Answer>(path: string, options?: CallOptions): Promise<Answer>
   post<Answer>(path: string, body?: unknown, options?: CallOptions): Promise<Answer>
+  remove(path: string, options?: CallOptions): Promise<void>
   /** Hands the server a file for inputs. */
   upload(file: Blob, options: UploadOptions): Promise<FileRecord>
   /** The answer itself, its body unread. */
@@ -87,6 +88,9 @@ export function createApi(
     },
     async post(path, body, options = {}) {
       return readJson(await call('POST', path, body, options), options.signal)
+    },
+    async remove(path, options = {}) {
+      await call('DELETE', path, undefined, options)
     },
     async upload(file, options) {
       return readJson(await check(sendFile('/v1/files', key, file, options), options.signal), options.signal)

@@ -6,6 +6,7 @@ import { isTerminal } from './job-words.ts'
 import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { JobRecord, ListRecord } from './records.ts'
+import { toHash } from './route.ts'
 
 const pageSize = 24
 const refreshMs = 2500
@@ -115,7 +116,12 @@ export function libraryView({ api, catalog, signal }: Parts): HTMLElement {
     'section',
     { class: 'library' },
     element('header', { class: 'page-head' }, element('h1', {}, 'Library'), count),
-    element('div', { class: 'chips', role: 'group', 'aria-label': 'State' }, ...chips),
+    element(
+      'div',
+      { class: 'library-bar' },
+      element('div', { class: 'chips', role: 'group', 'aria-label': 'State' }, ...chips),
+      element('a', { href: toHash({ view: 'uploads' }) }, 'Uploads'),
+    ),
     grid,
     element('div', { class: 'more-row' }, more),
   )

@@ -10,6 +10,7 @@ import type { Parts } from './parts.ts'
 import { parseRoute, type Route, takeKey } from './route.ts'
 import { forgetEverything, readKey } from './session.ts'
 import { studioView } from './studio-view.ts'
+import { uploadsView } from './uploads-view.ts'
 import { walletBadge } from './wallet-badge.ts'
 import { walletView } from './wallet-view.ts'
 
@@ -23,9 +24,13 @@ const views: {
   models: (_route, parts) => catalogView(parts),
   model: ({ id }, parts) => studioView(parts, id),
   library: (_route, parts) => libraryView(parts),
+  uploads: (_route, parts) => uploadsView(parts),
   wallet: (_route, parts) => walletView(parts),
   job: ({ id }, parts) => jobPage(parts, id),
 }
+
+/** Which place of the navigation a view belongs to, where it is none itself. */
+const places: { readonly [View in Route['view']]?: string } = { job: 'library', uploads: 'library', model: 'models' }
 
 let leaving = new AbortController()
 let session = new AbortController()
@@ -60,8 +65,7 @@ function openSession(key: string): void {
     const route = parseRoute(location.hash)
     const parts: Parts = { api, catalog, refreshWallet: wallet.refresh, signal: leaving.signal }
     for (const link of navigation.querySelectorAll('a')) {
-      const current =
-        link.dataset['view'] === (route.view === 'job' ? 'library' : route.view === 'model' ? 'models' : route.view)
+      const current = link.dataset['view'] === (places[route.view] ?? route.view)
       if (current) link.setAttribute('aria-current', 'page')
       else link.removeAttribute('aria-current')
     }

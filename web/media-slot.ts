@@ -1,8 +1,8 @@
 // One file that an input refers to, as a person sees it: on its way, with its progress; there, with its picture; or why not.
 import { type Api, isAbort, Refusal } from './api.ts'
 import { button, element, icon } from './element.ts'
-import { toLocalUrl } from './job-words.ts'
 import { describeFacts, type MediaFacts, readReference } from './media-file.ts'
+import { mediaPicture } from './media-picture.ts'
 import type { FileRecord } from './records.ts'
 import { recallMedia, rememberMedia } from './session.ts'
 
@@ -40,7 +40,10 @@ export function createMediaSlot(
   const name = element('b', { class: 'slot-name' })
   const facts = element('p', { class: 'fine', role: 'status' })
   const progress = element('progress', { max: 1, value: 0, 'aria-label': 'Upload', hidden: true })
-  const again = button('Try again', () => source instanceof File && void send(source), { icon: 'again', look: 'quiet' })
+  const again = button('Try again', () => source instanceof File && void send(source), {
+    icon: 'again',
+    look: 'quiet small',
+  })
   const remove = button('Remove', removed, { icon: 'close', look: 'bare square', wordless: true })
   const slot = element(
     'div',
@@ -120,17 +123,6 @@ export function createMediaSlot(
     },
     drop: () => leaving.abort(),
   }
-}
-
-/** What a file looks like; a sign for it where it looks like nothing. */
-function mediaPicture({ type, picture }: MediaFacts): Element {
-  if (picture === null || type?.startsWith('audio/')) return icon(type?.startsWith('audio/') ? 'sound' : 'picture')
-  const url = toLocalUrl(picture, location.origin)
-  const shown = type?.startsWith('video/')
-    ? element('video', { src: url, muted: true, preload: 'metadata', playsinline: true })
-    : element('img', { src: url, alt: '', decoding: 'async', draggable: 'false' })
-  shown.addEventListener('error', () => shown.replaceWith(icon('picture')), { once: true })
-  return shown
 }
 
 function toPicture(file: File): string | null {

@@ -4,6 +4,7 @@ export type Route =
   | { readonly view: 'models' }
   | { readonly view: 'model'; readonly id: string }
   | { readonly view: 'library' }
+  | { readonly view: 'uploads' }
   | { readonly view: 'wallet' }
   | { readonly view: 'job'; readonly id: string }
 
@@ -14,7 +15,7 @@ export function parseRoute(hash: string): Route {
   const id = decode(rest.join('/'))
   if (head === 'model' && id !== '') return { view: 'model', id }
   if (head === 'job' && id !== '') return { view: 'job', id }
-  if (head === 'library' || head === 'wallet') return { view: head }
+  if (head === 'library' || head === 'uploads' || head === 'wallet') return { view: head }
   return { view: 'models' }
 }
 

@@ -102,6 +102,12 @@ inBrowser('a file is chosen, shown, priced and made into something', { timeout: 
   await press('.job .actions button:nth-child(2)')
   expect(await arrived()).toMatch(/^harbour\.png/)
   expect(await uploads()).toHaveLength(stored)
+  // What is no longer needed makes room.
+  await page.evaluate(`window.confirm = () => true, location.hash = '#/uploads'`)
+  expect(await page.until(textOf('.upload b'))).toBe('harbour.png')
+  await press('.upload .actions button:last-child')
+  await page.until(`document.querySelectorAll('.upload').length === ${stored - 1}`)
+  expect(await uploads()).toHaveLength(stored - 1)
   expect(page.errors).toEqual([])
 })
 

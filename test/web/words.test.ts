@@ -21,6 +21,7 @@ test('every place survives its address; nonsense is the catalog', () => {
   for (const route of [
     { view: 'models' },
     { view: 'library' },
+    { view: 'uploads' },
     { view: 'model', id: 'builtin/image/art/text-to-image' },
     { view: 'model', id: 'a/b c%?#' },
     { view: 'job', id: 'job_01' },

@@ -1,0 +1,15 @@
+// A file in small, as far as it can be seen.
+import { element, icon } from './element.ts'
+import { toLocalUrl } from './job-words.ts'
+import type { MediaFacts } from './media-file.ts'
+
+/** What a file looks like; a sign for it where it looks like nothing. */
+export function mediaPicture({ type, picture }: Pick<MediaFacts, 'type' | 'picture'>): Element {
+  if (picture === null || type?.startsWith('audio/')) return icon(type?.startsWith('audio/') ? 'sound' : 'picture')
+  const url = toLocalUrl(picture, location.origin)
+  const shown = type?.startsWith('video/')
+    ? element('video', { src: url, muted: true, preload: 'metadata', playsinline: true })
+    : element('img', { src: url, alt: '', decoding: 'async', draggable: 'false' })
+  shown.addEventListener('error', () => shown.replaceWith(icon('picture')), { once: true })
+  return shown
+}

@@ -1,0 +1,108 @@
+// The account's uploads: what they look like, how long they are kept, their ids to copy, and making room.
+import { isAbort } from './api.ts'
+import { button, element, icon } from './element.ts'
+import { describeKept } from './job-words.ts'
+import { describeFacts } from './media-file.ts'
+import { mediaPicture } from './media-picture.ts'
+import type { Parts } from './parts.ts'
+import { problemNotice } from './problem-notice.ts'
+import type { FileRecord, ListRecord } from './records.ts'
+import { toHash } from './route.ts'
+import { recallMedia } from './session.ts'
+
+const pageSize = 24
+
+export function uploadsView({ api, signal }: Parts): HTMLElement {
+  document.title = 'Uploads · mediagen'
+  const grid = element('div', { class: 'tiles', 'aria-busy': 'true' })
+  const count = element('p', { class: 'lead', role: 'status' })
+  const trouble = element('div', {})
+  const more = button('Show more', () => void load(), { look: 'quiet' })
+  const shown = new Set<string>()
+  let total = 0
+
+  async function load(): Promise<void> {
+    more.disabled = true
+    trouble.replaceChildren()
+    try {
+      // Those that were deleted here have moved up what follows.
+      const query = new URLSearchParams({ limit: String(pageSize), offset: String(grid.childElementCount) })
+      const page = await api.get<ListRecord<FileRecord>>(`/v1/files?${query.toString()}`, { signal })
+      for (const file of page.data) {
+        // One that moved to another page because newer ones came is not shown twice.
+        if (!shown.has(file.file_id)) grid.append(createTile(file))
+        shown.add(file.file_id)
+      }
+      more.hidden = !page.has_more
+      tell(page.total)
+    } catch (error) {
+      if (!isAbort(error)) trouble.replaceChildren(problemNotice(error, { label: 'Try again', run: () => void load() }))
+    } finally {
+      more.disabled = false
+      grid.removeAttribute('aria-busy')
+    }
+  }
+  function tell(now: number): void {
+    total = now
+    count.textContent =
+      total === 0
+        ? 'Nothing is uploaded. Files that you give a model appear here.'
+        : `${total.toLocaleString('en-US')} ${total === 1 ? 'file' : 'files'}`
+  }
+  function createTile(file: FileRecord): HTMLElement {
+    const name = recallMedia(file.file_id)?.name ?? file.file_id
+    const copy = button('Copy id', () => void copyId(file.file_id, copy), { icon: 'copy', look: 'quiet small' })
+    const remove = button('Delete', () => void drop(file, remove, tile), { look: 'quiet small' })
+    const tile = element(
+      'article',
+      { class: 'upload' },
+      element('span', { class: 'tile-picture' }, mediaPicture({ type: file.content_type, picture: file.url })),
+      element(
+        'div',
+        { class: 'tile-words' },
+        element('b', { title: file.file_id }, name),
+        element(
+          'span',
+          { class: 'fine' },
+          `${describeFacts({ name, type: file.content_type, bytes: file.bytes, picture: null })} · ${describeKept({ url: file.url, kept_until: file.expires_at })}`,
+        ),
+        element('div', { class: 'actions' }, copy, remove),
+      ),
+    )
+    return tile
+  }
+  async function drop(file: FileRecord, clicked: HTMLButtonElement, tile: HTMLElement): Promise<void> {
+    if (!confirm('Delete this file? Generations that wait for it will fail, and their credits come back.')) return
+    clicked.disabled = true
+    try {
+      await api.remove(`/v1/files/${encodeURIComponent(file.file_id)}`, { signal })
+      tile.remove()
+      tell(total - 1)
+    } catch (error) {
+      clicked.disabled = false
+      if (!isAbort(error)) trouble.replaceChildren(problemNotice(error))
+    }
+  }
+
+  more.hidden = true
+  void load()
+  return element(
+    'section',
+    { class: 'uploads' },
+    element('a', { class: 'back', href: toHash({ view: 'library' }) }, icon('back'), 'Library'),
+    element('header', { class: 'page-head' }, element('h1', {}, 'Uploads'), count),
+    trouble,
+    grid,
+    element('div', { class: 'more-row' }, more),
+  )
+}
+
+async function copyId(id: string, clicked: HTMLButtonElement): Promise<void> {
+  const words = clicked.querySelector('span')
+  // Without the permission, or without TLS, the id is at least shown.
+  const copied = await navigator.clipboard.writeText(id).then(
+    () => true,
+    () => false,
+  )
+  if (words) words.textContent = copied ? 'Copied' : id
+}
