@@ -149,7 +149,6 @@ function createHeader(title: string, shot: Shot, theme: NarratedTheme, { titleEn
   })
   const isFromRight = fitted.direction === 'rtl'
   const look = { ...style, color: css(theme.ink), align: isFromRight ? 'right' : 'left' } as const
-  const left = (wide: number): number => (isFromRight ? width - margin - wide : margin)
   return (context, now) => {
     const presence = easeInOut(between(now, titleEnd - 0.1, titleEnd + 0.5))
     if (presence <= 0) return
@@ -159,11 +158,10 @@ function createHeader(title: string, shot: Shot, theme: NarratedTheme, { titleEn
     const [top, thick] = [height - margin * 0.62, Math.max(2, unit * 0.006)]
     context.globalAlpha = 0.18 * presence
     context.fillStyle = css(theme.ink)
-    context.fillRect(left(width - 2 * margin), top, width - 2 * margin, thick)
+    context.fillRect(margin, top, width - 2 * margin, thick)
     context.globalAlpha = presence
     context.fillStyle = css(theme.accent)
-    const done = (width - 2 * margin) * between(now, titleEnd, seconds - 0.2)
-    context.fillRect(left(done), top, done, thick)
+    context.fillRect(margin, top, (width - 2 * margin) * between(now, titleEnd, seconds - 0.2), thick)
     context.restore()
   }
 }

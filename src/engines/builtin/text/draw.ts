@@ -33,7 +33,7 @@ export type EmojiHeight = 'capitals' | 'ideographs'
 export interface TextBounds {
   /** How far the next text would begin. */
   readonly width: number
-  /** Where ink begins and ends, from left to right. */
+  /** Where ink begins and ends, from left to right, but for what hangs out of the letters at the edges. */
   readonly left: number
   readonly right: number
   /** Ink above and below the baseline. */
@@ -85,7 +85,7 @@ export function measureBounds(text: string | Line, style: TextStyle): TextBounds
   return place(text, style).bounds
 }
 
-/** Draws one line of text with its baseline at `y`, and the left edge, middle or right edge of its ink at `x`. */
+/** Draws one line of text with its baseline at `y`, and the left edge, middle or right edge of what is seen of it at `x`. */
 export function drawText(target: SKRSContext2D, text: string | Line, x: number, y: number, look: LineLook): void {
   const { align = 'left', size } = look
   const { runs, bounds } = place(text, look)
@@ -199,12 +199,16 @@ function measureRun({ text, face, direction }: DirectedRun, style: TextStyle): T
   const [before, after] = [found.actualBoundingBoxLeft, found.actualBoundingBoxRight]
   // From right to left the canvas counts the left edge from the far end of an endless line.
   const left = before > farRight / 2 ? farRight - found.width - before : -before
-  // Half of what is between letters is drawn before each of them, and the box does not know of it.
-  const spacing = alphabets.has(face.typeface) ? (style.letterSpacing ?? 0) : 0
+  // Letters are followed by what is between them, but the box is that of letters with half of it on each side.
+  const isAlphabet = alphabets.has(face.typeface)
+  const spacing = isAlphabet ? (style.letterSpacing ?? 0) : 0
+  const width = found.width / drawnSize
+  const ink = { left: left / drawnSize + spacing, right: after / drawnSize + spacing / 2 }
   return {
-    width: found.width / drawnSize,
-    left: left / drawnSize + spacing,
-    right: after / drawnSize + spacing / 2,
+    width,
+    // What hangs out of a letter, as the tail of a j, hangs out of a line, too: its stem stands in line with the others.
+    left: isAlphabet ? Math.max(ink.left, 0) : ink.left,
+    right: isAlphabet ? Math.min(ink.right, width - spacing) : ink.right,
     ascent: found.actualBoundingBoxAscent / drawnSize,
     descent: found.actualBoundingBoxDescent / drawnSize,
   }

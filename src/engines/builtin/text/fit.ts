@@ -57,18 +57,21 @@ const fewLines = 3
 const fewHyphens = 4
 const smallestSize = 6
 const characters = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
+// Scripts with marks above and below most of their letters.
+const marked = /[\p{Script=Arabic}\p{Script=Thai}\p{Script=Devanagari}]/u
 // Ink of two lines stays so far apart; ideographs fill their boxes and need more.
-const [letterGap, characterGap] = [0.03, 0.2]
+const [letterGap, markGap, characterGap] = [0.03, 0.08, 0.2]
 
 /** The largest size at which a text fits its room, and its lines: as even as they can be. Words are broken last of all. */
 export function fitText(text: string, style: TextStyle, room: TextRoom): FittedText {
   const set = settle(text, style)
   const { language } = set
   const { ascent, descent } = measureBounds(text, set)
-  const gap = characters.test(text) ? characterGap : letterGap
+  const gap = characters.test(text) ? characterGap : marked.test(text) ? markGap : letterGap
+  const capHeight = capHeights[style.letters ?? 'sans']
   const metrics = {
     lineHeight: Math.max(room.lineHeight, ascent + descent + gap),
-    ascent: Math.max(capHeights[style.letters ?? 'sans'], ascent),
+    ascent: Math.max(capHeight, ascent),
     descent,
   }
   const { measured, size } =
@@ -76,15 +79,19 @@ export function fitText(text: string, style: TextStyle, room: TextRoom): FittedT
     squeeze(measureUnits(splitUnits(text, 'force', language), set), room, metrics)
   const spans = balance(measured, countLines(measured, room.width / size), room.width / size)
   const lines = cutLines(text, set.direction, spans)
-  // The sum of its parts is not quite the width of a line.
-  const widest = Math.max(...lines.map((line) => inkWidth(line, set)))
+  const inks = lines.map((line) => measureBounds(line, set))
+  // Of the whole text one line may have a mark above that no line below another has.
+  const tall = inks.slice(1).map(({ ascent: above }, index) => (inks[index]?.descent ?? 0) + above + gap)
   return {
-    size: Math.min(size, room.width / widest),
+    // The sum of its parts is not quite the width of a line.
+    size: Math.min(size, ...inks.map(({ left, right }) => room.width / (right - left))),
     lines,
+    lineHeight: Math.max(room.lineHeight, ...tall),
+    ascent: Math.max(capHeight, inks[0]?.ascent ?? 0),
+    descent: inks.at(-1)?.descent ?? 0,
     language,
     emoji: set.emoji,
     direction: set.direction,
-    ...metrics,
   }
 }
 

@@ -129,7 +129,9 @@ function divide(text: string, count: number): string[] {
     part += space + word
     space = after
     const goal = left / Math.max(1, count - parts.length)
-    const stops = /[.!?,;:—–。、，！？；：،؛؟।]["”’)」』）]*$/.test(word)
+    // A space is a pause in Thai, which has none between words.
+    const isPause = after !== '' && /\p{Script=Thai}\p{M}*$/u.test(word)
+    const stops = isPause || /[.!?,;:—–。、，！？；：،؛؟।]["”’)」』）]*$/.test(word)
     const next = words[i + 1]?.text.length ?? 0
     if (parts.length < count - 1 && (part.length + next / 2 >= goal || (stops && part.length > goal * 0.55))) {
       parts.push(part)
