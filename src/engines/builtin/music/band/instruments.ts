@@ -301,13 +301,14 @@ export const instruments = {
       0.08,
       0.14,
     ),
-  fingerBass: (note) => pluck(note, { brightness: 0.12, loss: 0.42, seconds: 2.6, place: 0.23, release: 0.07 }),
-  slapBass: (note) => pluck(note, { brightness: 0.6, loss: 0.3, seconds: 2.2, place: 0.1, release: 0.05 }),
-  nylonGuitar: (note) => pluck(note, { brightness: 0.16, loss: 0.35, seconds: 2.4, place: 0.31, release: 0.16 }),
-  steelGuitar: (note) => pluck(note, { brightness: 0.5, loss: 0.2, seconds: 3.6, place: 0.17, release: 0.22 }),
-  electricGuitar: (note) => pluck(note, { brightness: 0.34, loss: 0.3, seconds: 2, place: 0.12, release: 0.08 }),
-  harp: (note) => pluck(note, { brightness: 0.3, loss: 0.28, seconds: 3, place: 0.4, release: 0.9 }),
-  mandolin: (note) => pluck(note, { brightness: 0.6, loss: 0.25, seconds: 1.5, place: 0.15, release: 0.14 }),
+  fingerBass: (note) => pluck(note, { brightness: 0.45, seconds: 3.2, edgeSeconds: 0.6, place: 0.23, release: 0.07 }),
+  slapBass: (note) => pluck(note, { brightness: 1.6, seconds: 2.6, edgeSeconds: 1.0, place: 0.1, release: 0.05 }),
+  nylonGuitar: (note) => pluck(note, { brightness: 0.6, seconds: 3, edgeSeconds: 0.5, place: 0.31, release: 0.16 }),
+  steelGuitar: (note) => pluck(note, { brightness: 1.6, seconds: 4.5, edgeSeconds: 1.3, place: 0.17, release: 0.22 }),
+  electricGuitar: (note) =>
+    pluck(note, { brightness: 1.2, seconds: 3.5, edgeSeconds: 1.0, place: 0.12, release: 0.08 }),
+  harp: (note) => pluck(note, { brightness: 0.9, seconds: 3.4, edgeSeconds: 0.7, place: 0.4, release: 0.9 }),
+  mandolin: (note) => pluck(note, { brightness: 1.8, seconds: 1.8, edgeSeconds: 0.6, place: 0.15, release: 0.14 }),
 } as const satisfies Record<string, Instrument>
 
 /** The name of an instrument. */

@@ -73,32 +73,36 @@ export function ring(note: Note, partials: readonly Partial[], release: number, 
 
 /** How a string is made and plucked. */
 export interface Pluck {
-  /** Of the finger or plectrum, 0 … 1; soft notes are darker. */
+  /** Of the finger or plectrum: how high the harmonics go that it leaves; soft notes are darker. */
   readonly brightness: number
-  /** How much of its edge the string loses with each period, 0 … 0.5. */
-  readonly loss: number
-  /** Until it has died away by 60 dB. */
+  /** Until the note has died away by 60 dB, at 220 Hz; higher ones are shorter. */
   readonly seconds: number
+  /** The same for its tenth harmonic. */
+  readonly edgeSeconds: number
   /** Where it is plucked, as a part of its length. */
   readonly place: number
   readonly release: number
 }
 
 /** A string after Karplus and Strong, as Jaffe and Smith extended it: noise that goes round and loses its edge. */
-export function pluck(note: Note, { brightness, loss, seconds, place, release }: Pluck): Float32Array {
+export function pluck(note: Note, { brightness, seconds, edgeSeconds, place, release }: Pluck): Float32Array {
   const samples = allocate(note, release)
-  const period = studioRate / note.hertz
-  // The filter of the loop delays by about its loss; what is left of a sample is made by an all pass.
-  const whole = Math.max(2, Math.floor(period - loss - 0.3))
-  const part = period - loss - whole
+  const shorter = (220 / note.hertz) ** 0.4
+  const gain = 10 ** (-3 / (seconds * shorter * note.hertz))
+  const edgeGain = 10 ** (-3 / (edgeSeconds * shorter * note.hertz)) / gain
+  const loss = lossOf(edgeGain, Math.min(0.9 * Math.PI, (20 * Math.PI * note.hertz) / studioRate))
+  // The filter of the loop delays the note; what is left of a sample is made by an all pass.
+  const omega = (2 * Math.PI * note.hertz) / studioRate
+  const delay = Math.atan2(loss * Math.sin(omega), 1 - loss * Math.cos(omega)) / omega
+  const period = studioRate / note.hertz - delay
+  const whole = Math.max(2, Math.floor(period - 0.3))
+  const part = period - whole
   const allPass = (1 - part) / (1 + part)
-  const line = excite(note, whole, brightness * (0.45 + 0.55 * note.velocity), place)
-  const gain = 10 ** (-3 / (seconds * note.hertz))
-  let [at, last, passedIn, passedOut] = [0, 0, 0, 0]
+  const line = excite(note, whole, brightness, place)
+  let [at, smooth, passedIn, passedOut] = [0, 0, 0, 0]
   for (let i = 0; i < samples.length; i++) {
     const value = line[at] as number
-    const smooth = gain * ((1 - loss) * value + loss * last)
-    last = value
+    smooth = gain * (1 - loss) * value + loss * smooth
     passedOut = allPass * (smooth - passedOut) + passedIn
     passedIn = smooth
     line[at] = passedOut
@@ -108,16 +112,29 @@ export function pluck(note: Note, { brightness, loss, seconds, place, release }:
   return damp(samples, note, release)
 }
 
+/** The feedback of a one-pole low pass that has this gain at a frequency, in radians a sample. */
+function lossOf(gain: number, omega: number): number {
+  const power = gain * gain
+  const rest = 1 - power
+  if (rest < 1e-9) return 0
+  const middle = 1 - power * Math.cos(omega)
+  return (middle - Math.sqrt(middle * middle - rest * rest)) / rest
+}
+
 /** A period of noise as a pluck leaves it: harmonics that have a node at its place are missing. */
 function excite(note: Note, length: number, brightness: number, place: number): Float32Array {
   const hiss = createHiss(note.seed)
-  const edge = Math.min(1, 0.08 + brightness)
+  const cutoff = brightness * (0.5 + 0.5 * note.velocity) * (600 + 6 * note.hertz)
+  const edge = 1 - Math.exp((-2 * Math.PI * cutoff) / studioRate)
   const noise = new Float32Array(length)
-  let smooth = 0
-  // Twice round, so that the beginning fits the end.
-  for (let i = 0; i < 2 * length; i++) {
-    smooth += edge * (hiss() - smooth)
-    noise[i % length] = smooth
+  for (let i = 0; i < length; i++) noise[i] = hiss()
+  // Through a low pass twice round, so that the beginning fits the end.
+  let [once, twice] = [0, 0]
+  for (let i = 0; i < 3 * length; i++) {
+    const at = i % length
+    once += edge * ((noise[at] as number) - once)
+    twice += edge * (once - twice)
+    if (i >= 2 * length) noise[at] = twice
   }
   const shift = Math.max(1, Math.round(place * length))
   const plucked = noise.map((value, i) => value - (noise[(i + length - shift) % length] as number))
