@@ -58,14 +58,14 @@ const kal8: Model = { ...kal, flite: 'kal' }
 
 // The pitch of slt and awb goes further up and down than Flite would have it, which is half of what people do.
 const voices = {
-  slt: { model: slt, pitch: 176, spread: 1.7, tract: 1, air: 11, tone: woman },
-  clara: { model: slt, pitch: 158, spread: 1.7, tract: 0.93, air: 11, tone: woman },
-  ivy: { model: slt, pitch: 208, spread: 1.7, tract: 1.08, air: 11, tone: woman },
-  rms: { model: rms, pitch: 100, spread: 1, tract: 1, air: 11, tone: man },
-  hugo: { model: rms, pitch: 92, spread: 1, tract: 0.92, air: 11, tone: man },
-  theo: { model: rms, pitch: 108, spread: 1, tract: 1.08, air: 11, tone: man },
-  awb: { model: awb, pitch: 132, spread: 1.5, tract: 1, air: 2, tone: scot },
-  ewan: { model: awb, pitch: 112, spread: 1.5, tract: 0.93, air: 2, tone: scot },
+  slt: { model: slt, pitch: 176, spread: 1.7, tract: 1, air: 14, tone: woman },
+  clara: { model: slt, pitch: 158, spread: 1.7, tract: 0.93, air: 14, tone: woman },
+  ivy: { model: slt, pitch: 208, spread: 1.7, tract: 1.08, air: 14, tone: woman },
+  rms: { model: rms, pitch: 100, spread: 1, tract: 1, air: 14, tone: man },
+  hugo: { model: rms, pitch: 92, spread: 1, tract: 0.92, air: 14, tone: man },
+  theo: { model: rms, pitch: 108, spread: 1, tract: 1.08, air: 14, tone: man },
+  awb: { model: awb, pitch: 132, spread: 1.5, tract: 1, air: 11, tone: scot },
+  ewan: { model: awb, pitch: 112, spread: 1.5, tract: 0.93, air: 11, tone: scot },
   kal: { model: kal, pitch: 95, spread: 1.25, tract: 1, air: null, tone: robot },
   kal8: { model: kal8, pitch: 95, spread: 1.25, tract: 1, air: null, tone: robot },
 } as const satisfies Record<string, Voice>
