@@ -176,7 +176,7 @@ export const settings = {
     1_610_612_736,
     134_217_728,
     Number.MAX_SAFE_INTEGER,
-    'Memory of one process that renders, or decodes outputs to check them, beyond which it is ended, in bytes',
+    'Memory of one process that renders, or decodes outputs to check them, with an FFmpeg that it runs, beyond which it is ended, in bytes',
   ),
   ffmpegPath: text(
     'FFMPEG_PATH',

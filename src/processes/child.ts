@@ -1,4 +1,5 @@
-// One forked process as the server sees it: starts it, gives it a task, watches its memory, kills it.
+// One forked process as the server sees it: starts it, gives it a task, watches its memory and that of the programs that it
+// starts, and kills it with them.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { getPriority, setPriority } from 'node:os'
@@ -6,7 +7,7 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { EngineError } from '../core/engine.ts'
 import { LineReader, readCalmly } from './lines.ts'
-import { readRssBytes } from './memory.ts'
+import { readMemory } from './memory.ts'
 import { type Reply, replyDescriptor } from './messages.ts'
 
 const memoryCheckMs = 250
@@ -28,7 +29,7 @@ export interface ProcessFailures {
 export interface PooledProcessOptions {
   /** The module that the process runs; it calls `serveTasks`. */
   readonly entry: URL
-  /** A process that holds more is killed, and its task with it. */
+  /** A process that holds more, with the programs that it has started, is killed with them, and its task fails. */
   readonly maxRssBytes: number
   readonly failures: ProcessFailures
   /** Called once, when the process is gone for whatever reason; `wasReady` tells whether it ever came up. */
@@ -49,6 +50,7 @@ export class PooledProcess {
   #assignment: Assignment | null = null
   #ready = false
   #rssBytes = 0
+  #heldTooMuch = false
   #gone = false
   #killedBecause: Error | null = null
   readonly #replies: LineReader
@@ -59,6 +61,8 @@ export class PooledProcess {
     this.#process = spawn(process.execPath, [fileURLToPath(options.entry)], {
       // It decodes files from strangers: it gets none of the server's settings and secrets.
       env: {},
+      // It leads a process group, which is killed as one: a program that it has started does not outlive it.
+      detached: true,
       stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
     })
     this.#replies = new LineReader(
@@ -107,7 +111,17 @@ export class PooledProcess {
   /** Ends the process at once; the task that it had fails with `reason` as soon as the process is gone. */
   kill(reason: Error): void {
     this.#killedBecause ??= reason
-    this.#process.kill('SIGKILL')
+    this.#killGroup()
+  }
+
+  #killGroup(): void {
+    // Once it is gone and its group killed, the number may belong to someone else.
+    if (this.#gone || this.pid === undefined) return
+    try {
+      process.kill(-this.pid, 'SIGKILL')
+    } catch {
+      // Nobody is left.
+    }
   }
 
   #onLine(line: string): void {
@@ -155,18 +169,27 @@ export class PooledProcess {
   }
 
   async #checkMemory(): Promise<void> {
-    const rssBytes = this.pid === undefined ? null : await readRssBytes(this.pid)
-    if (rssBytes !== null) this.#enforceMemory(rssBytes)
+    const held = this.pid === undefined ? null : await readMemory(this.pid)
+    if (held === null) return
+    this.#enforceMemory(held.own)
+    // A program that is being started counts twice for a moment: it begins as a copy of the process.
+    const tooMuch = held.own + held.descendants > this.#options.maxRssBytes
+    if (tooMuch && this.#heldTooMuch) this.#exceedMemory()
+    this.#heldTooMuch = tooMuch
   }
 
   #enforceMemory(rssBytes: number): void {
     this.#rssBytes = rssBytes
-    if (rssBytes <= this.#options.maxRssBytes) return
+    if (rssBytes > this.#options.maxRssBytes) this.#exceedMemory()
+  }
+
+  #exceedMemory(): void {
     this.kill(this.#options.failures.outOfMemory(this.#options.maxRssBytes))
   }
 
   #onGone(how: string): void {
     if (this.#gone) return
+    this.#killGroup()
     this.#gone = true
     clearInterval(this.#memoryWatch)
     const said = this.#stderrTail.toString()

@@ -26,6 +26,15 @@ function replyFailure(error: unknown): void {
   }
 }
 
+/** Ends this process and the programs that it has started: it leads their group. */
+function endGroup(): void {
+  try {
+    process.kill(-process.pid, 'SIGKILL')
+  } catch {
+    process.exit()
+  }
+}
+
 /**
  * Makes this process one of a `ProcessPool`: `perform` is called with each request, and what it resolves to is the
  * answer. Call `ready` of the returned object once everything is loaded.
@@ -33,8 +42,8 @@ function replyFailure(error: unknown): void {
 export function serveTasks(perform: (request: unknown, onProgress: (fraction: number) => void) => Promise<unknown>): {
   ready(): void
 } {
-  process.stdin.on('end', () => process.exit())
-  // A terminal's ^C reaches the whole process group, but the server decides when its children end: it may be draining.
+  process.stdin.on('end', endGroup)
+  // Only the server decides when its children end: it may be draining.
   process.on('SIGINT', () => {})
   process.on('SIGTERM', () => {})
   const takeRequest = (line: string): void => {

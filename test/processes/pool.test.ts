@@ -1,13 +1,19 @@
 // The pool: queueing, and what a child that hangs, dies or hoards memory does to the others (nothing).
 
-import { mkdtemp, rm } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { EngineError } from '../../src/core/engine.ts'
 import { checkFolderSize } from '../../src/engines/folder-size.ts'
 import { ProcessPool } from '../../src/processes/pool.ts'
+import { isProcessAlive } from '../../src/runner/worker-name.ts'
+
+// Many processes start, one after the other.
+vi.setConfig({ testTimeout: 30_000 })
 
 interface Done {
   readonly files: readonly string[]
@@ -138,6 +144,41 @@ test.runIf(process.platform === 'linux')('a child that hoards memory is stopped'
     retryable: false,
   })
   await expect(start('work').result).resolves.toMatchObject({ files: ['output.txt'] })
+})
+
+/** Whether the program that a child has started is still there; where process 1 buries no one, its name stays. */
+async function isProgramAlive(): Promise<boolean> {
+  const pid = Number(await readFile(join(folder, 'pid'), 'utf8'))
+  if (process.platform !== 'linux') return isProcessAlive(pid)
+  const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  return state !== '' && !/\) [ZX] /.test(state)
+}
+
+test.runIf(process.platform === 'linux')('a child whose program hoards memory is stopped with it', async () => {
+  pool = createPool(1, 400e6)
+  await expect(start('start a program that hoards').result).rejects.toMatchObject({ code: 'out_of_memory' })
+  await expect.poll(isProgramAlive).toBe(false)
+  await expect(start('work').result).resolves.toMatchObject({ files: ['output.txt'] })
+})
+
+test.each([
+  ['is aborted', 'hangs', (started: Started) => started.abort(new Error('cancelled'))],
+  ['is killed from outside', 'hangs', () => void process.kill(pool.pids[0] as number, 'SIGKILL')],
+  ['crashes', 'and crash', () => {}],
+])('a program that a child has started ends with it when the child %s', async (_how, what, end) => {
+  const started = start(`start a program ${what === 'hangs' ? 'that hangs' : what}`)
+  await started.underway
+  end(started)
+  await expect(started.result).rejects.toThrow(/./)
+  await expect.poll(isProgramAlive).toBe(false)
+})
+
+test('a program that a child has started ends when the server is killed', async () => {
+  const server = spawn(process.execPath, [join(import.meta.dirname, 'stub-server.ts'), folder], { stdio: 'ignore' })
+  await expect.poll(() => existsSync(join(folder, 'pid')), { timeout: 8000 }).toBe(true)
+  expect(await isProgramAlive()).toBe(true)
+  server.kill('SIGKILL')
+  await expect.poll(isProgramAlive, { timeout: 8000 }).toBe(false)
 })
 
 test('a child that leaks is replaced between two jobs, before any job has to fail for it', async () => {

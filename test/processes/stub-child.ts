@@ -1,6 +1,7 @@
 // A process for tests of the pool: does what its task says.
 
-import { appendFileSync, writeSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { appendFileSync, existsSync, writeSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EngineError } from '../../src/core/engine.ts'
@@ -49,6 +50,20 @@ const tasks = serveTasks(async (request, onProgress) => {
       for (;;) appendFileSync(join(task.folder, '.rendering'), Buffer.alloc(1_000_000, 1))
     case 'hoard':
       for (;;) hoard.push(Buffer.alloc(10_000_000, 1))
+    case 'start a program that hangs':
+    case 'start a program that hoards':
+    case 'start a program and crash': {
+      // Deaf to everything: it does not notice that its parent, or the end of its input, is gone.
+      const hoards = task.do.endsWith('hoards')
+      const script = `const hoard = []; setInterval(() => { if (${hoards} && hoard.length < 60) hoard.push(Buffer.alloc(10_000_000, 1)) }, 5)
+        for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => {})
+        require('node:fs').writeFileSync(${JSON.stringify(join(task.folder, 'pid'))}, String(process.pid))`
+      spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'ignore', 'ignore'] })
+      while (!existsSync(join(task.folder, 'pid'))) await new Promise((resolve) => setTimeout(resolve, 10))
+      onProgress(0.1)
+      if (task.do.endsWith('crash')) return process.abort()
+      for (;;) await new Promise((resolve) => setTimeout(resolve, 1000))
+    }
     default:
       throw new EngineError('invalid_media', 'image is empty.')
   }

@@ -1,5 +1,7 @@
 // A render process that leaks, hangs, crashes, is killed, floods or fills the disk fails the one job that it has, in words and
 // free of charge; the server answers all the while, and the next job runs.
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createBuiltinEngine } from '../../../src/engines/builtin/engine.ts'
@@ -49,6 +51,48 @@ test.each([
 
 const art = { model: 'builtin/image/art/text-to-image', input: { prompt: 'x', width: 2048, height: 2048 } }
 const film = { model: 'builtin/video/motion/text-to-video', input: { prompt: 'x', duration: 30 } }
+
+/** An ffmpeg that has every encoder, and then does nothing but what the script says, whatever becomes of its input. */
+async function writeFfmpeg(folder: string, script: string): Promise<string> {
+  const path = join(folder, 'ffmpeg')
+  const encoders = ['libx264', 'aac', 'libvpx', 'libopus'].map((name) => ` V..... ${name} `).join('\n')
+  const lines = [
+    `#!${process.execPath}`,
+    `if (process.argv.includes('-encoders')) { console.log(${JSON.stringify(encoders)}); process.exit() }`,
+    "for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGPIPE']) process.on(signal, () => {})",
+    `require('node:fs').writeFileSync(${JSON.stringify(join(folder, 'pid'))}, String(process.pid))`,
+    'setInterval(() => {}, 1000)',
+    script,
+  ]
+  await writeFile(path, lines.join('\n'), { mode: 0o755 })
+  return path
+}
+
+test.runIf(process.platform === 'linux').each([
+  ['hangs', '', { MEDIAGEN_CHILD_SECONDS: '3' }, 'timeout'],
+  [
+    'hoards memory',
+    'const hoard = []; setInterval(() => hoard.length < 60 && hoard.push(Buffer.alloc(10_000_000, 1)), 5)',
+    { MEDIAGEN_CHILD_MEMORY_BYTES: '500000000' },
+    'out_of_memory',
+  ],
+])(
+  'an FFMPEG_PATH that %s fails its job, and does not live on',
+  { timeout: 60_000 },
+  async (_what, script, settings, code) => {
+    const folder = await mkdtemp(join(tmpdir(), 'mediagen-ffmpeg-'))
+    try {
+      await using bounded = await startTestApp({ ...settings, FFMPEG_PATH: await writeFfmpeg(folder, script) })
+      const { body: job } = await bounded.generate(film.model, film.input)
+      expect(job).toMatchObject({ status: 'failed', error: { code }, billing: { charged: 0 } })
+      const pid = await readFile(join(folder, 'pid'), 'utf8')
+      const state = () => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ') X ')
+      await expect.poll(state, { timeout: 5000 }).toMatch(/\) [ZX] /)
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  },
+)
 
 test.each([
   ['MEDIAGEN_CHILD_SECONDS', '1', film, 'timeout'],

@@ -1,0 +1,38 @@
+// A review that nobody ends is over after MEDIAGEN_REVIEW_HOURS, on whichever server; the credits are back. The clock is held.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { createTestClock } from '../gateway/test-clock.ts'
+import { startTestApp } from '../test-app.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const model = 'test/paid/text-to-image'
+const minuteMs = 60_000
+
+test('a job under review is released when its time is over, and not before', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mediagen-reviews-'))
+  try {
+    const clock = createTestClock()
+    const data = { MEDIAGEN_DATA_DIR: folder, MEDIAGEN_CATALOG: join(import.meta.dirname, 'models.yaml') }
+    const worker = await startTestApp(data, { clock })
+    const { key } = worker.account
+    const { body } = await worker.generate(model, { gate: 'never' }, { wait: false })
+    await expect
+      .poll(async () => (await worker.send(`/v1/jobs/${body.job_id}`)).body.progress, { timeout: 8000 })
+      .toBe(0.5)
+    await worker[Symbol.asyncDispose]()
+
+    await using api = await startTestApp({ ...data, MEDIAGEN_ROLES: 'api', MEDIAGEN_REVIEW_HOURS: '1' }, { clock })
+    const read = async () => (await api.send(`/v1/jobs/${body.job_id}`, { key })).body
+    clock.ms += 59 * minuteMs
+    expect(await read()).toMatchObject({ status: 'needs_review', billing: { held: 10, released: 0 } })
+    clock.ms += 2 * minuteMs
+    await expect
+      .poll(read, { timeout: 8000 })
+      .toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' }, billing: { charged: 0, released: 10 } })
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
