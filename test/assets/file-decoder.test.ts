@@ -63,22 +63,24 @@ test('opening files leaves this process as it was', { timeout: 60_000 }, async (
 
 describe.skipIf(!ffmpeg)('beside FFmpeg', { timeout: 120_000 }, () => {
   // Tones that come and go, noise, and clicks: long and short windows, and what is only said to be noise.
-  const sound = `-f lavfi -i aevalsrc=0.4*sin(2*PI*440*t)*gt(mod(t\\,0.5)\\,0.2)+0.2*random(0)*lt(mod(t\\,0.7)\\,0.02):d=65:s=RATE`
+  const sound = `-f lavfi -i aevalsrc=0.4*sin(2*PI*440*t)*gt(mod(t\\,0.5)\\,0.2)+0.2*random(0)*lt(mod(t\\,0.7)\\,0.02):d=SECONDS:s=RATE`
 
-  // Name, samples a second, how many channels, FFmpeg's options, how many samples players drop at the beginning.
+  // Name, seconds, samples a second, channels, FFmpeg's options, how many samples players drop at the beginning. One is
+  // longer than a piece.
   test.each([
-    ['stereo.m4a', 44_100, 2, '-c:a aac', 1024],
-    ['mono.aac', 48_000, 1, '-c:a aac', 0],
-    ['six.m4a', 48_000, 6, '-c:a aac', 1024],
-    ['slow.m4a', 16_000, 1, '-b:a 32k -c:a aac', 1024],
-    ['stereo.ogg', 44_100, 2, '-c:a libvorbis', -128],
-  ] as const)('%s', async (name, rate, channels, options, dropped) => {
+    ['stereo.m4a', 65, 44_100, 2, '-c:a aac', 1024],
+    ['mono.aac', 5, 48_000, 1, '-c:a aac', 0],
+    ['six.m4a', 5, 48_000, 6, '-c:a aac', 1024],
+    ['slow.m4a', 5, 16_000, 1, '-b:a 32k -c:a aac', 1024],
+    ['stereo.ogg', 5, 44_100, 2, '-c:a libvorbis', -128],
+  ] as const)('%s', async (name, seconds, rate, channels, options, dropped) => {
     const path = join(folder, name)
-    runFfmpeg(`${sound.replace('RATE', String(rate))} -ac ${channels} ${options} ${path}`)
+    runFfmpeg(
+      `${sound.replace('SECONDS', String(seconds)).replace('RATE', String(rate))} -ac ${channels} ${options} ${path}`,
+    )
     const ours = await hear(path)
     expect(ours.rate).toBe(rate)
-    // It is longer than a piece.
-    expect(ours.pieces).toHaveLength(2)
+    expect(ours.pieces).toHaveLength(seconds > 60 ? 2 : 1)
     const theirs = decodeWithFfmpeg(path, channels)
     expect(Math.abs(ours.samples.length - theirs.length)).toBeLessThan(4096)
     expect(
@@ -98,7 +100,8 @@ function decodeWithFfmpeg(path: string, channels: number): Float32Array {
 /** How far a sound is the same as another from a sample on, in decibels; infinite where it is the same. */
 function agreement(expected: Float32Array, samples: Float32Array, from: number): number {
   let [loud, wrong] = [0, 0]
-  for (let at = 0; at < samples.length; at++) {
+  // The end of the last packet, which players drop, is not in what is expected.
+  for (let at = 0; at < Math.min(samples.length, expected.length - from); at++) {
     const value = expected[at + from] ?? 0
     loud += value ** 2
     wrong += (value - (samples[at] ?? 0)) ** 2
