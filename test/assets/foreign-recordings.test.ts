@@ -143,6 +143,23 @@ withFfmpeg('files of FFmpeg', { timeout: 60_000 }, () => {
     expect(await look(oblong ?? '')).toMatchObject({ width: 320, height: 120 })
   })
 
+  test.each([
+    ['late.mp4', '-c:v libx264 -profile:v baseline -pix_fmt yuv420p -c:a aac'],
+    ['late.webm', '-c:v libvpx -deadline realtime -c:a libopus'],
+  ] as const)('%s: a sound that begins long after its film is heard from there on', async (name, codecs) => {
+    const path = join(folder, name)
+    const later = tone.replace('-f lavfi', '-itsoffset 1.5 -f lavfi')
+    runFfmpeg(`${picture} ${later} ${codecs} ${path}`)
+    for (const ffmpegPath of [null, ffmpeg?.ffmpeg ?? '']) {
+      const seen = await look(path, ffmpegPath)
+      expect(seen).toMatchObject({ width: 160, height: 120, hasPreview: true })
+      expect(seen.durationSeconds).toBeCloseTo(3.9, 1)
+    }
+    await expect(garble(path, 'audio').then((garbled) => look(garbled))).rejects.toMatchObject({
+      code: 'output_invalid',
+    })
+  })
+
   test('a codec that nobody plays is named', async () => {
     const path = join(folder, 'old.mp4')
     runFfmpeg(`${picture} -c:v mpeg4 ${path}`)

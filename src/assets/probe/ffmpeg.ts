@@ -45,16 +45,16 @@ export async function seeWithFfmpeg(
   return data.length === width * height * 3 ? sharp(data, { raw: { width, height, channels: 3 } }) : null
 }
 
-/** Samples of the first seconds of a sound, in one channel, −1 … 1; how many there were. */
+/** Samples of a sound up to a moment in seconds of its recording, in one channel, −1 … 1. */
 export async function hearWithFfmpeg(
   ffmpegPath: string,
   path: string,
-  seconds: number,
+  until: number,
   sampleRate: number,
   take: (samples: Float32Array) => void,
 ): Promise<void> {
   let rest: Buffer = Buffer.alloc(0)
-  const picked = ['-t', seconds.toFixed(3), '-map', '0:a:0', '-ac', '1', '-ar', String(sampleRate)]
+  const picked = ['-t', until.toFixed(3), '-map', '0:a:0', '-ac', '1', '-ar', String(sampleRate)]
   await run(ffmpegPath, [...inputOf(path), ...picked, '-f', 'f32le'], (piece) => {
     const bytes = Buffer.concat([rest, piece])
     const whole = bytes.length - (bytes.length % 4)

@@ -21,13 +21,13 @@ type Take = (samples: Float32Array, sampleRate: number) => void
 const pieceSeconds = 60
 
 /**
- * Decodes the first seconds of a sound.
+ * Decodes a sound up to a moment, in seconds of its recording.
  * @throws when a packet cannot be decoded
  */
-export async function hearWithFileDecoder(track: InputAudioTrack, seconds: number, take: Take): Promise<void> {
+export async function hearWithFileDecoder(track: InputAudioTrack, until: number, take: Take): Promise<void> {
   let piece: EncodedPacket[] = []
   for await (const packet of new EncodedPacketSink(track).packets()) {
-    if (packet.timestamp >= seconds) break
+    if (packet.timestamp >= until) break
     if (packet.timestamp - (piece[0]?.timestamp ?? packet.timestamp) >= pieceSeconds) {
       await decode(await toFile(track, piece), take)
       piece = []

@@ -56,11 +56,11 @@ async function inspectInput(input: Input, request: InspectRequest, type: Type): 
   if (sound) {
     const isLong = film !== null || durationSeconds > wholeSoundSeconds
     const listenSeconds = isLong ? shortSoundSeconds : durationSeconds
-    const heard = await listen(
-      { track: sound, path, endSeconds: durationSeconds, listenSeconds, ffmpegPath },
-      waveformParts,
-    )
-    const expected = Math.min(listenSeconds, walked.get(sound)?.endSeconds ?? 0)
+    const { startSeconds = 0, endSeconds = 0 } = walked.get(sound) ?? {}
+    const from = Math.max(0, startSeconds)
+    const until = from + listenSeconds
+    const heard = await listen({ track: sound, path, durationSeconds, from, until, ffmpegPath }, waveformParts)
+    const expected = Math.min(listenSeconds, endSeconds - from)
     if (heard && heard.seconds < expected * leastHeardShare - leastHeardSlackSeconds)
       throw invalidOutput(name, `has sound of which only ${heard.seconds.toFixed(1)} s can be decoded`)
     if (!film) {

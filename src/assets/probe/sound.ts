@@ -12,7 +12,7 @@ type Samples = Int16Array | Int32Array | Float32Array | Uint8Array
 /** Samples as they are decoded, the planes of channels or one of all; how long they last, in seconds. */
 type Take = (planes: readonly Samples[], seconds: number) => void
 
-/** Decodes the first seconds of a sound; throws when it cannot be decoded. */
+/** Decodes a sound up to where it is wanted; throws when it cannot be decoded. */
 type Hear = (sound: Sound, take: Take) => Promise<void>
 
 /** libav's decoders by Mediabunny's names of codecs. */
@@ -25,10 +25,11 @@ const ffmpegRate = 8000
 export interface Sound {
   readonly track: InputAudioTrack
   readonly path: string
-  /** How much of it there is. */
-  readonly endSeconds: number
-  /** How much of it is to be decoded. */
-  readonly listenSeconds: number
+  /** How long the recording lasts. */
+  readonly durationSeconds: number
+  /** Where the sound begins in it, and up to where it is to be decoded, in seconds. */
+  readonly from: number
+  readonly until: number
   readonly ffmpegPath: string | null
 }
 
@@ -47,10 +48,11 @@ export async function listen(sound: Sound, parts: number): Promise<Heard | null>
   const hear = sound.ffmpegPath === null ? await findDecoder(sound.track) : hearWithOperatorsFfmpeg
   if (!hear) return null
   const peaks = new Float32Array(parts)
-  const partsASecond = parts / sound.endSeconds
+  const partsASecond = parts / sound.durationSeconds
   let heard = 0
   await hear(sound, (planes, seconds) => {
-    for (const plane of planes) measure(plane, heard * partsASecond, (seconds / plane.length) * partsASecond, peaks)
+    for (const plane of planes)
+      measure(plane, (sound.from + heard) * partsASecond, (seconds / plane.length) * partsASecond, peaks)
     heard += seconds
   })
   return { seconds: heard, peaks }
@@ -83,16 +85,14 @@ function scaleOf(plane: Samples): readonly [number, number] {
   return plane instanceof Uint8Array ? [128, 128] : [0, 1]
 }
 
-const hearWithOperatorsFfmpeg: Hear = ({ ffmpegPath, path, listenSeconds }, take) =>
-  hearWithFfmpeg(ffmpegPath ?? '', path, listenSeconds, ffmpegRate, (samples) =>
-    take([samples], samples.length / ffmpegRate),
-  )
+const hearWithOperatorsFfmpeg: Hear = ({ ffmpegPath, path, until }, take) =>
+  hearWithFfmpeg(ffmpegPath ?? '', path, until, ffmpegRate, (samples) => take([samples], samples.length / ffmpegRate))
 
-const hearFile: Hear = ({ track, listenSeconds }, take) =>
-  hearWithFileDecoder(track, listenSeconds, (samples, rate) => take([samples], samples.length / rate))
+const hearFile: Hear = ({ track, until }, take) =>
+  hearWithFileDecoder(track, until, (samples, rate) => take([samples], samples.length / rate))
 
-async function hearPcm({ track, listenSeconds }: Sound, take: Take): Promise<void> {
-  for await (const sample of new AudioSampleSink(track).samples(0, listenSeconds)) {
+async function hearPcm({ track, until }: Sound, take: Take): Promise<void> {
+  for await (const sample of new AudioSampleSink(track).samples(0, until)) {
     const planes = Array.from({ length: sample.numberOfChannels }, (_, planeIndex) => {
       const plane = new Float32Array(sample.numberOfFrames)
       sample.copyTo(plane, { planeIndex, format: 'f32-planar' })
@@ -103,7 +103,7 @@ async function hearPcm({ track, listenSeconds }: Sound, take: Take): Promise<voi
   }
 }
 
-async function hearWithLibav({ track, listenSeconds }: Sound, name: string, take: Take): Promise<void> {
+async function hearWithLibav({ track, until }: Sound, name: string, take: Take): Promise<void> {
   const sampleRate = await track.getSampleRate()
   const config = await track.getDecoderConfig()
   const decoder = await openLibavDecoder(name, {
@@ -119,7 +119,7 @@ async function hearWithLibav({ track, listenSeconds }: Sound, name: string, take
   }
   try {
     for await (const packet of new EncodedPacketSink(track).packets()) {
-      if (packet.timestamp >= listenSeconds) break
+      if (packet.timestamp >= until) break
       await decode(packet.data)
     }
     await decode(null)
@@ -128,13 +128,13 @@ async function hearWithLibav({ track, listenSeconds }: Sound, name: string, take
   }
 }
 
-async function hearMp3({ track, listenSeconds }: Sound, take: Take): Promise<void> {
+async function hearMp3({ track, until }: Sound, take: Take): Promise<void> {
   const sampleRate = await track.getSampleRate()
   const decoder = new MPEGDecoder({ enableGapless: false })
   await decoder.ready
   try {
     for await (const packet of new EncodedPacketSink(track).packets()) {
-      if (packet.timestamp >= listenSeconds) break
+      if (packet.timestamp >= until) break
       const { channelData, samplesDecoded, errors } = decoder.decodeFrame(packet.data)
       const [error] = errors
       if (error) throw new Error(error.message)
