@@ -143,7 +143,8 @@ export function createEngines(config: Config, log: Logger): Engine[] {
 /** Loads the models that ship and those that the settings name, over engines. */
 export function openCatalog(config: Config, engines: readonly Engine[], clock: Clock = systemClock): Catalog {
   return createCatalog(
-    loadCatalog([...builtinCatalog, ...config.catalog]),
+    // Tests have compiled the schemas of what ships; a start need not.
+    loadCatalog([...builtinCatalog, ...config.catalog], builtinCatalog),
     new Map(engines.map((engine) => [engine.kind, engine])),
     clock,
   )

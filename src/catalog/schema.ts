@@ -16,10 +16,44 @@ export interface SchemaCompiler {
    * @throws Error in words when it is not a schema.
    */
   compileInput(schema: JsonObject): (input: JsonObject) => CheckedInput
+  /** The same for a schema that is known to be one: it is compiled when an input comes, and until then costs nothing. */
+  compileInputLater(schema: JsonObject): (input: JsonObject) => CheckedInput
 }
 
 /** Creates a compiler. */
 export function createSchemaCompiler(): SchemaCompiler {
+  // To hold a schema against the schema of schemas takes longer than all else here: what we wrote is held against it in tests.
+  const ours = createAjv({ validateSchema: false })
+  const theirs = createAjv({ validateSchema: true })
+  const validateEntry = ours.compile(catalogEntrySchema)
+  const compiled = new Map<string, ValidateFunction>()
+
+  function compile(ajv: Ajv2020, schema: JsonObject): ValidateFunction {
+    const text = JSON.stringify(schema)
+    let validate = compiled.get(text)
+    if (!validate) {
+      validate = ajv.compile(JSON.parse(text) as JsonObject)
+      compiled.set(text, validate)
+    }
+    return validate
+  }
+
+  return {
+    checkEntry(entry) {
+      return validateEntry(entry) ? [] : (validateEntry.errors ?? [])
+    },
+    compileInput(schema) {
+      const validate = compile(theirs, schema)
+      return (input) => checkInput(validate, input)
+    },
+    compileInputLater(schema) {
+      let validate: ValidateFunction | undefined
+      return (input) => checkInput((validate ??= compile(ours, schema)), input)
+    },
+  }
+}
+
+function createAjv({ validateSchema }: { validateSchema: boolean }): Ajv2020 {
   // strictTypes and strictRequired refuse schemas that are right but terse; the rest of strict mode catches misspelt keywords.
   const ajv = new Ajv2020({
     allErrors: true,
@@ -27,25 +61,11 @@ export function createSchemaCompiler(): SchemaCompiler {
     strict: true,
     strictTypes: false,
     strictRequired: false,
+    validateSchema,
   })
   addFormats.default(ajv)
   ajv.addFormat('media', isMediaReference)
-  const validateEntry = ajv.compile(catalogEntrySchema)
-  const compiled = new Map<string, ValidateFunction>()
-  return {
-    checkEntry(entry) {
-      return validateEntry(entry) ? [] : (validateEntry.errors ?? [])
-    },
-    compileInput(schema) {
-      const text = JSON.stringify(schema)
-      let validate = compiled.get(text)
-      if (!validate) {
-        validate = ajv.compile(JSON.parse(text) as JsonObject)
-        compiled.set(text, validate)
-      }
-      return (input) => checkInput(validate, input)
-    },
-  }
+  return ajv
 }
 
 function checkInput(validate: ValidateFunction, input: JsonObject): CheckedInput {

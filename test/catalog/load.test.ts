@@ -2,7 +2,9 @@
 import { mkdtempSync, rmSync, writeFileSync, mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, describe, expect, test } from 'vitest'
+import { catalogEntrySchema } from '../../src/catalog/entry.ts'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { StartupError } from '../../src/core/errors.ts'
 
@@ -296,4 +298,9 @@ test('an input without a price is reported with the model, the field and the exp
   expect(() => model?.quotedPrice({ width: 777 })).toThrow(
     /price\.credits of acme\/paint\/text-to-image: "width == 777/,
   )
+})
+
+test('the form of catalog entries is a schema, though no start holds it against the schema of schemas', () => {
+  const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false })
+  expect(ajv.validateSchema(catalogEntrySchema), ajv.errorsText()).toBe(true)
 })
