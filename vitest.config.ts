@@ -1,6 +1,10 @@
 // Two runs of the tests: all of them against one process, and those of the REST interface again through a pure gateway
 // in front of a core elsewhere. No test knows in which run it is.
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+
+// Hundreds of servers, writer threads and render processes are started: code that was compiled once is kept for all of them.
+process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/mediagen/compiled')
 
 export default defineConfig({
   test: {

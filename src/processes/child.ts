@@ -2,7 +2,9 @@
 // starts, and kills it with them.
 
 import { type ChildProcess, spawn } from 'node:child_process'
+import { getCompileCacheDir } from 'node:module'
 import { getPriority, setPriority } from 'node:os'
+import { dirname } from 'node:path'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { EngineError } from '../core/engine.ts'
@@ -42,6 +44,12 @@ interface Assignment {
   readonly reject: (error: Error) => void
 }
 
+/** Where Node keeps code that was compiled once: with it a process starts on half the processor time. */
+function compileCache(): { NODE_COMPILE_CACHE?: string } {
+  const folder = getCompileCacheDir()
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) }
+}
+
 /** A child process that does one task at a time. */
 export class PooledProcess {
   readonly #process: ChildProcess
@@ -60,7 +68,7 @@ export class PooledProcess {
     this.#options = options
     this.#process = spawn(process.execPath, [fileURLToPath(options.entry)], {
       // It decodes files from strangers: it gets none of the server's settings and secrets.
-      env: {},
+      env: compileCache(),
       // It leads a process group, which is killed as one: a program that it has started does not outlive it.
       detached: true,
       stdio: ['pipe', 'ignore', 'pipe', 'pipe'],

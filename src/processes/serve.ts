@@ -1,5 +1,6 @@
 // What runs in a forked process: takes one task at a time and answers.
 
+import { flushCompileCache } from 'node:module'
 import { Socket } from 'node:net'
 import { EngineError } from '../core/engine.ts'
 import { LineReader } from './lines.ts'
@@ -62,5 +63,11 @@ export function serveTasks(perform: (request: unknown, onProgress: (fraction: nu
   if (process.platform !== 'linux') {
     setInterval(() => reply({ type: 'memory', rssBytes: process.memoryUsage.rss() }), memoryReportMs).unref()
   }
-  return { ready: () => reply({ type: 'ready' }) }
+  return {
+    ready() {
+      reply({ type: 'ready' })
+      // Node keeps it at the end, and the end of this process will be SIGKILL.
+      flushCompileCache()
+    },
+  }
 }
