@@ -1,4 +1,4 @@
-// The browser console at `/`: files of web/, TypeScript stripped of its types when the server starts.
+// The browser console at `/`: files of web/, TypeScript stripped of its types when somebody first asks for it.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
@@ -30,19 +30,12 @@ export function addConsole(app: FastifyInstance, maxUploadBytes: number): void {
   // The browser learns of all modules at once, not of each when another one asks for it.
   const preload = files.filter((file) => file.endsWith('.ts')).map((file) => `</console/${file}>; rel=modulepreload`)
   for (const file of files) {
+    // All are read now, so that they belong together; a start need not wait for what strips types.
     const content = readFileSync(join(folder, file), 'utf8')
-    const body = file.endsWith('.ts') ? stripTypeScriptTypes(content) : content
     const page = file === 'index.html'
-    const headers = {
-      'content-type': contentTypes[extname(file)],
-      'cache-control': 'no-cache',
-      etag: `"${createHash('sha256').update(body).digest('base64url')}"`,
-      'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
-      'content-security-policy': contentSecurityPolicy,
-      ...(page && { link: preload.join(', ') }),
-    }
+    let rendered: ReturnType<typeof render> | undefined
     app.get(page ? '/' : `/console/${file}`, (request, reply) => {
+      const { body, headers } = (rendered ??= render(file, content, page ? preload.join(', ') : null))
       reply.headers(headers)
       return request.headers['if-none-match'] === headers.etag ? reply.code(304).send() : reply.send(body)
     })
@@ -51,4 +44,18 @@ export function addConsole(app: FastifyInstance, maxUploadBytes: number): void {
   app.get('/console/limits.json', (_request, reply) =>
     reply.header('cache-control', 'no-cache').send({ max_upload_bytes: maxUploadBytes }),
   )
+}
+
+function render(file: string, content: string, link: string | null) {
+  const body = file.endsWith('.ts') ? stripTypeScriptTypes(content) : content
+  const headers = {
+    'content-type': contentTypes[extname(file)],
+    'cache-control': 'no-cache',
+    etag: `"${createHash('sha256').update(body).digest('base64url')}"`,
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'content-security-policy': contentSecurityPolicy,
+    ...(link !== null && { link }),
+  }
+  return { body, headers }
 }

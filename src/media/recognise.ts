@@ -1,6 +1,5 @@
 // What kind of media a file is, by its content and by nothing else.
 import { open } from 'node:fs/promises'
-import { fileTypeFromFile } from 'file-type'
 import { invalidMedia } from '../core/media.ts'
 
 /** What is taken, by the type that file-type finds: our name for it, and the extension that programs expect. */
@@ -38,6 +37,8 @@ const zipEnd = Buffer.from('PK\x05\x06\0\0\0\0', 'latin1')
  * @throws EngineError `invalid_media` for everything else, SVG and HTML included, and for what is something else as well
  */
 export async function recogniseMedia(path: string, field: string): Promise<{ contentType: string; extension: string }> {
+  // Loaded when there is a file: no start waits for its forty modules.
+  const { fileTypeFromFile } = await import('file-type')
   // Where a damaged file makes the detection itself fail, its kind is unknown.
   const type = await fileTypeFromFile(path, { maxBufferSize: maxSniffBytes }).catch(() => undefined)
   const { start, end } = await readEnds(path)

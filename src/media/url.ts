@@ -1,12 +1,12 @@
 // References that are http: and https: URLs: fetched with every limit that a stranger's server calls for.
 import type { lookup } from 'node:dns'
 import { open } from 'node:fs/promises'
-import { type Dispatcher, request as send } from 'undici'
+import type { Dispatcher } from 'undici'
 import { EngineError } from '../core/engine.ts'
 import { invalidMedia, type MediaReader, type MediaRequest, mediaTooLarge } from '../core/media.ts'
 import { toFailure, toFailureCode } from '../net/failure.ts'
-import type { AllowedHosts } from '../net/hosts.ts'
-import { createPublicAgent, PrivateAddressError } from '../net/public-agent.ts'
+import { type AllowedHosts, PrivateAddressError } from '../net/hosts.ts'
+import { createPublicClient, type PublicClient } from '../net/public-client.ts'
 
 const maxRedirects = 3
 const maxUrlChars = 8192
@@ -35,7 +35,7 @@ export interface UrlReaderOptions {
  */
 export function createUrlReader(options: UrlReaderOptions): MediaReader & AsyncDisposable {
   const { allowed, timeoutMs, resolve } = options
-  const agent = createPublicAgent({ allowed, timeoutMs: Math.min(idleMs, timeoutMs), ...(resolve && { resolve }) })
+  const client = createPublicClient({ allowed, timeoutMs: Math.min(idleMs, timeoutMs), ...(resolve && { resolve }) })
   return {
     remote: true,
     accepts: (reference) => /^https?:\/\//i.test(reference),
@@ -45,14 +45,14 @@ export function createUrlReader(options: UrlReaderOptions): MediaReader & AsyncD
       const clock = AbortSignal.timeout(timeoutMs)
       const signal = AbortSignal.any([request.signal, clock])
       try {
-        const answer = await follow(url, field, agent, signal)
+        const answer = await follow(url, field, client, signal)
         await save(answer, request, path)
       } catch (error) {
         request.signal.throwIfAborted()
         throw clock.aborted ? tookTooLong(field, url, timeoutMs) : explain(error, field, url, timeoutMs)
       }
     },
-    [Symbol.asyncDispose]: () => agent.destroy(),
+    [Symbol.asyncDispose]: () => client.destroy(),
   }
 }
 
@@ -77,13 +77,13 @@ function parseUrl(reference: string, field: string, base?: URL): URL {
 async function follow(
   from: URL,
   field: string,
-  agent: Dispatcher,
+  client: PublicClient,
   signal: AbortSignal,
 ): Promise<Dispatcher.ResponseData> {
   let url = from
   for (let followed = 0; ; followed++) {
-    const answer = await send(url, {
-      dispatcher: agent,
+    const answer = await client.request(url, {
+      method: 'GET',
       signal,
       // Connections to strangers are not kept.
       reset: true,

@@ -11,6 +11,14 @@ export interface AllowedHosts {
   readonly networks: readonly Network[]
 }
 
+/** A connection that was refused because of where it leads. The address itself is not told: names of a private network are private. */
+export class PrivateAddressError extends Error {
+  constructor(host: string) {
+    super(`${host} does not lead to a public address`)
+    this.name = 'PrivateAddressError'
+  }
+}
+
 /** Public addresses only. */
 export const onlyPublic = parseAllowedHosts('')
 /** Every address there is. */

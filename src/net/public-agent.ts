@@ -3,15 +3,7 @@
 import { lookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { Agent, buildConnector } from 'undici'
-import { type AllowedHosts, mayConnect } from './hosts.ts'
-
-/** A connection that was refused because of where it leads. The address itself is not told: names of a private network are private. */
-export class PrivateAddressError extends Error {
-  constructor(host: string) {
-    super(`${host} does not lead to a public address`)
-    this.name = 'PrivateAddressError'
-  }
-}
+import { type AllowedHosts, mayConnect, PrivateAddressError } from './hosts.ts'
 
 /** Settings of an agent. */
 export interface PublicAgentOptions {

@@ -1,7 +1,8 @@
 // One POST to one endpoint: bounded in time and size, never redirected, and what went wrong in words.
-import { request } from 'undici'
 import { toFailure } from '../net/failure.ts'
-import { createPublicAgent, PrivateAddressError, type PublicAgentOptions } from '../net/public-agent.ts'
+import { PrivateAddressError } from '../net/hosts.ts'
+import type { PublicAgentOptions } from '../net/public-agent.ts'
+import { createPublicClient } from '../net/public-client.ts'
 
 // What an endpoint answers is not looked at; so much is read that the connection can be used again.
 const maxAnswerBytes = 65_536
@@ -32,7 +33,7 @@ export interface Poster {
 
 /** Creates a poster. */
 export function createPoster(options: PublicAgentOptions): Poster {
-  const dispatcher = createPublicAgent(options)
+  const client = createPublicClient(options)
   const { timeoutMs } = options
   return {
     async post({ url, headers, body, signal }) {
@@ -42,7 +43,7 @@ export function createPoster(options: PublicAgentOptions): Poster {
       signal.addEventListener('abort', breakOff)
       if (signal.aborted) breakOff()
       try {
-        const answer = await request(url, { method: 'POST', headers, body, dispatcher, signal: attempt.signal })
+        const answer = await client.request(url, { method: 'POST', headers, body, signal: attempt.signal })
         await answer.body.dump({ limit: maxAnswerBytes, signal: attempt.signal }).catch(() => undefined)
         return { responseStatus: answer.statusCode, error: describeStatus(answer.statusCode) }
       } catch (error) {
@@ -56,7 +57,7 @@ export function createPoster(options: PublicAgentOptions): Poster {
         signal.removeEventListener('abort', breakOff)
       }
     },
-    close: () => dispatcher.destroy(),
+    close: () => client.destroy(),
   }
 }
 

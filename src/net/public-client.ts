@@ -1,0 +1,36 @@
+// Requests over the agent for public addresses. Undici is loaded with the first of them: a start would wait for its hundred
+// modules, and asks nobody.
+import type { Dispatcher } from 'undici'
+import type { PublicAgentOptions } from './public-agent.ts'
+
+/** Makes requests to public addresses and those that are allowed. */
+export interface PublicClient {
+  /** Undici's `request`. @throws PrivateAddressError, and whatever undici throws */
+  request(
+    url: string | URL,
+    options: Omit<Dispatcher.RequestOptions, 'origin' | 'path'>,
+  ): Promise<Dispatcher.ResponseData>
+  /** Breaks off what is under way and closes every connection. */
+  destroy(): Promise<void>
+}
+
+/** Creates a client; nothing is loaded or opened before its first request. */
+export function createPublicClient(options: PublicAgentOptions): PublicClient {
+  let opened: ReturnType<typeof open> | undefined
+
+  async function open() {
+    const [{ request }, { createPublicAgent }] = await Promise.all([import('undici'), import('./public-agent.ts')])
+    return { request, agent: createPublicAgent(options) }
+  }
+
+  return {
+    async request(url, asked) {
+      const { request, agent } = await (opened ??= open())
+      return request(url, { ...asked, dispatcher: agent })
+    },
+    async destroy() {
+      const { agent } = (await opened) ?? {}
+      await agent?.destroy()
+    },
+  }
+}
