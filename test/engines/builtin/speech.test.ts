@@ -152,9 +152,12 @@ test.each([
   ['in 1900 and 2010 people', 'in nineteen hundred and 2010 people'],
   ['Mt. Hood, Prof. Lee, Ph.D.', 'Mount Hood, Professor Lee, P H D'],
   ['SQLite on GitHub, McDonald on macOS', 'S Q Lite on Git Hub, McDonald on mac O S'],
+  ['C# on .NET, 24/7, $5/month', 'C sharp on dot net, twenty four seven, $5 per month'],
+  ['3x, 3M users, 10k', '3 times, 3 million users, 10 thousand'],
   ['It helps US', 'It helps U S'],
   ['IT WORKS FOR US.', 'IT WORKS FOR US.'],
   ['I want to read what I read.', 'I want to reed what I read.'],
+  ['We live for live music with 16 GB', 'We liv for live music with 16 gigga bytes'],
 ])('%s is said as %s', (written, spoken) => {
   expect(toSpoken(written)).toBe(spoken)
 })

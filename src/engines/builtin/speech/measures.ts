@@ -122,6 +122,10 @@ export const measureRules: readonly Rule[] = [
   [/ degrees +C\b/g, ' degrees Celsius'],
   [/ degrees +F\b/g, ' degrees Fahrenheit'],
   [/(?<=\d)k\b/g, ' thousand'],
+  [/(?<=\d)M(?= [a-z])/g, ' million'],
+  [/(?<=\d)x\b/g, ' times'],
+  [/\b(24|50|9)\/(7|50|11)\b(?!\/)/g, (_, one = '', other = '') => `${sayTens(Number(one))} ${sayTens(Number(other))}`],
+  [/\/(?=(?:second|minute|hour|day|night|week|month|year|person|user)\b)/g, ' per '],
   [
     new RegExp(`${number} ?(${unit})(?![\\w/])(?:\\.(?= [a-z\\d]))?`, 'g'),
     (_, count = '', name = '') => `${count} ${unitOf(name, count === '1')}`,

@@ -41,6 +41,21 @@ const shortened: Record<string, string> = {
   max: 'maximum',
 }
 
+// Words of our days whose letters lead Flite astray, spelled so that it says them right.
+const respelled: Record<string, string> = {
+  gigabyte: 'gigga byte',
+  gigabytes: 'gigga bytes',
+  gigabit: 'gigga bit',
+  gigabits: 'gigga bits',
+  gigahertz: 'gigga hertz',
+  milliamp: 'milly amp',
+  async: 'ay sink',
+  webhook: 'web hook',
+  webhooks: 'web hooks',
+  github: 'git hub',
+  postgres: 'post gress',
+}
+
 /** Abbreviations and names; after the rules for dates and measures. */
 export const nameRules: readonly Rule[] = [
   [/\be\. ?g\.,?/gi, 'for example'],
@@ -66,20 +81,32 @@ export const nameRules: readonly Rule[] = [
   [/\bOK\b/g, 'okay'],
   [/\bWi-?Fi\b/gi, 'why fie'],
   [/\bSQLite\b/g, 'S Q Lite'],
-  [/\bPostgreSQL\b/g, 'postgres Q L'],
+  [/\bPostgreSQL\b/g, 'post gress Q L'],
   [/\bnginx\b/gi, 'engine X'],
   [/\bJSON\b/g, 'jason'],
   [/\bYAML\b/g, 'yammel'],
   [/\bOAuth/g, 'oh auth'],
+  [/\b([CF])#/g, '$1 sharp'],
+  [/(?<!\w)\.NET\b/g, 'dot net'],
+  [/\bTel\. ?(?=[\d(])/gi, 'telephone '],
   [/\b([A-Z]{1,2})&([A-Z])\b/g, (_, before = '', after = '') => `${before.split('').join(' ')} and ${after}`],
   // Words that were written as one.
   [/(?<=[a-z])(?<!\b(?:Ma?c|De|Di|La|Le|Fitz|Van|O))(?=[A-Z](?:[a-z]|[A-Z]+\b))/g, ' '],
   [letters, (word = '') => word.split('').join(' ')],
+  [
+    new RegExp(`\\b(${Object.keys(respelled).join('|')})\\b`, 'gi'),
+    (_, word = '') => respelled[word.toLowerCase()] ?? word,
+  ],
   // What is going to be read is not what was read.
   [
     /(?<=\b(?:to|will|can|could|would|should|must|may|might|please|don't|didn't|let's|I'll|you'll|we'll) )read\b/gi,
     'reed',
   ],
+  [
+    /(?<=\b(?:I|you|we|they|who|people|to|can|could|would|should|must|don't|didn't) )live\b(?! (?:music|show|shows|stream|video|audience))/gi,
+    'liv',
+  ],
+  [/\blead(?= (?:singer|guitar|guitarist|actor|role|story|time))\b/gi, 'leed'],
 ]
 
 /** Letters that are words where everything is in capitals. */
