@@ -45,7 +45,13 @@ export function createWorld(nowMs: number, random: (bytes: number) => Uint8Array
   function build() {
     const clock = () => world.nowMs
     const commands = createCommands({ db, nowMs: clock, ids: createIdSource(clock, random), changed: () => {} })
-    return { commands, runBatch: createBatchRunner(db), reads: createJobReads(db), verify: createLedgerVerifier(db) }
+    const parts = {
+      commands,
+      runBatch: createBatchRunner(db),
+      reads: createJobReads(db),
+      verify: createLedgerVerifier(db),
+    }
+    return { ...parts, select: rememberStatements(db) }
   }
 
   function runGroup(submissions: readonly Submission[]): readonly unknown[] {
@@ -69,7 +75,7 @@ export function createWorld(nowMs: number, random: (bytes: number) => Uint8Array
       return answer as ReturnType<Commands[typeof name]>
     },
     reads: () => parts.reads,
-    rows: <Row>(sql: string) => db.prepare<[], Row>(sql).all(),
+    rows: <Row>(sql: string) => parts.select(sql).all() as Row[],
     verify: () => parts.verify(),
     restart() {
       const file = db.serialize()
@@ -85,5 +91,38 @@ export function createWorld(nowMs: number, random: (bytes: number) => Uint8Array
 function open(file: Buffer): Database.Database {
   const db = new Database(file)
   db.pragma('foreign_keys = ON')
-  return db
+  return prepareLater(db)
+}
+
+/** Statements by their text. */
+function rememberStatements(db: Database.Database): (sql: string) => Database.Statement {
+  const known = new Map<string, Database.Statement>()
+  return (sql) => {
+    const statement = known.get(sql) ?? db.prepare(sql)
+    known.set(sql, statement)
+    return statement
+  }
+}
+
+/** The same connection, which prepares statements when they are first used: a history uses some of the hundred that there are. */
+function prepareLater(db: Database.Database): Database.Database {
+  return new Proxy(db, {
+    get(target, name: keyof Database.Database) {
+      if (name === 'prepare') return (sql: string) => makeLater(() => target.prepare(sql))
+      const value = target[name]
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+function makeLater(make: () => Database.Statement): Database.Statement {
+  let made: Database.Statement | undefined
+  return new Proxy({} as Database.Statement, {
+    get(_, name: keyof Database.Statement) {
+      if (name === 'pluck') return () => makeLater(() => make().pluck())
+      made ??= make()
+      const value = made[name]
+      return typeof value === 'function' ? value.bind(made) : value
+    },
+  })
 }
