@@ -2,15 +2,37 @@
 // in front of a core elsewhere. No test knows in which run it is.
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 // Hundreds of servers, writer threads and render processes are started: code that was compiled once is kept for all of them.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/mediagen/compiled')
+
+// The longest begin first, so that no worker is left with one of them when the other has nothing more to do. By itself
+// Vitest begins with the largest files, as long as it has not seen them run.
+const longest = [
+  'crash/kill-server',
+  'simulation/simulation',
+  'runner/lost-worker',
+  'cli/operator',
+  'faults/fsync',
+  'engines/builtin/film',
+].map((name) => join(import.meta.dirname, `test/${name}.test.ts`))
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    return longest
+      .flatMap((file) => sorted.filter(({ moduleId }) => moduleId === file))
+      .concat(sorted.filter(({ moduleId }) => !longest.includes(moduleId)))
+  }
+}
 
 export default defineConfig({
   test: {
     // The file is for .ci/run, whose last line says how many tests ran.
     reporters: ['default', ['json', { outputFile: 'node_modules/.cache/mediagen/tests.json' }]],
     pool: 'forks',
+    sequence: { sequencer: LongestFirst },
     // Servers, writer threads and programs of models run beside each worker.
     maxWorkers: 2,
     testTimeout: 10_000,
