@@ -10,7 +10,7 @@ import { type Direction, directionOf, toLine } from '../../../src/engines/builti
 import { drawText, measureBounds, measureText } from '../../../src/engines/builtin/text/draw.ts'
 import { fitText } from '../../../src/engines/builtin/text/fit.ts'
 
-const room = { width: 400, height: 900, lineHeight: 1.2, minSize: 20, maxSize: 60, maxLines: 9 }
+const room = { width: 400, height: 900, lineHeight: 1.2, minSize: 20, maxSize: 60, maxLines: 9, steady: true }
 const style = { weight: 600 } as const
 
 test.each<[string, Direction]>([

@@ -151,6 +151,15 @@ describe('lines end where a reader does not stumble', () => {
   })
 })
 
+test('two even lines are better than three of which one is short, though they are a little smaller', () => {
+  const room = { width: 930, height: 600, lineHeight: 1, minSize: 30, maxSize: 230, maxLines: 9 }
+  const style = { weight: 800, display: true } as const
+  const linesIn = (steady: boolean): string[] =>
+    fitText('Quiet Hours, Open Doors', style, { ...room, steady }).lines.map(({ text }) => text)
+  expect(linesIn(false)).toEqual(['Quiet Hours,', 'Open Doors'])
+  expect(linesIn(true)).toEqual(['Quiet', 'Hours,', 'Open Doors'])
+})
+
 test.each([
   ['Νυχτερινή αγορά', 'ΝΥΧΤΕΡΙΝΗ ΑΓΟΡΑ'],
   ['ışık ile iğne', 'IŞIK İLE İĞNE'],

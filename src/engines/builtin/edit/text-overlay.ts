@@ -32,6 +32,7 @@ export async function overlayText(pixels: Pixels, settings: JsonObject, where: s
       minSize: Math.min(maxSize, smallestSize),
       maxSize,
       maxLines: 30,
+      steady: true,
     },
   )
   const textWidth = widthOf(fitted, { weight })

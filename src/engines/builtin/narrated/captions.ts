@@ -55,7 +55,14 @@ export function createCaptions(
   end: number,
 ): (context: SKRSContext2D, seconds: number) => void {
   const { unit } = area
-  const room = { width: area.width, height: area.height, lineHeight: 1.22, minSize: unit * 0.03, maxLines: 6 }
+  const room = {
+    width: area.width,
+    height: area.height,
+    lineHeight: 1.22,
+    minSize: unit * 0.03,
+    maxLines: 6,
+    steady: true,
+  }
   const fit = (page: Page, maxSize: number): FittedText => fitText(toText(page), style, { ...room, maxSize })
   const size = Math.min(...pages.map((page) => fit(page, unit * 0.118).size))
   // Drawn when first seen and let go when gone: a long text has many pages.

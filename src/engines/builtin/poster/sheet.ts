@@ -204,6 +204,7 @@ function fitSubtitle(sheet: Sheet, area: Area, style: StackStyle): FittedText {
       minSize: unit * 0.019,
       maxSize: small * style.subtitle.maxSize,
       maxLines: 5,
+      steady: true,
     },
   )
 }

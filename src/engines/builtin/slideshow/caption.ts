@@ -30,6 +30,7 @@ export function createCaption(text: string, field: string, { width, height }: Sh
     minSize: unit * 0.03,
     maxSize: unit * 0.06,
     maxLines: 3,
+    steady: true,
   })
   const tall = heightOf(fitted)
   const top = height - margin - tall

@@ -24,6 +24,8 @@ export interface TextRoom {
   readonly minSize: number
   readonly maxSize: number
   readonly maxLines: number
+  /** Whether a text is as large as it may be, even where a little less would give a better shape, as for one of many. */
+  readonly steady?: boolean
 }
 
 /** Lines that fit, and how they stand. */
@@ -46,6 +48,8 @@ export interface FittedText {
 const worth: Readonly<Record<BreakLevel, number>> = { phrase: 1, word: 0.85, character: 0.7, soft: 0.6, force: 0.5 }
 // Words are broken sooner where whole ones would be as small as that beside what there is room for.
 const [small, worthWhenSmall] = [0.35, 0.65]
+// How much smaller lines may be for one of them less, and how much more even they are to be for that.
+const [evenWorth, muchMoreEven] = [0.8, 0.12]
 const levels = Object.keys(worth) as readonly BreakLevel[]
 const step = 0.97
 // A reader halts here, so lines end well after it even if they are a little uneven for that.
@@ -74,11 +78,11 @@ export function fitText(text: string, style: TextStyle, room: TextRoom): FittedT
     ascent: Math.max(capHeight, ascent),
     descent,
   }
-  const { measured, size } =
+  const { measured, size: largest } =
     chooseWay(text, set, room, metrics) ??
     squeeze(measureUnits(splitUnits(text, 'force', language), set), room, metrics)
-  const spans = balance(measured, countLines(measured, room.width / size), room.width / size)
-  const lines = cutLines(text, set.direction, spans)
+  const { size, rows } = setRows(measured, largest, room)
+  const lines = cutLines(text, set.direction, spansOf(rows))
   const inks = lines.map((line) => measureBounds(line, set))
   // Of the whole text one line may have a mark above that no line below another has.
   const tall = inks.slice(1).map(({ ascent: above }, index) => (inks[index]?.descent ?? 0) + above + gap)
@@ -256,7 +260,7 @@ function countLines(units: readonly MeasuredUnit[], width: number): number {
 }
 
 /** The lines of a number whose lengths differ least, and which rather end where a reader halts: no widow at the end. Every line is at most `width` at size 1. */
-function balance(units: readonly MeasuredUnit[], count: number, width: number): Span[] {
+function balance(units: readonly MeasuredUnit[], count: number, width: number): MeasuredUnit[][] {
   const lengthOf = (first: number, end: number): number => {
     const last = units[end - 1] as MeasuredUnit
     let length = last.width + last.hyphenWidth
@@ -281,12 +285,39 @@ function balance(units: readonly MeasuredUnit[], count: number, width: number): 
     best = next
   }
   const starts = best[units.length]?.starts ?? [0]
+  return starts.map((first, index) => units.slice(first, starts[index + 1] ?? units.length))
+}
+
+/** Where lines lie in their text. */
+function spansOf(lines: readonly (readonly MeasuredUnit[])[]): Span[] {
   let offset = 0
-  return starts.map((first, index) => {
-    const line = units.slice(first, starts[index + 1] ?? units.length)
+  return lines.map((line) => {
     const start = offset
     for (const { text, space } of line) offset += text.length + space.length
     const last = line.at(-1) as MeasuredUnit
     return { start, end: offset - last.space.length, added: last.hyphen }
   })
+}
+
+/** The units of each line; a line fewer at a somewhat smaller size, where that makes the lines much more even. */
+function setRows(
+  units: readonly MeasuredUnit[],
+  largest: number,
+  { width, steady = false }: TextRoom,
+): { size: number; rows: readonly (readonly MeasuredUnit[])[] } {
+  const setAt = (size: number) => balance(units, countLines(units, width / size), width / size)
+  const rows = setAt(largest)
+  if (steady || rows.length <= 2) return { size: largest, rows }
+  for (let size = largest * step; size >= largest * evenWorth; size *= step) {
+    if (countLines(units, width / size) === rows.length) continue
+    const fewer = setAt(size)
+    return evennessOf(fewer) > evennessOf(rows) + muchMoreEven ? { size, rows: fewer } : { size: largest, rows }
+  }
+  return { size: largest, rows }
+}
+
+/** The shortest line as a part of the longest one. */
+function evennessOf(lines: readonly (readonly MeasuredUnit[])[]): number {
+  const lengths = lines.map((line) => line.reduce((sum, { width, spaceWidth }) => sum + width + spaceWidth, 0))
+  return Math.min(...lengths) / Math.max(...lengths)
 }

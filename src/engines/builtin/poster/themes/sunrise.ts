@@ -36,7 +36,7 @@ function compose(sheet: Sheet): Composition {
     circle(sunAt.x, sunAt.y, sunAt.r, accent),
     ...hills(sheet, horizon),
   ]
-  const bottom = sheet.wide ? horizon - unit * 0.04 : sunAt.y - sunAt.r - unit * 0.05
+  const bottom = sheet.wide ? horizon - unit * 0.075 : sunAt.y - sunAt.r - unit * 0.05
   const area = {
     left: margin,
     top: margin,
