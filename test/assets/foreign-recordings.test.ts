@@ -45,6 +45,7 @@ const files = [
   ['av1.mp4', `${picture} ${tone} -c:v libaom-av1 -cpu-used 8 ${keys} -c:a aac`, 'video/mp4', true],
   ['av1.webm', `${picture} -c:v libaom-av1 -cpu-used 8 ${keys}`, 'video/webm', true],
   ['av1-10-bit.mp4', `${picture} -c:v libaom-av1 -cpu-used 8 ${keys} -pix_fmt yuv420p10le`, 'video/mp4', true],
+  ['av1-rgb.mp4', `${picture} -c:v libaom-av1 -cpu-used 8 ${keys} -pix_fmt gbrp`, 'video/mp4', true],
   ['vp8.webm', `${picture} ${tone} -c:v libvpx -deadline realtime -c:a libopus`, 'video/webm', true],
   ['vp9.webm', `${picture} ${tone} -c:v libvpx-vp9 -deadline realtime -cpu-used 8 -c:a libvorbis`, 'video/webm', true],
   ['vp9.mp4', `${picture} -c:v libvpx-vp9 -deadline realtime -cpu-used 8`, 'video/mp4', true],

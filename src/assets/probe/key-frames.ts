@@ -10,7 +10,7 @@ import { toBytes } from './packets.ts'
 export type SeeKeyFrame = (seconds: number) => Promise<Sharp | null>
 
 /** ISO/IEC 23091-2 for what containers call the matrix. */
-const matrices: Readonly<Record<string, number>> = { bt709: 1, bt470bg: 5, smpte170m: 6, 'bt2020-ncl': 9 }
+const matrices: Readonly<Record<string, number>> = { rgb: 0, bt709: 1, bt470bg: 5, smpte170m: 6, 'bt2020-ncl': 9 }
 const highDefinitionLines = 720
 
 /**
@@ -23,7 +23,7 @@ export async function openKeyFrames(track: InputVideoTrack): Promise<SeeKeyFrame
   const setup = await readSetup(track, codec)
   if (!setup) return null
   const [width, height] = [await track.getCodedWidth(), await track.getCodedHeight()]
-  const { matrix, fullRange = false } = await track.getColorSpace()
+  const { matrix, fullRange } = await track.getColorSpace()
   const assumed = height >= highDefinitionLines ? 'bt709' : 'smpte170m'
   const colour = { matrix: matrices[matrix ?? assumed] ?? 2, fullRange: fullRange ?? false }
   const sink = new EncodedPacketSink(track)
