@@ -18,10 +18,14 @@ export function mediaHolder(field: MediaField, context: ControlContext, removed:
   const whole = element('div', { class: 'holder' }, error)
   let slot: MediaSlot | null = null
 
+  function arrived(): void {
+    error.replaceChildren()
+    context.onChange()
+  }
   function put(source: File | string | undefined): void {
     slot?.drop()
     slot?.element.remove()
-    slot = source === undefined ? null : createMediaSlot(source, context, removed)
+    slot = source === undefined ? null : createMediaSlot(source, { ...context, onChange: arrived }, removed)
     if (slot) whole.prepend(slot.element)
   }
   return {
