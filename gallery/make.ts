@@ -16,7 +16,8 @@ const help = `npm run gallery -- [--jobs N] [--anew] [words]
 
 Makes every model that ships with every choice that it offers, and gallery/out/index.html to look at them.
 What is there and would come out the same is kept: a run that is stopped goes on when it is started again.
-The first run takes about ten minutes on two cores, later ones as long as what has changed.
+The first run takes about seven minutes of processor time, four by the clock on two cores with nothing else to do;
+later ones take as long as what has changed.
 
   words     make only models whose ids have one of these words in them; the page shows the others as they are
   --jobs N  so many renders at the same time; default: one a core
