@@ -45,8 +45,8 @@ export function noiseOf(seconds: number, fall: number, random: Random, isCoarse 
 // Six squares that have no common measure.
 const rings = [205.3, 304.4, 369.6, 522.7, 800, 1204.4].map((hertz) => (hertz * 4.1) / studioRate)
 
-/** Gives noise the ring of metal. */
-export function withMetal(noise: Float32Array): Float32Array {
+/** Noise and the ring of metal together, the ring with a fall of its own, in seconds; `share` of the whole rings. */
+export function withMetal(noise: Float32Array, fall: number, share: number): Float32Array {
   const samples = new Float32Array(noise.length)
   for (const step of rings) {
     let phase = 0
@@ -56,9 +56,13 @@ export function withMetal(noise: Float32Array): Float32Array {
       if (phase >= 1) phase -= 1
     }
   }
-  for (let i = 0; i < samples.length; i++)
-    samples[i] = (noise[i] as number) * (0.55 + (0.45 * (samples[i] as number)) / rings.length)
-  return samples
+  const step = Math.exp(-1 / studioRate / fall)
+  let gain = (1.6 * share) / rings.length
+  for (let i = 0; i < samples.length; i++) {
+    samples[i] = (1 - share) * (noise[i] as number) + gain * (samples[i] as number)
+    gain *= step
+  }
+  return fadeEnd(samples)
 }
 
 /** A short rush of noise. */

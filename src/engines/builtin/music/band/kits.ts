@@ -176,8 +176,8 @@ const make: Record<DrumName, (kit: Kit, random: Random) => Float32Array> = {
     ),
   ride: (kit, random) =>
     sum(
-      [filter(withMetal(noiseOf(1, 0.32, random, kit.isCoarse)), 5000, 14_000), 0.34],
-      [toneOf({ from: 3150, to: 3150 * random.range(0.995, 1.005), bend: 1, fall: 0.4, click: 0 }, random), 0.05],
+      [filter(withMetal(noiseOf(1, 0.25, random, kit.isCoarse), 0.3, 0.65), 4500, 12_000), 0.36],
+      [toneOf({ from: 3150, to: 3150 * random.range(0.995, 1.005), bend: 1, fall: 0.4, click: 0 }, random), 0.08],
       [toneOf({ from: 4870, to: 4870, bend: 1, fall: 0.2, click: 0.1 }, random), 0.04],
     ),
   crash: crash,
@@ -192,7 +192,15 @@ const make: Record<DrumName, (kit: Kit, random: Random) => Float32Array> = {
       6500,
     ),
   tambourine: (_kit, random) =>
-    filter(withMetal(shaped(noiseOf(0.22, 0.06, random), (t) => 0.6 + 0.4 * Math.sin(190 * t))), 6500, 15_000),
+    filter(
+      withMetal(
+        shaped(noiseOf(0.22, 0.06, random), (t) => 0.6 + 0.4 * Math.sin(190 * t)),
+        0.06,
+        0.5,
+      ),
+      6500,
+      15_000,
+    ),
   conga: (_kit, random) =>
     sum(
       [toneOf({ from: 330, to: 225 * random.range(0.99, 1.01), bend: 0.012, fall: 0.11, click: 0.15 }, random), 0.7],
@@ -214,13 +222,13 @@ const make: Record<DrumName, (kit: Kit, random: Random) => Float32Array> = {
 }
 
 function crash(kit: Kit, random: Random): Float32Array {
-  const metal = filter(withMetal(noiseOf(2.6, 0.75, random, kit.isCoarse)), 3200, 15_000)
+  const metal = filter(withMetal(noiseOf(2.6, 0.7, random, kit.isCoarse), 0.8, 0.35), 3200, 15_000)
   return sum([metal, 0.8], [sweep(0.5, 6000, 2500, random), 0.25])
 }
 
 function hat(fall: number, low: number, random: Random, isCoarse: boolean): Float32Array {
   const noise = noiseOf(5 * fall, fall, random, isCoarse)
-  return applyFilters(isCoarse ? noise : withMetal(noise), [highPass(studioRate, low)])
+  return applyFilters(isCoarse ? noise : withMetal(noise, fall, 0.55), [highPass(studioRate, low)])
 }
 
 function filter(samples: Float32Array, low: number, high: number): Float32Array {

@@ -87,7 +87,11 @@ export const dnb: Style = {
       openHat: '--------------4-----------------',
       shaker: '2323232323232323',
     },
-    fills: [{ snare: '9-69' }, { snare: '9--9-699', kick: '-9------' }, { snare: '6-6-69999-999999' }],
+    fills: [
+      { snare: '9-69' },
+      { snare: '9--9-699', kick: '-9------' },
+      { snare: '4--34-6-5-5-6788', kick: '9-----7---------' },
+    ],
     hasCrash: true,
   },
   feel: { seconds: 0.002, loudness: 0.06, slowing: 0 },
