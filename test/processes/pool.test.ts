@@ -6,6 +6,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { EngineError } from '../../src/core/engine.ts'
 import { checkFolderSize } from '../../src/engines/folder-size.ts'
@@ -174,7 +175,9 @@ test.each([
 })
 
 test('a program that a child has started ends when the server is killed', async () => {
-  const server = spawn(process.execPath, [join(import.meta.dirname, 'stub-server.ts'), folder], { stdio: 'ignore' })
+  const server = spawn(process.execPath, [fileURLToPath(new URL('./stub-server.ts', import.meta.url)), folder], {
+    stdio: 'ignore',
+  })
   await expect.poll(() => existsSync(join(folder, 'pid')), { timeout: 8000 }).toBe(true)
   expect(await isProgramAlive()).toBe(true)
   server.kill('SIGKILL')

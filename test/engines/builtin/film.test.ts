@@ -3,6 +3,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Engine, JsonObject } from '../../../src/core/engine.ts'
 import { createBuiltinEngine } from '../../../src/engines/builtin/engine.ts'
@@ -209,6 +210,20 @@ test.runIf(hasFfmpeg)(
     expect(levelOf(left, 4.95, 5)).toBeLessThan(levelOf(left, 0.5, 3) / 3)
   },
 )
+
+test('pictures that take longer to decode than a slideshow costs are refused', { timeout: 60_000 }, async () => {
+  const large = join(root, 'large.png')
+  await sharp({ create: { width: 8000, height: 5000, channels: 3, background: '#808080' } })
+    .png()
+    .toFile(large)
+  const input = { width: 64, height: 64, seconds_each: 1 }
+  await expect(film('slideshow/images-to-video', input, [large, large, large])).rejects.toMatchObject({
+    code: 'invalid_input',
+    message:
+      'images have 120 megapixels together; a film of this size and length takes at most 100. Hand in smaller pictures, or ask for a larger or longer film.',
+  })
+  await expect(film('slideshow/images-to-video', input, [large, large])).resolves.toMatchObject({ name: 'output.mp4' })
+})
 
 test('an FFMPEG_PATH that cannot do it is said and not used', { timeout: 60_000 }, async () => {
   const said: string[] = []

@@ -15,7 +15,7 @@ const approach = 1.07
 export async function renderKenBurns(task: RenderTask): Promise<Rendered> {
   const { input } = task
   const shot = readShot(input, Number(input['duration']))
-  const picture = await openPicture(task, '/image')
+  const picture = await openPicture(task, '/image', shot)
   task.onProgress(0.02)
   const draw = isShownWhole(input['fit'], picture, shot)
     ? await filmWhole(picture, shot, input['motion'] === 'zoom-out')

@@ -18,8 +18,8 @@ const mostTransition = 0.5
 /** How far the camera goes over a picture that is shown whole. */
 const approach = 1.05
 /** Megapixels that the pictures may have together: decoding them is to stay within what the film costs. */
-const leastMegapixels = 50
-const megapixelsOfFrame = 0.8
+const leastMegapixels = 100
+const megapixelsOfFrame = 1.6
 
 /** One picture of the show; `t` runs from 0, when it is first seen, to 1, when it is last seen. */
 interface Slide {
@@ -105,7 +105,7 @@ function drawCaptions(
 async function openSlide(task: RenderTask, index: number, shot: Shot, seconds: number, chance: string): Promise<Slide> {
   const { width, height } = shot
   const { input } = task
-  const picture = await openPicture(task, `/images/${index}`)
+  const picture = await openPicture(task, `/images/${index}`, shot)
   const still = input['motion'] === false
   if (isShownWhole(input['fit'], picture, shot)) {
     const front = await picture.toCanvas(...framedSize(picture, width, height))

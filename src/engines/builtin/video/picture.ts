@@ -11,6 +11,13 @@ const mostProportion = 100
 /** A picture that is longer than this many frames side by side is cut to that; only its middle will be seen. */
 const mostFrames = 4
 const thumbnailSide = 320
+/** More than any camera comes near. */
+const mostZoom = 1.5
+
+interface Size {
+  readonly width: number
+  readonly height: number
+}
 
 /** A picture that can be read. */
 export interface Picture {
@@ -26,22 +33,31 @@ export interface Picture {
 }
 
 /**
- * Opens the picture at a place of the input.
+ * Opens the picture at a place of the input, to be shown in frames of this size.
  * @throws EngineError `invalid_media` when it cannot be decoded, is too large, or far too long for its width
  */
-export async function openPicture(task: RenderTask, pointer: string): Promise<Picture> {
+export async function openPicture(task: RenderTask, pointer: string, frame: Size): Promise<Picture> {
   const bytes = await readImageInput(task, pointer)
   const { width, height } = (await sharp(bytes, { limitInputPixels: false }).metadata()).autoOrient
   if (Math.max(width / height, height / width) > mostProportion) {
     const words = `is ${width} × ${height}; a picture that is filmed has one side at most ${mostProportion} times the other`
     throw invalidMedia(toFieldName(pointer), words)
   }
-  const open = (): Sharp =>
-    sharp(bytes, { limitInputPixels: maxInputPixels, failOn: 'error', sequentialRead: true })
+  // Decoded once, which of a large picture takes longest, and kept at a size that every look at it is content with.
+  const shrink = Math.min(1, Math.max((mostZoom * frame.width) / width, (mostZoom * frame.height) / height))
+  try {
+    const { data, info } = await sharp(bytes, {
+      limitInputPixels: maxInputPixels,
+      failOn: 'error',
+      sequentialRead: true,
+    })
       .autoOrient()
+      .resize(Math.ceil(width * shrink), Math.ceil(height * shrink), { fit: 'fill' })
       .flatten({ background: '#ffffff' })
       .toColourspace('srgb')
-  try {
+      .raw({ depth: 'uchar' })
+      .toBuffer({ resolveWithObject: true })
+    const open = (): Sharp => sharp(data, { raw: { width: info.width, height: info.height, channels: info.channels } })
     const focus = await findFocus(await open().resize(thumbnailSide, thumbnailSide, { fit: 'inside' }).png().toBuffer())
     const resize = (w: number, h: number): Sharp => {
       // The focus stays inside whatever is cut.
