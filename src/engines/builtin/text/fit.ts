@@ -45,7 +45,7 @@ export interface FittedText {
 }
 
 // How much smaller a text is rather set than broken at such places.
-const worth: Readonly<Record<BreakLevel, number>> = { phrase: 1, word: 0.85, character: 0.7, soft: 0.6, force: 0.5 }
+const worth: Readonly<Record<BreakLevel, number>> = { phrase: 1, word: 0.85, character: 0.48, soft: 0.6, force: 0.5 }
 // Words are broken sooner where whole ones would be as small as that beside what there is room for.
 const [small, worthWhenSmall] = [0.35, 0.65]
 // How much smaller lines may be for one of them less, and how much more even they are to be for that.
