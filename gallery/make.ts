@@ -16,7 +16,7 @@ const help = `npm run gallery -- [--jobs N] [--anew] [words]
 
 Makes every model that ships with every choice that it offers, and gallery/out/index.html to look at them.
 What is there and would come out the same is kept: a run that is stopped goes on when it is started again.
-The first run takes about seven minutes of processor time, four by the clock on two cores with nothing else to do;
+The first run takes about six and a half minutes of processor time, shared by the cores that are free;
 later ones take as long as what has changed.
 
   words     make only models whose ids have one of these words in them; the page shows the others as they are
@@ -61,7 +61,7 @@ async function main(): Promise<void> {
   const works = models.flatMap((model) =>
     planModel(model, model.engine['renderer'] === 'upscale' ? given.slice(-1) : given.slice(0, -1)),
   )
-  removeOthers(folder, new Set([...pictures, ...works].map(({ key }) => key)))
+  if (words.length === 0) removeOthers(folder, new Set([...pictures, ...works].map(({ key }) => key)))
   const failures = await makeAll(
     works.filter(({ model }) => isChosen(model)),
     jobs,

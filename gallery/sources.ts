@@ -4,6 +4,8 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
+// Types leave nothing behind when the program runs.
+const typeImport = /^import type [^']*from '[^']+'/gm
 const relativeImport = /(?:\bfrom|\bimport)\s*\(?\s*'(\.{1,2}\/[^']+)'/g
 
 /** A digest of a module and of all that it imports by relative paths, whatever their order. */
@@ -17,7 +19,7 @@ export function digestSources(entry: string): string {
 export function listSources(entry: string, found = new Set<string>()): ReadonlySet<string> {
   if (found.has(entry)) return found
   found.add(entry)
-  for (const [, path = ''] of readFileSync(entry, 'utf8').matchAll(relativeImport)) {
+  for (const [, path = ''] of readFileSync(entry, 'utf8').replaceAll(typeImport, '').matchAll(relativeImport)) {
     const file = join(dirname(entry), path)
     if (existsSync(file)) listSources(file, found)
   }

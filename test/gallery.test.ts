@@ -39,7 +39,10 @@ test('the digest of a module changes with what it imports, however far away, and
   const folder = await mkdtemp(join(tmpdir(), 'gallery-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const write = (name: string, text: string): Promise<void> => writeFile(join(folder, name), text)
-  await write('a.ts', "import { b } from './b.ts'\nimport sharp from 'sharp'\n")
+  await write(
+    'a.ts',
+    "import { b } from './b.ts'\nimport sharp from 'sharp'\nimport type {\n  T,\n} from './other.ts'\n",
+  )
   await write('b.ts', "export const b = async () => (await import('./c.ts')).c\n")
   await write('c.ts', "import './a.ts'\nexport const c = 1\n")
   await write('other.ts', '')
