@@ -2,6 +2,8 @@
 // lines broken as they are read and not as they are seen, and posters mirrored for them.
 
 import { createCanvas } from '@napi-rs/canvas'
+import createBidi from 'bidi-js'
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compose, layOut } from '../../../src/engines/builtin/poster/poster.ts'
 import type { Theme } from '../../../src/engines/builtin/poster/sheet.ts'
@@ -45,6 +47,27 @@ test.each<[string, string[]]>([
 ])('%s is seen in the order of UAX 9', (text, seen) => {
   const { stretches } = toLine(text)
   expect(stretches.map((part) => (part.direction === 'rtl' ? '<' : '') + part.text)).toEqual(seen)
+})
+
+test('any line is seen as the reference puts its characters', () => {
+  const reference = createBidi() as ReturnType<typeof createBidi> & {
+    getReorderSegments(text: string, levels: object): [number, number][]
+  }
+  const characters = fc.string({ unit: fc.constantFrom(...'אבسعab12١ .,()-'), maxLength: 24 })
+  // White space at its end belongs to no line.
+  const lines = characters.map((text) => `${text}.`)
+  fc.assert(
+    fc.property(lines, fc.constantFrom('ltr', 'rtl'), (text, direction) => {
+      const seen = toLine(text, direction).stretches.map((part) =>
+        part.direction === 'rtl' ? Array.from(part.text).toReversed().join('') : part.text,
+      )
+      const expected = Array.from(text)
+      for (const [first, last] of reference.getReorderSegments(text, reference.getEmbeddingLevels(text, direction)))
+        expected.splice(first, last + 1 - first, ...expected.slice(first, last + 1).toReversed())
+      return seen.join('') === expected.join('')
+    }),
+    { numRuns: 2000 },
+  )
 })
 
 describe('lines of a paragraph', () => {
