@@ -60,7 +60,7 @@ const kal8: Model = { ...kal, flite: 'kal' }
 const voices = {
   slt: { model: slt, pitch: 176, spread: 1.7, tract: 1, air: 14, tone: woman },
   clara: { model: slt, pitch: 158, spread: 1.7, tract: 0.93, air: 14, tone: woman },
-  ivy: { model: slt, pitch: 208, spread: 1.7, tract: 1.08, air: 14, tone: woman },
+  ivy: { model: slt, pitch: 202, spread: 1.6, tract: 1.03, air: 14, tone: woman },
   rms: { model: rms, pitch: 100, spread: 1, tract: 1, air: 14, tone: man },
   hugo: { model: rms, pitch: 92, spread: 1, tract: 0.92, air: 14, tone: man },
   theo: { model: rms, pitch: 108, spread: 1, tract: 1.08, air: 14, tone: man },
