@@ -20,18 +20,21 @@ export interface SchemaCompiler {
   compileInputLater(schema: JsonObject): (input: JsonObject) => CheckedInput
 }
 
+// To compile these takes longer than all else here: when a catalog first needs them, and once in a process.
+let entryForm: ValidateFunction | undefined
+let schemaForm: Ajv2020 | undefined
+
 /** Creates a compiler. */
 export function createSchemaCompiler(): SchemaCompiler {
-  // To hold a schema against the schema of schemas takes longer than all else here: what we wrote is held against it in tests.
-  const ours = createAjv({ validateSchema: false })
-  const theirs = createAjv({ validateSchema: true })
-  const validateEntry = ours.compile(catalogEntrySchema)
+  const ajv = createAjv()
+  const validateEntry = (entryForm ??= ajv.compile(catalogEntrySchema))
   const compiled = new Map<string, ValidateFunction>()
 
-  function compile(ajv: Ajv2020, schema: JsonObject): ValidateFunction {
+  function compile(schema: JsonObject, check: boolean): ValidateFunction {
     const text = JSON.stringify(schema)
     let validate = compiled.get(text)
     if (!validate) {
+      if (check) void (schemaForm ??= createAjv()).validateSchema(schema, true)
       validate = ajv.compile(JSON.parse(text) as JsonObject)
       compiled.set(text, validate)
     }
@@ -43,17 +46,17 @@ export function createSchemaCompiler(): SchemaCompiler {
       return validateEntry(entry) ? [] : (validateEntry.errors ?? [])
     },
     compileInput(schema) {
-      const validate = compile(theirs, schema)
+      const validate = compile(schema, true)
       return (input) => checkInput(validate, input)
     },
     compileInputLater(schema) {
       let validate: ValidateFunction | undefined
-      return (input) => checkInput((validate ??= compile(ours, schema)), input)
+      return (input) => checkInput((validate ??= compile(schema, false)), input)
     },
   }
 }
 
-function createAjv({ validateSchema }: { validateSchema: boolean }): Ajv2020 {
+function createAjv(): Ajv2020 {
   // strictTypes and strictRequired refuse schemas that are right but terse; the rest of strict mode catches misspelt keywords.
   const ajv = new Ajv2020({
     allErrors: true,
@@ -61,7 +64,8 @@ function createAjv({ validateSchema }: { validateSchema: boolean }): Ajv2020 {
     strict: true,
     strictTypes: false,
     strictRequired: false,
-    validateSchema,
+    // Only what others wrote is held against the schema of schemas; tests do it for what we wrote.
+    validateSchema: false,
   })
   addFormats.default(ajv)
   ajv.addFormat('media', isMediaReference)

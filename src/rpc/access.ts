@@ -27,9 +27,11 @@ export interface Access {
  * @param ratePerSecond requests a second for each key, with a burst of as many; 0 for no limit
  */
 export function createAccess(store: Pick<Store, 'findKey'>, clock: Clock, ratePerSecond: number): Access {
-  const buckets = new LRUCache<string, TokenBucket>({ max: mostBuckets })
+  // Room for all of them takes a while to make: where there is no limit, there is none.
+  let buckets: LRUCache<string, TokenBucket> | undefined
 
   function findBucket(keyId: string): TokenBucket {
+    buckets ??= new LRUCache({ max: mostBuckets })
     let bucket = buckets.get(keyId)
     if (!bucket) {
       bucket = new TokenBucket({ bucketSize: ratePerSecond, tokensPerInterval: ratePerSecond, interval: 'second' })
