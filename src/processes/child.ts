@@ -177,7 +177,12 @@ export class PooledProcess {
   }
 
   async #checkMemory(): Promise<void> {
-    const held = this.pid === undefined ? null : await readMemory(this.pid)
+    // A process that waits for a task holds what it held after the last one; to ask costs more than all else of an idle server.
+    if (this.pid === undefined || this.#assignment === null) {
+      this.#heldTooMuch = false
+      return
+    }
+    const held = await readMemory(this.pid)
     if (held === null) return
     this.#enforceMemory(held.own)
     // A program that is being started counts twice for a moment: it begins as a copy of the process.
