@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 // Hundreds of servers, writer threads and render processes are started: code that was compiled once is kept for all of them.
-process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/mediagen/compiled')
+process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/mediagen/compile')
 
 // The longest begin first, so that no worker is left with one of them when the other has nothing more to do. By itself
 // Vitest begins with the largest files, as long as it has not seen them run.
