@@ -45,5 +45,7 @@ export const headlines: Readonly<Record<string, string>> = {
   'three lines': 'Forty kitchens under one roof, from dusk until the last train',
   'very long':
     'A very long headline about everything that could possibly happen in the city this summer, with some more words',
+  'two scripts': 'Open day — День открытых дверей',
+  'kana of both kinds': 'ラーメンとカフェのひみつ',
   'an address': 'https://example.com/some/very/long/address',
 }

@@ -51,7 +51,7 @@ describe('emoji are a fifth higher than the capitals beside them, and in their m
 })
 
 describe('a line stands flush by its ink', () => {
-  const cases = ['The', 'Hush', 'WAVE', '「夏の', 'のへ」', '“Quote”', 'Ночь', 'ตลาด', 'रात']
+  const cases = ['The', 'Hush', 'WAVE', '「夏の', 'のへ」', '“Quote”', 'Ночь', 'ตลาด', 'रात', 'カフの', 'Aж', 'Aθж 1']
   test.each(cases.flatMap((text) => [0, -0.045, 0.1].map((letterSpacing) => [text, letterSpacing] as const)))(
     '%s, spaced by %f',
     (text, letterSpacing) => {

@@ -1,10 +1,10 @@
-// Cuts a text into runs that one font file can draw, and refuses what none can.
+// Cuts a text into runs of one script that one font file can draw, and refuses what none can.
 
 import { EngineError } from '../../../core/engine.ts'
 import { type Face, type FaceName, facesFor, type ScriptName } from './faces.ts'
 import type { CjkLanguage } from './language.ts'
 
-/** A part of a text, and the font file that draws it. */
+/** A part of a text, and the font file that draws it. It is of one script: the canvas measures the ink of no more. */
 export interface Run {
   readonly text: string
   readonly face: Face
@@ -27,6 +27,16 @@ const scripts: readonly (readonly [ScriptName, RegExp])[] = [
   ['hebrew', /^\p{Script_Extensions=Hebrew}/u],
   ['thai', /^\p{Script_Extensions=Thai}/u],
   ['devanagari', /^\p{Script_Extensions=Devanagari}/u],
+]
+// Scripts that one font file may have together; what belongs to none (digits, marks, spaces) goes with what is before it.
+const together = [
+  /\p{Script=Latin}/u,
+  /\p{Script=Greek}/u,
+  /\p{Script=Cyrillic}/u,
+  /\p{Script=Han}/u,
+  /\p{Script=Hiragana}/u,
+  /\p{Script=Katakana}/u,
+  /\p{Script=Hangul}/u,
 ]
 // Western and Chinese alike: as wide as a character beside characters, narrow beside letters.
 const sharedPunctuation = /^[“”‘’…—·]$/u
@@ -53,6 +63,7 @@ export function splitRuns(text: string, language: CjkLanguage, letters: 'sans' |
   const runs: { text: string; face: Face }[] = []
   const parts = splitGraphemes(text)
   let alphabets = alphabetsOf([], letters)
+  let script: RegExp | null = null
   for (const [index, part] of parts.entries()) {
     if (alphabetic.test(part) && !alphabetic.test(parts[index - 1] ?? ''))
       alphabets = alphabetsOf(wordFrom(parts, index), letters)
@@ -66,8 +77,14 @@ export function splitRuns(text: string, language: CjkLanguage, letters: 'sans' |
     )
     if (!face) continue
     const last = runs.at(-1)
-    if (last?.face === face) last.text += part
-    else runs.push({ text: part, face })
+    const own = together.find((one) => one.test(part)) ?? null
+    if (last?.face === face && (own === null || script === null || own === script)) {
+      last.text += part
+      script ??= own
+    } else {
+      runs.push({ text: part, face })
+      script = own
+    }
   }
   return runs
 }
