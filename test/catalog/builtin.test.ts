@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { builtinCatalog, loadCatalog } from '../../src/catalog/load.ts'
 import { readConfig } from '../../src/config.ts'
-import type { JsonObject } from '../../src/core/engine.ts'
+import type { JsonObject, JsonValue } from '../../src/core/engine.ts'
 import type { Model } from '../../src/core/model.ts'
 
 const models = loadCatalog(builtinCatalog)
@@ -117,6 +117,51 @@ test.each(models.map((model) => [model.id, model] as const))(
     for (const title of [name, ...fields.map((field) => field['title'])]) expect(title).toMatch(/[\p{L}\d)?]$/u)
   },
 )
+
+/** Every field of a schema with its place, however deep, and the items of its lists. */
+function fieldsOf(schema: JsonObject, place = ''): readonly (readonly [place: string, field: JsonObject])[] {
+  const named = Object.entries((schema['properties'] ?? {}) as Record<string, JsonObject>)
+  const inside = schema['items'] === undefined ? named : [...named, ['items', schema['items'] as JsonObject] as const]
+  return inside.flatMap(([name, field]) => [
+    [`${place}/${name}`, field] as const,
+    ...fieldsOf(field, `${place}/${name}`),
+  ])
+}
+
+/** Keywords that bound what a field takes, by its type; one group of them has to be there. */
+const bounds: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  string: [['maxLength'], ['enum']],
+  integer: [['minimum', 'maximum'], ['enum']],
+  number: [['minimum', 'maximum'], ['enum']],
+  array: [['minItems', 'maxItems']],
+  object: [['additionalProperties', 'properties']],
+  boolean: [[]],
+}
+
+test.each(models.map((model) => [model.id, model] as const))(
+  '%s says of every field what it is, gives examples of it and bounds it',
+  (_id, { inputSchema }) => {
+    for (const [place, field] of fieldsOf(inputSchema)) {
+      for (const word of ['title', 'description']) expect(field[word], `${place} ${word}`).toMatch(/\S/)
+      expect((field['examples'] as JsonValue[] | undefined)?.length, `${place} examples`).toBeGreaterThan(0)
+      const groups = bounds[String(field['type'])] ?? []
+      expect(
+        groups.some((group) => group.every((word) => word in field)),
+        `${place} has bounds`,
+      ).toBe(true)
+    }
+  },
+)
+
+test.each(models.map((model) => [model.id, model] as const))('%s takes every example of its fields', (id, model) => {
+  const { properties, required } = model.inputSchema as {
+    properties: Record<string, { examples: JsonValue[] }>
+    required: string[]
+  }
+  const least = Object.fromEntries(required.map((name) => [name, properties[name]?.examples[0] ?? null]))
+  for (const [name, { examples }] of Object.entries(properties))
+    for (const example of examples) expect(quote(id, { ...least, [name]: example }), name).toBeGreaterThan(0)
+})
 
 test('speech costs at most a credit for each 200 characters, and one for each 15 seconds that come out', () => {
   const id = 'builtin/audio/speech/text-to-speech'

@@ -131,6 +131,16 @@ describe('what is refused leaves nothing, and says why', () => {
     ['SVG', () => post(svg, { 'content-type': 'image/svg+xml' }), 400, 'invalid_media', /SVG/],
     ['HTML', () => post('<!doctype html><html>', { 'content-type': 'image/png' }), 400, 'invalid_media', /HTML/],
     ['text', () => post('hello', { 'content-type': 'image/png' }), 400, 'invalid_media', /image, a video or a sound/],
+    [
+      'a picture that is an archive as well',
+      () =>
+        post(new Blob([picture, Buffer.from('PK\x05\x06'.padEnd(22, '\0'), 'latin1')]), {
+          'content-type': 'image/png',
+        }),
+      400,
+      'invalid_media',
+      /image\/png and ZIP/,
+    ],
     ['an empty body', () => post('', { 'content-type': 'image/png' }), 400, 'invalid_request', /empty/],
     ['an empty file', () => post(formOf({ file: new Blob([]) }), {}), 400, 'invalid_request', /empty/],
     ['JSON', () => post('{}', { 'content-type': 'application/json' }), 415, 'unsupported_media_type', /image\/…/],

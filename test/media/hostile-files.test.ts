@@ -1,7 +1,7 @@
 // Files that are not what they seem: each is refused in words that name the field, before it costs memory, and the credits are back.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { crc32, deflateSync } from 'node:zlib'
+import { crc32, deflateSync, gzipSync } from 'node:zlib'
 import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type MediaApp, openHost, startMediaApp } from './media-app.ts'
@@ -120,6 +120,10 @@ test('SVG is refused in every guise, and nothing that it refers to is fetched', 
     ])
   }
   // Compressed, it is no picture either.
+  expect(await media.refusal({ image: toUri(gzipSync(svg)) }, edit)).toMatchObject({
+    code: 'invalid_media',
+    message: expect.stringMatching(/^image must be .*gzip/),
+  })
   expect(host.connections).toBe(0)
 })
 

@@ -250,6 +250,14 @@ test.each(both)(
       [1, 2].map(() => film('narrated/text-to-video', { ...story, ...size, format })),
     )
     expect(told?.bytes.equals(twice?.bytes as Buffer)).toBe(true)
+    for (const [id, used] of [
+      ['kenburns/image-to-video', pictures.slice(0, 1)],
+      ['slideshow/images-to-video', pictures],
+    ] as const) {
+      const short = { ...size, format, ...(used.length === 1 ? { duration: 1 } : { seconds_each: 1 }) }
+      const [first, second] = await Promise.all([1, 2].map(() => film(id, short, used)))
+      expect(first?.bytes.equals(second?.bytes as Buffer), id).toBe(true)
+    }
   },
 )
 
@@ -306,14 +314,14 @@ test('what cannot be filmed is refused in words', { timeout: 60_000 }, async () 
     })
 })
 
-test('progress moves at least ten times in a film that takes long', { timeout: 60_000 }, async () => {
-  const { progress } = await film('motion/text-to-video', {
-    prompt: 'x',
-    style: 'tiles',
-    duration: 6,
-    width: 640,
-    height: 360,
-  })
+test.each([
+  ['kenburns/image-to-video', { duration: 6 }],
+  ['slideshow/images-to-video', { seconds_each: 2 }],
+  ['motion/text-to-video', { prompt: 'x', style: 'tiles', duration: 6 }],
+  ['narrated/text-to-video', story],
+])('progress moves at least ten times while %s takes long', { timeout: 60_000 }, async (id, input) => {
+  const used = id.startsWith('kenburns') ? pictures.slice(0, 1) : id.startsWith('slideshow') ? pictures : []
+  const { progress } = await film(id, { ...input, width: 640, height: 360 }, used)
   expect(new Set(progress).size).toBeGreaterThan(9)
   expect(progress).toEqual(progress.toSorted((a, b) => a - b))
 })

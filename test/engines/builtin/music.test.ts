@@ -75,6 +75,14 @@ test('the same seed gives the same bytes, another seed gives others', { timeout:
   expect(other.bytes.equals(first.bytes)).toBe(false)
 })
 
+test('the same input gives the same bytes, in every format', { timeout: 60_000 }, async () => {
+  for (const format of ['wav', 'flac', 'm4a', 'ogg']) {
+    const input = { prompt: 'a jingle', duration: 2, format }
+    const [first, again] = [await play(input), await play(input)]
+    expect(again.bytes.equals(first.bytes), format).toBe(true)
+  }
+})
+
 test('progress rises at least ten times', { timeout: 60_000 }, async () => {
   const progress = await watch(renderMusic, root, { prompt: 'a study', duration: 12 })
   expect(new Set(progress.map((fraction) => fraction.toFixed(3))).size).toBeGreaterThanOrEqual(10)

@@ -67,7 +67,7 @@ test('every voice speaks, and no two sound the same', { timeout: 90_000 }, async
 })
 
 test('the same text gives the same bytes, in every format', { timeout: 30_000 }, async () => {
-  for (const format of ['mp3', 'm4a', 'ogg']) {
+  for (const format of ['mp3', 'wav', 'flac', 'm4a', 'ogg']) {
     const [first, again] = [await say({ text: 'Once more.', format }), await say({ text: 'Once more.', format })]
     expect(again.bytes.equals(first.bytes), format).toBe(true)
   }
