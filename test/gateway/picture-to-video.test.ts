@@ -25,6 +25,12 @@ test('a data URI becomes a video that can be downloaded', { timeout: 60_000 }, a
   const bytes = Buffer.from(await file.arrayBuffer())
   expect(bytes.length).toBe(output.bytes)
   expect(bytes.toString('latin1', 4, 8)).toBe('ftyp')
+  // Its poster: a frame of the film, and the colours of that while it loads.
+  expect(output.blurhash).toMatch(/^.{20,40}$/)
+  const poster = await fetch(output.preview_url)
+  expect(poster.status).toBe(200)
+  const { format, width, height } = await sharp(Buffer.from(await poster.arrayBuffer())).metadata()
+  expect([poster.headers.get('content-type'), format, width, height]).toEqual(['image/webp', 'webp', 128, 96])
 })
 
 test('what is no picture fails the job in words and gives the credits back', { timeout: 60_000 }, async () => {
