@@ -1,7 +1,7 @@
 // The catalog: products with their modes, found by words or by category.
 import { isAbort } from './api.ts'
 import { element, icon } from './element.ts'
-import { formatCredits, toLocalUrl } from './job-words.ts'
+import { formatCredits, isConstantPrice, toLocalUrl } from './job-words.ts'
 import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { CategoryRecord, JobRecord, ListRecord, ModelRecord, ProductRecord } from './records.ts'
@@ -11,6 +11,12 @@ const typingPauseMs = 150
 const coverJobs = 60
 // Search and category stay while other views are visited.
 const filter = { search: '', category: '' }
+
+/** The preview of an output; a waveform is shown whole, on the colour of its product. */
+interface Cover {
+  readonly url: string
+  readonly isWave: boolean
+}
 
 export function catalogView({ api, catalog, signal }: Parts): HTMLElement {
   document.title = 'Models · mediagen'
@@ -25,7 +31,7 @@ export function catalogView({ api, catalog, signal }: Parts): HTMLElement {
   const chips = element('div', { class: 'chips', role: 'group', 'aria-label': 'Category' })
   const grid = element('div', { class: 'products', 'aria-busy': 'true' })
   const count = element('p', { class: 'visually-hidden', role: 'status' })
-  const covers = new Map<string, string>()
+  const covers = new Map<string, Cover>()
   let pause: ReturnType<typeof setTimeout> | undefined
   let asking = new AbortController()
 
@@ -67,15 +73,16 @@ export function catalogView({ api, catalog, signal }: Parts): HTMLElement {
       ]),
     )
   }
-  /** The newest picture or film that a model made here becomes its cover. */
+  /** The newest picture, film or sound that a model made here becomes its cover. */
   async function loadCovers(): Promise<void> {
     const { data } = await api
       .get<ListRecord<JobRecord>>(`/v1/jobs?status=succeeded&limit=${coverJobs}`, { signal })
       .catch(() => ({ data: [] as readonly JobRecord[] }))
     for (const { model, outputs } of data) {
-      // Of pictures and videos; the waveform of a sound says little.
-      const seen = outputs.find(({ blurhash, preview_url }) => blurhash !== null && preview_url !== null)
-      if (seen?.preview_url && !covers.has(model)) covers.set(model, toLocalUrl(seen.preview_url, location.origin))
+      const seen = outputs.find(({ preview_url }) => preview_url !== null)
+      if (!seen?.preview_url || covers.has(model)) continue
+      const isWave = seen.content_type.startsWith('audio/')
+      covers.set(model, { url: toLocalUrl(seen.preview_url, location.origin), isWave })
     }
   }
   function choose(category: string): void {
@@ -122,7 +129,7 @@ export function catalogView({ api, catalog, signal }: Parts): HTMLElement {
 function card(
   product: ProductRecord,
   models: ReadonlyMap<string, ModelRecord>,
-  covers: ReadonlyMap<string, string>,
+  covers: ReadonlyMap<string, Cover>,
 ): HTMLElement {
   const [first] = product.modes
   const headline = element('a', { href: first ? toHash({ view: 'model', id: first.model }) : '#/' }, product.name)
@@ -132,7 +139,7 @@ function card(
     { class: 'product' },
     cover(
       product,
-      product.modes.map(({ model }) => covers.get(model)).find((url) => url !== undefined),
+      product.modes.map(({ model }) => covers.get(model)).find((seen) => seen !== undefined),
     ),
     element(
       'div',
@@ -157,20 +164,20 @@ function card(
 
 function price(model: ModelRecord | undefined): HTMLElement | null {
   if (!model) return null
-  return element(
-    'span',
-    { class: 'price', title: model.pricing.summary },
-    `from ${formatCredits(model.pricing.from_credits)}`,
-  )
+  const { pricing } = model
+  const credits = formatCredits(pricing.from_credits)
+  const words = isConstantPrice(pricing) ? credits : `from ${credits}`
+  return element('span', { class: 'price', title: pricing.summary }, words)
 }
 
-/** The newest picture, or a field of colour that is always the same for the product. */
-function cover(product: ProductRecord, url: string | undefined): HTMLElement {
+/** The newest preview, or a field of colour that is always the same for the product. */
+function cover(product: ProductRecord, seen: Cover | undefined): HTMLElement {
   const frame = element('div', { class: 'cover', 'aria-hidden': 'true' })
   let hash = 0
   for (const character of product.id) hash = (hash * 31 + character.charCodeAt(0)) % 3600
   frame.style.setProperty('--hue', String(hash / 10))
-  if (url) frame.append(element('img', { src: url, alt: '', loading: 'lazy' }))
+  if (seen)
+    frame.append(element('img', { class: seen.isWave ? 'wave' : null, src: seen.url, alt: '', loading: 'lazy' }))
   else frame.append(element('span', {}, product.name.slice(0, 1)))
   return frame
 }

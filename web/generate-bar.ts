@@ -2,7 +2,7 @@
 import { isAbort, Refusal, Unreachable } from './api.ts'
 import { button, element } from './element.ts'
 import type { Form } from './form.ts'
-import { formatCredits } from './job-words.ts'
+import { formatCredits, isConstantPrice } from './job-words.ts'
 import { LiveQuote, type QuoteState } from './live-quote.ts'
 import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
@@ -51,10 +51,16 @@ export function createGenerateBar(
       state.state === 'quoted'
         ? describeQuote(state.quote)
         : state.state === 'unknown'
-          ? `From ${formatCredits(model.pricing.from_credits)}. The exact price shows once the input is complete.`
+          ? describePrice(model.pricing)
           : ''
     if (state.state === 'refused') showTrouble(state.error)
     else if (state.state === 'quoted') form.showViolations([])
+  }
+  function describePrice(pricing: ModelDetailRecord['pricing']): string {
+    const credits = formatCredits(pricing.from_credits)
+    return isConstantPrice(pricing)
+      ? `${credits}, charged only if it succeeds.`
+      : `From ${credits}. The exact price shows once the input is complete.`
   }
   function describeQuote({ expires_at }: QuoteRecord): string {
     const time = new Date(expires_at).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })

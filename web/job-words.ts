@@ -1,5 +1,5 @@
 // A job in words: its state, what became of the credits, sizes, times and the name of its file.
-import type { JobRecord, JobStatus, OutputRecord } from './records.ts'
+import type { JobRecord, JobStatus, ModelRecord, OutputRecord } from './records.ts'
 
 const statusWords: Readonly<Record<JobStatus, string>> = {
   queued: 'Queued',
@@ -42,6 +42,11 @@ export function describeStatus(job: Pick<JobRecord, 'status' | 'progress' | 'que
 
 export function formatCredits(credits: number): string {
   return `${credits.toLocaleString('en-US')} ${credits === 1 ? 'credit' : 'credits'}`
+}
+
+/** Whether a model costs the same whatever the input: then the summary of its price is nothing but the credits. */
+export function isConstantPrice({ billing, summary, from_credits }: ModelRecord['pricing']): boolean {
+  return billing === 'fixed' && summary === `${from_credits} ${from_credits === 1 ? 'credit' : 'credits'}`
 }
 
 /** Where the credits are, in a sentence. */

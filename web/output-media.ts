@@ -23,7 +23,7 @@ export function outputMedia(output: OutputRecord, words: string): HTMLElement {
       height,
     })
     // As large as the film from the beginning: its poster is small.
-    if (width && height) video.style.width = `min(100%, ${width}px, ${(72 * width) / height}vh)`
+    if (width && height) video.style.width = fullWidth(width, height)
     return blurred(output, video)
   }
   if (content_type.startsWith('audio/')) {
@@ -63,8 +63,17 @@ export function outputThumbnail(output: OutputRecord): Node {
 /** Where the file was: its shape, and its colours as far as they are remembered. */
 function expired(output: OutputRecord): HTMLElement {
   const place = element('div', { class: 'expired' }, element('p', {}, 'The file has expired and is no longer there.'))
-  if (output.width && output.height) place.style.aspectRatio = `${output.width} / ${output.height}`
+  const { width, height } = output
+  if (width && height) {
+    place.style.width = fullWidth(width, height)
+    place.style.aspectRatio = `${width} / ${height}`
+  }
   return blurred(output, place)
+}
+
+/** The width of a picture of so many pixels that fits in its place, as CSS. */
+function fullWidth(width: number, height: number): string {
+  return `min(100%, ${width}px, ${(72 * width) / height}vh)`
 }
 
 function local(url: string | null): string | null {

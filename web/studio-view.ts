@@ -7,7 +7,7 @@ import { element, icon, uniqueId } from './element.ts'
 import { createForm } from './form.ts'
 import { toForm } from './form-model.ts'
 import { createGenerateBar } from './generate-bar.ts'
-import { formatCredits } from './job-words.ts'
+import { formatCredits, isConstantPrice } from './job-words.ts'
 import { catchFiles } from './loose-files.ts'
 import { readLargestUpload } from './media-file.ts'
 import type { Parts } from './parts.ts'
@@ -72,9 +72,9 @@ function backLink(): HTMLElement {
 }
 
 function describePrice({ pricing }: ModelRecord): string {
-  return pricing.billing === 'usage'
-    ? `Billed by use, from ${formatCredits(pricing.from_credits)}`
-    : `From ${formatCredits(pricing.from_credits)}`
+  const credits = formatCredits(pricing.from_credits)
+  if (isConstantPrice(pricing)) return credits
+  return pricing.billing === 'usage' ? `Billed by use, from ${credits}` : `From ${credits}`
 }
 
 function workbench(parts: Parts, model: ModelDetailRecord, largestUpload: number): HTMLElement {

@@ -194,3 +194,20 @@ inBrowser('a wrong key is refused in words, and the right one opens the catalog'
     expect([place, content]).toEqual([place, window])
   }
 })
+
+inBrowser(
+  'a card of the catalog shows what its model made, be it a sound, and whether its price only begins there',
+  { timeout: browserMs },
+  async () => {
+    await using app = await startTestApp()
+    await app.generate('builtin/audio/speech/text-to-speech', { text: 'Hello there.' }, { wait: true })
+    await using page = await browser.openPage()
+    await page.open(`${app.url}/#key=${app.account.key}`)
+    const card = (name: string): string =>
+      `[...document.querySelectorAll('.product')].find((card) => card.querySelector('h2').textContent === '${name}')`
+    await page.until(`${card('Speech')}.querySelector('.cover img.wave')?.naturalWidth`)
+    expect(await page.evaluate(`${card('Speech')}.querySelector('.price').textContent`)).toBe('from 1 credit')
+    expect(await page.evaluate(`${card('Poster')}.querySelector('.price').textContent`)).toBe('1 credit')
+    expect(page.errors).toEqual([])
+  },
+)

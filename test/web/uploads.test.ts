@@ -214,7 +214,12 @@ inBrowser('several files are put in order, taken away and made in that order', {
   await page.until(`${textOf('.large')} === 'Generate for 7 credits' && !document.querySelector('.asking')`)
   await press('.large')
   await page.until(`document.querySelectorAll('.result img').length === 3`)
-  expect(await page.evaluate(`[...document.querySelectorAll('.result img')].map(({ width }) => width)`)).toHaveLength(3)
+  const sizes = (what: string) =>
+    page.evaluate(
+      `[...document.querySelectorAll('.result ${what}')].map(({ offsetWidth, offsetHeight }) => offsetWidth + ' × ' + offsetHeight)`,
+    )
+  const shown = await sizes('img')
+  expect(shown).toHaveLength(3)
   const [job] = (await app.send('/v1/jobs?limit=1')).body.data
   expect(job.outputs.map(({ width }: { width: number }) => width)).toEqual([30, 20, 40])
 
@@ -226,6 +231,8 @@ inBrowser('several files are put in order, taken away and made in that order', {
   expect(await page.until(textOf('.tile .expired'))).toBe('Expired')
   await press('.tile')
   await page.until(`document.querySelectorAll('.job-page .result .expired').length === 3`)
+  // What is left of a picture is as large as it was.
+  expect(await sizes('.expired')).toEqual(shown)
   expect(await page.evaluate(textOf('.job-page figcaption'))).toMatch(/was kept until \d/)
   clock.aheadMs = 0
 })

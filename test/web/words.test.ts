@@ -8,6 +8,7 @@ import {
   explainEnd,
   formatAge,
   formatBytes,
+  isConstantPrice,
   isOlder,
   toFileName,
   toLocalUrl,
@@ -67,6 +68,14 @@ test('where the credits are', () => {
   expect(say('failed', 7, 0, 7)).toBe('Nothing charged, 7 credits returned')
   expect(say('needs_review', 7, 0, 0)).toBe('7 credits held until an operator has looked at it')
   expect(say('succeeded', 0, 0, 0)).toBe('Nothing charged')
+})
+
+test('a price that is the same for every input is told from one that only begins there', () => {
+  expect(isConstantPrice({ billing: 'fixed', summary: '1 credit', from_credits: 1 })).toBe(true)
+  expect(isConstantPrice({ billing: 'fixed', summary: '1500 credits', from_credits: 1500 })).toBe(true)
+  expect(isConstantPrice({ billing: 'fixed', summary: 'ceil(duration / 15) credits', from_credits: 1 })).toBe(false)
+  expect(isConstantPrice({ billing: 'fixed', summary: '1 credit for each 15 seconds', from_credits: 1 })).toBe(false)
+  expect(isConstantPrice({ billing: 'usage', summary: '1 credit', from_credits: 1 })).toBe(false)
 })
 
 test('state, reason, age and size', () => {
