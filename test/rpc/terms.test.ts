@@ -1,4 +1,4 @@
-// Deadlines, priorities and places in the queue over gRPC, and what an operator sees. Issue 3, items 1, 3 and 4.
+// Deadlines, priorities, retention and places in the queue over gRPC, and what an operator sees. Issue 3, items 1, 3 and 4; issue 4, item 6.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { type ForeignClient, openForeignClient, toStruct } from './foreign-client.ts'
@@ -29,6 +29,8 @@ test.each([
   { expires_in_seconds: 604_801 },
   { priority: 1 },
   { priority: -11 },
+  { retain_seconds: 0 },
+  { retain_seconds: 604_801 },
 ])('a start with %j is refused by name', async (terms) => {
   const refused = await client.refusal('GenerationService/StartGeneration', await request(terms))
   expect(refused).toMatchObject({ status: 'INVALID_ARGUMENT', detail: { code: 'invalid_request' } })
@@ -53,4 +55,21 @@ test('a start carries its terms, which an operator sees, and is replayed only wi
   expect(all.jobs[0].account_id).toBe(app.account.accountId)
   const unknown = await client.refusal('AdminService/InspectJob', { job_id: 'job_x' }, { key })
   expect(unknown).toMatchObject({ status: 'NOT_FOUND', detail: { code: 'job_not_found' } })
+})
+
+test('outputs are kept for as long as a start says', async () => {
+  await using working = await startTestApp()
+  using caller = await openForeignClient(working.app.grpcUrl, working.account.key)
+  const instant = { model: 'test/instant/text-to-image', input: toStruct({ prompt: 'x' }) }
+  const { quote } = await caller.call('QuotesService/CreateQuote', instant)
+  const { job } = await caller.call('GenerationService/StartGeneration', {
+    ...instant,
+    quote_id: quote.quote_id,
+    idempotency_key: 'a-minute',
+    wait: true,
+    retain_seconds: 60,
+  })
+  const [output] = job.outputs
+  expect(output.expired).toBe(false)
+  expect(Number(output.kept_until.seconds) - Number(job.finished_at.seconds)).toBe(60)
 })
