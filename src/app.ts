@@ -35,7 +35,7 @@ import { addConsole } from './gateway/console.ts'
 import { toJobRecord } from './gateway/records.ts'
 import { createReadiness } from './gateway/health.ts'
 import { createGateway, createHealthServer, listen } from './gateway/server.ts'
-import { everyHost, onlyPublic } from './net/hosts.ts'
+import { type AllowedHosts, everyHost, isRefusedAddress, onlyPublic } from './net/hosts.ts'
 import { createAccess } from './rpc/access.ts'
 import { addConnect } from './rpc/connect.ts'
 import { startGrpcServer } from './rpc/grpc-server.ts'
@@ -275,6 +275,7 @@ function createServices(config: Config, parts: ServiceParts, pipeline: PipelineP
   const { store, catalog, clock, files, folders, urls } = parts
   const quotes = createQuoteBook(store, clock, config.quoteTtlSeconds * 1000)
   const { maxQueuedJobs, maxUploadBytes } = config
+  const isRefusedHost = (host: string): boolean => isRefusedAddress(readWebhookHosts(config), host)
   const retainMs = config.retainHours * 3_600_000
   const uploadLimits = {
     maxUploadBytes,
@@ -294,7 +295,7 @@ function createServices(config: Config, parts: ServiceParts, pipeline: PipelineP
     guardService(GenerationService, generation, pipeline),
     guardService(CatalogService, createCatalogService({ catalog }), pipeline),
     guardService(WalletService, createWalletService({ store }), pipeline),
-    guardService(WebhooksService, createWebhooksService({ store }), pipeline),
+    guardService(WebhooksService, createWebhooksService({ store, isRefusedHost }), pipeline),
     guardService(FilesService, createFilesService({ store, files, urls, clock, ...uploadLimits }), pipeline),
     guardService(AdminService, createAdminService({ store, clock, folders }), pipeline),
   ]
@@ -371,13 +372,17 @@ async function describeTrouble(store: Store): Promise<string | null> {
   }
 }
 
+function readWebhookHosts(config: Config): AllowedHosts {
+  return config.webhookAllowPrivate ? everyHost : onlyPublic
+}
+
 /** What is told of a job is its record, as the gateway would answer it. */
 function startWebhooks(
   config: Config,
   { store, urls, clock, log, metrics }: { store: Store; urls: AssetUrls; clock: Clock; log: Logger; metrics: Metrics },
 ): AsyncDisposable {
   const poster = createPoster({
-    allowed: config.webhookAllowPrivate ? everyHost : onlyPublic,
+    allowed: readWebhookHosts(config),
     timeoutMs: attemptTimeoutMs,
   })
   const sender = startWebhookSender({

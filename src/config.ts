@@ -223,6 +223,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return Object.freeze(config) as Config
 }
 
+/** Variables that look like settings and are none: misspelt ones. Clients' keys, tests and measurements have names of their own. */
+export function findUnknownSettings(env: Readonly<Record<string, string | undefined>>): string[] {
+  const known = new Set<string>(Object.values(settings).map((setting) => setting.env))
+  return Object.keys(env).filter((name) => /^MEDIAGEN_(?!KEY$|(TEST|CRASH|SIM|BENCH)_)/.test(name) && !known.has(name))
+}
+
 function text(env: string, fallback: string, help: string): Setting<string>
 function text<Value>(env: string, fallback: string, help: string, parse: (text: string) => Value): Setting<Value>
 function text(

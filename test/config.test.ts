@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { readConfig, settings } from '../src/config.ts'
+import { findUnknownSettings, readConfig, settings } from '../src/config.ts'
 import { StartupError } from '../src/core/errors.ts'
 
 const all = Object.values(settings)
@@ -51,6 +51,13 @@ test('without any environment the settings are the defaults', () => {
 
 test('an empty variable counts as unset, an unknown one is passed over', () => {
   expect(readConfig({ MEDIAGEN_HTTP_PORT: '', HOME: '/root' })).toEqual(readConfig({}))
+})
+
+test('what looks like a setting and is none is named', () => {
+  const known = Object.fromEntries(all.map(({ env }) => [env, 'x']))
+  const others = { MEDIAGEN_KEY: 'mgk_x', MEDIAGEN_TEST_GATEWAY: '1', MEDIAGEN_CRASH_SEED: '1', HOME: '/root' }
+  expect(findUnknownSettings({ ...known, ...others })).toEqual([])
+  expect(findUnknownSettings({ MEDIAGEN_PORT: '1', MEDIAGEN_KEYS: '2' })).toEqual(['MEDIAGEN_PORT', 'MEDIAGEN_KEYS'])
 })
 
 test('the settings cannot be changed afterwards', () => {

@@ -9,7 +9,7 @@ export function addAssetCommands(program: Command): void {
   assets
     .command('usage')
     .description(
-      'What files take, by account and kind: outputs, uploads, expired (not removed yet), orphans (of no record)',
+      'What files take, by account and kind: outputs with their previews, uploads, expired (not removed yet), orphans (of no record)',
     )
     .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) =>

@@ -10,7 +10,7 @@ import { type Config, readConfig } from '../config.ts'
 import { StartupError } from '../core/errors.ts'
 import { permissions } from '../core/key.ts'
 import { toPermissionCode } from '../services/convert.ts'
-import { stopSignal } from './serve.ts'
+import { openLog, stopSignal } from './serve.ts'
 
 const demoCredits = 1000n
 // Below this the demo account is filled up.
@@ -45,7 +45,7 @@ export function addDemoCommand(program: Command): void {
       // The lines for people are not to drown in the log; whoever sets a level gets it.
       const config = readConfig({ ...process.env, MEDIAGEN_LOG_LEVEL: process.env['MEDIAGEN_LOG_LEVEL'] || 'warn' })
       const stopped = stopSignal()
-      await using app = await startApp(config)
+      await using app = await startApp(config, { log: openLog(config) })
       if (!app.operator) throw new StartupError('The demo needs a server of its own: unset MEDIAGEN_CORE_URL.')
       const demo = await openDemoAccount(app.httpUrl, config, app.operator)
       const { job, file } = await makePicture(app, config, demo.key)

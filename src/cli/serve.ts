@@ -1,7 +1,8 @@
 // `serve`: runs a server until a signal ends it.
 import type { Command } from 'commander'
-import { startApp } from '../app.ts'
-import { readConfig } from '../config.ts'
+import type { Logger } from 'pino'
+import { createLogger, startApp } from '../app.ts'
+import { type Config, findUnknownSettings, readConfig } from '../config.ts'
 import { printRecord } from './print.ts'
 
 /** Adds the command. */
@@ -15,10 +16,18 @@ export function addServeCommand(program: Command): void {
       const config = readConfig({ ...process.env, ...(coreUrl !== undefined && { MEDIAGEN_CORE_URL: coreUrl }) })
       // From here on: a signal that comes while it starts stops it as properly as any later one.
       const stopped = stopSignal()
-      await using app = await startApp(config)
+      await using app = await startApp(config, { log: openLog(config) })
       if (json) printRecord({ http_url: app.httpUrl, grpc_url: app.grpcUrl }, true)
       await stopped
     })
+}
+
+/** The log of a server; its first line names what looks like a setting and is none. */
+export function openLog(config: Config): Logger {
+  const log = createLogger(config.logLevel)
+  const unknown = findUnknownSettings(process.env)
+  if (unknown.length > 0) log.warn({ variables: unknown }, 'these variables are no settings and are passed over')
+  return log
 }
 
 // A terminal sends Ctrl-C to npm and to this process, and npm hands its own on: that is one wish, told twice.

@@ -181,7 +181,7 @@ export const errorKinds = {
     http: 404,
     grpc: 'NOT_FOUND',
     retryable: false,
-    help: 'There is no file at this address, or the signature of its URL is wrong or has expired. Read the job again for a fresh URL.',
+    help: 'There is no file at this address, or the signature of its URL is wrong or has expired. Read the job or the upload again for a fresh URL.',
   },
   file_not_found: {
     title: 'File not found',

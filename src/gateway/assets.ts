@@ -42,6 +42,6 @@ export function addAssetRoutes(app: FastifyInstance, assets: AssetStore, urls: A
 function notFound(): MediagenError {
   return new MediagenError(
     'asset_not_found',
-    'There is no such file, or the signature of its URL is wrong or has expired. Read the job again for a fresh URL.',
+    'There is no such file, or the signature of its URL is wrong or has expired. Read the job or the upload again for a fresh URL.',
   )
 }

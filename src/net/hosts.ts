@@ -1,4 +1,5 @@
 // Which addresses are public, and which others an operator allows.
+import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 type Network = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
@@ -60,6 +61,12 @@ export function mayConnect({ names, networks }: AllowedHosts, host: string, addr
   if (!ipaddr.isValid(address)) return false
   const found = ipaddr.process(address)
   return networks.some(([network, bits]) => network.kind() === found.kind() && found.match(network, bits))
+}
+
+/** Whether the host of a URL is an address that may not be connected to. Where a name leads is known once it is resolved. */
+export function isRefusedAddress(allowed: AllowedHosts, host: string): boolean {
+  const address = host.replace(/^\[(.*)\]$/, '$1')
+  return isIP(address) !== 0 && !mayConnect(allowed, address, address)
 }
 
 function toNetwork(address: string): Network {

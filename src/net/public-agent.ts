@@ -1,9 +1,9 @@
 // An HTTP agent that connects to public addresses only, and to what an operator allows. Every address is checked when a
 // connection is made, after names were resolved and odd spellings read, so that what is checked is what is connected to.
 import { lookup } from 'node:dns'
-import { isIP, type LookupFunction } from 'node:net'
+import type { LookupFunction } from 'node:net'
 import { Agent, buildConnector } from 'undici'
-import { type AllowedHosts, mayConnect, PrivateAddressError } from './hosts.ts'
+import { type AllowedHosts, isRefusedAddress, mayConnect, PrivateAddressError } from './hosts.ts'
 
 /** Settings of an agent. */
 export interface PublicAgentOptions {
@@ -35,8 +35,7 @@ export function createPublicAgent({ allowed, timeoutMs, resolve = lookup }: Publ
     connect(options, callback) {
       const { hostname } = options
       // Node looks up names only.
-      if (isIP(hostname) !== 0 && !mayConnect(allowed, hostname, hostname))
-        callback(new PrivateAddressError(hostname), null)
+      if (isRefusedAddress(allowed, hostname)) callback(new PrivateAddressError(hostname), null)
       else connect(options, callback)
     },
   })

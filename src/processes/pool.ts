@@ -44,6 +44,8 @@ export class ProcessPool<Request extends object, Result> {
   readonly #children = new Set<PooledProcess>()
   readonly #free: PooledProcess[] = []
   readonly #waiting: Waiting<Request, Result>[] = []
+  /** Why tasks were aborted: processes that ended for it were meant to. */
+  readonly #aborts = new WeakSet<Error>()
   #closed = false
   #onLastGone: (() => void) | null = null
 
@@ -113,7 +115,11 @@ export class ProcessPool<Request extends object, Result> {
   }
 
   async #start(child: PooledProcess, { task, resolve, reject }: Waiting<Request, Result>): Promise<void> {
-    const onAbort = (): void => child.kill(abortReason(task.signal))
+    const onAbort = (): void => {
+      const reason = abortReason(task.signal)
+      this.#aborts.add(reason)
+      child.kill(reason)
+    }
     task.signal.addEventListener('abort', onAbort, { once: true })
     const { timeout } = task
     const timer = timeout && setTimeout(() => child.kill(timeout.reason), timeout.ms)
@@ -157,7 +163,7 @@ export class ProcessPool<Request extends object, Result> {
       if (this.#children.size === 0) this.#onLastGone?.()
       return
     }
-    this.#options.logger?.warn({ pid: child.pid, err: why }, 'a forked process ended')
+    if (!this.#aborts.has(why)) this.#options.logger?.warn({ pid: child.pid, err: why }, 'a forked process ended')
     this.#startNext()
     // Keeps the pool warm; a process that cannot even start is only tried again by the next task.
     if (wasReady && this.#children.size < this.#options.size) this.#free.push(this.#fork())

@@ -175,7 +175,7 @@ function readAdjustment(outcome: AdjustOutcome, accountId: string): Account {
     case 'out_of_range':
       throw new MediagenError(
         'invalid_request',
-        `/credits would bring the balance out of range, 0 to 2^53 - 1; available now: ${outcome.available}. Nothing was changed.`,
+        `The credits would bring the balance out of range, 0 to 2^53 - 1; available now: ${outcome.available}. Nothing was changed.`,
       )
   }
 }

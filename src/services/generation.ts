@@ -217,7 +217,7 @@ function readStart(started: StartOutcome, quote: Quote, idempotencyKey: string, 
     case 'no_credits':
       throw new MediagenError(
         'insufficient_credits',
-        `The quote needs ${quote.credits} credits and ${started.available} are available. Nothing was held.`,
+        `The quote needs ${quote.credits} ${quote.credits === 1 ? 'credit' : 'credits'} and ${started.available} ${started.available === 1 ? 'is' : 'are'} available. Nothing was held.`,
         { required: quote.credits, available: started.available },
       )
     case 'too_many_jobs':

@@ -25,7 +25,7 @@ export function readTerms({
 }): Terms {
   const violations: Violation[] = []
   if (expiresInSeconds !== undefined && (expiresInSeconds < 1 || expiresInSeconds > longestDeadlineSeconds))
-    violations.push({ pointer: '/expires_in_seconds', detail: `must be 1 to ${longestDeadlineSeconds}` })
+    violations.push({ pointer: '/expires_in_seconds', detail: `must be 1 to ${longestDeadlineSeconds} seconds` })
   if (priority < priorityRange.least || priority > priorityRange.most)
     violations.push({ pointer: '/priority', detail: `must be ${priorityRange.least} to ${priorityRange.most}` })
   if (retainSeconds !== undefined && retainSeconds < 1)
@@ -47,7 +47,7 @@ export function readRetention({ retainMs }: Terms, longestMs: number): number {
     refuse([
       {
         pointer: '/retain_seconds',
-        detail: `must be 1 to ${longestMs / 1000}, which is how long this server keeps outputs`,
+        detail: `must be 1 to ${longestMs / 1000} seconds, which is how long this server keeps outputs`,
       },
     ])
   return retainMs ?? longestMs

@@ -18,10 +18,15 @@ import { findEmpty, readPage, refuse } from './request.ts'
 
 const longestDescription = 200
 
-/** Creates the service. */
-export function createWebhooksService(parts: { store: WebhookStore }): ServiceImpl<typeof WebhooksService> {
-  const { store } = parts
+/** What the service is made of. */
+export interface WebhooksParts {
+  readonly store: WebhookStore
+  /** Whether the host of a URL is an address that is never sent to; names are checked when they are resolved. */
+  readonly isRefusedHost: (host: string) => boolean
+}
 
+/** Creates the service. */
+export function createWebhooksService({ store, isRefusedHost }: WebhooksParts): ServiceImpl<typeof WebhooksService> {
   async function findWebhook(accountId: string, webhookId: string): Promise<Webhook> {
     const webhook = await store.getWebhook(accountId, webhookId)
     if (!webhook) throw webhookNotFound(webhookId)
@@ -30,7 +35,7 @@ export function createWebhooksService(parts: { store: WebhookStore }): ServiceIm
 
   return {
     async createWebhook(request, context) {
-      refuse(findBadTexts(request))
+      refuse(findBadTexts(request, isRefusedHost))
       const secret = createWebhookSecret()
       const { accountId } = callerOf(context)
       const created = await store.createWebhook(
@@ -117,15 +122,23 @@ export function createWebhookAdmin(
   }
 }
 
-function findBadTexts({ url, description }: { url: string; description: string }): Violation[] {
+function findBadTexts(
+  { url, description }: { url: string; description: string },
+  isRefusedHost: WebhooksParts['isRefusedHost'],
+): Violation[] {
   const violations = findEmpty({ url })
-  const badUrl = url === '' ? null : findBadWebhookUrl(url)
+  const badUrl = url === '' ? null : (findBadWebhookUrl(url) ?? findBadHost(url, isRefusedHost))
   if (badUrl !== null) violations.push({ pointer: '/url', detail: badUrl })
   if (description.length > longestDescription)
     violations.push({ pointer: '/description', detail: `must have at most ${longestDescription} characters` })
   if (!description.isWellFormed())
     violations.push({ pointer: '/description', detail: 'must be valid Unicode: it holds a lone surrogate' })
   return violations
+}
+
+function findBadHost(url: string, isRefusedHost: WebhooksParts['isRefusedHost']): string | null {
+  if (!isRefusedHost(new URL(url).hostname)) return null
+  return 'must lead to a public address: this server sends nowhere else (MEDIAGEN_WEBHOOK_ALLOW_PRIVATE)'
 }
 
 function readDeliveryStatus(code: DeliveryStatusCode): DeliveryStatus | null {

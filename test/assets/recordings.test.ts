@@ -35,6 +35,7 @@ describe('films', { timeout: 60_000 }, () => {
         hasPreview: true,
       })
       expect(seen.durationSeconds).toBeCloseTo(2, 1)
+      expect(String(seen.durationSeconds)).toMatch(/^\d+(\.\d{1,3})?$/)
       expect(seen.blurhash).toMatch(/^.{20,40}$/)
       const { data, info } = await sharp(seen.preview).raw().toBuffer({ resolveWithObject: true })
       expect([info.width, info.height]).toEqual([96, 64])

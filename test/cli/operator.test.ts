@@ -180,7 +180,7 @@ test('a balance is brought neither below zero nor beyond 2^53 - 1', async () => 
   await line.json(['credits', 'adjust', '--account', account_id, `--credits=-${largest}`, '--note', 'all of it'])
   const less = await line.run(['credits', 'adjust', '--account', account_id, '--credits=-1', '--note', 'x'])
   expect(less.status).toBe(1)
-  expect(less.stderr).toMatch(/available now: 0/)
+  expect(less.stderr).toMatch(/^mediagen: The credits would bring the balance out of range.*available now: 0/)
 })
 
 test('what is in the data directory is for its user alone', async () => {

@@ -125,7 +125,7 @@ describe('outputs', () => {
     ])
     const refused = await later.send('/v1/generate', { key, ...keptFor('two', quote_id) })
     expect(refused.body.detail).toBe(
-      'The header Retain-For must be 1 to 3600, which is how long this server keeps outputs.',
+      'The header Retain-For must be 1 to 3600 seconds, which is how long this server keeps outputs.',
     )
   })
 

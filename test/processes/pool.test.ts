@@ -40,9 +40,13 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
+let warnings: object[]
+
 function createPool(size: number, maxRssBytes = 1e9): TestPool {
   const entry = new URL('./stub-child.ts', import.meta.url)
-  return new ProcessPool({ entry, size, maxRssBytes, failures, logger: null })
+  warnings = []
+  const logger = { warn: (facts: object) => void warnings.push(facts) }
+  return new ProcessPool({ entry, size, maxRssBytes, failures, logger })
 }
 
 interface Started {
@@ -99,6 +103,7 @@ test('an abort kills a child that hangs within two seconds, and the next job run
   expect(performance.now() - before).toBeLessThan(2000)
   const next = await start('work').result
   expect(next.pid).not.toBe(pid)
+  expect(warnings).toEqual([])
 })
 
 test('an abort takes a waiting job out of the queue and leaves the running one alone', async () => {
@@ -126,6 +131,7 @@ test('a child that crashes fails its own run only, as one that may be tried agai
     cause: expect.objectContaining({ message: expect.stringContaining('assertion failed') }),
   })
   await expect(next.result).resolves.toMatchObject({ files: ['output.txt'] })
+  expect(warnings).toMatchObject([{ err: { code: 'crashed' } }])
 })
 
 test('a child that is killed from outside fails its own run only', async () => {
@@ -223,6 +229,7 @@ test('a process that has a task for too long is killed; waiting for one does not
   const hanging = run('hang')
   const next = run('work')
   await expect(hanging).rejects.toThrow('too long')
+  expect(warnings).toEqual([{ pid: expect.any(Number), err: timeout.reason }])
   await expect(next).resolves.toMatchObject({ files: ['output.txt'] })
 })
 

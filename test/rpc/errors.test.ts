@@ -236,6 +236,14 @@ test('a start beyond the balance tells what it needs and what there is', async (
     /3 credits.*2 are available/,
   )
   expect(error.detail).toMatchObject({ required: '3', available: '2' })
+
+  const { key } = await app.createAccount(1)
+  const start = { model, input, quote_id: await quote(input, key), idempotency_key: 'k' }
+  check(
+    await client.refusal('GenerationService/StartGeneration', start, { key }),
+    'insufficient_credits',
+    /needs 3 credits and 1 is available/,
+  )
 })
 
 test('a queue that is full says so and when to come again', async () => {

@@ -1,5 +1,10 @@
-// Where webhooks are never sent: every address that is not public, however it is spelled. Checked when a connection is made.
-import { describe, expect, test } from 'vitest'
+// Where webhooks are never sent: every address that is not public, however it is spelled. Addresses are refused at
+// registration, and whatever is registered is checked when a connection is made.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { TestAccount } from '../test-app.ts'
 import { openReceiver } from './receiver.ts'
 import { startWebhookApp } from './webhook-app.ts'
 
@@ -30,18 +35,40 @@ const hosts = [
 ] as const
 
 describe('unless the setting allows it', () => {
-  test('no spelling of a private address is sent to, and each refusal is recorded in words', async () => {
+  test('no spelling of a private address is registered; a name is', async () => {
     await using hooks = await startWebhookApp({ MEDIAGEN_WEBHOOK_ALLOW_PRIVATE: 'false' })
-    const { app } = hooks
-    await using receiver = await openReceiver()
-    // An account may have ten endpoints.
-    const accounts = await Promise.all([1, 2, 3].map(() => app.createAccount(10)))
-    const endpoints = []
-    for (const [index, [spelling, host]] of hosts.entries()) {
-      const account = accounts[index % accounts.length]
-      const { webhook_id } = await hooks.register(`http://${host}:${receiver.port}/`, account)
-      endpoints.push({ spelling, webhook_id, account })
+    for (const [spelling, host] of hosts) {
+      const { body } = await hooks.app.send('/v1/webhooks', { body: { url: `http://${host}:9/hook` } })
+      if (host === 'localhost') expect(body.webhook_id, spelling).toMatch(/^wh_/)
+      else
+        expect(body, spelling).toMatchObject({
+          status: 400,
+          code: 'invalid_request',
+          errors: [{ pointer: '/url', detail: expect.stringContaining('must lead to a public address') }],
+        })
     }
+    await hooks.register('http://93.184.215.14/hook')
+    await hooks.register('http://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/hook')
+  })
+
+  test('no spelling of a private address is sent to, and each refusal is recorded in words', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'mediagen-hooks-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    await using receiver = await openReceiver()
+    const endpoints = []
+    const accounts: TestAccount[] = []
+    {
+      // Registered while the setting allowed it.
+      await using before = await startWebhookApp({ MEDIAGEN_DATA_DIR: folder })
+      // An account may have ten endpoints.
+      for (let i = 0; i < 3; i++) accounts.push(await before.app.createAccount(10))
+      for (const [index, [spelling, host]] of hosts.entries()) {
+        const account = accounts[index % accounts.length]
+        const { webhook_id } = await before.register(`http://${host}:${receiver.port}/`, account)
+        endpoints.push({ spelling, webhook_id, account })
+      }
+    }
+    await using hooks = await startWebhookApp({ MEDIAGEN_DATA_DIR: folder, MEDIAGEN_WEBHOOK_ALLOW_PRIVATE: 'false' })
     for (const account of accounts) await hooks.runJob('test/instant/text-to-image', account)
     for (const { spelling, webhook_id, account } of endpoints) {
       const read = async () => (await hooks.deliveries(webhook_id, account))[0]

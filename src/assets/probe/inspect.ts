@@ -47,8 +47,10 @@ export async function inspectOutput(request: InspectRequest): Promise<Inspection
     : // What reads recordings takes longer to load than most pictures take to decode.
       await (await import('./recording.ts')).inspectRecording(request, type)
   if (preview) await writePreview(preview, previewPath)
+  // What adding up times leaves behind the milliseconds is noise.
+  const durationSeconds = seen.durationSeconds === null ? null : Math.round(seen.durationSeconds * 1000) / 1000
   const blurhash = preview && isPicture ? await toBlurhash(preview) : null
-  return { ...seen, ...(await digest(path)), hasPreview: preview !== null, blurhash }
+  return { ...seen, durationSeconds, ...(await digest(path)), hasPreview: preview !== null, blurhash }
 }
 
 async function digest(path: string): Promise<{ bytes: number; sha256: string }> {
