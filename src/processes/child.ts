@@ -58,6 +58,7 @@ export class PooledProcess {
   #assignment: Assignment | null = null
   #ready = false
   #rssBytes = 0
+  #lookedAtRest = false
   #heldTooMuch = false
   #gone = false
   #killedBecause: Error | null = null
@@ -112,6 +113,7 @@ export class PooledProcess {
     return new Promise((resolve, reject) => {
       this.#assignment = { onProgress, resolve, reject }
       this.#replies.renew()
+      this.#lookedAtRest = this.#heldTooMuch = false
       this.#process.stdin?.write(`${JSON.stringify(request)}\n`)
     })
   }
@@ -177,11 +179,9 @@ export class PooledProcess {
   }
 
   async #checkMemory(): Promise<void> {
-    // A process that waits for a task holds what it held after the last one; to ask costs more than all else of an idle server.
-    if (this.pid === undefined || this.#assignment === null) {
-      this.#heldTooMuch = false
-      return
-    }
+    // A process that waits for a task holds what it held after the last one; to ask again costs more than all else of an idle server.
+    if (this.pid === undefined || this.#lookedAtRest) return
+    this.#lookedAtRest = this.#assignment === null
     const held = await readMemory(this.pid)
     if (held === null) return
     this.#enforceMemory(held.own)
