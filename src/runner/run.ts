@@ -291,6 +291,8 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
   })
   watched.signal.throwIfAborted()
   await attempt.enter()
+  // Admitted and ended in the same turn: the end counts.
+  watched.signal.throwIfAborted()
   return await engine.run(model.engine, {
     jobId: job.jobId,
     model: job.model,

@@ -52,6 +52,12 @@ export async function applyOperation(
   return { pixels: made, work: workOfOperation(name, settings, pixels, made) }
 }
 
+/** Seconds that an operation may be expected to take, before its picture is there. */
+export function expectWork(operation: JsonObject, pixels: Pixels): number {
+  const [entry] = Object.entries(operation)
+  return entry ? workOfOperation(entry[0], entry[1], pixels, pixels) : 0
+}
+
 async function crop(pixels: Pixels, settings: JsonValue, where: string): Promise<Pixels> {
   const { left, top, width, height } = settings as { left: number; top: number; width: number; height: number }
   if (left + width > pixels.width || top + height > pixels.height) {
