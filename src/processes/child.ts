@@ -3,9 +3,11 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { getCompileCacheDir } from 'node:module'
+import { writeFile } from 'node:fs/promises'
 import { getPriority, setPriority } from 'node:os'
 import { dirname } from 'node:path'
 import type { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { EngineError } from '../core/engine.ts'
 import { LineReader, readCalmly } from './lines.ts'
@@ -16,6 +18,8 @@ const memoryCheckMs = 250
 // Above that of the server, in the numbers of nice(1).
 const niceness = 5
 const mostNice = 19
+const tryAgainMs = 150
+const mostTries = 10
 const stderrTailBytes = 2000
 // Replies to one task: some progress and a result. What sends more is no longer doing its task.
 const maxReplyBytes = 1_048_576
@@ -219,9 +223,27 @@ export class PooledProcess {
  * it. The server must answer while every core is busy with work that nobody waits for to the millisecond.
  */
 function yieldToServer(pid: number | undefined): void {
+  if (pid === undefined) return
+  const nice = Math.min(getPriority() + niceness, mostNice)
   try {
-    if (pid !== undefined) setPriority(pid, Math.min(getPriority() + niceness, mostNice))
+    setPriority(pid, nice)
   } catch {
     // It is gone already, or the system does not have it so.
+  }
+  void weighSession(pid, nice)
+}
+
+/**
+ * Linux may weigh sessions instead of processes, and who leads a group here leads a session: then only this counts. It takes
+ * one such order in a tenth of a second.
+ */
+async function weighSession(pid: number, nice: number): Promise<void> {
+  for (let tries = 0; tries < mostTries; tries++) {
+    try {
+      return await writeFile(`/proc/${pid}/autogroup`, String(nice))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
+      await pause(tryAgainMs * (tries + 1), undefined, { ref: false })
+    }
   }
 }

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
@@ -188,6 +188,14 @@ test('a program that a child has started ends when the server is killed', async 
   expect(await isProgramAlive()).toBe(true)
   server.kill('SIGKILL')
   await expect.poll(isProgramAlive, { timeout: 8000 }).toBe(false)
+})
+
+test('a process yields to the server, also where the system weighs sessions and not processes', async () => {
+  const { pid } = await start('work').result
+  const nice = Math.min(getPriority() + 5, 19)
+  await expect.poll(() => getPriority(pid)).toBe(nice)
+  const session = `/proc/${pid}/autogroup`
+  if (existsSync(session)) await expect.poll(() => readFile(session, 'utf8')).toContain(`nice ${nice}\n`)
 })
 
 test('a child that leaks is replaced between two jobs, before any job has to fail for it', async () => {
