@@ -1,5 +1,6 @@
 // Two runs of the tests: all of them against one process, and those of the REST interface again through a pure gateway
-// in front of a core elsewhere. No test knows in which run it is.
+// in front of a core elsewhere. No test knows in which run it is. What takes minutes is named *.long.test.ts and runs
+// by `npm run test:long`.
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
@@ -10,11 +11,11 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.c
 // The longest begin first, so that no worker is left with one of them when the other has nothing more to do. By itself
 // Vitest begins with the largest files, as long as it has not seen them run.
 const longest = [
-  'crash/kill-server',
-  'simulation/simulation',
+  'crash/kill-server.long',
+  'simulation/simulation.long',
   'runner/lost-worker',
   'cli/operator',
-  'faults/fsync',
+  'faults/fsync.long',
   'engines/builtin/film',
 ].map((name) => join(import.meta.dirname, `test/${name}.test.ts`))
 
@@ -30,7 +31,10 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     // The file is for .ci/run, whose last line says how many tests ran.
-    reporters: ['default', ['json', { outputFile: 'node_modules/.cache/mediagen/tests.json' }]],
+    reporters: [
+      'default',
+      ['json', { outputFile: process.env['MEDIAGEN_TEST_REPORT'] ?? 'node_modules/.cache/mediagen/tests.json' }],
+    ],
     pool: 'forks',
     sequence: { sequencer: LongestFirst },
     // Servers, writer threads and programs of models run beside each worker.
@@ -40,10 +44,16 @@ export default defineConfig({
     // Heartbeats come once a second, and later on a busy machine: the default of one second is no time to wait for one.
     expect: { poll: { timeout: 8000 } },
     projects: [
-      { extends: true, test: { name: 'default', include: ['test/**/*.test.ts'] } },
+      { extends: true, test: { name: 'default', include: ['test/**/*.test.ts'], exclude: ['**/*.long.test.ts'] } },
+      { extends: true, test: { name: 'long', include: ['test/**/*.long.test.ts'] } },
       {
         extends: true,
-        test: { name: 'gateway', include: ['test/gateway/**/*.test.ts'], env: { MEDIAGEN_TEST_GATEWAY: '1' } },
+        test: {
+          name: 'gateway',
+          include: ['test/gateway/**/*.test.ts'],
+          exclude: ['**/*.long.test.ts'],
+          env: { MEDIAGEN_TEST_GATEWAY: '1' },
+        },
       },
     ],
   },

@@ -2,21 +2,12 @@
 import { accessSync, constants } from 'node:fs'
 import { resolve } from 'node:path'
 import { StartupError } from './core/errors.ts'
+import { limits } from './limits.ts'
 import { parseAllowedHosts } from './net/hosts.ts'
+import { integer, text } from './setting.ts'
 
-/** One setting: where it comes from, what it means, what it may be. */
-export interface Setting<Value> {
-  readonly env: string
-  /** The default as it would be written in the environment; empty for none. */
-  readonly fallback: string
-  /** One line for the README's table. */
-  readonly help: string
-  /** Checks and converts; throws an Error whose message completes "NAME must be …". */
-  readonly parse: (text: string) => Value
-}
-
-/** Every setting of mediagen. The README's table is held against this one by a test. */
-export const settings = {
+/** The settings that bound nothing. The README's table is held against this one by a test; bounds are in limits.ts. */
+export const generalSettings = {
   dataDir: text('MEDIAGEN_DATA_DIR', './data', 'Folder for the database and all files; made when missing', (value) =>
     resolve(value),
   ),
@@ -58,69 +49,11 @@ export const settings = {
         .map((path) => resolve(path)),
   ),
   quoteTtlSeconds: integer('MEDIAGEN_QUOTE_TTL_SECONDS', 600, 1, 600, 'How long a quote is valid'),
-  waitSeconds: integer('MEDIAGEN_WAIT_SECONDS', 180, 1, 3600, 'How long `wait=true` waits at the most'),
-  maxQueuedJobs: integer('MEDIAGEN_MAX_QUEUED_JOBS', 1000, 1, 1_000_000_000, 'Queued jobs that an account may have'),
-  rateLimit: integer(
-    'MEDIAGEN_RATE_LIMIT',
-    50,
-    0,
-    1_000_000,
-    'Requests a second for each key, with a burst of as many; 0 for no limit',
-  ),
-  maxBodyBytes: integer(
-    'MEDIAGEN_MAX_BODY_BYTES',
-    1_048_576,
-    1024,
-    1_073_741_824,
-    'Largest request body as JSON, in bytes, at every door',
-  ),
-  maxInputBytes: integer(
-    'MEDIAGEN_MAX_INPUT_BYTES',
-    104_857_600,
-    1024,
-    Number.MAX_SAFE_INTEGER,
-    'Media that one job is handed (`format: media`), all its files together, in bytes',
-  ),
-  mediaFetchSeconds: integer(
-    'MEDIAGEN_MEDIA_FETCH_SECONDS',
-    60,
-    1,
-    3600,
-    'How long fetching one file from a URL in an input may take',
-  ),
   mediaAllowHosts: text(
     'MEDIAGEN_MEDIA_ALLOW_HOSTS',
     '',
     'Private hosts that media may be fetched from: names, addresses, networks such as `10.1.0.0/16`, separated by commas',
     parseAllowedHosts,
-  ),
-  maxUploadBytes: integer(
-    'MEDIAGEN_MAX_UPLOAD_BYTES',
-    104_857_600,
-    1024,
-    Number.MAX_SAFE_INTEGER,
-    'Largest file of `POST /v1/files`, in bytes',
-  ),
-  maxStoredUploadBytes: integer(
-    'MEDIAGEN_UPLOAD_ROOM_BYTES',
-    5_368_709_120,
-    65_536,
-    Number.MAX_SAFE_INTEGER,
-    'Room that the uploads of an account may take, in bytes; a small file counts as 65536',
-  ),
-  stallSeconds: integer(
-    'MEDIAGEN_STALL_SECONDS',
-    60,
-    1,
-    3600,
-    'How long 65536 bytes of what a client sends may take, body or upload, over HTTP and gRPC; what comes more slowly is cut off',
-  ),
-  maxOutputBytes: integer(
-    'MEDIAGEN_MAX_OUTPUT_BYTES',
-    2_147_483_648,
-    1024,
-    Number.MAX_SAFE_INTEGER,
-    'Outputs of one job, all its files together, in bytes; what writes more is ended',
   ),
   stopGraceSeconds: integer(
     'MEDIAGEN_STOP_GRACE_SECONDS',
@@ -157,27 +90,6 @@ export const settings = {
     31_536_000,
     'How long the URL of an output works, up to an hour more; never longer than the file is kept',
   ),
-  childProcesses: integer(
-    'MEDIAGEN_CHILD_PROCESSES',
-    0,
-    0,
-    1024,
-    'Built-in engine processes at the same time, one job each; 0 for one a core',
-  ),
-  childSeconds: integer(
-    'MEDIAGEN_CHILD_SECONDS',
-    600,
-    1,
-    86_400,
-    'How long a built-in engine process may work on one job; then it is ended',
-  ),
-  childMemoryBytes: integer(
-    'MEDIAGEN_CHILD_MEMORY_BYTES',
-    1_610_612_736,
-    134_217_728,
-    Number.MAX_SAFE_INTEGER,
-    'Memory of one process that renders, or decodes outputs to check them, with an FFmpeg that it runs, beyond which it is ended, in bytes',
-  ),
   ffmpegPath: text(
     'FFMPEG_PATH',
     '',
@@ -197,6 +109,9 @@ export const settings = {
     parseLogLevel,
   ),
 } as const
+
+/** Every setting of mediagen. */
+export const settings = { ...generalSettings, ...limits } as const
 
 /** What a process does. */
 export type Role = 'api' | 'worker'
@@ -227,27 +142,6 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 export function findUnknownSettings(env: Readonly<Record<string, string | undefined>>): string[] {
   const known = new Set<string>(Object.values(settings).map((setting) => setting.env))
   return Object.keys(env).filter((name) => /^MEDIAGEN_(?!KEY$|(TEST|CRASH|SIM|BENCH)_)/.test(name) && !known.has(name))
-}
-
-function text(env: string, fallback: string, help: string): Setting<string>
-function text<Value>(env: string, fallback: string, help: string, parse: (text: string) => Value): Setting<Value>
-function text(
-  env: string,
-  fallback: string,
-  help: string,
-  parse: (text: string) => unknown = (value) => value,
-): Setting<unknown> {
-  return { env, fallback, help, parse }
-}
-
-function integer(env: string, fallback: number, least: number, most: number, help: string): Setting<number> {
-  const parse = (written: string): number => {
-    const value = Number(written)
-    if (!/^\d+$/.test(written) || value < least || value > most)
-      throw new Error(`must be a whole number, ${least} to ${most}`)
-    return value
-  }
-  return { env, fallback: String(fallback), help, parse }
 }
 
 function parseUrl(written: string): string | null {

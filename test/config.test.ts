@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { findUnknownSettings, readConfig, settings } from '../src/config.ts'
+import { findUnknownSettings, generalSettings, readConfig, settings } from '../src/config.ts'
 import { StartupError } from '../src/core/errors.ts'
 
 const all = Object.values(settings)
@@ -22,7 +22,11 @@ function readTable(): string[][] {
 }
 
 test("the README's table of settings is the table of the code, row by row", () => {
-  const expected = all.map(({ env, fallback, help }) => [`\`${env}\``, fallback && `\`${fallback}\``, help])
+  const expected = Object.values(generalSettings).map(({ env, fallback, help }) => [
+    `\`${env}\``,
+    fallback && `\`${fallback}\``,
+    help,
+  ])
   expect(readTable()).toEqual(expected)
 })
 

@@ -37,6 +37,8 @@ export type ErrorCode =
   | 'internal'
   | 'model_unavailable'
   | 'shutting_down'
+  | 'overloaded'
+  | 'storage_unavailable'
 
 /** gRPC status names, as the gRPC specification spells them. */
 export type GrpcStatus =
@@ -301,6 +303,20 @@ export const errorKinds = {
     grpc: 'UNAVAILABLE',
     retryable: true,
     help: 'The server is stopping. Nothing was held. Send the request again with the same Idempotency-Key.',
+  },
+  overloaded: {
+    title: 'Overloaded',
+    http: 503,
+    grpc: 'UNAVAILABLE',
+    retryable: true,
+    help: 'The server has more to do than it can, and refuses some requests so that it answers the others in time. Nothing was held. Wait for the time in Retry-After, then send the request again with the same Idempotency-Key.',
+  },
+  storage_unavailable: {
+    title: 'Storage unavailable',
+    http: 503,
+    grpc: 'UNAVAILABLE',
+    retryable: true,
+    help: 'The disk or the database of this server takes no writes right now. Nothing was held. Wait for the time in Retry-After, then send the request again with the same Idempotency-Key.',
   },
 } as const satisfies Record<ErrorCode, ErrorKind>
 

@@ -193,6 +193,8 @@ test('every code of the table is reached by a test', () => {
     'key_not_found',
     'delivery_not_found',
     'job_not_in_review',
+    'overloaded',
+    'storage_unavailable',
   ]
   expect(Object.keys(errorKinds).toSorted()).toEqual([...Object.keys(rows), ...elsewhere].toSorted())
 })
