@@ -36,6 +36,7 @@ import { toJobRecord } from './gateway/records.ts'
 import { createReadiness } from './gateway/health.ts'
 import { createGateway, createHealthServer, listen } from './gateway/server.ts'
 import { type AllowedHosts, everyHost, isRefusedAddress, onlyPublic } from './net/hosts.ts'
+import { findRefusedPort } from './net/ports.ts'
 import { createAccess } from './rpc/access.ts'
 import { addConnect } from './rpc/connect.ts'
 import { startGrpcServer } from './rpc/grpc-server.ts'
@@ -295,7 +296,15 @@ function createServices(config: Config, parts: ServiceParts, pipeline: PipelineP
     guardService(GenerationService, generation, pipeline),
     guardService(CatalogService, createCatalogService({ catalog }), pipeline),
     guardService(WalletService, createWalletService({ store }), pipeline),
-    guardService(WebhooksService, createWebhooksService({ store, isRefusedHost }), pipeline),
+    guardService(
+      WebhooksService,
+      createWebhooksService({
+        store,
+        isRefusedHost,
+        findRefusedPort: (url) => findRefusedPort(config.allowPorts, url),
+      }),
+      pipeline,
+    ),
     guardService(FilesService, createFilesService({ store, files, urls, clock, ...uploadLimits }), pipeline),
     guardService(AdminService, createAdminService({ store, clock, folders }), pipeline),
   ]
@@ -354,6 +363,7 @@ function createMedia(config: Config, parts: MediaParts): { source: MediaSource; 
   const { store, assets, urls, clock, overrides } = parts
   const fetched = createUrlReader({
     allowed: config.mediaAllowHosts,
+    allowedPorts: config.allowPorts,
     timeoutMs: config.mediaFetchSeconds * 1000,
     ...(overrides.resolve && { resolve: overrides.resolve }),
   })
@@ -383,6 +393,7 @@ function startWebhooks(
 ): AsyncDisposable {
   const poster = createPoster({
     allowed: readWebhookHosts(config),
+    allowedPorts: config.allowPorts,
     timeoutMs: attemptTimeoutMs,
   })
   const sender = startWebhookSender({

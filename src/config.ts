@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { StartupError } from './core/errors.ts'
 import { limits } from './limits.ts'
 import { parseAllowedHosts } from './net/hosts.ts'
+import { parseAllowedPorts } from './net/ports.ts'
 import { integer, text } from './setting.ts'
 
 /** The settings that bound nothing. The README's table is held against this one by a test; bounds are in limits.ts. */
@@ -54,6 +55,12 @@ export const generalSettings = {
     '',
     'Private hosts that media may be fetched from: names, addresses, networks such as `10.1.0.0/16`, separated by commas',
     parseAllowedHosts,
+  ),
+  allowPorts: text(
+    'MEDIAGEN_ALLOW_PORTS',
+    '',
+    'Ports that webhooks may be sent to and media fetched from beside 80, 443 and those from 1024 on that browsers do not block, separated by commas',
+    parseAllowedPorts,
   ),
   stopGraceSeconds: integer(
     'MEDIAGEN_STOP_GRACE_SECONDS',

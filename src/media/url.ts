@@ -6,6 +6,7 @@ import { EngineError } from '../core/engine.ts'
 import { invalidMedia, type MediaReader, type MediaRequest, mediaTooLarge } from '../core/media.ts'
 import { toFailure, toFailureCode } from '../net/failure.ts'
 import { type AllowedHosts, PrivateAddressError } from '../net/hosts.ts'
+import { type AllowedPorts, findRefusedPort, noFurtherPorts } from '../net/ports.ts'
 import { createPublicClient, type PublicClient } from '../net/public-client.ts'
 
 const maxRedirects = 3
@@ -23,6 +24,8 @@ const passing = new Set([408, 425, 429])
 export interface UrlReaderOptions {
   /** What may be fetched from beside public addresses. */
   readonly allowed: AllowedHosts
+  /** The ports that may be fetched from beside those of the web. Default: none. */
+  readonly allowedPorts?: AllowedPorts
   /** How long one file may take, redirects included. */
   readonly timeoutMs: number
   /** How names are resolved; a test may give its own. */
@@ -30,22 +33,28 @@ export interface UrlReaderOptions {
 }
 
 /**
- * Creates a reader of URLs. It connects to public and allowed addresses only, checked when each connection is made; to the
- * ports 80, 443 and from 1024 on; follows three redirects; takes no encoded answers; and believes no header about the content.
+ * Creates a reader of URLs. It connects to public and allowed addresses only, checked when each connection is made, and to
+ * ports of the web and allowed ones; follows three redirects; takes no encoded answers; and believes no header about the content.
  */
 export function createUrlReader(options: UrlReaderOptions): MediaReader & AsyncDisposable {
-  const { allowed, timeoutMs, resolve } = options
-  const client = createPublicClient({ allowed, timeoutMs: Math.min(idleMs, timeoutMs), ...(resolve && { resolve }) })
+  const { allowed, allowedPorts = noFurtherPorts, timeoutMs, resolve } = options
+  const client = createPublicClient({
+    allowed,
+    allowedPorts,
+    timeoutMs: Math.min(idleMs, timeoutMs),
+    ...(resolve && { resolve }),
+  })
+  const readUrl = (reference: string, field: string, base?: URL): URL => parseUrl(allowedPorts, reference, field, base)
   return {
     remote: true,
     accepts: (reference) => /^https?:\/\//i.test(reference),
     async read(request, path) {
       const { reference, field } = request
-      const url = parseUrl(reference, field)
+      const url = readUrl(reference, field)
       const clock = AbortSignal.timeout(timeoutMs)
       const signal = AbortSignal.any([request.signal, clock])
       try {
-        const answer = await follow(url, field, client, signal)
+        const answer = await follow(url, field, { client, readUrl }, signal)
         await save(answer, request, path)
       } catch (error) {
         request.signal.throwIfAborted()
@@ -57,7 +66,7 @@ export function createUrlReader(options: UrlReaderOptions): MediaReader & AsyncD
 }
 
 /** Checks what can be checked before a connection is made. */
-function parseUrl(reference: string, field: string, base?: URL): URL {
+function parseUrl(allowedPorts: AllowedPorts, reference: string, field: string, base?: URL): URL {
   const what = base ? 'redirects to a URL' : 'is a URL'
   if (reference.length > maxUrlChars) throw invalidMedia(field, `${what} of more than ${maxUrlChars} characters`)
   const url = URL.parse(reference, base)
@@ -66,10 +75,8 @@ function parseUrl(reference: string, field: string, base?: URL): URL {
     throw invalidMedia(field, `${what} that is neither http: nor https:`)
   if (url.username !== '' || url.password !== '')
     throw invalidMedia(field, `${what} with a user name or password, which is not accepted`)
-  // Below 1024 are the services that are not to be talked to by way of this server: mail, shells, directories.
-  const port = Number(url.port || 443)
-  if (port !== 80 && port !== 443 && port < 1024)
-    throw invalidMedia(field, `${what} with the port ${port}; only 80, 443 and those from 1024 on are fetched from`)
+  const refusedPort = findRefusedPort(allowedPorts, url)
+  if (refusedPort) throw invalidMedia(field, `${what} that is not fetched: ${refusedPort}`)
   return url
 }
 
@@ -77,7 +84,7 @@ function parseUrl(reference: string, field: string, base?: URL): URL {
 async function follow(
   from: URL,
   field: string,
-  client: PublicClient,
+  { client, readUrl }: { client: PublicClient; readUrl(reference: string, field: string, base: URL): URL },
   signal: AbortSignal,
 ): Promise<Dispatcher.ResponseData> {
   let url = from
@@ -98,7 +105,7 @@ async function follow(
     drop(answer)
     if (!redirects.has(statusCode) || typeof headers.location !== 'string') throw refusedBy(field, from, statusCode)
     if (followed === maxRedirects) throw invalidMedia(field, `is redirected more than ${maxRedirects} times`)
-    url = parseUrl(headers.location, field, url)
+    url = readUrl(headers.location, field, url)
   }
 }
 

@@ -1,14 +1,18 @@
-// An HTTP agent that connects to public addresses only, and to what an operator allows. Every address is checked when a
-// connection is made, after names were resolved and odd spellings read, so that what is checked is what is connected to.
+// An HTTP agent that connects to public addresses and ports of the web only, and to what an operator allows. Every address is
+// checked when a connection is made, after names were resolved and odd spellings read, so that what is checked is what is
+// connected to.
 import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { Agent, buildConnector } from 'undici'
 import { type AllowedHosts, isRefusedAddress, mayConnect, PrivateAddressError } from './hosts.ts'
+import { type AllowedPorts, findRefusedPort, noFurtherPorts, RefusedPortError } from './ports.ts'
 
 /** Settings of an agent. */
 export interface PublicAgentOptions {
   /** What is connected to beside public addresses. */
   readonly allowed: AllowedHosts
+  /** The ports that are connected to beside those of the web. Default: none. */
+  readonly allowedPorts?: AllowedPorts
   /** How long anything may take: the connection, the headers, each part of the body. */
   readonly timeoutMs: number
   /** How names are resolved; a test may give its own. */
@@ -16,7 +20,8 @@ export interface PublicAgentOptions {
 }
 
 /** Creates an agent for undici's own `request` and `fetch`; Node's global fetch would ignore it. */
-export function createPublicAgent({ allowed, timeoutMs, resolve = lookup }: PublicAgentOptions): Agent {
+export function createPublicAgent(options: PublicAgentOptions): Agent {
+  const { allowed, allowedPorts = noFurtherPorts, timeoutMs, resolve = lookup } = options
   /** A name that leads to any address that is refused is refused: which of its addresses is tried is not ours to choose. */
   const checkedLookup: LookupFunction = (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
@@ -32,11 +37,13 @@ export function createPublicAgent({ allowed, timeoutMs, resolve = lookup }: Publ
   return new Agent({
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
-    connect(options, callback) {
-      const { hostname } = options
+    connect(target, callback) {
+      const { hostname } = target
+      const refusedPort = findRefusedPort(allowedPorts, target)
+      if (refusedPort) callback(new RefusedPortError(refusedPort), null)
       // Node looks up names only.
-      if (isRefusedAddress(allowed, hostname)) callback(new PrivateAddressError(hostname), null)
-      else connect(options, callback)
+      else if (isRefusedAddress(allowed, hostname)) callback(new PrivateAddressError(hostname), null)
+      else connect(target, callback)
     },
   })
 }

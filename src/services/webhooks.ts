@@ -23,10 +23,14 @@ export interface WebhooksParts {
   readonly store: WebhookStore
   /** Whether the host of a URL is an address that is never sent to; names are checked when they are resolved. */
   readonly isRefusedHost: (host: string) => boolean
+  /** Why the port of a URL is not sent to, as a clause; null when it is. */
+  readonly findRefusedPort: (url: URL) => string | null
 }
 
 /** Creates the service. */
-export function createWebhooksService({ store, isRefusedHost }: WebhooksParts): ServiceImpl<typeof WebhooksService> {
+export function createWebhooksService(parts: WebhooksParts): ServiceImpl<typeof WebhooksService> {
+  const { store } = parts
+
   async function findWebhook(accountId: string, webhookId: string): Promise<Webhook> {
     const webhook = await store.getWebhook(accountId, webhookId)
     if (!webhook) throw webhookNotFound(webhookId)
@@ -35,7 +39,7 @@ export function createWebhooksService({ store, isRefusedHost }: WebhooksParts): 
 
   return {
     async createWebhook(request, context) {
-      refuse(findBadTexts(request, isRefusedHost))
+      refuse(findBadTexts(request, parts))
       const secret = createWebhookSecret()
       const { accountId } = callerOf(context)
       const created = await store.createWebhook(
@@ -122,12 +126,9 @@ export function createWebhookAdmin(
   }
 }
 
-function findBadTexts(
-  { url, description }: { url: string; description: string },
-  isRefusedHost: WebhooksParts['isRefusedHost'],
-): Violation[] {
+function findBadTexts({ url, description }: { url: string; description: string }, parts: WebhooksParts): Violation[] {
   const violations = findEmpty({ url })
-  const badUrl = url === '' ? null : (findBadWebhookUrl(url) ?? findBadHost(url, isRefusedHost))
+  const badUrl = url === '' ? null : (findBadWebhookUrl(url) ?? findBadTarget(new URL(url), parts))
   if (badUrl !== null) violations.push({ pointer: '/url', detail: badUrl })
   if (description.length > longestDescription)
     violations.push({ pointer: '/description', detail: `must have at most ${longestDescription} characters` })
@@ -136,9 +137,11 @@ function findBadTexts(
   return violations
 }
 
-function findBadHost(url: string, isRefusedHost: WebhooksParts['isRefusedHost']): string | null {
-  if (!isRefusedHost(new URL(url).hostname)) return null
-  return 'must lead to a public address: this server sends nowhere else (MEDIAGEN_WEBHOOK_ALLOW_PRIVATE)'
+function findBadTarget(url: URL, { isRefusedHost, findRefusedPort }: WebhooksParts): string | null {
+  if (isRefusedHost(url.hostname))
+    return 'must lead to a public address: this server sends nowhere else (MEDIAGEN_WEBHOOK_ALLOW_PRIVATE)'
+  const refusedPort = findRefusedPort(url)
+  return refusedPort && `must have another port: ${refusedPort}`
 }
 
 function readDeliveryStatus(code: DeliveryStatusCode): DeliveryStatus | null {

@@ -1,6 +1,7 @@
 // One POST to one endpoint: bounded in time and size, never redirected, and what went wrong in words.
 import { toFailure } from '../net/failure.ts'
 import { PrivateAddressError } from '../net/hosts.ts'
+import { RefusedPortError } from '../net/ports.ts'
 import type { PublicAgentOptions } from '../net/public-agent.ts'
 import { createPublicClient } from '../net/public-client.ts'
 
@@ -73,6 +74,7 @@ function describeTimeout(timeoutMs: number): string {
 function describeFailure(error: unknown, host: string, timeoutMs: number): string {
   if (error instanceof PrivateAddressError)
     return `The address was refused: "${host}" does not lead to a public address, and this server sends nowhere else (MEDIAGEN_WEBHOOK_ALLOW_PRIVATE).`
+  if (error instanceof RefusedPortError) return `The address was refused: ${error.message}.`
   const { kind, words } = toFailure(error)
   return kind === 'timeout' ? describeTimeout(timeoutMs) : `${words.charAt(0).toUpperCase()}${words.slice(1)}.`
 }

@@ -70,6 +70,7 @@ test.each([
   ['http://:@public.example/', /does not lead|could not be looked up/],
   ['http://public.example:25/', /the port 25/],
   ['https://public.example:22/', /the port 22/],
+  ['https://public.example:6667/', /the port 6667/],
   [`http://public.example/${'x'.repeat(9000)}`, /more than 8192 characters/],
 ])('%.60s is refused', async (image, words) => {
   await using media = await startMediaApp()

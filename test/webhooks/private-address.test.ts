@@ -38,7 +38,7 @@ describe('unless the setting allows it', () => {
   test('no spelling of a private address is registered; a name is', async () => {
     await using hooks = await startWebhookApp({ MEDIAGEN_WEBHOOK_ALLOW_PRIVATE: 'false' })
     for (const [spelling, host] of hosts) {
-      const { body } = await hooks.app.send('/v1/webhooks', { body: { url: `http://${host}:9/hook` } })
+      const { body } = await hooks.app.send('/v1/webhooks', { body: { url: `http://${host}:9000/hook` } })
       if (host === 'localhost') expect(body.webhook_id, spelling).toMatch(/^wh_/)
       else
         expect(body, spelling).toMatchObject({
