@@ -2,8 +2,8 @@
 // decodes it.
 
 import { availableParallelism } from 'node:os'
-import { EngineError } from '../core/engine.ts'
-import { ProcessPool } from '../processes/pool.ts'
+import { EngineError } from '@mediagen/engine/engine.ts'
+import { ProcessPool } from '@mediagen/engine/pool.ts'
 import { invalidOutput } from './invalid-output.ts'
 import type { Inspection, InspectRequest } from './probe/inspect.ts'
 

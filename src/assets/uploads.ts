@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { EngineError } from '../core/engine.ts'
+import { EngineError } from '@mediagen/engine/engine.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { ReceivedFile, UploadFiles } from '../core/upload.ts'
 import { syncFolder } from './disk.ts'

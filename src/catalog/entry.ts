@@ -1,5 +1,5 @@
 // The form of a catalog file: a JSON Schema for the file, and the type of an entry that passed it.
-import type { EngineSpec, JsonObject } from '../core/engine.ts'
+import type { EngineSpec, JsonObject } from '@mediagen/engine/engine.ts'
 import { type Modality, modalities } from '../core/model.ts'
 
 /** One model as it is written in a catalog file. */

@@ -1,6 +1,6 @@
 // From a catalog entry to a model that can be quoted and run.
 import { dirname } from 'node:path'
-import type { JsonObject } from '../core/engine.ts'
+import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Model } from '../core/model.ts'
 import { createModelOpenapi } from '../core/openapi.ts'
 import { compilePrice, type Price, PriceError } from '../core/pricing.ts'

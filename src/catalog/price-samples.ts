@@ -1,6 +1,6 @@
 // What to try a price on when the catalog loads: the corners of what the schema allows for the fields that the price reads,
 // values inside it, odd and fractional ones among them, and amounts of usage.
-import type { JsonObject, JsonValue } from '../core/engine.ts'
+import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 
 const mostSamples = 256
 const mostMixed = 64

@@ -1,7 +1,7 @@
 // JSON Schema 2020-12 for catalog files and for the inputs of models, by Ajv.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import type { JsonObject, JsonValue } from '../core/engine.ts'
+import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { CheckedInput } from '../core/model.ts'
 import { isMediaReference, mediaReferenceForm } from '../core/media.ts'
 import { type SchemaError, toViolations } from '../core/violations.ts'

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import type { Violation } from './errors.ts'
-import type { JsonObject, JsonValue } from './engine.ts'
+import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 
 /** An input may nest so deep and no deeper, at every door. */
 export const maxInputDepth = 50

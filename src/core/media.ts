@@ -1,5 +1,5 @@
 // Media that is handed in: what a reference in an input looks like, and the ports that turn references into files.
-import { EngineError } from './engine.ts'
+import { EngineError } from '@mediagen/engine/engine.ts'
 import { isId } from './ids.ts'
 
 /** A place of an input whose schema says `format: media`, and what stands there. */

@@ -1,5 +1,5 @@
 // A model of the catalog: what it is, what input it takes, what it costs and what runs it.
-import type { EngineSpec, JsonObject, Usage } from './engine.ts'
+import type { EngineSpec, JsonObject, Usage } from '@mediagen/engine/engine.ts'
 import type { Violation } from './errors.ts'
 import type { MediaReference } from './media.ts'
 

@@ -1,5 +1,5 @@
 // The OpenAPI document of one model: one path, one operation, one JSON request body, which is the input schema. Interface, section 4.4.
-import type { JsonObject } from './engine.ts'
+import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Model } from './model.ts'
 
 /** Creates the document; valid OpenAPI 3.1. */

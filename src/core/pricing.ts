@@ -2,7 +2,7 @@
 // Every number in a price is a double, whole-number literals too, so that `1 + width / 2` means what it says.
 import { type CelFunc, CelScalar, celEnv, celFunc, isCelError, listType, mapType, parse, plan } from '@bufbuild/cel'
 import { isCredits } from './ledger.ts'
-import type { JsonObject, Usage } from './engine.ts'
+import type { JsonObject, Usage } from '@mediagen/engine/engine.ts'
 
 const { DOUBLE, STRING, DYN } = CelScalar
 

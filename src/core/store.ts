@@ -1,6 +1,6 @@
 // The port to where state lives. Each method is one whole business transaction: atomic, durable when it resolves, safe to repeat.
 // Business outcomes are values; what is thrown is infrastructure that failed.
-import type { JsonObject, JsonValue } from './engine.ts'
+import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { ClaimedJob, Job, JobOutcome, JobStatus, OperatorJob } from './job.ts'
 import type { ApiKey, Permission } from './key.ts'
 import type { Balance, LedgerEntry } from './ledger.ts'

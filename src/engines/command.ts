@@ -1,8 +1,8 @@
 // The command engine: any local program, started without a shell, becomes a model. The protocol is in the design's
 // "command" paragraph and, for authors of programs, in the JSDoc of createCommandEngine.
 
-import { EngineError } from '../core/engine.ts'
-import type { Engine, EngineResult, EngineRun, EngineSpec } from '../core/engine.ts'
+import { EngineError } from '@mediagen/engine/engine.ts'
+import type { Engine, EngineResult, EngineRun, EngineSpec } from '@mediagen/engine/engine.ts'
 import { listOutputs } from './command/outputs.ts'
 import { startProcessGroup } from './command/process-group.ts'
 import type { ProcessGroup, ProgramEnd } from './command/process-group.ts'
@@ -11,7 +11,7 @@ import type { Program } from './command/program.ts'
 import { toShownText } from './command/protocol.ts'
 import { listen } from './command/transcript.ts'
 import type { ProgramLine } from './command/transcript.ts'
-import { checkFolderSize } from './folder-size.ts'
+import { checkFolderSize } from '@mediagen/engine/folder-size.ts'
 
 export interface CommandEngineOptions {
   /** The server's environment; programs get PATH, HOME, LANG and TMPDIR of it and nothing else. */

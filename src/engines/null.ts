@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Engine, EngineError, type EngineRun, type EngineSpec } from '../core/engine.ts'
+import { type Engine, EngineError, type EngineRun, type EngineSpec } from '@mediagen/engine/engine.ts'
 
 const pictureName = 'out.png'
 /** A PNG of one grey pixel. */

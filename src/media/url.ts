@@ -2,7 +2,7 @@
 import type { lookup } from 'node:dns'
 import { open } from 'node:fs/promises'
 import type { Dispatcher } from 'undici'
-import { EngineError } from '../core/engine.ts'
+import { EngineError } from '@mediagen/engine/engine.ts'
 import { invalidMedia, type MediaReader, type MediaRequest, mediaTooLarge } from '../core/media.ts'
 import { toFailure, toFailureCode } from '../net/failure.ts'
 import { type AllowedHosts, PrivateAddressError } from '../net/hosts.ts'

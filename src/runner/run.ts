@@ -11,7 +11,7 @@ import {
   type EngineRun,
   type JsonObject,
   type JsonValue,
-} from '../core/engine.ts'
+} from '@mediagen/engine/engine.ts'
 import type { ClaimedJob, Job, JobError, JobOutcome } from '../core/job.ts'
 import { canceledError, deadlineError } from '../core/loss.ts'
 import type { MediaSource } from '../core/media.ts'

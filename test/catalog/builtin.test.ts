@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { builtinCatalog, loadCatalog } from '../../src/catalog/load.ts'
 import { readConfig } from '../../src/config.ts'
-import type { JsonObject, JsonValue } from '../../src/core/engine.ts'
+import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { Model } from '../../src/core/model.ts'
 
 const models = loadCatalog(builtinCatalog)

@@ -9,7 +9,7 @@ import {
   toCanonicalJson,
   toPointerToken,
 } from '../../src/core/canonical-json.ts'
-import type { JsonObject, JsonValue } from '../../src/core/engine.ts'
+import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 
 const canonical = (json: string): string => toCanonicalJson(JSON.parse(json) as JsonObject)
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { EngineRun, JsonObject, JsonValue } from '../../src/core/engine.ts'
+import type { EngineRun, JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import { createCommandEngine } from '../../src/engines/command.ts'
 import type { CommandEngineOptions } from '../../src/engines/command.ts'
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import type { EngineRun } from '../../src/core/engine.ts'
+import type { EngineRun } from '@mediagen/engine/engine.ts'
 import { createAllowance } from '../../src/runner/allowance.ts'
 import { openHost, openRawHost } from '../media/media-app.ts'
 import { type Bench, leavePicture, startBench, untilAborted } from './fixture.ts'

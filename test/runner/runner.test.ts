@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { EngineError, type EngineRun } from '../../src/core/engine.ts'
+import { EngineError, type EngineRun } from '@mediagen/engine/engine.ts'
 import { anyJob, leavePicture, startBench, stays, untilAborted } from './fixture.ts'
 
 test('a run that succeeds leaves its outputs and is charged what was held', async () => {

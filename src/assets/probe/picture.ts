@@ -1,7 +1,7 @@
 // Pictures are decoded to the last pixel, because encoders have been seen to report success on files that nobody can open.
 
 import sharp, { type Sharp } from 'sharp'
-import { EngineError } from '../../core/engine.ts'
+import { EngineError } from '@mediagen/engine/engine.ts'
 import { invalidOutput } from '../invalid-output.ts'
 
 /** What is known about a picture, or about what a recording shows. */

@@ -1,6 +1,6 @@
 // What runs in a forked process: looks into one output at a time.
 
-import { serveTasks } from '../../processes/serve.ts'
+import { serveTasks } from '@mediagen/engine/serve.ts'
 import { type InspectRequest, inspectOutput } from './inspect.ts'
 
 serveTasks((request) => inspectOutput(request as InspectRequest)).ready()

@@ -2,7 +2,7 @@
 // decode is accepted when its container is whole, its tracks hold what they say, and each begins with a key frame.
 
 import { ADTS, FilePathSource, FLAC, Input, type InputTrack, MP3, MP4, OGG, WAVE, WEBM } from 'mediabunny'
-import { EngineError } from '../../core/engine.ts'
+import { EngineError } from '@mediagen/engine/engine.ts'
 import { invalidOutput } from '../invalid-output.ts'
 import { isWhole } from './containers.ts'
 import type { InspectRequest } from './inspect.ts'

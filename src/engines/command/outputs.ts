@@ -1,8 +1,8 @@
 // The folder of a run: which of its files are the outputs.
 
 import { readdir } from 'node:fs/promises'
-import { EngineError } from '../../core/engine.ts'
-import { checkFolderSize } from '../folder-size.ts'
+import { EngineError } from '@mediagen/engine/engine.ts'
+import { checkFolderSize } from '@mediagen/engine/folder-size.ts'
 
 /** What a run may leave in its folder. */
 export interface OutputLimits {

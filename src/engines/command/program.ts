@@ -2,7 +2,7 @@
 
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
-import type { EngineSpec } from '../../core/engine.ts'
+import type { EngineSpec } from '@mediagen/engine/engine.ts'
 
 /** A program as it will be started. */
 export interface Program {

@@ -1,8 +1,8 @@
 // What a program says while it runs: its output cut into bounded lines, and the JSON lines among them understood.
 
 import { stripVTControlCharacters } from 'node:util'
-import { EngineError } from '../../core/engine.ts'
-import type { JsonValue, Usage } from '../../core/engine.ts'
+import { EngineError } from '@mediagen/engine/engine.ts'
+import type { JsonValue, Usage } from '@mediagen/engine/engine.ts'
 
 /** One JSON line of a program; it may say several things at once. */
 export interface ProgramMessage {

@@ -2,7 +2,7 @@
 // the end of the run will need.
 
 import type { Readable } from 'node:stream'
-import type { EngineError, EngineRun } from '../../core/engine.ts'
+import type { EngineError, EngineRun } from '@mediagen/engine/engine.ts'
 import type { ProcessGroup } from './process-group.ts'
 import { createLineReader, maxUsageNames, parseMessage } from './protocol.ts'
 

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createBuiltinEngine } from '../../../src/engines/builtin/engine.ts'
+import { createBuiltinEngine } from '@mediagen/builtin/engine.ts'
 import { startTestApp, type TestApp } from '../../test-app.ts'
 
 const model = 'test/stub/text-to-image'

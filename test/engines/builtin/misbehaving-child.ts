@@ -2,8 +2,8 @@
 
 import { appendFileSync, copyFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { replyDescriptor } from '../../../src/processes/messages.ts'
-import { serveTasks } from '../../../src/processes/serve.ts'
+import { replyDescriptor } from '@mediagen/engine/messages.ts'
+import { serveTasks } from '@mediagen/engine/serve.ts'
 
 const picture = join(import.meta.dirname, '../../models/picture.png')
 const hoard: Buffer[] = []

@@ -1,0 +1,100 @@
+// The engine kind `builtin`: media made by this package alone, in forked processes, with no GPU and no account.
+
+import { availableParallelism } from 'node:os'
+import { type Engine, EngineError, type EngineResult, type EngineRun, type EngineSpec } from '@mediagen/engine/engine.ts'
+import { type Logger, ProcessPool } from '@mediagen/engine/pool.ts'
+import { checkFolderSize } from '@mediagen/engine/folder-size.ts'
+import { whyNotFfmpeg } from './film/ffmpeg.ts'
+import type { RenderRequest } from './messages.ts'
+import { isRendererName, rendererNames } from './renderers.ts'
+
+const defaultMaxChildRssBytes = 1_500_000_000
+const defaultMaxChildMs = 600_000
+const defaultMaxOutputBytes = 2 * 1024 ** 3
+// Long enough that the server is listening by then.
+const defaultWarmUpAfterMs = 1_500
+
+export interface BuiltinEngineOptions {
+  /** Renders at the same time, each in its own process; 0 for one a core. Default: 0. */
+  readonly poolSize?: number
+  /** A process whose resident memory grows past this is killed, and its run fails with `out_of_memory`. Default: 1.5 GB. */
+  readonly maxChildRssBytes?: number
+  /** A process that works on one job for longer is killed, and its run fails with `timeout`. Default: 10 minutes. */
+  readonly maxChildMs?: number
+  /** A process that writes more is killed, and its run fails with `output_too_large`. Default: 2 GiB. */
+  readonly maxOutputBytes?: number
+  /** Path of an ffmpeg that encodes films faster than what ships; null for none. Default: null. */
+  readonly ffmpegPath?: string | null
+  /** The module that renders; another one in tests. */
+  readonly entry?: URL
+  /** When the first process is forked, so that the first job finds it warm; null: not before a job needs it. Default: 1500. */
+  readonly warmUpAfterMs?: number | null
+  readonly logger?: Logger
+}
+
+/** Runs models whose catalog entry says `engine: { kind: builtin, renderer: poster | art | … }`. */
+export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine {
+  const pool = new ProcessPool<RenderRequest, EngineResult>({
+    entry: options.entry ?? new URL('./render-process.ts', import.meta.url),
+    size: options.poolSize || availableParallelism(),
+    maxRssBytes: options.maxChildRssBytes ?? defaultMaxChildRssBytes,
+    failures: renderFailures,
+    logger: options.logger ?? null,
+  })
+  const { maxChildMs = defaultMaxChildMs, maxOutputBytes = defaultMaxOutputBytes } = options
+  const ffmpeg = findFfmpeg(options.ffmpegPath ?? null, options.logger ?? null)
+  const warmUpAfterMs = options.warmUpAfterMs === undefined ? defaultWarmUpAfterMs : options.warmUpAfterMs
+  const warmUp = warmUpAfterMs === null ? undefined : setTimeout(() => pool.warm(), warmUpAfterMs).unref()
+
+  return {
+    kind: 'builtin',
+    unready(spec: EngineSpec): string | null {
+      if (isRendererName(spec['renderer'])) return null
+      return `The built-in engine has no renderer ${JSON.stringify(spec['renderer'])}; it has ${rendererNames.join(', ')}.`
+    },
+    async run(spec: EngineSpec, run: EngineRun): Promise<EngineResult> {
+      const { input, media, folder } = run
+      const renderer = String(spec['renderer'])
+      const result = await pool.run({
+        request: { renderer, input, media: Object.fromEntries(media), folder, ffmpeg: await ffmpeg },
+        signal: run.signal,
+        onProgress: run.onProgress,
+        timeout: { ms: maxChildMs, reason: tookTooLong(maxChildMs) },
+        check: () => checkFolderSize(folder, maxOutputBytes),
+      })
+      // What was written at last, in one go.
+      await checkFolderSize(folder, maxOutputBytes)
+      return result
+    },
+    async close(): Promise<void> {
+      clearTimeout(warmUp)
+      await pool.close()
+    },
+  }
+}
+
+/** The path of a program that can do it; null, and a warning, for one that cannot. */
+async function findFfmpeg(path: string | null, logger: Logger | null): Promise<string | null> {
+  const why = path === null ? null : await whyNotFfmpeg(path)
+  if (why === null) return path
+  logger?.warn({ ffmpeg: path }, `FFMPEG_PATH is not used: ${why}; films are encoded by what ships`)
+  return null
+}
+
+function tookTooLong(ms: number): EngineError {
+  return new EngineError('timeout', `The render took longer than ${ms / 1000} s and was stopped.`, true)
+}
+
+const renderFailures = {
+  outOfMemory(limitBytes: number): EngineError {
+    const limit = Math.round(limitBytes / 1e6)
+    return new EngineError(
+      'out_of_memory',
+      `The render needed more than ${limit} MB of memory and was stopped. Try a smaller size.`,
+    )
+  },
+  crashed(how: string, options: ErrorOptions): EngineError {
+    const words = `The process that rendered this ended unexpectedly (${how}).`
+    return new EngineError('renderer_crashed', words, true, options)
+  },
+}

@@ -1,0 +1,64 @@
+// The media that a render was handed: local files, by the place of the input that refers to them.
+
+import { readFile } from 'node:fs/promises'
+import { fileTypeFromBuffer } from 'file-type'
+import sharp from 'sharp'
+import type { EngineError } from '@mediagen/engine/engine.ts'
+import { invalidMedia, toFieldName } from '../../../src/core/media.ts'
+import type { RenderTask } from './renderers.ts'
+
+// Each render process does one job; more threads would only take cores from the other processes.
+sharp.concurrency(1)
+sharp.cache(false)
+
+/** Pixels that an image may have. */
+export const maxInputPixels = 50_000_000
+
+const acceptedImages = new Map([
+  ['image/png', 'PNG'],
+  ['image/apng', 'PNG'],
+  ['image/jpeg', 'JPEG'],
+  ['image/webp', 'WebP'],
+  ['image/avif', 'AVIF'],
+  ['image/gif', 'GIF'],
+])
+
+/**
+ * Reads the image that a field of an input refers to. Its kind and, from its header, its size were looked at; it may still
+ * be damaged: what decoding throws is to be turned into `damagedImage`.
+ * @param pointer JSON pointer of the field, for example `/image` or `/images/0`
+ * @throws EngineError `invalid_media` when it is not an image that we take, or has more than `maxInputPixels`
+ */
+export async function readImageInput(task: Pick<RenderTask, 'media'>, pointer: string): Promise<Buffer> {
+  const path = task.media.get(pointer)
+  if (path === undefined) throw new Error(`The input has no media at ${pointer}`)
+  const field = toFieldName(pointer)
+  const bytes = await readFile(path)
+  const kind = await fileTypeFromBuffer(bytes)
+  if (!kind || !acceptedImages.has(kind.mime)) {
+    const accepted = [...new Set(acceptedImages.values())].join(', ')
+    const found = kind ? `of type ${kind.mime}` : 'not recognised'
+    throw invalidMedia(field, `must be an image (${accepted}), but its content is ${found}`)
+  }
+  const { width, height } = await sharp(bytes, { limitInputPixels: false })
+    .metadata()
+    .catch((cause: unknown) => {
+      throw damagedImage(pointer, cause)
+    })
+  if (width * height > maxInputPixels) {
+    const most = maxInputPixels / 1e6
+    throw invalidMedia(field, `is ${width} × ${height}, which is more than the ${most} megapixels that are accepted`)
+  }
+  return bytes
+}
+
+/** Megapixels of the image that a field refers to, from its header. */
+export async function readMegapixels(task: Pick<RenderTask, 'media'>, pointer: string): Promise<number> {
+  const { width, height } = await sharp(await readImageInput(task, pointer), { limitInputPixels: false }).metadata()
+  return (width * height) / 1e6
+}
+
+/** The refusal of an image that cannot be decoded. */
+export function damagedImage(pointer: string, cause: unknown): EngineError {
+  return invalidMedia(toFieldName(pointer), 'cannot be decoded: the file is damaged or incomplete', { cause })
+}

@@ -1,0 +1,30 @@
+// What runs in a forked child: renders one job at a time and leaves its output in the job's folder.
+
+import { rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { EngineResult } from '@mediagen/engine/engine.ts'
+import { serveTasks } from '@mediagen/engine/serve.ts'
+import type { RenderRequest } from './messages.ts'
+import { isRendererName, loadRenderer, rendererNames } from './renderers.ts'
+
+const temporaryName = '.rendering'
+
+const tasks = serveTasks(async (request, onProgress): Promise<EngineResult> => {
+  const { renderer: name, input, media, folder, ffmpeg } = request as RenderRequest
+  if (!isRendererName(name)) throw new Error(`No renderer is named ${name}`)
+  const renderer = await loadRenderer(name)
+  const file = join(folder, temporaryName)
+  const { extension, usage } = await renderer({
+    input,
+    media: new Map(Object.entries(media)),
+    file,
+    ffmpeg,
+    onProgress,
+  })
+  const output = `output.${extension}`
+  await rename(file, join(folder, output))
+  return { files: [output], usage }
+})
+
+await Promise.all(rendererNames.map(loadRenderer))
+tasks.ready()

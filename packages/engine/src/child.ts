@@ -1,0 +1,249 @@
+// One forked process as the server sees it: starts it, gives it a task, watches its memory and that of the programs that it
+// starts, and kills it with them.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { getCompileCacheDir } from 'node:module'
+import { writeFile } from 'node:fs/promises'
+import { getPriority, setPriority } from 'node:os'
+import { dirname } from 'node:path'
+import type { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { EngineError } from './engine.ts'
+import { LineReader, readCalmly } from './lines.ts'
+import { readMemory } from './memory.ts'
+import { type Reply, replyDescriptor } from './messages.ts'
+
+const memoryCheckMs = 250
+// Above that of the server, in the numbers of nice(1).
+const niceness = 5
+const mostNice = 19
+const tryAgainMs = 150
+const mostTries = 10
+const stderrTailBytes = 2000
+// Replies to one task: some progress and a result. What sends more is no longer doing its task.
+const maxReplyBytes = 1_048_576
+
+/** Which errors tell the owner of a job what became of the process that had it. */
+export interface ProcessFailures {
+  /** It held more memory than it may. */
+  outOfMemory(limitBytes: number): EngineError
+  /** It ended of its own accord; `how` names its exit status or signal, the cause is what it said last. */
+  crashed(how: string, options: ErrorOptions): EngineError
+}
+
+export interface PooledProcessOptions {
+  /** The module that the process runs; it calls `serveTasks`. */
+  readonly entry: URL
+  /** A process that holds more, with the programs that it has started, is killed with them, and its task fails. */
+  readonly maxRssBytes: number
+  readonly failures: ProcessFailures
+  /** Called once, when the process is gone for whatever reason; `wasReady` tells whether it ever came up. */
+  readonly onExit: (child: PooledProcess, why: Error, wasReady: boolean) => void
+}
+
+interface Assignment {
+  readonly onProgress: (fraction: number) => void
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: Error) => void
+}
+
+/** Where Node keeps code that was compiled once: with it a process starts on half the processor time. */
+function compileCache(): { NODE_COMPILE_CACHE?: string } {
+  const folder = getCompileCacheDir()
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) }
+}
+
+/** A child process that does one task at a time. */
+export class PooledProcess {
+  readonly #process: ChildProcess
+  readonly #options: PooledProcessOptions
+  readonly #memoryWatch: NodeJS.Timeout
+  #assignment: Assignment | null = null
+  #ready = false
+  #rssBytes = 0
+  #lookedAtRest = false
+  #heldTooMuch = false
+  #gone = false
+  #killedBecause: Error | null = null
+  readonly #replies: LineReader
+  #stderrTail: Buffer = Buffer.alloc(0)
+
+  constructor(options: PooledProcessOptions) {
+    this.#options = options
+    this.#process = spawn(process.execPath, [fileURLToPath(options.entry)], {
+      // It decodes files from strangers: it gets none of the server's settings and secrets.
+      env: compileCache(),
+      // It leads a process group, which is killed as one: a program that it has started does not outlive it.
+      detached: true,
+      stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
+    })
+    this.#replies = new LineReader(
+      maxReplyBytes,
+      (line) => this.#onLine(line),
+      () => this.#misbehaved(`it sent more than ${maxReplyBytes} bytes`),
+    )
+    const replies = this.#process.stdio[replyDescriptor] as Readable | null | undefined
+    if (replies) readCalmly(replies, (chunk) => this.#replies.write(chunk))
+    // A process that has died closes the pipe: 'exit' tells.
+    this.#process.stdin?.on('error', () => {})
+    this.#process.once('exit', (code, signal) => this.#onGone(`exit status ${code ?? signal}`))
+    // Without a pid it never started and no 'exit' will follow; otherwise a message could not be sent.
+    this.#process.on('error', (error) => (this.pid === undefined ? this.#onGone(error.message) : this.kill(error)))
+    if (this.#process.stderr)
+      readCalmly(this.#process.stderr, (chunk) => {
+        this.#stderrTail = Buffer.concat([this.#stderrTail, chunk]).subarray(-stderrTailBytes)
+      })
+    this.#memoryWatch = setInterval(() => void this.#checkMemory(), memoryCheckMs)
+    this.#memoryWatch.unref()
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid
+  }
+
+  /** Whether it was killed, or is gone: it takes no further job. */
+  get dying(): boolean {
+    return this.#gone || this.#killedBecause !== null
+  }
+
+  /** Resident memory when it was last looked at. */
+  get rssBytes(): number {
+    return this.#rssBytes
+  }
+
+  /** Does one task; the process must be free. Rejects with an EngineError, or another error when the process broke. */
+  perform(request: object, onProgress: (fraction: number) => void): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#assignment = { onProgress, resolve, reject }
+      this.#replies.renew()
+      this.#lookedAtRest = this.#heldTooMuch = false
+      this.#process.stdin?.write(`${JSON.stringify(request)}\n`)
+    })
+  }
+
+  /** Ends the process at once; the task that it had fails with `reason` as soon as the process is gone. */
+  kill(reason: Error): void {
+    this.#killedBecause ??= reason
+    this.#killGroup()
+  }
+
+  #killGroup(): void {
+    // Once it is gone and its group killed, the number may belong to someone else.
+    if (this.#gone || this.pid === undefined) return
+    try {
+      process.kill(-this.pid, 'SIGKILL')
+    } catch {
+      // Nobody is left.
+    }
+  }
+
+  #onLine(line: string): void {
+    if (this.#killedBecause) return
+    let reply: Reply
+    try {
+      reply = JSON.parse(line) as Reply
+    } catch {
+      return this.#misbehaved('it sent what is no message')
+    }
+    this.#onReply(reply)
+  }
+
+  #misbehaved(how: string): void {
+    this.kill(this.#options.failures.crashed(how, {}))
+  }
+
+  #onReply(message: Reply): void {
+    switch (message.type) {
+      case 'ready':
+        this.#ready = true
+        yieldToServer(this.pid)
+        return
+      case 'progress':
+        this.#assignment?.onProgress(message.fraction)
+        return
+      case 'memory':
+        this.#enforceMemory(message.rssBytes)
+        return
+      case 'done':
+        this.#settle(({ resolve }) => resolve(message.result))
+        return
+      case 'failed':
+        this.#settle(({ reject }) => reject(new EngineError(message.code, message.message, message.retryable)))
+        return
+      case 'broken':
+        this.#settle(({ reject }) => reject(new Error(`A forked process failed: ${message.stack}`)))
+    }
+  }
+
+  #settle(how: (assignment: Assignment) => void): void {
+    const assignment = this.#assignment
+    this.#assignment = null
+    if (assignment) how(assignment)
+  }
+
+  async #checkMemory(): Promise<void> {
+    // A process that waits for a task holds what it held after the last one; to ask again costs more than all else of an idle server.
+    if (this.pid === undefined || this.#lookedAtRest) return
+    this.#lookedAtRest = this.#assignment === null
+    const held = await readMemory(this.pid)
+    if (held === null) return
+    this.#enforceMemory(held.own)
+    // A program that is being started counts twice for a moment: it begins as a copy of the process.
+    const tooMuch = held.own + held.descendants > this.#options.maxRssBytes
+    if (tooMuch && this.#heldTooMuch) this.#exceedMemory()
+    this.#heldTooMuch = tooMuch
+  }
+
+  #enforceMemory(rssBytes: number): void {
+    this.#rssBytes = rssBytes
+    if (rssBytes > this.#options.maxRssBytes) this.#exceedMemory()
+  }
+
+  #exceedMemory(): void {
+    this.kill(this.#options.failures.outOfMemory(this.#options.maxRssBytes))
+  }
+
+  #onGone(how: string): void {
+    if (this.#gone) return
+    this.#killGroup()
+    this.#gone = true
+    clearInterval(this.#memoryWatch)
+    const said = this.#stderrTail.toString()
+    const cause = said === '' ? {} : { cause: new Error(said) }
+    const why = this.#killedBecause ?? this.#options.failures.crashed(how, cause)
+    // First the pool forgets this child, then the task's end asks the pool for another.
+    this.#options.onExit(this, why, this.#ready)
+    this.#settle(({ reject }) => reject(why))
+  }
+}
+
+/**
+ * Lets a process that has loaded its code have what others leave of the cores; the threads that it makes from now on take after
+ * it. The server must answer while every core is busy with work that nobody waits for to the millisecond.
+ */
+function yieldToServer(pid: number | undefined): void {
+  if (pid === undefined) return
+  const nice = Math.min(getPriority() + niceness, mostNice)
+  try {
+    setPriority(pid, nice)
+  } catch {
+    // It is gone already, or the system does not have it so.
+  }
+  void weighSession(pid, nice)
+}
+
+/**
+ * Linux may weigh sessions instead of processes, and who leads a group here leads a session: then only this counts. It takes
+ * one such order in a tenth of a second.
+ */
+async function weighSession(pid: number, nice: number): Promise<void> {
+  for (let tries = 0; tries < mostTries; tries++) {
+    try {
+      return await writeFile(`/proc/${pid}/autogroup`, String(nice))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
+      await pause(tryAgainMs * (tries + 1), undefined, { ref: false })
+    }
+  }
+}

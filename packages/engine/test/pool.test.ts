@@ -1,0 +1,260 @@
+// The pool: queueing, and what a child that hangs, dies or hoards memory does to the others (nothing).
+
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { getPriority, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { EngineError } from '../src/engine.ts'
+import { checkFolderSize } from '../src/folder-size.ts'
+import { ProcessPool } from '../src/pool.ts'
+import { isProcessAlive } from '../../../src/runner/worker-name.ts'
+
+// Many processes start, one after the other.
+vi.setConfig({ testTimeout: 30_000 })
+
+interface Done {
+  readonly files: readonly string[]
+  readonly pid: number
+}
+type TestPool = ProcessPool<{ readonly do: string; readonly folder: string }, Done>
+
+const failures = {
+  outOfMemory: (limitBytes: number) => new EngineError('out_of_memory', `more than ${limitBytes} bytes`),
+  crashed: (how: string, options: ErrorOptions) => new EngineError('crashed', how, true, options),
+}
+
+let folder: string
+let pool: TestPool
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'process-pool-'))
+  pool = createPool(1)
+})
+
+afterEach(async () => {
+  await pool.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+let warnings: object[]
+
+function createPool(size: number, maxRssBytes = 1e9): TestPool {
+  const entry = new URL('./stub-child.ts', import.meta.url)
+  warnings = []
+  const logger = { warn: (facts: object) => void warnings.push(facts) }
+  return new ProcessPool({ entry, size, maxRssBytes, failures, logger })
+}
+
+interface Started {
+  readonly result: Promise<Done>
+  /** Resolves when the child has taken the job and reports. */
+  readonly underway: Promise<void>
+  readonly abort: (reason: Error) => void
+}
+
+function start(what: string): Started {
+  const { promise: underway, resolve } = Promise.withResolvers<void>()
+  const controller = new AbortController()
+  const result = pool.run({
+    request: { do: what, folder },
+    signal: controller.signal,
+    onProgress: () => resolve(),
+  })
+  result.catch(() => {})
+  return { result, underway, abort: (reason) => controller.abort(reason) }
+}
+
+test('forks nothing until there is a job, and keeps the process for the next one', async () => {
+  expect(pool.pids).toEqual([])
+  const first = await start('work').result
+  const second = await start('work').result
+  expect(first.files).toEqual(['output.txt'])
+  expect(second.pid).toBe(first.pid)
+})
+
+test('queues what it has no process for', async () => {
+  const results = await Promise.all(['work', 'work', 'work'].map((what) => start(what).result))
+  expect(new Set(results.map(({ pid }) => pid)).size).toBe(1)
+})
+
+test('uses as many processes as its size allows', async () => {
+  pool = createPool(2)
+  const hanging = start('hang')
+  await hanging.underway
+  await start('work').result
+  expect(pool.pids).toHaveLength(2)
+})
+
+test('passes on what a process says when it refuses', async () => {
+  await expect(start('refuse').result).rejects.toEqual(new EngineError('invalid_media', 'image is empty.'))
+})
+
+test('an abort kills a child that hangs within two seconds, and the next job runs in another', async () => {
+  const hanging = start('hang')
+  await hanging.underway
+  const [pid] = pool.pids
+  const before = performance.now()
+  hanging.abort(new Error('cancelled'))
+  await expect(hanging.result).rejects.toThrow('cancelled')
+  expect(performance.now() - before).toBeLessThan(2000)
+  const next = await start('work').result
+  expect(next.pid).not.toBe(pid)
+  expect(warnings).toEqual([])
+})
+
+test('an abort takes a waiting job out of the queue and leaves the running one alone', async () => {
+  const hanging = start('hang')
+  await hanging.underway
+  const waiting = start('work')
+  waiting.abort(new Error('cancelled'))
+  await expect(waiting.result).rejects.toThrow('cancelled')
+  expect(pool.pids).toHaveLength(1)
+})
+
+test('an abort before the start does not start anything', async () => {
+  const signal = AbortSignal.abort(new Error('too late'))
+  await expect(pool.run({ request: { do: 'work', folder }, signal, onProgress: () => {} })).rejects.toThrow('too late')
+  expect(pool.pids).toEqual([])
+})
+
+test('a child that crashes fails its own run only, as one that may be tried again', async () => {
+  const crashing = start('crash')
+  const next = start('work')
+  await expect(crashing.result).rejects.toMatchObject({
+    name: 'EngineError',
+    code: 'crashed',
+    retryable: true,
+    cause: expect.objectContaining({ message: expect.stringContaining('assertion failed') }),
+  })
+  await expect(next.result).resolves.toMatchObject({ files: ['output.txt'] })
+  expect(warnings).toMatchObject([{ err: { code: 'crashed' } }])
+})
+
+test('a child that is killed from outside fails its own run only', async () => {
+  const hanging = start('hang')
+  await hanging.underway
+  const next = start('work')
+  process.kill(pool.pids[0] as number, 'SIGKILL')
+  await expect(hanging.result).rejects.toMatchObject({ code: 'crashed' })
+  await expect(next.result).resolves.toMatchObject({ files: ['output.txt'] })
+})
+
+test.runIf(process.platform === 'linux')('a child that hoards memory is stopped', async () => {
+  pool = createPool(1, 400e6)
+  await expect(start('hoard').result).rejects.toMatchObject({
+    name: 'EngineError',
+    code: 'out_of_memory',
+    retryable: false,
+  })
+  await expect(start('work').result).resolves.toMatchObject({ files: ['output.txt'] })
+})
+
+/** Whether the program that a child has started is still there; where process 1 buries no one, its name stays. */
+async function isProgramAlive(): Promise<boolean> {
+  const pid = Number(await readFile(join(folder, 'pid'), 'utf8'))
+  if (process.platform !== 'linux') return isProcessAlive(pid)
+  const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  return state !== '' && !/\) [ZX] /.test(state)
+}
+
+test.runIf(process.platform === 'linux')('a child whose program hoards memory is stopped with it', async () => {
+  pool = createPool(1, 400e6)
+  await expect(start('start a program that hoards').result).rejects.toMatchObject({ code: 'out_of_memory' })
+  await expect.poll(isProgramAlive).toBe(false)
+  await expect(start('work').result).resolves.toMatchObject({ files: ['output.txt'] })
+})
+
+test.each([
+  ['is aborted', 'hangs', (started: Started) => started.abort(new Error('cancelled'))],
+  ['is killed from outside', 'hangs', () => void process.kill(pool.pids[0] as number, 'SIGKILL')],
+  ['crashes', 'and crash', () => {}],
+])('a program that a child has started ends with it when the child %s', async (_how, what, end) => {
+  const started = start(`start a program ${what === 'hangs' ? 'that hangs' : what}`)
+  await started.underway
+  end(started)
+  await expect(started.result).rejects.toThrow(/./)
+  await expect.poll(isProgramAlive).toBe(false)
+})
+
+test('a program that a child has started ends when the server is killed', async () => {
+  const server = spawn(process.execPath, [fileURLToPath(new URL('./stub-server.ts', import.meta.url)), folder], {
+    stdio: 'ignore',
+  })
+  await expect.poll(() => existsSync(join(folder, 'pid')), { timeout: 8000 }).toBe(true)
+  expect(await isProgramAlive()).toBe(true)
+  server.kill('SIGKILL')
+  await expect.poll(isProgramAlive, { timeout: 8000 }).toBe(false)
+})
+
+test('a process yields to the server, also where the system weighs sessions and not processes', async () => {
+  const { pid } = await start('work').result
+  const nice = Math.min(getPriority() + 5, 19)
+  await expect.poll(() => getPriority(pid)).toBe(nice)
+  const session = `/proc/${pid}/autogroup`
+  if (existsSync(session)) await expect.poll(() => readFile(session, 'utf8')).toContain(`nice ${nice}\n`)
+})
+
+test('a child that leaks is replaced between two jobs, before any job has to fail for it', async () => {
+  pool = createPool(1, 600e6)
+  const { pid: first } = await start('leak').result
+  const failed: unknown[] = []
+  const leakAgain = async () => {
+    const done = await start('leak').result.catch((error: unknown) => void failed.push(error))
+    return done?.pid ?? first
+  }
+  await expect.poll(leakAgain).not.toBe(first)
+  expect(failed).toEqual([])
+})
+
+test.each([
+  ['flood', 'it sent more than'],
+  ['one endless message', 'it sent more than'],
+  ['no message', 'it sent what is no message'],
+])('a child that sends %s is stopped', async (what, words) => {
+  await expect(start(what).result).rejects.toMatchObject({ code: 'crashed', message: expect.stringContaining(words) })
+  await expect(start('work').result).resolves.toMatchObject({ files: ['output.txt'] })
+})
+
+test('a child that chatters without end leaves the event loop to others', async () => {
+  const delay = monitorEventLoopDelay({ resolution: 5 })
+  const chattering = start('chatter')
+  delay.enable()
+  await new Promise((resolve) => setTimeout(resolve, 1500))
+  delay.disable()
+  chattering.abort(new Error('enough'))
+  await expect(chattering.result).rejects.toThrow('enough')
+  expect(delay.percentile(50) / 1e6).toBeLessThan(20)
+})
+
+test('a process that has a task for too long is killed; waiting for one does not count', async () => {
+  const { signal } = new AbortController()
+  const timeout = { ms: 2000, reason: new Error('too long') }
+  const run = (what: string) => pool.run({ request: { do: what, folder }, signal, onProgress: () => {}, timeout })
+  const hanging = run('hang')
+  const next = run('work')
+  await expect(hanging).rejects.toThrow('too long')
+  expect(warnings).toEqual([{ pid: expect.any(Number), err: timeout.reason }])
+  await expect(next).resolves.toMatchObject({ files: ['output.txt'] })
+})
+
+test('a process is killed as soon as a check of its task rejects', async () => {
+  const { signal } = new AbortController()
+  const check = () => checkFolderSize(folder, 20_000_000)
+  const filling = pool.run({ request: { do: 'fill the disk', folder }, signal, onProgress: () => {}, check })
+  await expect(filling).rejects.toMatchObject({ code: 'output_too_large' })
+  await expect(start('work').result).resolves.toMatchObject({ files: ['output.txt'] })
+})
+
+test('close kills what runs, fails what waits, and takes nothing more', async () => {
+  const hanging = start('hang')
+  await hanging.underway
+  const waiting = start('work')
+  await pool.close()
+  await expect(hanging.result).rejects.toThrow('closed')
+  await expect(waiting.result).rejects.toThrow('closed')
+  await expect(start('work').result).rejects.toThrow('closed')
+})

@@ -1,0 +1,17 @@
+// A server for tests of the pool: one child with a task that starts a program and does not end.
+
+import { ProcessPool } from '../src/pool.ts'
+
+const [folder] = process.argv.slice(2)
+const pool = new ProcessPool<object, unknown>({
+  entry: new URL('./stub-child.ts', import.meta.url),
+  size: 1,
+  maxRssBytes: 1e9,
+  failures: { outOfMemory: () => new Error('memory') as never, crashed: () => new Error('crashed') as never },
+  logger: null,
+})
+await pool.run({
+  request: { do: 'start a program that hangs', folder },
+  signal: new AbortController().signal,
+  onProgress: () => {},
+})
