@@ -16,8 +16,8 @@ const longest = [
   'runner/lost-worker',
   'cli/operator',
   'faults/fsync.long',
-  'engines/builtin/film',
 ].map((name) => join(import.meta.dirname, `test/${name}.test.ts`))
+longest.push(join(import.meta.dirname, 'packages/builtin/test/film.test.ts'))
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -27,6 +27,9 @@ class LongestFirst extends BaseSequencer {
       .concat(sorted.filter(({ moduleId }) => !longest.includes(moduleId)))
   }
 }
+
+/** The service's tests, and those of its packages. */
+const tests = ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts']
 
 export default defineConfig({
   test: {
@@ -44,8 +47,11 @@ export default defineConfig({
     // Heartbeats come once a second, and later on a busy machine: the default of one second is no time to wait for one.
     expect: { poll: { timeout: 8000 } },
     projects: [
-      { extends: true, test: { name: 'default', include: ['test/**/*.test.ts'], exclude: ['**/*.long.test.ts'] } },
-      { extends: true, test: { name: 'long', include: ['test/**/*.long.test.ts'] } },
+      { extends: true, test: { name: 'default', include: tests, exclude: ['**/*.long.test.ts'] } },
+      {
+        extends: true,
+        test: { name: 'long', include: tests.map((glob) => glob.replace('.test.ts', '.long.test.ts')) },
+      },
       {
         extends: true,
         test: {

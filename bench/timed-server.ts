@@ -1,7 +1,7 @@
 // mediagen with a null engine that tells when each run begins, one line each on standard output. Run by queue-wait.ts.
+import type { Engine } from '@mediagen/engine/engine.ts'
 import { startApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
-import type { Engine } from '@mediagen/engine/engine.ts'
 import { createNullEngine } from '../src/engines/null.ts'
 
 /** What a line says: a job whose run begins, and when, in nanoseconds of the machine's monotonic clock. */

@@ -5,6 +5,7 @@ import { availableParallelism, hostname } from 'node:os'
 import { create } from '@bufbuild/protobuf'
 import type { Transport } from '@connectrpc/connect'
 import { destination, type Logger, pino } from 'pino'
+import type { Engine } from '@mediagen/engine/engine.ts'
 import { AdminService } from '../gen/mediagen/v1/admin_pb.ts'
 import { CatalogService } from '../gen/mediagen/v1/catalog_pb.ts'
 import { FilesService } from '../gen/mediagen/v1/files_pb.ts'
@@ -16,19 +17,18 @@ import { openDiskAssets } from './assets/disk.ts'
 import { createFilesFolders } from './assets/folders.ts'
 import { createAssetUrls } from './assets/signed-urls.ts'
 import { createUploadFiles } from './assets/uploads.ts'
+import { type Builtin, findBuiltin } from './builtin.ts'
 import { createCatalog } from './catalog/catalog.ts'
-import { builtinCatalog, loadCatalog } from './catalog/load.ts'
+import { loadCatalog } from './catalog/load.ts'
 import type { Config } from './config.ts'
 import type { AssetStore, AssetUrls } from './core/asset.ts'
 import { type Clock, systemClock } from './core/clock.ts'
-import type { Engine } from '@mediagen/engine/engine.ts'
 import type { MediaSource } from './core/media.ts'
 import type { Catalog } from './core/model.ts'
 import type { FilesFolders } from './core/retention.ts'
 import type { Store } from './core/store.ts'
 import type { UploadFiles } from './core/upload.ts'
 import { layOut, makeFolder } from './data-dir.ts'
-import { createBuiltinEngine } from '@mediagen/builtin/engine.ts'
 import { createCommandEngine } from './engines/command.ts'
 import { createNullEngine } from './engines/null.ts'
 import { addConsole } from './gateway/console.ts'
@@ -117,17 +117,18 @@ export function createOperatorTransport(store: Store, dataDir: string, clock: Cl
   return createInProcessTransport([trustService(AdminService, createAdminService({ store, clock, folders }))])
 }
 
-/** Creates the engines that ship. */
-export function createEngines(config: Config, log: Logger): Engine[] {
+/** Creates the engines, without that of the models that ship where those are not installed. */
+export function createEngines(builtin: Builtin | null, config: Config, log: Logger): Engine[] {
+  const shipped = builtin?.createEngine({
+    poolSize: config.childProcesses,
+    maxChildRssBytes: config.childMemoryBytes,
+    maxChildMs: config.childSeconds * 1000,
+    maxOutputBytes: config.maxOutputBytes,
+    ffmpegPath: config.ffmpegPath,
+    logger: log,
+  })
   return [
-    createBuiltinEngine({
-      poolSize: config.childProcesses,
-      maxChildRssBytes: config.childMemoryBytes,
-      maxChildMs: config.childSeconds * 1000,
-      maxOutputBytes: config.maxOutputBytes,
-      ffmpegPath: config.ffmpegPath,
-      logger: log,
-    }),
+    ...(shipped ? [shipped] : []),
     createCommandEngine({
       environment: process.env,
       maxOutputBytes: config.maxOutputBytes,
@@ -141,11 +142,17 @@ export function createEngines(config: Config, log: Logger): Engine[] {
   ]
 }
 
-/** Loads the models that ship and those that the settings name, over engines. */
-export function openCatalog(config: Config, engines: readonly Engine[], clock: Clock = systemClock): Catalog {
+/** Loads the models that ship, where they are installed, and those that the settings name, over engines. */
+export function openCatalog(
+  builtin: Builtin | null,
+  config: Config,
+  engines: readonly Engine[],
+  clock: Clock = systemClock,
+): Catalog {
+  const shipped = builtin?.catalog ?? []
   return createCatalog(
     // Tests have compiled the schemas of what ships; a start need not.
-    loadCatalog([...builtinCatalog, ...config.catalog], builtinCatalog),
+    loadCatalog([...shipped, ...config.catalog], shipped),
     new Map(engines.map((engine) => [engine.kind, engine])),
     clock,
   )
@@ -157,9 +164,11 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
   let stopping = false
   let publicUrl = ''
 
-  const engines = [...createEngines(config, log), ...(overrides.engines ?? [])]
+  const builtin = await findBuiltin()
+  if (builtin === null) log.info('the models that ship are not installed')
+  const engines = [...createEngines(builtin, config, log), ...(overrides.engines ?? [])]
   for (const engine of engines) parts.defer(() => engine.close())
-  const catalog = openCatalog(config, engines, clock)
+  const catalog = openCatalog(builtin, config, engines, clock)
 
   const folders = layOut(config.dataDir)
   const store = parts.use(await openStore(config.dataDir, clock))

@@ -1,6 +1,6 @@
 // The catalog in use: all models, and which of them are ready now.
-import type { Clock } from '../core/clock.ts'
 import type { Engine } from '@mediagen/engine/engine.ts'
+import type { Clock } from '../core/clock.ts'
 import type { Catalog, Model } from '../core/model.ts'
 
 // Readiness looks at files and sockets, so a list of models may be this much behind.

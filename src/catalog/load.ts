@@ -12,11 +12,6 @@ import { createSchemaCompiler, type SchemaCompiler } from './schema.ts'
 const extensions = new Set(['.yaml', '.yml', '.json'])
 const mostProblemsShown = 20
 
-/** The catalog files that ship with mediagen, in the order in which people look for models: pictures first. */
-export const builtinCatalog: readonly string[] = ['image', 'video', 'audio'].map((modality) =>
-  join(import.meta.dirname, 'builtin', `${modality}.yaml`),
-)
-
 /**
  * Loads catalog files and folders of them, in order; a folder's files in the order of their names.
  * @param tested files whose input schemas are known to be schemas: they are compiled when an input comes

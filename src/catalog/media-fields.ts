@@ -1,6 +1,6 @@
 // Which places of an input are references to media: those whose schema says `format: media`.
-import { toPointerToken } from '../core/canonical-json.ts'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
+import { toPointerToken } from '../core/canonical-json.ts'
 import { isMediaReference, type MediaReference } from '../core/media.ts'
 
 /** Keywords whose value is one schema, or a list of schemas, for the very same place of the input. */

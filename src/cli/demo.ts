@@ -6,6 +6,7 @@ import { type Client, createClient, type Transport } from '@connectrpc/connect'
 import type { Command } from 'commander'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import { type App, startApp } from '../app.ts'
+import { findBuiltin } from '../builtin.ts'
 import { type Config, readConfig } from '../config.ts'
 import { StartupError } from '../core/errors.ts'
 import { permissions } from '../core/key.ts'
@@ -44,6 +45,10 @@ export function addDemoCommand(program: Command): void {
     .action(async ({ once, json }: { once?: boolean; json?: boolean }) => {
       // The lines for people are not to drown in the log; whoever sets a level gets it.
       const config = readConfig({ ...process.env, MEDIAGEN_LOG_LEVEL: process.env['MEDIAGEN_LOG_LEVEL'] || 'warn' })
+      if (!(await findBuiltin()))
+        throw new StartupError(
+          'The demo makes a picture with a model that ships, and those are not installed: run `npm ci`, or start the server with `mediagen serve`.',
+        )
       const stopped = stopSignal()
       await using app = await startApp(config, { log: openLog(config) })
       if (!app.operator) throw new StartupError('The demo needs a server of its own: unset MEDIAGEN_CORE_URL.')

@@ -2,7 +2,8 @@
 import type { Command } from 'commander'
 import { resolve } from 'node:path'
 import { createEngines, createLogger, openCatalog } from '../app.ts'
-import { builtinCatalog, loadCatalog } from '../catalog/load.ts'
+import { findBuiltin } from '../builtin.ts'
+import { loadCatalog } from '../catalog/load.ts'
 import { readConfig } from '../config.ts'
 import { printList, printRecord } from './print.ts'
 
@@ -15,9 +16,10 @@ export function addModelCommands(program: Command): void {
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const config = readConfig(process.env)
-      const engines = createEngines(config, createLogger('silent'))
-      const catalog = openCatalog(config, engines)
-      const rows = loadCatalog([...builtinCatalog, ...config.catalog]).map((model) => ({
+      const builtin = await findBuiltin()
+      const engines = createEngines(builtin, config, createLogger('silent'))
+      const catalog = openCatalog(builtin, config, engines)
+      const rows = loadCatalog([...(builtin?.catalog ?? []), ...config.catalog]).map((model) => ({
         id: model.id,
         category: model.category,
         price: model.priceSummary,
@@ -39,9 +41,11 @@ export function addModelCommands(program: Command): void {
     .command('check [files...]')
     .description('Check catalog files, by default those that a server would load; exit status 1 when one is wrong')
     .option('--json', 'print JSON')
-    .action((files: string[], { json }: { json?: boolean }) => {
+    .action(async (files: string[], { json }: { json?: boolean }) => {
       const paths =
-        files.length > 0 ? files.map((file) => resolve(file)) : [...builtinCatalog, ...readConfig(process.env).catalog]
+        files.length > 0
+          ? files.map((file) => resolve(file))
+          : [...((await findBuiltin())?.catalog ?? []), ...readConfig(process.env).catalog]
       printRecord({ ok: true, models: loadCatalog(paths).length }, json === true)
     })
 }

@@ -1,8 +1,8 @@
 // The identity of an input: RFC 8785 canonical JSON and its SHA-256.
 import { hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
-import type { Violation } from './errors.ts'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
+import type { Violation } from './errors.ts'
 
 /** An input may nest so deep and no deeper, at every door. */
 export const maxInputDepth = 50

@@ -1,6 +1,6 @@
 // A job: its record, its states, and which state may follow which. Contract, section 1.
-import type { Asset } from './asset.ts'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
+import type { Asset } from './asset.ts'
 
 /** Where a job stands. */
 export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled' | 'expired' | 'needs_review'

@@ -1,5 +1,6 @@
 // Media that is handed in: what a reference in an input looks like, and the ports that turn references into files.
-import { EngineError } from '@mediagen/engine/engine.ts'
+import { invalidMedia } from '@mediagen/engine/media.ts'
+import type { EngineError } from '@mediagen/engine/engine.ts'
 import { isId } from './ids.ts'
 
 /** A place of an input whose schema says `format: media`, and what stands there. */
@@ -73,21 +74,6 @@ export function isMediaReference(text: string): boolean {
 /** Whether a text is the id of an upload; there may be none. */
 export function isUploadId(text: string): boolean {
   return isId('file', text)
-}
-
-/** The name of a place in an input as people write it: `/images/0/url` is `images[0].url`. */
-export function toFieldName(pointer: string): string {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .map((token, index) => (/^\d+$/.test(token) ? `[${token}]` : index === 0 ? token : `.${token}`))
-    .join('')
-}
-
-/** A refusal of what was handed in: the same reference would be refused again. */
-export function invalidMedia(field: string, words: string, options?: ErrorOptions): EngineError {
-  return new EngineError('invalid_media', `${field} ${words}.`, false, options)
 }
 
 /** The refusal of a file that has more bytes than are left for it. */

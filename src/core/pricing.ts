@@ -1,8 +1,8 @@
 // Prices: CEL expressions over a model's input, compiled once when the catalog loads.
 // Every number in a price is a double, whole-number literals too, so that `1 + width / 2` means what it says.
 import { type CelFunc, CelScalar, celEnv, celFunc, isCelError, listType, mapType, parse, plan } from '@bufbuild/cel'
-import { isCredits } from './ledger.ts'
 import type { JsonObject, Usage } from '@mediagen/engine/engine.ts'
+import { isCredits } from './ledger.ts'
 
 const { DOUBLE, STRING, DYN } = CelScalar
 

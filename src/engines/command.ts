@@ -3,6 +3,7 @@
 
 import { EngineError } from '@mediagen/engine/engine.ts'
 import type { Engine, EngineResult, EngineRun, EngineSpec } from '@mediagen/engine/engine.ts'
+import { checkFolderSize } from '@mediagen/engine/folder-size.ts'
 import { listOutputs } from './command/outputs.ts'
 import { startProcessGroup } from './command/process-group.ts'
 import type { ProcessGroup, ProgramEnd } from './command/process-group.ts'
@@ -11,7 +12,6 @@ import type { Program } from './command/program.ts'
 import { toShownText } from './command/protocol.ts'
 import { listen } from './command/transcript.ts'
 import type { ProgramLine } from './command/transcript.ts'
-import { checkFolderSize } from '@mediagen/engine/folder-size.ts'
 
 export interface CommandEngineOptions {
   /** The server's environment; programs get PATH, HOME, LANG and TMPDIR of it and nothing else. */

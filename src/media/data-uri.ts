@@ -1,6 +1,7 @@
 // References that carry their bytes with them: `data:` URIs, base64 or percent-encoded.
 import { open } from 'node:fs/promises'
-import { invalidMedia, type MediaReader } from '../core/media.ts'
+import { invalidMedia } from '@mediagen/engine/media.ts'
+import type { MediaReader } from '../core/media.ts'
 
 // Decoded in pieces: a reference may be many megabytes long, and the event loop is not to wait for it.
 const pieceChars = 256 * 1024

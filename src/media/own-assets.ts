@@ -2,8 +2,9 @@
 import { constants } from 'node:fs'
 import { copyFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { invalidMedia } from '@mediagen/engine/media.ts'
 import type { AssetStore, AssetUrls } from '../core/asset.ts'
-import { invalidMedia, type MediaReader } from '../core/media.ts'
+import type { MediaReader } from '../core/media.ts'
 
 /** Creates a reader of what earlier jobs made. As anywhere, whoever has a URL with a signature that holds may read the file. */
 export function createOwnAssetReader(assets: Pick<AssetStore, 'root'>, urls: Pick<AssetUrls, 'read'>): MediaReader {

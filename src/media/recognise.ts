@@ -1,6 +1,6 @@
 // What kind of media a file is, by its content and by nothing else.
 import { open } from 'node:fs/promises'
-import { invalidMedia } from '../core/media.ts'
+import { invalidMedia } from '@mediagen/engine/media.ts'
 
 /** What is taken, by the type that file-type finds: our name for it, and the extension that programs expect. */
 const kinds: Readonly<Record<string, { contentType: string; extension: string }>> = {

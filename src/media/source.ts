@@ -1,7 +1,8 @@
 // Turns references into files: hands each to the reader of its kind, and looks at what came.
 import { rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { invalidMedia, mediaReferenceForm, type MediaReader, type MediaSource } from '../core/media.ts'
+import { invalidMedia } from '@mediagen/engine/media.ts'
+import { mediaReferenceForm, type MediaReader, type MediaSource } from '../core/media.ts'
 import { recogniseMedia } from './recognise.ts'
 
 /** Creates a source; of several readers that accept a reference the first reads it. */

@@ -2,9 +2,10 @@
 import { constants } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { invalidMedia } from '@mediagen/engine/media.ts'
 import type { AssetStore, AssetUrls } from '../core/asset.ts'
 import type { Clock } from '../core/clock.ts'
-import { invalidMedia, isUploadId, type MediaReader } from '../core/media.ts'
+import { isUploadId, type MediaReader } from '../core/media.ts'
 import type { UploadStore } from '../core/upload.ts'
 
 /** What the reader needs. */

@@ -1,7 +1,8 @@
 // The media of a run: every reference in its input becomes a file before the engine begins.
 import { mkdir } from 'node:fs/promises'
 import { EngineError } from '@mediagen/engine/engine.ts'
-import { type MediaReference, type MediaRequest, type MediaSource, mediaTooLarge, toFieldName } from '../core/media.ts'
+import { toFieldName } from '@mediagen/engine/media.ts'
+import { type MediaReference, type MediaRequest, type MediaSource, mediaTooLarge } from '../core/media.ts'
 
 /** So many files an input may refer to, whatever its schema allows. */
 const maxReferences = 100

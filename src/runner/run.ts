@@ -3,7 +3,6 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { Asset, AssetStore } from '../core/asset.ts'
 import {
   type Engine,
   EngineError,
@@ -12,6 +11,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from '@mediagen/engine/engine.ts'
+import type { Asset, AssetStore } from '../core/asset.ts'
 import type { ClaimedJob, Job, JobError, JobOutcome } from '../core/job.ts'
 import { canceledError, deadlineError } from '../core/loss.ts'
 import type { MediaSource } from '../core/media.ts'

@@ -1,10 +1,10 @@
 // GenerationService: starting generations and telling how they go. Interface, section 4.2; contract, sections 1 and 2.
 import type { ServiceImpl } from '@connectrpc/connect'
+import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'
 import type { AssetUrls } from '../core/asset.ts'
 import { toTimestampText, type Clock } from '../core/clock.ts'
 import { digestParts } from '../core/canonical-json.ts'
-import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { JobFeed } from '../core/feed.ts'
 import { isTerminal, type Job } from '../core/job.ts'

@@ -1,6 +1,6 @@
 // What quoting and starting have in common: finding the model, hashing the input, holding it against the schema.
-import { digestParts, toCanonicalJson } from '../core/canonical-json.ts'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
+import { digestParts, toCanonicalJson } from '../core/canonical-json.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { Catalog, Model } from '../core/model.ts'
 import { describeViolations } from '../core/violations.ts'

@@ -1,7 +1,7 @@
 // Checks that several services make on their requests. What is wrong is named by its field, in every door alike.
+import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { JobStatus as JobStatusCode } from '../../gen/mediagen/v1/generation_pb.ts'
 import { findUnhashable } from '../core/canonical-json.ts'
-import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
 import type { JobStatus } from '../core/job.ts'
 import type { PageRequest } from '../core/store.ts'

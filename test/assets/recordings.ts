@@ -4,10 +4,10 @@ import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EncodedPacketSink, FilePathSource, Input, MP4, OGG, WEBM } from 'mediabunny'
-import { type Inspection, inspectOutput } from '../../src/assets/probe/inspect.ts'
 import { openFilm } from '@mediagen/builtin/film/film.ts'
 import { encodeSound, type SoundFormat } from '@mediagen/builtin/sound/encode.ts'
 import type { Sound } from '@mediagen/builtin/sound/sound.ts'
+import { type Inspection, inspectOutput } from '../../src/assets/probe/inspect.ts'
 
 /** Where Debian has FFmpeg and its prober; null where they are not installed. */
 export const ffmpeg = ['/usr/bin/ffmpeg', '/usr/bin/ffprobe'].every((path) => existsSync(path))

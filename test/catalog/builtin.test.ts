@@ -1,8 +1,9 @@
 // The catalog that ships: it loads, and each price is what the design says. Engines, Built in.
 import { describe, expect, test } from 'vitest'
-import { builtinCatalog, loadCatalog } from '../../src/catalog/load.ts'
-import { readConfig } from '../../src/config.ts'
+import { builtinCatalog } from '@mediagen/builtin/catalog.ts'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
+import { loadCatalog } from '../../src/catalog/load.ts'
+import { readConfig } from '../../src/config.ts'
 import type { Model } from '../../src/core/model.ts'
 
 const models = loadCatalog(builtinCatalog)

@@ -1,8 +1,8 @@
 // Every place of an input whose schema says `format: media` is found, and no other.
 import { expect, test } from 'vitest'
-import { createMediaFinder } from '../../src/catalog/media-fields.ts'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import { toFieldName } from '../../src/core/media.ts'
+import { toFieldName } from '@mediagen/engine/media.ts'
+import { createMediaFinder } from '../../src/catalog/media-fields.ts'
 
 const media = { type: 'string', format: 'media' }
 const a = 'data:,a'

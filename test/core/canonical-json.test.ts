@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import {
   digestParts,
   findUnhashable,
@@ -9,7 +10,6 @@ import {
   toCanonicalJson,
   toPointerToken,
 } from '../../src/core/canonical-json.ts'
-import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 
 const canonical = (json: string): string => toCanonicalJson(JSON.parse(json) as JsonObject)
 

@@ -4,7 +4,8 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { builtinCatalog, loadCatalog } from '../../../src/catalog/load.ts'
+import { builtinCatalog } from '../src/catalog.ts'
+import { loadCatalog } from '../../../src/catalog/load.ts'
 import type { Model } from '../../../src/core/model.ts'
 import { createBuiltinEngine } from '../src/engine.ts'
 import { type Card, type Section, writePage } from './page.ts'
@@ -33,7 +34,7 @@ const inputs = [
 ]
 const out = join(import.meta.dirname, 'out')
 const folder = join(out, 'files')
-const renderers = join(import.meta.dirname, '../src/engines/builtin')
+const renderers = join(import.meta.dirname, '../src')
 const page = join(out, 'index.html')
 
 await main()

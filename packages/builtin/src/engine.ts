@@ -1,7 +1,13 @@
 // The engine kind `builtin`: media made by this package alone, in forked processes, with no GPU and no account.
 
 import { availableParallelism } from 'node:os'
-import { type Engine, EngineError, type EngineResult, type EngineRun, type EngineSpec } from '@mediagen/engine/engine.ts'
+import {
+  type Engine,
+  EngineError,
+  type EngineResult,
+  type EngineRun,
+  type EngineSpec,
+} from '@mediagen/engine/engine.ts'
 import { type Logger, ProcessPool } from '@mediagen/engine/pool.ts'
 import { checkFolderSize } from '@mediagen/engine/folder-size.ts'
 import { whyNotFfmpeg } from './film/ffmpeg.ts'

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { fileTypeFromBuffer } from 'file-type'
 import sharp from 'sharp'
 import type { EngineError } from '@mediagen/engine/engine.ts'
-import { invalidMedia, toFieldName } from '../../../src/core/media.ts'
+import { invalidMedia, toFieldName } from '@mediagen/engine/media.ts'
 import type { RenderTask } from './renderers.ts'
 
 // Each render process does one job; more threads would only take cores from the other processes.

@@ -2,13 +2,11 @@
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { loadCatalog } from '../../../src/catalog/load.ts'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
+import { loadCatalog } from '../../../src/catalog/load.ts'
 import { workOfEncoding, workOfOpening, workOfOperation } from '../src/edit/work.ts'
 
-const model = loadCatalog([join(import.meta.dirname, '../../../src/catalog/builtin')]).find(
-  ({ id }) => id === 'builtin/image/art/edit',
-)
+const model = loadCatalog([join(import.meta.dirname, '../catalog')]).find(({ id }) => id === 'builtin/image/art/edit')
 
 const operation = fc.constantFrom<readonly [string, JsonValue]>(
   ['crop', { left: 0, top: 0, width: 1, height: 1 }],

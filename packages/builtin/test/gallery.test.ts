@@ -7,7 +7,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { writePage } from '../gallery/page.ts'
 import { sampleModel } from '../gallery/samples.ts'
 import { digestSources, listSources } from '../gallery/sources.ts'
-import { builtinCatalog, loadCatalog } from '../../../src/catalog/load.ts'
+import { builtinCatalog } from '../src/catalog.ts'
+import { loadCatalog } from '../../../src/catalog/load.ts'
 
 const picture = 'data:image/png;base64,AAAA'
 

@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { parse } from 'yaml'
+import type { Engine, EngineSpec, JsonObject } from '@mediagen/engine/engine.ts'
 import { createMediaFinder } from '../../../src/catalog/media-fields.ts'
 import { createSchemaCompiler } from '../../../src/catalog/schema.ts'
-import type { Engine, EngineSpec, JsonObject } from '@mediagen/engine/engine.ts'
 import { createBuiltinEngine } from '../src/engine.ts'
 import { dataUris } from '../../../src/media/data-uri.ts'
 import { createMediaSource } from '../../../src/media/source.ts'
 import { fetchMedia } from '../../../src/runner/media.ts'
 
-const file = join(import.meta.dirname, '../../../src/catalog/builtin/image.yaml')
+const file = join(import.meta.dirname, '../catalog/image.yaml')
 
 /** What ships as a picture model. */
 export interface Entry {

@@ -3,9 +3,10 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtemp, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createSchemaCompiler } from '../../../src/catalog/schema.ts'
-import { builtinCatalog, loadCatalog } from '../../../src/catalog/load.ts'
 import type { Engine, JsonObject } from '@mediagen/engine/engine.ts'
+import { createSchemaCompiler } from '../../../src/catalog/schema.ts'
+import { builtinCatalog } from '../src/catalog.ts'
+import { loadCatalog } from '../../../src/catalog/load.ts'
 import type { Model } from '../../../src/core/model.ts'
 import type { Renderer } from '../src/renderers.ts'
 

@@ -1,6 +1,6 @@
 // Opens the store on an SQLite file: a writer thread for every change, a connection on this thread for every read.
-import { systemClock, type Clock } from '../../core/clock.ts'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
+import { systemClock, type Clock } from '../../core/clock.ts'
 import type { ClaimedJob } from '../../core/job.ts'
 import type { Heartbeat, Store } from '../../core/store.ts'
 import { createAccountReads } from './accounts.ts'

@@ -2,7 +2,7 @@
 
 import { createCanvas, type Canvas, ImageData } from '@napi-rs/canvas'
 import sharp, { type Sharp } from 'sharp'
-import { invalidMedia, toFieldName } from '../../../../src/core/media.ts'
+import { invalidMedia, toFieldName } from '@mediagen/engine/media.ts'
 import { damagedImage, maxInputPixels, readImageInput } from '../media-input.ts'
 import type { RenderTask } from '../renderers.ts'
 
