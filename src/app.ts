@@ -17,9 +17,7 @@ import { openDiskAssets } from './assets/disk.ts'
 import { createFilesFolders } from './assets/folders.ts'
 import { createAssetUrls } from './assets/signed-urls.ts'
 import { createUploadFiles } from './assets/uploads.ts'
-import { type Builtin, findBuiltin } from './builtin.ts'
-import { createCatalog } from './catalog/catalog.ts'
-import { loadCatalog } from './catalog/load.ts'
+import { findBuiltin } from './builtin.ts'
 import type { Config } from './config.ts'
 import type { AssetStore, AssetUrls } from './core/asset.ts'
 import { type Clock, systemClock } from './core/clock.ts'
@@ -29,8 +27,6 @@ import type { FilesFolders } from './core/retention.ts'
 import type { Store } from './core/store.ts'
 import type { UploadFiles } from './core/upload.ts'
 import { layOut, makeFolder } from './data-dir.ts'
-import { createCommandEngine } from './engines/command.ts'
-import { createNullEngine } from './engines/null.ts'
 import { addConsole } from './gateway/console.ts'
 import { toJobRecord } from './gateway/records.ts'
 import { createReadiness } from './gateway/health.ts'
@@ -50,6 +46,7 @@ import { recogniseMedia } from './media/recognise.ts'
 import { createMediaSource } from './media/source.ts'
 import { createUploadReader } from './media/uploads.ts'
 import { createUrlReader } from './media/url.ts'
+import { createEngines, openCatalog } from './models.ts'
 import { startFeed } from './runner/feed.ts'
 import { startRetention } from './runner/retention.ts'
 import { startRunner } from './runner/runner.ts'
@@ -115,47 +112,6 @@ export async function openStore(dataDir: string, clock: Clock = systemClock): Pr
 export function createOperatorTransport(store: Store, dataDir: string, clock: Clock = systemClock): Transport {
   const folders = createFilesFolders(layOut(dataDir).assets)
   return createInProcessTransport([trustService(AdminService, createAdminService({ store, clock, folders }))])
-}
-
-/** Creates the engines, without that of the models that ship where those are not installed. */
-export function createEngines(builtin: Builtin | null, config: Config, log: Logger): Engine[] {
-  const shipped = builtin?.createEngine({
-    poolSize: config.childProcesses,
-    maxChildRssBytes: config.childMemoryBytes,
-    maxChildMs: config.childSeconds * 1000,
-    maxOutputBytes: config.maxOutputBytes,
-    ffmpegPath: config.ffmpegPath,
-    logger: log,
-  })
-  return [
-    ...(shipped ? [shipped] : []),
-    createCommandEngine({
-      environment: process.env,
-      maxOutputBytes: config.maxOutputBytes,
-      log: (entry) =>
-        log.debug(
-          { job_id: entry.jobId, model: entry.model, stream: entry.stream, line: entry.line },
-          'a program said',
-        ),
-    }),
-    createNullEngine(),
-  ]
-}
-
-/** Loads the models that ship, where they are installed, and those that the settings name, over engines. */
-export function openCatalog(
-  builtin: Builtin | null,
-  config: Config,
-  engines: readonly Engine[],
-  clock: Clock = systemClock,
-): Catalog {
-  const shipped = builtin?.catalog ?? []
-  return createCatalog(
-    // Tests have compiled the schemas of what ships; a start need not.
-    loadCatalog([...shipped, ...config.catalog], shipped),
-    new Map(engines.map((engine) => [engine.kind, engine])),
-    clock,
-  )
 }
 
 async function startCore(config: Config, overrides: Overrides & { log: Logger }): Promise<App> {

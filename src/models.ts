@@ -1,0 +1,52 @@
+// Which models this server has, and the engines that make their media; a part of the composition root.
+import type { Engine } from '@mediagen/engine/engine.ts'
+import type { Logger } from 'pino'
+import type { Builtin } from './builtin.ts'
+import { createCatalog } from './catalog/catalog.ts'
+import { loadCatalog } from './catalog/load.ts'
+import type { Config } from './config.ts'
+import { type Clock, systemClock } from './core/clock.ts'
+import type { Catalog } from './core/model.ts'
+import { createCommandEngine } from './engines/command.ts'
+import { createNullEngine } from './engines/null.ts'
+
+/** Creates the engines, without that of the models that ship where those are not installed. */
+export function createEngines(builtin: Builtin | null, config: Config, log: Logger): Engine[] {
+  const shipped = builtin?.createEngine({
+    poolSize: config.childProcesses,
+    maxChildRssBytes: config.childMemoryBytes,
+    maxChildMs: config.childSeconds * 1000,
+    maxOutputBytes: config.maxOutputBytes,
+    ffmpegPath: config.ffmpegPath,
+    logger: log,
+  })
+  return [
+    ...(shipped ? [shipped] : []),
+    createCommandEngine({
+      environment: process.env,
+      maxOutputBytes: config.maxOutputBytes,
+      log: (entry) =>
+        log.debug(
+          { job_id: entry.jobId, model: entry.model, stream: entry.stream, line: entry.line },
+          'a program said',
+        ),
+    }),
+    createNullEngine(),
+  ]
+}
+
+/** Loads the models that ship, where they are installed, and those that the settings name, over engines. */
+export function openCatalog(
+  builtin: Builtin | null,
+  config: Config,
+  engines: readonly Engine[],
+  clock: Clock = systemClock,
+): Catalog {
+  const shipped = builtin?.catalog ?? []
+  return createCatalog(
+    // Tests have compiled the schemas of what ships; a start need not.
+    loadCatalog([...shipped, ...config.catalog], shipped),
+    new Map(engines.map((engine) => [engine.kind, engine])),
+    clock,
+  )
+}
