@@ -1,26 +1,160 @@
-// Makes the tables of these pages that say what the code says: `npm run docs`. test/docs.test.ts holds the pages against it.
+// Makes the pages that repeat what the code says: `npm run docs`. test/docs.test.ts holds the pages against the code.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Command } from 'commander'
+import { generalSettings } from '../src/config.ts'
+import { permissions } from '../src/core/key.ts'
+import { createRestOpenapi } from '../src/gateway/openapi.ts'
 import { limitGroups } from '../src/limits.ts'
+import { createProgram } from '../src/main.ts'
 
-const head = `# Bounds
+const limitsHead = `# Limits
 
-Everything that a client can make this server do has a bound, and every bound has a setting: an environment variable, read when the server starts. What goes past a bound is refused in words and loses nothing; refusals are problems (RFC 9457), over gRPC the same codes travel as a detail.
+Everything that a client can make this server do has a limit, and every limit is a setting: an environment variable that the server reads when it starts. A request that exceeds a limit is refused with a message that names the limit, and nothing is lost. REST refusals are problems (RFC 9457); over gRPC the same codes travel as an error detail.
 
-This page is made from \`src/limits.ts\` by \`npm run docs\`.
+\`npm run docs\` makes this page from \`src/limits.ts\`.
+`
+
+const settingsHead = `# Settings
+
+A setting is an environment variable that the server reads when it starts. An empty variable counts as unset. A server with a wrong value does not start, and names every variable that is wrong. [Limits](limits.md) are settings too and have a page of their own.
+
+\`npm run docs\` makes this page from \`src/config.ts\`.
+
+`
+
+const settingsTail = `
+## A gateway in front of a remote core
+
+With \`MEDIAGEN_CORE_URL\` a process is a pure REST gateway: it stores no data and calls a core over gRPC. The core serves the files, so set \`MEDIAGEN_PUBLIC_URL\` on the core to the address at which clients reach it.
+
+## Workers without an API
+
+With \`MEDIAGEN_ROLES=worker\` a process runs jobs and sends webhooks; it serves only \`/healthz\`, \`/readyz\` and \`/metrics\`, and no gRPC. Processes with the role \`api\` and the same data directory serve its files. Set \`MEDIAGEN_PUBLIC_URL\` on the worker too: the webhooks that it sends contain URLs.
+`
+
+const routesHead = `# Routes
+
+Every request to \`/v1\` carries \`Authorization: Bearer <API_KEY>\`; the second column names the permission that the key needs. The permissions are ${permissions.map(code).join(', ')}. [The contract](contract.md) describes the records, the headers and the errors. \`GET /openapi.json\` describes every route in full.
+
+\`npm run docs\` makes this page from the OpenAPI document.
+
+`
+
+const commandsHead = `# Commands
+
+\`npm run --silent mediagen -- <command>\` runs a command. With Node 24 or newer on the machine, \`bin/mediagen.js <command>\` does the same. Commands read the same settings as the server. Commands that read or change data open the data directory themselves, need no API key, and work while the server runs.
+
+Every command takes \`--json\` to print JSON for programs, and \`--help\`. The exit status is 0 on success and 1 on failure.
+
+\`npm run docs\` makes this page from the command line's own help.
 `
 
 /** docs/limits.md. */
 export function describeLimits(): string {
-  const groups = Object.entries(limitGroups).map(([title, group]) => {
-    const rows = Object.values(group).map(
-      ({ env, fallback, help, beyond }) => `| \`${env}\` | \`${fallback}\` | ${help} | ${beyond} |`,
-    )
-    return rows.length === 0
-      ? ''
-      : `\n## ${title}\n\n| Setting | Default | What it bounds | What goes past it |\n| --- | --- | --- | --- |\n${rows.join('\n')}\n`
-  })
-  return head + groups.join('')
+  const groups = Object.entries(limitGroups)
+    .filter(([, group]) => Object.keys(group).length > 0)
+    .map(([title, group]) => {
+      const rows = Object.values(group).map(({ env, fallback, help, beyond }) => [
+        code(env),
+        code(fallback),
+        help,
+        beyond,
+      ])
+      return `\n## ${title}\n\n${table(['Setting', 'Default', 'What it limits', 'What happens beyond it'], rows)}`
+    })
+  return limitsHead + groups.join('')
 }
 
-if (import.meta.main) writeFileSync(join(import.meta.dirname, 'limits.md'), describeLimits())
+/** docs/settings.md. */
+export function describeSettings(): string {
+  const rows = Object.values(generalSettings).map(({ env, fallback, help }) => [
+    code(env),
+    fallback && code(fallback),
+    help,
+  ])
+  return settingsHead + table(['Variable', 'Default', 'What it does'], rows) + settingsTail
+}
+
+interface DocumentedOperation {
+  readonly summary: string
+  readonly description?: string
+  readonly security?: readonly object[]
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[]
+}
+
+/** docs/routes.md. */
+export function describeRoutes(): string {
+  const { paths } = createRestOpenapi('', true) as {
+    paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>
+  }
+  const rows = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => {
+      const query = (operation.parameters ?? []).filter((parameter) => parameter.in === 'query')
+      const names = query.map(({ name }) => `${name}=`).join('&')
+      return [
+        code(`${method.toUpperCase()} ${path}${names && `?${names}`}`),
+        describePermission(operation),
+        operation.summary,
+      ]
+    }),
+  )
+  return routesHead + table(['Route', 'Permission', 'What it does'], rows)
+}
+
+function describePermission({ security, description = '' }: DocumentedOperation): string {
+  if (security?.length === 0) return 'none'
+  const [, permission] = /Needs the permission (\S+)\.$/.exec(description) ?? []
+  return permission === undefined ? 'any key' : code(permission)
+}
+
+/** docs/commands.md. */
+export function describeCommands(): string {
+  return commandsHead + createProgram().commands.map(describeCommand).join('')
+}
+
+function describeCommand(command: Command): string {
+  if (command.commands.length > 0)
+    return `\n## \`${command.name()}\`\n\n${command.description()}.\n${command.commands.map((inner) => describeLeaf(inner, command)).join('')}`
+  return describeLeaf(command, null)
+}
+
+function describeLeaf(command: Command, parent: Command | null): string {
+  const usage = command.usage().replace(/^\[options\] ?/, '')
+  const name = [parent?.name(), command.name(), usage].filter(Boolean).join(' ')
+  const options = command.options
+    .filter(({ long }) => long !== '--json')
+    .map((option) => [
+      code(option.flags),
+      option.mandatory ? 'required' : toDefault(option.defaultValue),
+      option.description,
+    ])
+  const heading = parent === null ? '##' : '###'
+  const rows = options.length === 0 ? '' : `\n${table(['Option', 'Default', 'What it does'], options)}`
+  return `\n${heading} \`${name}\`\n\n${command.description()}.\n${rows}`
+}
+
+function toDefault(value: unknown): string {
+  return value === undefined || value === '' ? '' : code(String(value))
+}
+
+function code(text: string): string {
+  return `\`${text}\``
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const cell = (text: string): string => text.replaceAll('|', '\\|')
+  const lines = [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |\n`)
+  return lines.join('')
+}
+
+/** Each page that is made from the code, by its file in this folder. */
+export const madePages: Readonly<Record<string, () => string>> = {
+  'limits.md': describeLimits,
+  'settings.md': describeSettings,
+  'routes.md': describeRoutes,
+  'commands.md': describeCommands,
+}
+
+if (import.meta.main)
+  for (const [file, describe] of Object.entries(madePages)) writeFileSync(join(import.meta.dirname, file), describe())

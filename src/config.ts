@@ -7,30 +7,30 @@ import { parseAllowedHosts } from './net/hosts.ts'
 import { parseAllowedPorts } from './net/ports.ts'
 import { integer, text } from './setting.ts'
 
-/** The settings that bound nothing. The README's table is held against this one by a test; bounds are in limits.ts. */
+/** The settings that are not limits; those are in limits.ts. docs/settings.md is made from this table (`npm run docs`). */
 export const generalSettings = {
-  dataDir: text('MEDIAGEN_DATA_DIR', './data', 'Folder for the database and all files; made when missing', (value) =>
+  dataDir: text('MEDIAGEN_DATA_DIR', './data', 'Folder for the database and all files; created if missing', (value) =>
     resolve(value),
   ),
-  host: text('MEDIAGEN_HOST', '127.0.0.1', 'Address to listen on, HTTP and gRPC'),
+  host: text('MEDIAGEN_HOST', '127.0.0.1', 'Address that the HTTP and gRPC ports listen on'),
   httpPort: integer(
     'MEDIAGEN_HTTP_PORT',
     8080,
     0,
     65_535,
-    'HTTP port: REST, Connect, gRPC-Web, console; 0 takes a free one',
+    'HTTP port: REST, Connect, gRPC-Web, console; 0 picks a free port',
   ),
-  grpcPort: integer('MEDIAGEN_GRPC_PORT', 9090, 0, 65_535, 'gRPC port; 0 takes a free one'),
+  grpcPort: integer('MEDIAGEN_GRPC_PORT', 9090, 0, 65_535, 'gRPC port; 0 picks a free port'),
   publicUrl: text(
     'MEDIAGEN_PUBLIC_URL',
     '',
-    'Address under which clients reach the HTTP port; empty for `http://host:port`',
+    'Address at which clients reach the HTTP port; if empty, `http://host:port`',
     parseUrl,
   ),
   coreUrl: text(
     'MEDIAGEN_CORE_URL',
     '',
-    'gRPC address of a core elsewhere, such as `http://10.0.0.5:9090`: makes this process a pure REST gateway (also `--core-url`)',
+    'gRPC address of a remote core, such as `http://10.0.0.5:9090`; makes this process a pure REST gateway (also `--core-url`)',
     parseUrl,
   ),
   roles: text(
@@ -42,7 +42,7 @@ export const generalSettings = {
   catalog: text(
     'MEDIAGEN_CATALOG',
     '',
-    'Further catalog files or folders, separated by `:`, read after the models that ship',
+    'Additional catalog files or folders, separated by `:`, read after the built-in models',
     (value) =>
       value
         .split(':')
@@ -53,13 +53,13 @@ export const generalSettings = {
   mediaAllowHosts: text(
     'MEDIAGEN_MEDIA_ALLOW_HOSTS',
     '',
-    'Private hosts that media may be fetched from: names, addresses, networks such as `10.1.0.0/16`, separated by commas',
+    'Private hosts that media may be fetched from: names, addresses or networks such as `10.1.0.0/16`, separated by commas',
     parseAllowedHosts,
   ),
   allowPorts: text(
     'MEDIAGEN_ALLOW_PORTS',
     '',
-    'Ports that webhooks may be sent to and media fetched from beside 80, 443 and those from 1024 on that browsers do not block, separated by commas',
+    'Additional ports that webhooks may be sent to and media may be fetched from, separated by commas; always allowed are 80, 443, and ports from 1024 that browsers do not block',
     parseAllowedPorts,
   ),
   stopGraceSeconds: integer(
@@ -67,40 +67,40 @@ export const generalSettings = {
     10,
     0,
     3600,
-    'How long running jobs may go on when the server stops; then they go back to the queue',
+    'How long running jobs may continue when the server stops; then they return to the queue',
   ),
   leaseSeconds: integer(
     'MEDIAGEN_LEASE_SECONDS',
     15,
     3,
     3600,
-    'How long a worker that is not heard of keeps its jobs; then they are queued again',
+    'How long a worker keeps its jobs after its last heartbeat; then they are queued again',
   ),
   reviewHours: integer(
     'MEDIAGEN_REVIEW_HOURS',
     72,
     1,
     8760,
-    'How long a job of unknown outcome waits for an operator; then its credits are released',
+    'How long a job with an unknown outcome waits for an operator; then its credits are released',
   ),
   retainHours: integer(
     'MEDIAGEN_RETAIN_HOURS',
     168,
     1,
     876_000,
-    'How long uploads and outputs are kept; then their files are removed',
+    'How long uploads and outputs are kept before their files are removed',
   ),
   assetUrlTtlSeconds: integer(
     'MEDIAGEN_ASSET_URL_TTL_SECONDS',
     86_400,
     60,
     31_536_000,
-    'How long the URL of an output works, up to an hour more; never longer than the file is kept',
+    'How long the URL of an output works, up to an hour more, but never longer than the file is kept',
   ),
   ffmpegPath: text(
     'FFMPEG_PATH',
     '',
-    'An FFmpeg with libx264, libvpx, libopus: encodes films faster, decodes outputs in any codec to check them; empty for none',
+    'Path of an FFmpeg with libx264, libvpx and libopus: encodes films faster, and decodes outputs in any codec to check them',
     parseProgram,
   ),
   webhookAllowPrivate: text(
@@ -112,7 +112,7 @@ export const generalSettings = {
   logLevel: text(
     'MEDIAGEN_LOG_LEVEL',
     'info',
-    'What is logged: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
+    'Log level: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
     parseLogLevel,
   ),
 } as const

@@ -1,4 +1,4 @@
-// Every bound of every door, in one table: its setting, its default, what it bounds, and what goes past it hears.
+// Every limit, in one table: its setting, its default, what it limits, and what a client sees beyond it.
 // docs/limits.md is made from it (`npm run docs`); each has a test whose title begins with its variable.
 import { integer, type Setting } from './setting.ts'
 
@@ -27,22 +27,22 @@ const requests = {
     'MEDIAGEN_MAX_BODY_BYTES',
     1_048_576,
     [1024, 1_073_741_824],
-    'Largest request body as JSON, in bytes, at every door',
+    'Size of a request body as JSON, in bytes, over REST, gRPC and Connect',
     '413 `payload_too_large`',
   ),
   stallSeconds: limit(
     'MEDIAGEN_STALL_SECONDS',
     60,
     [1, 3600],
-    'How long 65536 bytes of what a client sends may take, body or upload, over HTTP and gRPC',
+    'How long a client may take to send 65536 bytes, or the rest, of a body or an upload, over HTTP and gRPC',
     '408 `request_timeout`, and the connection is closed',
   ),
   waitSeconds: limit(
     'MEDIAGEN_WAIT_SECONDS',
     180,
     [1, 3600],
-    'How long `wait=true` waits at the most',
-    'The record as it is then, 202',
+    'How long `wait=true` waits',
+    '202 with the record as it is then',
   ),
 }
 
@@ -52,21 +52,21 @@ const callers = {
     'MEDIAGEN_RATE_LIMIT',
     50,
     [0, 1_000_000],
-    'Requests a second for each key, with a burst of as many; 0 for no limit',
+    'Requests per second for each key, with a burst of the same size; 0 for no limit',
     '429 `rate_limited`',
   ),
   maxQueuedJobs: limit(
     'MEDIAGEN_MAX_QUEUED_JOBS',
     1000,
     [1, 1_000_000_000],
-    'Queued jobs that an account may have',
+    'Queued jobs of an account',
     '429 `too_many_jobs`',
   ),
   maxStoredUploadBytes: limit(
     'MEDIAGEN_UPLOAD_ROOM_BYTES',
     5_368_709_120,
     [65_536, huge],
-    'Room that the uploads of an account may take, in bytes; a small file counts as 65536',
+    'Disk space of the uploads of an account, in bytes; a small file counts as 65536',
     '409 `too_many_uploads`',
   ),
 }
@@ -83,50 +83,50 @@ const media = {
     'MEDIAGEN_MAX_UPLOAD_BYTES',
     104_857_600,
     [1024, huge],
-    'Largest file of `POST /v1/files`, in bytes',
+    'Size of an upload (`POST /v1/files`), in bytes',
     '413 `payload_too_large`',
   ),
   maxInputBytes: limit(
     'MEDIAGEN_MAX_INPUT_BYTES',
     104_857_600,
     [1024, huge],
-    'Media that one job is handed (`format: media`), all its files together, in bytes',
-    'The job fails with `invalid_media`, its credits are back',
+    'Total size of the media in the input of a job (`format: media`), in bytes',
+    'The job fails with `invalid_media`, and its credits are released',
   ),
   mediaFetchSeconds: limit(
     'MEDIAGEN_MEDIA_FETCH_SECONDS',
     60,
     [1, 3600],
     'How long fetching one file from a URL in an input may take',
-    'The job fails with `invalid_media`, its credits are back',
+    'The job fails with `invalid_media`, and its credits are released',
   ),
   maxOutputBytes: limit(
     'MEDIAGEN_MAX_OUTPUT_BYTES',
     2_147_483_648,
     [1024, huge],
-    'Outputs of one job, all its files together, in bytes; what writes more is ended',
-    'The job fails, its credits are back',
+    'Total size of the outputs of a job, in bytes; an engine that writes more is stopped',
+    'The job fails, and its credits are released',
   ),
   childProcesses: limit(
     'MEDIAGEN_CHILD_PROCESSES',
     0,
     [0, 1024],
-    'Built-in engine processes at the same time, one job each; 0 for one a core',
+    'Built-in engine processes at the same time, one job each; 0 for one per core',
     'The job waits in the queue',
   ),
   childSeconds: limit(
     'MEDIAGEN_CHILD_SECONDS',
     600,
     [1, 86_400],
-    'How long a built-in engine process may work on one job; then it is ended',
-    'The job fails, its credits are back',
+    'How long a built-in engine process may work on one job before it is killed',
+    'The job fails, and its credits are released',
   ),
   childMemoryBytes: limit(
     'MEDIAGEN_CHILD_MEMORY_BYTES',
     1_610_612_736,
     [134_217_728, huge],
-    'Memory of one process that renders, or decodes outputs to check them, with an FFmpeg that it runs, in bytes; beyond it the process is ended',
-    'The job fails, its credits are back',
+    'Memory of a process that renders, or that decodes outputs to check them, together with an FFmpeg that it runs, in bytes; a process that uses more is killed',
+    'The job fails, and its credits are released',
   ),
 }
 
@@ -139,7 +139,7 @@ export const limitGroups: Readonly<Record<string, Readonly<Record<string, Limit>
   'One caller': callers,
   'The HTTP port': http,
   'The gRPC port': grpc,
-  'Media and what makes them': media,
+  'Media and rendering': media,
   Webhooks: webhooks,
 }
 

@@ -10,6 +10,21 @@ import { addServeCommand } from './cli/serve.ts'
 import { addWebhookCommands } from './cli/webhooks.ts'
 import { StartupError } from './core/errors.ts'
 
+/** Creates the command line with all its commands. */
+export function createProgram(): Command {
+  const program = new Command('mediagen')
+    .description('Self-hostable media generation service')
+    .showHelpAfterError('(use --help for usage)')
+  addServeCommand(program)
+  addDemoCommand(program)
+  addOperatorCommands(program)
+  addJobCommands(program)
+  addModelCommands(program)
+  addWebhookCommands(program)
+  addAssetCommands(program)
+  return program
+}
+
 /** Runs one command; a refusal is one sentence on standard error and exit status 1. */
 export async function main(argv: readonly string[]): Promise<void> {
   // Whoever reads what a command prints may have seen enough.
@@ -18,18 +33,8 @@ export async function main(argv: readonly string[]): Promise<void> {
   })
   // What is written here is for this user alone: the database holds the keys that seal quotes.
   process.umask(0o077)
-  const program = new Command('mediagen')
-    .description('Self-hostable media generation service')
-    .showHelpAfterError('(--help tells more)')
-  addServeCommand(program)
-  addDemoCommand(program)
-  addOperatorCommands(program)
-  addJobCommands(program)
-  addModelCommands(program)
-  addWebhookCommands(program)
-  addAssetCommands(program)
   try {
-    await program.parseAsync(argv)
+    await createProgram().parseAsync(argv)
   } catch (error) {
     if (!(error instanceof StartupError) && !(error instanceof ConnectError)) throw error
     process.stderr.write(`mediagen: ${error instanceof ConnectError ? error.rawMessage : error.message}\n`)

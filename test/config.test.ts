@@ -1,34 +1,9 @@
-// The settings: one table in the code, the same table in the README, and every wrong value refused by name.
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+// The settings: one table in the code, and every wrong value refused by name. test/docs.test.ts holds docs/settings.md against it.
 import { describe, expect, test } from 'vitest'
-import { findUnknownSettings, generalSettings, readConfig, settings } from '../src/config.ts'
+import { findUnknownSettings, readConfig, settings } from '../src/config.ts'
 import { StartupError } from '../src/core/errors.ts'
 
 const all = Object.values(settings)
-
-/** Rows of the README's table of settings, cells as they are written. */
-function readTable(): string[][] {
-  const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8')
-  const lines = readme.split('\n')
-  const head = lines.findIndex((line) => /^\| *Variable *\| *Default *\| *What it does *\|$/.test(line))
-  const end = lines.findIndex((line, index) => index > head && !line.startsWith('|'))
-  return lines.slice(head + 2, end).map((line) =>
-    line
-      .slice(1, -1)
-      .split('|')
-      .map((cell) => cell.trim()),
-  )
-}
-
-test("the README's table of settings is the table of the code, row by row", () => {
-  const expected = Object.values(generalSettings).map(({ env, fallback, help }) => [
-    `\`${env}\``,
-    fallback && `\`${fallback}\``,
-    help,
-  ])
-  expect(readTable()).toEqual(expected)
-})
 
 test('no setting is read anywhere else, and none is read under two names', () => {
   const names = all.map(({ env }) => env)

@@ -9,7 +9,7 @@ export function addAssetCommands(program: Command): void {
   assets
     .command('usage')
     .description(
-      'What files take, by account and kind: outputs with their previews, uploads, expired (not removed yet), orphans (of no record)',
+      'Show disk usage by account and kind: outputs with their previews, uploads, expired (not removed yet), orphans (named by no record)',
     )
     .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) =>
@@ -28,8 +28,8 @@ export function addAssetCommands(program: Command): void {
     )
   assets
     .command('sweep')
-    .description('Remove files whose time is over, and files of no record to which nothing was written for an hour')
-    .option('--dry-run', 'only say what would be removed')
+    .description('Remove expired files, and orphans that nothing was written to for an hour')
+    .option('--dry-run', 'only print what would be removed')
     .option('--json', 'print JSON')
     .action(({ dryRun = false, json }: { dryRun?: boolean; json?: boolean }) =>
       withAdmin(async (admin) => {

@@ -39,8 +39,8 @@ interface JobRecord {
 export function addDemoCommand(program: Command): void {
   program
     .command('demo')
-    .description('Run the server with a demo account and make a first picture through it')
-    .option('--once', 'end after the picture')
+    .description('Run the server with a demo account and make a first picture')
+    .option('--once', 'exit after the picture')
     .option('--json', 'print one line of JSON')
     .action(async ({ once, json }: { once?: boolean; json?: boolean }) => {
       // The lines for people are not to drown in the log; whoever sets a level gets it.
@@ -92,7 +92,7 @@ async function isKeyLive(httpUrl: string, key: string): Promise<boolean> {
 async function fillUp(admin: Client<typeof AdminService>, accountId: string): Promise<void> {
   const { accounts } = await admin.listAccounts({ limit: largestPage })
   const available = accounts.find((account) => account.accountId === accountId)?.available ?? demoCredits
-  if (available < leastCredits) await admin.grantCredits({ accountId, credits: demoCredits, note: 'the demo goes on' })
+  if (available < leastCredits) await admin.grantCredits({ accountId, credits: demoCredits, note: 'demo refill' })
 }
 
 function readDemoAccount(file: string): DemoAccount | null {
@@ -122,7 +122,7 @@ async function makePicture(app: App, config: Config, key: string): Promise<{ job
   )
   const [output] = job.outputs
   if (!output)
-    throw new StartupError(`The first picture is ${job.status}: ${job.error?.message ?? 'no reason was given'}`)
+    throw new StartupError(`The first picture ended as ${job.status}: ${job.error?.message ?? 'no reason was given'}`)
   const picture = await download(output.url)
   const folder = join(config.dataDir, 'demo')
   mkdirSync(folder, { recursive: true })
@@ -178,7 +178,7 @@ gRPC      ${app.grpcUrl}
 Account   ${demo.account_id}
 API key   ${demo.key}
 
-Paste this into another terminal. What may I make, what will it cost, make it:
+Paste this into another terminal. List the models, ask for a quote, make a picture:
 
     export MEDIAGEN_KEY=${demo.key}
     curl -H "Authorization: Bearer $MEDIAGEN_KEY" "${app.httpUrl}/v1/models"

@@ -25,7 +25,7 @@ export function addJobCommands(program: Command): void {
     .option('--status <status>', `only jobs in this state: ${jobStatuses.join(', ')}`, parseStatus)
     .option('--account <id>', 'only jobs of this account')
     .option('--model <id>', 'only jobs of this model')
-    .option('--limit <jobs>', `how many, at most ${largestPage}`, parseLimit, defaultLimit)
+    .option('--limit <jobs>', `number of jobs, at most ${largestPage}`, parseLimit, defaultLimit)
     .option('--json', 'print JSON')
     .action(({ status, account = '', model = '', limit, json }: ListOptions) =>
       withAdmin(async (admin) => {
@@ -36,21 +36,21 @@ export function addJobCommands(program: Command): void {
     )
   jobs
     .command('show <job_id>')
-    .description('Show a job: what became of it and of its credits')
+    .description('Show what became of a job and of its credits')
     .option('--json', 'print JSON')
     .action((jobId: string, { json }: { json?: boolean }) =>
       withAdmin(async (admin) => printRecord(toPrintedDetail(await admin.inspectJob({ jobId })), json === true)),
     )
   jobs
     .command('resolve <job_id>')
-    .description('End a job that is under review: charge a part of what it holds, or release all of it')
-    .option('--charge <credits>', 'credits to charge, at most what it holds; the rest is released', parseCredits)
+    .description('End a job that is under review: charge part of its hold, or release all of it')
+    .option('--charge <credits>', 'credits to charge, at most the hold; the rest is released', parseCredits)
     .option('--release', 'release everything')
     .option('--json', 'print JSON')
     .action(
       (jobId: string, { charge, release, json }: { charge?: bigint; release?: boolean; json?: boolean }, command) => {
         const one = (charge !== undefined) !== (release === true)
-        if (!one) (command as Command).error('error: say either --charge <credits> or --release')
+        if (!one) (command as Command).error('error: give either --charge <credits> or --release')
         return withAdmin(async (admin) => {
           const { charged, released } = await admin.resolveJob({ jobId, charge: charge ?? 0n })
           printRecord({ job_id: jobId, charged: Number(charged), released: Number(released) }, json === true)
@@ -99,7 +99,7 @@ function toPrintedDetail(seen: InspectJobResponse): Printed {
 
 function parseStatus(written: string): JobStatus {
   const status = jobStatuses.find((name) => name === written)
-  if (!status) throw new InvalidArgumentError(`There are ${jobStatuses.join(', ')}.`)
+  if (!status) throw new InvalidArgumentError(`The states are ${jobStatuses.join(', ')}.`)
   return status
 }
 

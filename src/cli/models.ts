@@ -13,7 +13,7 @@ export function addModelCommands(program: Command): void {
   const models = program.command('models').description('The catalog of models')
   models
     .command('list')
-    .description('List all models of the catalog, with why one is not ready')
+    .description('List all models of the catalog, and why a model is not ready')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const config = readConfig(process.env)
@@ -40,7 +40,7 @@ export function addModelCommands(program: Command): void {
     })
   models
     .command('check [files...]')
-    .description('Check catalog files, by default those that a server would load; exit status 1 when one is wrong')
+    .description('Check catalog files, by default those that the server would load; exit status 1 if one is invalid')
     .option('--json', 'print JSON')
     .action(async (files: string[], { json }: { json?: boolean }) => {
       const paths =

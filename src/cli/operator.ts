@@ -18,12 +18,12 @@ export function addOperatorCommands(program: Command): void {
 }
 
 function addAccountCommands(program: Command): void {
-  const accounts = program.command('accounts').description('Accounts: who credits and keys belong to')
+  const accounts = program.command('accounts').description('Accounts, which own credits and API keys')
   accounts
     .command('create')
     .description('Create an account')
-    .requiredOption('--name <name>', 'name for people')
-    .option('--credits <credits>', 'credits to begin with', parseCredits, 0n)
+    .requiredOption('--name <name>', 'display name')
+    .option('--credits <credits>', 'initial credits', parseCredits, 0n)
     .option('--json', 'print JSON')
     .action(({ name, credits, json }: { name: string; credits: bigint; json?: boolean }) =>
       withAdmin(async (admin) => {
@@ -51,14 +51,14 @@ function addKeyCommands(program: Command): void {
   const keys = program.command('keys').description('API keys')
   keys
     .command('create')
-    .description('Create an API key; its text is shown this once')
-    .requiredOption('--account <id>', 'account that it is to belong to')
+    .description('Create an API key and print its text, which is shown only this once')
+    .requiredOption('--account <id>', 'account that the key belongs to')
     .requiredOption(
       '--permissions <list>',
-      `what it may do, separated by commas: ${permissions.join(', ')}`,
+      `permissions, separated by commas: ${permissions.join(', ')}`,
       parsePermissions,
     )
-    .option('--expires-in <time>', 'when it ends by itself, for example 30d, 12h, 90m', parseDuration)
+    .option('--expires-in <time>', 'lifetime of the key, for example 30d, 12h, 90m', parseDuration)
     .option('--json', 'print JSON')
     .action((options: { account: string; permissions: Permission[]; expiresIn?: number; json?: boolean }) =>
       withAdmin(async (admin) => {
@@ -89,7 +89,7 @@ function addKeyCommands(program: Command): void {
     )
   keys
     .command('revoke <key_id>')
-    .description('Revoke an API key, within one second everywhere')
+    .description('Revoke an API key; it stops working everywhere within one second')
     .option('--json', 'print JSON')
     .action((keyId: string, { json }: { json?: boolean }) =>
       withAdmin(async (admin) => {
@@ -104,9 +104,9 @@ function addMoneyCommands(program: Command): void {
   credits
     .command('grant')
     .description('Give credits to an account')
-    .requiredOption('--account <id>', 'account that gets them')
-    .requiredOption('--credits <credits>', 'how many', parseCredits)
-    .option('--note <text>', 'why, for the ledger', '')
+    .requiredOption('--account <id>', 'account that receives them')
+    .requiredOption('--credits <credits>', 'number of credits', parseCredits)
+    .option('--note <text>', 'reason, for the ledger', '')
     .option('--json', 'print JSON')
     .action((options: { account: string; credits: bigint; note: string; json?: boolean }) =>
       withAdmin(async (admin) => {
@@ -120,10 +120,10 @@ function addMoneyCommands(program: Command): void {
     )
   credits
     .command('adjust')
-    .description('Correct a balance, upwards or downwards, never below zero')
-    .requiredOption('--account <id>', 'account that is corrected')
-    .requiredOption('--credits <credits>', 'credits to add, or with a minus sign to take', parseAdjustment)
-    .requiredOption('--note <text>', 'why, for the ledger')
+    .description('Correct a balance up or down, never below zero')
+    .requiredOption('--account <id>', 'account to correct')
+    .requiredOption('--credits <credits>', 'credits to add; a negative number removes credits', parseAdjustment)
+    .requiredOption('--note <text>', 'reason, for the ledger')
     .option('--json', 'print JSON')
     .action((options: { account: string; credits: bigint; note: string; json?: boolean }) =>
       withAdmin(async (admin) => {
@@ -137,10 +137,10 @@ function addMoneyCommands(program: Command): void {
     )
   program
     .command('ledger')
-    .description('The record of all credits')
+    .description('The ledger of all credits')
     .command('verify')
-    .description('Check every invariant of the ledger over all data; exit status 1 when one is broken')
-    .option('--repair-plan', 'print what could be done about each problem; nothing is changed')
+    .description('Check every invariant of the ledger over all data; exit status 1 if one is broken')
+    .option('--repair-plan', 'print how each problem could be repaired; nothing is changed')
     .option('--json', 'print JSON')
     .action(({ json, repairPlan }: { json?: boolean; repairPlan?: boolean }) =>
       withAdmin(async (admin) => {
@@ -163,9 +163,9 @@ function addMoneyCommands(program: Command): void {
     )
   program
     .command('quotes')
-    .description('Sealing of quotes')
+    .description('Quote sealing')
     .command('rotate-key')
-    .description('Seal new quotes with a new key; quotes made before stay valid until they expire')
+    .description('Seal new quotes with a new key; existing quotes stay valid until they expire')
     .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) =>
       withAdmin(async (admin) => {
@@ -206,7 +206,7 @@ function parsePermissions(written: string): Permission[] {
   const names = written.split(',').map((name) => name.trim())
   const unknown = names.find((name) => !isPermission(name))
   if (unknown !== undefined)
-    throw new InvalidArgumentError(`"${unknown}" is none; there are ${permissions.join(', ')}.`)
+    throw new InvalidArgumentError(`"${unknown}" is not a permission; the permissions are ${permissions.join(', ')}.`)
   return names.filter(isPermission)
 }
 

@@ -9,8 +9,11 @@ import { printRecord } from './print.ts'
 export function addServeCommand(program: Command): void {
   program
     .command('serve')
-    .description('Run the server until it is told to stop (SIGTERM, SIGINT)')
-    .option('--core-url <url>', 'be a pure REST gateway in front of a core elsewhere (MEDIAGEN_CORE_URL)')
+    .description('Run the server until SIGTERM or SIGINT')
+    .option(
+      '--core-url <url>',
+      'run as a pure REST gateway in front of the core at this gRPC address (MEDIAGEN_CORE_URL)',
+    )
     .option('--json', 'print the addresses as one line of JSON')
     .action(async ({ coreUrl, json }: { coreUrl?: string; json?: boolean }) => {
       const config = readConfig({ ...process.env, ...(coreUrl !== undefined && { MEDIAGEN_CORE_URL: coreUrl }) })
@@ -26,7 +29,7 @@ export function addServeCommand(program: Command): void {
 export function openLog(config: Config): Logger {
   const log = createLogger(config.logLevel)
   const unknown = findUnknownSettings(process.env)
-  if (unknown.length > 0) log.warn({ variables: unknown }, 'these variables are no settings and are passed over')
+  if (unknown.length > 0) log.warn({ variables: unknown }, 'unknown settings are ignored')
   return log
 }
 

@@ -15,14 +15,14 @@ const names = new Map<DeliveryStatus, string>(Object.entries(codes).map(([name, 
 interface DeliveryOptions {
   readonly account: string
   readonly job: string
-  readonly status: DeliveryStatus
+  readonly status?: DeliveryStatus
   readonly limit: number
   readonly json?: boolean
 }
 
 /** Adds the commands. */
 export function addWebhookCommands(program: Command): void {
-  const webhooks = program.command('webhooks').description('Webhook endpoints of accounts, and what was sent to them')
+  const webhooks = program.command('webhooks').description('Webhook endpoints of accounts and their deliveries')
   webhooks
     .command('list')
     .description('List webhook endpoints, without their secrets')
@@ -39,13 +39,13 @@ export function addWebhookCommands(program: Command): void {
     )
   webhooks
     .command('deliveries')
-    .description('List deliveries, newest first: what was sent, what became of it, when it is tried again')
+    .description('List deliveries with their outcome and their next attempt, newest first')
     .option('--account <id>', 'only deliveries of this account', '')
     .option('--job <id>', 'only deliveries about this job', '')
-    .option('--status <status>', `only deliveries in this state: ${deliveryStatuses.join(', ')}`, parseStatus, 0)
-    .option('--limit <count>', 'how many at the most', parseLimit, 100)
+    .option('--status <status>', `only deliveries in this state: ${deliveryStatuses.join(', ')}`, parseStatus)
+    .option('--limit <count>', `number of deliveries, at most ${largestPage}`, parseLimit, 100)
     .option('--json', 'print JSON, with every attempt')
-    .action(({ account, job, status, limit, json }: DeliveryOptions) =>
+    .action(({ account, job, status = DeliveryStatus.UNSPECIFIED, limit, json }: DeliveryOptions) =>
       withAdmin(async (admin) => {
         const { deliveries } = await admin.findDeliveries({ accountId: account, jobId: job, status, limit })
         printList(deliveries.map(json ? toPrintedDelivery : toDeliveryRow), json === true)
@@ -53,7 +53,7 @@ export function addWebhookCommands(program: Command): void {
     )
   webhooks
     .command('redeliver <delivery_id>')
-    .description('Deliver again, at once and with all attempts before it; a running server does it')
+    .description('Send a delivery again at once, with the full number of attempts; a running server sends it')
     .option('--json', 'print JSON')
     .action((deliveryId: string, { json }: { json?: boolean }) =>
       withAdmin(async (admin) => {
@@ -105,7 +105,7 @@ function toDeliveryRow(delivery: Delivery): Printed {
 }
 
 function parseStatus(written: string): DeliveryStatus {
-  if (!Object.hasOwn(codes, written)) throw new InvalidArgumentError(`There are ${deliveryStatuses.join(', ')}.`)
+  if (!Object.hasOwn(codes, written)) throw new InvalidArgumentError(`The states are ${deliveryStatuses.join(', ')}.`)
   return codes[written as DeliveryStatusName]
 }
 

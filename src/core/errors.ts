@@ -71,7 +71,7 @@ export const errorKinds = {
     http: 400,
     grpc: 'INVALID_ARGUMENT',
     retryable: false,
-    help: 'The body is not JSON, has the wrong shape, lacks a field, has a field that nobody knows, or a query parameter is wrong. The detail and the list of errors name each place. Nothing was done; correct the request and send it again.',
+    help: 'The body is not JSON, has the wrong shape, lacks a field or has an unknown one, or a header or a query parameter is wrong. The detail and the list of errors name each place. Nothing was done; correct the request and send it again.',
   },
   unsupported_media_type: {
     title: 'Unsupported media type',
@@ -92,7 +92,7 @@ export const errorKinds = {
     http: 400,
     grpc: 'INVALID_ARGUMENT',
     retryable: false,
-    help: 'What was uploaded is no image, video or sound that this server takes. It is judged by its content; the detail says what it seems to be. SVG and HTML are not taken.',
+    help: 'The uploaded file is not an image, a video or a sound that this server accepts. Its content decides; the detail says what it appears to be. SVG and HTML are not accepted.',
   },
   idempotency_key_required: {
     title: 'Idempotency-Key required',
@@ -127,7 +127,7 @@ export const errorKinds = {
     http: 402,
     grpc: 'FAILED_PRECONDITION',
     retryable: false,
-    help: 'The available credits of the account do not cover the quote. Nothing was held. The fields required and available tell by how much; running jobs may release credits when they end.',
+    help: 'The available credits of the account do not cover the quote. Nothing was held. The fields required and available give the numbers; running jobs may release credits when they end.',
   },
   missing_permission: {
     title: 'Missing permission',
@@ -218,7 +218,7 @@ export const errorKinds = {
     http: 408,
     grpc: 'DEADLINE_EXCEEDED',
     retryable: true,
-    help: 'The request began, and its rest came too slowly or not at all. Nothing of it was kept. Send it again; over a slow connection the operator may allow more time (MEDIAGEN_STALL_SECONDS).',
+    help: 'The rest of the request arrived too slowly or not at all. Nothing of it was kept. Send it again; over a slow connection the operator may allow more time (MEDIAGEN_STALL_SECONDS).',
   },
   quote_expired: {
     title: 'Quote expired',
@@ -253,14 +253,14 @@ export const errorKinds = {
     http: 409,
     grpc: 'FAILED_PRECONDITION',
     retryable: false,
-    help: 'The account has as many webhook endpoints as it may have. Delete one with DELETE /v1/webhooks/{webhook_id} before registering another.',
+    help: 'The account has reached its limit of webhook endpoints. Delete one with DELETE /v1/webhooks/{webhook_id} before registering another.',
   },
   too_many_uploads: {
     title: 'Too many uploads',
     http: 409,
     grpc: 'FAILED_PRECONDITION',
     retryable: false,
-    help: 'The uploads of the account take as much room as they may. Delete some with DELETE /v1/files/{file_id}, or wait until some expire.',
+    help: 'The uploads of the account take all the disk space that they may. Delete some with DELETE /v1/files/{file_id}, or wait until some expire.',
   },
   payload_too_large: {
     title: 'Payload too large',
@@ -274,28 +274,28 @@ export const errorKinds = {
     http: 429,
     grpc: 'RESOURCE_EXHAUSTED',
     retryable: true,
-    help: 'This key sends more requests a second than it may. Wait for the time in Retry-After, then go on.',
+    help: 'This key sends more requests per second than it may. Wait for the time in Retry-After, then continue.',
   },
   too_many_jobs: {
     title: 'Too many jobs',
     http: 429,
     grpc: 'RESOURCE_EXHAUSTED',
     retryable: true,
-    help: 'The account has as many queued jobs as it may have. Nothing was held. Wait until some have started, then send the request again with the same Idempotency-Key.',
+    help: 'The account has reached its limit of queued jobs. Nothing was held. Wait until some have started, then send the request again with the same Idempotency-Key.',
   },
   internal: {
     title: 'Internal error',
     http: 500,
     grpc: 'INTERNAL',
     retryable: true,
-    help: 'A bug in this server. Its log holds the cause under the request id. A generation may safely be started again with the same Idempotency-Key.',
+    help: 'This is a bug in the server. Its log holds the cause under the request id. You can safely start a generation again with the same Idempotency-Key.',
   },
   model_unavailable: {
     title: 'Model unavailable',
     http: 503,
     grpc: 'UNAVAILABLE',
     retryable: true,
-    help: 'The model exists, but what runs it is not ready on this server. Nothing was held.',
+    help: 'The model exists, but its engine is not ready on this server. Nothing was held.',
   },
   shutting_down: {
     title: 'Shutting down',
@@ -309,14 +309,14 @@ export const errorKinds = {
     http: 503,
     grpc: 'UNAVAILABLE',
     retryable: true,
-    help: 'The server has more to do than it can, and refuses some requests so that it answers the others in time. Nothing was held. Wait for the time in Retry-After, then send the request again with the same Idempotency-Key.',
+    help: 'The server has more work than it can do in time, and refuses some requests so that it can answer the others. Nothing was held. Wait for the time in Retry-After, then send the request again with the same Idempotency-Key.',
   },
   storage_unavailable: {
     title: 'Storage unavailable',
     http: 503,
     grpc: 'UNAVAILABLE',
     retryable: true,
-    help: 'The disk or the database of this server takes no writes right now. Nothing was held. Wait for the time in Retry-After, then send the request again with the same Idempotency-Key.',
+    help: 'The disk or the database of this server cannot be written to right now. Nothing was held. Wait for the time in Retry-After, then send the request again with the same Idempotency-Key.',
   },
 } as const satisfies Record<ErrorCode, ErrorKind>
 

@@ -42,7 +42,7 @@ export const operations: Readonly<Record<string, Operation>> = {
         name: 'Idempotency-Key',
         in: 'header',
         required: true,
-        description: 'A unique value per intended generation; the same value again when repeating the request.',
+        description: 'A unique value for each intended generation; send the same value when you repeat the request.',
         schema: { type: 'string', minLength: 1, maxLength: 255 },
       },
       query(
@@ -54,27 +54,27 @@ export const operations: Readonly<Record<string, Operation>> = {
         name: 'Cancel-After',
         in: 'header',
         description:
-          'Seconds after which the job ends by itself, or a time such as 90s, 5m, 1h30m, at most seven days: expired if it has not begun, else canceled; nothing is charged.',
+          'Deadline of the job, in seconds or as a time such as 90s, 5m, 1h30m, at most seven days. A job that passes it ends as expired if it has not begun, else as canceled; nothing is charged.',
         schema: { type: 'string', examples: ['300', '5m'] },
       },
       {
         name: 'Retain-For',
         in: 'header',
         description:
-          'Seconds for which the outputs are kept after the end, or a time such as 90s, 5m, 1h30m, 3d; at most and by default what the server keeps.',
+          'How long the outputs are kept after the job ends, in seconds or as a time such as 90s, 5m, 1h30m, 3d. The default is also the maximum: the retention of the server.',
         schema: { type: 'string', examples: ['3600', '1h'] },
       },
       {
         name: 'Mediagen-Priority',
         in: 'header',
-        description: 'Jobs with a lower priority wait for all others of their model.',
+        description: 'A job with a lower priority waits for all other jobs of its model.',
         schema: { type: 'integer', minimum: -10, maximum: 0, default: 0 },
       },
     ],
     body: schemas.generateBodySchema,
     answers: {
-      200: answer('The job, terminal.', 'Job'),
-      202: answer('The job, still active; Location says where to read it.', 'Job'),
+      200: answer('The job has ended.', 'Job'),
+      202: answer('The job is still active; Location says where to read it.', 'Job'),
     },
     errors: [
       'idempotency_key_required',
@@ -121,7 +121,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   },
   'GET /v1/models/{model}': {
     id: 'getModel',
-    summary: "A model's details and its input schema.",
+    summary: "Read a model's details and its input schema.",
     permission: 'models:read',
     parameters: [pathParameter('model', 'Model id, in the path as it is, slashes included.')],
     answers: { 200: answer('The model.', 'ModelDetail') },
@@ -158,7 +158,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   'GET /v1/jobs/{job_id}/events': {
     id: 'watchJob',
     summary:
-      'Watch a job: one server-sent event `job` per change, the data being the job record; ends after the terminal one.',
+      'Watch a job: a server-sent event `job` with the job record for each change. The stream ends after the terminal one.',
     permission: 'jobs:read',
     parameters: [
       pathParameter('job_id', 'Job id.'),
@@ -169,7 +169,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   },
   'GET /v1/wallet': {
     id: 'getWallet',
-    summary: 'The balance of the account.',
+    summary: 'Read the balance of the account.',
     permission: 'wallet:read',
     answers: { 200: answer('The balance.', 'Wallet') },
   },
@@ -189,15 +189,15 @@ export const operations: Readonly<Record<string, Operation>> = {
   },
   'POST /v1/webhooks': {
     id: 'createWebhook',
-    summary: 'Register an endpoint that is told how jobs end, by signed webhooks (standardwebhooks.com).',
+    summary: 'Register an endpoint that receives a signed webhook (standardwebhooks.com) when a job ends.',
     permission: 'webhooks',
     body: schemas.webhookBodySchema,
-    answers: { 201: answer('The endpoint, with the secret that is shown this once.', 'CreatedWebhook') },
+    answers: { 201: answer('The endpoint, with its secret, which is shown only this once.', 'CreatedWebhook') },
     errors: ['too_many_webhooks', 'payload_too_large', 'unsupported_media_type'],
   },
   'GET /v1/webhooks/{webhook_id}': {
     id: 'getWebhook',
-    summary: 'Read a webhook endpoint; never its secret.',
+    summary: 'Read a webhook endpoint, without its secret.',
     permission: 'webhooks',
     parameters: [pathParameter('webhook_id', 'Endpoint id.')],
     answers: { 200: answer('The endpoint.', 'Webhook') },
@@ -205,15 +205,15 @@ export const operations: Readonly<Record<string, Operation>> = {
   },
   'DELETE /v1/webhooks/{webhook_id}': {
     id: 'deleteWebhook',
-    summary: 'Delete a webhook endpoint; what was waiting for it is not delivered any more.',
+    summary: 'Delete a webhook endpoint. Its pending deliveries are dropped.',
     permission: 'webhooks',
     parameters: [pathParameter('webhook_id', 'Endpoint id.')],
-    answers: { 204: { description: 'It was deleted.' } },
+    answers: { 204: { description: 'Deleted.' } },
     errors: ['webhook_not_found'],
   },
   'GET /v1/webhooks/{webhook_id}/deliveries': {
     id: 'listDeliveries',
-    summary: 'List what was sent to an endpoint and what became of it, newest first.',
+    summary: 'List the deliveries to an endpoint with their attempts, newest first.',
     permission: 'webhooks',
     parameters: [
       pathParameter('webhook_id', 'Endpoint id.'),
@@ -232,8 +232,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   },
   'POST /v1/files': {
     id: 'uploadFile',
-    summary:
-      'Upload an image, a video or a sound for the inputs of generations: the file itself, or a form with one file.',
+    summary: 'Upload an image, a video or a sound to use as an input: the file itself, or a form with one file.',
     permission: 'generate',
     content: {
       'multipart/form-data': {
@@ -251,7 +250,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   },
   'GET /v1/files/{file_id}': {
     id: 'getFile',
-    summary: 'Read what is known of an upload.',
+    summary: 'Read the record of an upload.',
     permission: 'generate',
     parameters: [pathParameter('file_id', 'File id.')],
     answers: { 200: answer('The file.', 'File') },
@@ -259,10 +258,11 @@ export const operations: Readonly<Record<string, Operation>> = {
   },
   'DELETE /v1/files/{file_id}': {
     id: 'deleteFile',
-    summary: 'Delete an upload. Jobs that run have it in hand; jobs that wait for it fail, and their credits are back.',
+    summary:
+      'Delete an upload. Running jobs keep their own copy; queued jobs that refer to it fail and their credits are released.',
     permission: 'generate',
     parameters: [pathParameter('file_id', 'File id.')],
-    answers: { 204: { description: 'It was deleted.' } },
+    answers: { 204: { description: 'Deleted.' } },
     errors: ['file_not_found'],
   },
 }
@@ -271,17 +271,18 @@ export const operations: Readonly<Record<string, Operation>> = {
 export const assetOperations: Readonly<Record<string, Operation>> = {
   'GET /assets/{key}': {
     id: 'getAsset',
-    summary: 'Download an output or an upload, by the signed URL of its record; ranges and conditions as of RFC 9110.',
+    summary:
+      'Download an output or an upload by the signed URL in its record. Supports ranges and conditional requests (RFC 9110).',
     permission: null,
     parameters: [
       pathParameter('key', 'Key of the file, slashes included.'),
-      { ...query('expires', { type: 'string' }, 'When the URL stops working; a part of it.'), required: true },
-      { ...query('signature', { type: 'string' }, 'Signature of the URL; a part of it.'), required: true },
+      { ...query('expires', { type: 'string' }, 'When the URL stops working; part of the URL.'), required: true },
+      { ...query('signature', { type: 'string' }, 'Signature; part of the URL.'), required: true },
     ],
     answers: {
       200: { description: 'The file.', content: { '*/*': {} } },
-      206: { description: 'The range of the file that was asked for.', content: { '*/*': {} } },
-      304: { description: 'The file is the one that the client has.' },
+      206: { description: 'The requested range of the file.', content: { '*/*': {} } },
+      304: { description: 'The client already has this version of the file.' },
       412: { description: 'The condition does not hold.' },
       416: { description: 'The file has no such range.' },
     },
@@ -297,18 +298,18 @@ const html = { 'text/html': { schema: { type: 'string' } } }
 export const openOperations: Readonly<Record<string, Operation>> = {
   'GET /healthz': {
     id: 'getHealth',
-    summary: 'Whether the process lives.',
+    summary: 'Whether the process is alive.',
     permission: null,
-    answers: { 200: { description: 'It does.', content: status } },
+    answers: { 200: { description: 'It is.', content: status } },
   },
   'GET /readyz': {
     id: 'getReadiness',
-    summary: 'Whether requests can be served.',
+    summary: 'Whether the server can serve requests.',
     permission: null,
     answers: {
-      200: { description: 'They can.', content: status },
+      200: { description: 'It can.', content: status },
       503: {
-        description: 'They cannot, and why.',
+        description: 'It cannot; `reason` says why.',
         content: json({
           type: 'object',
           required: ['status', 'reason'],
@@ -319,25 +320,25 @@ export const openOperations: Readonly<Record<string, Operation>> = {
   },
   'GET /metrics': {
     id: 'getMetrics',
-    summary: "Counters in Prometheus' text format.",
+    summary: 'Counters in the Prometheus text format.',
     permission: null,
     answers: { 200: { description: 'The counters.', content: { 'text/plain': { schema: { type: 'string' } } } } },
   },
   'GET /openapi.json': {
     id: 'getOpenapi',
-    summary: 'This document.',
+    summary: 'The OpenAPI document of the REST interface.',
     permission: null,
     answers: { 200: { description: 'The document.', content: json({ type: 'object' }) } },
   },
   'GET /problems': {
     id: 'listProblems',
-    summary: 'A page for people that lists every problem.',
+    summary: 'A page that lists every problem.',
     permission: null,
     answers: { 200: { description: 'The page.', content: html } },
   },
   'GET /problems/{code}': {
     id: 'getProblem',
-    summary: "The page that explains a problem; the problem's type is its address.",
+    summary: 'The page that explains a problem. The `type` of a problem is its address.',
     permission: null,
     parameters: [pathParameter('code', 'Code of the problem.')],
     answers: { 200: { description: 'The page.', content: html } },
