@@ -2,7 +2,7 @@
 // Every number in a price is a double, whole-number literals too, so that `1 + width / 2` means what it says.
 import { type CelFunc, CelScalar, celEnv, celFunc, isCelError, listType, mapType, parse, plan } from '@bufbuild/cel'
 import type { JsonObject, Usage } from '@mediagen/engine/engine.ts'
-import { isCredits } from './ledger.ts'
+import { isCredits, maxCredits } from './ledger.ts'
 
 const { DOUBLE, STRING, DYN } = CelScalar
 
@@ -32,7 +32,8 @@ export interface Price {
   /** Names of what it reads of `usage`. */
   readonly usageFields: ReadonlySet<string>
   /**
-   * Credits for an input that has the schema's defaults applied.
+   * Credits for an input that has the schema's defaults applied. What usage makes dearer than any hold can be is `maxCredits`,
+   * so that the whole hold is charged for it.
    * @throws PriceError
    */
   evaluate(input: JsonObject, usage?: Usage): number
@@ -59,6 +60,7 @@ export function compilePrice(expression: string): Price {
     evaluate(input, usage) {
       const result: unknown = run(usage ? { ...input, usage } : input)
       if (isCelError(result)) throw new PriceError(`"${expression}" cannot be computed: ${result.message}`)
+      if (usage && typeof result === 'number' && result > maxCredits) return maxCredits
       if (typeof result !== 'number' || !isCredits(result))
         throw new PriceError(
           `"${expression}" gives ${String(result)}, which is not a whole number of credits, 0 or more${isFraction(result) ? '; ceil() rounds up' : ''}`,

@@ -13,6 +13,8 @@ const everywhere: readonly ErrorCode[] = [
   'rate_limited',
   'internal',
   'shutting_down',
+  'overloaded',
+  'storage_unavailable',
 ]
 
 /** Creates the document for a server at `publicUrl`. */

@@ -6,6 +6,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorDetail, ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
 import { type ErrorCode, type ErrorDetails, errorKinds, isErrorCode, MediagenError } from '../core/errors.ts'
 import { readRequestId } from '../core/request-id.ts'
+import { isStorageTrouble, storageUnavailable } from '../core/storage-trouble.ts'
 import { describeViolations, toViolations } from '../core/violations.ts'
 
 const problemType = 'application/problem+json'
@@ -146,6 +147,7 @@ function fromFastifyError(error: FastifyError): MediagenError {
     const violations = toViolations(error.validation)
     return new MediagenError('invalid_request', describeViolations(violations), { violations })
   }
+  if (isStorageTrouble(error)) return storageUnavailable(error)
   const status = error.statusCode ?? 500
   if (status >= 500) return internalError(error)
   const code = fastifyCodes[error.code] ?? 'invalid_request'

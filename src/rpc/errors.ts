@@ -2,6 +2,7 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
 import { errorKinds, type GrpcStatus, MediagenError } from '../core/errors.ts'
+import { isStorageTrouble, storageUnavailable } from '../core/storage-trouble.ts'
 
 const connectCodes = {
   INVALID_ARGUMENT: Code.InvalidArgument,
@@ -17,9 +18,10 @@ const connectCodes = {
   DEADLINE_EXCEEDED: Code.DeadlineExceeded,
 } as const satisfies Record<GrpcStatus, Code>
 
-/** What a thrown value is to callers: itself when it is ours, else a bug whose cause stays here. */
+/** What a thrown value is to callers: itself when it is ours, trouble of the disk by its name, else a bug whose cause stays here. */
 export function toMediagenError(thrown: unknown): MediagenError {
   if (thrown instanceof MediagenError) return thrown
+  if (isStorageTrouble(thrown)) return storageUnavailable(thrown)
   return new MediagenError(
     'internal',
     'Something went wrong on this server. Its log holds the cause under the request id.',
@@ -42,6 +44,9 @@ export function toConnectError(error: MediagenError, requestId: string): Connect
     retryable: kind.retryable,
     requestId,
   }
-  const metadata = { 'x-request-id': requestId }
+  const metadata = {
+    'x-request-id': requestId,
+    ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
+  }
   return new ConnectError(error.message, connectCodes[kind.grpc], metadata, [{ desc: ErrorDetailSchema, value }])
 }

@@ -214,7 +214,8 @@ function createCallGuard(method: DescMethod, parts: PipelineParts): CallGuard {
       const line = toLine(call, ms)
       const error = toMediagenError(thrown)
       metrics.countCall(rpc, error.code, ms / 1000)
-      if (error.code === 'internal') log.error({ ...line, code: error.code, err: error.cause }, 'call failed')
+      if (error.code === 'internal' || error.code === 'storage_unavailable')
+        log.error({ ...line, code: error.code, err: error.cause }, 'call failed')
       else log.info({ ...line, code: error.code, detail: error.message }, 'call refused')
       return toConnectError(error, call.head.requestId)
     },

@@ -5,6 +5,9 @@ import { MediagenError } from '../core/errors.ts'
 import type { Catalog, Model } from '../core/model.ts'
 import { describeViolations } from '../core/violations.ts'
 
+// An engine becomes ready when an operator has seen to it.
+const retryUnreadySeconds = 30
+
 /** The digest of an input by itself; all other digests are made from it, so that a large input is hashed once. */
 export function digestInput(input: JsonObject): string {
   return digestParts(toCanonicalJson(input))
@@ -24,7 +27,9 @@ export function findReadyModel(catalog: Catalog, id: string): Model {
   if (!model) throw new MediagenError('model_not_found', `There is no model "${id}". GET /v1/models lists the models.`)
   const reason = catalog.unready(model)
   if (reason !== null)
-    throw new MediagenError('model_unavailable', `The model "${id}" is not ready: ${reason}. Nothing was held.`)
+    throw new MediagenError('model_unavailable', `The model "${id}" is not ready: ${reason}. Nothing was held.`, {
+      retryAfterSeconds: retryUnreadySeconds,
+    })
   return model
 }
 

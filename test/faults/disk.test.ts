@@ -1,10 +1,10 @@
 // The disk with the data fills while starts go on: what was acknowledged is there, what was refused never was, and with room again the same server goes on. Issue 3, 8c.
 import { randomBytes } from 'node:crypto'
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startTestApp, type TestAnswer, type TestApp } from '../test-app.ts'
-import { expectWhole, makeFolder, modelOf, mountDisk, price, whyNoMounts, writeCatalog } from './fixture.ts'
+import { expectWhole, makeFolder, modelOf, mountDisk, picture, price, whyNoMounts, writeCatalog } from './fixture.ts'
 
 const noMounts = whyNoMounts()
 const clients = 4
@@ -59,6 +59,22 @@ async function startUntil(app: TestApp, enough: (intents: readonly Intent[]) => 
   return intents
 }
 
+async function upload(app: TestApp): Promise<TestAnswer> {
+  const response = await fetch(`${app.url}/v1/files`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${app.account.key}`, 'content-type': 'image/png' },
+    body: readFileSync(picture),
+  })
+  return { status: response.status, headers: response.headers, body: await response.json() }
+}
+
+function expectUnavailable(answer: TestAnswer, what: string): void {
+  expect(answer.status, what).toBe(503)
+  expect(answer.headers.get('content-type')).toContain('application/problem+json')
+  expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+  expect(answer.body).toMatchObject({ code: 'storage_unavailable', detail: expect.stringMatching(/disk/) })
+}
+
 async function listAll(app: TestApp): Promise<JobRecord[]> {
   const jobs: JobRecord[] = []
   for (;;) {
@@ -98,17 +114,14 @@ test.skipIf(noMounts !== '')(
 
     const before = await startUntil(app, (intents) => intents.length >= 20)
     expect(before.every(({ answer }) => answer.status === 202)).toBe(true)
-    const filled = startUntil(app, (intents) => intents.filter(({ answer }) => answer.status >= 500).length >= 20)
+    const filled = startUntil(app, (intents) => intents.filter(({ answer }) => answer.status === 503).length >= 20)
     fillDisk(filler)
     const during = await filled
 
     const refused = during.filter(({ answer }) => answer.status >= 300)
     expect(refused.length).toBeGreaterThanOrEqual(20)
-    for (const { answer } of refused) {
-      expect(answer.status).toBe(500)
-      expect(answer.headers.get('content-type')).toContain('application/problem+json')
-      expect(answer.body).toMatchObject({ code: 'internal', status: 500, detail: expect.stringMatching(/server/) })
-    }
+    for (const { answer } of refused) expectUnavailable(answer, 'a start')
+    expectUnavailable(await upload(app), 'an upload finds no room either')
     expect((await app.send('/healthz', { key: null })).status, 'who only reads is still answered').toBe(200)
     await expectExactly(app, [...before, ...during])
 

@@ -11,6 +11,16 @@ const logged: string[] = []
 const log = pino({ level: 'error' }, { write: (line) => void logged.push(line) })
 /** While it is set, whoever asks for the time gets this error. */
 let broken: Error | null = null
+
+/** Asks for something while the time cannot be had. */
+async function askWhileBroken(error: Error): Promise<TestAnswer> {
+  broken = error
+  try {
+    return await app.send('/v1/wallet')
+  } finally {
+    broken = null
+  }
+}
 const app = await startTestApp(
   { MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_QUEUED_JOBS: '1', MEDIAGEN_MAX_BODY_BYTES: '4096' },
   {
@@ -145,19 +155,19 @@ const rows = {
   internal: {
     status: 500,
     retryable: true,
-    produce: async () => {
-      broken = new Error('the secret of the house')
-      try {
-        return await app.send('/v1/wallet')
-      } finally {
-        broken = null
-      }
-    },
+    produce: () => askWhileBroken(new Error('the secret of the house')),
   },
   model_unavailable: {
     status: 503,
     retryable: true,
     produce: () => app.send('/v1/quotes', { body: { model: 'test/unready/video-to-video', input } }),
+    headers: { 'retry-after': /^[1-9]\d*$/ },
+  },
+  storage_unavailable: {
+    status: 503,
+    retryable: true,
+    produce: () => askWhileBroken(Object.assign(new Error('the secret of the disk'), { code: 'SQLITE_FULL' })),
+    headers: { 'retry-after': /^[1-9]\d*$/ },
   },
 } as const satisfies Partial<Record<ErrorCode, Row>>
 
@@ -194,17 +204,19 @@ test('every code of the table is reached by a test', () => {
     'delivery_not_found',
     'job_not_in_review',
     'overloaded',
-    'storage_unavailable',
   ]
   expect(Object.keys(errorKinds).toSorted()).toEqual([...Object.keys(rows), ...elsewhere].toSorted())
 })
 
-test('a bug is logged with its cause under the request id, and never shown', async () => {
-  const answer = await rows.internal.produce()
-  expect(JSON.stringify(answer.body)).not.toContain('secret')
-  const lines = logged.filter((line) => line.includes(answer.body.request_id))
-  expect(lines.some((line) => line.includes('the secret of the house'))).toBe(true)
-})
+test.each(['internal', 'storage_unavailable'] as const)(
+  '%s is logged with its cause under the request id, and its cause is never shown',
+  async (code) => {
+    const answer = await rows[code].produce()
+    expect(JSON.stringify(answer.body)).not.toContain('secret')
+    const lines = logged.filter((line) => line.includes(answer.body.request_id))
+    expect(lines.some((line) => line.includes('the secret of the'))).toBe(true)
+  },
+)
 
 test('the type of a problem begins with the public address of the server', async () => {
   await using app = await startTestApp({ MEDIAGEN_PUBLIC_URL: 'https://media.example/base/' })

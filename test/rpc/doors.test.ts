@@ -237,3 +237,11 @@ test.for(Object.keys(transports).filter((name) => name !== 'in-process'))(
     expect(await ask(130_000)).toMatchObject({ status: 'ResourceExhausted' })
   },
 )
+
+test('a refusal over Connect says in a header when to come again', async () => {
+  const answer = await app.send('/mediagen.v1.QuotesService/CreateQuote', {
+    body: { model: 'test/unready/video-to-video', input },
+  })
+  expect([answer.status, answer.body.code]).toEqual([503, 'unavailable'])
+  expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+})

@@ -31,6 +31,7 @@ const table: Readonly<Record<string, { status: string; retryable?: true }>> = {
   internal: { status: 'INTERNAL', retryable: true },
   model_unavailable: { status: 'UNAVAILABLE', retryable: true },
   shutting_down: { status: 'UNAVAILABLE', retryable: true },
+  storage_unavailable: { status: 'UNAVAILABLE', retryable: true },
 }
 
 const model = 'test/instant/text-to-image'
@@ -264,11 +265,12 @@ test('a queue that is full says so and when to come again', async () => {
 })
 
 test('a model whose engine is not ready is unavailable', async () => {
-  check(
+  const error = check(
     await client.refusal('QuotesService/CreateQuote', { model: 'test/unready/video-to-video', input }),
     'model_unavailable',
     /not ready/,
   )
+  expect(error.detail.retry_after_seconds).toBeGreaterThan(0)
 })
 
 test('a job that is not under review cannot be resolved', async () => {
@@ -293,21 +295,25 @@ test('who asks too often is told when to come again', async () => {
   expect(error?.detail.retry_after_seconds).toBeGreaterThan(0)
 })
 
-test('a bug is answered as internal, without its cause', async () => {
+test.each([
+  ['a bug is answered as internal', null, 'internal', /its log/i],
+  ['a read-only disk is answered as storage_unavailable', 'SQLITE_READONLY', 'storage_unavailable', /disk.*later/],
+])('%s, without its cause', async (_title, sqliteCode, code, message) => {
   let broken = false
   const clock = {
     nowMs() {
-      if (broken) throw new Error('the secret cause')
+      if (broken) throw Object.assign(new Error('the secret cause'), sqliteCode && { code: sqliteCode })
       return Date.now()
     },
   }
   await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' }, { clock })
   using client = await openForeignClient(app.app.grpcUrl, app.account.key)
   broken = true
-  const error = check(await client.refusal('WalletService/GetWallet', {}), 'internal', /its log/i)
+  const error = check(await client.refusal('WalletService/GetWallet', {}), code, message)
   broken = false
   expect(error.message).not.toContain('secret')
   expect(JSON.stringify(error.detail)).not.toContain('secret')
+  if (sqliteCode) expect(error.detail.retry_after_seconds).toBeGreaterThan(0)
 })
 
 test('a server that stops ends its watches and starts nothing, and says so', async () => {

@@ -112,6 +112,8 @@ test.for([
   ['less than the hold', 3.2, 8],
   ['exactly the hold', 10, 20],
   ['more than the hold', 400, 20],
+  ['more than a number carries exactly', 2 ** 60, 20],
+  ['more than any number is', Number.POSITIVE_INFINITY, 20],
   ['nothing', 0, 0],
 ] as const)('usage that costs %s is charged as the lesser of the two', async ([, seconds, charged]) => {
   await using bench = await startBench({ run: report({ seconds }), price: usagePrice })

@@ -1,0 +1,25 @@
+// What a disk or a database says when it cannot take a change right now, and will when the operator has seen to it.
+import { MediagenError } from './errors.ts'
+
+// Codes of SQLite and of the system: full, read-only, locked, failing, or out of file descriptors.
+const trouble = /^(SQLITE_(FULL|IOERR|READONLY|BUSY|CANTOPEN|PROTOCOL)|(ENOSPC|EDQUOT|EROFS|EIO|EMFILE|ENFILE)$)/
+const retryAfterSeconds = 5
+
+/** Whether `thrown`, an error with a `code`, says that the disk or the database is in trouble. Anything else is a bug. */
+export function isStorageTrouble(thrown: unknown): boolean {
+  return trouble.test(readCode(thrown))
+}
+
+/** The refusal of a request that met such trouble. */
+export function storageUnavailable(cause: unknown): MediagenError {
+  return new MediagenError(
+    'storage_unavailable',
+    'The disk or the database of this server cannot be used right now. Nothing was held; send the request again later, with the same Idempotency-Key.',
+    { retryAfterSeconds },
+    { cause },
+  )
+}
+
+function readCode(thrown: unknown): string {
+  return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
+}
