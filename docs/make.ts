@@ -24,13 +24,17 @@ A setting is an environment variable that the server reads when it starts. An em
 `
 
 const settingsTail = `
+## An address for operators
+
+While the server listens on loopback, \`/metrics\`, AdminService and gRPC reflection are served on its public ports. When it listens on any other address (\`MEDIAGEN_HOST\`), they are off there: \`MEDIAGEN_ADMIN_PORT\` (HTTP) and \`MEDIAGEN_ADMIN_GRPC_PORT\` (gRPC) serve them at \`MEDIAGEN_ADMIN_HOST\`. Setting either port takes them from the public ports in any case. Do so, too, where a proxy on the same machine makes a loopback port public.
+
 ## A gateway in front of a remote core
 
 With \`MEDIAGEN_CORE_URL\` a process is a pure REST gateway: it stores no data and calls a core over gRPC. The core serves the files, so set \`MEDIAGEN_PUBLIC_URL\` on the core to the address at which clients reach it.
 
 ## Workers without an API
 
-With \`MEDIAGEN_ROLES=worker\` a process runs jobs and sends webhooks; it serves only \`/healthz\`, \`/readyz\` and \`/metrics\`, and no gRPC. Processes with the role \`api\` and the same data directory serve its files. Set \`MEDIAGEN_PUBLIC_URL\` on the worker too: the webhooks that it sends contain URLs.
+With \`MEDIAGEN_ROLES=worker\` a process runs jobs and sends webhooks; it serves only \`/healthz\`, \`/readyz\` and \`/metrics\` (on the admin port, where there is one), and no gRPC. Processes with the role \`api\` and the same data directory serve its files. Set \`MEDIAGEN_PUBLIC_URL\` on the worker too: the webhooks that it sends contain URLs.
 `
 
 const routesHead = `# Routes
@@ -85,7 +89,7 @@ interface DocumentedOperation {
 
 /** docs/routes.md. */
 export function describeRoutes(): string {
-  const { paths } = createRestOpenapi('', true) as {
+  const { paths } = createRestOpenapi('', { assets: true, metrics: true }) as {
     paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>
   }
   const rows = Object.entries(paths).flatMap(([path, methods]) =>

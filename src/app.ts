@@ -27,15 +27,12 @@ import type { FilesFolders } from './core/retention.ts'
 import type { Store } from './core/store.ts'
 import type { UploadFiles } from './core/upload.ts'
 import { layOut, makeFolder } from './data-dir.ts'
-import { addConsole } from './gateway/console.ts'
+import { type Addresses, openDoors } from './doors.ts'
 import { toJobRecord } from './gateway/records.ts'
 import { createReadiness } from './gateway/health.ts'
-import { createGateway, createHealthServer, listen } from './gateway/server.ts'
 import { type AllowedHosts, everyHost, isRefusedAddress, onlyPublic } from './net/hosts.ts'
 import { findRefusedPort } from './net/ports.ts'
 import { createAccess } from './rpc/access.ts'
-import { addConnect } from './rpc/connect.ts'
-import { startGrpcServer } from './rpc/grpc-server.ts'
 import { createInProcessTransport } from './rpc/in-process.ts'
 import { createMetrics, type Metrics } from './rpc/metrics.ts'
 import { type GuardedService, guardService, type PipelineParts, trustService } from './rpc/pipeline.ts'
@@ -67,11 +64,7 @@ import { createPoster } from './webhooks/poster.ts'
 import { attemptTimeoutMs, startWebhookSender } from './webhooks/sender.ts'
 
 /** A server that runs. */
-export interface App extends AsyncDisposable {
-  /** Address of the HTTP port. */
-  readonly httpUrl: string
-  /** Address of the gRPC port; null for a pure gateway and a pure worker. */
-  readonly grpcUrl: string | null
+export interface App extends Addresses, AsyncDisposable {
   /** To every service, in this process; calls carry a key as at the other doors. */
   readonly services: Transport
   /** To AdminService, without a key; null for a pure gateway. */
@@ -160,38 +153,18 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
   )
   const inProcess = createInProcessTransport(services)
   const unready = createReadiness(() => describeTrouble(store))
-  const common = {
-    health: { unready: async () => (stopping ? 'the server is stopping' : await unready()), metrics: metrics.render },
-    publicUrl: () => publicUrl,
-    maxBodyBytes: config.maxBodyBytes,
-    stallMs: config.stallSeconds * 1000,
-    log,
-    countRefusal: metrics.countRefusal,
-  }
   const servesApi = config.roles.has('api')
-  const http = servesApi
-    ? createGateway({
-        ...common,
-        transport: inProcess,
-        maxUploadBytes: config.maxUploadBytes,
-        assets: { store: assets, urls },
-        extend(app) {
-          addConnect(app, services, { access, maxMessageBytes: config.maxBodyBytes })
-          addConsole(app, config.maxUploadBytes)
-        },
-      })
-    : createHealthServer(common)
-  parts.defer(() => http.close())
-  const httpUrl = toUrl(config.host, await listen(http, config.host, config.httpPort))
-  publicUrl = config.publicUrl ?? httpUrl
-  const grpc = servesApi
-    ? await startGrpcServer(services, {
-        host: config.host,
-        port: config.grpcPort,
-        maxBodyBytes: config.maxBodyBytes,
-      })
-    : null
-  parts.defer(() => grpc?.close(config.stopGraceSeconds * 1000))
+  const doors = parts.use(
+    await openDoors(config, {
+      log,
+      metrics,
+      unready: async () => (stopping ? 'the server is stopping' : await unready()),
+      transport: servesApi ? inProcess : null,
+      rpc: servesApi ? { services, access } : null,
+      assets: { store: assets, urls },
+      onPublicUrl: (url) => (publicUrl = url),
+    }),
+  )
 
   // By every process, whatever its role: who removes what does not matter, and doing it twice does no harm.
   const retention = startRetention({
@@ -214,16 +187,14 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
   // Disposed of first: who waits is answered before anything is taken down.
   parts.defer(() => {
     stopping = true
-    grpc?.drain()
+    doors.drain()
     feed.stop()
   })
 
-  const grpcUrl = grpc && toUrl(config.host, grpc.port)
-  log.info({ http: httpUrl, grpc: grpcUrl, roles: [...config.roles], models: catalog.ready().length }, 'ready')
+  logReady(log, doors.addresses, { roles: [...config.roles], models: catalog.ready().length })
   const owned = parts.move()
   return {
-    httpUrl,
-    grpcUrl,
+    ...doors.addresses,
     services: inProcess,
     operator: createOperatorTransport(store, config.dataDir, clock),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
@@ -380,39 +351,29 @@ function startWebhooks(
 
 async function startGateway(config: Config, coreUrl: string, log: Logger): Promise<App> {
   await using parts = new AsyncDisposableStack()
-  let publicUrl = ''
-  const metrics = createMetrics()
   const core = createRemoteCore(coreUrl)
   parts.defer(() => core.close())
-  const http = createGateway({
-    transport: core.transport,
-    maxUploadBytes: config.maxUploadBytes,
-    health: {
+  const doors = parts.use(
+    await openDoors(config, {
+      log,
+      metrics: createMetrics(),
       unready: async () => ((await core.isReachable()) ? null : `the core at ${coreUrl} cannot be reached`),
-      metrics: metrics.render,
-    },
-    publicUrl: () => publicUrl,
-    maxBodyBytes: config.maxBodyBytes,
-    stallMs: config.stallSeconds * 1000,
-    log,
-    countRefusal: metrics.countRefusal,
-    extend: (app) => addConsole(app, config.maxUploadBytes),
-  })
-  parts.defer(() => http.close())
-  const httpUrl = toUrl(config.host, await listen(http, config.host, config.httpPort))
-  publicUrl = config.publicUrl ?? httpUrl
-  log.info({ http: httpUrl, core: coreUrl }, 'ready')
+      transport: core.transport,
+      rpc: null,
+      onPublicUrl: () => {},
+    }),
+  )
+  logReady(log, doors.addresses, { core: coreUrl })
   const owned = parts.move()
   return {
-    httpUrl,
-    grpcUrl: null,
+    ...doors.addresses,
     services: core.transport,
     operator: null,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
 
-function toUrl(host: string, port: number): string {
-  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+function logReady(log: Logger, addresses: Addresses, facts: object): void {
+  const { httpUrl: http, grpcUrl: grpc, adminUrl: admin, adminGrpcUrl: adminGrpc } = addresses
+  log.info({ http, grpc, ...(admin && { admin }), ...(adminGrpc && { admin_grpc: adminGrpc }), ...facts }, 'ready')
 }

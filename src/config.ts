@@ -21,6 +21,19 @@ export const generalSettings = {
     'HTTP port: REST, Connect, gRPC-Web, console; 0 picks a free port',
   ),
   grpcPort: integer('MEDIAGEN_GRPC_PORT', 9090, 0, 65_535, 'gRPC port; 0 picks a free port'),
+  adminHost: text('MEDIAGEN_ADMIN_HOST', '127.0.0.1', 'Address that the two admin ports listen on'),
+  adminPort: text(
+    'MEDIAGEN_ADMIN_PORT',
+    '',
+    'HTTP port for operators: `/metrics`, health, AdminService over Connect and gRPC-Web; 0 picks a free port; empty for none of its own',
+    parsePort,
+  ),
+  adminGrpcPort: text(
+    'MEDIAGEN_ADMIN_GRPC_PORT',
+    '',
+    'gRPC port for operators: every service, AdminService with them, and reflection; 0 picks a free port; empty for none',
+    parsePort,
+  ),
   publicUrl: text(
     'MEDIAGEN_PUBLIC_URL',
     '',
@@ -156,6 +169,13 @@ function parseUrl(written: string): string | null {
   const url = URL.parse(written)
   if (!url || !/^https?:$/.test(url.protocol)) throw new Error('must be an http: or https: address')
   return written.replace(/\/+$/, '')
+}
+
+function parsePort(written: string): number | null {
+  if (written === '') return null
+  const port = Number(written)
+  if (!/^\d+$/.test(written) || port > 65_535) throw new Error('must be a port, 0 to 65535')
+  return port
 }
 
 function parseProgram(written: string): string | null {

@@ -1,9 +1,9 @@
 // `serve`: runs a server until a signal ends it.
 import type { Command } from 'commander'
 import type { Logger } from 'pino'
-import { createLogger, startApp } from '../app.ts'
+import { type App, createLogger, startApp } from '../app.ts'
 import { type Config, findUnknownSettings, readConfig } from '../config.ts'
-import { printRecord } from './print.ts'
+import { type Printed, printRecord } from './print.ts'
 
 /** Adds the command. */
 export function addServeCommand(program: Command): void {
@@ -20,9 +20,19 @@ export function addServeCommand(program: Command): void {
       // From here on: a signal that comes while it starts stops it as properly as any later one.
       const stopped = stopSignal()
       await using app = await startApp(config, { log: openLog(config) })
-      if (json) printRecord({ http_url: app.httpUrl, grpc_url: app.grpcUrl }, true)
+      if (json) printRecord(toAddresses(app), true)
       await stopped
     })
+}
+
+/** The operator's addresses are told when they have some of their own. */
+function toAddresses({ httpUrl, grpcUrl, adminUrl, adminGrpcUrl }: App): Printed {
+  return {
+    http_url: httpUrl,
+    grpc_url: grpcUrl,
+    ...(adminUrl !== null && { admin_url: adminUrl }),
+    ...(adminGrpcUrl !== null && { admin_grpc_url: adminGrpcUrl }),
+  }
 }
 
 /** The log of a server; its first line names what looks like a setting and is none. */

@@ -1,18 +1,29 @@
 // Why a port cannot be listened on, and which setting mends it.
 import { StartupError } from './errors.ts'
 
+const settings = {
+  HTTP: ['MEDIAGEN_HOST', 'MEDIAGEN_HTTP_PORT'],
+  gRPC: ['MEDIAGEN_HOST', 'MEDIAGEN_GRPC_PORT'],
+  'admin HTTP': ['MEDIAGEN_ADMIN_HOST', 'MEDIAGEN_ADMIN_PORT'],
+  'admin gRPC': ['MEDIAGEN_ADMIN_HOST', 'MEDIAGEN_ADMIN_GRPC_PORT'],
+} as const
+
+/** Something that listens. */
+export type Door = keyof typeof settings
+
 /** Both Node and grpc-js are understood; grpc-js tells the code only in its message. */
-export function toListenError(door: 'HTTP' | 'gRPC', host: string, port: number, cause: Error): StartupError {
+export function toListenError(door: Door, host: string, port: number, cause: Error): StartupError {
   const { code = '', message } = cause as NodeJS.ErrnoException
+  const [hostSetting, portSetting] = settings[door]
   const words = `${code} ${message}`
   if (/EADDRNOTAVAIL|EAFNOSUPPORT|ENOTFOUND|EAI_AGAIN|Name resolution failed/.test(words))
     return new StartupError(
-      `The ${door} port ${port} cannot be listened on: this machine has no address ${host}. Set MEDIAGEN_HOST to one that it has.`,
+      `The ${door} port ${port} cannot be listened on: this machine has no address ${host}. Set ${hostSetting} to one that it has.`,
       { cause },
     )
   const reason = /EADDRINUSE/.test(words) ? 'it is in use' : /EACCES/.test(words) ? 'this user may not' : message
   return new StartupError(
-    `The ${door} port ${port} on ${host} cannot be listened on: ${reason}. Set MEDIAGEN_${door.toUpperCase()}_PORT to another.`,
+    `The ${door} port ${port} on ${host} cannot be listened on: ${reason}. Set ${portSetting} to another.`,
     { cause },
   )
 }

@@ -5,7 +5,8 @@ import type { FastifyInstance } from 'fastify'
 export interface Health {
   /** Null when requests can be served, else why not, in words. */
   readonly unready: () => Promise<string | null>
-  readonly metrics: () => Promise<{ contentType: string; body: string }>
+  /** Null where they are not served. */
+  readonly metrics: (() => Promise<{ contentType: string; body: string }>) | null
 }
 
 const keptMs = 1000
@@ -29,8 +30,10 @@ export function addHealthRoutes(app: FastifyInstance, health: Health): void {
     const reason = await health.unready()
     return reason === null ? { status: 'ready' } : reply.code(503).send({ status: 'not ready', reason })
   })
+  const { metrics } = health
+  if (metrics === null) return
   app.get('/metrics', async (_request, reply) => {
-    const { contentType, body } = await health.metrics()
+    const { contentType, body } = await metrics()
     return reply.type(contentType).send(body)
   })
 }

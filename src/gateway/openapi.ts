@@ -17,12 +17,19 @@ const everywhere: readonly ErrorCode[] = [
   'storage_unavailable',
 ]
 
+/** What not every server serves. */
+interface Served {
+  readonly assets: boolean
+  readonly metrics: boolean
+}
+
 /** Creates the document for a server at `publicUrl`. */
-export function createRestOpenapi(publicUrl: string, servesAssets: boolean): object {
+export function createRestOpenapi(publicUrl: string, serves: Served): object {
   const paths: Record<string, Record<string, object>> = {}
-  const all = { ...operations, ...(servesAssets && assetOperations), ...openOperations }
+  const all = { ...operations, ...(serves.assets && assetOperations), ...openOperations }
   for (const [name, operation] of Object.entries<Operation>(all)) {
     const [method, path] = name.split(' ') as [string, string]
+    if (path === '/metrics' && !serves.metrics) continue
     paths[path] = { ...paths[path], [method.toLowerCase()]: toOperation(operation) }
   }
   return {
@@ -61,8 +68,8 @@ export function createRestOpenapi(publicUrl: string, servesAssets: boolean): obj
 }
 
 /** Adds the route. */
-export function addOpenapiRoute(app: FastifyInstance, publicUrl: () => string, servesAssets: boolean): void {
-  app.get('/openapi.json', () => createRestOpenapi(publicUrl(), servesAssets))
+export function addOpenapiRoute(app: FastifyInstance, publicUrl: () => string, serves: Served): void {
+  app.get('/openapi.json', () => createRestOpenapi(publicUrl(), serves))
 }
 
 function toOperation(operation: Operation): object {

@@ -4,7 +4,7 @@ import { ConnectError, type Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import type { AssetStore, AssetUrls } from '../core/asset.ts'
 import { MediagenError } from '../core/errors.ts'
-import { toListenError } from '../core/listen-error.ts'
+import { type Door, toListenError } from '../core/listen-error.ts'
 import { readRequestId } from '../core/request-id.ts'
 import { checkCaller } from './access.ts'
 import { addAssetRoutes } from './assets.ts'
@@ -74,19 +74,26 @@ export function createGateway(parts: GatewayParts): FastifyInstance {
   addFileRoutes(app, core, parts.maxUploadBytes)
   if (parts.assets) addAssetRoutes(app, parts.assets.store, parts.assets.urls)
   addHealthRoutes(app, parts.health)
-  addOpenapiRoute(app, parts.publicUrl, parts.assets !== undefined)
+  addOpenapiRoute(app, parts.publicUrl, { assets: parts.assets !== undefined, metrics: parts.health.metrics !== null })
   addProblemPages(app)
   methods.close()
   parts.extend(app)
   return app
 }
 
-/** Creates the server of a pure worker, which tells of its health and serves nothing else. */
-export function createHealthServer(parts: ServerParts): FastifyInstance {
+/**
+ * Creates a server that tells of its health: that of a pure worker, and that of operators.
+ * @param extend adds what else is served on its port
+ */
+export function createHealthServer(
+  parts: ServerParts,
+  extend: (app: FastifyInstance) => void = () => {},
+): FastifyInstance {
   const { app } = createServer(parts, async () => {})
   const methods = watchMethods(app)
   addHealthRoutes(app, parts.health)
   methods.close()
+  extend(app)
   return app
 }
 
@@ -168,12 +175,12 @@ function routeNotFound({ method, url }: FastifyRequest): MediagenError {
  * Makes the server listen; answers with its port.
  * @throws StartupError when the port cannot be had
  */
-export async function listen(app: FastifyInstance, host: string, port: number): Promise<number> {
+export async function listen(app: FastifyInstance, host: string, port: number, door: Door = 'HTTP'): Promise<number> {
   try {
     await app.listen({ host, port })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error
-    throw toListenError('HTTP', host, port, error as Error)
+    throw toListenError(door, host, port, error as Error)
   }
   const address = app.server.address()
   if (address === null || typeof address === 'string') throw new Error('the server listens on no TCP address')

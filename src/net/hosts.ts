@@ -34,6 +34,12 @@ export function isPublicAddress(text: string): boolean {
   return address.kind() === 'ipv4' || ((address.toByteArray()[0] ?? 0) & 0xe0) === 0x20
 }
 
+/** Whether only this machine reaches a server that listens on `host`. */
+export function isLoopback(host: string): boolean {
+  if (host.toLowerCase() === 'localhost') return true
+  return ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback'
+}
+
 /**
  * Parses a list of host names, addresses and networks, separated by commas: `files.internal, 10.0.0.5, 192.168.0.0/16`.
  * A name allows whatever it leads to; an address or a network allows whatever name leads there.

@@ -17,7 +17,7 @@ import { ReflectionService } from '@grpc/reflection'
 import { HealthImplementation } from 'grpc-health-check'
 import { file_mediagen_v1_errors } from '../../gen/mediagen/v1/errors_pb.ts'
 import { MediagenError } from '../core/errors.ts'
-import { toListenError } from '../core/listen-error.ts'
+import { type Door, toListenError } from '../core/listen-error.ts'
 import { readRequestId } from '../core/request-id.ts'
 import { toConnectError } from './errors.ts'
 import { loadHealthFile } from './health-file.ts'
@@ -41,6 +41,10 @@ export interface GrpcServer {
 export interface GrpcServerOptions {
   readonly host: string
   readonly port: number
+  /** Whether clients may ask for the schema of what is served here. */
+  readonly reflection: boolean
+  /** What this port is called when it cannot be had. Default: gRPC. */
+  readonly door?: Door
   /** Largest JSON body that the REST door takes; a gateway in front must be able to hand it on. */
   readonly maxBodyBytes: number
 }
@@ -66,7 +70,7 @@ export async function startGrpcServer(
   allowStreamResets(server)
   for (const service of services)
     server.addService(toServiceDefinition(service.service, options.maxBodyBytes), toHandlers(service))
-  createReflection(services.map(({ service }) => service)).addToServer(server)
+  if (options.reflection) createReflection(services.map(({ service }) => service)).addToServer(server)
   const names = ['', ...services.map(({ service }) => service.typeName)]
   const health = new HealthImplementation(Object.fromEntries(names.map((name) => [name, 'SERVING' as const])))
   health.addToServer(server)
@@ -85,11 +89,11 @@ function allowStreamResets(server: grpc.Server): void {
   Object.assign((server as unknown as { commonServerOptions: object }).commonServerOptions, streamResets)
 }
 
-function bind(server: grpc.Server, { host, port }: GrpcServerOptions): Promise<number> {
+function bind(server: grpc.Server, { host, port, door = 'gRPC' }: GrpcServerOptions): Promise<number> {
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
   return new Promise((resolve, reject) => {
     server.bindAsync(address, grpc.ServerCredentials.createInsecure(), (error, bound) => {
-      if (error) reject(toListenError('gRPC', host, port, error))
+      if (error) reject(toListenError(door, host, port, error))
       else resolve(bound)
     })
   })

@@ -9,6 +9,9 @@ test.for([
   ['gRPC', '', 'No address added out of total 1 resolved errors: [listen EADDRNOTAVAIL: …]', 'MEDIAGEN_HOST'],
   ['gRPC', '', 'Name resolution failed for target dns:10.9.9.9:0', 'MEDIAGEN_HOST'],
   ['gRPC', '', 'No address added: [listen EADDRINUSE: …]', 'MEDIAGEN_GRPC_PORT'],
+  ['admin HTTP', 'EADDRINUSE', 'listen EADDRINUSE', 'MEDIAGEN_ADMIN_PORT'],
+  ['admin gRPC', '', 'No address added: [listen EADDRINUSE: …]', 'MEDIAGEN_ADMIN_GRPC_PORT'],
+  ['admin gRPC', '', 'No address added: [listen EADDRNOTAVAIL: …]', 'MEDIAGEN_ADMIN_HOST'],
 ] as const)('%s, %s %s: set %s', ([door, code, message, setting]) => {
   const { message: sentence } = toListenError(door, '10.9.9.9', 8080, Object.assign(new Error(message), { code }))
   expect(sentence).toContain('8080')

@@ -1,5 +1,4 @@
 // What the pipeline refuses to start, and what it says of each call in the log and the metrics. Architecture, "Three doors, one pipeline".
-import { Writable } from 'node:stream'
 import { create, createFileRegistry, type DescService, fromBinary, type Message, toBinary } from '@bufbuild/protobuf'
 import {
   file_google_protobuf_descriptor,
@@ -7,11 +6,11 @@ import {
   FileDescriptorSetSchema,
   file_google_protobuf_timestamp,
 } from '@bufbuild/protobuf/wkt'
-import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { file_mediagen_v1_options } from '../../gen/mediagen/v1/options_pb.ts'
 import { file_mediagen_v1_wallet, WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { guardService, type PipelineParts } from '../../src/rpc/pipeline.ts'
+import { keepLog } from '../kept-log.ts'
 import { startTestApp } from '../test-app.ts'
 import { openForeignClient } from './foreign-client.ts'
 import { readMetrics } from './metrics.ts'
@@ -63,14 +62,8 @@ test('the service as it is does start', () => {
 
 /** A server whose log lines are kept. */
 async function startLogged(settings: Record<string, string> = {}, overrides = {}) {
-  const lines: any[] = []
-  const sink = new Writable({
-    write(chunk, _encoding, done) {
-      lines.push(JSON.parse(String(chunk)))
-      done()
-    },
-  })
-  return { app: await startTestApp(settings, { log: pino({ level: 'debug' }, sink), ...overrides }), lines }
+  const { log, lines } = keepLog('debug')
+  return { app: await startTestApp(settings, { log, ...overrides }), lines }
 }
 
 test('each call is logged with its rpc, request id, key and account, and counted; no key is ever written', async () => {

@@ -1,0 +1,159 @@
+// Everything that listens: the public HTTP and gRPC ports, and those of operators. A part of the composition root.
+import type { Transport } from '@connectrpc/connect'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import { AdminService } from '../gen/mediagen/v1/admin_pb.ts'
+import type { Config } from './config.ts'
+import { addConsole } from './gateway/console.ts'
+import type { Health } from './gateway/health.ts'
+import { createGateway, createHealthServer, type GatewayParts, listen, type ServerParts } from './gateway/server.ts'
+import { isLoopback } from './net/hosts.ts'
+import type { Access } from './rpc/access.ts'
+import { addConnect } from './rpc/connect.ts'
+import { type GrpcServer, type GrpcServerOptions, startGrpcServer } from './rpc/grpc-server.ts'
+import type { Metrics } from './rpc/metrics.ts'
+import type { GuardedService } from './rpc/pipeline.ts'
+
+/** What the doors are made of, and what they lead to. */
+export interface DoorParts {
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly unready: Health['unready']
+  /** To the services, for REST; null in a pure worker, which serves none. */
+  readonly transport: Transport | null
+  /** What gRPC, Connect and gRPC-Web serve; null in a pure worker and in front of a core elsewhere. */
+  readonly rpc: { readonly services: readonly GuardedService[]; readonly access: Access } | null
+  /** Unset where files are not served. */
+  readonly assets?: NonNullable<GatewayParts['assets']>
+  /** Told the address under which clients reach the HTTP port, before any request comes. */
+  readonly onPublicUrl: (url: string) => void
+}
+
+/** Where a server listens. */
+export interface Addresses {
+  readonly httpUrl: string
+  /** Null for a pure gateway and a pure worker. */
+  readonly grpcUrl: string | null
+  /** Address of the operators' HTTP port; null when they have none of their own. */
+  readonly adminUrl: string | null
+  /** Address of the operators' gRPC port; null when they have none of their own. */
+  readonly adminGrpcUrl: string | null
+}
+
+/** Doors that are open. Disposed of, they wait for calls under way as long as the settings say, then cut them. */
+export interface Doors extends AsyncDisposable {
+  readonly addresses: Addresses
+  /** Tells health checks that this server is going away. */
+  drain(): void
+}
+
+/**
+ * Where AdminService, `/metrics` and reflection are: on the public ports while only this machine reaches those, at an address
+ * of their own when the settings name one, else nowhere.
+ */
+type AdminPlace = 'public' | 'own' | 'nowhere'
+
+/**
+ * Opens all doors.
+ * @throws StartupError when a port cannot be had
+ */
+export async function openDoors(config: Config, parts: DoorParts): Promise<Doors> {
+  await using opened = new AsyncDisposableStack()
+  const place = placeAdmin(config)
+  const grpcServers: GrpcServer[] = []
+  let publicUrl = ''
+  const server: ServerParts = {
+    health: { unready: parts.unready, metrics: parts.metrics.render },
+    publicUrl: () => publicUrl,
+    maxBodyBytes: config.maxBodyBytes,
+    stallMs: config.stallSeconds * 1000,
+    log: parts.log,
+    countRefusal: parts.metrics.countRefusal,
+  }
+
+  async function openHttp(app: FastifyInstance, host: string, port: number, door?: 'admin HTTP'): Promise<string> {
+    opened.defer(() => app.close())
+    return toUrl(host, await listen(app, host, port, door))
+  }
+  async function openGrpc(
+    services: readonly GuardedService[],
+    options: Omit<GrpcServerOptions, 'maxBodyBytes'>,
+  ): Promise<string> {
+    const grpc = await startGrpcServer(services, { ...options, maxBodyBytes: config.maxBodyBytes })
+    opened.defer(() => grpc.close(config.stopGraceSeconds * 1000))
+    grpcServers.push(grpc)
+    return toUrl(options.host, grpc.port)
+  }
+
+  const { host, adminHost, adminPort, adminGrpcPort } = config
+  const { rpc } = parts
+  const publicServices = rpc && toPublicServices(rpc.services, place)
+  const httpUrl = await openHttp(createPublicServer(config, parts, server, place), host, config.httpPort)
+  publicUrl = config.publicUrl ?? httpUrl
+  parts.onPublicUrl(publicUrl)
+  const grpcUrl =
+    publicServices &&
+    (await openGrpc(publicServices, { host, port: config.grpcPort, reflection: place === 'public', door: 'gRPC' }))
+  const adminUrl =
+    adminPort === null
+      ? null
+      : await openHttp(
+          createHealthServer(server, (app) => rpc && addConnect(app, rpc.services, toConnectParts(config, rpc.access))),
+          adminHost,
+          adminPort,
+          'admin HTTP',
+        )
+  const adminGrpcUrl =
+    adminGrpcPort === null || rpc === null
+      ? null
+      : await openGrpc(rpc.services, { host: adminHost, port: adminGrpcPort, reflection: true, door: 'admin gRPC' })
+  if (place === 'nowhere')
+    parts.log.warn(
+      { host },
+      'AdminService, /metrics and reflection are off, since not only this machine can reach this server: set MEDIAGEN_ADMIN_PORT (HTTP) and MEDIAGEN_ADMIN_GRPC_PORT to serve them at MEDIAGEN_ADMIN_HOST',
+    )
+  const owned = opened.move()
+  return {
+    addresses: { httpUrl, grpcUrl, adminUrl, adminGrpcUrl },
+    drain() {
+      for (const grpc of grpcServers) grpc.drain()
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** The server of the public HTTP port. */
+function createPublicServer(config: Config, parts: DoorParts, server: ServerParts, place: AdminPlace): FastifyInstance {
+  const health = place === 'public' ? server.health : { ...server.health, metrics: null }
+  const { transport, rpc, assets } = parts
+  if (transport === null) return createHealthServer({ ...server, health })
+  return createGateway({
+    ...server,
+    health,
+    transport,
+    maxUploadBytes: config.maxUploadBytes,
+    ...(assets && { assets }),
+    extend(app) {
+      if (rpc) addConnect(app, toPublicServices(rpc.services, place), toConnectParts(config, rpc.access))
+      addConsole(app, config.maxUploadBytes)
+    },
+  })
+}
+
+function placeAdmin({ host, adminPort, adminGrpcPort }: Config): AdminPlace {
+  if (adminPort !== null || adminGrpcPort !== null) return 'own'
+  return isLoopback(host) ? 'public' : 'nowhere'
+}
+
+function toPublicServices(services: readonly GuardedService[], place: AdminPlace): readonly GuardedService[] {
+  return place === 'public' ? services : services.filter(({ service }) => service !== AdminService)
+}
+
+function toConnectParts({ maxBodyBytes }: Config, access: Access) {
+  return { access, maxMessageBytes: maxBodyBytes }
+}
+
+function toUrl(host: string, port: number): string {
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+}
