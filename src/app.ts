@@ -39,11 +39,11 @@ import { type GuardedService, guardService, type PipelineParts, trustService } f
 import { createRemoteCore } from './rpc/remote.ts'
 import { dataUris } from './media/data-uri.ts'
 import { createOwnAssetReader } from './media/own-assets.ts'
-import { recogniseMedia } from './media/recognise.ts'
+import { createRecogniser, type Recogniser } from './media/recognise.ts'
 import { createMediaSource } from './media/source.ts'
 import { createUploadReader } from './media/uploads.ts'
 import { createUrlReader } from './media/url.ts'
-import { createEngines, openCatalog } from './models.ts'
+import { createEngines, openCatalog, readPictureBounds } from './models.ts'
 import { startFeed } from './runner/feed.ts'
 import { startRetention } from './runner/retention.ts'
 import { startRunner } from './runner/runner.ts'
@@ -124,6 +124,7 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
   const assets = openDiskAssets({
     root: folders.assets,
     maxBytes: config.maxOutputBytes,
+    pictureBounds: readPictureBounds(config),
     maxProbeRssBytes: config.childMemoryBytes,
     ffmpegPath: config.ffmpegPath,
   })
@@ -140,7 +141,8 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
   })
 
   const assetFolders = createFilesFolders(assets.root)
-  const files = createUploadFiles({ root: assets.root, recognise: recogniseMedia })
+  const recognise = createRecogniser(readPictureBounds(config))
+  const files = createUploadFiles({ root: assets.root, recognise })
 
   const metrics = createMetrics()
   const feed = await startFeed(store)
@@ -178,7 +180,7 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
   if (config.roles.has('worker')) {
     // Stopped after the runner: the last jobs are told of, too.
     parts.use(startWebhooks(config, { store, urls, clock, log, metrics }))
-    parts.use(startWorker(config, { store, catalog, engines, assets, urls, clock, log, metrics, overrides }))
+    parts.use(startWorker(config, { store, catalog, engines, assets, urls, recognise, clock, log, metrics, overrides }))
   } else {
     // Deadlines, lost workers and reviews are seen to though no worker runs.
     const sweeper = startSweeper({ store, worker: null, ...readSweeping(config), random: Math.random, log })
@@ -290,13 +292,14 @@ interface MediaParts {
   readonly store: Store
   readonly assets: AssetStore
   readonly urls: AssetUrls
+  readonly recognise: Recogniser
   readonly clock: Clock
   readonly overrides: Overrides
 }
 
 /** What turns references into files. The first reader that knows one reads it: what is ours is not fetched from ourselves. */
 function createMedia(config: Config, parts: MediaParts): { source: MediaSource; close(): Promise<void> } {
-  const { store, assets, urls, clock, overrides } = parts
+  const { store, assets, urls, recognise, clock, overrides } = parts
   const fetched = createUrlReader({
     allowed: config.mediaAllowHosts,
     allowedPorts: config.allowPorts,
@@ -304,7 +307,7 @@ function createMedia(config: Config, parts: MediaParts): { source: MediaSource; 
     ...(overrides.resolve && { resolve: overrides.resolve }),
   })
   const uploads = createUploadReader({ store, assets, urls, clock })
-  const source = createMediaSource([dataUris, uploads, createOwnAssetReader(assets, urls), fetched])
+  const source = createMediaSource([dataUris, uploads, createOwnAssetReader(assets, urls), fetched], recognise)
   return { source, close: async () => fetched[Symbol.asyncDispose]() }
 }
 

@@ -100,6 +100,20 @@ const media = {
     'How long fetching one file from a URL in an input may take',
     'The job fails with `invalid_media`, and its credits are released',
   ),
+  maxPixels: limit(
+    'MEDIAGEN_MAX_PIXELS',
+    50_000_000,
+    [1, 1_000_000_000],
+    'Pixels of a picture in an upload, an input or an output, all its frames together, and of one frame of a video',
+    '400 `invalid_media` for an upload; otherwise the job fails with `invalid_media` or `output_invalid`, and its credits are released',
+  ),
+  maxSidePixels: limit(
+    'MEDIAGEN_MAX_SIDE_PIXELS',
+    32_768,
+    [1, 10_000_000],
+    'Pixels of the longer side of such a picture or frame',
+    '400 `invalid_media` for an upload; otherwise the job fails with `invalid_media` or `output_invalid`, and its credits are released',
+  ),
   maxOutputBytes: limit(
     'MEDIAGEN_MAX_OUTPUT_BYTES',
     2_147_483_648,

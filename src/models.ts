@@ -1,5 +1,6 @@
 // Which models this server has, and the engines that make their media; a part of the composition root.
 import type { Engine } from '@mediagen/engine/engine.ts'
+import type { PictureBounds } from '@mediagen/engine/media.ts'
 import type { Logger } from 'pino'
 import type { Builtin } from './builtin.ts'
 import { createCatalog } from './catalog/catalog.ts'
@@ -17,6 +18,7 @@ export function createEngines(builtin: Builtin | null, config: Config, log: Logg
     maxChildRssBytes: config.childMemoryBytes,
     maxChildMs: config.childSeconds * 1000,
     maxOutputBytes: config.maxOutputBytes,
+    pictureBounds: readPictureBounds(config),
     ffmpegPath: config.ffmpegPath,
     logger: log,
   })
@@ -33,6 +35,11 @@ export function createEngines(builtin: Builtin | null, config: Config, log: Logg
     }),
     createNullEngine(),
   ]
+}
+
+/** How large the settings let a picture be. */
+export function readPictureBounds({ maxPixels, maxSidePixels }: Config): PictureBounds {
+  return { pixels: maxPixels, side: maxSidePixels }
 }
 
 /** Loads the models that ship, where they are installed, and those that the settings name, over engines. */

@@ -7,6 +7,7 @@ import type { Stats } from 'node:fs'
 import { chmod, copyFile, lstat, mkdir, open, rename, rm } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import type { AssetStore } from '../core/asset.ts'
+import { type PictureBounds, usualPictureBounds } from '@mediagen/engine/media.ts'
 import { invalidOutput } from './invalid-output.ts'
 import { createProber } from './prober.ts'
 
@@ -15,8 +16,8 @@ export interface DiskAssetsOptions {
   readonly root: string
   /** Most bytes of one output file. */
   readonly maxBytes: number
-  /** Most pixels of one picture, all its frames together, and of a frame of a video. Default 50 million. */
-  readonly maxPixels?: number
+  /** How large a picture, all its frames together, and a frame of a video may be. Default: 50 megapixels, no side longer than 32,768. */
+  readonly pictureBounds?: PictureBounds
   /** Memory of one process that looks into outputs beyond which it is ended. Default: 1.5 GB. */
   readonly maxProbeRssBytes?: number
   /** How long looking into a small output may take, in milliseconds. Default: a minute. */
@@ -36,7 +37,7 @@ const defaultProbeTimeoutMs = 60_000
  * @throws when the root cannot be made
  */
 export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
-  const { maxBytes, maxPixels = 50_000_000, ffmpegPath = null } = options
+  const { maxBytes, pictureBounds: bounds = usualPictureBounds, ffmpegPath = null } = options
   const prober = createProber({
     maxRssBytes: options.maxProbeRssBytes ?? defaultMaxProbeRssBytes,
     timeoutMs: options.probeTimeoutMs ?? defaultProbeTimeoutMs,
@@ -66,7 +67,7 @@ export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
         await moveOrCopy(path, temporary, stats)
         // Some encoders leave files that nobody may read.
         await chmod(temporary, 0o644)
-        const request = { path: temporary, name, previewPath, maxPixels, ffmpegPath }
+        const request = { path: temporary, name, previewPath, bounds, ffmpegPath }
         const { extension, hasPreview, ...facts } = await prober.inspect(request, stats.size, signal)
         const key = `${jobId}/${index}.${extension}`
         const previewKey = hasPreview ? `${jobId}/${index}.preview.webp` : null

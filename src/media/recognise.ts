@@ -1,6 +1,7 @@
 // What kind of media a file is, by its content and by nothing else.
 import { open } from 'node:fs/promises'
-import { invalidMedia } from '@mediagen/engine/media.ts'
+import { invalidMedia, type PictureBounds, whyTooLarge } from '@mediagen/engine/media.ts'
+import { type PictureSize, readPictureSize } from './picture-size.ts'
 
 /** What is taken, by the type that file-type finds: our name for it, and the extension that programs expect. */
 const kinds: Readonly<Record<string, { contentType: string; extension: string }>> = {
@@ -32,16 +33,29 @@ const endBytes = 65_557
 const markup = /<(!doctype\s+html|html|head|body|script|svg|iframe)[\s>/]/
 const zipEnd = Buffer.from('PK\x05\x06\0\0\0\0', 'latin1')
 
+/** Recognises a file; `field` is how messages call it. */
+export type Recogniser = (path: string, field: string) => Promise<{ contentType: string; extension: string }>
+
+/** Creates a recogniser that takes pictures within `bounds`. */
+export function createRecogniser(bounds: PictureBounds): Recogniser {
+  return (path, field) => recogniseMedia(path, field, bounds)
+}
+
 /**
  * Recognises an image, a video or a sound.
- * @throws EngineError `invalid_media` for everything else, SVG and HTML included, and for what is something else as well
+ * @throws EngineError `invalid_media` for everything else, SVG and HTML included, for what is something else as well, and for
+ *   pictures that are too large
  */
-export async function recogniseMedia(path: string, field: string): Promise<{ contentType: string; extension: string }> {
+async function recogniseMedia(
+  path: string,
+  field: string,
+  bounds: PictureBounds,
+): Promise<{ contentType: string; extension: string }> {
   // Loaded when there is a file: no start waits for its forty modules.
   const { fileTypeFromFile } = await import('file-type')
   // Where a damaged file makes the detection itself fail, its kind is unknown.
   const type = await fileTypeFromFile(path, { maxBufferSize: maxSniffBytes }).catch(() => undefined)
-  const { start, end } = await readEnds(path)
+  const { start, end, size } = await look(path, type?.mime ?? '')
   const kind = type && kinds[type.mime]
   if (!kind) {
     const found = type && type.mime !== 'application/xml' ? `of type ${type.mime}` : nameMarkup(start)
@@ -50,18 +64,28 @@ export async function recogniseMedia(path: string, field: string): Promise<{ con
   const other = markup.test(start) ? 'HTML' : start.includes('%pdf-') ? 'PDF' : end.includes(zipEnd) ? 'ZIP' : null
   if (other !== null)
     throw invalidMedia(field, `is ${kind.contentType} and ${other} at the same time, which is not accepted`)
+  const tooLarge = size && whyTooLarge(size.width, size.height, bounds)
+  if (tooLarge) throw invalidMedia(field, tooLarge)
   return kind
 }
 
-async function readEnds(path: string): Promise<{ start: string; end: Buffer }> {
+interface Look {
+  readonly start: string
+  readonly end: Buffer
+  /** Of a picture. */
+  readonly size: PictureSize | null
+}
+
+async function look(path: string, type: string): Promise<Look> {
   await using file = await open(path, 'r')
-  const { size } = await file.stat()
+  const { size: bytes } = await file.stat()
   const read = async (length: number, position: number): Promise<Buffer> => {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position)
     return buffer.subarray(0, bytesRead)
   }
-  const [start, end] = [await read(startBytes, 0), await read(endBytes, Math.max(0, size - endBytes))]
-  return { start: start.toString('latin1').toLowerCase(), end }
+  const [start, end] = [await read(startBytes, 0), await read(endBytes, Math.max(0, bytes - endBytes))]
+  const size = await readPictureSize(file, kinds[type]?.contentType ?? '')
+  return { start: start.toString('latin1').toLowerCase(), end, size }
 }
 
 function nameMarkup(start: string): string {

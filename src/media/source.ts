@@ -3,10 +3,10 @@ import { rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { invalidMedia } from '@mediagen/engine/media.ts'
 import { mediaReferenceForm, type MediaReader, type MediaSource } from '../core/media.ts'
-import { recogniseMedia } from './recognise.ts'
+import type { Recogniser } from './recognise.ts'
 
 /** Creates a source; of several readers that accept a reference the first reads it. */
-export function createMediaSource(readers: readonly MediaReader[]): MediaSource {
+export function createMediaSource(readers: readonly MediaReader[], recognise: Recogniser): MediaSource {
   const find = (reference: string): MediaReader | undefined => readers.find((reader) => reader.accepts(reference))
   return {
     isRemote: (reference) => find(reference)?.remote === true,
@@ -19,7 +19,7 @@ export function createMediaSource(readers: readonly MediaReader[]): MediaSource 
       signal.throwIfAborted()
       const { size: bytes } = await stat(raw)
       if (bytes === 0) throw invalidMedia(field, 'is empty')
-      const { contentType, extension } = await recogniseMedia(raw, field)
+      const { contentType, extension } = await recognise(raw, field)
       const path = `${raw}.${extension}`
       await rename(raw, path)
       return { path, contentType, bytes }

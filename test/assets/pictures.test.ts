@@ -17,11 +17,12 @@ afterAll(async () => {
 })
 
 let count = 0
-async function probe(content: Buffer, maxPixels = 1_000_000) {
+async function probe(content: Buffer, pixels = 1_000_000, side = 32_768) {
   const path = join(base, String(count++))
   await writeFile(path, content)
   const previewPath = `${path}.webp`
-  return { ...(await inspectOutput({ path, name: 'out', previewPath, maxPixels, ffmpegPath: null })), previewPath }
+  const request = { path, name: 'out', previewPath, bounds: { pixels, side }, ffmpegPath: null }
+  return { ...(await inspectOutput(request)), previewPath }
 }
 
 /** A picture that does not compress to nothing, so that half of its bytes are half of its pixels. */
@@ -86,6 +87,15 @@ describe('pictures', () => {
       code: 'output_invalid',
       message: 'Output out is larger than 50000000 pixels.',
     })
+  })
+
+  test('one with a side that is too long is not decoded', async () => {
+    const content = await draw(300, 2).png().toBuffer()
+    await expect(probe(content, 1_000_000, 299)).rejects.toMatchObject({
+      code: 'output_invalid',
+      message: 'Output out has a side of more than 299 pixels.',
+    })
+    expect(await probe(content, 1_000_000, 300)).toMatchObject({ width: 300 })
   })
 })
 
@@ -166,7 +176,13 @@ describe('previews', () => {
     const content = await draw().png().toBuffer()
     const path = join(base, 'refused')
     await writeFile(path, content.subarray(0, 2000))
-    const request = { path, name: 'out', previewPath: `${path}.webp`, maxPixels: 1e6, ffmpegPath: null }
+    const request = {
+      path,
+      name: 'out',
+      previewPath: `${path}.webp`,
+      bounds: { pixels: 1e6, side: 32_768 },
+      ffmpegPath: null,
+    }
     await expect(inspectOutput(request)).rejects.toMatchObject({ code: 'output_invalid' })
     expect(existsSync(request.previewPath)).toBe(false)
   })

@@ -81,8 +81,10 @@ describe('films', { timeout: 60_000 }, () => {
   test('a frame that is larger than any may be is refused', async () => {
     const path = await makeFilm(folder, 'webm', null)
     const { inspectOutput } = await import('../../src/assets/probe/inspect.ts')
-    const request = { path, name: 'out', previewPath: `${path}.p`, maxPixels: 96 * 64 - 1, ffmpegPath: null }
-    await expect(inspectOutput(request)).rejects.toMatchObject(refusal(/frames of more than 6143 pixels/))
+    const inspect = (pixels: number, side: number) =>
+      inspectOutput({ path, name: 'out', previewPath: `${path}.p`, bounds: { pixels, side }, ffmpegPath: null })
+    await expect(inspect(96 * 64 - 1, 96)).rejects.toMatchObject(refusal(/frames of more than 6143 pixels/))
+    await expect(inspect(96 * 64, 95)).rejects.toMatchObject(refusal(/frames with a side of more than 95 pixels/))
   })
 })
 

@@ -28,7 +28,7 @@ export function ffprobeSeconds(path: string): number {
 /** Looks into a file; its preview is left beside it. */
 export async function look(path: string, ffmpegPath: string | null = null): Promise<Inspection & { preview: string }> {
   const preview = `${path}.preview`
-  const request = { path, name: 'out', previewPath: preview, maxPixels: 1_000_000, ffmpegPath }
+  const request = { path, name: 'out', previewPath: preview, bounds: { pixels: 1_000_000, side: 32_768 }, ffmpegPath }
   return { ...(await inspectOutput(request)), preview }
 }
 

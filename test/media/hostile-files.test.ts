@@ -52,7 +52,7 @@ async function toPicture(format: 'png' | 'jpeg' | 'webp' | 'avif' | 'gif'): Prom
   return await sharp(noise).toFormat(format).toBuffer()
 }
 
-test('pixel bombs are told by their headers', async () => {
+test('MEDIAGEN_MAX_PIXELS: pixel bombs are told by their headers', async () => {
   const jpeg = await toPicture('jpeg')
   // Height and width follow the marker of the frame.
   const frame = jpeg.indexOf(Buffer.from([0xff, 0xc0]))
@@ -80,6 +80,31 @@ test('pixel bombs are told by their headers', async () => {
       retryable: false,
     })
   }
+})
+
+test('MEDIAGEN_MAX_SIDE_PIXELS: a picture that is one pixel wide and has fifty million rows costs no process its time', async () => {
+  const bomb = toPng(1, 50_000_000)
+  const words = 'is 1 × 50000000, and no side may be longer than 32768 pixels.'
+  const beforeMs = performance.now()
+  for (const model of [edit, undefined])
+    expect(await media.refusal({ image: toUri(bomb) }, model)).toEqual({
+      code: 'invalid_media',
+      message: `image ${words}`,
+      retryable: false,
+    })
+  const upload = await fetch(`${media.app.url}/v1/files`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${media.app.account.key}`, 'content-type': 'application/octet-stream' },
+    body: new Uint8Array(bomb),
+  })
+  expect([upload.status, await upload.json()]).toMatchObject([
+    400,
+    { code: 'invalid_media', detail: `The file ${words}` },
+  ])
+  // It took a process 22 s.
+  expect(performance.now() - beforeMs).toBeLessThan(10_000)
+  // What is as long as it may be is taken.
+  await media.run({ image: toUri(toPng(1, 32_768)) })
 })
 
 test('a PNG that claims more pixels than there can be is refused', async () => {

@@ -8,10 +8,12 @@ import { openDiskAssets } from '../../src/assets/disk.ts'
 import { createModel } from '../../src/catalog/model.ts'
 import { createSchemaCompiler } from '../../src/catalog/schema.ts'
 import type { CatalogEntry } from '../../src/catalog/entry.ts'
+import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import type { Job } from '../../src/core/job.ts'
 import type { StartCommand, Store } from '../../src/core/store.ts'
 import { startFeed, type StoreFeed } from '../../src/runner/feed.ts'
 import { dataUris } from '../../src/media/data-uri.ts'
+import { createRecogniser } from '../../src/media/recognise.ts'
 import { createMediaSource } from '../../src/media/source.ts'
 import { createUrlReader } from '../../src/media/url.ts'
 import { parseAllowedHosts } from '../../src/net/hosts.ts'
@@ -105,7 +107,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     catalog: { ready: () => [model], find: (id) => (id === model.id ? model : undefined), unready: () => null },
     engines: new Map([[engine.kind, engine]]),
     assets,
-    media: createMediaSource([dataUris, urls]),
+    media: createMediaSource([dataUris, urls], createRecogniser(usualPictureBounds)),
     maxInputBytes: 1_000_000,
     workFolder,
     concurrency: settings.places ?? 8,

@@ -1,5 +1,6 @@
 // Renders one task in a process of its own and prints what it took, its renderer and what that imports already loaded.
 import { readFileSync, statSync } from 'node:fs'
+import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import { isRendererName, loadRenderer, type RenderTask } from '../src/renderers.ts'
 
 interface Task extends Pick<RenderTask, 'input' | 'file'> {
@@ -11,7 +12,13 @@ const { renderer: name, media, ...task } = JSON.parse(readFileSync(process.argv[
 if (!isRendererName(name)) throw new Error(`No renderer is named ${name}`)
 const render = await loadRenderer(name)
 const before = process.cpuUsage()
-const { usage } = await render({ ...task, media: new Map(Object.entries(media)), ffmpeg: null, onProgress: () => {} })
+const { usage } = await render({
+  ...task,
+  media: new Map(Object.entries(media)),
+  bounds: usualPictureBounds,
+  ffmpeg: null,
+  onProgress: () => {},
+})
 const { user, system } = process.cpuUsage(before)
 const rssBytes = process.resourceUsage().maxRSS * 1024
 process.stdout.write(

@@ -8,6 +8,7 @@ import {
   type EngineRun,
   type EngineSpec,
 } from '@mediagen/engine/engine.ts'
+import { type PictureBounds, usualPictureBounds } from '@mediagen/engine/media.ts'
 import { type Logger, ProcessPool } from '@mediagen/engine/pool.ts'
 import { checkFolderSize } from '@mediagen/engine/folder-size.ts'
 import { whyNotFfmpeg } from './film/ffmpeg.ts'
@@ -31,6 +32,8 @@ export interface BuiltinEngineOptions {
   readonly maxOutputBytes?: number
   /** Path of an ffmpeg that encodes films faster than what ships; null for none. Default: null. */
   readonly ffmpegPath?: string | null
+  /** How large a picture that is handed in may be. Default: 50 megapixels, no side longer than 32,768. */
+  readonly pictureBounds?: PictureBounds
   /** The module that renders; another one in tests. */
   readonly entry?: URL
   /** When the first process is forked, so that the first job finds it warm; null: not before a job needs it. Default: 1500. */
@@ -48,6 +51,7 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
     logger: options.logger ?? null,
   })
   const { maxChildMs = defaultMaxChildMs, maxOutputBytes = defaultMaxOutputBytes } = options
+  const { pictureBounds: bounds = usualPictureBounds } = options
   const ffmpeg = findFfmpeg(options.ffmpegPath ?? null, options.logger ?? null)
   const warmUpAfterMs = options.warmUpAfterMs === undefined ? defaultWarmUpAfterMs : options.warmUpAfterMs
   const warmUp = warmUpAfterMs === null ? undefined : setTimeout(() => pool.warm(), warmUpAfterMs).unref()
@@ -62,7 +66,7 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
       const { input, media, folder } = run
       const renderer = String(spec['renderer'])
       const result = await pool.run({
-        request: { renderer, input, media: Object.fromEntries(media), folder, ffmpeg: await ffmpeg },
+        request: { renderer, input, media: Object.fromEntries(media), bounds, folder, ffmpeg: await ffmpeg },
         signal: run.signal,
         onProgress: run.onProgress,
         timeout: { ms: maxChildMs, reason: tookTooLong(maxChildMs) },

@@ -2,8 +2,7 @@
 
 import sharp from 'sharp'
 import { type Pixels, toPixels } from './image-output.ts'
-import { damagedImage, maxInputPixels, readImageInput } from './media-input.ts'
-import type { RenderTask } from './renderers.ts'
+import { damagedImage, type MediaTask, readImageInput } from './media-input.ts'
 
 /**
  * Decodes the image that a field of an input refers to: turned as its camera was held, its colours brought to sRGB.
@@ -12,14 +11,15 @@ import type { RenderTask } from './renderers.ts'
  * @throws EngineError `invalid_media` when it is no image that we take, too large, or damaged
  */
 export async function decodeImageInput(
-  task: Pick<RenderTask, 'media'>,
+  task: MediaTask,
   pointer: string,
   check: (size: { readonly width: number; readonly height: number }) => void,
 ): Promise<Pixels> {
   const bytes = await readImageInput(task, pointer)
-  check((await sharp(bytes, { limitInputPixels: maxInputPixels }).metadata()).autoOrient)
+  const { pixels: limitInputPixels } = task.bounds
+  check((await sharp(bytes, { limitInputPixels }).metadata()).autoOrient)
   try {
-    const image = sharp(bytes, { limitInputPixels: maxInputPixels, failOn: 'error', sequentialRead: true })
+    const image = sharp(bytes, { limitInputPixels, failOn: 'error', sequentialRead: true })
     return await toPixels(image.autoOrient())
   } catch (error) {
     throw damagedImage(pointer, error)

@@ -4,15 +4,12 @@ import { readFile } from 'node:fs/promises'
 import { fileTypeFromBuffer } from 'file-type'
 import sharp from 'sharp'
 import type { EngineError } from '@mediagen/engine/engine.ts'
-import { invalidMedia, toFieldName } from '@mediagen/engine/media.ts'
+import { invalidMedia, toFieldName, whyTooLarge } from '@mediagen/engine/media.ts'
 import type { RenderTask } from './renderers.ts'
 
 // Each render process does one job; more threads would only take cores from the other processes.
 sharp.concurrency(1)
 sharp.cache(false)
-
-/** Pixels that an image may have. */
-export const maxInputPixels = 50_000_000
 
 const acceptedImages = new Map([
   ['image/png', 'PNG'],
@@ -23,13 +20,16 @@ const acceptedImages = new Map([
   ['image/gif', 'GIF'],
 ])
 
+/** What reading an image needs to know of a task. */
+export type MediaTask = Pick<RenderTask, 'media' | 'bounds'>
+
 /**
  * Reads the image that a field of an input refers to. Its kind and, from its header, its size were looked at; it may still
  * be damaged: what decoding throws is to be turned into `damagedImage`.
  * @param pointer JSON pointer of the field, for example `/image` or `/images/0`
- * @throws EngineError `invalid_media` when it is not an image that we take, or has more than `maxInputPixels`
+ * @throws EngineError `invalid_media` when it is not an image that we take, or is larger than the bounds of the task
  */
-export async function readImageInput(task: Pick<RenderTask, 'media'>, pointer: string): Promise<Buffer> {
+export async function readImageInput(task: MediaTask, pointer: string): Promise<Buffer> {
   const path = task.media.get(pointer)
   if (path === undefined) throw new Error(`The input has no media at ${pointer}`)
   const field = toFieldName(pointer)
@@ -45,15 +45,13 @@ export async function readImageInput(task: Pick<RenderTask, 'media'>, pointer: s
     .catch((cause: unknown) => {
       throw damagedImage(pointer, cause)
     })
-  if (width * height > maxInputPixels) {
-    const most = maxInputPixels / 1e6
-    throw invalidMedia(field, `is ${width} × ${height}, which is more than the ${most} megapixels that are accepted`)
-  }
+  const tooLarge = whyTooLarge(width, height, task.bounds)
+  if (tooLarge !== null) throw invalidMedia(field, tooLarge)
   return bytes
 }
 
 /** Megapixels of the image that a field refers to, from its header. */
-export async function readMegapixels(task: Pick<RenderTask, 'media'>, pointer: string): Promise<number> {
+export async function readMegapixels(task: MediaTask, pointer: string): Promise<number> {
   const { width, height } = await sharp(await readImageInput(task, pointer), { limitInputPixels: false }).metadata()
   return (width * height) / 1e6
 }

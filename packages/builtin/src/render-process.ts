@@ -10,13 +10,14 @@ import { isRendererName, loadRenderer, rendererNames } from './renderers.ts'
 const temporaryName = '.rendering'
 
 const tasks = serveTasks(async (request, onProgress): Promise<EngineResult> => {
-  const { renderer: name, input, media, folder, ffmpeg } = request as RenderRequest
+  const { renderer: name, input, media, bounds, folder, ffmpeg } = request as RenderRequest
   if (!isRendererName(name)) throw new Error(`No renderer is named ${name}`)
   const renderer = await loadRenderer(name)
   const file = join(folder, temporaryName)
   const { extension, usage } = await renderer({
     input,
     media: new Map(Object.entries(media)),
+    bounds,
     file,
     ffmpeg,
     onProgress,

@@ -1,6 +1,7 @@
 // The renderers by name. Only names are known here; what they import is loaded by the process that renders.
 
 import type { JsonObject, Usage } from '@mediagen/engine/engine.ts'
+import type { PictureBounds } from '@mediagen/engine/media.ts'
 
 /** One picture (or sound, or film) to be made. */
 export interface RenderTask {
@@ -8,6 +9,8 @@ export interface RenderTask {
   readonly input: JsonObject
   /** Absolute paths of the files that the input refers to, by JSON pointer; see media-input.ts. */
   readonly media: ReadonlyMap<string, string>
+  /** How large a picture among them may be. */
+  readonly bounds: PictureBounds
   /** Where the renderer leaves its bytes; the caller gives the file its final name. */
   readonly file: string
   /** Path of an ffmpeg that can encode films; null where the encoders that ship do it. */

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { expect, onTestFinished, test } from 'vitest'
+import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import { renderArt } from '../src/art/art.ts'
 
 const [width, height, parts] = [1200, 240, 6]
@@ -17,7 +18,7 @@ test.each(['flow', 'glass', 'truchet', 'orbits', 'blocks', 'nebula', 'midcentury
   const file = join(folder, 'art.png')
   for (const seed of [1, 3]) {
     const input = { prompt: 'banner', style, palette: 'auto', seed, width, height, format: 'png' }
-    await renderArt({ input, media: new Map(), file, ffmpeg: null, onProgress: () => {} })
+    await renderArt({ input, media: new Map(), bounds: usualPictureBounds, file, ffmpeg: null, onProgress: () => {} })
     for (let part = 0; part < parts; part++) {
       const area = { left: (width / parts) * part, top: 0, width: width / parts, height }
       const cut = await sharp(file).extract(area).greyscale().png().toBuffer()

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { expect, onTestFinished, test } from 'vitest'
+import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import { renderEdit } from '../src/edit/edit.ts'
 
 test('progress moves at least ten times, and never back', async () => {
@@ -16,6 +17,7 @@ test('progress moves at least ten times, and never back', async () => {
   await renderEdit({
     input: { operations: [{ blur: 2 }], megapixels: 16, max_width: 4096, max_height: 4096, format: 'jpeg' },
     media: new Map([['/image', source]]),
+    bounds: usualPictureBounds,
     ffmpeg: null,
     file: join(folder, 'output'),
     onProgress: (fraction) => void progress.push(fraction),

@@ -5,6 +5,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import { createPalette } from '../src/art/palette.ts'
 import { createNoise, createRandom } from '../src/art/random.ts'
 import { createYuvConverter, yuvBytes } from '../src/film/yuv.ts'
@@ -39,7 +40,7 @@ async function measure(style: MotionStyleName, format: 'mp4' | 'webm'): Promise<
   const file = join(root, `${style}.${format}`)
   const convert = createYuvConverter(width, height, format === 'mp4' ? 'bt709' : 'bt601')
   const drawn: Uint8Array[] = []
-  const task = { input: {}, media: new Map(), file, ffmpeg: null, onProgress: () => {} }
+  const task = { input: {}, media: new Map(), bounds: usualPictureBounds, file, ffmpeg: null, onProgress: () => {} }
   await shoot(task, { width, height, fps, frames, format, sound: null }, (context, seconds, frame) => {
     context.save()
     scene(context, seconds / 6)

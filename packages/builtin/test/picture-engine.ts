@@ -10,7 +10,9 @@ import { createMediaFinder } from '../../../src/catalog/media-fields.ts'
 import { createSchemaCompiler } from '../../../src/catalog/schema.ts'
 import { createBuiltinEngine } from '../src/engine.ts'
 import { dataUris } from '../../../src/media/data-uri.ts'
+import { createRecogniser } from '../../../src/media/recognise.ts'
 import { createMediaSource } from '../../../src/media/source.ts'
+import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import { fetchMedia } from '../../../src/runner/media.ts'
 
 const file = join(import.meta.dirname, '../catalog/image.yaml')
@@ -53,7 +55,7 @@ export async function startPictureEngine(): Promise<PictureEngine> {
       const checked = schemas.compileInput(entry.input)(input)
       if (!checked.ok) throw new Error(JSON.stringify(checked.violations))
       const folder = await mkdtemp(join(root, 'run-'))
-      const media = await fetchMedia(createMediaSource([dataUris]), {
+      const media = await fetchMedia(createMediaSource([dataUris], createRecogniser(usualPictureBounds)), {
         references: createMediaFinder(entry.input)(checked.input),
         accountId: 'acct_1',
         folder: `${folder}.media`,

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import { expect, onTestFinished, test } from 'vitest'
 import { deband } from '../src/poster/deband.ts'
+import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import { renderPoster } from '../src/poster/poster.ts'
 
 // Rows of one colour, one below the other, down a column with nothing in it; the bands were 19 and 44 wide.
@@ -17,7 +18,7 @@ test.each([
   onTestFinished(() => rm(folder, { recursive: true }))
   const file = join(folder, 'poster.png')
   const input = { title: 'The Night Market', theme, size: 'square', language: 'auto', format: 'png' }
-  await renderPoster({ input, media: new Map(), file, ffmpeg: null, onProgress: () => {} })
+  await renderPoster({ input, media: new Map(), bounds: usualPictureBounds, file, ffmpeg: null, onProgress: () => {} })
   const column = { left: 30, top: 0, width: 1, height: 1080 }
   const colors = await sharp(file).extract(column).removeAlpha().raw().toBuffer()
   let [run, longest] = [1, 1]

@@ -4,6 +4,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtemp, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Engine, JsonObject } from '@mediagen/engine/engine.ts'
+import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import { createSchemaCompiler } from '../../../src/catalog/schema.ts'
 import { builtinCatalog } from '../src/catalog.ts'
 import { loadCatalog } from '../../../src/catalog/load.ts'
@@ -72,6 +73,7 @@ export async function watch(renderer: Renderer, root: string, input: JsonObject)
   await renderer({
     input,
     media: new Map(),
+    bounds: usualPictureBounds,
     file,
     ffmpeg: null,
     onProgress: (fraction) => void progress.push(fraction),

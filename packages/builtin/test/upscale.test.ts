@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
+import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import { renderUpscale } from '../src/upscale/upscale.ts'
 import { dataUri, type PictureEngine, solid, startPictureEngine } from './picture-engine.ts'
 
@@ -120,6 +121,7 @@ test('progress moves at least ten times', async () => {
   await renderUpscale({
     input: { width: 240, height: 240, sharpness: 0.5, format: 'png' },
     media: new Map([['/image', source]]),
+    bounds: usualPictureBounds,
     ffmpeg: null,
     file,
     onProgress: (fraction) => void progress.push(fraction),

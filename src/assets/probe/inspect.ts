@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
+import type { PictureBounds } from '@mediagen/engine/media.ts'
 import { recogniseKind } from './kind.ts'
 import { inspectPicture } from './picture.ts'
 import { toBlurhash, writePreview } from './preview.ts'
@@ -13,8 +14,8 @@ export interface InspectRequest {
   readonly name: string
   /** Where a preview is to be left. */
   readonly previewPath: string
-  /** Most pixels of a picture, all its frames together, and of a video's frame. */
-  readonly maxPixels: number
+  /** How large a picture, all its frames together, and a frame of a video may be. */
+  readonly bounds: PictureBounds
   /** A program that decodes what is not decoded here; null for none. */
   readonly ffmpegPath: string | null
 }
@@ -40,10 +41,10 @@ export interface Inspection {
  * @throws EngineError `output_invalid` when it may not be served or cannot be decoded
  */
 export async function inspectOutput(request: InspectRequest): Promise<Inspection> {
-  const { path, name, previewPath, maxPixels } = request
+  const { path, name, previewPath, bounds } = request
   const { picture, ...type } = await recogniseKind(path, name)
   const { preview, isPicture, ...seen } = picture
-    ? { ...type, ...(await inspectPicture(path, name, picture, maxPixels)) }
+    ? { ...type, ...(await inspectPicture(path, name, picture, bounds)) }
     : // What reads recordings takes longer to load than most pictures take to decode.
       await (await import('./recording.ts')).inspectRecording(request, type)
   if (preview) await writePreview(preview, previewPath)

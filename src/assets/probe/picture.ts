@@ -2,6 +2,7 @@
 
 import sharp, { type Sharp } from 'sharp'
 import { EngineError } from '@mediagen/engine/engine.ts'
+import type { PictureBounds } from '@mediagen/engine/media.ts'
 import { invalidOutput } from '../invalid-output.ts'
 
 /** What is known about a picture, or about what a recording shows. */
@@ -23,26 +24,31 @@ sharp.cache(false)
 /**
  * Decodes all frames of a picture.
  * @param format sharp's name for it
- * @param maxPixels most pixels, all its frames together
  * @throws EngineError `output_invalid` when it is damaged or too large
  */
-export async function inspectPicture(path: string, name: string, format: string, maxPixels: number): Promise<Seen> {
+export async function inspectPicture(
+  path: string,
+  name: string,
+  format: string,
+  { pixels, side }: PictureBounds,
+): Promise<Seen> {
   const animated = format === 'gif' || format === 'webp'
-  const options = { limitInputPixels: maxPixels, sequentialRead: true, failOn: 'error' } as const
+  const options = { limitInputPixels: pixels, sequentialRead: true, failOn: 'error' } as const
   const everyFrame = { ...options, ...(animated && { pages: -1 }) }
   try {
     const metadata = await sharp(path, everyFrame).metadata()
     if (metadata.format !== format) throw invalidOutput(name, `is neither ${format} nor anything else for certain`)
+    const { width: across, pageHeight: down = metadata.height, orientation = 1 } = metadata
+    if (Math.max(across, down) > side) throw invalidOutput(name, `has a side of more than ${side} pixels`)
     // One byte a pixel is the least that makes libvips decode everything.
     await sharp(path, everyFrame).removeAlpha().greyscale().raw().toBuffer()
-    const { width: across, pageHeight: down = metadata.height, orientation = 1 } = metadata
     // From 5 on, an EXIF orientation says that viewers turn the picture by a quarter.
     const [width, height] = orientation < 5 ? [across, down] : [down, across]
     return { width, height, durationSeconds: null, preview: sharp(path, options).autoOrient(), isPicture: true }
   } catch (cause) {
     if (cause instanceof EngineError) throw cause
     const tooLarge = cause instanceof Error && cause.message.includes('pixel limit')
-    const words = tooLarge ? `is larger than ${maxPixels} pixels` : `is a damaged picture (${format})`
+    const words = tooLarge ? `is larger than ${pixels} pixels` : `is a damaged picture (${format})`
     throw invalidOutput(name, words, { cause })
   }
 }

@@ -44,7 +44,7 @@ export async function inspectRecording(request: InspectRequest, type: Type): Pro
 }
 
 async function inspectInput(input: Input, request: InspectRequest, type: Type): Promise<Type & Seen> {
-  const { name, path, maxPixels, ffmpegPath } = request
+  const { name, path, bounds, ffmpegPath } = request
   const [film, sound] = [await input.getPrimaryVideoTrack(), await input.getPrimaryAudioTrack()]
   if (!film && !sound) throw invalidOutput(name, `holds no video and no sound that can be read (${type.contentType})`)
   const walked = new Map<InputTrack, Walked>()
@@ -70,7 +70,9 @@ async function inspectInput(input: Input, request: InspectRequest, type: Type): 
   }
   if (!film) throw new Error('neither video nor sound')
   const [width, height] = [await film.getDisplayWidth(), await film.getDisplayHeight()]
-  if (width * height > maxPixels) throw invalidOutput(name, `has frames of more than ${maxPixels} pixels`)
+  if (width * height > bounds.pixels) throw invalidOutput(name, `has frames of more than ${bounds.pixels} pixels`)
+  if (Math.max(width, height) > bounds.side)
+    throw invalidOutput(name, `has frames with a side of more than ${bounds.side} pixels`)
   const look = await lookAtVideo({ track: film, path, endSeconds: durationSeconds, ffmpegPath })
   if (look && !look.sizeIsTrue)
     throw invalidOutput(name, `says that its frames are ${width} × ${height} pixels, and they are not`)

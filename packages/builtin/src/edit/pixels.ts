@@ -1,7 +1,9 @@
 // How large a picture may be on its way through the operations: as large as was asked and paid for.
 
 import { EngineError } from '@mediagen/engine/engine.ts'
-import { maxInputPixels } from '../media-input.ts'
+
+// What can be asked for, by the schema.
+const mostMegapixels = 50
 
 /** Pixels that the picture that is handed in, and all that operations make of it, may have. */
 export interface PixelBound {
@@ -22,6 +24,6 @@ export function checkPixels(width: number, height: number, where: string, bound:
 
 function tooLarge(what: string, pixels: number, { megapixels }: PixelBound): EngineError {
   const words = `${what}, more than the ${megapixels} megapixels that were asked for`
-  const advice = pixels > maxInputPixels ? '' : ` Ask for ${Math.ceil(pixels / 1e6)} (megapixels).`
+  const advice = pixels > mostMegapixels * 1e6 ? '' : ` Ask for ${Math.ceil(pixels / 1e6)} (megapixels).`
   return new EngineError('invalid_input', `${words}.${advice}`)
 }

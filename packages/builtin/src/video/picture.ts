@@ -3,7 +3,7 @@
 import { createCanvas, type Canvas, ImageData } from '@napi-rs/canvas'
 import sharp, { type Sharp } from 'sharp'
 import { invalidMedia, toFieldName } from '@mediagen/engine/media.ts'
-import { damagedImage, maxInputPixels, readImageInput } from '../media-input.ts'
+import { damagedImage, readImageInput } from '../media-input.ts'
 import type { RenderTask } from '../renderers.ts'
 
 /** Times that a picture may be as long as it is wide, or as wide as long: enlarged to cover a frame it is a long way. */
@@ -47,7 +47,7 @@ export async function openPicture(task: RenderTask, pointer: string, frame: Size
   const shrink = Math.min(1, Math.max((mostZoom * frame.width) / width, (mostZoom * frame.height) / height))
   try {
     const { data, info } = await sharp(bytes, {
-      limitInputPixels: maxInputPixels,
+      limitInputPixels: task.bounds.pixels,
       failOn: 'error',
       sequentialRead: true,
     })

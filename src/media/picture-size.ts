@@ -1,0 +1,123 @@
+// How large a picture says it is, read from its header and not decoded: the server itself runs no decoder on what strangers send.
+import type { FileHandle } from 'node:fs/promises'
+
+/** Width and height in pixels, not turned. */
+export interface PictureSize {
+  readonly width: number
+  readonly height: number
+}
+
+type Read = (length: number, position: number) => Promise<Buffer>
+
+// What describes a picture stands in front, behind profiles and comments at the most.
+const maxSegments = 1000
+const maxBoxBytes = 65_536
+
+const readers: Readonly<Record<string, (read: Read) => Promise<PictureSize | null>>> = {
+  'image/png': async (read) => {
+    const header = await read(8, 16)
+    return { width: header.readUInt32BE(0), height: header.readUInt32BE(4) }
+  },
+  'image/gif': readGif,
+  'image/jpeg': readJpeg,
+  'image/webp': readWebp,
+  'image/avif': readAvif,
+}
+
+/** The size of a picture of a content type; null for other media, and where a damaged header does not tell. */
+export async function readPictureSize(file: FileHandle, contentType: string): Promise<PictureSize | null> {
+  const reader = readers[contentType]
+  if (!reader) return null
+  const read: Read = async (length, position) => {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position)
+    return buffer.subarray(0, bytesRead)
+  }
+  try {
+    return await reader(read)
+  } catch (error) {
+    // The header ends before it should.
+    if (error instanceof RangeError) return null
+    throw error
+  }
+}
+
+/** The screen, or the first frame where that is larger. */
+async function readGif(read: Read): Promise<PictureSize | null> {
+  const screen = await read(13, 0)
+  let size = { width: screen.readUInt16LE(6), height: screen.readUInt16LE(8) }
+  const flags = screen.readUInt8(10)
+  let at = 13 + (flags & 0x80 ? 3 * 2 ** ((flags & 7) + 1) : 0)
+  for (let blocks = 0; blocks < maxSegments; blocks++) {
+    const block = await read(10, at)
+    if (block.readUInt8(0) === 0x2c) {
+      const [left, top, width, height] = [1, 3, 5, 7].map((offset) => block.readUInt16LE(offset)) as Four
+      size = { width: Math.max(size.width, left + width), height: Math.max(size.height, top + height) }
+      break
+    }
+    if (block.readUInt8(0) !== 0x21) break
+    at += 2
+    for (let length = (await read(1, at)).readUInt8(0); length > 0; length = (await read(1, at)).readUInt8(0)) {
+      at += 1 + length
+      if (++blocks >= maxSegments) break
+    }
+    at += 1
+  }
+  return size
+}
+
+type Four = [number, number, number, number]
+
+/** Walks the segments up to the one that begins the frame. */
+async function readJpeg(read: Read): Promise<PictureSize | null> {
+  let at = 2
+  for (let segments = 0; segments < maxSegments; segments++) {
+    const head = await read(9, at)
+    const marker = head.readUInt8(1)
+    if (head.readUInt8(0) !== 0xff) return null
+    if (marker === 0xff) at += 1
+    // SOF0 to SOF15, of which DHT, JPG and DAC are none.
+    else if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker))
+      return { width: head.readUInt16BE(7), height: head.readUInt16BE(5) }
+    else at += 2 + head.readUInt16BE(2)
+  }
+  return null
+}
+
+async function readWebp(read: Read): Promise<PictureSize | null> {
+  const head = await read(30, 0)
+  switch (head.toString('latin1', 12, 16)) {
+    case 'VP8X':
+      return { width: head.readUIntLE(24, 3) + 1, height: head.readUIntLE(27, 3) + 1 }
+    case 'VP8L': {
+      const bits = head.readUInt32LE(21)
+      return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 }
+    }
+    case 'VP8 ':
+      return { width: head.readUInt16LE(26) & 0x3fff, height: head.readUInt16LE(28) & 0x3fff }
+    default:
+      return null
+  }
+}
+
+/** The largest of the items that the file is made of: meta → iprp → ipco → ispe, ISO/IEC 23008-12. */
+async function readAvif(read: Read): Promise<PictureSize | null> {
+  let at = 0
+  for (let boxes = 0; boxes < maxSegments; boxes++) {
+    const head = await read(8, at)
+    const bytes = head.readUInt32BE(0)
+    if (head.toString('latin1', 4, 8) === 'meta') return findLargest(await read(Math.min(bytes, maxBoxBytes), at))
+    // Sizes of 64 bits are for what is far larger than what stands before `meta`.
+    if (bytes < 8) return null
+    at += bytes
+  }
+  return null
+}
+
+function findLargest(meta: Buffer): PictureSize | null {
+  let [width, height] = [0, 0]
+  for (let at = meta.indexOf('ispe'); at >= 0; at = meta.indexOf('ispe', at + 4)) {
+    width = Math.max(width, meta.readUInt32BE(at + 8))
+    height = Math.max(height, meta.readUInt32BE(at + 12))
+  }
+  return width === 0 ? null : { width, height }
+}
