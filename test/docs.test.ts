@@ -3,7 +3,8 @@ import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { madePages } from '../docs/make.ts'
-import { errorKinds } from '../src/core/errors.ts'
+import { errorKinds, isErrorCode } from '../src/core/errors.ts'
+import { createRestOpenapi } from '../src/gateway/openapi.ts'
 import { limits } from '../src/limits.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -65,6 +66,43 @@ describe('every link between pages leads somewhere', () => {
 
 test('the README has fewer than 250 lines', () => {
   expect(readPage('README.md').split('\n').length).toBeLessThan(250)
+})
+
+describe('ARCHITECTURE.md', () => {
+  const page = readPage('ARCHITECTURE.md')
+
+  test('has at most 900 words, the picture included', () => {
+    const words = page.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word))
+    expect(words.length).toBeLessThanOrEqual(900)
+  })
+
+  test('names on the path of a start every code that POST /v1/generate answers with, and no other', () => {
+    const path = page.slice(page.indexOf('## The path of a start'), page.indexOf('## Why'))
+    const named = new Set([...path.matchAll(/`([a-z]+(?:_[a-z]+)*)`/g)].map(([, code = '']) => code))
+    expect([...named].filter((code) => !isErrorCode(code))).toEqual([])
+
+    const { paths } = createRestOpenapi('', { assets: true, metrics: true }) as { paths: Record<string, any> }
+    const responses: Record<string, { description: string }> = paths['/v1/generate'].post.responses
+    const documented = Object.values(responses).flatMap(({ description }) =>
+      [...description.matchAll(/`(\w+)`/g)].map(([, code = '']) => code),
+    )
+    expect([...named].toSorted()).toEqual([...new Set(documented)].toSorted())
+  })
+})
+
+test('docs/decisions/libraries.md has a line for each dependency', () => {
+  const lines = readPage('docs/decisions/libraries.md').split('\n')
+  const patterns = lines
+    .filter((line) => line.startsWith('- '))
+    .flatMap((line) => [...line.slice(0, line.indexOf(':')).matchAll(/`([^`]+)`/g)].map(([, name = '']) => name))
+    .map((name) => new RegExp(`^${name.replaceAll('*', '.*')}$`))
+  const packages = globSync(['package.json', 'packages/*/package.json'], { cwd: root })
+  const names = packages.flatMap((path) => {
+    const { dependencies = {}, devDependencies = {} } = JSON.parse(readPage(path))
+    return [...Object.keys(dependencies), ...Object.keys(devDependencies)]
+  })
+  const unexplained = names.filter((name) => !name.startsWith('@mediagen/') && !patterns.some((p) => p.test(name)))
+  expect(unexplained).toEqual([])
 })
 
 test("the contract's table of errors is the table of the code", () => {

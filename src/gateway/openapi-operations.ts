@@ -31,7 +31,14 @@ export const operations: Readonly<Record<string, Operation>> = {
     permission: 'generate',
     body: schemas.quoteBodySchema,
     answers: { 200: answer('The quote.', 'Quote') },
-    errors: ['invalid_input', 'model_not_found', 'payload_too_large', 'unsupported_media_type', 'model_unavailable'],
+    errors: [
+      'invalid_input',
+      'model_not_found',
+      'request_timeout',
+      'payload_too_large',
+      'unsupported_media_type',
+      'model_unavailable',
+    ],
   },
   'POST /v1/generate': {
     id: 'startGeneration',
@@ -86,6 +93,7 @@ export const operations: Readonly<Record<string, Operation>> = {
       'quote_mismatch',
       'invalid_input',
       'insufficient_credits',
+      'request_timeout',
       'payload_too_large',
       'unsupported_media_type',
       'too_many_jobs',
@@ -193,7 +201,7 @@ export const operations: Readonly<Record<string, Operation>> = {
     permission: 'webhooks',
     body: schemas.webhookBodySchema,
     answers: { 201: answer('The endpoint, with its secret, which is shown only this once.', 'CreatedWebhook') },
-    errors: ['too_many_webhooks', 'payload_too_large', 'unsupported_media_type'],
+    errors: ['too_many_webhooks', 'request_timeout', 'payload_too_large', 'unsupported_media_type'],
   },
   'GET /v1/webhooks/{webhook_id}': {
     id: 'getWebhook',
