@@ -34,6 +34,7 @@ import { type AllowedHosts, everyHost, isRefusedAddress, onlyPublic } from './ne
 import { findRefusedPort } from './net/ports.ts'
 import { createAccess } from './rpc/access.ts'
 import { createInProcessTransport } from './rpc/in-process.ts'
+import { startKeyWatch } from './rpc/key-watch.ts'
 import { createMetrics, type Metrics } from './rpc/metrics.ts'
 import { type GuardedService, guardService, type PipelineParts, trustService } from './rpc/pipeline.ts'
 import { createRemoteCore } from './rpc/remote.ts'
@@ -148,10 +149,12 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
   const feed = await startFeed(store)
   parts.defer(() => feed.stop())
   const access = createAccess(store, clock, config.rateLimit)
+  const keys = startKeyWatch(access)
+  parts.defer(() => keys.stop())
   const services = createServices(
     config,
     { store, catalog, feed, urls, clock, files, folders: assetFolders, isStopping: () => stopping },
-    { access, metrics, log },
+    { access, keys, metrics, log },
   )
   const inProcess = createInProcessTransport(services)
   const unready = createReadiness(() => describeTrouble(store))

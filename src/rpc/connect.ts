@@ -59,7 +59,7 @@ function openHead({ requestHeader, responseHeader }: HandlerContext): CallHead {
 function toWebUnary(run: UnaryCall): Served<UnaryCall> {
   return async (request, context) => {
     try {
-      return await run(request, context, openHead(context))
+      return await run(() => request, context, openHead(context))
     } catch (error) {
       throw toWebError(error)
     }
@@ -79,7 +79,7 @@ function toWebUpload(run: UploadCall): Served<UploadCall> {
 function toWebStream(run: StreamCall): Served<StreamCall> {
   return async function* (request, context) {
     try {
-      yield* run(request, context, openHead(context))
+      yield* run(() => request, context, openHead(context))
     } catch (error) {
       throw toWebError(error)
     }

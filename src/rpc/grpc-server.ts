@@ -162,7 +162,7 @@ function toUnaryHandler(method: DescMethod, run: UnaryCall): grpc.handleUnaryCal
     const head = readHead(call)
     const refusal = findRefusal(call.request, head)
     if (refusal) return callback(toServiceError(refusal))
-    run(call.request, openContext(method, call, head), head).then(
+    run(() => call.request, openContext(method, call, head), head).then(
       (message) => {
         call.sendMetadata(toResponseHeader(head))
         callback(null, create(method.output, message as never))
@@ -199,9 +199,12 @@ function toStreamHandler(method: DescMethod, run: StreamCall): grpc.handleServer
     const head = readHead(call)
     const refusal = findRefusal(call.request, head)
     if (refusal) return void call.emit('error', toServiceError(refusal))
-    sendAll(call, method, run(call.request, openContext(method, call, head), head), head).catch((error: unknown) =>
-      call.emit('error', toServiceError(error)),
-    )
+    sendAll(
+      call,
+      method,
+      run(() => call.request, openContext(method, call, head), head),
+      head,
+    ).catch((error: unknown) => call.emit('error', toServiceError(error)))
   }
 }
 

@@ -24,7 +24,7 @@ export function createInProcessTransport(services: readonly GuardedService[]): T
       if (!run) throw notServed(method)
       const head = readHead(header)
       const context = createCallContext(method, signal, timeoutMs, head, contextValues)
-      const message = await run(create(method.input, input), context, head)
+      const message = await run(() => create(method.input, input), context, head)
       throwIfOver(context.signal)
       return {
         stream: false,
@@ -47,7 +47,7 @@ export function createInProcessTransport(services: readonly GuardedService[]): T
       const head = readHead(header)
       const context = createCallContext(method, signal, timeoutMs, head, contextValues)
       const messages = run
-        ? run(create(method.input, await readOne(input)), context, head)
+        ? run(async () => create(method.input, await readOne(input)), context, head)
         : answerOnce(upload as UploadCall, toRequests(method, input as AsyncIterable<never>), context, head)
       return {
         stream: true,

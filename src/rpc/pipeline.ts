@@ -17,6 +17,7 @@ import { callerKey } from '../services/caller.ts'
 import { toPermission } from '../services/convert.ts'
 import type { Access } from './access.ts'
 import { toConnectError, toMediagenError } from './errors.ts'
+import type { KeyWatch } from './key-watch.ts'
 import type { Metrics } from './metrics.ts'
 
 /** What the pipeline wants to know of a call's header; the door that the call came through has read it. */
@@ -27,15 +28,18 @@ export interface CallHead {
   readonly requestId: string
 }
 
+/** Gives the request of a call. It is asked for once, when the caller is admitted, so that a door need not read before. */
+export type ReadRequest = () => MessageShape<DescMessage> | Promise<MessageShape<DescMessage>>
+
 /** A unary rpc behind the pipeline. */
 export type UnaryCall = (
-  request: MessageShape<DescMessage>,
+  read: ReadRequest,
   context: HandlerContext,
   head: CallHead,
 ) => Promise<MessageInitShape<DescMessage>>
 /** A server-streaming rpc behind the pipeline. */
 export type StreamCall = (
-  request: MessageShape<DescMessage>,
+  read: ReadRequest,
   context: HandlerContext,
   head: CallHead,
 ) => AsyncIterable<MessageInitShape<DescMessage>>
@@ -46,17 +50,27 @@ export type UploadCall = (
   head: CallHead,
 ) => Promise<MessageInitShape<DescMessage>>
 
+/** An rpc that streams both ways, behind the pipeline. */
+export type DialogCall = (
+  requests: AsyncIterable<MessageShape<DescMessage>>,
+  context: HandlerContext,
+  head: CallHead,
+) => AsyncIterable<MessageInitShape<DescMessage>>
+
 /** A service behind the pipeline: what every door serves. */
 export interface GuardedService {
   readonly service: DescService
   readonly unary: ReadonlyMap<DescMethod, UnaryCall>
   readonly streams: ReadonlyMap<DescMethod, StreamCall>
   readonly uploads: ReadonlyMap<DescMethod, UploadCall>
+  /** Served by the gRPC port alone. */
+  readonly dialogs: ReadonlyMap<DescMethod, DialogCall>
 }
 
 /** What the pipeline needs. */
 export interface PipelineParts {
   readonly access: Access
+  readonly keys: KeyWatch
   readonly metrics: Metrics
   readonly log: Logger
 }
@@ -70,21 +84,7 @@ export function guardService<Service extends DescService>(
   impl: ServiceImpl<Service>,
   parts: PipelineParts,
 ): GuardedService {
-  const unary = new Map<DescMethod, UnaryCall>()
-  const streams = new Map<DescMethod, StreamCall>()
-  const uploads = new Map<DescMethod, UploadCall>()
-  for (const method of service.methods) {
-    const call = createCallGuard(method, parts)
-    const run = (impl as Record<string, (request: never, context: HandlerContext) => unknown>)[method.localName]
-    if (!run) throw new Error(`${service.typeName}.${method.name} is not implemented`)
-    if (method.methodKind === 'unary') unary.set(method, guardUnary(call, run.bind(impl) as Served<UnaryCall>))
-    else if (method.methodKind === 'server_streaming')
-      streams.set(method, guardStream(call, run.bind(impl) as Served<StreamCall>))
-    else if (method.methodKind === 'client_streaming')
-      uploads.set(method, guardUpload(call, run.bind(impl) as Served<UploadCall>))
-    else throw new Error(`${service.typeName}.${method.name}: no door serves ${method.methodKind} rpcs`)
-  }
-  return { service, unary, streams, uploads }
+  return wrapService(service, impl, (method) => createKeyGuard(method, parts), parts)
 }
 
 /** A service for whoever has the database in hand anyway, the command line: no key is asked for, errors are turned all the same. */
@@ -96,32 +96,64 @@ export function trustService<Service extends DescService>(
   for (const method of service.methods) {
     const run = (impl as unknown as Record<string, Served<UnaryCall>>)[method.localName]
     if (method.methodKind !== 'unary' || !run) continue
-    unary.set(method, async (request, context) => {
+    unary.set(method, async (read, context) => {
       try {
-        return await run.call(impl, request, context)
+        return await run.call(impl, await read(), context)
       } catch (thrown) {
         throw toConnectError(toMediagenError(thrown), '')
       }
     })
   }
-  return { service, unary, streams: new Map(), uploads: new Map() }
+  return { service, unary, streams: new Map(), uploads: new Map(), dialogs: new Map() }
 }
 
-/** An rpc as its service implements it, which knows nothing of headers. */
-export type Served<Rpc extends UnaryCall | StreamCall | UploadCall> = (
-  request: Parameters<Rpc>[0],
+function wrapService(
+  service: DescService,
+  impl: object,
+  createGuard: (method: DescMethod) => CallGuard,
+  { keys }: PipelineParts,
+): GuardedService {
+  const unary = new Map<DescMethod, UnaryCall>()
+  const streams = new Map<DescMethod, StreamCall>()
+  const uploads = new Map<DescMethod, UploadCall>()
+  const dialogs = new Map<DescMethod, DialogCall>()
+  for (const method of service.methods) {
+    const guard = createGuard(method)
+    const served = (impl as Record<string, ((...call: never[]) => unknown) | undefined>)[method.localName]
+    if (!served) throw new Error(`${service.typeName}.${method.name} is not implemented`)
+    const run = served.bind(impl)
+    switch (method.methodKind) {
+      case 'unary':
+        unary.set(method, guardUnary(guard, run as Served<UnaryCall>))
+        break
+      case 'server_streaming':
+        streams.set(method, guardStream(guard, run as Served<StreamCall>, keys))
+        break
+      case 'client_streaming':
+        uploads.set(method, guardUpload(guard, run as Served<UploadCall>))
+        break
+      case 'bidi_streaming':
+        dialogs.set(method, guardDialog(guard, run as Served<DialogCall>))
+    }
+  }
+  return { service, unary, streams, uploads, dialogs }
+}
+
+type Messages = AsyncIterable<MessageShape<DescMessage>>
+
+/** An rpc as its service implements it: it knows nothing of headers, and its request has been read. */
+export type Served<Rpc extends UnaryCall | StreamCall | UploadCall | DialogCall> = (
+  request: Parameters<Rpc>[0] extends ReadRequest ? MessageShape<DescMessage> : Messages,
   context: HandlerContext,
 ) => ReturnType<Rpc>
 
-function guardUnary<Request>(
-  guard: CallGuard,
-  run: (request: Request, context: HandlerContext) => ReturnType<UnaryCall>,
-): (request: Request, context: HandlerContext, head: CallHead) => ReturnType<UnaryCall> {
-  return async (request, context, head) => {
+function guardUnary(guard: CallGuard, run: Served<UnaryCall>): UnaryCall {
+  return async (read, context, head) => {
     const call = guard.begin(head)
     try {
       await guard.admit(call, context)
-      const response = await run(request, context)
+      const request = read()
+      const response = await run(request instanceof Promise ? await request : request, context)
       guard.succeed(call)
       return response
     } catch (thrown) {
@@ -131,7 +163,17 @@ function guardUnary<Request>(
 }
 
 function guardUpload(guard: CallGuard, run: Served<UploadCall>): UploadCall {
-  return guardUnary<Parameters<UploadCall>[0]>(guard, (requests, context) => run(blameCaller(requests), context))
+  return async (requests, context, head) => {
+    const call = guard.begin(head)
+    try {
+      await guard.admit(call, context)
+      const response = await run(blameCaller(requests), context)
+      guard.succeed(call)
+      return response
+    } catch (thrown) {
+      throw guard.fail(call, thrown)
+    }
+  }
 }
 
 /** What breaks on its way in is no fault of this server. */
@@ -151,13 +193,38 @@ async function* blameCaller<Message>(requests: AsyncIterable<Message>): AsyncIte
   }
 }
 
-function guardStream(guard: CallGuard, run: Served<StreamCall>): StreamCall {
-  return (request, context, head) => {
+/** A stream ends when the key no longer works under which it was opened. */
+function guardStream(guard: CallGuard, run: Served<StreamCall>, keys: KeyWatch): StreamCall {
+  return (read, context, head) => {
+    const call = guard.begin(head)
+    return (async function* () {
+      const lost = new AbortController()
+      let unfollow: (() => void) | undefined
+      try {
+        await guard.admit(call, context)
+        const request = await read()
+        if (call.caller && head.authorization !== null)
+          unfollow = keys.follow(head.authorization, (refusal) => lost.abort(refusal))
+        const signal = AbortSignal.any([context.signal, lost.signal])
+        yield* run(request, Object.create(context, { signal: { value: signal } }) as HandlerContext)
+        lost.signal.throwIfAborted()
+        guard.succeed(call)
+      } catch (thrown) {
+        throw guard.fail(call, thrown)
+      } finally {
+        unfollow?.()
+      }
+    })()
+  }
+}
+
+function guardDialog(guard: CallGuard, run: Served<DialogCall>): DialogCall {
+  return (requests, context, head) => {
     const call = guard.begin(head)
     return (async function* () {
       try {
         await guard.admit(call, context)
-        yield* run(request, context)
+        yield* run(blameCaller(requests), context)
         guard.succeed(call)
       } catch (thrown) {
         throw guard.fail(call, thrown)
@@ -174,16 +241,30 @@ interface Call {
 
 interface CallGuard {
   begin(head: CallHead): Call
-  admit(call: Call, context: HandlerContext): Promise<void>
+  readonly admit: Admit
   /** Logs and counts. */
   succeed(call: Call): void
   /** Logs and counts; returns the error as it is to travel. */
   fail(call: Call, thrown: unknown): Error
 }
 
-function createCallGuard(method: DescMethod, parts: PipelineParts): CallGuard {
-  const { access, metrics, log } = parts
+/** Finds who calls, and checks that the call is theirs to make. */
+type Admit = (call: Call, context: HandlerContext) => Promise<void>
+
+function createKeyGuard(method: DescMethod, parts: PipelineParts): CallGuard {
+  const { access } = parts
   const permission = readPermission(method)
+  return createCallGuard(method, parts, async (call, context) => {
+    const key = await access.authenticate(call.head.authorization)
+    call.caller = key
+    if (permission) access.authorize(key, permission)
+    access.limit(key)
+    context.values.set(callerKey, key)
+  })
+}
+
+function createCallGuard(method: DescMethod, parts: PipelineParts, admit: Admit): CallGuard {
+  const { metrics, log } = parts
   const rpc = `${method.parent.name}.${method.name}`
 
   function toLine({ head, caller }: Call, ms: number) {
@@ -197,13 +278,7 @@ function createCallGuard(method: DescMethod, parts: PipelineParts): CallGuard {
 
   return {
     begin: (head) => ({ head, startedAt: performance.now(), caller: null }),
-    async admit(call, context) {
-      const key = await access.authenticate(call.head.authorization)
-      call.caller = key
-      if (permission) access.authorize(key, permission)
-      access.limit(key)
-      context.values.set(callerKey, key)
-    },
+    admit,
     succeed(call) {
       const ms = performance.now() - call.startedAt
       metrics.countCall(rpc, 'ok', ms / 1000)

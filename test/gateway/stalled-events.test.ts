@@ -13,7 +13,7 @@ test('who stops reading amid many changes and then leaves is not watched for any
   let told = 0
   let over = false
   // More than the buffers of a connection hold, so that the stream stands still between two changes.
-  const watch: StreamCall = async function* (_request, { signal }) {
+  const watch: StreamCall = async function* (_read, { signal }) {
     try {
       while (!signal.aborted) {
         yield { job: { ...job, model: 'm'.repeat(100_000) }, sequence: BigInt(++told) }
@@ -26,7 +26,7 @@ test('who stops reading amid many changes and then leaves is not watched for any
   const streams = new Map([[GenerationService.method.watchJob, watch]])
   const gateway = createGateway({
     transport: createInProcessTransport([
-      { service: GenerationService, unary: new Map(), streams, uploads: new Map() },
+      { service: GenerationService, unary: new Map(), streams, uploads: new Map(), dialogs: new Map() },
     ]),
     health: { unready: async () => null, metrics: async () => ({ contentType: 'text/plain', body: '' }) },
     publicUrl: () => '',
