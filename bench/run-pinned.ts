@@ -1,5 +1,6 @@
 // Runs a program to its end on the core for servers, and answers with what it printed.
 import { execFile } from 'node:child_process'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Cores } from './cores.ts'
 
@@ -15,9 +16,9 @@ export function runPinned(cores: Cores | null, program: string, args: readonly s
   return promisify(execFile)(file, rest, { maxBuffer: 1e7 })
 }
 
-/** Runs a script of this folder; it prints one JSON value. */
+/** Runs a script that makes media, from the package of the models that ship; it prints one JSON value. */
 export async function runScript(cores: Cores | null, script: string, args: readonly string[]): Promise<unknown> {
-  const path = `${import.meta.dirname}/${script}`
+  const path = join(import.meta.dirname, '../packages/builtin/bench', script)
   const { stdout } = await runPinned(cores, process.execPath, ['--disable-warning=ExperimentalWarning', path, ...args])
   return JSON.parse(stdout)
 }

@@ -4,9 +4,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { builtinCatalog } from '../src/catalog.ts'
-import { loadCatalog } from '../../../src/catalog/load.ts'
-import type { Model } from '../../../src/core/model.ts'
+import { completeInput, entries as models, type Entry } from '../catalog/entries.ts'
 import { createBuiltinEngine } from '../src/engine.ts'
 import { type Card, type Section, writePage } from './page.ts'
 import { type Sample, sampleModel } from './samples.ts'
@@ -47,8 +45,7 @@ async function main(): Promise<void> {
   if (values.help) return console.log(help)
   const jobs = Number(values.jobs ?? availableParallelism())
   if (!Number.isInteger(jobs) || jobs < 1) return refuse(`--jobs is a whole number from 1, not ${values.jobs}`)
-  const models = loadCatalog(builtinCatalog)
-  const isChosen = ({ id }: Model): boolean => words.length === 0 || words.some((word) => id.includes(word))
+  const isChosen = ({ id }: Entry): boolean => words.length === 0 || words.some((word) => id.includes(word))
   if (!models.some(isChosen))
     return refuse(`no model has ${words.join(' or ')} in its id; there are\n${models.map(({ id }) => id).join('\n')}`)
 
@@ -81,7 +78,7 @@ function refuse(why: string): void {
 }
 
 /** Pictures for the models that take some. */
-function planPictures(models: readonly Model[]): Work[] {
+function planPictures(models: readonly Entry[]): Work[] {
   const art = models.find(({ id }) => id === 'builtin/image/art/text-to-image')
   if (!art) return []
   const sources = digestModel(art)
@@ -93,19 +90,18 @@ function readDataUri({ key }: Work): string {
   return `data:image/png;base64,${readFileSync(file).toString('base64')}`
 }
 
-function planModel(model: Model, pictures: readonly string[]): Work[] {
+function planModel(model: Entry, pictures: readonly string[]): Work[] {
   const sources = digestModel(model)
   return sampleModel(model, pictures).map((sample) => planWork(model, sources, sample))
 }
 
-function planWork(model: Model, sources: string, { group, title, input }: Sample): Work {
-  const checked = model.checkInput(input)
-  if (!checked.ok) throw new Error(`${model.id}, ${title}: ${JSON.stringify(checked.violations)}`)
-  return { model, group, title, input: checked.input, key: keyOf(model, checked.input, sources) }
+function planWork(model: Entry, sources: string, { group, title, input: given }: Sample): Work {
+  const input = completeInput(model, given)
+  return { model, group, title, input, key: keyOf(model, input, sources) }
 }
 
 /** Changes with the code that makes what the model makes. */
-function digestModel({ engine }: Model): string {
+function digestModel({ engine }: Entry): string {
   const renderer = String(engine['renderer'])
   return digestSources(join(renderers, renderer, `${renderer}.ts`))
 }
@@ -143,7 +139,7 @@ async function makeAll(
 }
 
 function toSections(
-  models: readonly Model[],
+  models: readonly Entry[],
   works: readonly Work[],
   failures: ReadonlyMap<string, string>,
 ): readonly Section[] {
@@ -168,9 +164,8 @@ function toCard({ key, title }: Work, failures: ReadonlyMap<string, string>): Ca
   return { title, file: null, drawing: null, note: failure ?? 'not made yet', failed: failure !== undefined }
 }
 
-function describe({ bytes, credits }: Made): string {
-  const size = bytes < 1e6 ? `${(bytes / 1e3).toFixed(0)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
-  return `${size}, ${credits} ${credits === 1 ? 'credit' : 'credits'}`
+function describe({ bytes }: Made): string {
+  return bytes < 1e6 ? `${(bytes / 1e3).toFixed(0)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
 }
 
 function summarize(works: readonly Work[], failures: ReadonlyMap<string, string>): string {

@@ -1,7 +1,7 @@
 // What the gallery asks of a model: its example input as it comes, and once for each value of every choice that its schema offers.
 
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-import type { Model } from '../../../src/core/model.ts'
+import { type Entry, isMedia } from '../catalog/entries.ts'
 import { headlines, scripts } from './writings.ts'
 
 /** One picture, sound or film of the gallery. */
@@ -38,9 +38,9 @@ const serifTheme = 'editorial'
  * The samples of a model. A schema that gets a new style or theme gets a new sample.
  * @param pictures data: URIs for fields that take media
  */
-export function sampleModel(model: Model, pictures: readonly string[]): Sample[] {
-  const properties = model.inputSchema['properties'] as Record<string, JsonObject>
-  const required = (model.inputSchema['required'] ?? []) as string[]
+export function sampleModel(model: Entry, pictures: readonly string[]): Sample[] {
+  const properties = model.input['properties'] as Record<string, JsonObject>
+  const required = (model.input['required'] ?? []) as string[]
   const known = (fields: JsonObject): JsonObject =>
     Object.fromEntries(Object.entries(fields).filter(([name]) => properties[name] !== undefined))
   const base: JsonObject = {}
@@ -117,10 +117,6 @@ function exampleOf(schema: JsonObject, pictures: readonly string[]): JsonValue |
   if (isMedia(schema)) return pictures[0]
   if (schema['type'] === 'array' && isMedia(schema['items'])) return [...pictures]
   return Array.isArray(schema['examples']) ? schema['examples'][0] : schema['default']
-}
-
-function isMedia(schema: JsonValue | undefined): boolean {
-  return typeof schema === 'object' && schema !== null && !Array.isArray(schema) && schema['format'] === 'media'
 }
 
 function isPlainText({ type, enum: choices, pattern, format }: JsonObject): boolean {

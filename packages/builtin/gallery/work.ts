@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type { Engine, JsonObject } from '@mediagen/engine/engine.ts'
-import type { Model } from '../../../src/core/model.ts'
+import { type Entry, handIn } from '../catalog/entries.ts'
 import { drawMusic } from './score-picture.ts'
 import { drawSound } from './sound-picture.ts'
 
@@ -16,12 +16,11 @@ export interface Made {
   readonly bytes: number
   /** By the clock, while others may have worked too. */
   readonly seconds: number
-  readonly credits: number
 }
 
 /** A sample that is to be there. */
 export interface Work {
-  readonly model: Model
+  readonly model: Entry
   readonly title: string
   readonly group: string
   /** Valid, defaults applied. */
@@ -31,7 +30,7 @@ export interface Work {
 }
 
 /** The key of an input for a model whose code has this digest. */
-export function keyOf(model: Model, input: JsonObject, sources: string): string {
+export function keyOf(model: Entry, input: JsonObject, sources: string): string {
   const hash = createHash('sha256')
     .update(JSON.stringify([model.id, input, sources]))
     .digest('hex')
@@ -58,7 +57,7 @@ export async function makeWork(engine: Engine, folder: string, { model, input, k
       model: model.id,
       attempt: 1,
       input,
-      media: writeMedia(model, input, run),
+      media: await handIn(model, input, join(run, 'media')),
       checkpoint: null,
       folder: join(run, 'out'),
       signal: new AbortController().signal,
@@ -77,7 +76,7 @@ export async function makeWork(engine: Engine, folder: string, { model, input, k
       const sound = await drawSound(readFileSync(path))
       writeFileSync(join(folder, drawing), isMusic ? await drawMusic(input, sound) : sound)
     }
-    const made = { file, drawing, bytes: statSync(path).size, seconds, credits: model.quotedPrice(input) }
+    const made = { file, drawing, bytes: statSync(path).size, seconds }
     writeFileSync(join(folder, `${key}.json`), JSON.stringify(made))
     return made
   } finally {
@@ -89,15 +88,4 @@ export async function makeWork(engine: Engine, folder: string, { model, input, k
 export function removeOthers(folder: string, keys: ReadonlySet<string>): void {
   for (const name of readdirSync(folder))
     if (!keys.has(name.slice(0, name.indexOf('.')))) rmSync(join(folder, name), { recursive: true, force: true })
-}
-
-/** Leaves the data: URIs of an input as files, as the server would. */
-function writeMedia(model: Model, input: JsonObject, run: string): Map<string, string> {
-  const files = new Map<string, string>()
-  for (const { pointer, reference } of model.mediaOf(input)) {
-    const file = join(run, `media${pointer.replaceAll('/', '-')}`)
-    writeFileSync(file, Buffer.from(reference.slice(reference.indexOf(',') + 1), 'base64'))
-    files.set(pointer, file)
-  }
-  return files
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Engine, JsonObject } from '@mediagen/engine/engine.ts'
+import { findEntry } from '../catalog/entries.ts'
 import { createBuiltinEngine } from '../src/engine.ts'
 import { instruments } from '../src/music/band/instruments.ts'
 import { composeFor, renderMusic } from '../src/music/music.ts'
@@ -15,7 +16,7 @@ import { measureLoudness } from '../src/sound/loudness.ts'
 import type { Sound } from '../src/sound/sound.ts'
 import { truePeakOf } from '../src/sound/true-peak.ts'
 import { chroma, describeSound, estimateTempo } from './music-signal.ts'
-import { decode, findModel, hasFfmpeg, levelOf, type Made, make, peakOf, probe, watch } from './sounds.ts'
+import { decode, hasFfmpeg, levelOf, type Made, make, peakOf, probe, watch } from './sounds.ts'
 
 const id = 'builtin/audio/music/text-to-audio'
 let engine: Engine
@@ -90,7 +91,7 @@ test('progress rises at least ten times', { timeout: 60_000 }, async () => {
 })
 
 test('the schema offers every style', () => {
-  const offered = (findModel(id).inputSchema['properties'] as Record<string, { enum: string[] }>)['style']?.enum ?? []
+  const offered = (findEntry(id).input['properties'] as Record<string, { enum: string[] }>)['style']?.enum ?? []
   expect(offered.toSorted()).toEqual(['auto', ...styleNames].toSorted())
 })
 

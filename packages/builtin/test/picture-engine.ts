@@ -4,25 +4,9 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import sharp from 'sharp'
-import { parse } from 'yaml'
-import type { Engine, EngineSpec, JsonObject } from '@mediagen/engine/engine.ts'
-import { createMediaFinder } from '../../../src/catalog/media-fields.ts'
-import { createSchemaCompiler } from '../../../src/catalog/schema.ts'
+import type { Engine, JsonObject } from '@mediagen/engine/engine.ts'
+import { completeInput, findEntry, handIn } from '../catalog/entries.ts'
 import { createBuiltinEngine } from '../src/engine.ts'
-import { dataUris } from '../../../src/media/data-uri.ts'
-import { createRecogniser } from '../../../src/media/recognise.ts'
-import { createMediaSource } from '../../../src/media/source.ts'
-import { usualPictureBounds } from '@mediagen/engine/media.ts'
-import { fetchMedia } from '../../../src/runner/media.ts'
-
-const file = join(import.meta.dirname, '../catalog/image.yaml')
-
-/** What ships as a picture model. */
-export interface Entry {
-  readonly id: string
-  readonly engine: EngineSpec
-  readonly input: JsonObject
-}
 
 /** What a run left. */
 export interface Picture {
@@ -33,7 +17,6 @@ export interface Picture {
 
 export interface PictureEngine extends AsyncDisposable {
   readonly engine: Engine
-  readonly entries: readonly Entry[]
   /**
    * Makes a picture.
    * @param id of the model, without `builtin/image/`
@@ -43,31 +26,21 @@ export interface PictureEngine extends AsyncDisposable {
 
 /** Starts an engine with two processes and a folder of its own. */
 export async function startPictureEngine(): Promise<PictureEngine> {
-  const { models: entries } = parse(await readFile(file, 'utf8')) as { models: Entry[] }
-  const schemas = createSchemaCompiler()
   const engine = createBuiltinEngine({ poolSize: 2, warmUpAfterMs: null })
   const root = await mkdtemp(join(tmpdir(), 'picture-engine-'))
   return {
     engine,
-    entries,
     async run(id, input, signal = new AbortController().signal) {
-      const entry = entries.find((candidate) => candidate.id === `builtin/image/${id}`) as Entry
-      const checked = schemas.compileInput(entry.input)(input)
-      if (!checked.ok) throw new Error(JSON.stringify(checked.violations))
+      const entry = findEntry(`builtin/image/${id}`)
+      const completed = completeInput(entry, input)
       const folder = await mkdtemp(join(root, 'run-'))
-      const media = await fetchMedia(createMediaSource([dataUris], createRecogniser(usualPictureBounds)), {
-        references: createMediaFinder(entry.input)(checked.input),
-        accountId: 'acct_1',
-        folder: `${folder}.media`,
-        maxBytes: 100_000_000,
-        signal,
-      })
+      const media = await handIn(entry, completed, `${folder}.media`)
       const progress: number[] = []
       const result = await engine.run(entry.engine, {
         jobId: 'job',
         model: entry.id,
         attempt: 1,
-        input: checked.input,
+        input: completed,
         media,
         checkpoint: null,
         folder,

@@ -5,24 +5,12 @@ import { mkdtemp, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Engine, JsonObject } from '@mediagen/engine/engine.ts'
 import { usualPictureBounds } from '@mediagen/engine/media.ts'
-import { createSchemaCompiler } from '../../../src/catalog/schema.ts'
-import { builtinCatalog } from '../src/catalog.ts'
-import { loadCatalog } from '../../../src/catalog/load.ts'
-import type { Model } from '../../../src/core/model.ts'
+import { completeInput, findEntry } from '../catalog/entries.ts'
 import type { Renderer } from '../src/renderers.ts'
-
-const models = loadCatalog(builtinCatalog)
 
 /** Whether ffmpeg and ffprobe are there; tests that decode are skipped by name without them. */
 export const hasFfmpeg = ['ffmpeg', 'ffprobe'].every((tool) => spawnSync(tool, ['-version']).status === 0)
 if (!hasFfmpeg) console.warn('ffmpeg is not installed: sounds will not be decoded by another decoder than ours')
-
-/** A model that ships. */
-export function findModel(id: string): Model {
-  const model = models.find((one) => one.id === id)
-  if (!model) throw new Error(`${id} does not ship`)
-  return model
-}
 
 /** One output of a run. */
 export interface Made {
@@ -43,16 +31,14 @@ export async function make(
   media: ReadonlyMap<string, string> = new Map(),
   signal = new AbortController().signal,
 ): Promise<Made> {
-  const model = findModel(id)
-  const checked = createSchemaCompiler().compileInput(model.inputSchema)(input)
-  if (!checked.ok) throw new Error(JSON.stringify(checked.violations))
+  const model = findEntry(id)
   const folder = await mkdtemp(join(root, 'run-'))
   const progress: number[] = []
   const { files, usage } = await engine.run(model.engine, {
     jobId: 'job',
     model: id,
     attempt: 1,
-    input: checked.input,
+    input: completeInput(model, input),
     media,
     checkpoint: null,
     folder,

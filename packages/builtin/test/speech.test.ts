@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Engine, JsonObject } from '@mediagen/engine/engine.ts'
+import { findEntry } from '../catalog/entries.ts'
 import { createBuiltinEngine } from '../src/engine.ts'
 import { durationSeconds } from '../src/sound/sound.ts'
 import { measureLoudness } from '../src/sound/loudness.ts'
@@ -13,7 +14,7 @@ import { speak } from '../src/speech/speak.ts'
 import { renderSpeech } from '../src/speech/speech.ts'
 import { toSpoken } from '../src/speech/spoken.ts'
 import { splitSentences } from '../src/speech/sentences.ts'
-import { decode, findModel, hasFfmpeg, levelOf, type Made, make, peakOf, probe, readWav, watch } from './sounds.ts'
+import { decode, hasFfmpeg, levelOf, type Made, make, peakOf, probe, readWav, watch } from './sounds.ts'
 
 const id = 'builtin/audio/speech/text-to-speech'
 const text = 'Good evening. The last train leaves at half past ten, from platform four.'
@@ -54,7 +55,7 @@ describe.runIf(hasFfmpeg)('decoded by ffmpeg', () => {
 })
 
 test('every voice speaks, and no two sound the same', { timeout: 90_000 }, async () => {
-  const voices = (findModel(id).inputSchema['properties'] as Record<string, { enum: string[] }>)['voice']?.enum ?? []
+  const voices = (findEntry(id).input['properties'] as Record<string, { enum: string[] }>)['voice']?.enum ?? []
   expect(voices.length).toBeGreaterThan(4)
   const sums = new Set<string>()
   for (const voice of voices) {

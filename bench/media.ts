@@ -3,11 +3,11 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-import { builtinCatalog } from '../src/catalog.ts'
-import { loadCatalog } from '../../../src/catalog/load.ts'
-import type { Model } from '../../../src/core/model.ts'
-import { type Bench, makeFolder, type Row } from '../../../bench/bench.ts'
-import { runScript } from '../../../bench/run-pinned.ts'
+import { builtinCatalog } from '@mediagen/builtin/catalog.ts'
+import { loadCatalog } from '../src/catalog/load.ts'
+import type { Model } from '../src/core/model.ts'
+import { type Bench, makeFolder, type Row } from './bench.ts'
+import { runScript } from './run-pinned.ts'
 
 /** As far as a price may be off, up and down. */
 const factor = 2

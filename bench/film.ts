@@ -1,8 +1,8 @@
 // Frames a second of 720p: the encoders that ship against Debian's ffmpeg (x264 veryfast), given the same frames on the same core.
 import { join } from 'node:path'
-import { type Bench, makeFolder, type Row } from '../../../bench/bench.ts'
-import { toSpread } from '../../../bench/rounds.ts'
-import { runPinned, runScript } from '../../../bench/run-pinned.ts'
+import { type Bench, makeFolder, type Row } from './bench.ts'
+import { toSpread } from './rounds.ts'
+import { runPinned, runScript } from './run-pinned.ts'
 
 const [width, height, fps, frames, rounds] = [1280, 720, 30, 90, 3]
 

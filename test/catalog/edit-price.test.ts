@@ -1,12 +1,12 @@
 // What an edit is charged by never comes to more than what is held for it, whatever the operations.
-import { join } from 'node:path'
+import { builtinCatalog } from '@mediagen/builtin/catalog.ts'
+import { workOfEncoding, workOfOpening, workOfOperation } from '@mediagen/builtin/edit/work.ts'
+import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-import { loadCatalog } from '../../../src/catalog/load.ts'
-import { workOfEncoding, workOfOpening, workOfOperation } from '../src/edit/work.ts'
+import { loadCatalog } from '../../src/catalog/load.ts'
 
-const model = loadCatalog([join(import.meta.dirname, '../catalog')]).find(({ id }) => id === 'builtin/image/art/edit')
+const model = loadCatalog(builtinCatalog).find(({ id }) => id === 'builtin/image/art/edit')
 
 const operation = fc.constantFrom<readonly [string, JsonValue]>(
   ['crop', { left: 0, top: 0, width: 1, height: 1 }],
