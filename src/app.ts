@@ -4,8 +4,8 @@ import type { lookup } from 'node:dns'
 import { availableParallelism, hostname } from 'node:os'
 import { create } from '@bufbuild/protobuf'
 import type { Transport } from '@connectrpc/connect'
-import { destination, type Logger, pino } from 'pino'
 import type { Engine } from '@mediagen/engine/engine.ts'
+import type { Logger } from 'pino'
 import { AdminService } from '../gen/mediagen/v1/admin_pb.ts'
 import { CatalogService } from '../gen/mediagen/v1/catalog_pb.ts'
 import { FilesService } from '../gen/mediagen/v1/files_pb.ts'
@@ -25,14 +25,16 @@ import type { MediaSource } from './core/media.ts'
 import type { Catalog } from './core/model.ts'
 import type { FilesFolders } from './core/retention.ts'
 import type { Store } from './core/store.ts'
+import { createStrangerLog } from './core/stranger-log.ts'
 import type { UploadFiles } from './core/upload.ts'
 import { layOut, makeFolder } from './data-dir.ts'
 import { type Addresses, openDoors } from './doors.ts'
 import { toJobRecord } from './gateway/records.ts'
 import { createReadiness } from './gateway/health.ts'
+import { createLogger } from './log.ts'
 import { type AllowedHosts, everyHost, isRefusedAddress, onlyPublic } from './net/hosts.ts'
 import { findRefusedPort } from './net/ports.ts'
-import { createAccess } from './rpc/access.ts'
+import { createAccess, createRateLimit } from './rpc/access.ts'
 import { createInProcessTransport } from './rpc/in-process.ts'
 import { startKeyWatch } from './rpc/key-watch.ts'
 import { createMetrics, type Metrics } from './rpc/metrics.ts'
@@ -80,11 +82,6 @@ export interface Overrides {
   readonly engines?: readonly Engine[]
   /** How the names are resolved that media are fetched from. */
   readonly resolve?: typeof lookup
-}
-
-/** Creates the logger of a process: JSON lines on standard output, written without holding up the event loop. */
-export function createLogger(level: string): Logger {
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination({ dest: 1, sync: false }))
 }
 
 /**
@@ -148,13 +145,14 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
   const metrics = createMetrics()
   const feed = await startFeed(store)
   parts.defer(() => feed.stop())
+  const strangers = createStrangerLog(log, config.maxRefusalLines)
   const access = createAccess(store, clock, config.rateLimit)
   const keys = startKeyWatch(access)
   parts.defer(() => keys.stop())
   const services = createServices(
     config,
     { store, catalog, feed, urls, clock, files, folders: assetFolders, isStopping: () => stopping },
-    { access, keys, metrics, log },
+    { access, keys, metrics, log, strangers, maxViolations: config.maxViolations },
   )
   const inProcess = createInProcessTransport(services)
   const unready = createReadiness(() => describeTrouble(store))
@@ -162,9 +160,11 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
   const doors = parts.use(
     await openDoors(config, {
       log,
+      strangers,
       metrics,
       unready: async () => (stopping ? 'the server is stopping' : await unready()),
       transport: servesApi ? inProcess : null,
+      keys: { authenticate: ({ authorization }) => access.authenticate(authorization), limit: access.limit },
       rpc: servesApi ? { services, access } : null,
       assets: { store: assets, urls },
       onPublicUrl: (url) => (publicUrl = url),
@@ -362,9 +362,11 @@ async function startGateway(config: Config, coreUrl: string, log: Logger): Promi
   const doors = parts.use(
     await openDoors(config, {
       log,
+      strangers: createStrangerLog(log, config.maxRefusalLines),
       metrics: createMetrics(),
       unready: async () => ((await core.isReachable()) ? null : `the core at ${coreUrl} cannot be reached`),
       transport: core.transport,
+      keys: { authenticate: core.authenticate, limit: createRateLimit(config.rateLimit) },
       rpc: null,
       onPublicUrl: () => {},
     }),

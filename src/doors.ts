@@ -4,6 +4,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { AdminService } from '../gen/mediagen/v1/admin_pb.ts'
 import type { Config } from './config.ts'
+import type { StrangerLog } from './core/stranger-log.ts'
+import type { Keys } from './gateway/access.ts'
 import { addConsole } from './gateway/console.ts'
 import type { Health } from './gateway/health.ts'
 import { createGateway, createHealthServer, type GatewayParts, listen, type ServerParts } from './gateway/server.ts'
@@ -17,10 +19,14 @@ import type { GuardedService } from './rpc/pipeline.ts'
 /** What the doors are made of, and what they lead to. */
 export interface DoorParts {
   readonly log: Logger
+  /** Where refusals of callers without a valid key go. */
+  readonly strangers: StrangerLog
   readonly metrics: Metrics
   readonly unready: Health['unready']
   /** To the services, for REST; null in a pure worker, which serves none. */
   readonly transport: Transport | null
+  /** Who calls, for REST. */
+  readonly keys: Keys
   /** What gRPC, Connect and gRPC-Web serve; null in a pure worker and in front of a core elsewhere. */
   readonly rpc: { readonly services: readonly GuardedService[]; readonly access: Access } | null
   /** Unset where files are not served. */
@@ -68,6 +74,9 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
     maxBodyBytes: config.maxBodyBytes,
     stallMs: config.stallSeconds * 1000,
     log: parts.log,
+    strangers: parts.strangers,
+    maxValues: config.maxValues,
+    maxViolations: config.maxViolations,
     countRefusal: parts.metrics.countRefusal,
   }
 
@@ -125,12 +134,13 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
 /** The server of the public HTTP port. */
 function createPublicServer(config: Config, parts: DoorParts, server: ServerParts, place: AdminPlace): FastifyInstance {
   const health = place === 'public' ? server.health : { ...server.health, metrics: null }
-  const { transport, rpc, assets } = parts
+  const { transport, keys, rpc, assets } = parts
   if (transport === null) return createHealthServer({ ...server, health })
   return createGateway({
     ...server,
     health,
     transport,
+    keys,
     maxUploadBytes: config.maxUploadBytes,
     ...(assets && { assets }),
     extend(app) {

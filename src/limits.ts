@@ -30,6 +30,20 @@ const requests = {
     'Size of a request body as JSON, in bytes, over REST, gRPC and Connect',
     '413 `payload_too_large`',
   ),
+  maxValues: limit(
+    'MEDIAGEN_MAX_VALUES',
+    20_000,
+    [100, 10_000_000],
+    'Values that a request may hold: objects, lists, texts, numbers, `true`, `false`, `null`',
+    '400 `invalid_request`, before it is parsed',
+  ),
+  maxViolations: limit(
+    'MEDIAGEN_MAX_VIOLATIONS',
+    100,
+    [1, 1_000_000],
+    'Wrong places of a request that are listed in its refusal',
+    'One more entry says how many others there are',
+  ),
   stallSeconds: limit(
     'MEDIAGEN_STALL_SECONDS',
     60,
@@ -147,6 +161,17 @@ const media = {
 /** What webhooks may take. */
 const webhooks = {}
 
+/** What clients may make the server write. */
+const log = {
+  maxRefusalLines: limit(
+    'MEDIAGEN_MAX_REFUSAL_LINES',
+    10,
+    [0, 1_000_000],
+    'Lines of the log a second about refused callers that sent no valid key; metrics count all',
+    'Answers are the same; one line a second says how many more were refused, by code',
+  ),
+}
+
 /** The bounds as docs/limits.md groups them. */
 export const limitGroups: Readonly<Record<string, Readonly<Record<string, Limit>>>> = {
   'One request': requests,
@@ -155,7 +180,8 @@ export const limitGroups: Readonly<Record<string, Readonly<Record<string, Limit>
   'The gRPC port': grpc,
   'Media and rendering': media,
   Webhooks: webhooks,
+  'The log': log,
 }
 
 /** All bounds. */
-export const limits = { ...requests, ...callers, ...http, ...grpc, ...media, ...webhooks } as const
+export const limits = { ...requests, ...callers, ...http, ...grpc, ...media, ...webhooks, ...log } as const

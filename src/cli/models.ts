@@ -1,10 +1,10 @@
 // Commands about the catalog.
 import type { Command } from 'commander'
 import { resolve } from 'node:path'
-import { createLogger } from '../app.ts'
 import { findBuiltin } from '../builtin.ts'
 import { loadCatalog } from '../catalog/load.ts'
 import { readConfig } from '../config.ts'
+import { createLogger } from '../log.ts'
 import { createEngines, openCatalog } from '../models.ts'
 import { printList, printRecord } from './print.ts'
 

@@ -1,6 +1,7 @@
 // What a JSON Schema validator found, as violations that a client can read.
-import type { Violation } from './errors.ts'
+import { MediagenError, type Violation } from './errors.ts'
 import { toPointerToken } from './canonical-json.ts'
+import { cutText } from './log-text.ts'
 
 /** What is used of an error of the validator (Ajv's ErrorObject fits). */
 export interface SchemaError {
@@ -52,5 +53,28 @@ export function describeViolations(violations: readonly Violation[]): string {
   const [first] = violations
   if (!first) return ''
   const others = violations.length - 1
-  return `${first.pointer || 'The body'} ${first.detail}${others > 0 ? `, and ${others} more ${others === 1 ? 'problem' : 'problems'}` : ''}.`
+  return `${cutText(first.pointer) || 'The body'} ${first.detail}${others > 0 ? `, and ${others} more ${others === 1 ? 'problem' : 'problems'}` : ''}.`
+}
+
+// Field names are texts of the client, as long as it likes.
+const longestPointer = 1000
+
+/**
+ * The error as it is told: of more than `most` violations the first ones, and in one more entry how many others there are.
+ * Every door does this once, where the error leaves this process.
+ */
+export function boundViolations(error: MediagenError, most: number): MediagenError {
+  const { violations = [] } = error.details
+  if (violations.length <= most && !violations.some(({ pointer }) => pointer.length > longestPointer)) return error
+  const listed = violations.slice(0, most).map(cutPointer)
+  const others = violations.length - listed.length
+  if (others > 0) listed.push({ pointer: '', detail: `and ${others} more ${others === 1 ? 'problem' : 'problems'}` })
+  return new MediagenError(error.code, error.message, { ...error.details, violations: listed }, { cause: error.cause })
+}
+
+function cutPointer(violation: Violation): Violation {
+  const { pointer } = violation
+  return pointer.length <= longestPointer
+    ? violation
+    : { ...violation, pointer: `${pointer.slice(0, longestPointer)}…` }
 }

@@ -1,8 +1,11 @@
-// Keeps the order of checks: whoever may not call a route learns that before learning what is wrong with the request.
-import type { FastifyRequest } from 'fastify'
-import { Permission as PermissionCode } from '../../gen/mediagen/v1/options_pb.ts'
+// Who calls is known before anything is read of what they send: the key is checked when the head of a request is there.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
 import { MediagenError } from '../core/errors.ts'
-import { type CoreClient, forward } from './core-client.ts'
+import type { ApiKey, Permission } from '../core/key.ts'
+
+/** Who calls, by their key. */
+export type Caller = Pick<ApiKey, 'keyId' | 'accountId' | 'permissions'>
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -11,27 +14,60 @@ declare module 'fastify' {
     /** Whether the handler reads the body itself, whatever its content type. */
     readsBody?: true
   }
+  interface FastifyRequest {
+    /** Null until the key was found good, and on routes that ask for none. */
+    caller: Caller | null
+  }
 }
 
 /** Permissions of REST routes. */
-export type RoutePermission = 'any' | 'generate' | 'models:read' | 'jobs:read' | 'wallet:read' | 'webhooks'
+export type RoutePermission = 'any' | Exclude<Permission, 'admin'>
 
-const codes = {
-  generate: PermissionCode.GENERATE,
-  'models:read': PermissionCode.MODELS_READ,
-  'jobs:read': PermissionCode.JOBS_READ,
-  'wallet:read': PermissionCode.WALLET_READ,
-  webhooks: PermissionCode.WEBHOOKS,
-} as const satisfies Record<Exclude<RoutePermission, 'any'>, PermissionCode>
+/** What the gateway asks about keys. */
+export interface Keys {
+  /**
+   * Whose key an `Authorization` header carries.
+   * @throws MediagenError or ConnectError: `authentication_required`, `invalid_api_key`
+   */
+  authenticate(sent: { authorization: string | null; requestId: string }): Promise<Caller>
+  /**
+   * Counts a request that no service will see toward the rate of its key; services count the others.
+   * @throws MediagenError `rate_limited`
+   */
+  limit(caller: Caller): void
+}
 
-/**
- * Checks the caller of a request that is going to be refused for its form. A request in good form is checked by the call itself.
- * @throws ConnectError or MediagenError when the caller may not call the route at all
- */
-export async function checkCaller(core: CoreClient, request: FastifyRequest): Promise<void> {
-  const { permission } = request.routeOptions.config
-  if (!permission) return
-  const { permissions } = await core.wallet.getAccess({}, forward(request))
-  if (permission === 'any' || permissions.includes(codes[permission])) return
-  throw new MediagenError('missing_permission', `The API key lacks the permission ${permission}.`, { permission })
+// A caller who was found is believed for so long. Nobody gains by it: the core checks the key of each call again.
+const believedMs = 1000
+const mostBelieved = 1000
+
+/** Checks the callers of all routes with a permission that are added from here on, before any of their own hooks. */
+export function checkCallers(app: FastifyInstance, keys: Keys): void {
+  const believed = new LRUCache<string, Caller>({ max: mostBelieved, ttl: believedMs, ttlResolution: believedMs / 10 })
+
+  async function authenticate(request: FastifyRequest): Promise<Caller> {
+    const { authorization = null } = request.headers
+    const caller = await keys.authenticate({ authorization, requestId: request.id })
+    if (authorization !== null) believed.set(authorization, caller)
+    return caller
+  }
+
+  app.addHook('onRoute', (route) => {
+    const permission = route.config?.permission
+    if (permission === undefined) return
+    const check = (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void => {
+      const { authorization } = request.headers
+      const known = authorization === undefined ? undefined : believed.get(authorization)
+      if (known !== undefined) return done(admit(request, known, permission))
+      authenticate(request).then((caller) => done(admit(request, caller, permission)), done)
+    }
+    route.onRequest = [check, ...[route.onRequest ?? []].flat()]
+  })
+}
+
+/** Notes who calls; answers with why they may not call this route, if they may not. */
+function admit(request: FastifyRequest, caller: Caller, permission: RoutePermission): MediagenError | undefined {
+  request.caller = caller
+  if (permission === 'any' || caller.permissions.includes(permission)) return undefined
+  return new MediagenError('missing_permission', `The API key lacks the permission ${permission}.`, { permission })
 }

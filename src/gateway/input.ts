@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '@bufbuild/protobuf'
 import type { FastifyBodyParser } from 'fastify'
 import { findUnhashable, toPointerToken } from '../core/canonical-json.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
+import { refuseManyValues } from '../core/json-values.ts'
 import { describeViolations } from '../core/violations.ts'
 
 /**
@@ -16,9 +17,17 @@ export function refuseUnhashable(input: JsonObject): void {
   if (found) throw new MediagenError('invalid_request', describeViolations([found]), { violations: [found] })
 }
 
-/** Parses bodies as `parser` does, Fastify's own, and says what is wrong with those that it refuses. */
-export function explainRefusals(parser: FastifyBodyParser<string>): FastifyBodyParser<Buffer> {
+/**
+ * Parses bodies as `parser` does, Fastify's own, and says what is wrong with those that it refuses.
+ * @param maxValues how many values a body may hold; more are refused before they are parsed
+ */
+export function explainRefusals(parser: FastifyBodyParser<string>, maxValues: number): FastifyBodyParser<Buffer> {
   return (request, bytes, done) => {
+    try {
+      refuseManyValues(bytes, maxValues)
+    } catch (error) {
+      return done(error as Error)
+    }
     // Decoding would put other characters in the place of what is no text.
     if (!isUtf8(bytes)) return done(new MediagenError('invalid_request', 'The body is not valid UTF-8.'))
     const body = bytes.toString('utf8')

@@ -4,12 +4,18 @@ import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
 import { errorKinds, type MediagenError } from '../core/errors.ts'
+import type { StrangerLog } from '../core/stranger-log.ts'
 
 /** Notes a request that is answered with an error. */
 export type NoteRefusal = (request: FastifyRequest, error: MediagenError) => void
 
 /** Creates the notes of one server. */
-export function createRefusalNotes(log: Logger, count: (code: string) => void): NoteRefusal {
+export function createRefusalNotes(parts: {
+  log: Logger
+  strangers: StrangerLog
+  countRefusal: (code: string) => void
+}): NoteRefusal {
+  const { log, strangers, countRefusal } = parts
   return (request, error) => {
     const { id: request_id, method, url } = request
     const { code, message, cause } = error
@@ -18,9 +24,10 @@ export function createRefusalNotes(log: Logger, count: (code: string) => void): 
       if (code === 'internal') log.error({ request_id, detail: message }, 'request failed')
       return
     }
-    count(code)
+    countRefusal(code)
     const line = { request_id, method, path: url.split('?')[0], code, detail: message }
-    if (errorKinds[code].http < 500) log.info(line, 'request refused')
+    if (errorKinds[code].http < 500 && request.caller) log.info(line, 'request refused')
+    else if (errorKinds[code].http < 500) strangers(line, 'request refused')
     else if (cause instanceof ConnectError) log.error({ ...line, reason: cause.rawMessage }, 'request failed')
     else log.error({ ...line, err: cause ?? error }, 'request failed')
   }

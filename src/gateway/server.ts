@@ -5,8 +5,11 @@ import type { Logger } from 'pino'
 import type { AssetStore, AssetUrls } from '../core/asset.ts'
 import { MediagenError } from '../core/errors.ts'
 import { type Door, toListenError } from '../core/listen-error.ts'
+import { cutText } from '../core/log-text.ts'
 import { readRequestId } from '../core/request-id.ts'
-import { checkCaller } from './access.ts'
+import type { StrangerLog } from '../core/stranger-log.ts'
+import { boundViolations } from '../core/violations.ts'
+import { type Caller, checkCallers, type Keys } from './access.ts'
 import { addAssetRoutes } from './assets.ts'
 import { boundClose } from './connections.ts'
 import { createCoreClient } from './core-client.ts'
@@ -45,6 +48,12 @@ export interface ServerParts {
   /** How long a part of a body may take to come (slow-bodies.ts). */
   readonly stallMs: number
   readonly log: Logger
+  /** Where refusals of callers without a valid key go. */
+  readonly strangers: StrangerLog
+  /** How many values a body may hold. */
+  readonly maxValues: number
+  /** How many wrong places of a request are listed. */
+  readonly maxViolations: number
   /** Counts what is refused here and not by a service. */
   readonly countRefusal: (code: string) => void
 }
@@ -52,6 +61,7 @@ export interface ServerParts {
 /** What a server of the REST interface needs. */
 export interface GatewayParts extends ServerParts {
   readonly transport: Transport
+  readonly keys: Keys
   /** Largest file that is taken, in bytes. */
   readonly maxUploadBytes: number
   /** Unset in front of a core elsewhere, which serves its files itself. */
@@ -63,7 +73,8 @@ export interface GatewayParts extends ServerParts {
 /** Creates the server; it does not listen yet. */
 export function createGateway(parts: GatewayParts): FastifyInstance {
   const core = createCoreClient(parts.transport)
-  const { app, stopping } = createServer(parts, (request) => checkCaller(core, request))
+  const { app, stopping } = createServer(parts, parts.keys)
+  checkCallers(app, parts.keys)
   const methods = watchMethods(app)
   addQuoteRoutes(app, core)
   addGenerateRoutes(app, core, stopping)
@@ -89,7 +100,7 @@ export function createHealthServer(
   parts: ServerParts,
   extend: (app: FastifyInstance) => void = () => {},
 ): FastifyInstance {
-  const { app } = createServer(parts, async () => {})
+  const { app } = createServer(parts)
   const methods = watchMethods(app)
   addHealthRoutes(app, parts.health)
   methods.close()
@@ -98,11 +109,8 @@ export function createHealthServer(
 }
 
 /** A server without routes: limits, request ids, and problems for whatever is thrown. */
-function createServer(
-  parts: ServerParts,
-  check: (request: FastifyRequest) => Promise<void>,
-): { app: FastifyInstance; stopping: AbortSignal } {
-  const note = createRefusalNotes(parts.log, parts.countRefusal)
+function createServer(parts: ServerParts, keys?: Keys): { app: FastifyInstance; stopping: AbortSignal } {
+  const note = createRefusalNotes(parts)
   const app = Fastify({
     bodyLimit: parts.maxBodyBytes,
     // Bodies have bounds of their own (slow-bodies.ts): a large file may take its time.
@@ -132,7 +140,31 @@ function createServer(
   app.server.headersTimeout = headersTimeoutMs
   const stopping = boundClose(app)
   boundBodies(app, { windowMs: parts.stallMs })
-  // Bodies are JSON and nothing else, but where a route reads them itself.
+  addBodyParsers(app, parts.maxValues)
+  app.decorateRequest('caller', null)
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id)
+    // Before the body is read: it does not matter here.
+    done(request.is404 ? routeNotFound(request) : undefined)
+  })
+  app.setErrorHandler((thrown, request, reply) => {
+    let error = nameParameters(request, toMediagenError(thrown))
+    if (error.code === 'payload_too_large' && !(thrown instanceof MediagenError) && !(thrown instanceof ConnectError))
+      error = new MediagenError(
+        error.code,
+        `The body is larger than the ${parts.maxBodyBytes} bytes that this server takes.`,
+      )
+    if (request.caller && refusedForItsForm.has(error.code) && !(thrown instanceof ConnectError))
+      error = charge(request.caller, error, keys)
+    if (!(thrown instanceof ConnectError)) error = boundViolations(error, parts.maxViolations)
+    note(request, error)
+    return sendProblem(request, reply, error, parts.publicUrl())
+  })
+  return { app, stopping }
+}
+
+/** Bodies are JSON and nothing else, but where a route reads them itself. */
+function addBodyParsers(app: FastifyInstance, maxValues: number): void {
   app.removeContentTypeParser('text/plain')
   app.addContentTypeParser('*', (request, _body, done) =>
     done(request.routeOptions.config.readsBody ? null : notJson()),
@@ -140,34 +172,26 @@ function createServer(
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer' },
-    explainRefusals(app.getDefaultJsonParser('error', 'error')),
+    explainRefusals(app.getDefaultJsonParser('error', 'error'), maxValues),
   )
-
-  app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id)
-    // Before the body is read: it does not matter here.
-    done(request.is404 ? routeNotFound(request) : undefined)
-  })
-  app.setErrorHandler(async (thrown, request, reply) => {
-    let error = nameParameters(request, toMediagenError(thrown))
-    if (error.code === 'payload_too_large' && !(thrown instanceof MediagenError) && !(thrown instanceof ConnectError))
-      error = new MediagenError(
-        error.code,
-        `The body is larger than the ${parts.maxBodyBytes} bytes that this server takes.`,
-      )
-    if (refusedForItsForm.has(error.code)) error = await check(request).then(() => error, toMediagenError)
-    note(request, error)
-    return sendProblem(request, reply, error, parts.publicUrl())
-  })
-  return { app, stopping }
 }
 
 function notJson(): MediagenError {
   return new MediagenError('unsupported_media_type', 'The body must be JSON: send Content-Type: application/json.')
 }
 
+/** What is refused here counts toward the rate of its key, too; beyond it, that is what the caller hears. */
+function charge(caller: Caller, refusal: MediagenError, keys: Keys | undefined): MediagenError {
+  try {
+    keys?.limit(caller)
+    return refusal
+  } catch (error) {
+    return toMediagenError(error)
+  }
+}
+
 function routeNotFound({ method, url }: FastifyRequest): MediagenError {
-  const where = `${method} ${url.split('?')[0]}`
+  const where = cutText(`${method} ${url.split('?')[0]}`)
   return new MediagenError('route_not_found', `Nothing is served at ${where}. GET /openapi.json lists the routes.`)
 }
 

@@ -19,7 +19,7 @@ export interface Access {
   /** @throws MediagenError `missing_permission` */
   authorize(key: ApiKey, permission: Permission): void
   /** @throws MediagenError `rate_limited` */
-  limit(key: ApiKey): void
+  limit(key: Pick<ApiKey, 'keyId'>): void
 }
 
 /**
@@ -27,20 +27,6 @@ export interface Access {
  * @param ratePerSecond requests a second for each key, with a burst of as many; 0 for no limit
  */
 export function createAccess(store: Pick<Store, 'findKey'>, clock: Clock, ratePerSecond: number): Access {
-  // Room for all of them takes a while to make: where there is no limit, there is none.
-  let buckets: LRUCache<string, TokenBucket> | undefined
-
-  function findBucket(keyId: string): TokenBucket {
-    buckets ??= new LRUCache({ max: mostBuckets })
-    let bucket = buckets.get(keyId)
-    if (!bucket) {
-      bucket = new TokenBucket({ bucketSize: ratePerSecond, tokensPerInterval: ratePerSecond, interval: 'second' })
-      bucket.content = ratePerSecond
-      buckets.set(keyId, bucket)
-    }
-    return bucket
-  }
-
   return {
     async authenticate(authorization) {
       if (!authorization)
@@ -60,14 +46,33 @@ export function createAccess(store: Pick<Store, 'findKey'>, clock: Clock, ratePe
       if (!key.permissions.includes(permission))
         throw new MediagenError('missing_permission', `The API key lacks the permission ${permission}.`, { permission })
     },
-    limit(key) {
-      if (ratePerSecond === 0) return
-      const bucket = findBucket(key.keyId)
-      if (bucket.tryRemoveTokens(1)) return
-      const retryAfterSeconds = Math.max(1, Math.ceil(bucket.getWaitTime(1) / 1000))
-      throw new MediagenError('rate_limited', `This key may send ${ratePerSecond} requests a second.`, {
-        retryAfterSeconds,
-      })
-    },
+    limit: createRateLimit(ratePerSecond),
+  }
+}
+
+/** Counts requests by key; see `Access.limit`. */
+export function createRateLimit(ratePerSecond: number): Access['limit'] {
+  // Room for all of them takes a while to make: where there is no limit, there is none.
+  let buckets: LRUCache<string, TokenBucket> | undefined
+
+  function findBucket(keyId: string): TokenBucket {
+    buckets ??= new LRUCache({ max: mostBuckets })
+    let bucket = buckets.get(keyId)
+    if (!bucket) {
+      bucket = new TokenBucket({ bucketSize: ratePerSecond, tokensPerInterval: ratePerSecond, interval: 'second' })
+      bucket.content = ratePerSecond
+      buckets.set(keyId, bucket)
+    }
+    return bucket
+  }
+
+  return ({ keyId }) => {
+    if (ratePerSecond === 0) return
+    const bucket = findBucket(keyId)
+    if (bucket.tryRemoveTokens(1)) return
+    const retryAfterSeconds = Math.max(1, Math.ceil(bucket.getWaitTime(1) / 1000))
+    throw new MediagenError('rate_limited', `This key may send ${ratePerSecond} requests a second.`, {
+      retryAfterSeconds,
+    })
   }
 }

@@ -11,8 +11,11 @@ import {
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import { Permission as PermissionCode, permission as permissionOption } from '../../gen/mediagen/v1/options_pb.ts'
+import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { ApiKey, Permission } from '../core/key.ts'
+import type { StrangerLog } from '../core/stranger-log.ts'
+import { boundViolations } from '../core/violations.ts'
 import { callerKey } from '../services/caller.ts'
 import { toPermission } from '../services/convert.ts'
 import type { Access } from './access.ts'
@@ -73,6 +76,10 @@ export interface PipelineParts {
   readonly keys: KeyWatch
   readonly metrics: Metrics
   readonly log: Logger
+  /** Where refusals of callers without a valid key go. */
+  readonly strangers: StrangerLog
+  /** How many wrong places of a request are listed. */
+  readonly maxViolations: number
 }
 
 /**
@@ -254,17 +261,19 @@ type Admit = (call: Call, context: HandlerContext) => Promise<void>
 function createKeyGuard(method: DescMethod, parts: PipelineParts): CallGuard {
   const { access } = parts
   const permission = readPermission(method)
+  // A gateway asks who calls before the call itself, which is counted.
+  const isLimited = method !== WalletService.method.getAccess
   return createCallGuard(method, parts, async (call, context) => {
     const key = await access.authenticate(call.head.authorization)
     call.caller = key
     if (permission) access.authorize(key, permission)
-    access.limit(key)
+    if (isLimited) access.limit(key)
     context.values.set(callerKey, key)
   })
 }
 
 function createCallGuard(method: DescMethod, parts: PipelineParts, admit: Admit): CallGuard {
-  const { metrics, log } = parts
+  const { metrics, log, strangers, maxViolations } = parts
   const rpc = `${method.parent.name}.${method.name}`
 
   function toLine({ head, caller }: Call, ms: number) {
@@ -287,11 +296,12 @@ function createCallGuard(method: DescMethod, parts: PipelineParts, admit: Admit)
     fail(call, thrown) {
       const ms = performance.now() - call.startedAt
       const line = toLine(call, ms)
-      const error = toMediagenError(thrown)
+      const error = boundViolations(toMediagenError(thrown), maxViolations)
       metrics.countCall(rpc, error.code, ms / 1000)
       if (error.code === 'internal' || error.code === 'storage_unavailable')
         log.error({ ...line, code: error.code, err: error.cause }, 'call failed')
-      else log.info({ ...line, code: error.code, detail: error.message }, 'call refused')
+      else if (call.caller) log.info({ ...line, code: error.code, detail: error.message }, 'call refused')
+      else strangers({ ...line, code: error.code, detail: error.message }, 'call refused')
       return toConnectError(error, call.head.requestId)
     },
   }

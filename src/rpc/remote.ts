@@ -1,13 +1,24 @@
 // The way from a gateway to a core elsewhere: gRPC, as a Connect Transport.
-import type { Transport } from '@connectrpc/connect'
+import { createClient, type Transport } from '@connectrpc/connect'
+import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
+import type { ApiKey } from '../core/key.ts'
+import { toPermission } from '../services/convert.ts'
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node'
 
 // A dead core is noticed within so long while calls are under way.
 const pingIntervalMs = 10_000
 
+/** What a core tells of a key. */
+export type RemoteKey = Pick<ApiKey, 'keyId' | 'accountId' | 'permissions'>
+
 /** A transport to a core, and the end of its connection. */
 export interface RemoteCore {
   readonly transport: Transport
+  /**
+   * Asks the core whose key an `Authorization` header carries.
+   * @throws ConnectError with our detail
+   */
+  authenticate(sent: { authorization: string | null; requestId: string }): Promise<RemoteKey>
   /** Whether the core answers on its port. */
   isReachable(): Promise<boolean>
   close(): void
@@ -16,8 +27,15 @@ export interface RemoteCore {
 /** Connects when the first call is made. */
 export function createRemoteCore(coreUrl: string): RemoteCore {
   const sessions = new Http2SessionManager(coreUrl, { pingIntervalMs })
+  const transport = createGrpcTransport({ baseUrl: coreUrl, sessionManager: sessions })
+  const wallet = createClient(WalletService, transport)
   return {
-    transport: createGrpcTransport({ baseUrl: coreUrl, sessionManager: sessions }),
+    transport,
+    async authenticate({ authorization, requestId }) {
+      const headers = { 'x-request-id': requestId, ...(authorization !== null && { authorization }) }
+      const { keyId, accountId, permissions } = await wallet.getAccess({}, { headers })
+      return { keyId, accountId, permissions: permissions.flatMap((code) => toPermission(code) ?? []) }
+    },
     isReachable: async () => (await sessions.connect()) !== 'error',
     close: () => sessions.abort(),
   }

@@ -1,7 +1,8 @@
 // What a validator found, in words that a client can act on: every place, by its JSON pointer. Contract, section 3.
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
-import { describeViolations, toViolations } from '../../src/core/violations.ts'
+import { MediagenError } from '../../src/core/errors.ts'
+import { boundViolations, describeViolations, toViolations } from '../../src/core/violations.ts'
 
 const schema = {
   type: 'object',
@@ -50,5 +51,27 @@ describe('as a sentence', () => {
     [[1, 2, 3].map(() => ({ pointer: '/a', detail: 'is wrong' })), '/a is wrong, and 2 more problems.'],
   ])('%j', (violations, sentence) => {
     expect(describeViolations(violations)).toBe(sentence)
+  })
+})
+
+describe('an error lists so many violations', () => {
+  const list = (count: number) => Array.from({ length: count }, (_, i) => ({ pointer: `/${i}`, detail: 'is wrong' }))
+  const told = (count: number) =>
+    boundViolations(new MediagenError('invalid_request', 'x', { violations: list(count) }), 3).details.violations
+
+  test('all of them where there are no more', () => {
+    expect(told(3)).toEqual(list(3))
+  })
+
+  test('the first ones and how many others there are', () => {
+    expect(told(4)).toEqual([...list(3), { pointer: '', detail: 'and 1 more problem' }])
+    expect(told(20_003)).toEqual([...list(3), { pointer: '', detail: 'and 20000 more problems' }])
+  })
+
+  test('the name of a field is cut when it is no name any more, in the list and in the sentence', () => {
+    const violations = [{ pointer: `/${'x'.repeat(100_000)}`, detail: 'is wrong' }]
+    const bound = boundViolations(new MediagenError('invalid_request', 'x', { violations }), 3)
+    expect(bound.details.violations?.[0]?.pointer).toHaveLength(1001)
+    expect(describeViolations(violations).length).toBeLessThan(400)
   })
 })

@@ -1,8 +1,11 @@
 // What the REST door refuses by itself is counted and logged, and nothing is logged twice.
+import { createClient } from '@connectrpc/connect'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
+import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { readConfig } from '../../src/config.ts'
 import { startApp } from '../../src/app.ts'
+import { createLogger } from '../../src/log.ts'
 import { startTestApp } from '../test-app.ts'
 
 /** A log whose lines are kept. */
@@ -75,4 +78,39 @@ test('a gateway whose core is dead logs each failure and counts it', async () =>
   ])
   const metrics = await (await fetch(`${gateway.httpUrl}/metrics`)).text()
   expect(metrics).toContain('mediagen_http_refusals_total{code="shutting_down"} 1')
+})
+
+test('MEDIAGEN_MAX_REFUSAL_LINES a second are logged of strangers, and one line says how many more; each is counted', async () => {
+  const lines: any[] = []
+  const log = createLogger('info', { write: (line: string) => void lines.push(JSON.parse(line)) })
+  await using app = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_REFUSAL_LINES: '3' }, { log })
+  const path = `/${'long/'.repeat(2000)}`
+  const asked = Array.from({ length: 40 }, () => fetch(app.app.httpUrl + path).then((answer) => answer.text()))
+  for (const text of await Promise.all(asked)) expect(text.length).toBeLessThan(600)
+  const told = () => lines.filter(({ code }) => code === 'route_not_found')
+  const more = () => lines.filter(({ refused }) => refused !== undefined)
+  await expect.poll(() => more().length).toBeGreaterThan(0)
+  const untold = more().reduce((sum, line) => sum + line.codes.route_not_found, 0)
+  expect(told().length + untold).toBe(40)
+  // All of them came within two seconds at the most.
+  expect(told().length).toBeLessThanOrEqual(6)
+  for (const line of told()) expect(JSON.stringify(line).length).toBeLessThan(900)
+  const metrics = await (await fetch(`${app.app.httpUrl}/metrics`)).text()
+  expect(metrics).toContain('mediagen_http_refusals_total{code="route_not_found"} 40')
+  // Callers with a key are told of one by one.
+  const whose = { authorization: `Bearer ${app.account.key}`, 'content-type': 'application/json' }
+  const known = () => fetch(`${app.app.httpUrl}/v1/quotes`, { method: 'POST', headers: whose, body: '{' })
+  await Promise.all(Array.from({ length: 10 }, known))
+  expect(lines.filter(({ code }) => code === 'invalid_request')).toHaveLength(10)
+})
+
+test('MEDIAGEN_MAX_REFUSAL_LINES holds for calls, too', async () => {
+  const lines: any[] = []
+  const log = createLogger('info', { write: (line: string) => void lines.push(JSON.parse(line)) })
+  await using app = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_REFUSAL_LINES: '3' }, { log })
+  const wallet = createClient(WalletService, app.app.services)
+  const headers = { authorization: `Bearer mgk_${'0'.repeat(43)}` }
+  await Promise.allSettled(Array.from({ length: 40 }, () => wallet.getWallet({}, { headers })))
+  await expect.poll(() => lines.some(({ refused }) => refused !== undefined)).toBe(true)
+  expect(lines.filter(({ code }) => code === 'invalid_api_key').length).toBeLessThanOrEqual(6)
 })

@@ -34,6 +34,13 @@ test('who stops reading amid many changes and then leaves is not watched for any
     maxBodyBytes: 1024,
     stallMs: 60_000,
     log: pino({ level: 'silent' }),
+    keys: {
+      authenticate: async () => ({ keyId: 'key_x', accountId: 'acct_x', permissions: ['jobs:read'] }),
+      limit() {},
+    },
+    maxValues: 100,
+    strangers() {},
+    maxViolations: 100,
     countRefusal() {},
     extend() {},
   })

@@ -4,7 +4,8 @@ import { startTestApp } from '../test-app.ts'
 import { expectProblem, pointersOf } from './problem.ts'
 import { sendRaw } from './raw-http.ts'
 
-const app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+// Depth and size are looked at here, not the number of values.
+const app = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_VALUES: '1000000' })
 afterAll(() => app[Symbol.asyncDispose]())
 
 const model = 'test/instant/text-to-image'

@@ -1,0 +1,40 @@
+// Refusals of strangers, those without a valid key, in the log: so many lines a second, then only how many more there were.
+// Counters are another matter: they count all.
+
+const windowMs = 1000
+
+/** What is used of a logger. */
+export interface LineLog {
+  info(line: object, message: string): void
+}
+
+/** Logs one refusal of a stranger, or only counts it. All doors of a process share one. */
+export type StrangerLog = (line: { readonly code: string; readonly [name: string]: unknown }, message: string) => void
+
+/**
+ * Creates the log.
+ * @param linesPerSecond how many are told in full each second; the others in one line at its end, by error code
+ */
+export function createStrangerLog(log: LineLog, linesPerSecond: number): StrangerLog {
+  let told = 0
+  let untold = new Map<string, number>()
+  let window: NodeJS.Timeout | undefined
+
+  function close(): void {
+    window = undefined
+    told = 0
+    if (untold.size === 0) return
+    const codes = Object.fromEntries(untold)
+    const refused = [...untold.values()].reduce((sum, count) => sum + count, 0)
+    untold = new Map()
+    log.info({ refused, codes }, 'more refusals of callers without a valid key')
+  }
+
+  return (line, message) => {
+    window ??= setTimeout(close, windowMs).unref()
+    if (told < linesPerSecond) {
+      told += 1
+      log.info(line, message)
+    } else untold.set(line.code, (untold.get(line.code) ?? 0) + 1)
+  }
+}

@@ -1,0 +1,95 @@
+// The key is looked at when the head of a request is there: nothing of what a stranger sends is read. Contract, section 5.
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { afterAll, describe, expect, test } from 'vitest'
+import { startTestApp } from '../test-app.ts'
+import { expectProblem, pointersOf } from './problem.ts'
+import { parseAnswer } from './raw-http.ts'
+
+const app = await startTestApp({
+  MEDIAGEN_ROLES: 'api',
+  MEDIAGEN_MAX_VALUES: '500',
+  MEDIAGEN_MAX_VIOLATIONS: '7',
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+const model = 'test/instant/text-to-image'
+const stranger = `mgk_${'0'.repeat(43)}`
+
+/** Sends the head of a request whose body never comes; answers with what comes back. */
+async function sendHead(path: string, key: string | null): Promise<Awaited<ReturnType<typeof parseAnswer>>> {
+  const socket: Socket = connect(Number(new URL(app.url).port), '127.0.0.1')
+  const authorization = key === null ? '' : `authorization: Bearer ${key}\r\n`
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nhost: x\r\n${authorization}content-type: application/json\r\ncontent-length: 1000000\r\n\r\n`,
+  )
+  const [bytes] = (await once(socket, 'data')) as [Buffer]
+  socket.destroy()
+  return parseAnswer(bytes)
+}
+
+describe('before a byte of the body has come', () => {
+  test.each(['/v1/quotes', '/v1/generate', '/v1/files', '/v1/webhooks', '/v1/jobs/job_x/cancel'])(
+    'POST %s is refused without a key, and with a wrong one',
+    async (path) => {
+      expectProblem(await sendHead(path, null), app.url, 'authentication_required')
+      expectProblem(await sendHead(path, stranger), app.url, 'invalid_api_key')
+    },
+  )
+
+  test('a key that lacks the permission is refused', async () => {
+    const key = await app.createKey(app.account.accountId, ['models:read'])
+    for (const path of ['/v1/quotes', '/v1/webhooks'])
+      expectProblem(await sendHead(path, key), app.url, 'missing_permission')
+  })
+})
+
+describe('MEDIAGEN_MAX_VALUES', () => {
+  // The body, the model, the input, the prompt and the list are five.
+  const body = (values: number) => ({ model, input: { prompt: 'x', list: Array(values - 5).fill(0) } })
+
+  test('as many as may be are read; one more is refused by name', async () => {
+    expect((await app.send('/v1/quotes', { body: body(500) })).body.code).toBe('invalid_input')
+    const answer = await app.send('/v1/quotes', { body: body(501) })
+    expectProblem(answer, app.url, 'invalid_request')
+    expect(answer.body.detail).toContain('more than the 500 values')
+  })
+
+  test('without a key it is the key that is missing', async () => {
+    expectProblem(await app.send('/v1/quotes', { key: null, body: body(501) }), app.url, 'authentication_required')
+  })
+})
+
+describe('MEDIAGEN_MAX_VIOLATIONS', () => {
+  const fields = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`, 1]))
+
+  test.each([
+    [
+      'of a body',
+      (count: number) => app.send('/v1/quotes', { body: { model, input: { prompt: 'x' }, ...fields(count) } }),
+    ],
+    [
+      'of an input',
+      (count: number) => app.send('/v1/quotes', { body: { model, input: { prompt: 'x', ...fields(count) } } }),
+    ],
+    ['of a query', (count: number) => app.send(`/v1/models?${Object.keys(fields(count)).join('=1&')}=1`)],
+    ['of a body that should be empty', (count: number) => app.send('/v1/jobs/job_x/cancel', { body: fields(count) })],
+  ])('all violations %s are listed up to it; beyond it how many more there are', async (_what, ask) => {
+    const all = await ask(7)
+    expect(pointersOf(all).filter(Boolean)).toHaveLength(7)
+    expect(all.body.errors).toHaveLength(7)
+    const some = await ask(8)
+    expect(some.body.errors).toHaveLength(8)
+    expect(some.body.errors.at(-1)).toEqual({ pointer: '', detail: 'and 1 more problem' })
+  })
+})
+
+test('a caller who is known costs no question; a revoked key is refused all the same', async () => {
+  const key = await app.createKey(app.account.accountId, ['wallet:read'])
+  expect((await app.send('/v1/wallet', { key })).status).toBe(200)
+  const { keys } = await app.admin.listKeys({ accountId: app.account.accountId, limit: 1 })
+  await app.admin.revokeKey({ keyId: keys[0]?.keyId ?? '' })
+  await expect
+    .poll(async () => (await app.send('/v1/wallet', { key })).body.code, { timeout: 1500, interval: 50 })
+    .toBe('invalid_api_key')
+})
