@@ -2,10 +2,10 @@
 // anyone hears of them.
 
 import { randomUUID } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
-import type { Stats } from 'node:fs'
-import { chmod, copyFile, lstat, mkdir, open, rename, rm } from 'node:fs/promises'
-import { basename, join, resolve } from 'node:path'
+import { constants, createWriteStream, mkdirSync, type Stats } from 'node:fs'
+import { chmod, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import type { AssetStore } from '../core/asset.ts'
 import { type PictureBounds, usualPictureBounds } from '@mediagen/engine/media.ts'
 import { invalidOutput } from './invalid-output.ts'
@@ -30,6 +30,7 @@ export interface DiskAssetsOptions {
 
 const defaultMaxProbeRssBytes = 1_500_000_000
 const defaultProbeTimeoutMs = 60_000
+const copyBytes = 1024 * 1024
 
 /**
  * Opens an asset store on disk. A file on the same file system is moved into the store, any other is copied and left to
@@ -57,18 +58,17 @@ export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
     async put(jobId, index, path, signal) {
       const folder = folderOf(jobId)
       const name = basename(path)
-      const stats = await lstat(path)
-      checkFile(name, stats, maxBytes)
+      const origin: Origin = { name, maxBytes, maker: (await stat(dirname(path))).uid }
+      checkFile(await lstat(path), origin)
       await mkdir(folder, { recursive: true })
       // In the job's own folder, so that `remove` clears it away if the server dies half-way; hidden from every key.
       const temporary = join(folder, `.${index}-${randomUUID()}`)
       const previewPath = `${temporary}.preview`
       try {
-        await moveOrCopy(path, temporary, stats)
-        // Some encoders leave files that nobody may read.
-        await chmod(temporary, 0o644)
+        await moveOrCopy(path, temporary, origin)
+        const bytes = await makeOwn(temporary, origin)
         const request = { path: temporary, name, previewPath, bounds, ffmpegPath }
-        const { extension, hasPreview, ...facts } = await prober.inspect(request, stats.size, signal)
+        const { extension, hasPreview, ...facts } = await prober.inspect(request, bytes, signal)
         const key = `${jobId}/${index}.${extension}`
         const previewKey = hasPreview ? `${jobId}/${index}.preview.webp` : null
         if (previewKey) await settle(previewPath, join(root, previewKey))
@@ -77,7 +77,8 @@ export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
         await syncFolder(root)
         return { key, ...facts, previewKey }
       } finally {
-        await rm(temporary, { force: true })
+        // Whatever it is by now.
+        await rm(temporary, { recursive: true, force: true })
         await rm(previewPath, { force: true })
       }
     },
@@ -89,26 +90,63 @@ export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
   }
 }
 
-function checkFile(name: string, stats: Stats, maxBytes: number): void {
+function checkFile(stats: Stats, { name, maxBytes, maker }: Origin): void {
   const problem = !stats.isFile()
     ? 'not a regular file'
     : stats.size === 0
       ? 'empty'
       : stats.size > maxBytes
         ? `larger than ${maxBytes} bytes`
-        : null
+        : // The server may read more than whoever left this.
+          stats.nlink > 1 && stats.uid !== maker
+          ? 'another name (a hard link) of a file of another user'
+          : null
   if (problem !== null) throw invalidOutput(name, `is ${problem}`)
 }
 
-async function moveOrCopy(from: string, to: string, { nlink }: Stats): Promise<void> {
-  // A file with a second name could be changed under it after it was checked.
-  if (nlink > 1) return await copyFile(from, to)
+/** Where an output comes from. */
+interface Origin {
+  readonly name: string
+  readonly maxBytes: number
+  /** User who owns the folder in which it was left. */
+  readonly maker: number
+}
+
+/** Moves a file, or copies it from another file system. */
+async function moveOrCopy(from: string, to: string, origin: Origin): Promise<void> {
   try {
     await rename(from, to)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error
-    await copyFile(from, to)
+    await copy(from, to, origin)
   }
+}
+
+/**
+ * Makes a file that was moved here ours: one that nobody else has a name for, and that everybody may read. It was looked at
+ * before it was moved; what counts is what came, since its name may have been given to something else in between.
+ * @returns its size
+ */
+async function makeOwn(path: string, origin: Origin): Promise<number> {
+  const stats = await lstat(path)
+  checkFile(stats, origin)
+  if (stats.nlink > 1) {
+    // A file with a second name could be changed under it after it was checked.
+    const own = `${path}.own`
+    await copy(path, own, origin)
+    await rename(own, path)
+  }
+  // Some encoders leave files that nobody may read.
+  await chmod(path, 0o644)
+  return stats.size
+}
+
+/** Copies a file, and nothing that a link leads to; does not wait for whoever would write to a pipe. */
+async function copy(from: string, to: string, origin: Origin): Promise<void> {
+  await using file = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  checkFile(await file.stat(), origin)
+  const content = file.createReadStream({ autoClose: false, end: origin.maxBytes, highWaterMark: copyBytes })
+  await pipeline(content, createWriteStream(to, { flags: 'wx' }))
 }
 
 /** Flushes a file to the disk and gives it its name. */

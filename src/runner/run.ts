@@ -1,7 +1,8 @@
 // One run of one job: its folder, its engine, what it made, and how it ended.
 import { mkdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { type HeldFolder, holdFolder } from '@mediagen/engine/held-folder.ts'
 import type { Logger } from 'pino'
 import {
   type Engine,
@@ -103,6 +104,7 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
     model,
     folder: join(parts.workFolder, `${job.jobId}-${job.attempts}`),
     usesFolder: parts.engines.get(model.engine.kind)?.needsFolder?.(model.engine) ?? true,
+    outputs: null,
     watched,
     time,
     enter,
@@ -147,6 +149,8 @@ interface Attempt {
   readonly folder: string
   /** Whether there is anything in the folder. */
   usesFolder: boolean
+  /** Where the engine leaves what it makes, as long as the run lasts. */
+  outputs: HeldFolder | null
   readonly watched: Watched
   /** What is left of the time that the run may take. */
   readonly time: Allowance
@@ -192,6 +196,7 @@ async function perform(attempt: Attempt, abort: AbortController): Promise<void> 
     time.hold()
     if (deadlineTimer) clearTimeout(deadlineTimer)
     await attempt.engineEnd
+    await attempt.outputs?.[Symbol.asyncDispose]()
     if (attempt.usesFolder) await rm(folder, { recursive: true, force: true })
   }
 }
@@ -219,7 +224,10 @@ async function endJob({ claimed, abandoned, parts }: Attempt, outcome: JobOutcom
 async function runToOutcome(attempt: Attempt): Promise<JobOutcome | null> {
   const { claimed, model, watched, parts } = attempt
   try {
-    if (attempt.usesFolder) await mkdir(toOutputFolder(attempt), { recursive: true })
+    if (attempt.usesFolder) {
+      await mkdir(toOutputFolder(attempt), { recursive: true })
+      attempt.outputs = await holdFolder(toOutputFolder(attempt))
+    }
     return await produce(attempt)
   } catch (thrown) {
     const reason = watched.signal.aborted ? (watched.signal.reason as StopReason) : 'failed'
@@ -262,8 +270,8 @@ async function produce(attempt: Attempt): Promise<JobOutcome> {
   const result = await untilDecided(running, watched.signal)
   const outputs: Asset[] = []
   try {
-    for (const [index, file] of result.files.entries())
-      outputs.push(await storeOutput(attempt, index, join(toOutputFolder(attempt), file)))
+    for (const [index, path] of (await findOutputs(result, attempt)).entries())
+      outputs.push(await storeOutput(attempt, index, path))
     watched.signal.throwIfAborted()
     const creditsActual = model.billing === 'fixed' ? job.creditsHeld : model.actualPrice(checked.input, result.usage)
     return { status: 'succeeded', outputs, creditsActual }
@@ -302,6 +310,17 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
     checkpoint,
     folder: toOutputFolder(attempt),
     ...watched,
+  })
+}
+
+/** Paths of what an engine made: in the folder that it was given, whatever stands in the place of that by now. */
+async function findOutputs({ files }: EngineResult, { outputs }: Attempt): Promise<string[]> {
+  if (files.length === 0) return []
+  if (!(await outputs?.isInPlace()))
+    throw new EngineError('output_invalid', 'The folder of the outputs was replaced by something else.')
+  return files.map((file) => {
+    if (!outputs || file !== basename(file)) throw new Error(`an engine named an output outside of its folder: ${file}`)
+    return outputs.pathOf(file)
   })
 }
 

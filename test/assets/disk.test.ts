@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { link, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { chown, link, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import sharp from 'sharp'
@@ -69,6 +69,19 @@ describe('put', () => {
     await writeFile(join(base, 'cache.png'), 'changed')
     expect(await readFile(join(store.root, key))).toEqual(png)
   })
+
+  test.runIf(process.getuid?.() === 0)(
+    'a hard link to a file of another user is refused (only root may make one here)',
+    async () => {
+      const path = await leave('a.png', png)
+      await chown(path, 1, 1)
+      await link(path, join(base, 'b.png'))
+      await expect(store.put('job_1', 0, join(base, 'b.png'))).rejects.toMatchObject({
+        code: 'output_invalid',
+        message: 'Output b.png is another name (a hard link) of a file of another user.',
+      })
+    },
+  )
 
   test.skipIf(!existsSync('/dev/shm'))('a file on another file system is copied', async () => {
     const other = await mkdtemp('/dev/shm/mediagen-assets-')

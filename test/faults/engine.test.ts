@@ -1,5 +1,5 @@
 // Programs that misbehave in every way we could think of: the job ends with a code and words, nothing is charged or left behind, and the next job runs. Issue 3, 8c.
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
@@ -122,6 +122,34 @@ const faults: readonly Fault[] = [
     words: /symbolic link/,
   },
   {
+    promise: 'a program that puts a link to a folder of someone else in the place of its own gets nothing from there',
+    name: 'swap',
+    script: 'own=$PWD; cd /; rm -r "$own"; ln -s "$1/foreign" "$own"',
+    code: 'output_invalid',
+    words: /replaced its working folder/,
+  },
+  {
+    promise: 'nor one that does so with the folder above',
+    name: 'swap-above',
+    script: 'above=${PWD%/*}; cd /; rm -r "$above"; ln -s "$1/foreign" "$above"',
+    code: 'output_invalid',
+    words: /folder of the outputs was replaced/,
+  },
+  {
+    promise: 'a named pipe is no output, and nobody waits for who writes to it',
+    name: 'pipe',
+    script: 'mkfifo out.png',
+    code: 'output_invalid',
+    words: /out\.png is a named pipe/,
+  },
+  {
+    promise: 'a socket is no output',
+    name: 'socket',
+    script: `node -e 'require("net").createServer().listen("out.png", () => process.kill(process.pid, 9))'; exit 0`,
+    code: 'output_invalid',
+    words: /out\.png is a socket/,
+  },
+  {
     promise: 'a program that is ended by a signal says which',
     name: 'signal',
     script: 'kill -SEGV $$',
@@ -151,6 +179,10 @@ const fills = { name: 'fills', script: 'head -c 500000 /dev/zero > out.png' }
 
 const folder = makeFolder()
 const group = join(folder.path, 'group')
+// What is not the program's to hand out: a picture that would be served, and one where the outputs would be.
+const foreign = ['foreign/secret.png', 'foreign/outputs/secret.png'].map((name) => join(folder.path, name))
+mkdirSync(join(folder.path, 'foreign/outputs'), { recursive: true })
+for (const path of foreign) copyFileSync(join(import.meta.dirname, '../models/picture.png'), path)
 const unstartable = join(folder.path, 'unstartable')
 writeFileSync(unstartable, '#!/no/such/interpreter\n')
 chmodSync(unstartable, 0o755)
@@ -196,6 +228,7 @@ test.each(faults)('$promise: $code', async ({ name, script, code, words }) => {
     billing: { held: price, charged: 0, released: price },
   })
   expect(body.outputs ?? []).toEqual([])
+  expect(foreign.filter((path) => !existsSync(path))).toEqual([])
   if (script.includes(note)) await expectGroupGone(code === 'timeout' ? '3 s' : 'at once')
   await expectWhole(app)
   expect(await available()).toBe(before)

@@ -1,0 +1,46 @@
+// A folder that is held open, so that whatever takes its place later is not mistaken for it: a program that works in a folder
+// may replace the folder itself, or one above it, by a symbolic link.
+
+import { accessSync, constants } from 'node:fs'
+import { lstat, open } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** A folder held open. */
+export interface HeldFolder extends AsyncDisposable {
+  /** A path that leads to `name` in the folder that was opened, wherever that is by now (Linux; elsewhere its path). */
+  pathOf(name: string): string
+  /** Whether the path still leads to the folder that was opened, and not by way of a link in its place. */
+  isInPlace(): Promise<boolean>
+}
+
+/**
+ * Opens a folder.
+ * @throws the error of the system when it cannot be opened, or is a link or no folder
+ */
+export async function holdFolder(path: string): Promise<HeldFolder> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+  const opened = await handle.stat()
+  const here = findOpened(handle.fd) ?? path
+  return {
+    pathOf: (name) => join(here, name),
+    async isInPlace() {
+      const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
+        throw error
+      })
+      return found !== null && found.isDirectory() && found.dev === opened.dev && found.ino === opened.ino
+    },
+    [Symbol.asyncDispose]: () => handle.close(),
+  }
+}
+
+/** What Linux calls a file that this process has open; null where it has no such name. */
+function findOpened(descriptor: number): string | null {
+  const path = `/proc/self/fd/${descriptor}`
+  try {
+    accessSync(path)
+    return path
+  } catch {
+    return null
+  }
+}
