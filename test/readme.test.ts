@@ -27,7 +27,7 @@ test('the first command of the README installs and starts, the second installs a
   expect(commandsOf(blocks[1] ?? '')).toEqual(['npm ci && npm test'])
 })
 
-test('npm start makes a real picture and names its file', { timeout: 60_000 }, async () => {
+test('npm start makes a real picture and names its file', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-readme-'))
   try {
     const env = {
@@ -47,7 +47,7 @@ test('npm start makes a real picture and names its file', { timeout: 60_000 }, a
   }
 })
 
-test('the lines for curl and buf curl do what the README says', { timeout: 60_000 }, async () => {
+test('the lines for curl and buf curl do what the README says', async () => {
   await using app = await startTestApp()
   const [restBlock = '', grpcBlock = ''] = blocks.slice(2)
   const settings = `MEDIAGEN_KEY=${app.account.key} api=${app.url}\nauth="Authorization: Bearer $MEDIAGEN_KEY" json="Content-Type: application/json"\n`

@@ -40,7 +40,7 @@ async function hear(path: string, seconds = 1000): Promise<{ samples: Float32Arr
   return { samples: all, pieces: pieces.map(({ length }) => length), rate }
 }
 
-test('M4A of the built-in engines: silence and a tone, at their loudness', { timeout: 60_000 }, async () => {
+test('M4A of the built-in engines: silence and a tone, at their loudness', async () => {
   const { samples, rate } = await hear(await makeSound(folder, 'm4a'))
   expect(rate).toBe(48_000)
   expect(samples.length / rate).toBeCloseTo(3, 1)
@@ -51,7 +51,7 @@ test('M4A of the built-in engines: silence and a tone, at their loudness', { tim
   expect(loudest(1.7, 2.9)).toBeLessThan(0.85)
 })
 
-test('opening files leaves this process as it was', { timeout: 60_000 }, async () => {
+test('opening files leaves this process as it was', async () => {
   const path = await makeSound(folder, 'm4a', 1)
   await hear(path)
   const before = ['uncaughtException', 'unhandledRejection'].map((name) => process.listenerCount(name))
@@ -61,7 +61,7 @@ test('opening files leaves this process as it was', { timeout: 60_000 }, async (
   expect(['uncaughtException', 'unhandledRejection'].map((name) => process.listenerCount(name))).toEqual(before)
 })
 
-describe.skipIf(!ffmpeg)('beside FFmpeg', { timeout: 120_000 }, () => {
+describe.skipIf(!ffmpeg)('beside FFmpeg', () => {
   // Tones that come and go, noise, and clicks: long and short windows, and what is only said to be noise.
   const sound = `-f lavfi -i aevalsrc=0.4*sin(2*PI*440*t)*gt(mod(t\\,0.5)\\,0.2)+0.2*random(0)*lt(mod(t\\,0.7)\\,0.02):d=SECONDS:s=RATE`
 

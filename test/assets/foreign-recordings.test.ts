@@ -76,7 +76,7 @@ function meanDifference(one: Uint8Array, other: Uint8Array): number {
 
 const withFfmpeg = describe.skipIf(!ffmpeg)
 
-withFfmpeg('files of FFmpeg', { timeout: 60_000 }, () => {
+withFfmpeg('files of FFmpeg', () => {
   test.each(files)('%s', async (name, options, contentType, isDecodedHere) => {
     const path = join(folder, name)
     runFfmpeg(`${options} ${path}`)

@@ -36,7 +36,7 @@ test.each([
   ...(process.platform === 'linux'
     ? ([['hoard', /^Output job_bad\.bin needs more than 400 MB of memory to decode\.$/]] as const)
     : []),
-] as const)('one that makes its process %s', { timeout: 30_000 }, async (what, message) => {
+] as const)('one that makes its process %s', async (what, message) => {
   const bad = put('job_bad', what)
   const others = ['a', 'b', 'c'].map((name) => put(`job_${name}`, 'good'))
   await expect(bad).rejects.toMatchObject({ name: 'EngineError', code: 'output_invalid', message, retryable: false })

@@ -23,7 +23,7 @@ const soundFormats = [
   ['m4a', 'audio/mp4'],
 ] as const
 
-describe('films', { timeout: 60_000 }, () => {
+describe('films', () => {
   test.each(['mp4', 'webm'] as const)('%s: measured, and its poster is a frame that is not black', async (format) => {
     for (const sound of [null, toneAfterSilence(2)]) {
       const seen = await look(await makeFilm(folder, format, sound))
@@ -88,7 +88,7 @@ describe('films', { timeout: 60_000 }, () => {
   })
 })
 
-describe('sounds', { timeout: 60_000 }, () => {
+describe('sounds', () => {
   test.each(soundFormats)('%s: measured, decoded and drawn', async (format, contentType) => {
     const seen = await look(await makeSound(folder, format))
     expect(seen).toMatchObject({ contentType, extension: format, width: null, height: null, blurhash: null })

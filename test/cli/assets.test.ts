@@ -10,49 +10,45 @@ import { openCommandLine } from './command-line.ts'
 
 const hourMs = 3_600_000
 
-test(
-  'usage tells of outputs, what has expired and orphans; a sweep removes the latter two, a dry run nothing',
-  { timeout: 60_000 },
-  async () => {
-    await using cli = openCommandLine()
-    const { dataDir } = cli
-    // Stands still: nothing expires but when the test says so.
-    const clock = { ms: Date.now(), nowMs: () => clock.ms }
-    await using app = await startTestApp({ MEDIAGEN_DATA_DIR: dataDir }, { clock })
-    const assets = join(dataDir, 'assets')
-    const { body: job } = await app.generate('test/instant/text-to-image', { prompt: 'x' })
-    const orphan = join(assets, 'job_01m7yz8n25e00b5kcj94e2afcx')
-    mkdirSync(orphan)
-    writeFileSync(join(orphan, '0.png'), 'left by a crash')
-    const old = new Date(Date.now() - 2 * hourMs)
-    utimesSync(join(orphan, '0.png'), old, old)
-    utimesSync(orphan, old, old)
+test('usage tells of outputs, what has expired and orphans; a sweep removes the latter two, a dry run nothing', async () => {
+  await using cli = openCommandLine()
+  const { dataDir } = cli
+  // Stands still: nothing expires but when the test says so.
+  const clock = { ms: Date.now(), nowMs: () => clock.ms }
+  await using app = await startTestApp({ MEDIAGEN_DATA_DIR: dataDir }, { clock })
+  const assets = join(dataDir, 'assets')
+  const { body: job } = await app.generate('test/instant/text-to-image', { prompt: 'x' })
+  const orphan = join(assets, 'job_01m7yz8n25e00b5kcj94e2afcx')
+  mkdirSync(orphan)
+  writeFileSync(join(orphan, '0.png'), 'left by a crash')
+  const old = new Date(Date.now() - 2 * hourMs)
+  utimesSync(join(orphan, '0.png'), old, old)
+  utimesSync(orphan, old, old)
 
-    const usage = await cli.json(['assets', 'usage'])
-    expect(usage).toMatchObject([
-      { account_id: app.account.accountId, kind: 'outputs' },
-      { account_id: null, kind: 'orphans', files: 1, bytes: 15 },
-    ])
-    expect(await cli.json(['assets', 'sweep', '--dry-run'])).toEqual({
-      dry_run: true,
-      expired_files: 0,
-      expired_bytes: 0,
-      orphaned_files: 1,
-      orphaned_bytes: 15,
-      not_removed: [],
-    })
-    expect(existsSync(orphan)).toBe(true)
-    expect(await cli.json(['assets', 'sweep'])).toMatchObject({ dry_run: false, orphaned_files: 1 })
-    expect(existsSync(orphan)).toBe(false)
-    expect(existsSync(join(assets, job.job_id))).toBe(true)
+  const usage = await cli.json(['assets', 'usage'])
+  expect(usage).toMatchObject([
+    { account_id: app.account.accountId, kind: 'outputs' },
+    { account_id: null, kind: 'orphans', files: 1, bytes: 15 },
+  ])
+  expect(await cli.json(['assets', 'sweep', '--dry-run'])).toEqual({
+    dry_run: true,
+    expired_files: 0,
+    expired_bytes: 0,
+    orphaned_files: 1,
+    orphaned_bytes: 15,
+    not_removed: [],
+  })
+  expect(existsSync(orphan)).toBe(true)
+  expect(await cli.json(['assets', 'sweep'])).toMatchObject({ dry_run: false, orphaned_files: 1 })
+  expect(existsSync(orphan)).toBe(false)
+  expect(existsSync(join(assets, job.job_id))).toBe(true)
 
-    // By a clock that is a year ahead.
-    await using store = await openStore(dataDir, { nowMs: () => clock.ms + 365 * 24 * hourMs })
-    const admin = createClient(AdminService, createOperatorTransport(store, dataDir))
-    expect((await admin.measureFiles({})).usage).toMatchObject([{ accountId: app.account.accountId, kind: 'expired' }])
-    const swept = await admin.sweepFiles({})
-    expect(Number(swept.expiredFiles)).toBeGreaterThan(0)
-    expect(existsSync(join(assets, job.job_id))).toBe(false)
-    expect((await app.send(`/v1/jobs/${job.job_id}`)).body.outputs[0]).toMatchObject({ url: null, expired: true })
-  },
-)
+  // By a clock that is a year ahead.
+  await using store = await openStore(dataDir, { nowMs: () => clock.ms + 365 * 24 * hourMs })
+  const admin = createClient(AdminService, createOperatorTransport(store, dataDir))
+  expect((await admin.measureFiles({})).usage).toMatchObject([{ accountId: app.account.accountId, kind: 'expired' }])
+  const swept = await admin.sweepFiles({})
+  expect(Number(swept.expiredFiles)).toBeGreaterThan(0)
+  expect(existsSync(join(assets, job.job_id))).toBe(false)
+  expect((await app.send(`/v1/jobs/${job.job_id}`)).body.outputs[0]).toMatchObject({ url: null, expired: true })
+})

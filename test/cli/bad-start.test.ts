@@ -5,11 +5,8 @@ import { tmpdir } from 'node:os'
 import net from 'node:net'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { type CommandLine, type Ended, openCommandLine } from './command-line.ts'
-
-// Several processes start, one after the other, in each test.
-vi.setConfig({ testTimeout: 40_000 })
 
 /** Holds that a start ended with one sentence, and that the sentence says `words`. */
 function expectSentence({ status, stdout, stderr }: Ended, ...words: readonly (RegExp | string)[]): void {

@@ -5,11 +5,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import sharp from 'sharp'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { openCommandLine } from './command-line.ts'
-
-// Pictures are made.
-vi.setConfig({ testTimeout: 60_000 })
 
 test('demo --once leaves a real picture, names it, and the second run uses the same account', async () => {
   await using line = openCommandLine({ MEDIAGEN_CATALOG: '' })

@@ -3,11 +3,8 @@ import { existsSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { createTestAccount, openClient, openCommandLine, watchEnd } from './command-line.ts'
-
-// Several processes start, one after the other, in each test.
-vi.setConfig({ testTimeout: 40_000 })
 
 const gateModel = 'test/gate/text-to-image'
 
@@ -26,7 +23,7 @@ test('a signal that comes while it starts stops it properly too', async () => {
   const starting = line.start(['serve', '--json'])
   const ended = watchEnd(starting)
   // The database appears in the middle of the start.
-  await expect.poll(() => existsSync(join(line.dataDir, 'mediagen.db')), { timeout: 8000, interval: 1 }).toBe(true)
+  await expect.poll(() => existsSync(join(line.dataDir, 'mediagen.db')), { interval: 1 }).toBe(true)
   starting.kill('SIGTERM')
   expect(await ended).toMatchObject({ status: 0, stderr: '' })
 })
@@ -51,7 +48,7 @@ test('when it stops, who waits is answered with the record as it is, and the nex
   const client = openClient(server.httpUrl, key)
   const gate = join(line.folder, 'gate')
   const waiting = client.generate(gateModel, { gate }, true)
-  await expect.poll(async () => (await client.send('/v1/jobs?status=running')).body.total, { timeout: 8000 }).toBe(1)
+  await expect.poll(async () => (await client.send('/v1/jobs?status=running')).body.total).toBe(1)
   const begun = performance.now()
   const stopped = server.stop()
   const { status, body } = await waiting
@@ -63,7 +60,7 @@ test('when it stops, who waits is answered with the record as it is, and the nex
   const next = await line.serve()
   const again = openClient(next.httpUrl, key)
   await expect
-    .poll(async () => (await again.send(`/v1/jobs/${body.job_id}`)).body, { timeout: 8000 })
+    .poll(async () => (await again.send(`/v1/jobs/${body.job_id}`)).body)
     .toMatchObject({ status: 'succeeded', attempts: 2 })
   expect((await again.send('/v1/wallet')).body).toEqual({ available: 990, held: 0 })
   await next.stop()
@@ -77,7 +74,7 @@ test('a job that ends within the grace is kept', async () => {
   const client = openClient(server.httpUrl, key)
   const gate = join(line.folder, 'gate')
   const waiting = client.generate(gateModel, { gate }, true)
-  await expect.poll(async () => (await client.send('/v1/jobs?status=running')).body.total, { timeout: 8000 }).toBe(1)
+  await expect.poll(async () => (await client.send('/v1/jobs?status=running')).body.total).toBe(1)
   const stopped = server.stop()
   const { body } = await waiting
   writeFileSync(gate, '')
@@ -102,7 +99,7 @@ test('a second signal, more than a second later, ends it at once', async () => {
   const server = await line.serve({ MEDIAGEN_STOP_GRACE_SECONDS: '60' })
   const client = openClient(server.httpUrl, key)
   const waiting = client.generate(gateModel, { gate: join(line.folder, 'never') }, true)
-  await expect.poll(async () => (await client.send('/v1/jobs?status=running')).body.total, { timeout: 8000 }).toBe(1)
+  await expect.poll(async () => (await client.send('/v1/jobs?status=running')).body.total).toBe(1)
   server.process.kill('SIGTERM')
   // The answer to who waits tells that the first signal was heard.
   await waiting
@@ -124,9 +121,7 @@ test('a server in the role api runs no jobs; one in the role worker on the same 
   )
   const worker = await line.serve({ MEDIAGEN_ROLES: 'worker' })
   expect((await waiting).body).toMatchObject({ status: 'succeeded', attempts: 1 })
-  await expect
-    .poll(async () => (await client.send(`/v1/jobs/${body.job_id}`)).body.status, { timeout: 8000 })
-    .toBe('succeeded')
+  await expect.poll(async () => (await client.send(`/v1/jobs/${body.job_id}`)).body.status).toBe('succeeded')
   await worker.stop()
 })
 
@@ -154,6 +149,6 @@ test('in front of a core that runs, it serves what the core serves, and notices 
   const client = openClient(server.httpUrl, key)
   expect((await client.generate('test/instant/text-to-image', { prompt: 'x' }, true)).body.status).toBe('succeeded')
   await core.stop()
-  await expect.poll(async () => (await fetch(`${server.httpUrl}/readyz`)).status, { timeout: 8000 }).toBe(503)
+  await expect.poll(async () => (await fetch(`${server.httpUrl}/readyz`)).status).toBe(503)
   expect((await client.send('/v1/wallet')).status).toBe(503)
 })

@@ -21,74 +21,70 @@ interface FileRecord {
   readonly bytes: number
 }
 
-test(
-  `${kills} kills in the middle of uploads leave nothing half-written, and no room is lost`,
-  { timeout: 300_000 },
-  async () => {
-    await using line = openCommandLine({ MEDIAGEN_RATE_LIMIT: '0' })
-    const { accountId, key } = await createTestAccount(line)
-    const acknowledged: FileRecord[] = []
-    const sent: string[] = []
-    for (let kill = 0; kill < kills; kill++) {
-      const server = await line.serve()
-      const { host, port } = new URL(server.httpUrl)
-      // One that has come half-way for certain, and others at whatever point they are.
-      const before = foldersOnDisk(line).length
-      const half = beginUpload(Number(port), host, key)
-      await expect.poll(() => foldersOnDisk(line).length).toBe(before + 1)
-      const load = Array.from({ length: clients }, () => uploadUntilGone(server.httpUrl, key, sent, acknowledged))
-      const enough = acknowledged.length + clients
-      await expect.poll(() => acknowledged.length).toBeGreaterThanOrEqual(enough)
-      await server.stop('SIGKILL')
-      await Promise.all(load)
-      half.destroy()
-    }
+test(`${kills} kills in the middle of uploads leave nothing half-written, and no room is lost`, async () => {
+  await using line = openCommandLine({ MEDIAGEN_RATE_LIMIT: '0' })
+  const { accountId, key } = await createTestAccount(line)
+  const acknowledged: FileRecord[] = []
+  const sent: string[] = []
+  for (let kill = 0; kill < kills; kill++) {
+    const server = await line.serve()
+    const { host, port } = new URL(server.httpUrl)
+    // One that has come half-way for certain, and others at whatever point they are.
+    const before = foldersOnDisk(line).length
+    const half = beginUpload(Number(port), host, key)
+    await expect.poll(() => foldersOnDisk(line).length).toBe(before + 1)
+    const load = Array.from({ length: clients }, () => uploadUntilGone(server.httpUrl, key, sent, acknowledged))
+    const enough = acknowledged.length + clients
+    await expect.poll(() => acknowledged.length).toBeGreaterThanOrEqual(enough)
+    await server.stop('SIGKILL')
+    await Promise.all(load)
+    half.destroy()
+  }
 
-    const files = await listFiles(line, key)
-    const ids = new Set(files.map(({ file_id }) => file_id))
-    // What was half-written is there and belongs to nobody; once it is as old as files get, the next start removes it.
-    const orphans = foldersOnDisk(line).filter((folder) => !ids.has(basename(folder)))
-    expect(orphans.length).toBeGreaterThanOrEqual(kills)
-    const old = new Date(Date.now() - 2 * 3_600_000)
-    for (const path of orphans.flatMap((folder) => [...filesIn(folder), folder])) utimesSync(path, old, old)
-    const usage: { kind: string }[] = await line.json(['assets', 'usage'])
-    const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
-    expect(usage.find(({ kind }) => kind === 'uploads')).toMatchObject({
-      account_id: accountId,
-      files: files.length,
-      bytes,
-    })
-    expect(usage.find(({ kind }) => kind === 'orphans')).toMatchObject({
-      account_id: null,
-      files: orphans.flatMap(filesIn).length,
-    })
+  const files = await listFiles(line, key)
+  const ids = new Set(files.map(({ file_id }) => file_id))
+  // What was half-written is there and belongs to nobody; once it is as old as files get, the next start removes it.
+  const orphans = foldersOnDisk(line).filter((folder) => !ids.has(basename(folder)))
+  expect(orphans.length).toBeGreaterThanOrEqual(kills)
+  const old = new Date(Date.now() - 2 * 3_600_000)
+  for (const path of orphans.flatMap((folder) => [...filesIn(folder), folder])) utimesSync(path, old, old)
+  const usage: { kind: string }[] = await line.json(['assets', 'usage'])
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+  expect(usage.find(({ kind }) => kind === 'uploads')).toMatchObject({
+    account_id: accountId,
+    files: files.length,
+    bytes,
+  })
+  expect(usage.find(({ kind }) => kind === 'orphans')).toMatchObject({
+    account_id: null,
+    files: orphans.flatMap(filesIn).length,
+  })
 
-    // An upload may be durable although its answer was lost; nothing else is.
-    expect(files.map(({ file_id }) => file_id)).toEqual(
-      expect.arrayContaining(acknowledged.map(({ file_id }) => file_id)),
-    )
-    expect(files.length).toBeLessThanOrEqual(sent.length)
+  // An upload may be durable although its answer was lost; nothing else is.
+  expect(files.map(({ file_id }) => file_id)).toEqual(
+    expect.arrayContaining(acknowledged.map(({ file_id }) => file_id)),
+  )
+  expect(files.length).toBeLessThanOrEqual(sent.length)
 
-    const server = await line.serve({
-      MEDIAGEN_RETAIN_HOURS: '1',
-      MEDIAGEN_UPLOAD_ROOM_BYTES: String((files.length + 1) * leastCountedBytes),
-    })
-    await expect.poll(() => foldersOnDisk(line).length).toBe(files.length)
-    const { data } = (await openClient(server.httpUrl, key).send('/v1/files?limit=500')).body as { data: FileRecord[] }
-    expect(data.length).toBe(Math.min(500, files.length))
-    for (const { url, sha256, ...record } of data) {
-      const content = Buffer.from(await (await fetch(url)).arrayBuffer())
-      expect([content.length, digest(content)]).toEqual([record.bytes, sha256])
-      expect(sent).toContain(sha256)
-    }
-    // The same file again, as if nothing had happened; then the room is full to the byte.
-    expect((await post(server.httpUrl, key, picture)).status).toBe(201)
-    expect((await post(server.httpUrl, key, picture)).body.code).toBe('too_many_uploads')
-    process.stdout.write(`${kills} kills, ${sent.length} uploads begun, ${acknowledged.length} acknowledged\n`)
-  },
-)
+  const server = await line.serve({
+    MEDIAGEN_RETAIN_HOURS: '1',
+    MEDIAGEN_UPLOAD_ROOM_BYTES: String((files.length + 1) * leastCountedBytes),
+  })
+  await expect.poll(() => foldersOnDisk(line).length).toBe(files.length)
+  const { data } = (await openClient(server.httpUrl, key).send('/v1/files?limit=500')).body as { data: FileRecord[] }
+  expect(data.length).toBe(Math.min(500, files.length))
+  for (const { url, sha256, ...record } of data) {
+    const content = Buffer.from(await (await fetch(url)).arrayBuffer())
+    expect([content.length, digest(content)]).toEqual([record.bytes, sha256])
+    expect(sent).toContain(sha256)
+  }
+  // The same file again, as if nothing had happened; then the room is full to the byte.
+  expect((await post(server.httpUrl, key, picture)).status).toBe(201)
+  expect((await post(server.httpUrl, key, picture)).body.code).toBe('too_many_uploads')
+  process.stdout.write(`${kills} kills, ${sent.length} uploads begun, ${acknowledged.length} acknowledged\n`)
+})
 
-test('a server that is told to stop under uploads leaves nothing of them', { timeout: 60_000 }, async () => {
+test('a server that is told to stop under uploads leaves nothing of them', async () => {
   await using line = openCommandLine()
   const { key } = await createTestAccount(line)
   const server = await line.serve()

@@ -35,7 +35,7 @@ async function startRunning() {
   const gate = app.gate()
   const { body } = await app.generate(gateModel, gate.input, { wait: false })
   const path = `/v1/jobs/${body.job_id}`
-  await expect.poll(async () => (await app.send(path)).body.progress, { timeout: 5000 }).toBe(0.5)
+  await expect.poll(async () => (await app.send(path)).body.progress).toBe(0.5)
   return { gate, path, jobId: body.job_id as string }
 }
 

@@ -98,7 +98,6 @@ async function expectExactly(app: TestApp, intents: readonly Intent[]): Promise<
 
 test.skipIf(noMounts !== '')(
   `a disk that fills refuses starts as a whole, keeps all that was acknowledged, and goes on when there is room${noMounts}`,
-  { timeout: 60_000 },
   async () => {
     using folder = makeFolder()
     using data = makeFolder()

@@ -206,7 +206,7 @@ afterAll(async () => {
 async function expectGroupGone(within: '3 s' | 'at once'): Promise<void> {
   const pid = Number(readFileSync(group, 'utf8'))
   expect(pid).toBeGreaterThan(0)
-  if (within === '3 s') await expect.poll(() => listGroup(pid), { timeout: 3000 }).toEqual([])
+  if (within === '3 s') await expect.poll(() => listGroup(pid)).toEqual([])
   else expect(listGroup(pid)).toEqual([])
 }
 
@@ -269,7 +269,7 @@ test('a program that ignores SIGTERM is canceled within two seconds, and gone th
   const before = await available()
   const { body: started } = await app.generate(modelOf('deaf'), {}, { wait: false })
   const path = `/v1/jobs/${started.job_id}`
-  await expect.poll(async () => (await app.send(path)).body.progress, { timeout: 5000 }).toBe(0.5)
+  await expect.poll(async () => (await app.send(path)).body.progress).toBe(0.5)
   const begun = performance.now()
   expect((await app.send(`${path}/cancel`, { method: 'POST' })).status).toBeLessThan(300)
   // The events of a job end with it.

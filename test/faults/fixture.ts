@@ -73,7 +73,7 @@ export async function expectWhole(app: TestApp): Promise<void> {
   expect(wallet.held).toBe(0)
   expect((await app.admin.verifyLedger({})).problems).toEqual([])
   // A program that was stopped may take two seconds longer than its job.
-  await expect.poll(() => listWork(app), { message: 'the work folder is empty', timeout: 5000 }).toEqual([])
+  await expect.poll(() => listWork(app), { message: 'the work folder is empty' }).toEqual([])
 }
 
 /** Folders of runs. */

@@ -77,12 +77,10 @@ describe('Cancel-After', () => {
 describe('a cancel', () => {
   test('ends a program that is deaf to it within two seconds', async () => {
     const { body } = await start(app, deaf, {})
-    await expect.poll(async () => (await read(app, body.job_id)).progress, { timeout: 9000 }).toBe(0.5)
+    await expect.poll(async () => (await read(app, body.job_id)).progress).toBe(0.5)
     const begun = performance.now()
     await app.send(`/v1/jobs/${body.job_id}/cancel`, { method: 'POST' })
-    await expect
-      .poll(async () => (await read(app, body.job_id)).status, { interval: 20, timeout: 9000 })
-      .toBe('canceled')
+    await expect.poll(async () => (await read(app, body.job_id)).status, { interval: 20 }).toBe('canceled')
     expect(performance.now() - begun).toBeLessThan(2000)
   })
 
@@ -92,7 +90,7 @@ describe('a cancel', () => {
     )
     await Promise.all(jobs.map(({ body }) => app.send(`/v1/jobs/${body.job_id}/cancel`, { method: 'POST' })))
     for (const { body } of jobs) {
-      await expect.poll(async () => (await read(app, body.job_id)).finished_at, { timeout: 9000 }).not.toBeNull()
+      await expect.poll(async () => (await read(app, body.job_id)).finished_at).not.toBeNull()
       const { status, billing } = await read(app, body.job_id)
       expect(['succeeded', 'canceled']).toContain(status)
       expect(billing).toMatchObject(status === 'succeeded' ? { charged: 3, released: 0 } : { charged: 0, released: 3 })

@@ -5,7 +5,7 @@ import { startTestApp } from '../test-app.ts'
 
 const model = 'builtin/video/kenburns/image-to-video'
 
-test('a data URI becomes a video that can be downloaded', { timeout: 60_000 }, async () => {
+test('a data URI becomes a video that can be downloaded', async () => {
   await using app = await startTestApp()
   const picture = await sharp({ create: { width: 120, height: 80, channels: 3, background: '#3366aa' } })
     .composite([
@@ -33,7 +33,7 @@ test('a data URI becomes a video that can be downloaded', { timeout: 60_000 }, a
   expect([poster.headers.get('content-type'), format, width, height]).toEqual(['image/webp', 'webp', 128, 96])
 })
 
-test('what is no picture fails the job in words and gives the credits back', { timeout: 60_000 }, async () => {
+test('what is no picture fails the job in words and gives the credits back', async () => {
   await using app = await startTestApp()
   const image = `data:image/png;base64,${Buffer.from('not a picture').toString('base64')}`
   const { body } = await app.generate(model, { image }, { wait: true })

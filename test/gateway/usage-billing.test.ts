@@ -4,7 +4,7 @@ import { startTestApp } from '../test-app.ts'
 
 const model = 'builtin/audio/speech/text-to-speech'
 
-test('speech is charged by its seconds, never more than quoted; the rest goes back', { timeout: 60_000 }, async () => {
+test('speech is charged by its seconds, never more than quoted; the rest goes back', async () => {
   await using app = await startTestApp()
   const text = 'The harbour woke slowly. '.repeat(32)
   const input = { text, speed: 2, format: 'wav' }
@@ -25,7 +25,7 @@ test('speech is charged by its seconds, never more than quoted; the rest goes ba
   expect(wallet).toMatchObject({ available: 1000 - charged, held: 0 })
 })
 
-test('music is charged as quoted, by its length', { timeout: 60_000 }, async () => {
+test('music is charged as quoted, by its length', async () => {
   await using app = await startTestApp()
   const id = 'builtin/audio/music/text-to-audio'
   const { status, body: job } = await app.generate(id, { prompt: 'a short waltz', duration: 16 })

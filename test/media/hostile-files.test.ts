@@ -3,11 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32, deflateSync, gzipSync } from 'node:zlib'
 import sharp from 'sharp'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type MediaApp, openHost, startMediaApp } from './media-app.ts'
-
-// Many jobs, one after the other.
-vi.setConfig({ testTimeout: 60_000 })
 
 const edit = 'builtin/image/art/edit'
 let media: MediaApp

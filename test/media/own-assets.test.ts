@@ -1,13 +1,10 @@
 // The output of one job is the input of the next: read from the store by its signed URL, never over the network.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { layOut } from '../../src/data-dir.ts'
 import { createTestClock } from '../gateway/test-clock.ts'
 import { startMediaApp } from './media-app.ts'
-
-// Many jobs, one after the other.
-vi.setConfig({ testTimeout: 60_000 })
 
 const art = { prompt: 'the sea', width: 256, height: 192 }
 const artModel = 'builtin/image/art/text-to-image'
@@ -31,34 +28,30 @@ test('a picture that one model made becomes a film by another', async () => {
   expect(film).toMatchObject({ status: 'succeeded', outputs: [{ content_type: 'video/mp4', width: 320, height: 180 }] })
 })
 
-test(
-  'a signature that is wrong or has expired is refused, and so is a file that is gone',
-  { timeout: 60_000 },
-  async () => {
-    const clock = createTestClock()
-    await using media = await startMediaApp({}, { clock })
-    const first = await media.run(art, artModel)
-    const url = new URL(first.outputs[0].url)
-    const wrong =
-      'image is a URL of this server whose signature is wrong or has expired; read the job again for a fresh one.'
+test('a signature that is wrong or has expired is refused, and so is a file that is gone', async () => {
+  const clock = createTestClock()
+  await using media = await startMediaApp({}, { clock })
+  const first = await media.run(art, artModel)
+  const url = new URL(first.outputs[0].url)
+  const wrong =
+    'image is a URL of this server whose signature is wrong or has expired; read the job again for a fresh one.'
 
-    const other = new URL(url)
-    other.pathname = '/assets/../mediagen.db'
-    const altered = new URL(url)
-    altered.searchParams.set('expires', String(Number(url.searchParams.get('expires')) + 1))
-    const escaping = `${url.origin}/assets/%2e%2e%2fmediagen.db${url.search}`
-    for (const image of [altered.href, escaping, `${url.origin}/assets/${url.search}`, `${url.origin}/assets/x`])
-      expect(await media.refusal({ image })).toEqual({ code: 'invalid_media', message: wrong, retryable: false })
-    // Every other path of this server is an address like any other: a private one.
-    expect((await media.refusal({ image: other.href })).message).toContain('does not lead to a public address')
+  const other = new URL(url)
+  other.pathname = '/assets/../mediagen.db'
+  const altered = new URL(url)
+  altered.searchParams.set('expires', String(Number(url.searchParams.get('expires')) + 1))
+  const escaping = `${url.origin}/assets/%2e%2e%2fmediagen.db${url.search}`
+  for (const image of [altered.href, escaping, `${url.origin}/assets/${url.search}`, `${url.origin}/assets/x`])
+    expect(await media.refusal({ image })).toEqual({ code: 'invalid_media', message: wrong, retryable: false })
+  // Every other path of this server is an address like any other: a private one.
+  expect((await media.refusal({ image: other.href })).message).toContain('does not lead to a public address')
 
-    clock.ms += 30 * 3_600_000
-    expect((await media.refusal({ image: url.href })).message).toBe(wrong)
-    const { body: job } = await media.app.send(`/v1/jobs/${first.job_id}`)
-    expect(await media.run({ image: job.outputs[0].url })).toMatchObject({ status: 'succeeded' })
-    rmSync(join(layOut(media.app.config.dataDir).assets, first.job_id), { recursive: true })
-    expect((await media.refusal({ image: job.outputs[0].url })).message).toBe(
-      'image is a URL of a file of this server that is no longer there.',
-    )
-  },
-)
+  clock.ms += 30 * 3_600_000
+  expect((await media.refusal({ image: url.href })).message).toBe(wrong)
+  const { body: job } = await media.app.send(`/v1/jobs/${first.job_id}`)
+  expect(await media.run({ image: job.outputs[0].url })).toMatchObject({ status: 'succeeded' })
+  rmSync(join(layOut(media.app.config.dataDir).assets, first.job_id), { recursive: true })
+  expect((await media.refusal({ image: job.outputs[0].url })).message).toBe(
+    'image is a URL of a file of this server that is no longer there.',
+  )
+})

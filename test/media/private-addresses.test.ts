@@ -3,13 +3,10 @@ import type { lookup } from 'node:dns'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { onlyPublic, parseAllowedHosts } from '../../src/net/hosts.ts'
 import { createUrlReader } from '../../src/media/url.ts'
 import { openHost, startMediaApp } from './media-app.ts'
-
-// Many jobs, one after the other.
-vi.setConfig({ testTimeout: 60_000 })
 
 const hosts = [
   ['plain', '127.0.0.1'],

@@ -5,11 +5,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { copyModel, type MediaApp, openHost, openRawHost, startMediaApp } from './media-app.ts'
-
-// Many jobs, one after the other.
-vi.setConfig({ testTimeout: 60_000 })
 
 const picture = readFileSync(join(import.meta.dirname, '../models/picture.png'))
 const maxBytes = 1_000_000

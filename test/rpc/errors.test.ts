@@ -132,10 +132,8 @@ test('without a key, or with one that does not work, nobody comes in', async () 
     /unknown/,
   )
   await expect
-    .poll(
-      () =>
-        client.call('WalletService/GetWallet', {}, { key: expired }).catch((error: ForeignError) => error.detail.code),
-      { timeout: 8000 },
+    .poll(() =>
+      client.call('WalletService/GetWallet', {}, { key: expired }).catch((error: ForeignError) => error.detail.code),
     )
     .toBe('invalid_api_key')
 })

@@ -40,7 +40,7 @@ test('Watch tells NOT_SERVING as soon as the server stops, while running jobs ma
   const health = await openHealth(app.app.grpcUrl)
   const gate = app.gate()
   await app.generate('test/gate/text-to-image', gate.input, { wait: false })
-  await expect.poll(async () => (await app.send('/v1/jobs?status=running')).body.total, { timeout: 8000 }).toBe(1)
+  await expect.poll(async () => (await app.send('/v1/jobs?status=running')).body.total).toBe(1)
   const watch = health.Watch({ service: 'mediagen.v1.GenerationService' })
   watch.on('error', () => {})
   expect((await once(watch, 'data'))[0]).toEqual({ status: 'SERVING' })

@@ -118,46 +118,40 @@ describe('what is not whole, or not in order, leaves nothing and is named', () =
   })
 })
 
-test(
-  'a client that stalls is refused by the name of what it did, and its room is free again',
-  { timeout: 30_000 },
-  async () => {
-    await using slow = await startTestApp({ MEDIAGEN_STALL_SECONDS: '1', MEDIAGEN_UPLOAD_ROOM_BYTES: '1000000' })
-    using stalling = await openForeignClient(slow.app.grpcUrl, slow.account.key)
-    const part = pictureOf(200_000)
-    const beginnings: Record<string, object[]> = {
-      nothing: [],
-      'a part': [{ header: { bytes: 300_000 } }, ...toChunks(part, 100_000)],
-      'a part, then drops': [{ header: {} }, ...toChunks(part, 100_000)],
-      'all but the end of the stream': [{ header: {} }, { chunk: picture }, { end: {} }],
-    }
-    await Promise.all(
-      Object.entries(beginnings).map(async ([what, pieces]) => {
-        const { call, done } = stalling.beginUpload(rpc)
-        for (const piece of pieces) call.write(piece)
-        const drops = what.endsWith('drops')
-          ? setInterval(() => call.write({ chunk: Buffer.from('x') }), 50)
-          : undefined
-        const error = await done.then(
-          () => expect.unreachable(`${what} was not refused`),
-          (refused) => refused,
-        )
-        clearInterval(drops)
-        expect([what, error.status, error.detail?.code]).toEqual([what, 'DEADLINE_EXCEEDED', 'request_timeout'])
-        expect(error.message).toMatch(/stalled: less than 65536 bytes of it, and not its end, came within 1 seconds/)
-      }),
-    )
-    expect(readdirSync(join(slow.config.dataDir, 'assets'))).toEqual([])
-    // What goes on all the while may take longer; and what stalled takes no room.
-    const { call, done } = stalling.beginUpload(rpc)
-    for (const piece of [{ header: {} }, ...toChunks(pictureOf(900_000), 100_000), { end: {} }]) {
-      call.write(piece)
-      await pause(120)
-    }
-    call.end()
-    expect((await done).file.bytes).toBe('900000')
-  },
-)
+test('a client that stalls is refused by the name of what it did, and its room is free again', async () => {
+  await using slow = await startTestApp({ MEDIAGEN_STALL_SECONDS: '1', MEDIAGEN_UPLOAD_ROOM_BYTES: '1000000' })
+  using stalling = await openForeignClient(slow.app.grpcUrl, slow.account.key)
+  const part = pictureOf(200_000)
+  const beginnings: Record<string, object[]> = {
+    nothing: [],
+    'a part': [{ header: { bytes: 300_000 } }, ...toChunks(part, 100_000)],
+    'a part, then drops': [{ header: {} }, ...toChunks(part, 100_000)],
+    'all but the end of the stream': [{ header: {} }, { chunk: picture }, { end: {} }],
+  }
+  await Promise.all(
+    Object.entries(beginnings).map(async ([what, pieces]) => {
+      const { call, done } = stalling.beginUpload(rpc)
+      for (const piece of pieces) call.write(piece)
+      const drops = what.endsWith('drops') ? setInterval(() => call.write({ chunk: Buffer.from('x') }), 50) : undefined
+      const error = await done.then(
+        () => expect.unreachable(`${what} was not refused`),
+        (refused) => refused,
+      )
+      clearInterval(drops)
+      expect([what, error.status, error.detail?.code]).toEqual([what, 'DEADLINE_EXCEEDED', 'request_timeout'])
+      expect(error.message).toMatch(/stalled: less than 65536 bytes of it, and not its end, came within 1 seconds/)
+    }),
+  )
+  expect(readdirSync(join(slow.config.dataDir, 'assets'))).toEqual([])
+  // What goes on all the while may take longer; and what stalled takes no room.
+  const { call, done } = stalling.beginUpload(rpc)
+  for (const piece of [{ header: {} }, ...toChunks(pictureOf(900_000), 100_000), { end: {} }]) {
+    call.write(piece)
+    await pause(120)
+  }
+  call.end()
+  expect((await done).file.bytes).toBe('900000')
+})
 
 test('a client that sends faster than the disk takes is held, not remembered', async () => {
   const { call, done } = client.beginUpload(rpc)

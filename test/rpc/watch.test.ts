@@ -97,7 +97,7 @@ test('a client that leaves costs nothing any longer, and its job goes on', async
   for (const { ended } of watches) expect(client.toForeignError(await ended).status).toBe('CANCELLED')
   // A call is counted when it is over on the server's side too.
   await expect
-    .poll(() => readMetrics(app), { timeout: 8000 })
+    .poll(() => readMetrics(app))
     .toContain('mediagen_rpc_total{rpc="GenerationService.WatchJob",code="ok"} 50')
   job.open()
   expect((await client.readAll('GenerationService/WatchJob', { job_id: job.job_id })).at(-1).job.status).toBe(

@@ -7,11 +7,8 @@ import { createAllowance } from '../../src/runner/allowance.ts'
 import { openHost, openRawHost } from '../media/media-app.ts'
 import { type Bench, leavePicture, startBench, untilAborted } from './fixture.ts'
 
-// Many jobs, one after the other.
-vi.setConfig({ testTimeout: 60_000 })
-
 const picture = readFileSync(join(import.meta.dirname, '../models/picture.png'))
-const soon = { timeout: 8000, interval: 20 }
+const soon = { interval: 20 }
 
 /** An engine whose runs end when they are told. */
 function createGates() {

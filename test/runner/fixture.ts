@@ -138,7 +138,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
       return started.job
     },
     async end(job) {
-      const last = await feed.awaitEnd(accountId, job.jobId, 8000, stays)
+      const last = await feed.awaitEnd(accountId, job.jobId, 60_000, stays)
       if (!last) throw new Error('no such job')
       return last
     },

@@ -1,14 +1,11 @@
 // Workers that are killed in the middle of a job, as real processes: what becomes of the job and of its credits.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { createTestAccount, openClient, openCommandLine, type CommandLine, type Served } from '../cli/command-line.ts'
 
-// Several processes start, one after the other, in each test.
-vi.setConfig({ testTimeout: 60_000 })
-
 const catalog = join(import.meta.dirname, 'models.yaml')
-const soon = { timeout: 30_000, interval: 50 }
+const soon = { interval: 50 }
 
 /** A server with one running job of a model of this folder. */
 async function startJob(line: CommandLine, model: string) {

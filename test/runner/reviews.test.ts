@@ -2,11 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { createTestClock } from '../gateway/test-clock.ts'
 import { startTestApp } from '../test-app.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const model = 'test/paid/text-to-image'
 const minuteMs = 60_000
@@ -19,9 +17,7 @@ test('a job under review is released when its time is over, and not before', asy
     const worker = await startTestApp(data, { clock })
     const { key } = worker.account
     const { body } = await worker.generate(model, { gate: 'never' }, { wait: false })
-    await expect
-      .poll(async () => (await worker.send(`/v1/jobs/${body.job_id}`)).body.progress, { timeout: 8000 })
-      .toBe(0.5)
+    await expect.poll(async () => (await worker.send(`/v1/jobs/${body.job_id}`)).body.progress).toBe(0.5)
     await worker[Symbol.asyncDispose]()
 
     await using api = await startTestApp({ ...data, MEDIAGEN_ROLES: 'api', MEDIAGEN_REVIEW_HOURS: '1' }, { clock })
@@ -30,7 +26,7 @@ test('a job under review is released when its time is over, and not before', asy
     expect(await read()).toMatchObject({ status: 'needs_review', billing: { held: 10, released: 0 } })
     clock.ms += 2 * minuteMs
     await expect
-      .poll(read, { timeout: 8000 })
+      .poll(read)
       .toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' }, billing: { charged: 0, released: 10 } })
   } finally {
     rmSync(folder, { recursive: true, force: true })

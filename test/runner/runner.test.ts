@@ -43,7 +43,7 @@ test('the folder of a run is empty when it begins and gone when it has ended', a
   await bench.end(await bench.start())
   await bench.end(await bench.start())
   expect(new Set(seen).size).toBe(2)
-  await expect.poll(bench.runFolders, { timeout: 8000 }).toEqual([])
+  await expect.poll(bench.runFolders).toEqual([])
 })
 
 test('a failure is told in the words of the engine, and everything comes back', async () => {
@@ -156,7 +156,7 @@ test('a queued job is canceled at once and never runs', async () => {
     },
   })
   const first = await bench.start()
-  await expect.poll(() => runs, { timeout: 8000 }).toEqual([first.jobId])
+  await expect.poll(() => runs).toEqual([first.jobId])
   const second = await bench.start()
   expect(await bench.store.requestCancel(bench.accountId, second.jobId)).toMatchObject({
     status: 'canceled',
@@ -190,7 +190,7 @@ test('outputs are removed when the end cannot be recorded because the job was en
   >
   await using bench = await startBench({ run: leavePicture, ...stale })
   const job = await bench.start()
-  await expect.poll(() => bench.ended, { timeout: 8000 }).toEqual(['lost'])
+  await expect.poll(() => bench.ended).toEqual(['lost'])
   expect(bench.assetsOf(job)).toEqual([])
 })
 
@@ -243,9 +243,9 @@ test('a runner that stops lets runs end within the grace and gives others back t
     },
   })
   const quick = await bench.start()
-  await expect.poll(() => runs.length, { timeout: 8000 }).toBe(1)
+  await expect.poll(() => runs.length).toBe(1)
   const slow = await bench.start()
-  await expect.poll(() => runs.length, { timeout: 8000 }).toBe(2)
+  await expect.poll(() => runs.length).toBe(2)
   const stopped = bench.runner.stop(3000)
   const late = await bench.start()
   open()
@@ -275,7 +275,7 @@ test('no more jobs run at once than there are places, the oldest first, and all 
   const gated = createGated()
   await using bench = await startBench({ places: 3, run: gated.run })
   const jobs = await Promise.all(Array.from({ length: 30 }, () => bench.start()))
-  await expect.poll(() => gated.running, { timeout: 8000 }).toBe(3)
+  await expect.poll(() => gated.running).toBe(3)
   expect(gated.order.toSorted()).toEqual(
     jobs
       .slice(0, 3)
@@ -292,7 +292,7 @@ test('no more jobs of a model run at once than the model allows', async () => {
   const gated = createGated()
   await using bench = await startBench({ concurrency: 2, run: gated.run })
   const jobs = await Promise.all(Array.from({ length: 10 }, () => bench.start()))
-  await expect.poll(() => gated.running, { timeout: 8000 }).toBe(2)
+  await expect.poll(() => gated.running).toBe(2)
   gated.open()
   for (const job of jobs) await bench.end(job)
   expect(gated.most).toBe(2)

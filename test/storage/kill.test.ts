@@ -31,7 +31,7 @@ async function acknowledgedBeforeKill(
   return said
 }
 
-test('kill -9 loses nothing that was acknowledged', { timeout: 60_000 }, async () => {
+test('kill -9 loses nothing that was acknowledged', async () => {
   using file = createTestFolder()
   let accountId: string
   {

@@ -108,7 +108,7 @@ async function expectConserved(store: Store, model: Model): Promise<void> {
   expect(await store.verifyLedger()).toMatchObject({ jobs: model.jobs.length, problems: [] })
 }
 
-test(`random commands, seed ${seed}`, { timeout: 60_000 }, async () => {
+test(`random commands, seed ${seed}`, async () => {
   const groups = fc.array(fc.array(commandArbitrary, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 25 })
   await fc.assert(
     fc.asyncProperty(groups, async (sequence) => {
