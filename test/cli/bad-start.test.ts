@@ -33,7 +33,7 @@ test.for([
   const account = await line.json(['accounts', 'create', '--name', 'kept', '--credits', '5'])
   await using taken = await takePort()
   expectSentence(
-    await line.run(['serve'], { [setting]: taken.port }),
+    await line.spawn(['serve'], { [setting]: taken.port }),
     new RegExp(`The ${name} port ${taken.port}`),
     'in use',
     setting,
@@ -45,7 +45,7 @@ test.for(['203.0.113.7', 'no-such-host.invalid'])(
   'the address %s is not one of this machine: MEDIAGEN_HOST is named',
   async (host) => {
     await using line = openCommandLine()
-    const refused = await line.run(['serve'], { MEDIAGEN_HOST: host })
+    const refused = await line.spawn(['serve'], { MEDIAGEN_HOST: host })
     expectSentence(refused, host, 'MEDIAGEN_HOST')
     expect(refused.stderr).not.toContain('MEDIAGEN_HTTP_PORT')
   },
@@ -59,7 +59,7 @@ test('the catalog is broken: file, model and field are named, all that is wrong,
     file,
     models.replace('1 + ceil(width / 1000)', '1 + ceil(wdth / 1000)').replace('credits: 7', 'credits: many'),
   )
-  const refused = await line.run(['serve'], { MEDIAGEN_CATALOG: file })
+  const refused = await line.spawn(['serve'], { MEDIAGEN_CATALOG: file })
   expectSentence(refused, file, 'test/instant/text-to-image', 'price', 'wdth', 'test/failing/text-to-image')
   expect(existsSync(line.dataDir)).toBe(false)
   expectSentence(await line.run(['models', 'check', file]), file, 'test/instant/text-to-image')
@@ -72,12 +72,12 @@ test.for([
   await using line = openCommandLine()
   const file = join(line.folder, 'broken.yaml')
   writeFileSync(file, text)
-  expectSentence(await line.run(['serve'], { MEDIAGEN_CATALOG: file }), file, words)
+  expectSentence(await line.spawn(['serve'], { MEDIAGEN_CATALOG: file }), file, words)
 })
 
 test('a catalog file is missing', async () => {
   await using line = openCommandLine()
-  expectSentence(await line.run(['serve'], { MEDIAGEN_CATALOG: '/no/such.yaml' }), '/no/such.yaml', /cannot be read/)
+  expectSentence(await line.spawn(['serve'], { MEDIAGEN_CATALOG: '/no/such.yaml' }), '/no/such.yaml', /cannot be read/)
 })
 
 test('settings are wrong: all of them are listed', async () => {
@@ -94,7 +94,7 @@ test('settings are wrong: all of them are listed', async () => {
     MEDIAGEN_LOG_LEVEL: 'loud',
   }
   expectSentence(
-    await line.run(['serve'], wrong),
+    await line.spawn(['serve'], wrong),
     ...Object.keys(wrong),
     '"99999"',
     '"api,king"',
@@ -107,8 +107,8 @@ test('settings are wrong: all of them are listed', async () => {
 test('the data directory is a file, or lies below one', async () => {
   await using line = openCommandLine()
   writeFileSync(line.dataDir, 'precious')
-  expectSentence(await line.run(['serve']), line.dataDir, 'MEDIAGEN_DATA_DIR')
-  expectSentence(await line.run(['serve'], { MEDIAGEN_DATA_DIR: join(line.dataDir, 'below') }), 'MEDIAGEN_DATA_DIR')
+  expectSentence(await line.spawn(['serve']), line.dataDir, 'MEDIAGEN_DATA_DIR')
+  expectSentence(await line.spawn(['serve'], { MEDIAGEN_DATA_DIR: join(line.dataDir, 'below') }), 'MEDIAGEN_DATA_DIR')
   expectSentence(await line.run(['accounts', 'list']), line.dataDir)
   expect(readFileSync(line.dataDir, 'utf8')).toBe('precious')
 })
@@ -116,7 +116,7 @@ test('the data directory is a file, or lies below one', async () => {
 test('the data directory is in a place where nothing can be made', async () => {
   await using line = openCommandLine()
   expectSentence(
-    await line.run(['serve'], { MEDIAGEN_DATA_DIR: '/proc/mediagen' }),
+    await line.spawn(['serve'], { MEDIAGEN_DATA_DIR: '/proc/mediagen' }),
     '/proc/mediagen',
     'MEDIAGEN_DATA_DIR',
   )
@@ -127,7 +127,7 @@ test('the database is a file of another kind', async () => {
   mkdirSync(line.dataDir)
   const text = 'these are my notes, not a database. '.repeat(100)
   writeFileSync(database(line), text)
-  expectSentence(await line.run(['serve']), database(line), 'not a database')
+  expectSentence(await line.spawn(['serve']), database(line), 'not a database')
   expectSentence(await line.run(['ledger', 'verify']), 'not a database')
   expect(readFileSync(database(line), 'utf8')).toBe(text)
   expect(readdirSync(line.dataDir)).toEqual(['mediagen.db'])
@@ -140,7 +140,7 @@ test('the database belongs to another program', async () => {
   other.exec("CREATE TABLE recipes (name TEXT); INSERT INTO recipes VALUES ('bread')")
   other.close()
   const before = readFileSync(database(line))
-  expectSentence(await line.run(['serve']), database(line), 'another program')
+  expectSentence(await line.spawn(['serve']), database(line), 'another program')
   expect(readFileSync(database(line)).equals(before)).toBe(true)
 })
 
@@ -152,7 +152,7 @@ test('the database was made by a newer version', async () => {
   db.pragma('wal_checkpoint(TRUNCATE)')
   db.close()
   const before = readFileSync(database(line))
-  expectSentence(await line.run(['serve']), database(line), 'newer version', '9999-from-the-future')
+  expectSentence(await line.spawn(['serve']), database(line), 'newer version', '9999-from-the-future')
   expectSentence(await line.run(['accounts', 'list']), 'newer version')
   expect(readFileSync(database(line)).equals(before)).toBe(true)
 })
@@ -183,9 +183,9 @@ test.skipIf(noMounts !== '')(`the data directory is read-only${noMounts}`, async
   using _disk = mountDisk(line.dataDir, '16m')
   const account = await line.json(['accounts', 'create', '--name', 'kept', '--credits', '7'])
   runInShell(`mount -o remount,ro '${line.dataDir}'`)
-  expectSentence(await line.run(['serve']), line.dataDir, /cannot be written|read-only/)
+  expectSentence(await line.spawn(['serve']), line.dataDir, /cannot be written|read-only/)
   expectSentence(
-    await line.run(['serve'], { MEDIAGEN_DATA_DIR: join(line.dataDir, 'new') }),
+    await line.spawn(['serve'], { MEDIAGEN_DATA_DIR: join(line.dataDir, 'new') }),
     /read-only/,
     'MEDIAGEN_DATA_DIR',
   )
@@ -199,7 +199,7 @@ test.skipIf(noMounts !== '')(`the disk is full${noMounts}`, async () => {
   const account = await line.json(['accounts', 'create', '--name', 'kept', '--credits', '7'])
   const filler = join(line.dataDir, 'filler')
   runInShell(`head -c 32m /dev/zero > '${filler}' 2>/dev/null || true`)
-  expectSentence(await line.run(['serve']), line.dataDir, /full|space/)
+  expectSentence(await line.spawn(['serve']), line.dataDir, /full|space/)
   rmSync(filler)
   expect(await line.json(['accounts', 'list'])).toEqual([account])
 })
@@ -207,7 +207,7 @@ test.skipIf(noMounts !== '')(`the disk is full${noMounts}`, async () => {
 test.skipIf(noMounts !== '')(`a new database does not fit on the disk${noMounts}`, async () => {
   await using line = openCommandLine()
   using _disk = mountDisk(line.dataDir, '64k')
-  expectSentence(await line.run(['serve']), line.dataDir, /full|space/)
+  expectSentence(await line.spawn(['serve']), line.dataDir, /full|space/)
 })
 
 /** A Node on this machine that is too old, and its version. */
@@ -223,7 +223,7 @@ const oldNode = findOldNode()
 
 test.skipIf(!oldNode)(`Node is too old${oldNode ? '' : ' (SKIPPED: no Node below 24 on this machine)'}`, async () => {
   await using line = openCommandLine()
-  const { status, stdout, stderr } = await line.run(['serve'], {}, oldNode?.path)
+  const { status, stdout, stderr } = await line.spawn(['serve'], {}, oldNode?.path)
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
   expect(stderr).toMatch(/^mediagen needs Node 24 or newer, and this is Node [^\n]+ npm start, [^\n]+\n$/)
   expect(stderr).toContain(oldNode?.version)

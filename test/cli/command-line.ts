@@ -1,9 +1,11 @@
-// Runs the real bin/mediagen.js as a child process, on a data directory that goes away with the test.
+// Runs the command line on a data directory that goes away with the test: most commands in this process, servers and what
+// is about processes as the real bin/mediagen.js.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runMain } from './run-main.ts'
 
 const root = join(import.meta.dirname, '../..')
 const program = join(root, 'bin/mediagen.js')
@@ -34,8 +36,10 @@ export interface Served {
 export interface CommandLine extends AsyncDisposable {
   readonly folder: string
   readonly dataDir: string
-  /** Runs a command to its end; `node` is the Node that runs it. */
-  run(args: readonly string[], env?: Readonly<Record<string, string>>, node?: string): Promise<Ended>
+  /** Runs a command to its end, in this process. */
+  run(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended>
+  /** Runs a command to its end, in a process of its own; `node` is the Node that runs it. */
+  spawn(args: readonly string[], env?: Readonly<Record<string, string>>, node?: string): Promise<Ended>
   /** Starts a command and leaves it running. */
   start(args: readonly string[], env?: Readonly<Record<string, string>>): ChildProcess
   /** Runs a command with --json and parses what it printed; rejects when it fails. */
@@ -83,7 +87,8 @@ export function openCommandLine(settings: Readonly<Record<string, string>> = {})
     return child
   }
 
-  const run = (args: readonly string[], env = {}, node?: string): Promise<Ended> => watchEnd(start(args, env, node))
+  const run = (args: readonly string[], env = {}): Promise<Ended> =>
+    runMain({ args, cwd: folder, env: { ...defaults, ...env } })
 
   async function serve(env = {}, args: readonly string[] = []): Promise<Served> {
     const child = start(['serve', '--json', ...args], env)
@@ -106,6 +111,7 @@ export function openCommandLine(settings: Readonly<Record<string, string>> = {})
     dataDir,
     start,
     run,
+    spawn: (args, env = {}, node = process.execPath) => watchEnd(start(args, env, node)),
     serve,
     async json(args) {
       const { status, stdout, stderr } = await run([...args, '--json'])

@@ -10,7 +10,10 @@ import { openCommandLine } from './command-line.ts'
 
 test('demo --once leaves a real picture, names it, and the second run uses the same account', async () => {
   await using line = openCommandLine({ MEDIAGEN_CATALOG: '' })
-  const first = await line.json(['demo', '--once'])
+  // The whole program, to the end of its process; the other tests run it in theirs.
+  const { status, stdout, stderr } = await line.spawn(['demo', '--once', '--json'])
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  const first = JSON.parse(stdout)
   const file = join(line.folder, first.file)
   const picture = await sharp(readFileSync(file)).raw().toBuffer({ resolveWithObject: true })
   expect(picture.info).toMatchObject({ width: 1280, height: 800 })

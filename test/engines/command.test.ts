@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EngineRun, JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import { createCommandEngine } from '../../src/engines/command.ts'
 import type { CommandEngineOptions } from '../../src/engines/command.ts'
@@ -355,7 +355,7 @@ describe('how a program is stopped', () => {
     const pids = JSON.parse(line) as number[]
     expect(pids.filter(isAlive)).toEqual(pids)
     child.kill('SIGKILL')
-    await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), { interval: 50 })
+    await expect.poll(() => pids.filter(isAlive)).toEqual([])
   })
 })
 
