@@ -40,14 +40,14 @@ async function runAlone({ args, cwd, env }: Given): Promise<Ended> {
   const stdout = collect(process.stdout)
   const stderr = collect(process.stderr)
   const exit = vi.spyOn(process, 'exit').mockImplementation((code) => {
-    throw new Exit(Number(code ?? process.exitCode ?? 0))
+    throw new Exit(code === undefined ? exitStatus() : Number(code))
   })
   process.env = { ...env }
   process.chdir(cwd)
   process.exitCode = undefined
   try {
     await main(['node', 'mediagen', ...args])
-    return { status: Number(process.exitCode ?? 0), stdout: stdout.text(), stderr: stderr.text() }
+    return { status: exitStatus(), stdout: stdout.text(), stderr: stderr.text() }
   } catch (error) {
     if (!(error instanceof Exit)) throw error
     return { status: error.status, stdout: stdout.text(), stderr: stderr.text() }
@@ -62,6 +62,8 @@ async function runAlone({ args, cwd, env }: Given): Promise<Ended> {
     for (const forget of forgetListeners) forget()
   }
 }
+
+const exitStatus = (): number => Number(process.exitCode ?? 0)
 
 /** Keeps what is written instead of writing it. */
 function collect(stream: NodeJS.WriteStream): { text(): string; restore(): void } {
