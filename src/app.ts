@@ -146,7 +146,7 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
   const feed = await startFeed(store)
   parts.defer(() => feed.stop())
   const strangers = createStrangerLog(log, config.maxRefusalLines)
-  const access = createAccess(store, clock, config.rateLimit)
+  const access = createAccess(store, clock, config)
   const keys = startKeyWatch(access)
   parts.defer(() => keys.stop())
   const services = createServices(
@@ -164,7 +164,7 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
       metrics,
       unready: async () => (stopping ? 'the server is stopping' : await unready()),
       transport: servesApi ? inProcess : null,
-      keys: { authenticate: ({ authorization }) => access.authenticate(authorization), limit: access.limit },
+      keys: access,
       rpc: servesApi ? { services, access } : null,
       assets: { store: assets, urls },
       onPublicUrl: (url) => (publicUrl = url),

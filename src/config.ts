@@ -3,6 +3,7 @@ import { accessSync, constants } from 'node:fs'
 import { resolve } from 'node:path'
 import { StartupError } from './core/errors.ts'
 import { limits } from './limits.ts'
+import { parseProxies } from './net/client-address.ts'
 import { parseAllowedHosts } from './net/hosts.ts'
 import { parseAllowedPorts } from './net/ports.ts'
 import { integer, text } from './setting.ts'
@@ -45,6 +46,12 @@ export const generalSettings = {
     '',
     'gRPC address of a remote core, such as `http://10.0.0.5:9090`; makes this process a pure REST gateway (also `--core-url`)',
     parseUrl,
+  ),
+  trustedProxies: text(
+    'MEDIAGEN_TRUSTED_PROXIES',
+    '',
+    'Proxies and gateways in front, whose `X-Forwarded-For` is believed: addresses, networks such as `10.1.0.0/16`, separated by commas',
+    parseProxies,
   ),
   roles: text(
     'MEDIAGEN_ROLES',

@@ -9,6 +9,7 @@ import type { Keys } from './gateway/access.ts'
 import { addConsole } from './gateway/console.ts'
 import type { Health } from './gateway/health.ts'
 import { createGateway, createHealthServer, type GatewayParts, listen, type ServerParts } from './gateway/server.ts'
+import { createFindClient } from './net/client-address.ts'
 import { isLoopback } from './net/hosts.ts'
 import type { Access } from './rpc/access.ts'
 import { addConnect } from './rpc/connect.ts'
@@ -73,6 +74,7 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
     publicUrl: () => publicUrl,
     maxBodyBytes: config.maxBodyBytes,
     stallMs: config.stallSeconds * 1000,
+    findClient: createFindClient(config.trustedProxies),
     log: parts.log,
     strangers: parts.strangers,
     maxValues: config.maxValues,
@@ -86,9 +88,10 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
   }
   async function openGrpc(
     services: readonly GuardedService[],
-    options: Omit<GrpcServerOptions, 'maxBodyBytes'>,
+    options: Omit<GrpcServerOptions, 'maxBodyBytes' | 'findClient'>,
   ): Promise<string> {
-    const grpc = await startGrpcServer(services, { ...options, maxBodyBytes: config.maxBodyBytes })
+    const { maxBodyBytes, findClient } = server
+    const grpc = await startGrpcServer(services, { ...options, maxBodyBytes, findClient })
     opened.defer(() => grpc.close(config.stopGraceSeconds * 1000))
     grpcServers.push(grpc)
     return toUrl(options.host, grpc.port)

@@ -69,6 +69,13 @@ const callers = {
     'Requests per second for each key, with a burst of the same size; 0 for no limit',
     '429 `rate_limited`',
   ),
+  failedKeysPerMinute: limit(
+    'MEDIAGEN_FAILED_KEYS_PER_MINUTE',
+    60,
+    [0, 1_000_000],
+    'API keys that do not work which an address (of IPv6 a /64) may send a minute, at once or spread; 0 for no limit. A valid key always works',
+    '429 `rate_limited` in place of 401',
+  ),
   maxQueuedJobs: limit(
     'MEDIAGEN_MAX_QUEUED_JOBS',
     1000,

@@ -274,7 +274,7 @@ export const errorKinds = {
     http: 429,
     grpc: 'RESOURCE_EXHAUSTED',
     retryable: true,
-    help: 'This key sends more requests per second than it may. Wait for the time in Retry-After, then continue.',
+    help: 'This key sends more than it may, or too many invalid keys came from this address. Wait for the time in Retry-After, then continue.',
   },
   too_many_jobs: {
     title: 'Too many jobs',

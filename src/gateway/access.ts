@@ -27,9 +27,9 @@ export type RoutePermission = 'any' | Exclude<Permission, 'admin'>
 export interface Keys {
   /**
    * Whose key an `Authorization` header carries.
-   * @throws MediagenError or ConnectError: `authentication_required`, `invalid_api_key`
+   * @throws MediagenError or ConnectError: `authentication_required`, `invalid_api_key`, `rate_limited`
    */
-  authenticate(sent: { authorization: string | null; requestId: string }): Promise<Caller>
+  authenticate(sent: { authorization: string | null; address: string; requestId: string }): Promise<Caller>
   /**
    * Counts a request that no service will see toward the rate of its key; services count the others.
    * @throws MediagenError `rate_limited`
@@ -47,7 +47,7 @@ export function checkCallers(app: FastifyInstance, keys: Keys): void {
 
   async function authenticate(request: FastifyRequest): Promise<Caller> {
     const { authorization = null } = request.headers
-    const caller = await keys.authenticate({ authorization, requestId: request.id })
+    const caller = await keys.authenticate({ authorization, address: request.client, requestId: request.id })
     if (authorization !== null) believed.set(authorization, caller)
     return caller
   }

@@ -30,8 +30,9 @@ export function createCoreClient(transport: Transport): CoreClient {
   }
 }
 
-/** What a call takes over from the request that caused it: who asks, and under which id it is logged. */
+/** What a call takes over from the request that caused it: who asks, from where, and under which id it is logged. */
 export function forward(request: FastifyRequest): CallOptions {
   const { authorization } = request.headers
-  return { headers: authorization ? { authorization, 'x-request-id': request.id } : { 'x-request-id': request.id } }
+  const headers = { 'x-request-id': request.id, 'x-forwarded-for': request.client }
+  return { headers: authorization ? { authorization, ...headers } : headers }
 }

@@ -9,8 +9,10 @@ import { cutText } from '../core/log-text.ts'
 import { readRequestId } from '../core/request-id.ts'
 import type { StrangerLog } from '../core/stranger-log.ts'
 import { boundViolations } from '../core/violations.ts'
+import type { FindClient } from '../net/client-address.ts'
 import { type Caller, checkCallers, type Keys } from './access.ts'
 import { addAssetRoutes } from './assets.ts'
+import { nameClients } from './clients.ts'
 import { boundClose } from './connections.ts'
 import { createCoreClient } from './core-client.ts'
 import { addFileRoutes } from './files.ts'
@@ -47,6 +49,8 @@ export interface ServerParts {
   readonly maxBodyBytes: number
   /** How long a part of a body may take to come (slow-bodies.ts). */
   readonly stallMs: number
+  /** Who the client behind a connection is. */
+  readonly findClient: FindClient
   readonly log: Logger
   /** Where refusals of callers without a valid key go. */
   readonly strangers: StrangerLog
@@ -137,6 +141,7 @@ function createServer(parts: ServerParts, keys?: Keys): { app: FastifyInstance; 
       void sendProblem(request, reply, refusal, parts.publicUrl())
     },
   })
+  nameClients(app, parts.findClient)
   app.server.headersTimeout = headersTimeoutMs
   const stopping = boundClose(app)
   boundBodies(app, { windowMs: parts.stallMs })

@@ -62,8 +62,13 @@ export function parseAllowedHosts(text: string): AllowedHosts {
 }
 
 /** Whether `address`, to which `host` led (or which it is), is public or allowed. */
-export function mayConnect({ names, networks }: AllowedHosts, host: string, address: string): boolean {
-  if (isPublicAddress(address) || names.has(host.toLowerCase().replace(/\.$/, ''))) return true
+export function mayConnect(allowed: AllowedHosts, host: string, address: string): boolean {
+  if (isPublicAddress(address) || allowed.names.has(host.toLowerCase().replace(/\.$/, ''))) return true
+  return isAmong(allowed, address)
+}
+
+/** Whether `address` lies in one of the networks. */
+export function isAmong({ networks }: AllowedHosts, address: string): boolean {
   if (!ipaddr.isValid(address)) return false
   const found = ipaddr.process(address)
   return networks.some(([network, bits]) => network.kind() === found.kind() && found.match(network, bits))

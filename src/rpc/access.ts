@@ -1,13 +1,18 @@
 // Who a caller is, what it may do, and how much it may ask a second.
-import { LRUCache } from 'lru-cache'
-import { TokenBucket } from 'limiter'
 import type { Clock } from '../core/clock.ts'
 import { MediagenError } from '../core/errors.ts'
 import { type ApiKey, hashKeySecret, isKeySecret, isLive, type Permission } from '../core/key.ts'
 import type { Store } from '../core/store.ts'
+import { createTokenBuckets } from '../core/token-bucket.ts'
+import { createFailedKeys } from './failed-keys.ts'
 
-// A bucket that was forgotten is full again: more keys than this at once only makes the limit more generous.
-const mostBuckets = 100_000
+/** What a call says of its caller. */
+export interface Credentials {
+  /** The `Authorization` header as it was sent; null when nothing was. */
+  readonly authorization: string | null
+  /** The client's address, as far as it is known. */
+  readonly address: string | null
+}
 
 /** Checks callers. */
 export interface Access {
@@ -15,64 +20,84 @@ export interface Access {
    * The key behind an `Authorization` header.
    * @throws MediagenError `authentication_required` or `invalid_api_key`
    */
-  authenticate(authorization: string | null): Promise<ApiKey>
+  findKey(authorization: string | null): Promise<ApiKey>
+  /**
+   * The key that a caller sent; one that does not work is counted.
+   * @throws MediagenError `authentication_required`, `invalid_api_key`, or `rate_limited` after too many of those
+   */
+  authenticate(credentials: Credentials): Promise<ApiKey>
   /** @throws MediagenError `missing_permission` */
   authorize(key: ApiKey, permission: Permission): void
   /** @throws MediagenError `rate_limited` */
   limit(key: Pick<ApiKey, 'keyId'>): void
 }
 
+/** How much callers may ask. */
+export interface AccessLimits {
+  /** Requests a second for each key, with a burst of as many; 0 for no limit. */
+  readonly rateLimit: number
+  /** Keys a minute that do not work, for each address; 0 for no limit. */
+  readonly failedKeysPerMinute: number
+}
+
 /**
  * Creates the checks.
- * @param ratePerSecond requests a second for each key, with a burst of as many; 0 for no limit
+ * @param monotonicMs a clock that does not go back, for what is counted by time
  */
-export function createAccess(store: Pick<Store, 'findKey'>, clock: Clock, ratePerSecond: number): Access {
+export function createAccess(
+  store: Pick<Store, 'findKey'>,
+  clock: Clock,
+  { rateLimit, failedKeysPerMinute }: AccessLimits,
+  monotonicMs: () => number = () => performance.now(),
+): Access {
+  const failed = createFailedKeys(failedKeysPerMinute, monotonicMs)
+
+  async function findKey(authorization: string | null): Promise<ApiKey> {
+    if (!authorization)
+      throw new MediagenError(
+        'authentication_required',
+        'No API key was sent. Send the header Authorization: Bearer <API_KEY>.',
+      )
+    const [, secret] = /^Bearer +(\S+) *$/i.exec(authorization) ?? []
+    if (!secret)
+      throw new MediagenError('authentication_required', 'The Authorization header must read: Bearer <API_KEY>.')
+    const key = isKeySecret(secret) ? await store.findKey(hashKeySecret(secret)) : null
+    if (key && isLive(key, clock.nowMs())) return key
+    throw new MediagenError('invalid_api_key', 'The API key is unknown, has expired or was revoked.')
+  }
+
   return {
-    async authenticate(authorization) {
-      if (!authorization)
-        throw new MediagenError(
-          'authentication_required',
-          'No API key was sent. Send the header Authorization: Bearer <API_KEY>.',
-        )
-      const [, secret] = /^Bearer +(\S+) *$/i.exec(authorization) ?? []
-      if (!secret)
-        throw new MediagenError('authentication_required', 'The Authorization header must read: Bearer <API_KEY>.')
-      const key = isKeySecret(secret) ? await store.findKey(hashKeySecret(secret)) : null
-      if (!key || !isLive(key, clock.nowMs()))
-        throw new MediagenError('invalid_api_key', 'The API key is unknown, has expired or was revoked.')
-      return key
+    findKey,
+    async authenticate(credentials) {
+      try {
+        return await findKey(credentials.authorization)
+      } catch (thrown) {
+        if (thrown instanceof MediagenError && thrown.code === 'invalid_api_key') failed.count(credentials.address)
+        throw thrown
+      }
     },
     authorize(key, permission) {
       if (!key.permissions.includes(permission))
         throw new MediagenError('missing_permission', `The API key lacks the permission ${permission}.`, { permission })
     },
-    limit: createRateLimit(ratePerSecond),
+    limit: createRateLimit(rateLimit, monotonicMs),
   }
 }
 
-/** Counts requests by key; see `Access.limit`. */
-export function createRateLimit(ratePerSecond: number): Access['limit'] {
-  // Room for all of them takes a while to make: where there is no limit, there is none.
-  let buckets: LRUCache<string, TokenBucket> | undefined
-
-  function findBucket(keyId: string): TokenBucket {
-    buckets ??= new LRUCache({ max: mostBuckets })
-    let bucket = buckets.get(keyId)
-    if (!bucket) {
-      bucket = new TokenBucket({ bucketSize: ratePerSecond, tokensPerInterval: ratePerSecond, interval: 'second' })
-      bucket.content = ratePerSecond
-      buckets.set(keyId, bucket)
-    }
-    return bucket
-  }
-
+/**
+ * Counts requests by key; see `Access.limit`.
+ * @param monotonicMs a clock that does not go back
+ */
+export function createRateLimit(
+  perSecond: number,
+  monotonicMs: () => number = () => performance.now(),
+): Access['limit'] {
+  const requests = createTokenBuckets({ perSecond, burst: perSecond }, monotonicMs)
   return ({ keyId }) => {
-    if (ratePerSecond === 0) return
-    const bucket = findBucket(keyId)
-    if (bucket.tryRemoveTokens(1)) return
-    const retryAfterSeconds = Math.max(1, Math.ceil(bucket.getWaitTime(1) / 1000))
-    throw new MediagenError('rate_limited', `This key may send ${ratePerSecond} requests a second.`, {
-      retryAfterSeconds,
+    const waitMs = perSecond === 0 ? 0 : requests.take(keyId, 1)
+    if (waitMs === 0) return
+    throw new MediagenError('rate_limited', `This key may send ${perSecond} requests a second.`, {
+      retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
     })
   }
 }

@@ -15,9 +15,10 @@ export function addConnect(
   parts: { access: Access; maxMessageBytes: number },
 ): void {
   void app.register(async (scope) => {
-    // One id for the server's answer, the log and the error.
+    // One id for the server's answer, the log and the error; and the client as it is, not as it says of itself.
     scope.addHook('onRequest', (request, _reply, done) => {
       request.raw.headers['x-request-id'] = request.id
+      request.raw.headers['x-forwarded-for'] = request.client
       done()
     })
     // Connect reads its bodies itself; in this scope it takes the place of the gateway's parser.
@@ -32,10 +33,9 @@ export function addConnect(
       // The pipeline checks again; this keeps strangers from sending bodies.
       async requestGate(context) {
         try {
-          await parts.access.authenticate(context.requestHeader.get('authorization'))
+          await parts.access.authenticate(readHead(context.requestHeader))
         } catch (error) {
-          const requestId = readRequestId(context.requestHeader.get('x-request-id'))
-          throw toWebError(toConnectError(toMediagenError(error), requestId))
+          throw toWebError(toConnectError(toMediagenError(error), readHead(context.requestHeader).requestId))
         }
       },
     })
@@ -51,9 +51,17 @@ function toImpl(service: GuardedService): ServiceImpl<DescService> {
 
 /** Reads the header, and answers with the request id. */
 function openHead({ requestHeader, responseHeader }: HandlerContext): CallHead {
-  const requestId = readRequestId(requestHeader.get('x-request-id'))
-  responseHeader.set('x-request-id', requestId)
-  return { authorization: requestHeader.get('authorization'), requestId }
+  const head = readHead(requestHeader)
+  responseHeader.set('x-request-id', head.requestId)
+  return head
+}
+
+function readHead(header: Headers): CallHead {
+  return {
+    authorization: header.get('authorization'),
+    address: header.get('x-forwarded-for'),
+    requestId: readRequestId(header.get('x-request-id')),
+  }
 }
 
 function toWebUnary(run: UnaryCall): Served<UnaryCall> {

@@ -19,6 +19,7 @@ import { file_mediagen_v1_errors } from '../../gen/mediagen/v1/errors_pb.ts'
 import { MediagenError } from '../core/errors.ts'
 import { type Door, toListenError } from '../core/listen-error.ts'
 import { readRequestId } from '../core/request-id.ts'
+import type { FindClient } from '../net/client-address.ts'
 import { toConnectError } from './errors.ts'
 import { loadHealthFile } from './health-file.ts'
 import { createCallContext } from './in-process.ts'
@@ -47,6 +48,8 @@ export interface GrpcServerOptions {
   readonly door?: Door
   /** Largest JSON body that the REST door takes; a gateway in front must be able to hand it on. */
   readonly maxBodyBytes: number
+  /** Who the client behind a connection is. */
+  readonly findClient: FindClient
 }
 
 // `0,` is two bytes of JSON and eleven of a Struct; nothing grows more.
@@ -69,7 +72,10 @@ export async function startGrpcServer(
   })
   allowStreamResets(server)
   for (const service of services)
-    server.addService(toServiceDefinition(service.service, options.maxBodyBytes), toHandlers(service))
+    server.addService(
+      toServiceDefinition(service.service, options.maxBodyBytes),
+      toHandlers(service, options.findClient),
+    )
   if (options.reflection) createReflection(services.map(({ service }) => service)).addToServer(server)
   const names = ['', ...services.map(({ service }) => service.typeName)]
   const health = new HealthImplementation(Object.fromEntries(names.map((name) => [name, 'SERVING' as const])))
@@ -150,16 +156,26 @@ function findRefusal(request: unknown, { requestId }: CallHead): ConnectError | 
   return request instanceof MediagenError ? toConnectError(request, requestId) : null
 }
 
-function toHandlers(service: GuardedService): grpc.UntypedServiceImplementation {
-  const unary = [...service.unary].map(([method, run]) => [method.name, toUnaryHandler(method, run)] as const)
-  const streams = [...service.streams].map(([method, run]) => [method.name, toStreamHandler(method, run)] as const)
-  const uploads = [...service.uploads].map(([method, run]) => [method.name, toUploadHandler(method, run)] as const)
+function toHandlers(service: GuardedService, findClient: FindClient): grpc.UntypedServiceImplementation {
+  const unary = [...service.unary].map(
+    ([method, run]) => [method.name, toUnaryHandler(method, run, findClient)] as const,
+  )
+  const streams = [...service.streams].map(
+    ([method, run]) => [method.name, toStreamHandler(method, run, findClient)] as const,
+  )
+  const uploads = [...service.uploads].map(
+    ([method, run]) => [method.name, toUploadHandler(method, run, findClient)] as const,
+  )
   return Object.fromEntries([...unary, ...streams, ...uploads]) as grpc.UntypedServiceImplementation
 }
 
-function toUnaryHandler(method: DescMethod, run: UnaryCall): grpc.handleUnaryCall<never, unknown> {
+function toUnaryHandler(
+  method: DescMethod,
+  run: UnaryCall,
+  findClient: FindClient,
+): grpc.handleUnaryCall<never, unknown> {
   return (call, callback) => {
-    const head = readHead(call)
+    const head = readHead(call, findClient)
     const refusal = findRefusal(call.request, head)
     if (refusal) return callback(toServiceError(refusal))
     run(() => call.request, openContext(method, call, head), head).then(
@@ -172,9 +188,13 @@ function toUnaryHandler(method: DescMethod, run: UnaryCall): grpc.handleUnaryCal
   }
 }
 
-function toUploadHandler(method: DescMethod, run: UploadCall): grpc.handleClientStreamingCall<unknown, unknown> {
+function toUploadHandler(
+  method: DescMethod,
+  run: UploadCall,
+  findClient: FindClient,
+): grpc.handleClientStreamingCall<unknown, unknown> {
   return (call, callback) => {
-    const head = readHead(call)
+    const head = readHead(call, findClient)
     run(readAll(call), openContext(method, call, head), head).then(
       (message) => {
         call.sendMetadata(toResponseHeader(head))
@@ -194,9 +214,13 @@ async function* readAll(call: grpc.ServerReadableStream<unknown, unknown>): Asyn
   }
 }
 
-function toStreamHandler(method: DescMethod, run: StreamCall): grpc.handleServerStreamingCall<never, unknown> {
+function toStreamHandler(
+  method: DescMethod,
+  run: StreamCall,
+  findClient: FindClient,
+): grpc.handleServerStreamingCall<never, unknown> {
   return (call) => {
-    const head = readHead(call)
+    const head = readHead(call, findClient)
     const refusal = findRefusal(call.request, head)
     if (refusal) return void call.emit('error', toServiceError(refusal))
     sendAll(
@@ -240,15 +264,23 @@ function drained(call: grpc.ServerWritableStream<never, unknown>): Promise<void>
 /** What calls of every kind have in common. */
 interface ServerCall {
   readonly metadata: grpc.Metadata
+  getPeer(): string
   once(event: 'cancelled', listener: () => void): unknown
 }
 
-function readHead({ metadata }: ServerCall): CallHead {
+function readHead(call: ServerCall, findClient: FindClient): CallHead {
   const find = (name: string): string | null => {
-    const [value] = metadata.get(name)
+    const [value] = call.metadata.get(name)
     return typeof value === 'string' ? value : null
   }
-  return { authorization: find('authorization'), requestId: readRequestId(find('x-request-id')) }
+  return {
+    authorization: find('authorization'),
+    requestId: readRequestId(find('x-request-id')),
+    // Looked for when somebody asks, which is seldom: grpc-js takes its time.
+    get address() {
+      return findClient(call.getPeer().replace(/:\d+$/, ''), find('x-forwarded-for'))
+    },
+  }
 }
 
 function toResponseHeader({ requestId }: CallHead): grpc.Metadata {

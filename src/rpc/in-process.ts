@@ -93,15 +93,24 @@ function notServed(method: DescMethod): ConnectError {
   return new ConnectError(`${method.parent.typeName}.${method.name} is not served here`, Code.Unimplemented)
 }
 
-/** A header without making a Headers object, which would take longer than all of the pipeline. */
+/**
+ * A header without making a Headers object, which would take longer than all of the pipeline. Whoever calls in this process
+ * is believed when it says for whom it does.
+ */
 function readHead(sent: HeadersInit | undefined): CallHead {
-  const find = (name: string): string | null => {
-    if (sent === undefined) return null
-    if (sent instanceof Headers) return sent.get(name)
-    const entries = Array.isArray(sent) ? sent : Object.entries(sent)
-    return entries.find(([key]) => key.toLowerCase() === name)?.[1] ?? null
+  const find = createFinder(sent)
+  return {
+    authorization: find('authorization'),
+    address: find('x-forwarded-for'),
+    requestId: readRequestId(find('x-request-id')),
   }
-  return { authorization: find('authorization'), requestId: readRequestId(find('x-request-id')) }
+}
+
+function createFinder(sent: HeadersInit | undefined): (name: string) => string | null {
+  if (sent === undefined) return () => null
+  if (sent instanceof Headers) return (name) => sent.get(name)
+  const entries = Array.isArray(sent) ? sent : Object.entries(sent)
+  return (name) => entries.find(([key]) => key.toLowerCase() === name)?.[1] ?? null
 }
 
 /**

@@ -18,7 +18,7 @@ export interface KeyWatch {
 }
 
 /** Starts looking at the keys that are followed, each once in half a second, however many streams it has open. */
-export function startKeyWatch(access: Pick<Access, 'authenticate'>): KeyWatch {
+export function startKeyWatch(access: Pick<Access, 'findKey'>): KeyWatch {
   const followed = new Map<string, Set<Lose>>()
   let looking = false
 
@@ -34,7 +34,7 @@ export function startKeyWatch(access: Pick<Access, 'authenticate'>): KeyWatch {
   /** Null also when the store cannot be asked: a stream does not end for that. */
   async function findRefusal(authorization: string): Promise<MediagenError | null> {
     try {
-      await access.authenticate(authorization)
+      await access.findKey(authorization)
       return null
     } catch (thrown) {
       return thrown instanceof MediagenError && thrown.code === 'invalid_api_key' ? thrown : null

@@ -18,15 +18,13 @@ import type { StrangerLog } from '../core/stranger-log.ts'
 import { boundViolations } from '../core/violations.ts'
 import { callerKey } from '../services/caller.ts'
 import { toPermission } from '../services/convert.ts'
-import type { Access } from './access.ts'
+import type { Access, Credentials } from './access.ts'
 import { toConnectError, toMediagenError } from './errors.ts'
 import type { KeyWatch } from './key-watch.ts'
 import type { Metrics } from './metrics.ts'
 
 /** What the pipeline wants to know of a call's header; the door that the call came through has read it. */
-export interface CallHead {
-  /** As it was sent; null when nothing was. */
-  readonly authorization: string | null
+export interface CallHead extends Credentials {
   /** Under which the call is logged. The door answers with it. */
   readonly requestId: string
 }
@@ -264,7 +262,7 @@ function createKeyGuard(method: DescMethod, parts: PipelineParts): CallGuard {
   // A gateway asks who calls before the call itself, which is counted.
   const isLimited = method !== WalletService.method.getAccess
   return createCallGuard(method, parts, async (call, context) => {
-    const key = await access.authenticate(call.head.authorization)
+    const key = await access.authenticate(call.head)
     call.caller = key
     if (permission) access.authorize(key, permission)
     if (isLimited) access.limit(key)

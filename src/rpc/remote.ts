@@ -18,7 +18,7 @@ export interface RemoteCore {
    * Asks the core whose key an `Authorization` header carries.
    * @throws ConnectError with our detail
    */
-  authenticate(sent: { authorization: string | null; requestId: string }): Promise<RemoteKey>
+  authenticate(sent: { authorization: string | null; address: string; requestId: string }): Promise<RemoteKey>
   /** Whether the core answers on its port. */
   isReachable(): Promise<boolean>
   close(): void
@@ -31,8 +31,12 @@ export function createRemoteCore(coreUrl: string): RemoteCore {
   const wallet = createClient(WalletService, transport)
   return {
     transport,
-    async authenticate({ authorization, requestId }) {
-      const headers = { 'x-request-id': requestId, ...(authorization !== null && { authorization }) }
+    async authenticate({ authorization, address, requestId }) {
+      const headers = {
+        'x-request-id': requestId,
+        'x-forwarded-for': address,
+        ...(authorization !== null && { authorization }),
+      }
       const { keyId, accountId, permissions } = await wallet.getAccess({}, { headers })
       return { keyId, accountId, permissions: permissions.flatMap((code) => toPermission(code) ?? []) }
     },

@@ -42,6 +42,7 @@ test('who stops reading amid many changes and then leaves is not watched for any
     strangers() {},
     maxViolations: 100,
     countRefusal() {},
+    findClient: (peer) => peer,
     extend() {},
   })
   const url = `http://127.0.0.1:${await listen(gateway, '127.0.0.1', 0)}`

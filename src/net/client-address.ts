@@ -1,0 +1,47 @@
+// Who is at the other end of a connection, when proxies may stand in between.
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import { type AllowedHosts, isAmong, parseAllowedHosts } from './hosts.ts'
+
+/** The address of a client: `peer` is the other end of the connection, `forwarded` the header X-Forwarded-For. */
+export type FindClient = (peer: string, forwarded: string | null) => string
+
+/**
+ * Parses the addresses and networks of proxies that are believed, separated by commas.
+ * @throws Error whose message completes "… must be"
+ */
+export function parseProxies(text: string): AllowedHosts {
+  const hosts = parseAllowedHosts(text)
+  if (hosts.names.size > 0) throw new Error('must be addresses or networks such as `10.1.0.0/16`, separated by commas')
+  return hosts
+}
+
+/**
+ * Creates the rule: what a trusted proxy says is believed, from the last entry of the header, which it added itself, back to
+ * the first that is no trusted proxy. What anybody else says of itself is not read.
+ */
+export function createFindClient(trusted: AllowedHosts): FindClient {
+  const isTrusted = (address: string): boolean => isAmong(trusted, address)
+  return (peer, forwarded) => {
+    if (trusted.networks.length === 0 || forwarded === null || !isTrusted(peer)) return peer
+    let client = peer
+    for (const entry of forwarded.split(',').toReversed()) {
+      const address = entry.trim()
+      if (isIP(address) === 0) return client
+      client = address
+      if (!isTrusted(client)) return client
+    }
+    return client
+  }
+}
+
+/**
+ * What counts as one client: an IPv4 address, or the 64 bits of an IPv6 network, of which anybody has all addresses.
+ * @param address null for a client that is not known
+ */
+export function toClientNetwork(address: string | null): string {
+  if (address === null || !ipaddr.isValid(address)) return 'unknown'
+  const parsed = ipaddr.process(address)
+  if (parsed.kind() === 'ipv4') return parsed.toString()
+  return `${parsed.toNormalizedString().split(':').slice(0, 4).join(':')}::/64`
+}

@@ -1,0 +1,33 @@
+// Keys that do not work, counted by the address that sent them: whoever tries many is told to wait.
+import { createTokenBuckets } from '../core/token-bucket.ts'
+import { MediagenError } from '../core/errors.ts'
+import { toClientNetwork } from '../net/client-address.ts'
+
+/** Counts failed keys. */
+export interface FailedKeys {
+  /**
+   * Counts one more of this address. Called for keys that failed and for no others, so that nobody with a valid one is kept out.
+   * @throws MediagenError `rate_limited` when there were too many
+   */
+  count(address: string | null): void
+}
+
+/**
+ * Creates the count.
+ * @param perMinute how many each address may try, at once or spread; 0 for any number
+ * @param nowMs a clock that does not go back
+ */
+export function createFailedKeys(perMinute: number, nowMs: () => number): FailedKeys {
+  const buckets = createTokenBuckets({ perSecond: perMinute / 60, burst: perMinute }, nowMs)
+  return {
+    count(address) {
+      const waitMs = perMinute === 0 ? 0 : buckets.take(toClientNetwork(address), 1)
+      if (waitMs === 0) return
+      throw new MediagenError(
+        'rate_limited',
+        `The API key is unknown, has expired or was revoked, and more than ${perMinute} such keys came from this address in a minute. A valid key works at once.`,
+        { retryAfterSeconds: Math.ceil(waitMs / 1000) },
+      )
+    },
+  }
+}
