@@ -110,7 +110,7 @@ async function readRefusal(response: Response): Promise<Refusal> {
   } catch {
     // Not ours: a proxy in between has answered.
   }
-  const detail = `The answer was HTTP ${response.status} ${response.statusText}, and not from mediagen itself.`
+  const detail = `HTTP ${response.status} ${response.statusText}: this answer did not come from mediagen itself.`
   const retryable = response.status >= 500
   return new Refusal(
     {

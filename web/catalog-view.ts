@@ -98,7 +98,7 @@ export function catalogView({ api, catalog, signal }: Parts): HTMLElement {
     return element(
       'p',
       { class: 'empty' },
-      filter.search ? `No model answers to “${filter.search}”.` : 'This catalog has no model that is ready.',
+      filter.search ? `No model matches “${filter.search}”.` : 'No model of this catalog is ready.',
     )
   }
   function focusSearch(event: KeyboardEvent): void {

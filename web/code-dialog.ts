@@ -7,7 +7,7 @@ const kinds = [
   {
     name: 'buf curl',
     toCode: toBufCurl,
-    note: 'Run it in a checkout of mediagen, whose proto folder is the schema. Needs buf and jq.',
+    note: 'Run this in a checkout of mediagen, whose proto folder has the schema. Needs buf and jq.',
   },
 ] as const
 
@@ -71,7 +71,7 @@ export function openCodeDialog(options: SampleOptions): void {
         { class: 'fine' },
         'Set ',
         element('code', {}, 'MEDIAGEN_KEY'),
-        ' to your key first. Long files are cut here and whole when copied.',
+        ' to your key first. Long files are shortened here, but copied in full.',
       ),
       element('pre', { tabindex: '0' }, code),
       element('footer', {}, note, copy),

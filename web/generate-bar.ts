@@ -60,13 +60,13 @@ export function createGenerateBar(
     const credits = formatCredits(pricing.from_credits)
     return isConstantPrice(pricing)
       ? `${credits}, charged only if it succeeds.`
-      : `From ${credits}. The exact price shows once the input is complete.`
+      : `From ${credits}. The exact price appears when the input is complete.`
   }
   function describeQuote({ expires_at }: QuoteRecord): string {
     const time = new Date(expires_at).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
     return upTo
-      ? `Held at the start; what is not used comes back. Price good until ${time}.`
-      : `Charged only if it succeeds. Price good until ${time}.`
+      ? `Held at the start; unused credits are returned. Price valid until ${time}.`
+      : `Charged only if it succeeds. Price valid until ${time}.`
   }
   function showTrouble(error: unknown): void {
     const violations =
@@ -74,7 +74,7 @@ export function createGenerateBar(
     if (violations) {
       form.showViolations(violations)
       price.textContent =
-        violations.length === 1 ? 'One field needs another look.' : `${violations.length} places need another look.`
+        violations.length === 1 ? 'One field needs attention.' : `${violations.length} fields need attention.`
       return
     }
     const retry = error instanceof Unreachable || (error instanceof Refusal && error.problem.retryable)
@@ -89,7 +89,7 @@ export function createGenerateBar(
     const seen = shownCredits
     const quote = await quotes.ask(input)
     if (seen !== null && quote.credits !== seen) {
-      price.textContent = `This input costs ${formatCredits(quote.credits)}, not ${seen}. Press again if that is fine.`
+      price.textContent = `This input costs ${formatCredits(quote.credits)}, not ${seen}. Press again to accept.`
       return null
     }
     return starter.start(model.id, input, quote)

@@ -97,7 +97,7 @@ function result(job: JobRecord, output: OutputRecord, index: number): HTMLElemen
   const words = describeJob(job)
   const figure = element('figure', { class: 'result' }, outputMedia(output, words), caption)
   const failed = (): void => {
-    caption.textContent = 'The file cannot be loaded. Its address may have expired: reload the page for a fresh one.'
+    caption.textContent = 'The file cannot be loaded. Its URL may have expired; reload the page for a new one.'
   }
   // Errors of media do not bubble; a sound is within its frame.
   figure.addEventListener('error', failed, { capture: true })

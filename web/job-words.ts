@@ -53,7 +53,7 @@ export function isConstantPrice({ billing, summary, from_credits }: ModelRecord[
 export function describeMoney({ status, billing }: Pick<JobRecord, 'status' | 'billing'>): string {
   const { held, charged, released } = billing
   if (status === 'needs_review' && charged === 0 && released === 0)
-    return `${formatCredits(held)} held until an operator has looked at it`
+    return `${formatCredits(held)} held until an operator decides`
   if (!isTerminal(status)) return `${formatCredits(held)} held`
   if (charged === 0) return released > 0 ? `Nothing charged, ${formatCredits(released)} returned` : 'Nothing charged'
   return released > 0
@@ -63,8 +63,8 @@ export function describeMoney({ status, billing }: Pick<JobRecord, 'status' | 'b
 
 /** Why there is no result, for a job that ended without one; null otherwise. */
 export function explainEnd({ status, error }: Pick<JobRecord, 'status' | 'error'>): string | null {
-  if (status === 'canceled') return 'This generation was canceled before it was done.'
-  if (status === 'expired') return 'This generation waited too long for its turn and was given up.'
+  if (status === 'canceled') return 'This generation was canceled before it finished.'
+  if (status === 'expired') return 'This generation reached its deadline while it was still queued.'
   if (status === 'needs_review')
     return 'It is not known whether the model finished. An operator will decide; nothing is charged until then.'
   if (status === 'failed') return error?.message ?? 'The model gave no reason.'

@@ -32,7 +32,7 @@ export function keyView(onKey: (key: string) => void, refusal?: Refusal): HTMLEl
     const key = field.value.trim()
     error.textContent = ''
     if (key === '') {
-      error.textContent = 'Paste the key here first.'
+      error.textContent = 'Enter an API key.'
       field.focus()
       return
     }
@@ -44,7 +44,7 @@ export function keyView(onKey: (key: string) => void, refusal?: Refusal): HTMLEl
       onKey(key)
     } catch (caught) {
       error.textContent =
-        caught instanceof TypeError ? 'A key is made of letters, digits and _ only.' : explain(caught).detail
+        caught instanceof TypeError ? 'A key contains only letters, digits and underscores.' : explain(caught).detail
       field.setAttribute('aria-invalid', 'true')
       field.select()
     } finally {
@@ -59,7 +59,7 @@ export function keyView(onKey: (key: string) => void, refusal?: Refusal): HTMLEl
   return element(
     'section',
     { class: 'welcome' },
-    element('h1', {}, 'Pictures, video and sound. Priced before they are made.'),
+    element('h1', {}, 'Pictures, video and sound, priced before they are made.'),
     element(
       'p',
       { class: 'lead' },
@@ -74,7 +74,7 @@ export function keyView(onKey: (key: string) => void, refusal?: Refusal): HTMLEl
       element(
         'p',
         { id: 'key-help', class: 'fine' },
-        'The key stays in this tab and is forgotten when it closes. ',
+        'The key stays in this tab and is deleted when the tab closes. ',
         element('code', {}, 'npm start'),
         ' prints one for a demo account.',
       ),

@@ -84,7 +84,7 @@ export function libraryView({ api, catalog, signal }: Parts): HTMLElement {
     return element(
       'p',
       { class: 'empty' },
-      status ? 'There is none of these.' : 'Nothing was made yet. ',
+      status ? 'No generation matches this filter.' : 'You have not made anything yet. ',
       status ? null : element('a', { href: '#/' }, 'Pick a model.'),
     )
   }

@@ -89,7 +89,7 @@ export function listControl(field: ListField, context: ControlContext): Control 
     const toJson = asJson.hidden
     if (toJson) json.write(readParts() ?? [])
     else if (hasPlaceFor(item, json.read())) writeParts(json.read())
-    else return json.showError('The form has no place for this: it is to be a list of parts, each with a known key.')
+    else return json.showError('The form cannot show this value: it must be a list of objects with known keys.')
     asJson.hidden = !toJson
     parts.hidden = toJson
     toggle.textContent = toJson ? 'Edit as form' : 'Edit as JSON'
@@ -104,7 +104,7 @@ export function listControl(field: ListField, context: ControlContext): Control 
       if (hasPlaceFor(item, value)) writeParts(value)
       json.write(value)
     },
-    missingWords: () => (minItems > 1 ? `At least ${minItems} are needed.` : null),
+    missingWords: () => (minItems > 1 ? `At least ${minItems} are required.` : null),
     showError(words) {
       frame.showError(words)
       if (words === null) for (const control of list.controls) control.showError(null)

@@ -107,7 +107,7 @@ addEventListener('unhandledrejection', (event) => {
     element(
       'div',
       { class: 'notice', role: 'alert' },
-      `Something went wrong: ${event.reason instanceof Error ? event.reason.message : 'no reason was given'}`,
+      `Something went wrong: ${event.reason instanceof Error ? event.reason.message : 'unknown error'}`,
     ),
   )
 })

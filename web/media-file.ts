@@ -53,9 +53,9 @@ function refuseFile(file: File, field: Pick<MediaField, 'accept'>, largest: numb
   if (file.size === 0) return `${name} is empty.`
   // A type that the system does not know is found by content.
   if (file.type !== '' && (!isMediaType(file.type) || !accepts(field.accept, file.type)))
-    return `${name} is no ${describeKind(field)}.`
+    return `${name} is not a ${describeKind(field)}.`
   if (file.size <= largest) return null
-  return `${name} is larger than the ${formatBytes(largest)} that this server takes.`
+  return `${name} is larger than ${formatBytes(largest)}, the limit of this server.`
 }
 
 function accepts(accept: string, type: string): boolean {
@@ -76,7 +76,7 @@ export function readReference(reference: string): MediaFacts {
   const type = /^data:([\w/+.-]+)/i.exec(reference)?.[1] ?? null
   if (reference.startsWith('data:')) {
     const bytes = Math.floor(((reference.length - reference.indexOf(',') - 1) * 3) / 4)
-    return { name: 'Written out in the input', type, bytes, picture: reference }
+    return { name: 'Embedded in the input', type, bytes, picture: reference }
   }
   if (reference.startsWith('file_')) return { name: reference, type, bytes: null, picture: null }
   const { host = '', pathname = '' } = URL.parse(reference) ?? {}

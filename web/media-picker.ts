@@ -54,8 +54,8 @@ export function createMediaPicker(options: PickerOptions): MediaPicker {
     autocomplete: 'off',
     spellcheck: 'false',
     inputmode: 'url',
-    placeholder: 'or an address, or the id of an upload',
-    'aria-label': `${field.title}: address or file id`,
+    placeholder: 'or a URL or the id of an upload',
+    'aria-label': `${field.title}: URL or file id`,
     onchange: entered,
     oninput: typed,
     onkeydown: submitted,
@@ -88,7 +88,7 @@ export function createMediaPicker(options: PickerOptions): MediaPicker {
   }
   function takeTransfer(data: DataTransfer, textType: string): void {
     const folder = [...data.items].some((item) => item.webkitGetAsEntry?.()?.isDirectory)
-    if (folder) return onTrouble('A folder cannot be taken; give the files in it.')
+    if (folder) return onTrouble('Folders cannot be added. Choose the files in it instead.')
     if (data.files.length > 0) onFiles([...data.files])
     else enter(data.getData(textType).trim())
   }
@@ -96,7 +96,7 @@ export function createMediaPicker(options: PickerOptions): MediaPicker {
     if (text === '') return onTrouble(null)
     if (!isReference(text))
       return onTrouble(
-        'This names no file: an address begins with https:// or http://, the id of an upload with file_.',
+        'This is not a file reference: a URL begins with https:// or http://, the id of an upload with file_.',
       )
     address.value = ''
     onTrouble(null)

@@ -35,7 +35,7 @@ export function outputMedia(output: OutputRecord, words: string): HTMLElement {
       element('audio', { src: url, controls: true, preload: 'metadata', 'aria-label': words }),
     )
   }
-  return element('p', { class: 'empty' }, 'This kind of file cannot be shown here.')
+  return element('p', { class: 'empty' }, 'Files of this type cannot be shown here.')
 }
 
 /** The output small: its preview, and how long it lasts. */
@@ -62,7 +62,7 @@ export function outputThumbnail(output: OutputRecord): Node {
 
 /** Where the file was: its shape, and its colours as far as they are remembered. */
 function expired(output: OutputRecord): HTMLElement {
-  const place = element('div', { class: 'expired' }, element('p', {}, 'The file has expired and is no longer there.'))
+  const place = element('div', { class: 'expired' }, element('p', {}, 'The file has expired and was removed.'))
   const { width, height } = output
   if (width && height) {
     place.style.width = fullWidth(width, height)

@@ -16,7 +16,7 @@ export function explain(error: unknown): { readonly title: string; readonly deta
     }
   }
   if (code === 'rate_limited' && error.retryAfterSeconds !== null) {
-    return { title, detail: `${detail} It is fine again in ${error.retryAfterSeconds} s.` }
+    return { title, detail: `${detail} Try again in ${error.retryAfterSeconds} s.` }
   }
   return { title, detail }
 }

@@ -74,13 +74,13 @@ function backLink(): HTMLElement {
 function describePrice({ pricing }: ModelRecord): string {
   const credits = formatCredits(pricing.from_credits)
   if (isConstantPrice(pricing)) return credits
-  return pricing.billing === 'usage' ? `Billed by use, from ${credits}` : `From ${credits}`
+  return pricing.billing === 'usage' ? `Billed by usage, from ${credits}` : `From ${credits}`
 }
 
 function workbench(parts: Parts, model: ModelDetailRecord, largestUpload: number): HTMLElement {
   const schema = toForm(model)
   if (!schema)
-    return element('p', { class: 'empty' }, 'The input of this model has no form; use its interface instead.')
+    return element('p', { class: 'empty' }, 'The console has no form for the input of this model. Use the API instead.')
   const stage = createStage(parts, model)
   const { api, signal } = parts
   const form = createForm(schema, { onChange: changed, largestUpload, api, signal })

@@ -125,7 +125,7 @@ export function jsonControl(field: Field, { onChange }: ControlContext): Control
       frame.showError(null)
     } catch {
       // The last value that could be read stays in force, and the field says so.
-      frame.showError('This is not JSON yet.')
+      frame.showError('This is not valid JSON.')
       return
     }
     onChange()

@@ -17,7 +17,7 @@ export function sendFile(path: string, key: string, file: Blob, options: UploadO
     request.setRequestHeader('content-type', isMediaType(file.type) ? file.type : 'application/octet-stream')
     request.upload.addEventListener('progress', ({ loaded, total }) => onProgress(total > 0 ? loaded / total : 0))
     request.addEventListener('error', () => reject(new TypeError('the connection failed')))
-    request.addEventListener('abort', () => reject(new DOMException('Given up.', 'AbortError')))
+    request.addEventListener('abort', () => reject(new DOMException('Canceled.', 'AbortError')))
     request.addEventListener('load', () =>
       resolve(new Response(request.responseText, { status: request.status, statusText: request.statusText })),
     )

@@ -46,7 +46,7 @@ export function uploadsView({ api, signal }: Parts): HTMLElement {
     total = now
     count.textContent =
       total === 0
-        ? 'Nothing is uploaded. Files that you give a model appear here.'
+        ? 'No uploads yet. Files that you add to an input appear here.'
         : `${total.toLocaleString('en-US')} ${total === 1 ? 'file' : 'files'}`
   }
   function createTile(file: FileRecord): HTMLElement {
@@ -72,7 +72,7 @@ export function uploadsView({ api, signal }: Parts): HTMLElement {
     return tile
   }
   async function drop(file: FileRecord, clicked: HTMLButtonElement, tile: HTMLElement): Promise<void> {
-    if (!confirm('Delete this file? Generations that wait for it will fail, and their credits come back.')) return
+    if (!confirm('Delete this file? Queued generations that use it will fail, and their credits will be returned.')) return
     clicked.disabled = true
     try {
       await api.remove(`/v1/files/${encodeURIComponent(file.file_id)}`, { signal })

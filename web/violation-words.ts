@@ -7,15 +7,15 @@ const rules: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/^must be > (.+)$/, (bound) => `More than ${format(bound)}.`],
   [/^must be multiple of (.+)$/, (step) => `A multiple of ${format(step)}.`],
   [/^must be integer$/, () => 'A whole number.'],
-  [/^must NOT have more than (\d+) items$/, (most) => `At most ${format(most)} have room here.`],
+  [/^must NOT have more than (\d+) items$/, (most) => `At most ${format(most)} are allowed.`],
   [
     /^must NOT have fewer than (\d+) items$/,
-    (least) => `At least ${format(least)} ${least === '1' ? 'is' : 'are'} needed.`,
+    (least) => `At least ${format(least)} ${least === '1' ? 'is' : 'are'} required.`,
   ],
   [/^must NOT have more than (\d+) characters$/, (most) => `At most ${format(most)} characters.`],
   [
     /^must NOT have fewer than (\d+) characters$/,
-    (least) => (least === '1' ? 'This is needed.' : `At least ${format(least)} characters.`),
+    (least) => (least === '1' ? 'This field is required.' : `At least ${format(least)} characters.`),
   ],
 ]
 

@@ -42,7 +42,7 @@ export function walletView({ api, signal }: Parts): HTMLElement {
         shown.add(entry.entry_id)
       }
       if (page.total === 0)
-        trouble.replaceChildren(element('p', { class: 'empty' }, 'Nothing has changed the balance yet.'))
+        trouble.replaceChildren(element('p', { class: 'empty' }, 'The balance has not changed yet.'))
       more.hidden = !page.has_more
     } catch (error) {
       if (!isAbort(error)) trouble.replaceChildren(problemNotice(error, { label: 'Try again', run: () => void load() }))

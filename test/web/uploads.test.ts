@@ -176,9 +176,9 @@ inBrowser('what cannot be taken is said where it was given', { timeout: testMs }
   }
   // Before anything is sent …
   expect(await refused(write('film.mp4', Buffer.alloc(maxBytes + 1)))).toBe(
-    '“film.mp4” is larger than the 200 kB that this server takes.',
+    '“film.mp4” is larger than 200 kB, the limit of this server.',
   )
-  expect(await refused(write('notes.txt', 'hello'))).toBe('“notes.txt” is no picture, video or sound.')
+  expect(await refused(write('notes.txt', 'hello'))).toBe('“notes.txt” is not a picture, video or sound.')
   expect(await refused(write('empty.png', ''))).toBe('“empty.png” is empty.')
   // … and by the server, which looks into it.
   await page.choose(`${single} [type=file]`, [write('fake.png', 'not a picture')])

@@ -66,7 +66,7 @@ test('where the credits are', () => {
   expect(say('succeeded', 1, 1, 0)).toBe('1 credit charged')
   expect(say('succeeded', 40, 6, 34)).toBe('6 credits charged, 34 returned')
   expect(say('failed', 7, 0, 7)).toBe('Nothing charged, 7 credits returned')
-  expect(say('needs_review', 7, 0, 0)).toBe('7 credits held until an operator has looked at it')
+  expect(say('needs_review', 7, 0, 0)).toBe('7 credits held until an operator decides')
   expect(say('succeeded', 0, 0, 0)).toBe('Nothing charged')
 })
 
@@ -132,9 +132,9 @@ test('what the server finds wrong is said as people say it', () => {
   for (const [detail, words] of [
     ['must be <= 2048', 'At most 2,048.'],
     ['must be multiple of 2', 'A multiple of 2.'],
-    ['must NOT have fewer than 2 items', 'At least 2 are needed.'],
-    ['must NOT have fewer than 1 items', 'At least 1 is needed.'],
-    ['must NOT have fewer than 1 characters', 'This is needed.'],
+    ['must NOT have fewer than 2 items', 'At least 2 are required.'],
+    ['must NOT have fewer than 1 items', 'At least 1 is required.'],
+    ['must NOT have fewer than 1 characters', 'This field is required.'],
     ['must NOT have more than 2000 characters', 'At most 2,000 characters.'],
     ['must be one of "a", "b"', 'Must be one of "a", "b".'],
   ] as const)
@@ -168,6 +168,6 @@ test('of many files those are taken that fit, and it is said why others are not'
   expect(choose([a, b, c], 1)).toEqual([['a.png'], 'There is room for one file; 2 were left out.'])
   expect(choose([file('d.mp4', 'video/mp4', 10), file('e.png', 'image/png', 1001)], 1)).toEqual([
     [],
-    '“d.mp4” is no picture. “e.png” is larger than the 1.0 kB that this server takes.',
+    '“d.mp4” is not a picture. “e.png” is larger than 1.0 kB, the limit of this server.',
   ])
 })
