@@ -28,10 +28,10 @@ export async function startTarget(): Promise<Target> {
   const errors = watchErrors(server)
   let residentMb = 0
   let healthzMs = 0
-  let watching = true
+  const watch = new AbortController()
 
   async function look(): Promise<void> {
-    while (watching && server.process.exitCode === null) {
+    while (!watch.signal.aborted && server.process.exitCode === null) {
       const askedAt = performance.now()
       // A refused connection counts as long as it takes until one is answered.
       const answered = await fetch(`${server.httpUrl}/healthz`).then(
@@ -63,7 +63,7 @@ export async function startTarget(): Promise<Target> {
       alive: server.process.exitCode === null && server.process.signalCode === null,
     }),
     async [Symbol.asyncDispose]() {
-      watching = false
+      watch.abort()
       await looked
       await server.stop()
       await line[Symbol.asyncDispose]()

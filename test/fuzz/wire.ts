@@ -80,7 +80,7 @@ function writeBody(chance: Chance): Buffer {
       return Buffer.from(
         JSON.stringify({
           model: chance.pick(['test/instant/text-to-image', 'builtin/image/art/edit', '__proto__', 7]),
-          input: chance.pick<unknown>([{ prompt: 'x' }, { prompt: '\ud800' }, { constructor: {} }, [], null, 1e400]),
+          input: chance.pick<unknown>([{ prompt: 'x' }, { prompt: '\ud800' }, { constructor: {} }, [], null]),
           quote_id: `quote_${Buffer.from(chance.bytes(chance.below(200))).toString('base64url')}`,
         }),
       )
