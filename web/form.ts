@@ -47,7 +47,9 @@ export function createForm(field: ObjectField, options: FormOptions): Form {
       root.showError(null)
       for (const pointer of pointers) {
         const control = locate(root, pointer)
-        control.showError(pointer === '' ? 'A required value is missing.' : (control.missingWords?.() ?? 'This field is required.'))
+        control.showError(
+          pointer === '' ? 'A required value is missing.' : (control.missingWords?.() ?? 'This field is required.'),
+        )
       }
       const [first] = pointers
       if (first !== undefined) locate(root, first).focus()

@@ -72,7 +72,8 @@ export function uploadsView({ api, signal }: Parts): HTMLElement {
     return tile
   }
   async function drop(file: FileRecord, clicked: HTMLButtonElement, tile: HTMLElement): Promise<void> {
-    if (!confirm('Delete this file? Queued generations that use it will fail, and their credits will be returned.')) return
+    if (!confirm('Delete this file? Queued generations that use it will fail, and their credits will be returned.'))
+      return
     clicked.disabled = true
     try {
       await api.remove(`/v1/files/${encodeURIComponent(file.file_id)}`, { signal })
