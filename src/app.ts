@@ -64,7 +64,7 @@ import { createWalletService } from './services/wallet.ts'
 import { createWebhooksService } from './services/webhooks.ts'
 import { openSqliteStore } from './storage/sqlite/open.ts'
 import { createPoster } from './webhooks/poster.ts'
-import { attemptTimeoutMs, startWebhookSender } from './webhooks/sender.ts'
+import { startWebhookSender } from './webhooks/sender.ts'
 
 /** A server that runs. */
 export interface App extends Addresses, AsyncDisposable {
@@ -243,6 +243,7 @@ function createServices(config: Config, parts: ServiceParts, pipeline: PipelineP
         store,
         isRefusedHost,
         findRefusedPort: (url) => findRefusedPort(config.allowPorts, url),
+        maxWebhooks: config.webhookEndpoints,
       }),
       pipeline,
     ),
@@ -336,11 +337,20 @@ function startWebhooks(
   const poster = createPoster({
     allowed: readWebhookHosts(config),
     allowedPorts: config.allowPorts,
-    timeoutMs: attemptTimeoutMs,
+    timeoutMs: config.webhookSeconds * 1000,
+    maxAnswerBytes: config.webhookAnswerBytes,
   })
   const sender = startWebhookSender({
     store,
     poster,
+    bounds: {
+      places: config.webhookPlaces,
+      unprovenPlaces: config.webhookUnprovenPlaces,
+      placesPerAccount: config.webhookPlacesPerAccount,
+      placesPerWebhook: config.webhookPlacesPerEndpoint,
+      attemptTimeoutMs: config.webhookSeconds * 1000,
+      maxAttempts: config.webhookAttempts,
+    },
     renderJob: (job) => toJobRecord(create(JobSchema, toJobMessage(job, urls))),
     clock,
     random: Math.random,

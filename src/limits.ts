@@ -166,7 +166,64 @@ const media = {
 }
 
 /** What webhooks may take. */
-const webhooks = {}
+const webhooks = {
+  webhookEndpoints: limit(
+    'MEDIAGEN_WEBHOOK_ENDPOINTS',
+    10,
+    [1, 1000],
+    'Webhook endpoints of an account',
+    '409 `too_many_webhooks`',
+  ),
+  webhookPlaces: limit(
+    'MEDIAGEN_WEBHOOK_PLACES',
+    128,
+    [2, 4096],
+    'Deliveries that a process makes at the same time',
+    'The delivery waits',
+  ),
+  webhookUnprovenPlaces: limit(
+    'MEDIAGEN_WEBHOOK_UNPROVEN_PLACES',
+    64,
+    [1, 4096],
+    'How many of them go to endpoints that have not answered yet, or were slow (a third of `MEDIAGEN_WEBHOOK_SECONDS`) and have not answered eleven times since: one at a time to each, two to each account',
+    'The delivery waits',
+  ),
+  webhookPlacesPerAccount: limit(
+    'MEDIAGEN_WEBHOOK_PLACES_PER_ACCOUNT',
+    4,
+    [1, 4096],
+    'Deliveries to endpoints of one account at the same time',
+    'The delivery waits',
+  ),
+  webhookPlacesPerEndpoint: limit(
+    'MEDIAGEN_WEBHOOK_PLACES_PER_ENDPOINT',
+    2,
+    [1, 4096],
+    'Deliveries to one endpoint at the same time',
+    'The delivery waits',
+  ),
+  webhookSeconds: limit(
+    'MEDIAGEN_WEBHOOK_SECONDS',
+    15,
+    [1, 300],
+    'How long an endpoint may take to answer',
+    'The attempt has failed, and the delivery is tried again later',
+  ),
+  webhookAnswerBytes: limit(
+    'MEDIAGEN_WEBHOOK_ANSWER_BYTES',
+    65_536,
+    [0, 1_073_741_824],
+    'How much of the answer of an endpoint is read, in bytes',
+    'The connection is closed; the status counts',
+  ),
+  webhookAttempts: limit(
+    'MEDIAGEN_WEBHOOK_ATTEMPTS',
+    12,
+    [1, 50],
+    'Attempts at a delivery',
+    'The delivery is given up: `failed`',
+  ),
+}
 
 /** What clients may make the server write. */
 const log = {

@@ -4,15 +4,17 @@ import { toTimestampText } from './clock.ts'
 import type { Job, terminalStatuses } from './job.ts'
 import type { Page, PageRequest } from './store.ts'
 
-/** An account may have so many endpoints. */
-export const maxWebhooks = 10
-/** A delivery is tried so often, over a day, then given up. */
-export const maxAttempts = 12
 /** So many attempts of a delivery are remembered, the last ones. */
 export const keptAttempts = 50
 
 /** Deliveries are kept for so long after they ended, in milliseconds: 30 days. */
 export const keptDeliveryMs = 30 * 86_400_000
+
+/**
+ * An endpoint that was slow is proven again after it took so many attempts promptly, so that one which is slow on purpose
+ * pays for each time with many answers.
+ */
+export const probation = 10
 
 const secretPrefix = 'whsec_'
 const secretBytes = 32
@@ -87,42 +89,72 @@ export interface ClaimedDelivery {
   readonly attempt: number
   /** Fences the claim: a report with an older token changes nothing. */
   readonly token: number
+  /** Whether the endpoint has proven to answer promptly. */
+  readonly proven: boolean
 }
 
 /** An endpoint and whose it is. */
 export interface Endpoint {
   readonly webhookId: string
   readonly accountId: string
+  /** Whether its last attempt was prompt; false while there was none, and for a while after a slow one. */
+  readonly proven: boolean
 }
 
 /** How many attempts may be under way at once, so that those to whom it takes long leave room for others. */
 export interface DeliveryCaps {
   readonly perWebhook: number
   readonly perAccount: number
+  /** To endpoints that have not proven to answer promptly. */
+  readonly unproven: { readonly inAll: number; readonly perWebhook: number; readonly perAccount: number }
 }
 
 /** Whose places are all taken. */
 export interface FullPlaces {
   readonly webhookIds: readonly string[]
   readonly accountIds: readonly string[]
+  /** Accounts that have no place left for endpoints that are not proven; null when nobody has. */
+  readonly unprovenAccountIds: readonly string[] | null
 }
 
 /** Counts the places that endpoints and accounts have left. */
-export function createRoom({ perWebhook, perAccount }: DeliveryCaps, underWay: readonly Endpoint[]) {
+export function createRoom(caps: DeliveryCaps, underWay: readonly Endpoint[]) {
   const webhooks = new Map<string, number>()
   const accounts = new Map<string, number>()
-  function take({ webhookId, accountId }: Endpoint): void {
-    webhooks.set(webhookId, (webhooks.get(webhookId) ?? 0) + 1)
-    accounts.set(accountId, (accounts.get(accountId) ?? 0) + 1)
+  const unproven = { webhooks: new Map<string, number>(), accounts: new Map<string, number>(), inAll: 0 }
+  const count = (taken: Map<string, number>, id: string): void => void taken.set(id, (taken.get(id) ?? 0) + 1)
+  function take({ webhookId, accountId, proven }: Endpoint): void {
+    count(webhooks, webhookId)
+    count(accounts, accountId)
+    if (proven) return
+    count(unproven.webhooks, webhookId)
+    count(unproven.accounts, accountId)
+    unproven.inAll += 1
   }
   for (const endpoint of underWay) take(endpoint)
   const fullOf = (taken: ReadonlyMap<string, number>, cap: number): string[] =>
-    [...taken].filter(([, count]) => count >= cap).map(([id]) => id)
+    [...taken].filter(([, places]) => places >= cap).map(([id]) => id)
   return {
     take,
-    of: ({ webhookId, accountId }: Endpoint): number =>
-      Math.min(perWebhook - (webhooks.get(webhookId) ?? 0), perAccount - (accounts.get(accountId) ?? 0)),
-    full: (): FullPlaces => ({ webhookIds: fullOf(webhooks, perWebhook), accountIds: fullOf(accounts, perAccount) }),
+    of({ webhookId, accountId, proven }: Endpoint): number {
+      const places = Math.min(
+        caps.perWebhook - (webhooks.get(webhookId) ?? 0),
+        caps.perAccount - (accounts.get(accountId) ?? 0),
+      )
+      if (proven) return places
+      return Math.min(
+        places,
+        caps.unproven.inAll - unproven.inAll,
+        caps.unproven.perWebhook - (webhooks.get(webhookId) ?? 0),
+        caps.unproven.perAccount - (unproven.accounts.get(accountId) ?? 0),
+      )
+    },
+    full: (): FullPlaces => ({
+      webhookIds: [...fullOf(webhooks, caps.perWebhook), ...fullOf(unproven.webhooks, caps.unproven.perWebhook)],
+      accountIds: fullOf(accounts, caps.perAccount),
+      unprovenAccountIds:
+        unproven.inAll >= caps.unproven.inAll ? null : fullOf(unproven.accounts, caps.unproven.perAccount),
+    }),
   }
 }
 
@@ -149,6 +181,8 @@ export interface DeliveryReport {
   /** Null when the attempt was broken off and does not count. */
   readonly attempt: DeliveryAttempt | null
   readonly next: DeliveryNext
+  /** Whether the attempt was over soon, whatever came of it; without an attempt it does not matter. */
+  readonly prompt: boolean
   /** The endpoint said that it is gone for good: it is disabled, and what waits for it is given up. */
   readonly gone: boolean
 }
@@ -233,9 +267,16 @@ export function signWebhook(secret: Buffer, id: string, nowMs: number, body: str
 
 /**
  * What becomes of a delivery after its `attempt`th try.
+ * @param maxAttempts after so many it is given up
  * @param random 0 … 1
  */
-export function planDelivery(attempt: number, result: DeliveryAttempt, nowMs: number, random: number): DeliveryNext {
+export function planDelivery(
+  attempt: number,
+  maxAttempts: number,
+  result: DeliveryAttempt,
+  nowMs: number,
+  random: number,
+): DeliveryNext {
   if (result.error === null) return { status: 'delivered' }
   if (attempt >= maxAttempts) return { status: 'failed' }
   const delayMs = Math.min(firstDelayMs * delayFactor ** (attempt - 1), longestDelayMs)

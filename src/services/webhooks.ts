@@ -6,7 +6,6 @@ import { MediagenError, type Violation } from '../core/errors.ts'
 import {
   createWebhookSecret,
   findBadWebhookUrl,
-  maxWebhooks,
   toSecretText,
   type DeliveryStatus,
   type Webhook,
@@ -25,11 +24,13 @@ export interface WebhooksParts {
   readonly isRefusedHost: (host: string) => boolean
   /** Why the port of a URL is not sent to, as a clause; null when it is. */
   readonly findRefusedPort: (url: URL) => string | null
+  /** Endpoints that an account may have. */
+  readonly maxWebhooks: number
 }
 
 /** Creates the service. */
 export function createWebhooksService(parts: WebhooksParts): ServiceImpl<typeof WebhooksService> {
-  const { store } = parts
+  const { store, maxWebhooks } = parts
 
   async function findWebhook(accountId: string, webhookId: string): Promise<Webhook> {
     const webhook = await store.getWebhook(accountId, webhookId)

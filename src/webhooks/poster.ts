@@ -5,9 +5,6 @@ import { RefusedPortError } from '../net/ports.ts'
 import type { PublicAgentOptions } from '../net/public-agent.ts'
 import { createPublicClient } from '../net/public-client.ts'
 
-// What an endpoint answers is not looked at; so much is read that the connection can be used again.
-const maxAnswerBytes = 65_536
-
 /** What a POST is made of. */
 export interface PostRequest {
   readonly url: string
@@ -32,10 +29,16 @@ export interface Poster {
   close(): Promise<void>
 }
 
+/** Settings of a poster. */
+export interface PosterOptions extends PublicAgentOptions {
+  /** What an endpoint answers is not looked at; so much is read that the connection can be used again. */
+  readonly maxAnswerBytes: number
+}
+
 /** Creates a poster. */
-export function createPoster(options: PublicAgentOptions): Poster {
+export function createPoster(options: PosterOptions): Poster {
   const client = createPublicClient(options)
-  const { timeoutMs } = options
+  const { timeoutMs, maxAnswerBytes } = options
   return {
     async post({ url, headers, body, signal }) {
       const attempt = new AbortController()

@@ -1,5 +1,6 @@
 // Empties the outbox: claims due deliveries while there is room, makes one attempt of each, and reports what became of it.
-// Jobs never wait for it: it reads what their end left in the store.
+// Jobs never wait for it: it reads what their end left in the store. Places go to endpoints that answer: those that have not
+// proven to share a part of the places.
 import type { Logger } from 'pino'
 import type { Clock } from '../core/clock.ts'
 import type { Job } from '../core/job.ts'
@@ -8,6 +9,7 @@ import type { Store } from '../core/store.ts'
 import {
   type ClaimedDelivery,
   createRoom,
+  type DeliveryCaps,
   type DeliveryReport,
   type Endpoint,
   planDelivery,
@@ -17,23 +19,37 @@ import {
 } from '../core/webhook.ts'
 import type { Poster, PostResult } from './poster.ts'
 
-/** An attempt may take so long. */
-export const attemptTimeoutMs = 15_000
-/** A claim holds so long: after a crash, another attempt is made then. */
-export const deliveryLeaseMs = 2 * attemptTimeoutMs
-/** So many attempts are under way at once. */
-export const maxUnderWay = 64
-/** So many of them to one endpoint and to one account, so that endpoints that never answer leave room for others. */
-export const caps = { perWebhook: 2, perAccount: 4 } as const
+// A claim holds for so many times as long as an attempt may take: after a crash, another attempt is made then.
+const leaseFactor = 2
+// Longer than this part of the time that an attempt may take is slow.
+const promptPart = 1 / 3
+// What endpoints that have not proven to answer get at a time: with two for an account, one that is silent does not keep
+// another one from proving itself.
+const unprovenPlaces = { perWebhook: 1, perAccount: 2 }
 // Ends of jobs here are told by the store; what other processes left, and what is due again, is looked for this often.
 const lookMs = 250
 const gone = 410
+
+/** Bounds of a sender. */
+export interface SenderBounds {
+  /** Attempts under way at once, in all. */
+  readonly places: number
+  /** Of them to endpoints that have not proven to answer promptly. At least one place is left to the others. */
+  readonly unprovenPlaces: number
+  readonly placesPerAccount: number
+  readonly placesPerWebhook: number
+  /** How long the poster gives an attempt. */
+  readonly attemptTimeoutMs: number
+  /** After so many a delivery is given up. */
+  readonly maxAttempts: number
+}
 
 /** What the sender needs. */
 export interface WebhookSenderParts {
   readonly store: Pick<WebhookStore, 'hasDueDelivery' | 'claimDeliveries' | 'reportDelivery'> &
     Pick<Store, 'onJobsChanged'>
   readonly poster: Poster
+  readonly bounds: SenderBounds
   /** The record of a job, exactly as REST gives it. */
   readonly renderJob: (job: Job) => object
   readonly clock: Clock
@@ -56,16 +72,22 @@ interface UnderWay extends Endpoint {
 
 /** Starts a sender. */
 export function startWebhookSender(parts: WebhookSenderParts): WebhookSender {
-  const { store, clock, log } = parts
+  const { store, clock, log, bounds } = parts
+  const caps: DeliveryCaps = {
+    perWebhook: bounds.placesPerWebhook,
+    perAccount: bounds.placesPerAccount,
+    unproven: { ...unprovenPlaces, inAll: Math.min(bounds.unprovenPlaces, bounds.places - 1) },
+  }
+  const leaseMs = bounds.attemptTimeoutMs * leaseFactor
   const underWay = new Map<string, UnderWay>()
   let stopped = false
 
   async function claim(): Promise<void> {
-    const limit = maxUnderWay - underWay.size
+    const limit = bounds.places - underWay.size
     if (stopped || limit <= 0) return
-    const busy = [...underWay.values()].map(({ webhookId, accountId }) => ({ webhookId, accountId }))
+    const busy = [...underWay.values()].map(({ webhookId, accountId, proven }) => ({ webhookId, accountId, proven }))
     if (!(await store.hasDueDelivery(clock.nowMs(), createRoom(caps, busy).full()))) return
-    const claimed = await store.claimDeliveries({ ...caps, limit, underWay: busy, leaseMs: deliveryLeaseMs })
+    const claimed = await store.claimDeliveries({ ...caps, limit, underWay: busy, leaseMs })
     for (const delivery of claimed) begin(delivery)
   }
 
@@ -81,7 +103,8 @@ export function startWebhookSender(parts: WebhookSenderParts): WebhookSender {
         underWay.delete(name)
         claiming.again()
       })
-    underWay.set(name, { webhookId: delivery.webhookId, accountId: delivery.job.accountId, abort, done })
+    const { webhookId, proven, job } = delivery
+    underWay.set(name, { webhookId, accountId: job.accountId, proven, abort, done })
   }
 
   const claiming = createRound(claim, (error) => log.error({ err: error }, 'deliveries could not be claimed'))
@@ -107,7 +130,7 @@ export function startWebhookSender(parts: WebhookSenderParts): WebhookSender {
 
 /** Makes one attempt and reports it. */
 async function deliver(delivery: ClaimedDelivery, signal: AbortSignal, parts: WebhookSenderParts): Promise<void> {
-  const { clock, log } = parts
+  const { clock, log, bounds } = parts
   const attemptedAtMs = clock.nowMs()
   const startedAt = performance.now()
   const result = await post(delivery, attemptedAtMs, signal, parts)
@@ -115,14 +138,16 @@ async function deliver(delivery: ClaimedDelivery, signal: AbortSignal, parts: We
   const { deliveryId, token } = delivery
   let report: DeliveryReport
   if (signal.aborted && result.error !== null) {
-    report = { deliveryId, token, attempt: null, next: { status: 'pending', dueAtMs: nowMs }, gone: false }
+    const next = { status: 'pending', dueAtMs: nowMs } as const
+    report = { deliveryId, token, attempt: null, next, prompt: false, gone: false }
   } else {
     const attempt = { ...result, attemptedAtMs, durationMs: Math.round(performance.now() - startedAt) }
     const isGone = result.responseStatus === gone
     const next = isGone
       ? ({ status: 'failed' } as const)
-      : planDelivery(delivery.attempt, attempt, nowMs, parts.random())
-    report = { deliveryId, token, attempt, next, gone: isGone }
+      : planDelivery(delivery.attempt, bounds.maxAttempts, attempt, nowMs, parts.random())
+    const prompt = attempt.durationMs < bounds.attemptTimeoutMs * promptPart
+    report = { deliveryId, token, attempt, next, prompt, gone: isGone }
     parts.onAttempt(next.status)
     log.info(
       {

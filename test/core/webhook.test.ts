@@ -4,17 +4,17 @@ import { describe, expect, test } from 'vitest'
 import {
   createWebhookSecret,
   findBadWebhookUrl,
-  maxAttempts,
   planDelivery,
   signWebhook,
   toSecretText,
   toWebhookBody,
 } from '../../src/core/webhook.ts'
 
+const maxAttempts = 12
 const refused = { attemptedAtMs: 0, responseStatus: 500, error: 'The endpoint answered 500.', durationMs: 1 }
 const delays = (random: number) =>
-  Array.from({ length: maxAttempts }, (_, index) => planDelivery(index + 1, refused, 1000, random)).map((next) =>
-    next.status === 'pending' ? (next.dueAtMs - 1000) / 1000 : next.status,
+  Array.from({ length: maxAttempts }, (_, index) => planDelivery(index + 1, maxAttempts, refused, 1000, random)).map(
+    (next) => (next.status === 'pending' ? (next.dueAtMs - 1000) / 1000 : next.status),
   )
 
 describe('a delivery', () => {
@@ -25,9 +25,9 @@ describe('a delivery', () => {
 
   test('that went well is delivered, also at the last attempt', () => {
     const taken = { ...refused, responseStatus: 204, error: null }
-    expect(planDelivery(1, taken, 0, 0.5)).toEqual({ status: 'delivered' })
-    expect(planDelivery(maxAttempts, taken, 0, 0.5)).toEqual({ status: 'delivered' })
-    expect(planDelivery(maxAttempts + 3, refused, 0, 0.5)).toEqual({ status: 'failed' })
+    expect(planDelivery(1, maxAttempts, taken, 0, 0.5)).toEqual({ status: 'delivered' })
+    expect(planDelivery(maxAttempts, maxAttempts, taken, 0, 0.5)).toEqual({ status: 'delivered' })
+    expect(planDelivery(maxAttempts + 3, maxAttempts, refused, 0, 0.5)).toEqual({ status: 'failed' })
   })
 })
 

@@ -15,27 +15,35 @@ import {
 
 const secret = Buffer.alloc(32, 7)
 const url = 'https://example.com/hooks'
-const taken: DeliveryAttempt = { attemptedAtMs: 5, responseStatus: 200, error: null, durationMs: 12 }
-const nobody = { webhookIds: [], accountIds: [] }
+export const taken: DeliveryAttempt = { attemptedAtMs: 5, responseStatus: 200, error: null, durationMs: 12 }
+export const nobody = { webhookIds: [], accountIds: [], unprovenAccountIds: [] }
 const refused: DeliveryAttempt = { attemptedAtMs: 6, responseStatus: 500, error: 'It answered 500.', durationMs: 3 }
 
-async function makeWebhook(store: TestStore, accountId: string, limit = 10): Promise<string> {
+export async function makeWebhook(store: TestStore, accountId: string, limit = 10): Promise<string> {
   const made = await store.createWebhook(accountId, url, null, secret, limit)
   if (made.outcome !== 'created') throw new Error(`the endpoint was ${made.outcome}`)
   return made.webhook.webhookId
 }
 
 /** Cancels a job before it runs: the shortest way to an end. */
-async function endJob(store: TestStore, accountId: string): Promise<string> {
+export async function endJob(store: TestStore, accountId: string): Promise<string> {
   const { jobId } = await startJob(store, accountId, { credits: 0 })
   await store.requestCancel(accountId, jobId)
   return jobId
 }
 
-const claim = (store: TestStore, fields: Partial<DeliveryClaim> = {}): Promise<readonly ClaimedDelivery[]> =>
-  store.claimDeliveries({ limit: 8, perWebhook: 8, perAccount: 8, underWay: [], leaseMs: 60_000, ...fields })
+export const claim = (store: TestStore, fields: Partial<DeliveryClaim> = {}): Promise<readonly ClaimedDelivery[]> =>
+  store.claimDeliveries({
+    limit: 8,
+    perWebhook: 8,
+    perAccount: 8,
+    unproven: { inAll: 8, perWebhook: 8, perAccount: 8 },
+    underWay: [],
+    leaseMs: 60_000,
+    ...fields,
+  })
 
-async function claimFirst(store: TestStore): Promise<ClaimedDelivery> {
+export async function claimFirst(store: TestStore): Promise<ClaimedDelivery> {
   const [delivery] = await claim(store, { limit: 1 })
   if (delivery === undefined) throw new Error('nothing is due')
   return delivery
@@ -174,7 +182,14 @@ export function webhookTests(openStore: OpenTestStore): void {
     expect(await store.hasDueDelivery(Date.now() + 60_001, nobody)).toBe(true)
     // Given back: due at once, and the attempt does not count.
     const { deliveryId, token } = first as ClaimedDelivery
-    const back = { deliveryId, token, attempt: null, next: { status: 'pending', dueAtMs: 0 }, gone: false } as const
+    const back = {
+      deliveryId,
+      token,
+      attempt: null,
+      next: { status: 'pending', dueAtMs: 0 },
+      prompt: true,
+      gone: false,
+    } as const
     expect(await store.reportDelivery(back)).toBe(true)
     const second = await claimFirst(store)
     expect(second).toMatchObject({ deliveryId, attempt: 1, token: token + 1 })
@@ -192,7 +207,9 @@ export function webhookTests(openStore: OpenTestStore): void {
       expect(claimed.attempt).toBe(attempt)
       const next = attempt < 3 ? ({ status: 'pending', dueAtMs: attempt } as const) : ({ status: 'delivered' } as const)
       const result = attempt < 3 ? refused : taken
-      expect(await store.reportDelivery({ deliveryId, token, attempt: result, next, gone: false })).toBe(true)
+      expect(await store.reportDelivery({ deliveryId, token, attempt: result, next, prompt: true, gone: false })).toBe(
+        true,
+      )
       const [delivery] = (await list(store)).items
       expect(delivery).toMatchObject({ status: next.status, error: result.error })
       expect(delivery?.nextAttemptAtMs).toBe(attempt < 3 ? attempt : null)
@@ -208,7 +225,14 @@ export function webhookTests(openStore: OpenTestStore): void {
     await makeWebhook(store, accountId)
     await endJob(store, accountId)
     const { deliveryId, token } = await claimFirst(store)
-    await store.reportDelivery({ deliveryId, token, attempt: refused, next: { status: 'failed' }, gone: false })
+    await store.reportDelivery({
+      deliveryId,
+      token,
+      attempt: refused,
+      next: { status: 'failed' },
+      prompt: true,
+      gone: false,
+    })
     expect((await list(store)).items).toMatchObject([
       { status: 'failed', error: refused.error, attempts: [refused], nextAttemptAtMs: null },
     ])
@@ -219,7 +243,7 @@ export function webhookTests(openStore: OpenTestStore): void {
     const again = await claimFirst(store)
     expect(again).toMatchObject({ deliveryId, attempt: 1 })
     const next = { status: 'delivered' } as const
-    await store.reportDelivery({ deliveryId, token: again.token, attempt: taken, next, gone: false })
+    await store.reportDelivery({ deliveryId, token: again.token, attempt: taken, next, prompt: true, gone: false })
     expect((await list(store)).items).toMatchObject([{ status: 'delivered', error: null, attempts: [refused, taken] }])
     expect(await store.redeliver('dlv_nobody')).toEqual({ outcome: 'no_delivery' })
   })
@@ -232,7 +256,14 @@ export function webhookTests(openStore: OpenTestStore): void {
     await endJob(store, accountId)
     const { deliveryId, token } = await claimFirst(store)
     const gone = { ...refused, responseStatus: 410 }
-    await store.reportDelivery({ deliveryId, token, attempt: gone, next: { status: 'failed' }, gone: true })
+    await store.reportDelivery({
+      deliveryId,
+      token,
+      attempt: gone,
+      next: { status: 'failed' },
+      prompt: true,
+      gone: true,
+    })
     expect((await store.getWebhook(accountId, webhookId))?.disabledAtMs).toBeTypeOf('number')
     expect((await list(store, { status: 'failed' })).total).toBe(2)
     await endJob(store, accountId)
@@ -240,7 +271,7 @@ export function webhookTests(openStore: OpenTestStore): void {
     await store.redeliver(deliveryId)
     const again = await claimFirst(store)
     const next = { status: 'delivered' } as const
-    await store.reportDelivery({ deliveryId, token: again.token, attempt: taken, next, gone: false })
+    await store.reportDelivery({ deliveryId, token: again.token, attempt: taken, next, prompt: true, gone: false })
     expect((await store.getWebhook(accountId, webhookId))?.disabledAtMs).toBeNull()
     await endJob(store, accountId)
     expect(await claim(store)).toHaveLength(1)
@@ -254,7 +285,9 @@ export function webhookTests(openStore: OpenTestStore): void {
     const { deliveryId, token } = await claimFirst(store)
     await store.deleteWebhook(accountId, webhookId)
     const next = { status: 'delivered' } as const
-    expect(await store.reportDelivery({ deliveryId, token, attempt: taken, next, gone: false })).toBe(false)
+    expect(await store.reportDelivery({ deliveryId, token, attempt: taken, next, prompt: true, gone: false })).toBe(
+      false,
+    )
     await endJob(store, accountId)
     expect(await list(store)).toMatchObject({
       total: 1,
@@ -262,45 +295,6 @@ export function webhookTests(openStore: OpenTestStore): void {
     })
     expect(await store.redeliver(deliveryId)).toEqual({ outcome: 'no_webhook' })
     expect(await store.hasDueDelivery(Number.MAX_SAFE_INTEGER, nobody)).toBe(false)
-  })
-
-  test('endpoints take turns, each within its places', async () => {
-    await using store = await openStore()
-    const { accountId } = await store.createAccount('a', 0)
-    const busy = await makeWebhook(store, accountId)
-    for (let i = 0; i < 5; i++) await endJob(store, accountId)
-    const late = await makeWebhook(store, accountId)
-    await endJob(store, accountId)
-    const of = (webhookId: string) => ({ webhookId, accountId })
-    const whose = async (fields: Partial<DeliveryClaim>) =>
-      (await claim(store, { perWebhook: 2, ...fields })).map(({ webhookId }) => (webhookId === busy ? 'busy' : 'late'))
-    expect(await whose({ limit: 1 })).toEqual(['busy'])
-    // Its older deliveries wait: it had its turn.
-    expect(await whose({ limit: 1 })).toEqual(['late'])
-    expect(await whose({ underWay: [of(busy), of(busy)] })).toEqual([])
-    expect(await whose({ underWay: [of(busy), of(late)] })).toEqual(['busy'])
-    expect(await whose({})).toEqual(['busy', 'busy'])
-    expect(await whose({ limit: 0 })).toEqual([])
-  })
-
-  test('an account whose endpoints take long leaves room for others, however many they are', async () => {
-    await using store = await openStore()
-    const { accountId } = await store.createAccount('a', 0)
-    const other = await store.createAccount('b', 0)
-    for (let i = 0; i < 6; i++) await makeWebhook(store, accountId)
-    for (let i = 0; i < 3; i++) await endJob(store, accountId)
-    const theirs = await makeWebhook(store, other.accountId)
-    await endJob(store, other.accountId)
-    const caps = { limit: 8, perWebhook: 2, perAccount: 4 }
-    const first = await claim(store, caps)
-    expect(first.filter(({ job }) => job.accountId === accountId)).toHaveLength(4)
-    expect(first.filter(({ webhookId }) => webhookId === theirs)).toHaveLength(1)
-    await endJob(store, other.accountId)
-    const underWay = first.map(({ webhookId, job }) => ({ webhookId, accountId: job.accountId }))
-    expect((await claim(store, { ...caps, limit: 3, underWay })).map(({ webhookId }) => webhookId)).toEqual([theirs])
-    const now = Date.now() + 1
-    expect(await store.hasDueDelivery(now, nobody)).toBe(true)
-    expect(await store.hasDueDelivery(now, { webhookIds: [], accountIds: [accountId] })).toBe(false)
   })
 
   test('a delivery waits no longer than it was told to, also when the clock goes back', async () => {
@@ -311,7 +305,7 @@ export function webhookTests(openStore: OpenTestStore): void {
     await endJob(store, accountId)
     const { deliveryId, token } = await claimFirst(store)
     const next = { status: 'pending', dueAtMs: clock.ms + 5000 } as const
-    await store.reportDelivery({ deliveryId, token, attempt: refused, next, gone: false })
+    await store.reportDelivery({ deliveryId, token, attempt: refused, next, prompt: true, gone: false })
     expect(await store.sweep(sweepOf())).toMatchObject({ rebased: 0 })
     clock.ms -= 3_600_000
     expect(await store.sweep(sweepOf())).toMatchObject({ rebased: 1 })
@@ -326,7 +320,7 @@ export function webhookTests(openStore: OpenTestStore): void {
     expect(await store.hasDueDelivery(clock.ms + 59_999, nobody)).toBe(false)
     expect(await store.hasDueDelivery(clock.ms + 60_000, nobody)).toBe(true)
     const done = { token: again.token, attempt: taken, next: { status: 'delivered' } as const }
-    await store.reportDelivery({ deliveryId, ...done, gone: false })
+    await store.reportDelivery({ deliveryId, ...done, prompt: true, gone: false })
     const [delivery] = (await list(store)).items
     expect(delivery?.finishedAtMs).toBe(delivery?.createdAtMs)
   })
@@ -354,7 +348,14 @@ export function webhookTests(openStore: OpenTestStore): void {
     for (let i = 0; i < 4; i++) await endJob(store, accountId)
     for (const [index, { deliveryId, token }] of (await claim(store, { limit: 3 })).entries()) {
       const next = { status: index === 0 ? 'delivered' : 'failed' } as const
-      await store.reportDelivery({ deliveryId, token, attempt: index === 0 ? taken : refused, next, gone: false })
+      await store.reportDelivery({
+        deliveryId,
+        token,
+        attempt: index === 0 ? taken : refused,
+        next,
+        prompt: true,
+        gone: false,
+      })
     }
     clock.ms += 30 * 86_400_000 - 1
     expect(await store.sweep(sweepOf({ limit: 2 }))).toMatchObject({ forgotten: 0, more: false })
@@ -377,7 +378,14 @@ export function webhookTests(openStore: OpenTestStore): void {
     const claimed = (await claim(store)).filter(({ webhookId }) => webhookId === one)
     for (const [index, { deliveryId, token }] of claimed.entries()) {
       const next = index === 0 ? ({ status: 'delivered' } as const) : ({ status: 'failed' } as const)
-      await store.reportDelivery({ deliveryId, token, attempt: index === 0 ? taken : refused, next, gone: false })
+      await store.reportDelivery({
+        deliveryId,
+        token,
+        attempt: index === 0 ? taken : refused,
+        next,
+        prompt: true,
+        gone: false,
+      })
     }
     const count = async (filter: Partial<DeliveryFilter>) => {
       const { items, total } = await list(store, filter)

@@ -6,6 +6,7 @@ import { retentionTests, uploadTests } from './contract-files.ts'
 import { fairnessTests, positionTests } from './contract-fairness.ts'
 import { changeTests, startTests } from './contract-starts.ts'
 import { deadlineTests, leaseTests, reviewTests } from './contract-sweeps.ts'
+import { webhookPlaceTests } from './contract-webhook-places.ts'
 import { webhookTests } from './contract-webhooks.ts'
 import type { OpenTestStore } from './fixture.ts'
 
@@ -28,6 +29,7 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
     describe('uploads', () => uploadTests(openStore))
     describe('retention', () => retentionTests(openStore))
     describe('webhooks', () => webhookTests(openStore))
+    describe('places of webhooks', () => webhookPlaceTests(openStore))
     describe('changes and closing', () => changeTests(openStore))
   })
 }

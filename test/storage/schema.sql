@@ -450,6 +450,11 @@ CREATE INDEX webhook_deliveries_by_webhook ON webhook_deliveries (webhook_id, nu
 
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries (webhook_id, due_at) WHERE status = 'pending';
 
+CREATE TABLE webhook_turns (
+  account_id TEXT NOT NULL PRIMARY KEY REFERENCES accounts (account_id),
+  claimed_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TRIGGER webhooks_keep_terms BEFORE UPDATE OF webhook_id, account_id, url, created_at ON webhooks
 BEGIN
   SELECT RAISE(ABORT, 'webhooks: an endpoint does not change; delete it and register another');
@@ -466,10 +471,10 @@ CREATE TABLE webhooks (
   deleted_at INTEGER,
   next_due_at INTEGER,
   claimed_at INTEGER NOT NULL DEFAULT 0,
-  delivery_count INTEGER NOT NULL DEFAULT 0 CHECK (delivery_count >= 0),
+  delivery_count INTEGER NOT NULL DEFAULT 0 CHECK (delivery_count >= 0), standing INTEGER NOT NULL DEFAULT 0 CHECK (standing BETWEEN -10 AND 1), proven INTEGER GENERATED ALWAYS AS (standing > 0) VIRTUAL,
   CONSTRAINT secret_until_deleted CHECK ((secret IS NULL) = (deleted_at IS NOT NULL))
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX webhooks_by_account ON webhooks (account_id, webhook_id) WHERE deleted_at IS NULL;
 
-CREATE INDEX webhooks_due ON webhooks (next_due_at) WHERE next_due_at IS NOT NULL;
+CREATE INDEX webhooks_due ON webhooks (proven, next_due_at) WHERE next_due_at IS NOT NULL;

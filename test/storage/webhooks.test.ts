@@ -4,7 +4,8 @@ import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
 import { claimOne, firstPage, startJob, testError } from './fixture.ts'
 import { createTestFolder, openRaw } from './sqlite-fixture.ts'
 
-const claimAll = { limit: 8, perWebhook: 8, perAccount: 8, underWay: [], leaseMs: 1000 }
+const caps = { perWebhook: 8, perAccount: 8, unproven: { inAll: 8, perWebhook: 8, perAccount: 8 } }
+const claimAll = { limit: 8, ...caps, underWay: [], leaseMs: 1000 }
 
 async function openWithWebhook(path: string) {
   const store = await openSqliteStore({ path })
@@ -77,7 +78,7 @@ test('what is asked again and again is answered from an index', async () => {
       .all()
       .map(({ detail }) => detail)
       .join('; ')
-  expect(plan('SELECT 1 FROM webhooks WHERE next_due_at <= 5 LIMIT 1')).toContain('INDEX webhooks_due')
+  expect(plan('SELECT 1 FROM webhooks WHERE proven = 1 AND next_due_at <= 5 LIMIT 1')).toContain('INDEX webhooks_due')
   expect(
     plan(
       "SELECT number FROM webhook_deliveries WHERE webhook_id = 'x' AND status = 'pending' AND due_at <= 5 ORDER BY due_at LIMIT 2",

@@ -88,10 +88,11 @@ test('endpoints that never answer, however many, delay nobody else', async () =>
   await hooks.register(quick.url, other)
   await hooks.runJob()
   await hooks.runJob()
-  for (let i = 0; i < 4; i++) await deaf.next()
+  for (let i = 0; i < 2; i++) await deaf.next()
   const { job_id } = await hooks.runJob('test/instant/text-to-image', other)
   expect((await quick.next()).event.data.job_id).toBe(job_id)
-  expect(deaf.received).toHaveLength(4)
+  // They have two places among them until one answers.
+  expect(deaf.received).toHaveLength(2)
 })
 
 test('what fails is tried again, later each time, under the same id, until it is given up', async () => {
@@ -200,7 +201,7 @@ test('an endpoint that never answers delays neither jobs nor other endpoints', a
   const told: string[] = []
   for (let i = 0; i < 12; i++) told.push((await quick.next()).event.data.job_id)
   expect(told.toSorted()).toEqual(ended.toSorted())
-  expect(slow.received).toHaveLength(2)
+  expect(slow.received).toHaveLength(1)
   expect((await hooks.deliveries(webhook_id)).map(({ status }) => status)).toEqual(Array(12).fill('pending'))
 })
 

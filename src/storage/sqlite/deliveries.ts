@@ -4,7 +4,7 @@ import {
   createRoom,
   keptAttempts,
   keptDeliveryMs,
-  maxWebhooks,
+  probation,
   type ClaimedDelivery,
   type Delivery,
   type DeliveryAttempt,
@@ -52,10 +52,18 @@ export function createDeliveryCommands(writing: Writing) {
 }
 
 function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly ClaimedDeliveryRow[] {
-  const dueWebhooks = db.prepare<[number, string, string, number], Endpoint>(
-    `SELECT webhook_id AS webhookId, account_id AS accountId FROM webhooks
-       WHERE next_due_at <= ? AND webhook_id NOT IN (SELECT value FROM json_each(?)) AND account_id NOT IN (SELECT value FROM json_each(?))
-       ORDER BY claimed_at, next_due_at LIMIT ?`,
+  // Of each account no more than it has places: one with many endpoints does not fill the list.
+  const dueWebhooks = db.prepare<
+    { proven: number; now: number; webhooks: string; accounts: string; perAccount: number; limit: number },
+    Omit<Endpoint, 'proven'>
+  >(
+    `SELECT webhookId, d.accountId FROM (
+       SELECT webhook_id AS webhookId, account_id AS accountId, claimed_at, next_due_at,
+         row_number() OVER (PARTITION BY account_id ORDER BY claimed_at, next_due_at) AS turn FROM webhooks
+       WHERE proven = :proven AND next_due_at <= :now
+         AND webhook_id NOT IN (SELECT value FROM json_each(:webhooks)) AND account_id NOT IN (SELECT value FROM json_each(:accounts))
+     ) AS d LEFT JOIN webhook_turns AS t ON t.account_id = d.accountId
+     WHERE turn <= :perAccount ORDER BY turn, coalesce(t.claimed_at, 0), d.claimed_at, next_due_at LIMIT :limit`,
   )
   const dueDeliveries = db
     .prepare<[string, number, number], number>(
@@ -65,43 +73,64 @@ function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly
   const takeTurn = db.prepare<[number, string], { url: string; secret: Buffer }>(
     'UPDATE webhooks SET claimed_at = ? WHERE webhook_id = ? RETURNING url, secret',
   )
+  const takeAccountTurn = db.prepare<[string, number]>(
+    'INSERT INTO webhook_turns (account_id, claimed_at) VALUES (?, ?) ON CONFLICT (account_id) DO UPDATE SET claimed_at = excluded.claimed_at',
+  )
   const claim = db.prepare<
     [number, number, number],
-    Omit<ClaimedDelivery, 'url' | 'secret' | 'job'> & { jobNumber: number; jobThen: string | null }
+    Omit<ClaimedDelivery, 'url' | 'secret' | 'job' | 'proven'> & { jobNumber: number; jobThen: string | null }
   >(
     `UPDATE webhook_deliveries SET due_at = ?, waits_since = ?, token = token + 1, attempt = attempt + 1 WHERE number = ?
      RETURNING delivery_id AS deliveryId, webhook_id AS webhookId, event, job_number AS jobNumber, job_then AS jobThen, created_at AS createdAtMs, attempt, token`,
   )
   const findJob = db.prepare<[number], JobRow>(`SELECT ${jobColumns} FROM jobs WHERE number = ?`)
 
-  function claimOf(webhookId: string, places: number, leaseMs: number): ClaimedDeliveryRow[] {
+  function claimOf({ webhookId, accountId, proven }: Endpoint, places: number, leaseMs: number): ClaimedDeliveryRow[] {
     const numbers = dueDeliveries.all(webhookId, nowMs(), places)
     const endpoint = numbers.length > 0 ? takeTurn.get(nowMs(), webhookId) : undefined
     if (endpoint === undefined) return []
+    takeAccountTurn.run(accountId, nowMs())
     return numbers.map((number) => {
       const row = claim.get(nowMs() + leaseMs, nowMs(), number)
       const job = row && findJob.get(row.jobNumber)
       if (row === undefined || job === undefined) throw new Error(`delivery number ${number} has no row or no job`)
       const { jobNumber: _, jobThen, ...delivery } = row
       const then = jobThen === null ? {} : (JSON.parse(jobThen) as Partial<ClaimedDelivery['job']>)
-      return { ...delivery, ...endpoint, job: { ...toJob(job), ...then } }
+      return { ...delivery, ...endpoint, proven, job: { ...toJob(job), ...then } }
     })
   }
 
   return ({ limit, underWay, leaseMs, ...caps }) => {
     const claimed: ClaimedDeliveryRow[] = []
     const room = createRoom(caps, underWay)
-    const { webhookIds, accountIds } = room.full()
-    // An account that fills its places meanwhile may have further endpoints here, which are passed over.
-    const candidates = Math.max(0, limit) * maxWebhooks
-    const due = dueWebhooks.all(nowMs(), JSON.stringify(webhookIds), JSON.stringify(accountIds), candidates)
-    for (const endpoint of due) {
-      const places = Math.min(room.of(endpoint), limit - claimed.length)
-      if (places <= 0) continue
-      const taken = claimOf(endpoint.webhookId, places, leaseMs)
-      for (const _ of taken) room.take(endpoint)
-      claimed.push(...taken)
+
+    function claimFrom(proven: boolean, perAccount: number, except: readonly string[]): void {
+      const left = limit - claimed.length
+      if (left <= 0) return
+      const { webhookIds: webhooks, accountIds } = room.full()
+      const due = dueWebhooks.all({
+        proven: Number(proven),
+        now: nowMs(),
+        webhooks: JSON.stringify(webhooks),
+        accounts: JSON.stringify([...accountIds, ...except]),
+        perAccount,
+        // An account that has some places taken is passed over once it has filled the others.
+        limit: left * perAccount,
+      })
+      for (const found of due) {
+        const endpoint = { ...found, proven }
+        const places = Math.min(room.of(endpoint), limit - claimed.length)
+        if (places <= 0) continue
+        const taken = claimOf(endpoint, places, leaseMs)
+        for (const _ of taken) room.take(endpoint)
+        claimed.push(...taken)
+      }
     }
+
+    // First, within their part of the places: however busy the others are, an endpoint gets its chance to prove itself.
+    const { unprovenAccountIds } = room.full()
+    if (unprovenAccountIds) claimFrom(false, caps.unproven.perAccount, unprovenAccountIds)
+    claimFrom(true, caps.perAccount, [])
     return claimed
   }
 }
@@ -125,7 +154,12 @@ function createReport(writing: Writing): (report: DeliveryReport) => boolean {
     'UPDATE webhooks SET disabled_at = NULL WHERE webhook_id = ? AND disabled_at IS NOT NULL',
   )
 
-  return ({ deliveryId, token, attempt, next, gone }) => {
+  const rate = db.prepare<{ webhookId: string; prompt: number }>(
+    `UPDATE webhooks SET standing = iif(:prompt, standing + 1, ${-probation})
+     WHERE webhook_id = :webhookId AND standing <> iif(:prompt, 1, ${-probation})`,
+  )
+
+  return ({ deliveryId, token, attempt, next, prompt, gone }) => {
     const found = find.get(deliveryId, token)
     if (found === undefined) return false
     const dueAtMs = next.status === 'pending' ? next.dueAtMs : null
@@ -136,6 +170,7 @@ function createReport(writing: Writing): (report: DeliveryReport) => boolean {
     const attempts = [...(JSON.parse(found.attempts) as DeliveryAttempt[]), attempt].slice(-keptAttempts)
     const finishedAtMs = next.status === 'pending' ? null : nowMs()
     write.run(next.status, dueAtMs, nowMs(), finishedAtMs, JSON.stringify(attempts), attempt.error, found.number)
+    rate.run({ webhookId: found.webhookId, prompt: Number(prompt) })
     if (next.status === 'delivered') enable.run(found.webhookId)
     if (gone) {
       disable.run(nowMs(), found.webhookId)
@@ -183,14 +218,18 @@ export function createDeliverySweep({ db, nowMs }: Writing): (limit: number) => 
 /** Creates the reads of deliveries. */
 export function createDeliveryReads(db: Connection) {
   const due = db
-    .prepare<[number, string, string], number>(
-      `SELECT 1 FROM webhooks WHERE next_due_at <= ?
+    .prepare<[number, number, string, string], number>(
+      `SELECT 1 FROM webhooks WHERE proven = ? AND next_due_at <= ?
        AND webhook_id NOT IN (SELECT value FROM json_each(?)) AND account_id NOT IN (SELECT value FROM json_each(?)) LIMIT 1`,
     )
     .pluck()
   return {
-    hasDueDelivery: (nowMs: number, { webhookIds, accountIds }: FullPlaces): boolean =>
-      due.get(nowMs, JSON.stringify(webhookIds), JSON.stringify(accountIds)) !== undefined,
+    hasDueDelivery(nowMs: number, { webhookIds, accountIds, unprovenAccountIds }: FullPlaces): boolean {
+      const isDue = (proven: boolean, except: readonly string[]): boolean =>
+        due.get(Number(proven), nowMs, JSON.stringify(webhookIds), JSON.stringify(except)) !== undefined
+      if (isDue(true, accountIds)) return true
+      return unprovenAccountIds !== null && isDue(false, [...accountIds, ...unprovenAccountIds])
+    },
     listDeliveries: createDeliveryLister(db),
   }
 }

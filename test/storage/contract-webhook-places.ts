@@ -1,0 +1,154 @@
+// The part of the store contract about the places of senders: they go to endpoints that have proven to answer promptly.
+import { expect, test } from 'vitest'
+import type { ClaimedDelivery, DeliveryClaim, Endpoint } from '../../src/core/webhook.ts'
+import { claim, endJob, makeWebhook, nobody, taken } from './contract-webhooks.ts'
+import { createHeldClock, type OpenTestStore, type TestStore } from './fixture.ts'
+
+const caps = { limit: 64, perWebhook: 2, perAccount: 4, unproven: { inAll: 32, perWebhook: 1, perAccount: 2 } }
+
+/** An account with endpoints, and deliveries that are due to each of them. */
+async function makeAccount(store: TestStore, endpoints: number, deliveries: number): Promise<string> {
+  const { accountId } = await store.createAccount('a', 0)
+  for (let i = 0; i < endpoints; i++) await makeWebhook(store, accountId, 1000)
+  for (let i = 0; i < deliveries; i++) await endJob(store, accountId)
+  return accountId
+}
+
+/** Reports that attempts went well, promptly or late. */
+async function report(store: TestStore, claimed: readonly ClaimedDelivery[], prompt: boolean): Promise<void> {
+  for (const { deliveryId, token } of claimed)
+    await store.reportDelivery({
+      deliveryId,
+      token,
+      attempt: taken,
+      next: { status: 'delivered' },
+      prompt,
+      gone: false,
+    })
+}
+
+const toEndpoint = ({ webhookId, job, proven }: ClaimedDelivery): Endpoint => ({
+  webhookId,
+  accountId: job.accountId,
+  proven,
+})
+
+export function webhookPlaceTests(openStore: OpenTestStore): void {
+  const claimWithin = (store: TestStore, fields: Partial<DeliveryClaim> = {}) => claim(store, { ...caps, ...fields })
+
+  test('the new endpoints of an account have two places until one has answered, which then has its own', async () => {
+    await using store = await openStore()
+    await makeAccount(store, 3, 4)
+    const first = await claimWithin(store)
+    expect(first.map(({ proven }) => proven)).toEqual([false, false])
+    expect(new Set(first.map(({ webhookId }) => webhookId)).size).toBe(2)
+    expect(await claimWithin(store, { underWay: first.map(toEndpoint) })).toEqual([])
+    const [one, other] = first as [ClaimedDelivery, ClaimedDelivery]
+    await report(store, [one], true)
+    const next = await claimWithin(store, { underWay: [toEndpoint(other)] })
+    const third = next.find(({ proven }) => !proven)
+    expect([one.webhookId, other.webhookId]).not.toContain(third?.webhookId)
+    expect(next.filter((claimed) => claimed !== third).map(({ webhookId }) => webhookId)).toEqual([
+      one.webhookId,
+      one.webhookId,
+    ])
+  })
+
+  test('one that was slow is proven again after eleven prompt attempts', async () => {
+    await using store = await openStore()
+    await makeAccount(store, 1, 30)
+    await report(store, await claimWithin(store), true)
+    const [one, other] = await claimWithin(store)
+    await report(store, [one as ClaimedDelivery], false)
+    // What was under way meanwhile counts, too.
+    await report(store, [other as ClaimedDelivery], true)
+    for (let prompt = 1; prompt <= 10; prompt++) {
+      const claimed = await claimWithin(store)
+      expect(claimed, `${prompt}`).toMatchObject([{ proven: false }])
+      await report(store, claimed, true)
+    }
+    expect(await claimWithin(store)).toMatchObject([{ proven: true }, { proven: true }])
+  })
+
+  test('an attempt that was broken off says nothing of its endpoint', async () => {
+    await using store = await openStore()
+    await makeAccount(store, 1, 3)
+    await report(store, await claimWithin(store), true)
+    for (const { deliveryId, token } of await claimWithin(store)) {
+      const next = { status: 'pending', dueAtMs: 0 } as const
+      await store.reportDelivery({ deliveryId, token, attempt: null, next, prompt: false, gone: false })
+    }
+    expect(await claimWithin(store)).toMatchObject([{ proven: true }, { proven: true }])
+  })
+
+  test('silent endpoints of however many accounts leave places to proven ones, and to new ones in turn', async () => {
+    const clock = createHeldClock()
+    await using store = await openStore(clock)
+    const good = await makeAccount(store, 1, 1)
+    await report(store, await claimWithin(store), true)
+    for (let i = 0; i < 40; i++) await makeAccount(store, 3, 2)
+    const silent = await claimWithin(store)
+    expect(silent).toHaveLength(32)
+    for (let i = 0; i < 5; i++) await endJob(store, good)
+    const full = { ...nobody, unprovenAccountIds: null }
+    expect(await store.hasDueDelivery(clock.ms, full)).toBe(true)
+    const underWay = silent.map(toEndpoint)
+    const claimed = await claimWithin(store, { limit: 32, underWay })
+    expect(claimed.map(({ job }) => job.accountId)).toEqual([good, good])
+    expect(await store.hasDueDelivery(clock.ms, { ...full, accountIds: [good] })).toBe(false)
+    // Places that become free go to the accounts that had none yet: eight of the silent ones, and this.
+    const fresh = await makeAccount(store, 1, 1)
+    const served = new Set(silent.map(({ job }) => job.accountId))
+    const next = await claimWithin(store, { limit: 9, underWay: underWay.slice(9) })
+    expect(next.map(({ job }) => job.accountId)).toContain(fresh)
+    expect(next.filter(({ job }) => served.has(job.accountId))).toEqual([])
+  })
+
+  test('an account with many endpoints does not hide others', async () => {
+    await using store = await openStore()
+    const many = await makeAccount(store, 300, 1)
+    const few = await makeAccount(store, 1, 1)
+    expect((await claimWithin(store, { limit: 2 })).map(({ job }) => job.accountId).toSorted()).toEqual(
+      [few, many].toSorted(),
+    )
+  })
+
+  test('endpoints take turns, each within its places', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 0)
+    const busy = await makeWebhook(store, accountId)
+    for (let i = 0; i < 5; i++) await endJob(store, accountId)
+    const late = await makeWebhook(store, accountId)
+    await endJob(store, accountId)
+    const of = (webhookId: string) => ({ webhookId, accountId, proven: false })
+    const whose = async (fields: Partial<DeliveryClaim>) =>
+      (await claim(store, { perWebhook: 2, ...fields })).map(({ webhookId }) => (webhookId === busy ? 'busy' : 'late'))
+    expect(await whose({ limit: 1 })).toEqual(['busy'])
+    // Its older deliveries wait: it had its turn.
+    expect(await whose({ limit: 1 })).toEqual(['late'])
+    expect(await whose({ underWay: [of(busy), of(busy)] })).toEqual([])
+    expect(await whose({ underWay: [of(busy), of(late)] })).toEqual(['busy'])
+    expect(await whose({})).toEqual(['busy', 'busy'])
+    expect(await whose({ limit: 0 })).toEqual([])
+  })
+
+  test('an account whose endpoints take long leaves room for others, however many they are', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 0)
+    const other = await store.createAccount('b', 0)
+    for (let i = 0; i < 6; i++) await makeWebhook(store, accountId)
+    for (let i = 0; i < 3; i++) await endJob(store, accountId)
+    const theirs = await makeWebhook(store, other.accountId)
+    await endJob(store, other.accountId)
+    const caps = { limit: 8, perWebhook: 2, perAccount: 4 }
+    const first = await claim(store, caps)
+    expect(first.filter(({ job }) => job.accountId === accountId)).toHaveLength(4)
+    expect(first.filter(({ webhookId }) => webhookId === theirs)).toHaveLength(1)
+    await endJob(store, other.accountId)
+    const underWay = first.map(({ webhookId, job }) => ({ webhookId, accountId: job.accountId, proven: false }))
+    expect((await claim(store, { ...caps, limit: 3, underWay })).map(({ webhookId }) => webhookId)).toEqual([theirs])
+    const now = Date.now() + 1
+    expect(await store.hasDueDelivery(now, nobody)).toBe(true)
+    expect(await store.hasDueDelivery(now, { ...nobody, accountIds: [accountId] })).toBe(false)
+  })
+}
