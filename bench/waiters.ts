@@ -37,6 +37,8 @@ export async function benchWaiters(bench: Bench): Promise<readonly Row[]> {
     MEDIAGEN_DATA_DIR: dataDir,
     MEDIAGEN_CATALOG: writeNullCatalog(dataDir, [model]),
     MEDIAGEN_MAX_QUEUED_JOBS: '1000000',
+    MEDIAGEN_MAX_WAITS_PER_ACCOUNT: '1000000',
+    MEDIAGEN_MAX_WAITS: '1000000',
   }
   await using server = await startSpecialMediagen(bench.cores, 'gated-server.ts', settings, {
     preload: ['memory-probe.ts'],

@@ -61,6 +61,7 @@ import { createGenerationService, type GenerationParts } from './services/genera
 import { createQuoteBook } from './services/quote-book.ts'
 import { createQuotesService } from './services/quotes.ts'
 import { createWalletService } from './services/wallet.ts'
+import { createWatches, type WatchBounds } from './services/watches.ts'
 import { createWebhooksService } from './services/webhooks.ts'
 import { openSqliteStore } from './storage/sqlite/open.ts'
 import { createPoster } from './webhooks/poster.ts'
@@ -145,13 +146,16 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
   const metrics = createMetrics()
   const feed = await startFeed(store)
   parts.defer(() => feed.stop())
+  const watches = createWatches(readWatchBounds(config))
+  metrics.showGauge('mediagen_watches_open', 'Open watches of jobs', watches.opened)
+  metrics.showGauge('mediagen_waits_open', 'Starts that wait for the end of their job', watches.waiting)
   const strangers = createStrangerLog(log, config.maxRefusalLines)
   const access = createAccess(store, clock, config)
   const keys = startKeyWatch(access)
   parts.defer(() => keys.stop())
   const services = createServices(
     config,
-    { store, catalog, feed, urls, clock, files, folders: assetFolders, isStopping: () => stopping },
+    { store, catalog, feed, watches, urls, clock, files, folders: assetFolders, isStopping: () => stopping },
     { access, keys, metrics, log, strangers, maxViolations: config.maxViolations },
   )
   const inProcess = createInProcessTransport(services)
@@ -203,6 +207,13 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
     services: inProcess,
     operator: createOperatorTransport(store, config.dataDir, clock),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+function readWatchBounds({ maxWatchesPerAccount, maxWatches, maxWaitsPerAccount, maxWaits }: Config): WatchBounds {
+  return {
+    watches: { perAccount: maxWatchesPerAccount, inAll: maxWatches },
+    waits: { perAccount: maxWaitsPerAccount, inAll: maxWaits },
   }
 }
 

@@ -14,6 +14,8 @@ export interface Metrics {
   setRunning(jobs: number): void
   /** Counts one attempt to deliver a webhook, by what became of the delivery. */
   countWebhook(status: string): void
+  /** Shows a number that is read when the metrics are asked for. */
+  showGauge(name: string, help: string, read: () => number): void
   /** Everything as Prometheus' text, and its media type. */
   render(): Promise<{ contentType: string; body: string }>
 }
@@ -51,6 +53,10 @@ export function createMetrics(): Metrics {
     countJob: (model, status) => jobs.labels(model, status).inc(),
     countWebhook: (status) => webhooks.labels(status).inc(),
     setRunning: (count) => running.set(count),
+    showGauge(name, help, read) {
+      const gauge: Gauge = new Gauge({ name, help, registers: [], collect: (): void => gauge.set(read()) })
+      registry.registerMetric(gauge)
+    },
     render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   }
 }

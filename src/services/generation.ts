@@ -18,6 +18,7 @@ import type { QuoteBook } from './quote-book.ts'
 import { quoteNotFound } from './quotes.ts'
 import { readInput, readPage, readStatus, refuse } from './request.ts'
 import { readRetention, readTerms, type Terms, toTermParts } from './terms.ts'
+import type { Watches } from './watches.ts'
 
 const retryQueueFullSeconds = 5
 const retryShutdownSeconds = 2
@@ -29,6 +30,7 @@ export interface GenerationParts {
   readonly catalog: Catalog
   readonly quotes: QuoteBook
   readonly feed: JobFeed
+  readonly watches: Watches
   readonly urls: AssetUrls
   readonly clock: Clock
   readonly waitMs: number
@@ -58,11 +60,12 @@ interface Started {
 
 /** Creates the service. */
 export function createGenerationService(parts: GenerationParts): ServiceImpl<typeof GenerationService> {
-  const { store, feed, urls } = parts
+  const { store, feed, watches, urls } = parts
 
   async function followJob(job: Job, wait: boolean, signal: AbortSignal): Promise<Job> {
     if (!wait || isTerminal(job.status)) return job
-    return (await feed.awaitEnd(job.accountId, job.jobId, parts.waitMs, signal)) ?? job
+    const { accountId, jobId } = job
+    return (await watches.wait(accountId, () => feed.awaitEnd(accountId, jobId, parts.waitMs, signal))) ?? job
   }
 
   /** Starts what passes every check. */
@@ -159,13 +162,19 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
     },
 
     async *watchJob(request, context) {
-      const changes = await feed.watch(callerOf(context).accountId, request.jobId, context.signal)
-      if (!changes) throw jobNotFound(request.jobId)
-      for await (const job of changes) {
-        const sequence = BigInt(job.sequence)
-        // The end is told to all but those who have seen it, whatever number they name.
-        const isNews = isTerminal(job.status) ? sequence !== request.afterSequence : sequence > request.afterSequence
-        if (isNews) yield { job: toJobMessage(job, urls), sequence }
+      const { accountId } = callerOf(context)
+      const end = watches.open(accountId)
+      try {
+        const changes = await feed.watch(accountId, request.jobId, context.signal)
+        if (!changes) throw jobNotFound(request.jobId)
+        for await (const job of changes) {
+          const sequence = BigInt(job.sequence)
+          // The end is told to all but those who have seen it, whatever number they name.
+          const isNews = isTerminal(job.status) ? sequence !== request.afterSequence : sequence > request.afterSequence
+          if (isNews) yield { job: toJobMessage(job, urls), sequence }
+        }
+      } finally {
+        end()
       }
     },
   }

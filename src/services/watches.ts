@@ -1,0 +1,59 @@
+// How many may follow jobs at a time: watches are refused beyond their bounds, waits are answered at once.
+import { MediagenError } from '../core/errors.ts'
+import { createPlaces, type PlaceBounds, type Places } from './places.ts'
+
+const retryFullSeconds = 5
+
+/** How many watches (WatchJob, server-sent events) and waits (`wait=true`) may be open. */
+export interface WatchBounds {
+  readonly watches: PlaceBounds
+  readonly waits: PlaceBounds
+}
+
+/** The open watches and waits of one process. */
+export interface Watches {
+  /**
+   * Opens a watch; answers with what ends it.
+   * @throws MediagenError `rate_limited` or `overloaded`, which name the bound
+   */
+  open(accountId: string): () => void
+  /** Waits as long as `wait` does, or not at all when too many do already: then the answer is null. */
+  wait<Result>(accountId: string, wait: () => Promise<Result>): Promise<Result | null>
+  readonly opened: Places['taken']
+  readonly waiting: Places['taken']
+}
+
+/** Creates the count. */
+export function createWatches(bounds: WatchBounds): Watches {
+  const watches = createPlaces(bounds.watches)
+  const waits = createPlaces(bounds.waits)
+  return {
+    open(accountId) {
+      const place = watches.take(accountId)
+      if (place === 'perAccount')
+        throw new MediagenError(
+          'rate_limited',
+          `The account has ${bounds.watches.perAccount} watches open, which is as many as it may (MEDIAGEN_MAX_WATCHES_PER_ACCOUNT). Close some, or read the job instead.`,
+          { retryAfterSeconds: retryFullSeconds },
+        )
+      if (place === 'inAll')
+        throw new MediagenError(
+          'overloaded',
+          `This server has ${bounds.watches.inAll} watches open, which is as many as it may (MEDIAGEN_MAX_WATCHES). Read the job instead, or come back later.`,
+          { retryAfterSeconds: retryFullSeconds },
+        )
+      return place
+    },
+    async wait(accountId, wait) {
+      const place = waits.take(accountId)
+      if (typeof place === 'string') return null
+      try {
+        return await wait()
+      } finally {
+        place()
+      }
+    },
+    opened: watches.taken,
+    waiting: waits.taken,
+  }
+}
