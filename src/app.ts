@@ -113,7 +113,7 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
   let publicUrl = ''
 
   const builtin = await findBuiltin()
-  if (builtin === null) log.info('the models that ship are not installed')
+  if (builtin === null) log.info('the built-in models are not installed')
   const engines = [...createEngines(builtin, config, log), ...(overrides.engines ?? [])]
   for (const engine of engines) parts.defer(() => engine.close())
   const catalog = openCatalog(builtin, config, engines, clock)

@@ -18,9 +18,12 @@ export function makeFolder(folder: string): void {
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
     const reason = folderReasons[code] ?? message
-    throw new StartupError(`The folder ${folder} cannot be made: ${reason}. Set MEDIAGEN_DATA_DIR to another.`, {
-      cause: error,
-    })
+    throw new StartupError(
+      `The folder ${folder} cannot be created: ${reason}. Set MEDIAGEN_DATA_DIR to another folder.`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 

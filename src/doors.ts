@@ -122,7 +122,7 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
   if (place === 'nowhere')
     parts.log.warn(
       { host },
-      'AdminService, /metrics and reflection are off, since not only this machine can reach this server: set MEDIAGEN_ADMIN_PORT (HTTP) and MEDIAGEN_ADMIN_GRPC_PORT to serve them at MEDIAGEN_ADMIN_HOST',
+      'AdminService, /metrics and reflection are off, because other machines can reach this server: set MEDIAGEN_ADMIN_PORT (HTTP) and MEDIAGEN_ADMIN_GRPC_PORT to serve them at MEDIAGEN_ADMIN_HOST',
     )
   const owned = opened.move()
   return {

@@ -39,7 +39,7 @@ export function createProber({ maxRssBytes, timeoutMs, entry }: ProberOptions): 
     maxRssBytes,
     failures: {
       outOfMemory: (limitBytes) => broke(`needs more than ${Math.round(limitBytes / 1e6)} MB of memory to decode`),
-      crashed: (how, options) => broke(`breaks what decodes it (${how})`, options),
+      crashed: (how, options) => broke(`crashes its decoder (${how})`, options),
     },
     logger: null,
   })

@@ -57,7 +57,7 @@ async function writeAll(
     bytes += chunk.length
     await file.appendFile(chunk)
   }
-  if (bytes === 0) throw new MediagenError('invalid_request', 'The file is empty: not one byte of it was sent.')
+  if (bytes === 0) throw new MediagenError('invalid_request', 'The file is empty.')
   await file.sync()
   return { bytes, sha256: hash.digest('hex') }
 }

@@ -32,7 +32,7 @@ export function loadCatalog(paths: readonly string[], tested: readonly string[] 
   if (problems.length > 0) {
     const hidden = problems.length - mostProblemsShown
     throw new StartupError(
-      `The catalog is wrong: ${problems.slice(0, mostProblemsShown).join('; ')}${hidden > 0 ? `; and ${hidden} more problems` : ''}.`,
+      `The catalog is invalid: ${problems.slice(0, mostProblemsShown).join('; ')}${hidden > 0 ? `; and ${hidden} more problems` : ''}.`,
     )
   }
   return [...models.values()]

@@ -18,12 +18,12 @@ export function toListenError(door: Door, host: string, port: number, cause: Err
   const words = `${code} ${message}`
   if (/EADDRNOTAVAIL|EAFNOSUPPORT|ENOTFOUND|EAI_AGAIN|Name resolution failed/.test(words))
     return new StartupError(
-      `The ${door} port ${port} cannot be listened on: this machine has no address ${host}. Set ${hostSetting} to one that it has.`,
+      `The ${door} port ${port} cannot be opened: this machine has no address ${host}. Set ${hostSetting} to one of its addresses.`,
       { cause },
     )
   const reason = /EADDRINUSE/.test(words) ? 'it is in use' : /EACCES/.test(words) ? 'this user may not' : message
   return new StartupError(
-    `The ${door} port ${port} on ${host} cannot be listened on: ${reason}. Set ${portSetting} to another.`,
+    `The ${door} port ${port} on ${host} cannot be opened: ${reason}. Set ${portSetting} to another.`,
     { cause },
   )
 }

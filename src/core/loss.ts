@@ -26,21 +26,21 @@ export type LossOutcome =
 /** A job that was canceled before it was done. */
 export const canceledError: JobError = {
   code: 'canceled',
-  message: 'The job was canceled before it was done. Nothing was charged.',
+  message: 'The job was canceled before it finished. Nothing was charged.',
   retryable: true,
 }
 
 /** A job that took longer than its client gave it. */
 export const deadlineError: JobError = {
   code: 'deadline_passed',
-  message: 'The job was not done within the time that was given with its start. Nothing was charged.',
+  message: 'The job did not finish before its deadline. Nothing was charged.',
   retryable: true,
 }
 
 /** A job that was never begun within the time that its client gave it. */
 export const expiredError: JobError = {
   code: 'expired',
-  message: 'The job could not begin within the time that was given with its start. Nothing was charged.',
+  message: 'The job did not begin before its deadline. Nothing was charged.',
   retryable: true,
 }
 
@@ -53,14 +53,14 @@ export const releasedInReview: JobError = {
 
 const workerLostError: JobError = {
   code: 'worker_lost',
-  message: 'The process that ran the job was lost as often as the model allows. Nothing was charged.',
+  message: 'The job lost its worker as often as its model allows. Nothing was charged.',
   retryable: true,
 }
 
 const unknownOutcomeError: JobError = {
   code: 'outcome_unknown',
   message:
-    'The process that ran the job stopped, and what it used may have been paid for. The credits stay held until an operator decides or the time for review is over.',
+    'The process that ran the job stopped, and its work may have cost money elsewhere. The credits stay held until an operator decides or the review period ends.',
   retryable: false,
 }
 

@@ -106,7 +106,7 @@ function prepare(node: ExpressionNode, reads: Reads): void {
     for (const element of (value as { elements: ExpressionNode[] }).elements) prepare(element, reads)
   } else {
     throw new PriceError(
-      'a price is arithmetic, comparison, `? :`, ceil, floor, min, max and size; loops and records are not',
+      'a price may use arithmetic, comparison, `? :`, ceil, floor, min, max and size, but no loops and no records',
     )
   }
 }

@@ -40,7 +40,7 @@ export async function* boundWaiting<Piece>(
 export function tooSlow(windowMs: number): MediagenError {
   return new MediagenError(
     'request_timeout',
-    `The request stalled: less than ${leastProgressBytes} bytes of it, and not its end, came within ${windowMs / 1000} seconds. Nothing was stored.`,
+    `The request stalled: fewer than ${leastProgressBytes} bytes of it, and not its end, arrived within ${windowMs / 1000} seconds. Nothing was stored.`,
   )
 }
 

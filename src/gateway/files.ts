@@ -130,7 +130,7 @@ async function* boundForm(body: AsyncIterable<Buffer>, maxUploadBytes: number): 
 function tooLarge(maxUploadBytes: number, what: 'file' | 'form' = 'file'): MediagenError {
   return new MediagenError(
     'payload_too_large',
-    `The ${what} is larger than the ${maxUploadBytes} bytes that this server takes.`,
+    `The ${what} is larger than the ${maxUploadBytes} bytes that this server accepts.`,
   )
 }
 

@@ -38,12 +38,12 @@ export async function* readForm(headers: IncomingHttpHeaders, body: AsyncIterabl
     refuse(
       name === partName
         ? 'The part file of the form has no file name: send it as a file.'
-        : `The form has a part that nobody knows: ${name}.`,
+        : `The form has an unknown part: ${name}.`,
     ),
   )
   form.on('file', (name, stream) => {
     files += 1
-    if (name !== partName) refuse(`The form has a file that nobody knows: ${name}. The file is the part named file.`)
+    if (name !== partName) refuse(`The form has an unknown file: ${name}. Send the file as the part named file.`)
     if (files > 1) refuse('The form has more than one file; send one at a time.')
     // Read on in every case: a form whose file nobody reads never ends.
     stream.on('data', (chunk: Buffer) => chunks.push(chunk))

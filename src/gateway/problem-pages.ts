@@ -12,7 +12,7 @@ export function addProblemPages(app: FastifyInstance): void {
     if (!isErrorCode(code))
       throw new MediagenError('route_not_found', `There is no problem "${code}". GET /problems lists them.`)
     const kind = errorKinds[code]
-    const body = `<h1>${kind.title}</h1><p><code>${code}</code> · HTTP ${kind.http} · gRPC ${kind.grpc} · ${kind.retryable ? 'may be tried again as it is' : 'must be changed first'}</p><p>${escapeHtml(kind.help)}</p><p><a href="/problems">All problems</a></p>`
+    const body = `<h1>${kind.title}</h1><p><code>${code}</code> · HTTP ${kind.http} · gRPC ${kind.grpc} · ${kind.retryable ? 'can be retried unchanged' : 'must be changed before a retry'}</p><p>${escapeHtml(kind.help)}</p><p><a href="/problems">All problems</a></p>`
     return reply.type('text/html; charset=utf-8').send(toPage(kind.title, body))
   })
 }

@@ -45,8 +45,8 @@ export function toConnectionError(thrown: NodeJS.ErrnoException): MediagenError 
   return new MediagenError(
     'invalid_request',
     thrown.code === 'HPE_HEADER_OVERFLOW'
-      ? `The headers are larger than the ${maxHeaderSize} bytes that this server takes.`
-      : 'What was sent is not an HTTP/1.1 request.',
+      ? `The headers are larger than the ${maxHeaderSize} bytes that this server accepts.`
+      : 'The data sent is not an HTTP/1.1 request.',
   )
 }
 
@@ -159,7 +159,7 @@ function describeRefusal(error: FastifyError): string {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return 'The body must be JSON: send Content-Type: application/json.'
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
-      return 'The body is empty; a JSON object is needed.'
+      return 'The body is empty; it must be a JSON object.'
     case 'FST_ERR_BAD_URL':
       return 'The path is not validly percent-encoded.'
     default:

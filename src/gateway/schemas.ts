@@ -32,26 +32,26 @@ export const quoteSchema = record('What one model and one input will cost.', {
   expires_at: { ...time, description: 'Last moment at which the quote is valid.' },
 })
 
-const outputSchema = record('A file that was made.', {
-  url: { ...nullableString, description: 'Signed address of the file; null once it has expired.' },
+const outputSchema = record('An output file.', {
+  url: { ...nullableString, description: 'Signed URL of the file; null once it has expired.' },
   content_type: string,
   bytes: count,
   width: { type: ['integer', 'null'], description: 'Pixels' },
   height: { type: ['integer', 'null'], description: 'Pixels' },
   duration_seconds: { type: ['number', 'null'] },
   sha256: { ...string, description: 'Lower-case hexadecimal' },
-  expires_at: { ...nullableTime, description: 'Last moment at which the address works.' },
+  expires_at: { ...nullableTime, description: 'Last moment at which the URL works.' },
   preview_url: {
     ...nullableString,
     description:
-      'Signed address of a small picture of it: WebP, at most 512 pixels on its long side; of a video one of its frames, of a sound its waveform.',
+      'Signed URL of a small picture of it (WebP, at most 512 pixels on its long side): a frame of a video, the waveform of a sound.',
   },
   blurhash: {
     ...nullableString,
-    description: 'The preview of a picture or video in about thirty characters, to be shown while it loads.',
+    description: 'The preview of a picture or video in about thirty characters, to show while it loads.',
   },
-  expired: { type: 'boolean', description: 'Whether the file was removed, since its time was over.' },
-  kept_until: { ...nullableTime, description: 'How long the file is kept, or was; null for ever.' },
+  expired: { type: 'boolean', description: 'Whether the file was removed because its retention is over.' },
+  kept_until: { ...nullableTime, description: 'When the file is removed, or was; null if it is kept for ever.' },
 })
 
 const jobErrorSchema = {
@@ -67,7 +67,7 @@ export const jobSchema = record('A generation, from its start to its end.', {
   model: string,
   quote_id: string,
   progress: { type: 'number', minimum: 0, maximum: 1 },
-  credits: { ...credits, description: 'Held while the job is active, charged once it is terminal.' },
+  credits: { ...credits, description: 'The hold while the job is active, the charge once it is terminal.' },
   billing: record('Where the credits of the job are.', {
     quoted: credits,
     held: credits,
@@ -85,7 +85,7 @@ export const jobSchema = record('A generation, from its start to its end.', {
     minimum: 1,
     maximum: 100,
     description:
-      'Place in the queue of its model when this record was read: 1 for the next, 100 for that or beyond; null unless queued.',
+      'Place in the queue of its model when this record was read: 1 for the next, 100 for 100 or later; null unless queued.',
   },
 })
 
@@ -148,30 +148,30 @@ export const entrySchema = record('An append-only line of the ledger.', {
   created_at: time,
 })
 
-export const webhookSchema = record('An endpoint that is told how jobs end.', {
+export const webhookSchema = record('An endpoint that is notified when jobs end.', {
   webhook_id: string,
   url: { ...string, description: 'Where events are sent by POST.' },
   description: { ...nullableString, description: 'A note of its owner.' },
   created_at: time,
   disabled_at: {
     ...nullableTime,
-    description: 'When it answered 410 Gone; nothing new is sent to it since. Null while it is enabled.',
+    description: 'When it answered 410 Gone and was disabled; null while it is enabled.',
   },
 })
 
-export const createdWebhookSchema = record('An endpoint that was registered, with its secret.', {
+export const createdWebhookSchema = record('A new endpoint, with its secret.', {
   ...webhookSchema.properties,
-  secret: { ...string, description: '`whsec_` and the base64 of the key that signs. Shown this once.' },
+  secret: { ...string, description: '`whsec_` and the base64 of the signing key. Shown only this once.' },
 })
 
 const deliveryAttemptSchema = record('One attempt of a delivery.', {
   attempted_at: time,
   response_status: { type: ['integer', 'null'], description: 'HTTP status of the answer; null when there was none.' },
-  error: { ...nullableString, description: 'Why it failed; null when it went well.' },
+  error: { ...nullableString, description: 'Why it failed; null if it succeeded.' },
   duration_seconds: { type: 'number', minimum: 0 },
 })
 
-export const deliverySchema = record('One event on its way to one endpoint.', {
+export const deliverySchema = record('One event for one endpoint.', {
   delivery_id: { ...string, description: 'Also the webhook-id header of every attempt.' },
   webhook_id: string,
   job_id: string,
@@ -182,24 +182,24 @@ export const deliverySchema = record('One event on its way to one endpoint.', {
   status: { type: 'string', enum: ['pending', 'delivered', 'failed'] },
   attempts: { type: 'array', items: deliveryAttemptSchema, description: 'The oldest first.' },
   error: { ...nullableString, description: 'Why it is not delivered yet, or was given up.' },
-  next_attempt_at: { ...nullableTime, description: 'At the earliest; null unless pending.' },
+  next_attempt_at: { ...nullableTime, description: 'Earliest time of the next attempt; null unless pending.' },
   created_at: { ...time, description: 'When the event happened.' },
   finished_at: { ...nullableTime, description: 'When it was delivered or given up.' },
 })
 
-export const fileSchema = record('A file that was uploaded.', {
+export const fileSchema = record('An uploaded file.', {
   file_id: { ...string, description: 'Accepted wherever a schema says `format: media`.' },
-  url: { ...string, description: 'Signed address of the file; accepted like the id.' },
-  content_type: { ...string, description: 'Found by content.' },
+  url: { ...string, description: 'Signed URL of the file; accepted like the id.' },
+  content_type: { ...string, description: 'Detected from the content.' },
   bytes: count,
   sha256: { ...string, description: 'Lower-case hexadecimal' },
   created_at: time,
-  expires_at: { ...time, description: 'When it is removed; the last moment at which the address works.' },
+  expires_at: { ...time, description: 'When it is removed; the last moment at which the URL works.' },
 })
 
 export const problemSchema = {
   type: 'object',
-  description: 'An error, after RFC 9457.',
+  description: 'An error as in RFC 9457.',
   required: ['type', 'title', 'status', 'detail', 'code', 'retryable', 'request_id'],
   properties: {
     type: { ...string, description: 'Address of a page that explains the problem.' },
@@ -210,9 +210,9 @@ export const problemSchema = {
     retryable: { type: 'boolean' },
     request_id: string,
     errors: { type: 'array', items: record('One place that is wrong.', { pointer: string, detail: string }) },
-    required: { ...credits, description: 'Of insufficient_credits.' },
-    available: { ...credits, description: 'Of insufficient_credits.' },
-    permission: { ...string, description: 'Of missing_permission.' },
+    required: { ...credits, description: 'Only with insufficient_credits.' },
+    available: { ...credits, description: 'Only with insufficient_credits.' },
+    permission: { ...string, description: 'Only with missing_permission.' },
   },
 } as const
 
@@ -255,6 +255,6 @@ export const webhookBodySchema = {
       maxLength: 2048,
       description: 'An absolute http or https URL without user name, password or fragment.',
     },
-    description: { type: ['string', 'null'], maxLength: 200, description: 'A note of yours.' },
+    description: { type: ['string', 'null'], maxLength: 200, description: 'A note for yourself.' },
   },
 } as const

@@ -157,7 +157,7 @@ function createServer(parts: ServerParts, keys?: Keys): { app: FastifyInstance; 
     if (error.code === 'payload_too_large' && !(thrown instanceof MediagenError) && !(thrown instanceof ConnectError))
       error = new MediagenError(
         error.code,
-        `The body is larger than the ${parts.maxBodyBytes} bytes that this server takes.`,
+        `The body is larger than the ${parts.maxBodyBytes} bytes that this server accepts.`,
       )
     if (request.caller && refusedForItsForm.has(error.code) && !(thrown instanceof ConnectError))
       error = charge(request.caller, error, keys)

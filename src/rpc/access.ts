@@ -96,7 +96,7 @@ export function createRateLimit(
   return ({ keyId }) => {
     const waitMs = perSecond === 0 ? 0 : requests.take(keyId, 1)
     if (waitMs === 0) return
-    throw new MediagenError('rate_limited', `This key may send ${perSecond} requests a second.`, {
+    throw new MediagenError('rate_limited', `This key may send ${perSecond} requests per second.`, {
       retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
     })
   }

@@ -143,7 +143,7 @@ function readRequest(method: DescMethod, bytes: Buffer, maxBodyBytes: number): u
   if (bytes.length > maxBodyBytes && measureJson(method, message) > maxBodyBytes + messageSlack)
     return new MediagenError(
       'payload_too_large',
-      `The request is larger than the ${maxBodyBytes} bytes that this server takes.`,
+      `The request is larger than the ${maxBodyBytes} bytes that this server accepts.`,
     )
   return message
 }

@@ -245,7 +245,7 @@ async function runToOutcome(attempt: Attempt): Promise<JobOutcome | null> {
           status: 'failed',
           error: {
             code: 'timeout',
-            message: `The model took longer than the ${model.timeoutMs / 1000} s that it may take.`,
+            message: `The run took longer than ${model.timeoutMs / 1000} s, the limit of its model.`,
             retryable: true,
           },
         }
@@ -391,7 +391,7 @@ function describeFailure(thrown: unknown, { job }: ClaimedJob, log: Logger): Job
   if (thrown instanceof PriceError)
     return {
       code: 'usage_unknown',
-      message: 'The usage that the engine reported gives no price, so nothing was charged.',
+      message: 'No price can be computed from the usage that the engine reported, so nothing was charged.',
       retryable: true,
     }
   return { code: 'engine_crashed', message: 'The engine stopped unexpectedly.', retryable: true }

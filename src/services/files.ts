@@ -67,7 +67,7 @@ export function createFilesService(parts: FilesParts): ServiceImpl<typeof FilesS
     if (bytes > maxUploadBytes)
       throw new MediagenError(
         'payload_too_large',
-        `The file is larger than the ${maxUploadBytes} bytes that this server takes.`,
+        `The file is larger than the ${maxUploadBytes} bytes that this server accepts.`,
       )
     const stored = await store.measureUploads(accountId)
     if (stored + (underWay.get(accountId) ?? 0) + more > maxStoredBytes) throw noRoom(stored)
@@ -76,7 +76,7 @@ export function createFilesService(parts: FilesParts): ServiceImpl<typeof FilesS
   function noRoom(stored: number): MediagenError {
     return new MediagenError(
       'too_many_uploads',
-      `The uploads of the account take ${stored} of the ${maxStoredBytes} bytes that they may, which leaves too little room for this one. Delete some, or wait until some expire.`,
+      `The uploads of the account take ${stored} of at most ${maxStoredBytes} bytes, which leaves too little space for this file. Delete some, or wait until some expire.`,
     )
   }
 
@@ -145,11 +145,11 @@ function checkWhole(header: UploadHeader | null, ended: boolean, bytes: number):
   if (!header) refuse([{ pointer: '/header', detail: 'must be the first message of an upload' }])
   const announced = header?.bytes
   if (announced !== undefined && bytes !== Number(announced))
-    throw new MediagenError('invalid_request', `${announced} bytes were announced, and ${bytes} came.`)
+    throw new MediagenError('invalid_request', `The header announced ${announced} bytes, but ${bytes} arrived.`)
   if (announced === undefined && !ended)
     throw new MediagenError(
       'invalid_request',
-      'The upload broke off: neither was its size announced in the header, nor did its end come.',
+      'The upload broke off: its header announced no size, and no end arrived.',
     )
 }
 

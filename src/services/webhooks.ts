@@ -140,7 +140,7 @@ function findBadTexts({ url, description }: { url: string; description: string }
 
 function findBadTarget(url: URL, { isRefusedHost, findRefusedPort }: WebhooksParts): string | null {
   if (isRefusedHost(url.hostname))
-    return 'must lead to a public address: this server sends nowhere else (MEDIAGEN_WEBHOOK_ALLOW_PRIVATE)'
+    return 'must lead to a public address; this server sends webhooks to no other (MEDIAGEN_WEBHOOK_ALLOW_PRIVATE)'
   const refusedPort = findRefusedPort(url)
   return refusedPort && `must have another port: ${refusedPort}`
 }

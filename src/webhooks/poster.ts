@@ -76,7 +76,7 @@ function describeTimeout(timeoutMs: number): string {
 
 function describeFailure(error: unknown, host: string, timeoutMs: number): string {
   if (error instanceof PrivateAddressError)
-    return `The address was refused: "${host}" does not lead to a public address, and this server sends nowhere else (MEDIAGEN_WEBHOOK_ALLOW_PRIVATE).`
+    return `The address was refused: "${host}" does not lead to a public address, and this server sends webhooks to no other (MEDIAGEN_WEBHOOK_ALLOW_PRIVATE).`
   if (error instanceof RefusedPortError) return `The address was refused: ${error.message}.`
   const { kind, words } = toFailure(error)
   return kind === 'timeout' ? describeTimeout(timeoutMs) : `${words.charAt(0).toUpperCase()}${words.slice(1)}.`

@@ -102,7 +102,7 @@ describe('put', () => {
       [await leave('large.png', Buffer.alloc(100_001)), 'Output large.png is larger than 100000 bytes.'],
       [join(base, 'link.png'), 'Output link.png is not a regular file.'],
       [join(base, 'folder.png'), 'Output folder.png is not a regular file.'],
-      [await leave('page.png', '<html></html>'), 'Output page.png is of a kind that is not known here'],
+      [await leave('page.png', '<html></html>'), 'Output page.png is of an unknown type'],
     ]
     for (const [path, message] of refused) {
       const failure = { name: 'EngineError', code: 'output_invalid', message: expect.stringContaining(message) }

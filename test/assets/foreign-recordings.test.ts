@@ -166,7 +166,7 @@ withFfmpeg('files of FFmpeg', () => {
     runFfmpeg(`${picture} -c:v mpeg4 ${path}`)
     await expect(look(path)).rejects.toMatchObject({
       code: 'output_invalid',
-      message: 'Output out holds video in a codec that is not known here (mp4v).',
+      message: 'Output out holds video in an unknown codec (mp4v).',
     })
   })
 })

@@ -32,7 +32,7 @@ function put(job: string, content: string, signal?: AbortSignal) {
 
 test.each([
   ['hang', /^Output job_bad\.bin takes longer than \d+ s to decode\.$/],
-  ['crash', /^Output job_bad\.bin breaks what decodes it \(exit status \w+\)\.$/],
+  ['crash', /^Output job_bad\.bin crashes its decoder \(exit status \w+\)\.$/],
   ...(process.platform === 'linux'
     ? ([['hoard', /^Output job_bad\.bin needs more than 400 MB of memory to decode\.$/]] as const)
     : []),

@@ -52,7 +52,7 @@ describe('films', () => {
     const path = await makeFilm(folder, format, toneAfterSilence(2))
     for (const share of [0.05, 0.3, 0.6, 0.9, 0.99])
       await expect(cutShort(path, share).then((cut) => look(cut))).rejects.toMatchObject(
-        refusal(/^Output out (is cut short \(video\/|is a damaged file|is of a kind that is not known)/),
+        refusal(/^Output out (is cut short \(video\/|is a damaged file|is of an unknown type)/),
       )
   })
 
@@ -64,7 +64,7 @@ describe('films', () => {
   test('webm: noise in its clusters is refused', async () => {
     const path = await makeFilm(folder, 'webm', null)
     await expect(damage(path, 0.3, 0.8).then((damaged) => look(damaged))).rejects.toMatchObject(
-      refusal(/^Output out (is a damaged file|is cut short|says that it lasts)/),
+      refusal(/^Output out (is a damaged file|is cut short|claims to last)/),
     )
   })
 
@@ -108,7 +108,7 @@ describe('sounds', () => {
     const path = await makeSound(folder, format)
     for (const share of [0.3, 0.6, 0.9])
       await expect(cutShort(path, share).then((cut) => look(cut))).rejects.toMatchObject(
-        refusal(/^Output out (is cut short|is a damaged file|says that it lasts 3\.\d s, but there are only)/),
+        refusal(/^Output out (is cut short|is a damaged file|claims to last 3\.\d s, but contains only)/),
       )
   })
 

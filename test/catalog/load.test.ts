@@ -224,7 +224,7 @@ test('everything that is wrong is listed at once, in one sentence', () => {
     write({ models: [{ ...good, id: 'b', modality: 'x' }] }),
   ])
   expect(message).toMatch(/name .*modality /s)
-  expect(message).toMatch(/^The catalog is wrong: .*\.$/)
+  expect(message).toMatch(/^The catalog is invalid: .*\.$/)
   expect(message).not.toContain('\n')
 })
 

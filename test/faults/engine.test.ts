@@ -34,7 +34,7 @@ const faults: readonly Fault[] = [
     script: `${note}; sleep 300 & (sleep 300 & sleep 300) & sleep 300`,
     timeoutSeconds: 0.5,
     code: 'timeout',
-    words: /longer than the 0\.5 s/,
+    words: /longer than 0\.5 s/,
   },
   {
     promise: 'a program that hangs and ignores SIGTERM is ended all the same',
@@ -42,7 +42,7 @@ const faults: readonly Fault[] = [
     script: `trap '' TERM; ${note}; while :; do sleep 300; done`,
     timeoutSeconds: 0.5,
     code: 'timeout',
-    words: /longer than the 0\.5 s/,
+    words: /longer than 0\.5 s/,
   },
   {
     promise: 'grandchildren that outlive a program that failed are ended with it',
@@ -91,7 +91,7 @@ const faults: readonly Fault[] = [
     name: 'text',
     script: 'echo "a picture, on my word" > out.png',
     code: 'output_invalid',
-    words: /not known here/,
+    words: /unknown type/,
   },
   {
     promise: 'SVG is not served',
@@ -105,7 +105,7 @@ const faults: readonly Fault[] = [
     name: 'html',
     script: `echo '<!doctype html><script>alert(1)</script>' > out.png`,
     code: 'output_invalid',
-    words: /not known here/,
+    words: /unknown type/,
   },
   {
     promise: 'one bad output among good ones fails the job, and none is kept',

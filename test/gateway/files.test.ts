@@ -153,7 +153,7 @@ describe('what is refused leaves nothing, and says why', () => {
       'unsupported_media_type',
       /Content-Encoding/,
     ],
-    ['no file part', () => post(formOf({ other: blob }), {}), 400, 'invalid_request', /nobody knows: other/],
+    ['no file part', () => post(formOf({ other: blob }), {}), 400, 'invalid_request', /unknown file: other/],
     ['an empty form', () => post(formOf({}), {}), 400, 'invalid_request', /no file/],
     ['a field named file', () => post(formOf({ file: 'text' }), {}), 400, 'invalid_request', /no file name/],
     ['a field beside the file', () => post(formOf({ file: blob, note: 'x' }), {}), 400, 'invalid_request', /note/],

@@ -289,7 +289,7 @@ test('who asks too often is told when to come again', async () => {
   const refused = calls.filter((call) => call.status === 'rejected').map((call) => call.reason as ForeignError)
   expect(refused.length).toBeGreaterThanOrEqual(6)
   const [error] = refused
-  check(error as ForeignError, 'rate_limited', /3 requests a second/)
+  check(error as ForeignError, 'rate_limited', /3 requests per second/)
   expect(error?.detail.retry_after_seconds).toBeGreaterThan(0)
 })
 

@@ -139,7 +139,7 @@ test('a client that stalls is refused by the name of what it did, and its room i
       )
       clearInterval(drops)
       expect([what, error.status, error.detail?.code]).toEqual([what, 'DEADLINE_EXCEEDED', 'request_timeout'])
-      expect(error.message).toMatch(/stalled: less than 65536 bytes of it, and not its end, came within 1 seconds/)
+      expect(error.message).toMatch(/stalled: fewer than 65536 bytes of it, and not its end, arrived within 1 seconds/)
     }),
   )
   expect(readdirSync(join(slow.config.dataDir, 'assets'))).toEqual([])

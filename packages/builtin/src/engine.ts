@@ -87,7 +87,7 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
 async function findFfmpeg(path: string | null, logger: Logger | null): Promise<string | null> {
   const why = path === null ? null : await whyNotFfmpeg(path)
   if (why === null) return path
-  logger?.warn({ ffmpeg: path }, `FFMPEG_PATH is not used: ${why}; films are encoded by what ships`)
+  logger?.warn({ ffmpeg: path }, `FFMPEG_PATH is not used: ${why}; films use the built-in encoders`)
   return null
 }
 
@@ -104,7 +104,7 @@ const renderFailures = {
     )
   },
   crashed(how: string, options: ErrorOptions): EngineError {
-    const words = `The process that rendered this ended unexpectedly (${how}).`
+    const words = `The render process ended unexpectedly (${how}).`
     return new EngineError('renderer_crashed', words, true, options)
   },
 }

@@ -202,12 +202,12 @@ test('edit refuses operations that would leave the picture or the memory', async
     run('art/edit', { image, operations: [{ resize: { width: 4096 } }], megapixels: 50 }),
   ).rejects.toMatchObject({
     code: 'invalid_input',
-    message: 'operations[0].resize would need 4096 × 102400 pixels, more than the 50 megapixels that were asked for.',
+    message: 'operations[0].resize would need 4096 × 102400 pixels, more than the 50 megapixels requested.',
   })
 })
 
 test.each<[string, JsonObject, RegExp]>([
-  ['a larger image', {}, /^image is 1500 × 1000, more than the 1 megapixels .* Ask for 2 \(megapixels\)\.$/],
+  ['a larger image', {}, /^image is 1500 × 1000, more than the 1 megapixels .* Request 2 \(megapixels\)\.$/],
 ])('edit refuses what is more than was asked for: %s', async (_what, input, message) => {
   const image = dataUri(await solid(1500, 1000, '#ffffff'))
   await expect(run('art/edit', { image, megapixels: 1, ...input })).rejects.toMatchObject({
@@ -228,7 +228,7 @@ test.each<JsonObject>([
   const [name] = Object.keys(operation)
   await expect(run('art/edit', { image, megapixels: 1, operations: [operation] })).rejects.toMatchObject({
     code: 'invalid_input',
-    message: expect.stringMatching(new RegExp(`^operations\\[0\\]\\.${name} would need .* Ask for 2 \\(megapixels\\)`)),
+    message: expect.stringMatching(new RegExp(`^operations\\[0\\]\\.${name} would need .* Request 2 \\(megapixels\\)`)),
   })
 })
 

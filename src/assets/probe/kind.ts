@@ -41,8 +41,7 @@ const kinds: Readonly<Record<string, Kind>> = {
 export async function recogniseKind(path: string, name: string): Promise<Kind> {
   // Where a damaged file makes the detection itself fail, its kind is unknown.
   const type = await fileTypeFromFile(path, { maxBufferSize: maxSniffBytes }).catch(() => undefined)
-  if (type === undefined)
-    throw invalidOutput(name, 'is of a kind that is not known here; it must be an image, a video or a sound')
+  if (type === undefined) throw invalidOutput(name, 'is of an unknown type; it must be an image, a video or a sound')
   const kind = kinds[type.ext]
   if (kind === undefined || (kind.picture !== null && type.mime !== kind.contentType))
     throw invalidOutput(name, `is ${type.mime}, which is not served`)

@@ -37,7 +37,8 @@ export async function inspectPicture(
   const everyFrame = { ...options, ...(animated && { pages: -1 }) }
   try {
     const metadata = await sharp(path, everyFrame).metadata()
-    if (metadata.format !== format) throw invalidOutput(name, `is neither ${format} nor anything else for certain`)
+    if (metadata.format !== format)
+      throw invalidOutput(name, `cannot be identified as ${format} or as any other format`)
     const { width: across, pageHeight: down = metadata.height, orientation = 1 } = metadata
     if (Math.max(across, down) > side) throw invalidOutput(name, `has a side of more than ${side} pixels`)
     // One byte a pixel is the least that makes libvips decode everything.

@@ -75,7 +75,7 @@ async function inspectInput(input: Input, request: InspectRequest, type: Type): 
     throw invalidOutput(name, `has frames with a side of more than ${bounds.side} pixels`)
   const look = await lookAtVideo({ track: film, path, endSeconds: durationSeconds, ffmpegPath })
   if (look && !look.sizeIsTrue)
-    throw invalidOutput(name, `says that its frames are ${width} × ${height} pixels, and they are not`)
+    throw invalidOutput(name, `claims frames of ${width} × ${height} pixels, but they have another size`)
   return { ...type, width, height, durationSeconds, preview: look?.poster ?? null, isPicture: true }
 }
 
@@ -89,14 +89,11 @@ async function checkTrack(track: InputTrack, name: string): Promise<Walked> {
   const codec = await track.getCodec()
   if (codec === null) {
     const id = await track.getInternalCodecId()
-    throw invalidOutput(
-      name,
-      `holds ${track.type} in a codec that is not known here (${typeof id === 'string' ? id : '?'})`,
-    )
+    throw invalidOutput(name, `holds ${track.type} in an unknown codec (${typeof id === 'string' ? id : '?'})`)
   }
   const walked = await walkPackets(track)
-  if (walked.packets === 0) throw invalidOutput(name, `has a track of ${track.type} with nothing in it`)
-  if (!walked.startsWithKey) throw invalidOutput(name, `does not begin with a frame that can be decoded by itself`)
+  if (walked.packets === 0) throw invalidOutput(name, `has an empty ${track.type} track`)
+  if (!walked.startsWithKey) throw invalidOutput(name, `does not begin with a key frame`)
   return walked
 }
 
@@ -106,6 +103,6 @@ async function checkLength(input: Input, walked: ReadonlyMap<InputTrack, Walked>
   const said = Math.max((await input.getDurationFromMetadata()) ?? 0, await input.computeDuration())
   const longest = Math.max(...[...walked.values()].map(({ longestSeconds }) => longestSeconds))
   if (there < said - longest - slackSeconds - said * slackShare)
-    throw invalidOutput(name, `says that it lasts ${said.toFixed(1)} s, but there are only ${there.toFixed(1)} s of it`)
-  if (there <= 0) throw invalidOutput(name, 'lasts no time at all')
+    throw invalidOutput(name, `claims to last ${said.toFixed(1)} s, but contains only ${there.toFixed(1)} s`)
+  if (there <= 0) throw invalidOutput(name, 'has no duration')
 }

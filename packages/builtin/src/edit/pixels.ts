@@ -23,7 +23,7 @@ export function checkPixels(width: number, height: number, where: string, bound:
 }
 
 function tooLarge(what: string, pixels: number, { megapixels }: PixelBound): EngineError {
-  const words = `${what}, more than the ${megapixels} megapixels that were asked for`
-  const advice = pixels > mostMegapixels * 1e6 ? '' : ` Ask for ${Math.ceil(pixels / 1e6)} (megapixels).`
+  const words = `${what}, more than the ${megapixels} megapixels requested`
+  const advice = pixels > mostMegapixels * 1e6 ? '' : ` Request ${Math.ceil(pixels / 1e6)} (megapixels).`
   return new EngineError('invalid_input', `${words}.${advice}`)
 }
