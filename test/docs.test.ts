@@ -1,5 +1,5 @@
 // What the pages say about the code is what the code says.
-import { globSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { madePages } from '../docs/make.ts'
@@ -62,6 +62,24 @@ describe('every link between pages leads somewhere', () => {
     )
     expect(broken.map(([link]) => link)).toEqual([])
   })
+})
+
+test('comments cite only documents of this repository', () => {
+  const files = globSync('{src,proto,web,test,bench,packages}/**/*.{ts,proto}', {
+    cwd: root,
+    exclude: (path) => path.includes('node_modules'),
+  })
+  const foreign = files.flatMap((file) =>
+    [...readPage(file).matchAll(/^ *(?:\/\/|\/?\*).*(?:\bissue \d|(?:interface|contract), sections? \d)/gim)]
+      .filter(([line]) => !line.includes('docs/contract.md'))
+      .map(([line]) => `${file}: ${line}`),
+  )
+  const missing = files.flatMap((file) =>
+    [...readPage(file).matchAll(/\b(docs\/[\w/-]+\.md)/g)]
+      .filter(([, page = '']) => !existsSync(join(root, page)))
+      .map(([page]) => `${file}: ${page}`),
+  )
+  expect([...foreign, ...missing]).toEqual([])
 })
 
 test('the README has fewer than 250 lines', () => {

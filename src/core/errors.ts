@@ -1,5 +1,5 @@
 // Every error that a caller may see: its code, its HTTP status, its gRPC status and the words that explain it.
-// The table is the contract's section 3; a new code does not compile until it has a row.
+// The table is that of docs/contract.md, section 3; a new code does not compile until it has a row.
 
 /** The stable, machine-readable name of an error. Clients branch on it. */
 export type ErrorCode =

@@ -1,4 +1,4 @@
-// A job: its record, its states, and which state may follow which. Contract, section 1.
+// A job: its record, its states, and which state may follow which. docs/contract.md, section 1.
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { Asset } from './asset.ts'
 

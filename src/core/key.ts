@@ -1,4 +1,4 @@
-// API keys: their text, what is stored of them, and what they may do. Contract, section 2.
+// API keys: their text, what is stored of them, and what they may do. docs/contract.md, section 2.
 import { hash, randomInt } from 'node:crypto'
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -6,7 +6,7 @@ const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const secretDigits = 43
 const secretPattern = /^mgk_[0-9A-Za-z]{43}$/
 
-/** What a key may do, as it is written everywhere but in proto. Interface, section 5, and the contract. */
+/** What a key may do, as it is written everywhere but in proto. docs/contract.md, section 2. */
 export const permissions = ['generate', 'models:read', 'jobs:read', 'wallet:read', 'webhooks', 'admin'] as const
 
 /** One permission. */

@@ -1,4 +1,4 @@
-// The arithmetic of credits: what each event does to a balance, and that nothing else can. Contract, section 1, Money.
+// The arithmetic of credits: what each event does to a balance, and that nothing else can. docs/contract.md, section 1, Money.
 
 /** The largest number of credits that a balance, a price or an entry may show: what JSON numbers carry exactly. */
 export const maxCredits = Number.MAX_SAFE_INTEGER

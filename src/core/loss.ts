@@ -1,4 +1,4 @@
-// What becomes of a run that nobody will end any more: its worker is gone, or has given it up. Contract, section 1.
+// What becomes of a run that nobody will end any more: its worker is gone, or has given it up. docs/contract.md, section 1.
 import type { JobError } from './job.ts'
 
 const firstBackoffMs = 1000

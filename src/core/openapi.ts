@@ -1,4 +1,4 @@
-// The OpenAPI document of one model: one path, one operation, one JSON request body, which is the input schema. Interface, section 4.4.
+// The OpenAPI document of one model: one path, one operation, one JSON request body, which is the input schema. docs/contract.md, section 1, Lists.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Model } from './model.ts'
 

@@ -1,4 +1,4 @@
-// POST /v1/generate. Interface, section 4.2; contract, section 2.
+// POST /v1/generate. docs/contract.md, section 2.
 import type { CallOptions } from '@connectrpc/connect'
 import type { FastifyInstance } from 'fastify'
 import type { JsonObject } from '@bufbuild/protobuf'

@@ -1,4 +1,4 @@
-// /v1/jobs: reading, listing, cancelling and watching jobs. Contract, section 1.
+// /v1/jobs: reading, listing, cancelling and watching jobs. docs/contract.md, section 1.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { JobStatus } from '../../gen/mediagen/v1/generation_pb.ts'
 import { toPointerToken } from '../core/canonical-json.ts'

@@ -1,4 +1,4 @@
-// /v1/models: the catalog. Interface, sections 4.3 to 4.5.
+// /v1/models: the catalog. docs/contract.md, section 1, Lists.
 import type { FastifyInstance } from 'fastify'
 import fastJson from 'fast-json-stringify'
 import { LRUCache } from 'lru-cache'

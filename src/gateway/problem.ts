@@ -1,4 +1,4 @@
-// The only map from errors to HTTP: RFC 9457 problems. Contract, section 3.
+// The only map from errors to HTTP: RFC 9457 problems. docs/contract.md, section 3.
 import { maxHeaderSize, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { Code, ConnectError } from '@connectrpc/connect'

@@ -28,7 +28,7 @@ export function boolean(fallback: boolean): Parameter<boolean> {
 /** Any text; empty when it was not sent. */
 export const text: Parameter<string> = (sent) => sent ?? ''
 
-/** The page parameters of every list. Interface, section 4.3. */
+/** The page parameters of every list. docs/contract.md, section 1, Lists. */
 export const page = { limit: integer(100, 1, 500), offset: integer(0, 0, 2 ** 31 - 1) }
 
 /**

@@ -1,4 +1,4 @@
-// POST /v1/quotes. Interface, section 4.1.
+// POST /v1/quotes. docs/contract.md, section 1, Quote.
 import type { FastifyInstance } from 'fastify'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { type CoreClient, forward } from './core-client.ts'

@@ -1,4 +1,4 @@
-// Messages as the JSON records of REST: snake_case, numbers for credits, null for what is absent. Contract, section 1.
+// Messages as the JSON records of REST: snake_case, numbers for credits, null for what is absent. docs/contract.md, section 1.
 import type { DescEnum } from '@bufbuild/protobuf'
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
 import {

@@ -1,4 +1,4 @@
-// CatalogService: which models there are and what input each takes. Interface, sections 4.3 to 4.5.
+// CatalogService: which models there are and what input each takes. docs/contract.md, section 1, Lists.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import type {

@@ -1,4 +1,4 @@
-// GenerationService: starting generations and telling how they go. Interface, section 4.2; contract, sections 1 and 2.
+// GenerationService: starting generations and telling how they go. docs/contract.md, sections 1 and 2.
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'

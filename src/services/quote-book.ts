@@ -7,7 +7,7 @@ import type { SigningKey, Store } from '../core/store.ts'
 
 // How long a rotation may go unnoticed, and how often quotes that name an unknown key may cause a look.
 const refreshMs = 1000
-// No quote lives longer. Interface, section 2.1.
+// No quote lives longer. docs/contract.md, section 1, Quote.
 const longestTtlMs = 600_000
 
 /** Seals and opens quotes. */

@@ -1,4 +1,4 @@
-// QuotesService: what one model and one input will cost. Interface, section 4.1.
+// QuotesService: what one model and one input will cost. docs/contract.md, section 1, Quote.
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { MediagenError } from '../core/errors.ts'

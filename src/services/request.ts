@@ -37,7 +37,7 @@ export function readInput(input: JsonObject | undefined, texts: Readonly<Record<
 }
 
 /**
- * The wanted part of a list. Interface, section 4.3: limit 100 by default, at most 500; offset 0 by default.
+ * The wanted part of a list. docs/contract.md, section 1, Lists: limit 100 by default, at most 500; offset 0 by default.
  * @throws MediagenError `invalid_request`
  */
 export function readPage(request: { limit?: number | undefined; offset: number }): PageRequest {

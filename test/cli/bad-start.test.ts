@@ -1,4 +1,4 @@
-// Starts that cannot succeed: each ends at once with one clear sentence on standard error and exit status 1, and leaves data as it was. Issue 2, "Bad input".
+// Starts that cannot succeed: each ends at once with one clear sentence on standard error and exit status 1, and leaves data as it was.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

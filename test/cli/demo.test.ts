@@ -1,4 +1,4 @@
-// `demo`: what `npm start` runs. The first minute of everyone who clones this project. Issue 2, Outcome.
+// `demo`: what `npm start` runs. The first minute of everyone who clones this project.
 import { once } from 'node:events'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'

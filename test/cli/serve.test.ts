@@ -1,4 +1,4 @@
-// `serve`: how it starts, what it says, how it ends and what becomes of the work that it had. Contract, section 2.
+// `serve`: how it starts, what it says, how it ends and what becomes of the work that it had. docs/contract.md, section 2.
 import { existsSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'

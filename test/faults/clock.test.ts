@@ -1,4 +1,4 @@
-// The clock jumps an hour forward or back at every point of a job's life: jobs still end once, lists keep the order of starts, and every credit is accounted for. Issue 3, 8c.
+// The clock jumps an hour forward or back at every point of a job's life: jobs still end once, lists keep the order of starts, and every credit is accounted for.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createQuoteBook } from '../../src/services/quote-book.ts'
 import { openTemporaryStore } from '../storage/sqlite-fixture.ts'

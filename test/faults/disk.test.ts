@@ -1,4 +1,4 @@
-// The disk with the data fills while starts go on: what was acknowledged is there, what was refused never was, and with room again the same server goes on. Issue 3, 8c.
+// The disk with the data fills while starts go on: what was acknowledged is there, what was refused never was, and with room again the same server goes on.
 import { randomBytes } from 'node:crypto'
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'

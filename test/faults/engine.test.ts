@@ -1,4 +1,4 @@
-// Programs that misbehave in every way we could think of: the job ends with a code and words, nothing is charged or left behind, and the next job runs. Issue 3, 8c.
+// Programs that misbehave in every way we could think of: the job ends with a code and words, nothing is charged or left behind, and the next job runs.
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'

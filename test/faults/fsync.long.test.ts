@@ -1,5 +1,5 @@
 // The disk answers fsync with an I/O error, under the real server and its real load: what was acknowledged stays, what was refused
-// is there once when it is sent again, and the server says what is wrong and goes on when the disk does. Issue 3, 8c.
+// is there once when it is sent again, and the server says what is wrong and goes on when the disk does.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// GET /assets/…: outputs under signed URLs. Contract, section 1, Further routes.
+// GET /assets/…: outputs under signed URLs. docs/contract.md, section 2.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

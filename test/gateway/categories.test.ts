@@ -1,4 +1,4 @@
-// GET /v1/models/categories: the task categories of the ready models. Interface, section 4.5; contract, section 1, Lists.
+// GET /v1/models/categories: the task categories of the ready models. docs/contract.md, section 1, Lists.
 import { afterAll, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 

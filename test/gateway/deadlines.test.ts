@@ -1,4 +1,4 @@
-// Cancel-After, cancels and priorities over REST. Issue 3, items 3 and 4.
+// Cancel-After, cancels and priorities over REST.
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../test-app.ts'

@@ -1,4 +1,4 @@
-// Every row of the error table is reached over HTTP: status, code, headers and body. Contract, section 3.
+// Every row of the error table is reached over HTTP: status, code, headers and body. docs/contract.md, section 3.
 import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
 import { type ErrorCode, errorKinds } from '../../src/core/errors.ts'

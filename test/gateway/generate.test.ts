@@ -1,4 +1,4 @@
-// POST /v1/generate: what starts, what it costs, what is answered. Interface, section 4.2; contract, sections 1 and 2.
+// POST /v1/generate: what starts, what it costs, what is answered. docs/contract.md, sections 1 and 2.
 import { afterAll, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 

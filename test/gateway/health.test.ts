@@ -1,4 +1,4 @@
-// Liveness, readiness and metrics, without a key. Contract, section 1, Further routes.
+// Liveness, readiness and metrics, without a key. docs/contract.md, section 2.
 import { afterAll, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 

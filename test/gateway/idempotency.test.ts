@@ -1,4 +1,4 @@
-// Idempotency-Key: one generation for each key, however often and however late it is asked for. Contract, section 2.
+// Idempotency-Key: one generation for each key, however often and however late it is asked for. docs/contract.md, section 2.
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { json } from 'node:stream/consumers'

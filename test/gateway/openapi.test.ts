@@ -1,4 +1,4 @@
-// GET /openapi.json: the whole REST interface, as valid OpenAPI 3.1, and true. Contract, section 1, Further routes.
+// GET /openapi.json: the whole REST interface, as valid OpenAPI 3.1, and true. docs/contract.md, section 2.
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// The type of every problem resolves to a page that explains it. Contract, section 3.
+// The type of every problem resolves to a page that explains it. docs/contract.md, section 3.
 import { afterAll, expect, test } from 'vitest'
 import { errorKinds } from '../../src/core/errors.ts'
 import { startTestApp } from '../test-app.ts'

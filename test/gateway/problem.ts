@@ -1,4 +1,4 @@
-// What every error answer has in common, whatever it is about. Contract, section 3.
+// What every error answer has in common, whatever it is about. docs/contract.md, section 3.
 import { expect } from 'vitest'
 import { errorKinds, type ErrorCode } from '../../src/core/errors.ts'
 

@@ -1,4 +1,4 @@
-// What a quote is good for: one account, one model, one exact input, until its last millisecond. Interface, section 2.1.
+// What a quote is good for: one account, one model, one exact input, until its last millisecond. docs/contract.md, section 1, Quote.
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestAccount } from '../test-app.ts'
 import { createTestClock } from './test-clock.ts'

@@ -1,4 +1,4 @@
-// POST /v1/quotes: what a quote says. Interface, sections 2.1 and 4.1; contract, section 1, Quote.
+// POST /v1/quotes: what a quote says. docs/contract.md, section 1, Quote.
 import { afterAll, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 import { createTestClock } from './test-clock.ts'

@@ -1,4 +1,4 @@
-// Every answer carries X-Request-Id: the client's, if it sent a sane one. Contract, section 2.
+// Every answer carries X-Request-Id: the client's, if it sent a sane one. docs/contract.md, section 2.
 import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'

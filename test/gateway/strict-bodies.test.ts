@@ -1,4 +1,4 @@
-// Request bodies: JSON, nothing unknown, nothing missing, nothing converted. Contract, section 2.
+// Request bodies: JSON, nothing unknown, nothing missing, nothing converted. docs/contract.md, section 2.
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 import { expectProblem, pointersOf } from './problem.ts'

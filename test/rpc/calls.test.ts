@@ -1,4 +1,4 @@
-// Every rpc of every service, called by a client that knows only what reflection told it. Contract, section 4.
+// Every rpc of every service, called by a client that knows only what reflection told it. docs/contract.md, section 4.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'

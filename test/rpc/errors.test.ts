@@ -1,4 +1,4 @@
-// Every error that can travel over gRPC: its status, its typed detail, its words. Contract, section 3.
+// Every error that can travel over gRPC: its status, its typed detail, its words. docs/contract.md, section 3.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { once } from 'node:events'
 import { startTestApp, type TestApp } from '../test-app.ts'

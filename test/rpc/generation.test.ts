@@ -1,4 +1,4 @@
-// StartGeneration over gRPC: idempotency, waiting, what a refusal leaves behind. Contract, section 2.
+// StartGeneration over gRPC: idempotency, waiting, what a refusal leaves behind. docs/contract.md, section 2.
 import { expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { type ForeignClient, openForeignClient, toStruct } from './foreign-client.ts'

@@ -1,4 +1,4 @@
-// Who may call what: every rpc against keys that lack its permission. Interface, section 5; contract, section 4.
+// Who may call what: every rpc against keys that lack its permission. docs/contract.md, section 4.
 import { type DescMethod, getOption } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'

@@ -1,4 +1,4 @@
-// Deadlines, priorities, retention and places in the queue over gRPC, and what an operator sees. Issue 3, items 1, 3 and 4; issue 4, item 6.
+// Deadlines, priorities, retention and places in the queue over gRPC, and what an operator sees.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { type ForeignClient, openForeignClient, toStruct } from './foreign-client.ts'

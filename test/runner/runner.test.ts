@@ -1,4 +1,4 @@
-// How runs end: what the job says, what is charged, what is left on the disk. Contract, section 1, States and Money.
+// How runs end: what the job says, what is charged, what is left on the disk. docs/contract.md, section 1, Job and Money.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

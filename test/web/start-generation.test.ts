@@ -1,4 +1,4 @@
-// One Idempotency-Key for each intention: kept over failed connections, given up with an answer. Contract, section 2.
+// One Idempotency-Key for each intention: kept over failed connections, given up with an answer. docs/contract.md, section 2.
 import { expect, test } from 'vitest'
 import { type CallOptions, Refusal, Unreachable } from '../../web/api.ts'
 import type { ProblemRecord } from '../../web/records.ts'

@@ -268,7 +268,7 @@ export const CategorySchema: GenMessage<Category> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_catalog, 4);
 
 /**
- * Which models to list. Interface, section 4.3.
+ * Which models to list. docs/contract.md, section 1, Lists.
  *
  * @generated from message mediagen.v1.ListModelsRequest
  */
@@ -338,7 +338,7 @@ export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PUR
   messageDesc(file_mediagen_v1_catalog, 6);
 
 /**
- * Which products to list. Filters apply to models first. Interface, section 4.3.
+ * Which products to list. Filters apply to models first. docs/contract.md, section 1, Lists.
  *
  * @generated from message mediagen.v1.ListProductsRequest
  */
@@ -408,7 +408,7 @@ export const ListProductsResponseSchema: GenMessage<ListProductsResponse> = /*@_
   messageDesc(file_mediagen_v1_catalog, 8);
 
 /**
- * Which model to read. Interface, section 4.4.
+ * Which model to read. docs/contract.md, section 1, Lists.
  *
  * @generated from message mediagen.v1.GetModelRequest
  */
@@ -457,7 +457,7 @@ export const GetModelResponseSchema: GenMessage<GetModelResponse> = /*@__PURE__*
   messageDesc(file_mediagen_v1_catalog, 10);
 
 /**
- * Asks for the categories. Interface, section 4.5.
+ * Asks for the categories. docs/contract.md, section 1, Lists.
  *
  * @generated from message mediagen.v1.ListCategoriesRequest
  */
@@ -582,7 +582,7 @@ export const BilledSchema: GenEnum<Billed> = /*@__PURE__*/
   enumDesc(file_mediagen_v1_catalog, 1);
 
 /**
- * Tells which models there are and what input each takes. Interface, sections 2.3 and 4.3 to 4.5.
+ * Tells which models there are and what input each takes. docs/contract.md, section 1, Lists.
  *
  * @generated from service mediagen.v1.CatalogService
  */

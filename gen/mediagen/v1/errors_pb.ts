@@ -13,7 +13,7 @@ export const file_mediagen_v1_errors: GenFile = /*@__PURE__*/
   fileDesc("ChhtZWRpYWdlbi92MS9lcnJvcnMucHJvdG8SC21lZGlhZ2VuLnYxIpoCCgtFcnJvckRldGFpbBIMCgRjb2RlGAEgASgJEioKCnZpb2xhdGlvbnMYAiADKAsyFi5tZWRpYWdlbi52MS5WaW9sYXRpb24SFQoIcmVxdWlyZWQYAyABKANIAIgBARIWCglhdmFpbGFibGUYBCABKANIAYgBARIXCgpwZXJtaXNzaW9uGAUgASgJSAKIAQESIAoTcmV0cnlfYWZ0ZXJfc2Vjb25kcxgGIAEoBUgDiAEBEhEKCXJldHJ5YWJsZRgHIAEoCBISCgpyZXF1ZXN0X2lkGAggASgJQgsKCV9yZXF1aXJlZEIMCgpfYXZhaWxhYmxlQg0KC19wZXJtaXNzaW9uQhYKFF9yZXRyeV9hZnRlcl9zZWNvbmRzIiwKCVZpb2xhdGlvbhIPCgdwb2ludGVyGAEgASgJEg4KBmRldGFpbBgCIAEoCWIGcHJvdG8z");
 
 /**
- * Travels as a detail of every gRPC or Connect error. Contract, section 3.
+ * Travels as a detail of every gRPC or Connect error. docs/contract.md, section 3.
  *
  * @generated from message mediagen.v1.ErrorDetail
  */

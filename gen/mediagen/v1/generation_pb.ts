@@ -304,7 +304,7 @@ export const JobErrorSchema: GenMessage<JobError> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_generation, 3);
 
 /**
- * What to start. Interface, section 4.2.
+ * What to start. docs/contract.md, section 2.
  *
  * @generated from message mediagen.v1.StartGenerationRequest
  */
@@ -446,7 +446,7 @@ export const GetJobResponseSchema: GenMessage<GetJobResponse> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_generation, 7);
 
 /**
- * Which jobs to list. Contract, section 1.
+ * Which jobs to list. docs/contract.md, section 1.
  *
  * @generated from message mediagen.v1.ListJobsRequest
  */
@@ -621,7 +621,7 @@ export const WatchJobResponseSchema: GenMessage<WatchJobResponse> = /*@__PURE__*
   messageDesc(file_mediagen_v1_generation, 13);
 
 /**
- * Where a job stands. Contract, section 1.
+ * Where a job stands. docs/contract.md, section 1.
  *
  * @generated from enum mediagen.v1.JobStatus
  */
@@ -684,7 +684,7 @@ export const JobStatus = {
 } as const;
 
 /**
- * Where a job stands. Contract, section 1.
+ * Where a job stands. docs/contract.md, section 1.
  *
  * @generated from enum mediagen.v1.JobStatus
  */
@@ -697,7 +697,7 @@ export const JobStatusSchema: GenEnum<JobStatus> = /*@__PURE__*/
   enumDesc(file_mediagen_v1_generation, 0);
 
 /**
- * Starts generations and tells how they go. Interface, sections 2.2 and 4.2; contract, section 1.
+ * Starts generations and tells how they go. docs/contract.md, section 1.
  *
  * @generated from service mediagen.v1.GenerationService
  */

@@ -16,7 +16,7 @@ export const file_mediagen_v1_quotes: GenFile = /*@__PURE__*/
   fileDesc("ChhtZWRpYWdlbi92MS9xdW90ZXMucHJvdG8SC21lZGlhZ2VuLnYxImkKBVF1b3RlEhAKCHF1b3RlX2lkGAEgASgJEg0KBW1vZGVsGAIgASgJEg8KB2NyZWRpdHMYAyABKAMSLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiSwoSQ3JlYXRlUXVvdGVSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEiYKBWlucHV0GAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCI4ChNDcmVhdGVRdW90ZVJlc3BvbnNlEiEKBXF1b3RlGAEgASgLMhIubWVkaWFnZW4udjEuUXVvdGUiIwoPR2V0UXVvdGVSZXF1ZXN0EhAKCHF1b3RlX2lkGAEgASgJIjUKEEdldFF1b3RlUmVzcG9uc2USIQoFcXVvdGUYASABKAsyEi5tZWRpYWdlbi52MS5RdW90ZTK5AQoNUXVvdGVzU2VydmljZRJWCgtDcmVhdGVRdW90ZRIfLm1lZGlhZ2VuLnYxLkNyZWF0ZVF1b3RlUmVxdWVzdBogLm1lZGlhZ2VuLnYxLkNyZWF0ZVF1b3RlUmVzcG9uc2UiBKC7GAISUAoIR2V0UXVvdGUSHC5tZWRpYWdlbi52MS5HZXRRdW90ZVJlcXVlc3QaHS5tZWRpYWdlbi52MS5HZXRRdW90ZVJlc3BvbnNlIgeQAgGguxgCYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_options]);
 
 /**
- * A promise of a price. Interface, section 2.1.
+ * A promise of a price. docs/contract.md, section 1, Quote.
  *
  * @generated from message mediagen.v1.Quote
  */
@@ -58,7 +58,7 @@ export const QuoteSchema: GenMessage<Quote> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_quotes, 0);
 
 /**
- * What to price. Interface, section 4.1.
+ * What to price. docs/contract.md, section 1, Quote.
  *
  * @generated from message mediagen.v1.CreateQuoteRequest
  */
@@ -149,7 +149,7 @@ export const GetQuoteResponseSchema: GenMessage<GetQuoteResponse> = /*@__PURE__*
   messageDesc(file_mediagen_v1_quotes, 4);
 
 /**
- * Prices one input for one model. Nothing is charged. Interface, section 4.1.
+ * Prices one input for one model. Nothing is charged. docs/contract.md, section 1, Quote.
  *
  * @generated from service mediagen.v1.QuotesService
  */

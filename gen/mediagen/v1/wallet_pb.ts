@@ -305,7 +305,7 @@ export const EntryKindSchema: GenEnum<EntryKind> = /*@__PURE__*/
   enumDesc(file_mediagen_v1_wallet, 0);
 
 /**
- * Tells an account what it has and what became of it. Contract, section 1, Money.
+ * Tells an account what it has and what became of it. docs/contract.md, section 1, Money.
  *
  * @generated from service mediagen.v1.WalletService
  */

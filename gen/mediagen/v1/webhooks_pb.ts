@@ -253,7 +253,7 @@ export type CreateWebhookResponse = Message<"mediagen.v1.CreateWebhookResponse">
   webhook?: Webhook | undefined;
 
   /**
-   * `whsec_` and the base64 of the key that signs. Shown this once.
+   * `whsec_` and the base64 of the signing key. Shown only this once.
    *
    * @generated from field: string secret = 2;
    */
