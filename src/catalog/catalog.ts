@@ -3,10 +3,10 @@ import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Catalog, Model } from '../core/model.ts'
 
-// Readiness looks at files and sockets, so a list of models may be this much behind.
+// Checking readiness looks at files and sockets, so a list of models may be out of date by this much.
 const readyForMs = 5000
 
-/** Creates a catalog over models, whose engines are looked up by kind. */
+/** Creates a catalog of models; their engines are looked up by kind. */
 export function createCatalog(models: readonly Model[], engines: ReadonlyMap<string, Engine>, clock: Clock): Catalog {
   const byId = new Map(models.map((model) => [model.id, model]))
   let ready: readonly Model[] = []
@@ -22,7 +22,7 @@ export function createCatalog(models: readonly Model[], engines: ReadonlyMap<str
       const nowMs = clock.nowMs()
       if (nowMs >= readyUntilMs) {
         const now = models.filter((model) => unready(model) === null)
-        // The same list as before stays the same object, so that what was derived from it can be kept.
+        // An unchanged list stays the same object, so values derived from it can be cached.
         if (now.length !== ready.length || now.some((model, index) => model !== ready[index])) ready = now
         readyUntilMs = nowMs + readyForMs
       }

@@ -1,4 +1,4 @@
-// The form of a catalog file: a JSON Schema for the file, and the type of an entry that passed it.
+// The format of a catalog file: a JSON Schema for an entry, and the type of an entry that is valid.
 import type { EngineSpec, JsonObject } from '@mediagen/engine/engine.ts'
 import { type Modality, modalities } from '../core/model.ts'
 

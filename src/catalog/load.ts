@@ -1,4 +1,4 @@
-// Reads catalog files into models, or says everything that is wrong with them: file, model, field.
+// Reads catalog files into models, or lists everything that is wrong with them by file, model and field.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { parseDocument } from 'yaml'
@@ -14,7 +14,7 @@ const mostProblemsShown = 20
 
 /**
  * Loads catalog files and folders of them, in order; a folder's files in the order of their names.
- * @param tested files whose input schemas are known to be schemas: they are compiled when an input comes
+ * @param tested files whose input schemas are known to be valid: they are compiled when an input arrives
  * @throws StartupError that lists what is wrong, each with file, model and field.
  */
 export function loadCatalog(paths: readonly string[], tested: readonly string[] = []): readonly Model[] {
@@ -100,11 +100,11 @@ function readEntries(file: string, problems: string[]): unknown[] {
 
 interface Parsed {
   readonly content: unknown
-  /** Why it could not be parsed, and where; null when it was. */
+  /** Why and where it could not be parsed; null if it was. */
   readonly wrong: string | null
 }
 
-/** JSON is YAML, but a parser of its own is many times as fast. What it refuses the other one takes, or says where it is wrong. */
+/** JSON is YAML too, but the JSON parser is many times as fast. What it refuses goes to the YAML parser, which reads it or says where it is wrong. */
 function readJson(text: string): Parsed {
   try {
     const content: unknown = JSON.parse(text)
@@ -115,7 +115,7 @@ function readJson(text: string): Parsed {
   }
 }
 
-/** The first key that an object of a JSON text has twice; of such keys `JSON.parse` silently takes the last. */
+/** The first duplicate key in an object of a JSON text; `JSON.parse` would silently take the last of them. */
 function findRepeatedKey(text: string): { key: string; line: number } | null {
   const objects: Set<string>[] = []
   // A string before a colon is a key.

@@ -1,4 +1,4 @@
-// Which places of an input are references to media: those whose schema says `format: media`.
+// Finds the media references of an input: the places whose schema says `format: media`.
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import { toPointerToken } from '../core/canonical-json.ts'
 import { isMediaReference, type MediaReference } from '../core/media.ts'
@@ -7,16 +7,16 @@ import { isMediaReference, type MediaReference } from '../core/media.ts'
 const samePlace = ['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else'] as const
 
 /**
- * Creates what lists the references of a valid input, in the order of the schema, each place once. Arrays, nested objects,
+ * Creates a function that lists the references of a valid input, in the order of the schema, each place once. Arrays, nested objects,
  * `$ref` within the schema and the combining keywords are followed; of alternatives, whatever has the form of a reference.
- * @throws Error in words when a `$ref` that may hide a reference leads anywhere but to a place of this schema
+ * @throws Error if a `$ref` that may hide a reference points outside this schema
  */
 export function createMediaFinder(schema: JsonObject): (input: JsonObject) => MediaReference[] {
   if (!mentionsMedia(schema)) return () => []
   checkRefs(schema, schema)
   return (input) => {
     const found = new Map<string, string>()
-    // A place is looked at once with each schema, so that schemas that refer to themselves come to an end.
+    // Each place is visited once per schema, so recursive schemas terminate.
     const seen = new Map<JsonObject, Set<string>>()
 
     function visit(node: JsonValue | undefined, value: JsonValue | undefined, pointer: string): void {

@@ -23,7 +23,7 @@ export class EntryError extends Error {
   }
 }
 
-/** What equal prices over equal fields cost for each sample: they are tried once. */
+/** The results of equal prices over equal fields, so each pair is tried once. */
 export type TriedPrices = Map<string, readonly number[]>
 
 /**
@@ -164,7 +164,7 @@ function tryPrice(price: Price, field: PriceField, entry: CatalogEntry, tried: T
   return credits
 }
 
-/** Says of which model it is that a price could not be computed: the load tries some inputs, not all. */
+/** Adds the model to the error of a price that cannot be computed: loading tries some inputs, not all. */
 function nameModel(id: string, field: PriceField, price: Price): Price['evaluate'] {
   return (input, usage) => {
     try {

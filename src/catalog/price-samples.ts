@@ -1,4 +1,4 @@
-// What to try a price on when the catalog loads: the corners of what the schema allows for the fields that the price reads,
+// The samples that a price is tried on when the catalog loads: the corners of what the schema allows for the fields that the price reads,
 // values inside it, odd and fractional ones among them, and amounts of usage.
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 
@@ -21,16 +21,16 @@ export function guaranteedFields(schema: JsonObject): Set<string> {
 export interface FieldSamples {
   /** The ends of its range and its default; never empty. */
   readonly corners: readonly JsonValue[]
-  /** What lies between. */
+  /** Values between the ends. */
   readonly inner: readonly JsonValue[]
 }
 
-/** What to try for whatever an engine may report. */
+/** Samples for usage that an engine may report. */
 export const usageSamples: FieldSamples = { corners: [0, 1, 3.2, 1000], inner: [] }
 
 /**
- * Combines the values of several fields, which come in the order of `fields`. All with all when those are few enough;
- * else the corners with one another, each inner value by itself, and a mix of all that is spread evenly.
+ * Combines the values of several fields, in the order of `fields`: the full product if it is small enough;
+ * else the product of the corners, each inner value alone, and an even spread over all values.
  */
 export function combineSamples(fields: readonly FieldSamples[]): JsonValue[][] {
   const all = fields.map(({ corners, inner }) => [...corners, ...inner])
@@ -50,7 +50,7 @@ function multiply(fields: readonly (readonly JsonValue[])[]): JsonValue[][] {
   return samples
 }
 
-/** Evenly spread over 0 … 1 for each field, and in another way for each: multiples of an irrational number, without their whole part. */
+/** A low-discrepancy sequence over 0 … 1, different for each field: fractional parts of multiples of an irrational number. */
 function spread(turn: number, field: number): number {
   return ((turn + 1) * Math.sqrt(field * 2 + 2.3)) % 1
 }
@@ -97,7 +97,7 @@ function distinct(corners: readonly JsonValue[], inner: readonly JsonValue[]): F
   return { corners: [...ends], inner: [...new Set(inner)].filter((value) => !ends.has(value)) }
 }
 
-/** Numbers that the schema allows: of whole ones, and of multiples, neighbours of the ends and of the middle, so that some are odd. */
+/** Numbers that the schema allows. For integers and multiples, the neighbours of the ends and of the middle, so that some are odd. */
 function sampleNumber(schema: JsonObject): { corners: number[]; inner: number[] } {
   const whole = schema['type'] === 'integer'
   const step = read(schema, 'multipleOf') ?? (whole ? 1 : null)
@@ -107,7 +107,7 @@ function sampleNumber(schema: JsonObject): { corners: number[]; inner: number[] 
   const least = read(schema, 'minimum') ?? over ?? (most !== undefined && most < 0 ? most - 1000 : 0)
   const high = most ?? least + 1000
   const width = high - least
-  // Without a step, what is next to an end that does not belong is near it.
+  // Without a step, the neighbour of an exclusive end is a value close to it.
   const near = step ?? Math.min(0.5, width / 4)
   const isLegal = (value: number): boolean =>
     value >= least &&
@@ -126,7 +126,7 @@ function sampleNumber(schema: JsonObject): { corners: number[]; inner: number[] 
   if (step === null) between.push(least + width * 0.37, Math.floor(least + width * 0.37))
   const corners = [low === over ? low + near : low, top === under ? top - near : top].filter(isLegal)
   const inner = between.map((value) => align(value, Math.round)).filter(isLegal)
-  // A range with nothing in it is for the schema's author to explain.
+  // An empty range is a mistake of the schema's author and is not handled here.
   return corners.length > 0 ? { corners, inner } : { corners: [least], inner }
 }
 

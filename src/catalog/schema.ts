@@ -9,18 +9,18 @@ import { catalogEntrySchema } from './entry.ts'
 
 /** Compiles schemas; equal schemas are compiled once. */
 export interface SchemaCompiler {
-  /** Holds a catalog entry against its form; all that is wrong, or nothing. */
+  /** Validates a catalog entry; returns every violation. */
   checkEntry(entry: unknown): readonly SchemaError[]
   /**
    * Compiles the input schema of a model.
-   * @throws Error in words when it is not a schema.
+   * @throws Error that says why it is not a schema.
    */
   compileInput(schema: JsonObject): (input: JsonObject) => CheckedInput
-  /** The same for a schema that is known to be one: it is compiled when an input comes, and until then costs nothing. */
+  /** The same for a schema that is known to be valid: it is compiled when an input arrives, and costs nothing until then. */
   compileInputLater(schema: JsonObject): (input: JsonObject) => CheckedInput
 }
 
-// To compile these takes longer than all else here: when a catalog first needs them, and once in a process.
+// Compiling these is the slowest step here, so it happens when a catalog first needs them, once per process.
 let entryForm: ValidateFunction | undefined
 let schemaForm: Ajv2020 | undefined
 
@@ -57,14 +57,14 @@ export function createSchemaCompiler(): SchemaCompiler {
 }
 
 function createAjv(): Ajv2020 {
-  // strictTypes and strictRequired refuse schemas that are right but terse; the rest of strict mode catches misspelt keywords.
+  // strictTypes and strictRequired refuse valid but terse schemas; the rest of strict mode catches misspelt keywords.
   const ajv = new Ajv2020({
     allErrors: true,
     useDefaults: true,
     strict: true,
     strictTypes: false,
     strictRequired: false,
-    // Only what others wrote is held against the schema of schemas; tests do it for what we wrote.
+    // Only catalogs of others are validated against the meta-schema; tests do that for the built-in ones.
     validateSchema: false,
   })
   addFormats.default(ajv)

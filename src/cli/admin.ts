@@ -1,4 +1,4 @@
-// What the operator's commands share: AdminService over the data directory itself, whole lists, and how values are written.
+// Shared by the operator's commands: AdminService over the data directory, reading whole lists, formatting values.
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
 import { type Client, createClient } from '@connectrpc/connect'
 import { InvalidArgumentError } from 'commander'
@@ -12,7 +12,7 @@ export type Admin = Client<typeof AdminService>
 /** Largest page of a list. */
 export const largestPage = 500
 
-/** Runs a command against the data directory of the settings. */
+/** Runs a command on the data directory that the settings name. */
 export async function withAdmin(run: (admin: Admin) => Promise<void>): Promise<void> {
   const { dataDir } = readConfig(process.env)
   await using store = await openStore(dataDir)

@@ -1,4 +1,4 @@
-// The operator's commands about files: what they take on the disk, and removing what is over.
+// The operator's commands about files: disk usage, and the removal of expired files and orphans.
 import type { Command } from 'commander'
 import { withAdmin } from './admin.ts'
 import { printList, printRecord } from './print.ts'

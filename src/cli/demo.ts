@@ -14,7 +14,7 @@ import { toPermissionCode } from '../services/convert.ts'
 import { openLog, stopSignal } from './serve.ts'
 
 const demoCredits = 1000n
-// Below this the demo account is filled up.
+// Below this the demo account gets new credits.
 const leastCredits = 10n
 const largestPage = 500
 const mostRetries = 5
@@ -43,7 +43,7 @@ export function addDemoCommand(program: Command): void {
     .option('--once', 'exit after the picture')
     .option('--json', 'print one line of JSON')
     .action(async ({ once, json }: { once?: boolean; json?: boolean }) => {
-      // The lines for people are not to drown in the log; whoever sets a level gets it.
+      // The log must not bury the lines for people, so its default level is higher here.
       const config = readConfig({ ...process.env, MEDIAGEN_LOG_LEVEL: process.env['MEDIAGEN_LOG_LEVEL'] || 'warn' })
       if (!(await findBuiltin()))
         throw new StartupError(
@@ -63,7 +63,7 @@ export function addDemoCommand(program: Command): void {
     })
 }
 
-/** The demo account of this data directory, made when there is none or its key no longer works. */
+/** The demo account of this data directory. It is created if there is none, or if its key no longer works. */
 async function openDemoAccount(httpUrl: string, config: Config, operator: Transport): Promise<DemoAccount> {
   const file = join(config.dataDir, 'demo.json')
   const admin = createClient(AdminService, operator)
@@ -88,7 +88,7 @@ async function isKeyLive(httpUrl: string, key: string): Promise<boolean> {
   return status !== 401
 }
 
-/** An account that the demo has spent gets new credits. */
+/** Grants new credits to a demo account that has spent its own. */
 async function fillUp(admin: Client<typeof AdminService>, accountId: string): Promise<void> {
   const { accounts } = await admin.listAccounts({ limit: largestPage })
   const available = accounts.find((account) => account.accountId === accountId)?.available ?? demoCredits
@@ -103,7 +103,7 @@ function readDemoAccount(file: string): DemoAccount | null {
   }
 }
 
-/** Quote, generate, wait, download: what a client does, over REST. */
+/** Quotes, generates, waits and downloads over REST, as a client does. */
 async function makePicture(app: App, config: Config, key: string): Promise<{ job: JobRecord; file: string }> {
   const post = async <Answer>(path: string, body: object, headers: Record<string, string> = {}): Promise<Answer> => {
     const response = await ask(app.httpUrl + path, {
@@ -144,7 +144,7 @@ async function download(url: string): Promise<Buffer> {
   }
 }
 
-/** One request; what is too much for the rate limit is sent again when the server says. */
+/** Sends a request; after 429 it waits as long as the server says and repeats it. */
 async function ask(url: string, init: RequestInit = {}): Promise<Response> {
   for (let left = mostRetries; ; left--) {
     const response = await fetch(url, init)
@@ -153,7 +153,7 @@ async function ask(url: string, init: RequestInit = {}): Promise<Response> {
   }
 }
 
-/** What a problem says, on one line. */
+/** The detail of a problem, on one line. */
 async function readDetail(response: Response): Promise<string> {
   const text = await response.text()
   try {

@@ -1,5 +1,5 @@
-// The command engine: any local program, started without a shell, becomes a model. The protocol is in the design's
-// "command" paragraph and, for authors of programs, in the JSDoc of createCommandEngine.
+// The command engine: any local program, started without a shell, becomes a model. The protocol is in docs/catalog.md
+// and in the JSDoc of createCommandEngine.
 
 import { EngineError } from '@mediagen/engine/engine.ts'
 import type { Engine, EngineResult, EngineRun, EngineSpec } from '@mediagen/engine/engine.ts'
@@ -16,19 +16,19 @@ import type { ProgramLine } from './command/transcript.ts'
 export interface CommandEngineOptions {
   /** The server's environment; programs get PATH, HOME, LANG and TMPDIR of it and nothing else. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Takes what programs print, except for the messages of the protocol. */
+  /** Receives the output of programs, except for the messages of the protocol. */
   readonly log?: (line: ProgramLine) => void
   /** Milliseconds between SIGTERM and SIGKILL. Default 2000; the job itself ends at once. */
   readonly killAfterMs?: number
-  /** What a line has beyond this many bytes is dropped; a message that long is not understood. Default 64 KiB. */
+  /** A line is cut at this many bytes; a message that long is ignored. Default 64 KiB. */
   readonly maxLineBytes?: number
-  /** Most lines of one run that are given to `log`. Default 1000. */
+  /** Maximum number of lines of one run that are passed to `log`. Default 1000. */
   readonly maxLogLines?: number
-  /** Most output files of one run. Default 100. */
+  /** Maximum number of output files of one run. Default 100. */
   readonly maxOutputs?: number
-  /** Most bytes in the folder of one run; the program is killed when it exceeds them. Default 2 GiB. */
+  /** Maximum number of bytes in the folder of one run; a program that exceeds it is killed. Default 2 GiB. */
   readonly maxOutputBytes?: number
-  /** Milliseconds between two looks at how much the program has written. Default 250. */
+  /** Milliseconds between two checks of how much the program has written. Default 250. */
   readonly pollMs?: number
 }
 
@@ -81,13 +81,13 @@ export function createCommandEngine(options: CommandEngineOptions): Engine {
 }
 
 /**
- * Looks for the program of a spec, and once for all specs that are looked at in the same turn of the event loop: a
- * catalog may name one program thousands of times, and nobody waits longer for a program that was just put in place.
+ * Looks up the program of a spec, once for all specs in the same turn of the event loop: a
+ * catalog may name one program thousands of times, and a program that was just installed is still found at once.
  */
 function rememberBriefly({ environment }: Settings): (spec: EngineSpec) => string | null {
   const known = new Map<string, string | null>()
   return (spec) => {
-    // The arguments are no part of it: whether they name files does not decide whether the program can run.
+    // The arguments do not belong to it: whether they name files does not decide whether the program can run.
     const { run, env, base_folder: folder } = spec
     const rest = Array.isArray(run) && run.slice(1).every(isArgument) ? { ...spec, run: run.slice(0, 1) } : spec
     const key = JSON.stringify([rest.run, env, folder])
@@ -123,7 +123,7 @@ async function runProgram(
   if (signal.aborted) terminate()
   const said = listen(group, run, settings)
   const stopWatching = watchFolder(run.folder, settings, said.fail)
-  // A program that does not read its input closes the pipe: that is its right, not an error.
+  // A program that does not read its input closes the pipe. That is allowed and not an error.
   group.stdin.on('error', () => {})
   group.stdin.end(request)
 
@@ -152,7 +152,7 @@ function toRequest({ jobId, model, attempt, input, media, checkpoint }: EngineRu
   return JSON.stringify({ job_id: jobId, model, attempt, input, media: Object.fromEntries(media), checkpoint })
 }
 
-/** Looks at the folder again and again, one look at a time, until the returned function is called. */
+/** Checks the folder repeatedly, one check at a time, until the returned function is called. */
 function watchFolder(folder: string, settings: Settings, fail: (reason: unknown) => void): () => void {
   let stopped = false
   let timer = setTimeout(look, settings.pollMs)

@@ -1,4 +1,4 @@
-// The null engine: makes nothing, in this process, so that load tests measure everything but the making.
+// The null engine makes nothing, in this process, so load tests measure everything except the engine.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'

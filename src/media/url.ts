@@ -29,7 +29,7 @@ export interface UrlReaderOptions {
   readonly allowedPorts?: AllowedPorts
   /** How long one file may take, redirects included. */
   readonly timeoutMs: number
-  /** How names are resolved; a test may give its own. */
+  /** Resolves names; a test may pass its own. */
   readonly resolve?: typeof lookup
 }
 

@@ -4,15 +4,15 @@ import ipaddr from 'ipaddr.js'
 
 type Network = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
 
-/** Hosts that may be connected to although their addresses are not public. */
+/** Hosts with private addresses that connections may go to. */
 export interface AllowedHosts {
-  /** Host names in lower case; they may lead anywhere. */
+  /** Host names in lower case; they may resolve to any address. */
   readonly names: ReadonlySet<string>
-  /** Addresses, by the bits at their beginning. */
+  /** Networks, as address prefixes. */
   readonly networks: readonly Network[]
 }
 
-/** A connection that was refused because of where it leads. The address itself is not told: names of a private network are private. */
+/** A connection refused because of its address. The error does not reveal the address, because names in a private network are private. */
 export class PrivateAddressError extends Error {
   constructor(host: string) {
     super(`${host} does not lead to a public address`)
@@ -22,15 +22,15 @@ export class PrivateAddressError extends Error {
 
 /** Public addresses only. */
 export const onlyPublic = parseAllowedHosts('')
-/** Every address there is. */
+/** Every address. */
 export const everyHost = parseAllowedHosts('0.0.0.0/0, ::/0')
 
-/** Whether an address can be reached from everywhere, by the registries of special addresses. */
+/** Whether an address is globally reachable, by the IANA registries of special addresses. */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false
   const address = ipaddr.process(text)
   if (address.range() !== 'unicast') return false
-  // Of IPv6, only 2000::/3 has been given out; what lies outside (such as ::127.0.0.1) is nobody's.
+  // Of IPv6, only 2000::/3 is allocated; addresses outside it (such as ::127.0.0.1) are not public.
   return address.kind() === 'ipv4' || ((address.toByteArray()[0] ?? 0) & 0xe0) === 0x20
 }
 
@@ -42,7 +42,7 @@ export function isLoopback(host: string): boolean {
 
 /**
  * Parses a list of host names, addresses and networks, separated by commas: `files.internal, 10.0.0.5, 192.168.0.0/16`.
- * A name allows whatever it leads to; an address or a network allows whatever name leads there.
+ * A name allows every address that it resolves to; an address or a network allows every name that resolves to it.
  * @throws Error whose message completes "… must be"
  */
 export function parseAllowedHosts(text: string): AllowedHosts {
@@ -61,7 +61,7 @@ export function parseAllowedHosts(text: string): AllowedHosts {
   return { names, networks }
 }
 
-/** Whether `address`, to which `host` led (or which it is), is public or allowed. */
+/** Whether `address`, to which `host` resolved (or which it is), is public or allowed. */
 export function mayConnect(allowed: AllowedHosts, host: string, address: string): boolean {
   if (isPublicAddress(address) || allowed.names.has(host.toLowerCase().replace(/\.$/, ''))) return true
   return isAmong(allowed, address)
@@ -74,7 +74,7 @@ export function isAmong({ networks }: AllowedHosts, address: string): boolean {
   return networks.some(([network, bits]) => network.kind() === found.kind() && found.match(network, bits))
 }
 
-/** Whether the host of a URL is an address that may not be connected to. Where a name leads is known once it is resolved. */
+/** Whether the host of a URL is a forbidden address. A name is checked when it is resolved. */
 export function isRefusedAddress(allowed: AllowedHosts, host: string): boolean {
   const address = host.replace(/^\[(.*)\]$/, '$1')
   return isIP(address) !== 0 && !mayConnect(allowed, address, address)
@@ -86,7 +86,7 @@ function toNetwork(address: string): Network {
 }
 
 function isHostName(text: string): boolean {
-  // What ends like a number is read as an IPv4 address by every URL parser.
+  // Every URL parser reads a host that ends in a number as an IPv4 address.
   return (
     /^(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?$/.test(text) &&
     !/(^|\.)(\d+|0x[0-9a-f]*)$/.test(text)

@@ -1,17 +1,17 @@
-// Which ports of other hosts requests may go to: those of the web, and no mail server, shell or printer.
+// The ports of other hosts that requests may go to: web ports, but not those of mail servers, shells or printers.
 
 const webPorts: ReadonlySet<number> = new Set([80, 443])
 const firstFreePort = 1024
 // The ports from 1024 on that the Fetch standard blocks (fetch.spec.whatwg.org, "Port blocking"), as browsers do: H.323, PPTP,
-// NFS, SIP, X11, IRC and others whose protocols a request could be made to speak.
+// NFS, SIP, X11, IRC and others whose protocols a crafted request could speak.
 const blockedPorts: ReadonlySet<number> = new Set([
   1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ])
 
-/** Ports that an operator allows beside those of the web. */
+/** Ports that an operator allows in addition to web ports. */
 export type AllowedPorts = ReadonlySet<number>
 
-/** None beside those of the web. */
+/** No additional ports. */
 export const noFurtherPorts: AllowedPorts = new Set()
 
 /** A connection that was refused because of its port. */
@@ -22,7 +22,7 @@ export class RefusedPortError extends Error {
   }
 }
 
-/** Why the port of an http: or https: URL is not connected to, as a clause; null when it is. */
+/** Why the port of an http: or https: URL is forbidden, as a clause; null if it is allowed. */
 export function findRefusedPort(
   allowed: AllowedPorts,
   { protocol, port: written }: { readonly protocol: string; readonly port: string },

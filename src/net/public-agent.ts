@@ -1,6 +1,6 @@
 // An HTTP agent that connects to public addresses and ports of the web only, and to what an operator allows. Every address is
-// checked when a connection is made, after names were resolved and odd spellings read, so that what is checked is what is
-// connected to.
+// checked when a connection is made, after names were resolved and unusual spellings parsed, so the checked address is the one
+// that is connected to.
 import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { Agent, buildConnector } from 'undici'
@@ -9,20 +9,20 @@ import { type AllowedPorts, findRefusedPort, noFurtherPorts, RefusedPortError } 
 
 /** Settings of an agent. */
 export interface PublicAgentOptions {
-  /** What is connected to beside public addresses. */
+  /** Hosts that are allowed in addition to public addresses. */
   readonly allowed: AllowedHosts
-  /** The ports that are connected to beside those of the web. Default: none. */
+  /** Ports that are allowed in addition to web ports. Default: none. */
   readonly allowedPorts?: AllowedPorts
-  /** How long anything may take: the connection, the headers, each part of the body. */
+  /** Time limit of each step: the connection, the headers, each part of the body. */
   readonly timeoutMs: number
-  /** How names are resolved; a test may give its own. */
+  /** Resolves names; a test may pass its own. */
   readonly resolve?: typeof lookup
 }
 
 /** Creates an agent for undici's own `request` and `fetch`; Node's global fetch would ignore it. */
 export function createPublicAgent(options: PublicAgentOptions): Agent {
   const { allowed, allowedPorts = noFurtherPorts, timeoutMs, resolve = lookup } = options
-  /** A name that leads to any address that is refused is refused: which of its addresses is tried is not ours to choose. */
+  /** Refuses a name with any forbidden address, because we cannot choose which of its addresses is tried. */
   const checkedLookup: LookupFunction = (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       const [first] = error ? [] : addresses

@@ -1,5 +1,5 @@
-// Requests over the agent for public addresses. Undici is loaded with the first of them: a start would wait for its hundred
-// modules, and asks nobody.
+// Requests over the agent for public addresses. Undici is loaded by the first request: its hundred modules would slow down a
+// start, which makes no requests.
 import type { Dispatcher } from 'undici'
 import type { PublicAgentOptions } from './public-agent.ts'
 
@@ -10,7 +10,7 @@ export interface PublicClient {
     url: string | URL,
     options: Omit<Dispatcher.RequestOptions, 'origin' | 'path'>,
   ): Promise<Dispatcher.ResponseData>
-  /** Breaks off what is under way and closes every connection. */
+  /** Aborts running requests and closes every connection. */
   destroy(): Promise<void>
 }
 

@@ -1,11 +1,11 @@
-// Who is calling: put into the context by the pipeline, read by the services.
+// The caller of an rpc: the pipeline puts its key into the context, and the services read it.
 import { createContextKey, type HandlerContext } from '@connectrpc/connect'
 import type { ApiKey } from '../core/key.ts'
 
 /** The context key under which the pipeline leaves the caller's API key. */
 export const callerKey = createContextKey<ApiKey | null>(null, { description: 'API key of the caller' })
 
-/** The API key of whoever calls; the pipeline has checked it. */
+/** The API key of the caller, which the pipeline has checked. */
 export function callerOf(context: HandlerContext): ApiKey {
   const key = context.values.get(callerKey)
   if (!key) throw new Error('a service was reached without the pipeline')

@@ -1,4 +1,4 @@
-// CatalogService: which models there are and what input each takes. docs/contract.md, section 1, Lists.
+// CatalogService: the models and the input that each takes. docs/contract.md, section 1, Lists.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
 import type {
@@ -15,7 +15,7 @@ import { readPage, refuse } from './request.ts'
 interface Listed {
   readonly model: Model
   readonly message: ModelMessage
-  /** Lower-case text that `search` is looked for in. */
+  /** Lower-case text that `search` matches against. */
   readonly searched: string
 }
 
@@ -53,7 +53,7 @@ export function createCatalogService(parts: { catalog: Catalog }): ServiceImpl<t
   }
 }
 
-/** The ready models as messages, made again only when another set is ready. */
+/** The ready models as messages, rebuilt only when the set of ready models changes. */
 function rememberList(catalog: Catalog): () => readonly Listed[] {
   let source: readonly Model[] = []
   let list: readonly Listed[] = []
@@ -109,7 +109,7 @@ function toCategoryName(id: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** Products with those of their modes that are in `shown`; they speak with the words of their first mode, shown or not. */
+/** Products with those of their modes that are in `shown`. A product has the name and description of its first mode, shown or not. */
 function groupProducts(
   shown: readonly Listed[],
   all: readonly Listed[],

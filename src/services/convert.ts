@@ -97,7 +97,7 @@ export function toJobStatusCode(status: JobStatus): JobStatusCode {
   return statusCodes[status]
 }
 
-/** A state of a message as it is written; empty for unspecified or unknown. */
+/** The name of a message's state; empty for unspecified or unknown. */
 export function toJobStatusName(code: JobStatusCode): string {
   return statusNames.get(code) ?? ''
 }
@@ -112,7 +112,7 @@ export function toPermissionCode(permission: Permission): PermissionCode {
   return permissionCodes[permission]
 }
 
-/** A permission of a message as it is written; empty for one that no key carries. */
+/** The name of a message's permission; empty for one that no key carries. */
 export function toPermissionName(code: PermissionCode): string {
   return permissionNames.get(code) ?? ''
 }
@@ -294,7 +294,7 @@ export function toAccountMessage(account: Account): MessageInitShape<typeof Acco
   }
 }
 
-/** What of a key may be shown to its owner. */
+/** The parts of a key that its owner may see. */
 export function toAccess(key: ApiKey) {
   return {
     keyId: key.keyId,

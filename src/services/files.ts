@@ -1,4 +1,4 @@
-// FilesService: files that accounts hand in for the inputs of their generations.
+// FilesService: files that accounts upload as inputs of their generations.
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { FilesService, UploadFileRequest, UploadHeader } from '../../gen/mediagen/v1/files_pb.ts'
 import type { AssetUrls } from '../core/asset.ts'
@@ -20,11 +20,11 @@ export interface FilesParts {
   readonly clock: Clock
   /** Largest file, in bytes. */
   readonly maxUploadBytes: number
-  /** Room of an account, in bytes. */
+  /** Disk space of an account's uploads, in bytes. */
   readonly maxStoredBytes: number
   /** How long a file is kept. */
   readonly retainMs: number
-  /** How long a part of `leastProgressBytes` may take to come. */
+  /** How long `leastProgressBytes` may take to arrive. */
   readonly stallMs: number
 }
 
@@ -32,7 +32,7 @@ export interface FilesParts {
 export function createFilesService(parts: FilesParts): ServiceImpl<typeof FilesService> {
   const { store, files, urls, clock, maxUploadBytes, maxStoredBytes, retainMs, stallMs } = parts
   const ids = createIdSource(() => clock.nowMs())
-  // Bytes of each account that are on the disk and in no record yet.
+  // Bytes of each account that are on the disk but in no record yet.
   const underWay = new Map<string, number>()
 
   async function* readChunks(requests: AsyncIterable<UploadFileRequest>, accountId: string): AsyncIterable<Uint8Array> {
@@ -62,7 +62,7 @@ export function createFilesService(parts: FilesParts): ServiceImpl<typeof FilesS
     checkWhole(header, ended, bytes)
   }
 
-  /** Refuses what is too large as soon as that is known; what uploads at the same time take together is settled by the store. */
+  /** Refuses an upload as soon as it is known to be too large. The store decides about concurrent uploads of an account. */
   async function checkRoom(accountId: string, more: number, bytes: number): Promise<void> {
     if (bytes > maxUploadBytes)
       throw new MediagenError(
@@ -86,10 +86,10 @@ export function createFilesService(parts: FilesParts): ServiceImpl<typeof FilesS
       const fileId = ids.next('file')
       const received = await files.receive(fileId, readChunks(requests, accountId))
       const createdAtMs = clock.nowMs()
-      // Whole seconds: the address of the file says so, too.
+      // Whole seconds, because the signed URL of the file has whole seconds too.
       const expiresAtMs = Math.floor((createdAtMs + retainMs) / 1000) * 1000
       const upload = { fileId, accountId, ...received, createdAtMs, expiresAtMs }
-      // Should this fail, whether the record is there is not known; a file without one is found by sweeps.
+      // If this fails, the record may or may not exist; sweeps find a file without a record.
       const created = await store.createUpload(upload, maxStoredBytes)
       if (created.outcome === 'no_room') {
         await files.remove(fileId)
@@ -111,7 +111,7 @@ export function createFilesService(parts: FilesParts): ServiceImpl<typeof FilesS
 
     async deleteFile({ fileId }, context) {
       if (!(await store.deleteUpload(callerOf(context).accountId, fileId, clock.nowMs()))) throw fileNotFound(fileId)
-      // The record says that it is gone; should the rest not come to be, sweeps do it.
+      // The record says that the file is gone; if removing it fails, sweeps do it.
       await files.remove(fileId)
       await store.crossOff([{ folder: fileId, jobId: null }])
       return {}

@@ -35,13 +35,13 @@ export interface GenerationParts {
   readonly clock: Clock
   readonly waitMs: number
   readonly maxQueuedJobs: number
-  /** How long outputs are kept, at the most and where nothing else is said. */
+  /** How long outputs are kept: the default, which is also the maximum. */
   readonly retainMs: number
   /** Whether the server is stopping: nothing new is started then. */
   readonly isStopping: () => boolean
 }
 
-/** What a caller wants started. */
+/** A start as requested. */
 interface Order {
   readonly accountId: string
   readonly model: string
@@ -68,7 +68,7 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
     return (await watches.wait(accountId, () => feed.awaitEnd(accountId, jobId, parts.waitMs, signal))) ?? job
   }
 
-  /** Starts what passes every check. */
+  /** Starts the job if the request passes every check. */
   async function start(order: Order): Promise<Started> {
     const { accountId, input, quoteId, terms, idempotencyKey, inputDigest, requestDigest } = order
     if (parts.isStopping())
@@ -102,7 +102,7 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
     return readStart(await store.startGeneration(command), quote, idempotencyKey, maxQueuedJobs)
   }
 
-  /** What an earlier request with the same key started: it stands, whatever has become of its quote and model since. */
+  /** The job that an earlier request with the same key started. It counts, whatever became of its quote and model since. */
   async function findEarlier({ accountId, idempotencyKey, requestDigest }: Order): Promise<Started | null> {
     const earlier = await store.findStartedJob(accountId, idempotencyKey)
     if (!earlier) return null
@@ -110,7 +110,7 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
     return { job: earlier.job, replayed: true }
   }
 
-  /** The store answers a repeated request too, so an earlier one is looked for only when this one is refused. */
+  /** The store also answers a repeated request, so an earlier one is looked up only if this one is refused. */
   async function startOrFindEarlier(order: Order): Promise<Started> {
     try {
       return await start(order)
@@ -169,7 +169,7 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
         if (!changes) throw jobNotFound(request.jobId)
         for await (const job of changes) {
           const sequence = BigInt(job.sequence)
-          // The end is told to all but those who have seen it, whatever number they name.
+          // The end is sent to every watcher that has not seen it, whatever sequence number it names.
           const isNews = isTerminal(job.status) ? sequence !== request.afterSequence : sequence > request.afterSequence
           if (isNews) yield { job: toJobMessage(job, urls), sequence }
         }
@@ -195,7 +195,7 @@ function parseIdempotencyKey(written: string): string {
   return key
 }
 
-/** Null when no idempotency key is written so. */
+/** Null if the text is not an idempotency key. */
 function unquoteIdempotencyKey(written: string): string | null {
   const key = /^".*"$/.test(written) ? written.slice(1, -1).replaceAll(/\\(["\\])/g, '$1') : written
   return /^[!-~]{1,255}$/.test(key) ? key : null

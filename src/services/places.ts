@@ -1,4 +1,4 @@
-// Places for what stays open for long: so many for each account, and so many in all.
+// Bounds what stays open for long: a number for each account, and a number in total.
 
 /** Bounds of places. */
 export interface PlaceBounds {
@@ -8,7 +8,7 @@ export interface PlaceBounds {
 
 /** Places of one kind. */
 export interface Places {
-  /** Takes a place: answers with what gives it back, to be called once, or with the bound that is reached. */
+  /** Takes a place. Returns the function that gives it back (call it once), or the bound that was reached. */
   take(accountId: string): (() => void) | 'perAccount' | 'inAll'
   /** How many are taken. */
   readonly taken: () => number

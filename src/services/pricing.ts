@@ -1,14 +1,14 @@
-// What quoting and starting have in common: finding the model, hashing the input, holding it against the schema.
+// Shared by quoting and starting: finds the model, hashes the input, validates it against the schema.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { digestParts, toCanonicalJson } from '../core/canonical-json.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { Catalog, Model } from '../core/model.ts'
 import { describeViolations } from '../core/violations.ts'
 
-// An engine becomes ready when an operator has seen to it.
+// An engine becomes ready after an operator has acted.
 const retryUnreadySeconds = 30
 
-/** The digest of an input by itself; all other digests are made from it, so that a large input is hashed once. */
+/** The digest of an input alone. All other digests are made from it, so a large input is hashed once. */
 export function digestInput(input: JsonObject): string {
   return digestParts(toCanonicalJson(input))
 }
@@ -34,7 +34,7 @@ export function findReadyModel(catalog: Catalog, id: string): Model {
 }
 
 /**
- * Holds an input against its model's schema and applies the defaults.
+ * Validates an input against its model's schema and applies the defaults.
  * @throws MediagenError `invalid_input` with every violation
  */
 export function completeInput(model: Model, input: JsonObject): JsonObject {

@@ -5,7 +5,7 @@ import { openQuote, type Quote, type SealingKey, sealingKeyNumber, sealQuote } f
 import { takeRandomBytes } from '../core/random-bytes.ts'
 import type { SigningKey, Store } from '../core/store.ts'
 
-// How long a rotation may go unnoticed, and how often quotes that name an unknown key may cause a look.
+// How long a rotation may go unnoticed, and how often quotes that name an unknown key may cause a query.
 const refreshMs = 1000
 // No quote lives longer. docs/contract.md, section 1, Quote.
 const longestTtlMs = 600_000
@@ -13,7 +13,7 @@ const longestTtlMs = 600_000
 /** Seals and opens quotes. */
 export interface QuoteBook {
   seal(accountId: string, quote: Omit<Quote, 'expiresAtMs'>): Promise<{ quoteId: string; quote: Quote }>
-  /** Null when the quote is not genuine or belongs to another account. It may have expired. */
+  /** Null if the quote is not genuine or belongs to another account. The quote may have expired. */
   open(accountId: string, quoteId: string): Promise<Quote | null>
 }
 
@@ -23,13 +23,13 @@ export function createQuoteBook(store: Pick<Store, 'signingKeys'>, clock: Clock,
   let newest: SealingKey | undefined
   let readAtMs = Number.NEGATIVE_INFINITY
 
-  // Either way: a clock that went back must not make the keys last until it is where it was.
+  // In both directions: after the clock went back, the cached keys must not last until it catches up.
   const isStale = (nowMs: number): boolean => Math.abs(nowMs - readAtMs) >= refreshMs || !newest
 
   async function refresh(nowMs: number): Promise<void> {
     readAtMs = nowMs
     const all = await store.signingKeys('quote')
-    // A key that was replaced so long ago has sealed no quote that could still be valid; whoever stole it cannot either.
+    // A key that was replaced this long ago sealed no quote that could still be valid, and a stolen one must not seal new ones.
     const live = all.filter((_, index) => nowMs <= (all[index + 1]?.createdAtMs ?? nowMs) + longestTtlMs + refreshMs)
     const sealing = live.map(toSealingKey)
     keys = new Map(sealing.map((key) => [key.number, key]))

@@ -30,7 +30,7 @@ export function createQuotesService(parts: { catalog: Catalog; quotes: QuoteBook
   }
 }
 
-/** The refusal of a quote that is forged, altered or another account's: the three are not told apart. */
+/** The refusal of a quote that is forged, altered or another account's. The answer does not tell which. */
 export function quoteNotFound(): MediagenError {
   return new MediagenError('quote_not_found', 'There is no such quote. Ask for a new one with POST /v1/quotes.')
 }

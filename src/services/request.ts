@@ -1,4 +1,4 @@
-// Checks that several services make on their requests. What is wrong is named by its field, in every door alike.
+// Checks that several services make on their requests. Violations name the field, the same through every door.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { JobStatus as JobStatusCode } from '../../gen/mediagen/v1/generation_pb.ts'
 import { findUnhashable } from '../core/canonical-json.ts'
@@ -11,7 +11,7 @@ const defaultLimit = 100
 const largestLimit = 500
 const largestOffset = 2 ** 31 - 1
 
-/** Refuses a request with all that is wrong in it. */
+/** Refuses a request and lists everything that is wrong with it. */
 export function refuse(violations: readonly Violation[]): void {
   const [first] = violations
   if (first) throw new MediagenError('invalid_request', `${first.pointer} ${first.detail}.`, { violations })
@@ -25,7 +25,7 @@ export function findEmpty(texts: Readonly<Record<string, string>>): Violation[] 
 }
 
 /**
- * The model, the input and further texts of a request, all present and fit to be hashed.
+ * The model, the input and further texts of a request, all present and hashable.
  * @throws MediagenError `invalid_request`
  */
 export function readInput(input: JsonObject | undefined, texts: Readonly<Record<string, string>>): JsonObject {
@@ -37,7 +37,7 @@ export function readInput(input: JsonObject | undefined, texts: Readonly<Record<
 }
 
 /**
- * The wanted part of a list. docs/contract.md, section 1, Lists: limit 100 by default, at most 500; offset 0 by default.
+ * The requested page of a list. docs/contract.md, section 1, Lists: limit 100 by default, at most 500; offset 0 by default.
  * @throws MediagenError `invalid_request`
  */
 export function readPage(request: { limit?: number | undefined; offset: number }): PageRequest {
@@ -49,7 +49,7 @@ export function readPage(request: { limit?: number | undefined; offset: number }
   return { limit, offset }
 }
 
-/** Credits of a message, as the number that the rules use. Null when no number carries them exactly. */
+/** Credits of a message as a number; null if a double cannot represent them exactly. */
 export function toCredits(value: bigint): number | null {
   const credits = Number(value)
   return Number.isSafeInteger(credits) ? credits : null

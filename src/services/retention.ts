@@ -1,4 +1,4 @@
-// The operator's view of files: what they take on the disk, and removing what is over.
+// The operator's view of files: disk usage, and the removal of expired files and orphans.
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import {
@@ -60,7 +60,7 @@ async function removeOrphans(folders: FilesFolders, names: Iterable<string>): Pr
   return stuck
 }
 
-/** Until nothing more goes. */
+/** Repeats until nothing more is removed. */
 async function removeAllExpired(store: RetentionStore, folders: FilesFolders): Promise<readonly StuckFolder[]> {
   for (;;) {
     const removed = await removeExpired(store, folders, foldersAtOnce)
@@ -72,7 +72,7 @@ function sum(found: ReadonlyMap<string, FoundFolder>, what: 'files' | 'bytes'): 
   return BigInt([...found.values()].reduce((total, folder) => total + folder[what], 0))
 }
 
-/** Accounts by their age, and what belongs to none of them last. */
+/** Accounts by age; files that belong to no account come last. */
 function sortKey({ accountId, kind }: { accountId: string; kind: string }): string {
   return `${accountId || '~'} ${kind}`
 }

@@ -1,4 +1,4 @@
-// What a start may ask for beside its model and input: a deadline, a priority, and how long its outputs are kept.
+// The optional terms of a start: a deadline, a priority, and how long its outputs are kept.
 import { longestDeadlineSeconds, priorityRange } from '../core/fair-queue.ts'
 import type { Violation } from '../core/errors.ts'
 import type { StartCommand } from '../core/store.ts'
@@ -6,7 +6,7 @@ import { refuse } from './request.ts'
 
 /** The terms of a start. */
 export type Terms = Pick<StartCommand, 'expiresInMs' | 'priority'> & {
-  /** Null for as long as the server keeps outputs. */
+  /** Null for the server's own retention. */
   readonly retainMs: number | null
 }
 
@@ -39,7 +39,7 @@ export function readTerms({
 }
 
 /**
- * How long outputs are kept. The bound is a setting: what was started before it was lowered may still be asked for again.
+ * How long outputs are kept. The maximum is a setting; a start from before it was lowered may still be repeated.
  * @throws MediagenError `invalid_request` when that is longer than the server keeps them
  */
 export function readRetention({ retainMs }: Terms, longestMs: number): number {
@@ -53,7 +53,7 @@ export function readRetention({ retainMs }: Terms, longestMs: number): number {
   return retainMs ?? longestMs
 }
 
-/** Parts of the digest of a request: what changes the outcome must be equal when the request is repeated. None for the defaults. */
+/** Parts of the digest of a request: terms that change the outcome must be equal when the request is repeated. Empty for the defaults. */
 export function toTermParts({ expiresInMs, priority, retainMs }: Terms): string[] {
   return [
     ...(expiresInMs === null ? [] : [`expires_in_ms=${expiresInMs}`]),

@@ -1,4 +1,4 @@
-// WalletService: what an account has, what became of it, and who the calling key is. docs/contract.md, section 1, Money.
+// WalletService: the balance of an account, its ledger, and the identity of the calling key. docs/contract.md, section 1, Money.
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { MediagenError } from '../core/errors.ts'

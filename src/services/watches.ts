@@ -1,4 +1,4 @@
-// How many may follow jobs at a time: watches are refused beyond their bounds, waits are answered at once.
+// Bounds concurrent watches and waits: a watch beyond the bound is refused, a wait is answered at once.
 import { MediagenError } from '../core/errors.ts'
 import { createPlaces, type PlaceBounds, type Places } from './places.ts'
 
@@ -17,7 +17,7 @@ export interface Watches {
    * @throws MediagenError `rate_limited` or `overloaded`, which name the bound
    */
   open(accountId: string): () => void
-  /** Waits as long as `wait` does, or not at all when too many do already: then the answer is null. */
+  /** Waits as `wait` does; returns null at once if too many already wait. */
   wait<Result>(accountId: string, wait: () => Promise<Result>): Promise<Result | null>
   readonly opened: Places['taken']
   readonly waiting: Places['taken']

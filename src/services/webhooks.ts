@@ -1,4 +1,4 @@
-// WebhooksService: the endpoints of an account and what was sent to them; and the operator's view of all of them.
+// WebhooksService: the endpoints of an account and their deliveries, and the operator's view of all of them.
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import { DeliveryStatus as DeliveryStatusCode, type WebhooksService } from '../../gen/mediagen/v1/webhooks_pb.ts'
@@ -20,9 +20,9 @@ const longestDescription = 200
 /** What the service is made of. */
 export interface WebhooksParts {
   readonly store: WebhookStore
-  /** Whether the host of a URL is an address that is never sent to; names are checked when they are resolved. */
+  /** Whether the host of a URL is a forbidden address; names are checked when they are resolved. */
   readonly isRefusedHost: (host: string) => boolean
-  /** Why the port of a URL is not sent to, as a clause; null when it is. */
+  /** Why the port of a URL is forbidden, as a clause; null if it is allowed. */
   readonly findRefusedPort: (url: URL) => string | null
   /** Endpoints that an account may have. */
   readonly maxWebhooks: number

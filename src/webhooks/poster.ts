@@ -1,11 +1,11 @@
-// One POST to one endpoint: bounded in time and size, never redirected, and what went wrong in words.
+// One POST to one endpoint: bounded in time and size, never redirected, with a readable error.
 import { toFailure } from '../net/failure.ts'
 import { PrivateAddressError } from '../net/hosts.ts'
 import { RefusedPortError } from '../net/ports.ts'
 import type { PublicAgentOptions } from '../net/public-agent.ts'
 import { createPublicClient } from '../net/public-client.ts'
 
-/** What a POST is made of. */
+/** A POST to send. */
 export interface PostRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -14,7 +14,7 @@ export interface PostRequest {
   readonly signal: AbortSignal
 }
 
-/** What came of it: `error` is null for 2xx only. */
+/** The result; `error` is null only for 2xx. */
 export interface PostResult {
   /** HTTP status; null when there was no answer. */
   readonly responseStatus: number | null
@@ -31,7 +31,7 @@ export interface Poster {
 
 /** Settings of a poster. */
 export interface PosterOptions extends PublicAgentOptions {
-  /** What an endpoint answers is not looked at; so much is read that the connection can be used again. */
+  /** The body of an answer is ignored; this much of it is read so that the connection can be reused. */
   readonly maxAnswerBytes: number
 }
 

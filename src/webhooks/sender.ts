@@ -1,6 +1,6 @@
-// Empties the outbox: claims due deliveries while there is room, makes one attempt of each, and reports what became of it.
-// Jobs never wait for it: it reads what their end left in the store. Places go to endpoints that answer: those that have not
-// proven to share a part of the places.
+// Empties the outbox: claims due deliveries while there is room, makes one attempt at each, and reports the outcome.
+// Jobs never wait for it: it reads the deliveries that their ends left in the store. Most places are reserved for endpoints that answer promptly:
+// the others share a part of the places.
 import type { Logger } from 'pino'
 import type { Clock } from '../core/clock.ts'
 import type { Job } from '../core/job.ts'
@@ -19,28 +19,28 @@ import {
 } from '../core/webhook.ts'
 import type { Poster, PostResult } from './poster.ts'
 
-// A claim holds for so many times as long as an attempt may take: after a crash, another attempt is made then.
+// A claim lasts this many times the time limit of an attempt. After a crash, the next attempt is made when it ends.
 const leaseFactor = 2
-// Longer than this part of the time that an attempt may take is slow.
+// An attempt that takes longer than this fraction of its time limit is slow.
 const promptPart = 1 / 3
-// What endpoints that have not proven to answer get at a time: with two for an account, one that is silent does not keep
-// another one from proving itself.
+// Concurrent attempts at endpoints that are not known to answer: with two per account, a silent one does not keep
+// another one from being tried.
 const unprovenPlaces = { perWebhook: 1, perAccount: 2 }
-// Ends of jobs here are told by the store; what other processes left, and what is due again, is looked for this often.
+// The store reports jobs that end in this process. Deliveries from other processes and retries are polled this often.
 const lookMs = 250
 const gone = 410
 
 /** Bounds of a sender. */
 export interface SenderBounds {
-  /** Attempts under way at once, in all. */
+  /** Concurrent attempts in total. */
   readonly places: number
-  /** Of them to endpoints that have not proven to answer promptly. At least one place is left to the others. */
+  /** Of these, attempts at endpoints that are not known to answer promptly. At least one place is left for the others. */
   readonly unprovenPlaces: number
   readonly placesPerAccount: number
   readonly placesPerWebhook: number
-  /** How long the poster gives an attempt. */
+  /** Time limit of an attempt. */
   readonly attemptTimeoutMs: number
-  /** After so many a delivery is given up. */
+  /** Number of attempts after which a delivery is given up. */
   readonly maxAttempts: number
 }
 
@@ -50,7 +50,7 @@ export interface WebhookSenderParts {
     Pick<Store, 'onJobsChanged'>
   readonly poster: Poster
   readonly bounds: SenderBounds
-  /** The record of a job, exactly as REST gives it. */
+  /** The record of a job, exactly as REST returns it. */
   readonly renderJob: (job: Job) => object
   readonly clock: Clock
   /** 0 … 1 */
@@ -59,9 +59,9 @@ export interface WebhookSenderParts {
   readonly onAttempt: (outcome: 'delivered' | 'pending' | 'failed') => void
 }
 
-/** A sender at work. */
+/** A running sender. */
 export interface WebhookSender {
-  /** Claims nothing more, gives attempts under way `graceMs`, then breaks them off: they are made again later. */
+  /** Stops claiming, waits `graceMs` for running attempts, then aborts them; they are made again later. */
   stop(graceMs: number): Promise<void>
 }
 
@@ -93,7 +93,7 @@ export function startWebhookSender(parts: WebhookSenderParts): WebhookSender {
 
   function begin(delivery: ClaimedDelivery): void {
     const abort = new AbortController()
-    // A claim that lapsed and was made again is another attempt of the same delivery.
+    // A claim that expired and was taken again is another attempt at the same delivery.
     const name = `${delivery.deliveryId} ${delivery.token}`
     const done = deliver(delivery, abort.signal, parts)
       .catch((error: unknown) =>

@@ -34,7 +34,7 @@ export async function listOutputs(folder: string, limits: OutputLimits): Promise
   return names.toSorted((a, b) => (a < b ? -1 : 1))
 }
 
-/** The runner sees to it that nothing is taken from another folder; this is for the words. */
+/** The runner ensures that no file comes from another folder; this only improves the message. */
 async function checkFolder(folder: string): Promise<void> {
   const stats = await lstat(folder).catch(ifGone)
   if (!Array.isArray(stats) && !stats.isDirectory())

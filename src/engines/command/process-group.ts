@@ -26,9 +26,9 @@ export interface ProcessGroup {
   readonly kill: () => void
 }
 
-/** How often a dying group is looked at. */
+/** How often a dying group is checked. */
 const pollMs = 20
-/** How long a killed group may take to vanish. Not for ever: where process 1 buries no one, zombies stay. */
+/** How long a killed group may take to vanish. It is bounded because zombies stay where process 1 does not reap them. */
 const buryMs = 100
 /** How long output is still read when the group is gone but a descendant outside it holds the pipes open. */
 const drainMs = 1000
@@ -54,7 +54,7 @@ export async function startProcessGroup(program: Program, folder: string, killAf
   let over = false
 
   const signalGroup = (signal: NodeJS.Signals | 0): boolean => {
-    // Once the group is gone, its number may belong to someone else.
+    // Once the group is gone, its number may be reused.
     if (over) return false
     try {
       return process.kill(-pid, signal)
@@ -75,8 +75,8 @@ export async function startProcessGroup(program: Program, folder: string, killAf
   const end = async (): Promise<ProgramEnd> => {
     const closed = once(child, 'close')
     await once(child, 'exit')
-    // After a SIGTERM the others keep their grace though the leader is gone: `sh` dies at once, what it started may
-    // still be saving its work. After an end of its own accord nobody may touch the outputs any more.
+    // After a SIGTERM the others keep their grace although the leader is gone: `sh` dies at once, its children may
+    // still save their work. After a normal exit nothing may touch the outputs any more.
     if (killTimer === undefined) kill()
     let leftMs = buryMs
     while (leftMs > 0 && signalGroup(0)) {
@@ -108,7 +108,7 @@ function watchOver(pid: number, killAfterMs: number): () => void {
   try {
     const watcher = spawn('/bin/sh', ['-c', script, String(pid), String(Math.ceil(killAfterMs / 1000))], {
       env: { PATH: '/usr/bin:/bin' },
-      // In a group of its own, or what takes down the server's group would take the watch with it.
+      // In its own group, or a signal that kills the server's group would kill the watch too.
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
     })
@@ -117,7 +117,7 @@ function watchOver(pid: number, killAfterMs: number): () => void {
     watcher.unref()
     return () => void watcher.stdin.end('\n')
   } catch {
-    // Short of file descriptors or memory there is no pipe. The program runs already, so it goes on unwatched.
+    // Without file descriptors or memory there is no pipe. The program already runs, so it continues without a watch.
     return () => {}
   }
 }

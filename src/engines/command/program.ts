@@ -6,7 +6,7 @@ import type { EngineSpec } from '@mediagen/engine/engine.ts'
 
 /** A program as it will be started. */
 export interface Program {
-  /** As the catalog spells it; the only name that a customer may see. */
+  /** The name in the catalog; the only one that a customer may see. */
   readonly name: string
   /** Absolute path of the executable file. */
   readonly path: string

@@ -1,10 +1,10 @@
-// What a program says while it runs: its output cut into bounded lines, and the JSON lines among them understood.
+// The protocol of programs: splits output into bounded lines and parses the JSON lines among them.
 
 import { stripVTControlCharacters } from 'node:util'
 import { EngineError } from '@mediagen/engine/engine.ts'
 import type { JsonValue, Usage } from '@mediagen/engine/engine.ts'
 
-/** One JSON line of a program; it may say several things at once. */
+/** One JSON line of a program, which may hold several messages. */
 export interface ProgramMessage {
   /** 0 … 1. */
   readonly progress?: number
@@ -13,16 +13,16 @@ export interface ProgramMessage {
   readonly error?: EngineError
 }
 
-/** Longest failure message kept, in characters: it goes into the job's record. */
+/** Maximum length of a failure message, in characters; it goes into the job's record. */
 const maxMessageLength = 1000
-/** Most kinds of usage of one run; a price names two or three. */
+/** Maximum number of usage names of one run; a price needs two or three. */
 export const maxUsageNames = 32
 const lineFeed = 10
 const carriageReturn = 13
 
 /**
- * Makes a consumer of chunks that calls `onLine` for each line that is not blank. A carriage return ends a line too, as
- * progress bars use it. What a line has beyond `maxBytes` is dropped, so memory is bounded. `end` hands out an
+ * Creates a consumer of chunks that calls `onLine` for each line that is not blank. A carriage return also ends a line, because
+ * progress bars use it. A line is cut at `maxBytes`, so memory is bounded. `end` emits an
  * unfinished last line.
  */
 export function createLineReader(maxBytes: number, onLine: (line: string) => void) {
@@ -54,17 +54,17 @@ export function createLineReader(maxBytes: number, onLine: (line: string) => voi
 }
 
 /**
- * Understands a line of standard output: an object with at least one of `progress`, `usage`, `checkpoint` and `error`,
+ * Parses a line of standard output: an object with at least one of `progress`, `usage`, `checkpoint` and `error`,
  * each of them well formed. Progress is clamped to 0 … 1; usage is a map of names to finite numbers ≥ 0.
- * @returns null for every other line: it belongs into the log.
+ * @returns null for every other line; it goes to the log.
  */
 export function parseMessage(line: string): ProgramMessage | null {
-  // Most lines are chatter; parsing only what can be an object keeps them cheap.
+  // Most lines are not messages; parsing only possible objects keeps them cheap.
   if (!line.trimStart().startsWith('{')) return null
   let value: JsonValue
   try {
     value = JSON.parse(line) as JsonValue
-    // Whoever stores a checkpoint will write it as JSON, and a line can nest deeper than that can be done.
+    // A checkpoint is stored as JSON, and a line can nest deeper than JSON.stringify supports.
     JSON.stringify(value)
   } catch {
     return null
@@ -87,7 +87,7 @@ export function parseMessage(line: string): ProgramMessage | null {
   return Object.keys(message).length > 0 ? message : null
 }
 
-/** Makes a program's own words fit to be shown to a customer: no control characters, of bounded length. */
+/** Makes a program's message safe to show to a customer: no control characters, bounded length. */
 export function toShownText(text: string): string {
   const plain = stripVTControlCharacters(text)
     .replace(/\p{Cc}+/gu, ' ')

@@ -1,12 +1,12 @@
-// What a program has said so far: its messages passed on to the runner, its other lines to the log, and the little that
-// the end of the run will need.
+// The transcript of a program: passes its messages to the runner and its other lines to the log, and keeps the little that
+// the end of the run needs.
 
 import type { Readable } from 'node:stream'
 import type { EngineError, EngineRun } from '@mediagen/engine/engine.ts'
 import type { ProcessGroup } from './process-group.ts'
 import { createLineReader, maxUsageNames, parseMessage } from './protocol.ts'
 
-/** One line that a program printed and that is for the operator. */
+/** A line of output for the operator. */
 export interface ProgramLine {
   readonly jobId: string
   readonly model: string
@@ -14,32 +14,32 @@ export interface ProgramLine {
   readonly line: string
 }
 
-/** How much of what a program says is kept. */
+/** How much of a program's output is kept. */
 export interface TranscriptLimits {
   readonly log: (line: ProgramLine) => void
   readonly maxLineBytes: number
   readonly maxLogLines: number
 }
 
-/** What has been said; its fields change until the group has ended and `finish` was called. */
+/** The transcript so far; its fields change until the group has ended and `finish` was called. */
 export interface Transcript {
   /** The last error message. */
   readonly error: EngineError | null
   /** The last line of standard error that is not blank, or an empty string. */
   readonly lastErrorLine: string
   readonly usage: ReadonlyMap<string, number>
-  /** Why we killed the program, or null. */
+  /** Why the server killed the program, or null. */
   readonly failure: unknown
-  /** Kills the program for a reason of ours. */
+  /** Kills the program for a reason of the server. */
   readonly fail: (reason: unknown) => void
-  /** Takes in last lines that have no line end. */
+  /** Processes last lines that have no line end. */
   readonly finish: () => void
 }
 
 /** Pause after each chunk (at most 64 KiB) of output. */
 const breathMs = 10
 
-/** Listens to a program from now on. Progress is passed on only when it grows. */
+/** Listens to a program. Progress is passed on only when it increases. */
 export function listen(group: ProcessGroup, run: EngineRun, limits: TranscriptLimits): Transcript {
   const said = { error: null as EngineError | null, lastErrorLine: '', failure: null as unknown }
   const usage = new Map<string, number>()
@@ -74,7 +74,7 @@ export function listen(group: ProcessGroup, run: EngineRun, limits: TranscriptLi
   return Object.assign(said, { usage, fail, finish })
 }
 
-/** A program that prints without end is slowed down by its full pipe, instead of keeping the event loop busy. */
+/** A program that prints without end is slowed down by its full pipe and does not keep the event loop busy. */
 function read(stream: Readable, write: (chunk: Buffer) => void): void {
   stream.on('error', () => {})
   stream.on('data', (chunk: Buffer) => {
@@ -93,7 +93,7 @@ function createLog({ jobId, model }: EngineRun, { log, maxLogLines }: Transcript
   }
 }
 
-/** What a callback throws must end this run, not the whole server, as it would from an event handler. */
+/** An exception from a callback must end this run, not the whole server as it would from an event handler. */
 function guard(onLine: (line: string) => void, fail: (reason: unknown) => void): (line: string) => void {
   return (line) => {
     try {
