@@ -49,6 +49,7 @@ import { createUrlReader } from './media/url.ts'
 import { createEngines, openCatalog, readPictureBounds } from './models.ts'
 import { startFeed } from './runner/feed.ts'
 import { startRetention } from './runner/retention.ts'
+import type { PlaceBounds } from './runner/places.ts'
 import { startRunner } from './runner/runner.ts'
 import { startSweeper } from './runner/sweeper.ts'
 import { openWorkFolder } from './runner/work-folder.ts'
@@ -125,6 +126,7 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
     maxBytes: config.maxOutputBytes,
     pictureBounds: readPictureBounds(config),
     maxProbeRssBytes: config.childMemoryBytes,
+    spareProbes: config.spareProcesses,
     ffmpegPath: config.ffmpegPath,
   })
   parts.defer(() => assets.close())
@@ -280,7 +282,7 @@ function startWorker(config: Config, parts: WorkerParts): AsyncDisposable {
     media,
     maxInputBytes: config.maxInputBytes,
     workFolder: openWorkFolder(layOut(config.dataDir).work),
-    concurrency: availableParallelism() * 2,
+    places: readPlaces(config),
     worker: createWorkerName(hostname(), process.pid, randomBytes(4).toString('hex')),
     ...readSweeping(config),
     random: Math.random,
@@ -297,6 +299,11 @@ function startWorker(config: Config, parts: WorkerParts): AsyncDisposable {
       await close()
     },
   }
+}
+
+function readPlaces({ placesPercent, spareProcesses: spare }: Config): PlaceBounds {
+  const places = availableParallelism() * 2
+  return { places, perAccount: Math.max(1, Math.floor((places * placesPercent) / 100)), spare }
 }
 
 function readSweeping(config: Config): { leaseMs: number; reviewMs: number } {

@@ -177,6 +177,20 @@ const media = {
     'Built-in engine processes at the same time, one job each; 0 for one per core',
     'The job waits in the queue',
   ),
+  spareProcesses: limit(
+    'MEDIAGEN_SPARE_PROCESSES',
+    1,
+    [0, 1024],
+    'Processes beyond those, and places for jobs, for accounts that have none while other accounts have all of them',
+    'The job waits until a process is free',
+  ),
+  placesPercent: limit(
+    'MEDIAGEN_MAX_PLACES_PER_ACCOUNT',
+    50,
+    [1, 100],
+    'Percentage of the jobs that a worker runs at the same time (two per core) that one account may have while jobs of others wait; at least one job',
+    'The further jobs of the account wait in the queue',
+  ),
   childSeconds: limit(
     'MEDIAGEN_CHILD_SECONDS',
     600,

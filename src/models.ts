@@ -15,6 +15,7 @@ import { createNullEngine } from './engines/null.ts'
 export function createEngines(builtin: Builtin | null, config: Config, log: Logger): Engine[] {
   const shipped = builtin?.createEngine({
     poolSize: config.childProcesses,
+    sparePoolSize: config.spareProcesses,
     maxChildRssBytes: config.childMemoryBytes,
     maxChildMs: config.childSeconds * 1000,
     maxOutputBytes: config.maxOutputBytes,

@@ -20,6 +20,8 @@ export interface DiskAssetsOptions {
   readonly pictureBounds?: PictureBounds
   /** Memory of one process that looks into outputs beyond which it is ended. Default: 1.5 GB. */
   readonly maxProbeRssBytes?: number
+  /** Processes that look into outputs beyond one a core, for owners that have none while all are taken. Default: 0. */
+  readonly spareProbes?: number
   /** How long looking into a small output may take, in milliseconds. Default: a minute. */
   readonly probeTimeoutMs?: number
   /** A program that decodes what is not decoded here. Default: none. */
@@ -41,6 +43,7 @@ export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
   const { maxBytes, pictureBounds: bounds = usualPictureBounds, ffmpegPath = null } = options
   const prober = createProber({
     maxRssBytes: options.maxProbeRssBytes ?? defaultMaxProbeRssBytes,
+    spare: options.spareProbes ?? 0,
     timeoutMs: options.probeTimeoutMs ?? defaultProbeTimeoutMs,
     ...(options.probeEntry && { entry: options.probeEntry }),
   })
@@ -55,7 +58,7 @@ export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
 
   return {
     root,
-    async put(jobId, index, path, signal) {
+    async put(jobId, index, path, { owner = jobId, signal } = {}) {
       const folder = folderOf(jobId)
       const name = basename(path)
       const origin: Origin = { name, maxBytes, maker: (await stat(dirname(path))).uid }
@@ -68,7 +71,7 @@ export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
         await moveOrCopy(path, temporary, origin)
         const bytes = await makeOwn(temporary, origin)
         const request = { path: temporary, name, previewPath, bounds, ffmpegPath }
-        const { extension, hasPreview, ...facts } = await prober.inspect(request, bytes, signal)
+        const { extension, hasPreview, ...facts } = await prober.inspect(request, bytes, owner, signal)
         const key = `${jobId}/${index}.${extension}`
         const previewKey = hasPreview ? `${jobId}/${index}.preview.webp` : null
         if (previewKey) await settle(previewPath, join(root, previewKey))

@@ -10,6 +10,8 @@ import type { Inspection, InspectRequest } from './probe/inspect.ts'
 export interface ProberOptions {
   /** A process that holds more is killed, and its output refused. */
   readonly maxRssBytes: number
+  /** Processes beyond one a core, for owners that have none. */
+  readonly spare: number
   /** How long looking into a small output may take. */
   readonly timeoutMs: number
   /** The module that looks into outputs; another one in tests. */
@@ -20,9 +22,10 @@ export interface ProberOptions {
 export interface Prober {
   /**
    * @param bytes size of the file, for which there is more time
+   * @param owner whose output it is; owners take turns
    * @throws EngineError `output_invalid` when the file may not be served, cannot be decoded, or breaks whatever tries
    */
-  inspect(request: InspectRequest, bytes: number, signal?: AbortSignal): Promise<Inspection>
+  inspect(request: InspectRequest, bytes: number, owner: string, signal?: AbortSignal): Promise<Inspection>
   /** Forks a first process, so that the first output need not wait for it. */
   warm(): void
   close(): Promise<void>
@@ -32,10 +35,11 @@ export interface Prober {
 const leastBytesPerMs = 20_000
 
 /** Creates a prober; nothing is forked before it is needed. */
-export function createProber({ maxRssBytes, timeoutMs, entry }: ProberOptions): Prober {
+export function createProber({ maxRssBytes, spare, timeoutMs, entry }: ProberOptions): Prober {
   const pool = new ProcessPool<InspectRequest, Inspection>({
     entry: entry ?? new URL('./probe/process.ts', import.meta.url),
     size: availableParallelism(),
+    spare,
     maxRssBytes,
     failures: {
       outOfMemory: (limitBytes) => broke(`needs more than ${Math.round(limitBytes / 1e6)} MB of memory to decode`),
@@ -44,11 +48,11 @@ export function createProber({ maxRssBytes, timeoutMs, entry }: ProberOptions): 
     logger: null,
   })
   return {
-    async inspect(request, bytes, signal = new AbortController().signal) {
+    async inspect(request, bytes, owner, signal = new AbortController().signal) {
       const ms = timeoutMs + Math.ceil(bytes / leastBytesPerMs)
       const reason = broke(`takes longer than ${Math.ceil(ms / 1000)} s to decode`)
       try {
-        return await pool.run({ request, signal, onProgress: () => {}, timeout: { ms, reason } })
+        return await pool.run({ request, owner, signal, onProgress: () => {}, timeout: { ms, reason } })
       } catch (error) {
         // What ended the process does not know which file it had.
         if (error instanceof EngineError && error.code === brokeCode)

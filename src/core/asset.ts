@@ -20,16 +20,24 @@ export interface Asset {
   readonly blurhash: string | null
 }
 
+/** How a file is stored. */
+export interface PutOptions {
+  readonly signal?: AbortSignal
+  /** Default: the run. */
+  readonly owner?: string
+}
+
 /** A place where output files live. */
 export interface AssetStore {
   /**
    * Checks the file at `path` and moves it into the store, durably: when this resolves, the asset survives a power cut.
    * @param run names the run of the job, for example the job's id; it is the folder of the asset's key
    * @param index position of the file among the outputs of the job, from 0
-   * @param signal ends looking into the file, and with it the promise
+   * @param options `signal` ends looking into the file, and with it the promise; `owner` is whose it is: owners take turns
+   *   at being looked at
    * @throws EngineError `output_invalid` when the file is empty, too large, of a kind that is not served, or cannot be decoded.
    */
-  put(run: string, index: number, path: string, signal?: AbortSignal): Promise<Asset>
+  put(run: string, index: number, path: string, options?: PutOptions): Promise<Asset>
   /** Removes what `put` stored for a run whose success was not recorded. Quiet about what is not there. */
   remove(run: string): Promise<void>
   /** Gets ready to look into outputs, so that the first one need not wait for it. */

@@ -81,6 +81,16 @@ export interface JobFilter extends PageRequest {
   readonly idempotencyKey: string | null
 }
 
+/** Places that accounts hold, and how many one may hold while others wait. */
+export interface PlaceShare {
+  /** Accounts that hold places, and how many. */
+  readonly held: Readonly<Record<string, number>>
+  /** An account that holds so many is claimed for only when nobody below that waits. */
+  readonly most: number
+  /** Whether it is not claimed for even then. */
+  readonly strict: boolean
+}
+
 export interface ClaimCommand {
   /** Name of the claiming worker, for the record. */
   readonly worker: string
@@ -90,6 +100,8 @@ export interface ClaimCommand {
   readonly limit: number
   /** Accounts whose jobs are left in the queue. Default: none. */
   readonly except?: readonly string[]
+  /** How the places of the worker are shared among accounts. Default: they are not. */
+  readonly share?: PlaceShare
   /** How long the claim holds without a heartbeat. */
   readonly leaseMs: number
 }

@@ -304,6 +304,7 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
   return await engine.run(model.engine, {
     jobId: job.jobId,
     model: job.model,
+    owner: job.accountId,
     attempt: job.attempts,
     input,
     media,
@@ -332,7 +333,7 @@ function toOutputFolder({ folder }: Pick<Attempt, 'folder'>): string {
 /** Stores an output; a disk that fails is no fault of the engine, and ends this run only. */
 async function storeOutput({ claimed: { job }, parts, watched }: Attempt, index: number, path: string): Promise<Asset> {
   try {
-    return await parts.assets.put(toFolderName(job), index, path, watched.signal)
+    return await parts.assets.put(toFolderName(job), index, path, { owner: job.accountId, signal: watched.signal })
   } catch (error) {
     // Whoever ended the run decides what is said of it.
     watched.signal.throwIfAborted()

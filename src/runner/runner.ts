@@ -1,8 +1,10 @@
 // Takes queued jobs while there is room, keeps their claims, and hears of cancels. What a run does is in run.ts.
 import type { ClaimedJob } from '../core/job.ts'
-import type { Catalog, Model } from '../core/model.ts'
+import type { Catalog } from '../core/model.ts'
 import { createRound } from '../core/round.ts'
 import type { Store } from '../core/store.ts'
+import { createFilling } from './filling.ts'
+import type { PlaceBounds } from './places.ts'
 import { type Run, type RunParts, startRun } from './run.ts'
 import { startSweeper, type SweeperParts } from './sweeper.ts'
 
@@ -10,12 +12,6 @@ import { startSweeper, type SweeperParts } from './sweeper.ts'
 const heartbeatMs = 1000
 // New jobs are told by the store; what other processes did is looked for this often.
 const lookMs = 500
-// So many jobs of light engines are claimed at a time: others wait for the transaction.
-const lightClaims = 128
-// Runs that wait for strangers' servers, or have their files and wait for a place: so many for each place there is, in all and of
-// one account. Of more in all, each takes a place; an account that has so many claims no more.
-const aheadPerPlace = 8
-const aheadPerPlaceOfAccount = 2
 
 /** What the runner needs. */
 export interface RunnerParts extends Omit<RunParts, 'onFetched'>, SweeperParts {
@@ -25,18 +21,10 @@ export interface RunnerParts extends Omit<RunParts, 'onFetched'>, SweeperParts {
       'listWaitingModels' | 'claimJobs' | 'heartbeat' | 'finishJob' | 'getJob' | 'onJobsChanged' | 'changeCounter'
     >
   readonly catalog: Catalog
-  /** Jobs that may run here at once, of all models whose engine is not light. */
-  readonly concurrency: number
+  readonly places: PlaceBounds
   readonly onRunningChanged: (jobs: number) => void
   /** Name of this worker. */
   readonly worker: string
-}
-
-/** A model that waits and may run. */
-interface Room {
-  readonly model: Model
-  /** How many more jobs of it may run here. */
-  readonly places: number
 }
 
 /** A runner at work. */
@@ -51,68 +39,8 @@ export function startRunner(parts: RunnerParts): Runner {
   const runs = new Set<Run>()
   // Of each job the run that has the claim: an earlier one may still be on its way out.
   const current = new Map<string, Run>()
-  const readyModels = rememberReady(catalog)
   let stopped = false
   let seenCounter = Number.NaN
-  // Models whose next place is for the queue: it takes turns with runs that have their files, so that neither keeps the other waiting.
-  const queueIsNext = new Set<Model>()
-
-  async function fill(): Promise<void> {
-    const first = admit((model) => !queueIsNext.has(model) && queueIsNext.add(model))
-    for (const model of queueIsNext) if (hasPlace(model)) queueIsNext.delete(model)
-    if (!stopped) await claim()
-    // What the queue has left.
-    const further = admit(() => true)
-    if (first + further > 0) filling.again()
-  }
-
-  /** Gives places to runs that have their files; answers with how many. */
-  function admit(mayHave: (model: Model) => unknown): number {
-    let admitted = 0
-    for (const run of runs) {
-      if (run.phase !== 'fetched' || !hasPlace(run.model) || !mayHave(run.model)) continue
-      run.admit()
-      admitted += 1
-    }
-    return admitted
-  }
-
-  function hasPlace(model: Model): boolean {
-    const working = [...runs].filter(({ phase }) => phase === 'working')
-    if (working.filter((run) => run.model.id === model.id).length >= model.concurrency) return false
-    return isLight(model) || working.filter((run) => !isLight(run.model)).length < parts.concurrency
-  }
-
-  async function claim(): Promise<void> {
-    const ready = readyModels()
-    const models = await store.listWaitingModels()
-    // Nobody tells when a model becomes ready.
-    if (models.some((id) => !ready.has(id))) seenCounter = Number.NaN
-    const [working, ahead] = split([...runs], ({ phase }) => phase === 'working')
-    const tooMany = Math.max(0, ahead.length - aheadPerPlace * parts.concurrency)
-    const waiting = countRoom(models, ready, tooMany > 0 ? runs : working)
-    const [light, heavy] = split(waiting, ({ model }) => isLight(model))
-    const heavyRuns = working.filter(({ model }) => !isLight(model)).length
-    const except = findAccounts(ahead, aheadPerPlaceOfAccount * parts.concurrency)
-    // Both in one turn, and so in one transaction.
-    const takes = [take(heavy, parts.concurrency - heavyRuns - tooMany, except), take(light, lightClaims, except)]
-    // Whoever stops must know of every run that this round has begun, even when one half of it fails.
-    for (const taken of await Promise.allSettled(takes)) if (taken.status === 'rejected') throw taken.reason
-  }
-
-  async function take(models: readonly Room[], limit: number, except: readonly string[]): Promise<void> {
-    if (models.length === 0 || limit <= 0) return
-    const room = Object.fromEntries(models.map(({ model, places }) => [model.id, places]))
-    const claims = await store.claimJobs({ worker: parts.worker, room, limit, leaseMs, except })
-    const begun = claims.map(begin)
-    // Whoever waits for strangers has taken no place.
-    if (claims.length === lightClaims || begun.some(({ phase }) => phase === 'fetching')) filling.again()
-  }
-
-  function isLight({ engine }: Model): boolean {
-    return parts.engines.get(engine.kind)?.light === true
-  }
-
   function begin(claimed: ClaimedJob): Run {
     const model = catalog.find(claimed.job.model)
     // Only models with room were claimed, and those are in the catalog.
@@ -156,9 +84,18 @@ export function startRunner(parts: RunnerParts): Runner {
     seenCounter = counter
   }
 
+  const lookAgain = (): void => void (seenCounter = Number.NaN)
+  const fill = createFilling({
+    ...parts,
+    runs,
+    begin,
+    isStopped: () => stopped,
+    again: () => filling.again(),
+    onUnready: lookAgain,
+  })
   const filling = createRound(fill, (error) => {
     log.error({ err: error }, 'jobs could not be claimed')
-    seenCounter = Number.NaN
+    lookAgain()
   })
   // A look that fails is made again when the timer comes round.
   const looking = createRound(look, () => {})
@@ -191,40 +128,4 @@ export function startRunner(parts: RunnerParts): Runner {
       await beating.settled()
     },
   }
-}
-
-/** The ready models by id, made again only when another set is ready. */
-function rememberReady(catalog: Catalog): () => ReadonlyMap<string, Model> {
-  let source: readonly Model[] = []
-  let byId: ReadonlyMap<string, Model> = new Map()
-  return () => {
-    const ready = catalog.ready()
-    if (ready !== source) {
-      source = ready
-      byId = new Map(ready.map((model) => [model.id, model]))
-    }
-    return byId
-  }
-}
-
-/** How many more jobs of each ready model may run, for the models that wait: there may be thousands of others. */
-function countRoom(waiting: readonly string[], ready: ReadonlyMap<string, Model>, runs: Iterable<Run>): Room[] {
-  const running = new Map<string, number>()
-  for (const { model } of runs) running.set(model.id, (running.get(model.id) ?? 0) + 1)
-  return waiting.flatMap((id) => {
-    const model = ready.get(id)
-    const places = model ? model.concurrency - (running.get(id) ?? 0) : 0
-    return model && places > 0 ? [{ model, places }] : []
-  })
-}
-
-/** Accounts that have so many of the runs. */
-function findAccounts(runs: readonly Run[], least: number): string[] {
-  const counts = new Map<string, number>()
-  for (const { accountId } of runs) counts.set(accountId, (counts.get(accountId) ?? 0) + 1)
-  return [...counts].flatMap(([accountId, count]) => (count >= least ? [accountId] : []))
-}
-
-function split<Item>(items: readonly Item[], belongs: (item: Item) => boolean): [Item[], Item[]] {
-  return [items.filter(belongs), items.filter((item) => !belongs(item))]
 }

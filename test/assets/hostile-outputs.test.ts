@@ -27,7 +27,7 @@ afterEach(async () => {
 function put(job: string, content: string, signal?: AbortSignal) {
   const path = join(folder, `${job}.bin`)
   writeFileSync(path, content)
-  return store.put(job, 0, path, signal)
+  return store.put(job, 0, path, signal && { signal })
 }
 
 test.each([

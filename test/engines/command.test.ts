@@ -43,6 +43,7 @@ async function start(script: string, trial: Trial = {}) {
   const run: EngineRun = {
     jobId: 'job_1',
     model: 'acme/test',
+    owner: 'acct_1',
     attempt: 1,
     input: trial.input ?? {},
     media: new Map(Object.entries(trial.media ?? {})),

@@ -52,6 +52,9 @@ export interface BenchSettings {
   readonly concurrency?: number
   /** Jobs that may run at once, of all models whose engine is not light. */
   readonly places?: number
+  /** How many of them one account may hold while others wait, and how many there are beyond for those that hold none. */
+  readonly placesPerAccount?: number
+  readonly sparePlaces?: number
   /** Whether the engine is light, and whether its runs leave no files. */
   readonly light?: boolean
   readonly folderless?: boolean
@@ -110,7 +113,11 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     media: createMediaSource([dataUris, urls], createRecogniser(usualPictureBounds)),
     maxInputBytes: 1_000_000,
     workFolder,
-    concurrency: settings.places ?? 8,
+    places: {
+      places: settings.places ?? 8,
+      perAccount: settings.placesPerAccount ?? 8,
+      spare: settings.sparePlaces ?? 0,
+    },
     worker: 'test',
     leaseMs: 15_000,
     reviewMs: 72 * 3_600_000,

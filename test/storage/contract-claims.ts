@@ -47,6 +47,34 @@ export function claimTests(openStore: OpenTestStore): void {
     expect(await claim(9)).toEqual([0, 1, 3])
   })
 
+  test('an account that holds its share of places is claimed for after those that do not, or not at all', async () => {
+    await using store = await openStore()
+    const [a, b] = [await store.createAccount('a', 10_000), await store.createAccount('b', 10_000)]
+    const made: string[] = []
+    const queue = async (name: string, model = 'test/image', credits = 10): Promise<void> => {
+      const { accountId } = name === 'a' ? a : b
+      made.push((await startJob(store, accountId, { model, credits })).jobId)
+    }
+    const claim = async (limit: number, held: Record<string, number>, most: number, strict = false) => {
+      const room = { 'test/image': 9, 'test/film': 9 }
+      const share = { held, most, strict }
+      const claims = await store.claimJobs({ worker: 'w', room, limit, leaseMs: 1000, share })
+      return claims.map(({ job }) => made.indexOf(job.jobId))
+    }
+    // Those of b are so dear that in the order of the queue two more of a would come before its second.
+    for (const name of ['a', 'a', 'a', 'a']) await queue(name)
+    for (const model of ['test/image', 'test/film', 'test/image']) await queue('b', model, 900)
+    expect(await claim(1, { [a.accountId]: 1 }, 1, true)).toEqual([4])
+    expect(await claim(4, { [b.accountId]: 1 }, 2)).toEqual([0, 5, 1, 2])
+    expect(await claim(9, { [a.accountId]: 2, [b.accountId]: 2 }, 2, true)).toEqual([])
+    expect(await claim(9, { [a.accountId]: 2 }, 2)).toEqual([6, 3])
+    // An account alone may have all.
+    for (const name of ['a', 'a', 'a']) await queue(name)
+    expect(await claim(2, { [a.accountId]: 5 }, 1)).toEqual([7, 8])
+    expect(await claim(2, { [a.accountId]: 5 }, 1, true)).toEqual([])
+    expect(await claim(2, {}, 1)).toEqual([9])
+  })
+
   test('the models that wait are those with queued jobs that may be claimed', async () => {
     await using store = await openStore()
     const { accountId } = await store.createAccount('a', 1000)

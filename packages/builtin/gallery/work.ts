@@ -55,6 +55,7 @@ export async function makeWork(engine: Engine, folder: string, { model, input, k
     await engine.run(model.engine, {
       jobId: key,
       model: model.id,
+      owner: 'gallery',
       attempt: 1,
       input,
       media: await handIn(model, input, join(run, 'media')),

@@ -24,6 +24,8 @@ const defaultWarmUpAfterMs = 1_500
 export interface BuiltinEngineOptions {
   /** Renders at the same time, each in its own process; 0 for one a core. Default: 0. */
   readonly poolSize?: number
+  /** So many more while all of them are taken, for owners that have none. Default: 0. */
+  readonly sparePoolSize?: number
   /** A process whose resident memory grows past this is killed, and its run fails with `out_of_memory`. Default: 1.5 GB. */
   readonly maxChildRssBytes?: number
   /** A process that works on one job for longer is killed, and its run fails with `timeout`. Default: 10 minutes. */
@@ -46,6 +48,7 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
   const pool = new ProcessPool<RenderRequest, EngineResult>({
     entry: options.entry ?? new URL('./render-process.ts', import.meta.url),
     size: options.poolSize || availableParallelism(),
+    spare: options.sparePoolSize ?? 0,
     maxRssBytes: options.maxChildRssBytes ?? defaultMaxChildRssBytes,
     failures: renderFailures,
     logger: options.logger ?? null,
@@ -67,6 +70,7 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
       const renderer = String(spec['renderer'])
       const result = await pool.run({
         request: { renderer, input, media: Object.fromEntries(media), bounds, folder, ffmpeg: await ffmpeg },
+        owner: run.owner,
         signal: run.signal,
         onProgress: run.onProgress,
         timeout: { ms: maxChildMs, reason: tookTooLong(maxChildMs) },

@@ -39,6 +39,7 @@ export async function startPictureEngine(): Promise<PictureEngine> {
       const result = await engine.run(entry.engine, {
         jobId: 'job',
         model: entry.id,
+        owner: 'acct_1',
         attempt: 1,
         input: completed,
         media,

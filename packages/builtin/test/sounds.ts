@@ -37,6 +37,7 @@ export async function make(
   const { files, usage } = await engine.run(model.engine, {
     jobId: 'job',
     model: id,
+    owner: 'acct_1',
     attempt: 1,
     input: completeInput(model, input),
     media,

@@ -13,6 +13,8 @@ export interface EngineRun {
   readonly jobId: string
   /** Model id. */
   readonly model: string
+  /** Whose run it is: a name that says nothing else. What is scarce is shared among owners. */
+  readonly owner: string
   /** 1 for the first run of the job. */
   readonly attempt: number
   /** The input, valid by the model's schema, with the schema's defaults applied. */

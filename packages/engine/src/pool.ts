@@ -1,4 +1,4 @@
-// A pool of forked processes: tasks wait here for a free one; a process that died is replaced.
+// A pool of forked processes: tasks wait here for a free one, and their owners take turns; a process that died is replaced.
 
 import { PooledProcess, type ProcessFailures } from './child.ts'
 
@@ -14,6 +14,8 @@ export interface ProcessPoolOptions {
   readonly entry: URL
   /** Processes at most. */
   readonly size: number
+  /** So many more while all of them are taken, for tasks of owners that have none. Default: 0. */
+  readonly spare?: number
   /** A process that holds more is killed, and its task with it. */
   readonly maxRssBytes: number
   readonly failures: ProcessFailures
@@ -24,6 +26,8 @@ export interface ProcessPoolOptions {
 export interface Task<Request> {
   /** Sent as JSON. */
   readonly request: Request
+  /** Whose task it is. Among those that wait, the owner who has the fewest processes is next. */
+  readonly owner: string
   readonly signal: AbortSignal
   readonly onProgress: (fraction: number) => void
   /** A process that has had the task for so long is killed. Waiting for a free process does not count. */
@@ -42,9 +46,11 @@ interface Waiting<Request, Result> {
 export class ProcessPool<Request extends object, Result> {
   readonly #options: ProcessPoolOptions
   readonly #children = new Set<PooledProcess>()
+  /** Owners of the tasks that processes have, one entry for each task. */
+  readonly #busy: string[] = []
   readonly #free: PooledProcess[] = []
   readonly #waiting: Waiting<Request, Result>[] = []
-  /** Why tasks were aborted: processes that ended for it were meant to. */
+  /** Why tasks were aborted and processes ended on purpose: nobody is warned of those. */
   readonly #aborts = new WeakSet<Error>()
   #closed = false
   #onLastGone: (() => void) | null = null
@@ -100,12 +106,27 @@ export class ProcessPool<Request extends object, Result> {
   }
 
   #startNext(): void {
-    while (this.#waiting.length > 0) {
-      const child = this.#takeFree() ?? (this.#children.size < this.#options.size ? this.#fork() : undefined)
-      const waiting = child && this.#waiting.shift()
-      if (!child || !waiting) return
-      void this.#start(child, waiting)
+    for (let next = this.#findNext(); next !== undefined; next = this.#findNext()) {
+      const child = this.#takeFree() ?? (this.#children.size < this.#most ? this.#fork() : undefined)
+      if (!child) return
+      this.#waiting.splice(this.#waiting.indexOf(next), 1)
+      void this.#start(child, next)
     }
+  }
+
+  get #most(): number {
+    return this.#options.size + (this.#options.spare ?? 0)
+  }
+
+  /** The task that may start now, if there is one: the first of those whose owner has the fewest processes. */
+  #findNext(): Waiting<Request, Result> | undefined {
+    if (this.#waiting.length === 0 || this.#busy.length >= this.#most) return undefined
+    const held = new Map<string, number>()
+    for (const owner of this.#busy) held.set(owner, (held.get(owner) ?? 0) + 1)
+    const heldBy = ({ task }: Waiting<Request, Result>): number => held.get(task.owner) ?? 0
+    const next = this.#waiting.reduce((first, other) => (heldBy(other) < heldBy(first) ? other : first))
+    // Nothing is taken from whoever has it: where long tasks of one owner have all processes, there is a spare one for another.
+    return this.#busy.length < this.#options.size || heldBy(next) === 0 ? next : undefined
   }
 
   #takeFree(): PooledProcess | undefined {
@@ -115,6 +136,7 @@ export class ProcessPool<Request extends object, Result> {
   }
 
   async #start(child: PooledProcess, { task, resolve, reject }: Waiting<Request, Result>): Promise<void> {
+    this.#busy.push(task.owner)
     const onAbort = (): void => {
       const reason = abortReason(task.signal)
       this.#aborts.add(reason)
@@ -132,6 +154,7 @@ export class ProcessPool<Request extends object, Result> {
       task.signal.removeEventListener('abort', onAbort)
       clearTimeout(timer)
       stopChecking?.()
+      this.#busy.splice(this.#busy.indexOf(task.owner), 1)
       this.#release(child)
     }
   }
@@ -142,6 +165,14 @@ export class ProcessPool<Request extends object, Result> {
       child.kill(new Error('Replaced: it held much memory after its task'))
     else if (this.#children.has(child) && !child.dying) this.#free.push(child)
     this.#startNext()
+    // A spare process is for its task alone.
+    if (this.#children.size > this.#options.size) this.#end(this.#takeFree())
+  }
+
+  #end(child: PooledProcess | undefined): void {
+    const reason = new Error('No longer needed')
+    this.#aborts.add(reason)
+    child?.kill(reason)
   }
 
   #fork(): PooledProcess {

@@ -41,11 +41,11 @@ afterEach(async () => {
 
 let warnings: object[]
 
-function createPool(size: number, maxRssBytes = 1e9): TestPool {
+function createPool(size: number, maxRssBytes = 1e9, spare = 0): TestPool {
   const entry = new URL('./stub-child.ts', import.meta.url)
   warnings = []
   const logger = { warn: (facts: object) => void warnings.push(facts) }
-  return new ProcessPool({ entry, size, maxRssBytes, failures, logger })
+  return new ProcessPool({ entry, size, spare, maxRssBytes, failures, logger })
 }
 
 interface Started {
@@ -55,11 +55,12 @@ interface Started {
   readonly abort: (reason: Error) => void
 }
 
-function start(what: string): Started {
+function start(what: string, owner = 'a'): Started {
   const { promise: underway, resolve } = Promise.withResolvers<void>()
   const controller = new AbortController()
   const result = pool.run({
     request: { do: what, folder },
+    owner,
     signal: controller.signal,
     onProgress: () => resolve(),
   })
@@ -86,6 +87,36 @@ test('uses as many processes as its size allows', async () => {
   await hanging.underway
   await start('work').result
   expect(pool.pids).toHaveLength(2)
+})
+
+test('one owner may have every process; another gets a spare one at once, and a third must wait', async () => {
+  pool = createPool(2, 1e9, 1)
+  const [first, second] = [start('hang', 'a'), start('hang', 'a')]
+  await Promise.all([first.underway, second.underway])
+  const third = start('work', 'a')
+  expect(await start('work', 'b').result).toMatchObject({ files: ['output.txt'] })
+  // What the spare process did not take waits until one of the others is free.
+  const kept = start('hang', 'b')
+  await kept.underway
+  const waiting = start('work', 'c')
+  first.abort(new Error('enough'))
+  kept.abort(new Error('enough'))
+  await Promise.all([waiting.result, third.result])
+  second.abort(new Error('enough'))
+  await expect.poll(() => pool.pids.length).toBe(2)
+  expect(warnings).toEqual([])
+})
+
+test('owners take turns: who has the fewest processes is next', async () => {
+  pool = createPool(2)
+  const hanging = start('hang', 'a')
+  await hanging.underway
+  const order: string[] = []
+  const run = (owner: string) => start('work', owner).result.then(() => order.push(owner))
+  await Promise.all(['a', 'a', 'a', 'b', 'b'].map(run))
+  // The first has the process that was free when it came.
+  expect(order).toEqual(['a', 'b', 'b', 'a', 'a'])
+  hanging.abort(new Error('enough'))
 })
 
 test('passes on what a process says when it refuses', async () => {
@@ -116,7 +147,9 @@ test('an abort takes a waiting job out of the queue and leaves the running one a
 
 test('an abort before the start does not start anything', async () => {
   const signal = AbortSignal.abort(new Error('too late'))
-  await expect(pool.run({ request: { do: 'work', folder }, signal, onProgress: () => {} })).rejects.toThrow('too late')
+  await expect(pool.run({ request: { do: 'work', folder }, owner: 'a', signal, onProgress: () => {} })).rejects.toThrow(
+    'too late',
+  )
   expect(pool.pids).toEqual([])
 })
 
@@ -240,7 +273,8 @@ test('a child that chatters without end leaves the event loop to others', async 
 test('a process that has a task for too long is killed; waiting for one does not count', async () => {
   const { signal } = new AbortController()
   const timeout = { ms: 2000, reason: new Error('too long') }
-  const run = (what: string) => pool.run({ request: { do: what, folder }, signal, onProgress: () => {}, timeout })
+  const run = (what: string) =>
+    pool.run({ request: { do: what, folder }, owner: 'a', signal, onProgress: () => {}, timeout })
   const hanging = run('hang')
   const next = run('work')
   await expect(hanging).rejects.toThrow('too long')
@@ -251,7 +285,13 @@ test('a process that has a task for too long is killed; waiting for one does not
 test('a process is killed as soon as a check of its task rejects', async () => {
   const { signal } = new AbortController()
   const check = () => checkFolderSize(folder, 20_000_000)
-  const filling = pool.run({ request: { do: 'fill the disk', folder }, signal, onProgress: () => {}, check })
+  const filling = pool.run({
+    request: { do: 'fill the disk', folder },
+    owner: 'a',
+    signal,
+    onProgress: () => {},
+    check,
+  })
   await expect(filling).rejects.toMatchObject({ code: 'output_too_large' })
   await expect(start('work').result).resolves.toMatchObject({ files: ['output.txt'] })
 })

@@ -12,6 +12,7 @@ const pool = new ProcessPool<object, unknown>({
 })
 await pool.run({
   request: { do: 'start a program that hangs', folder },
+  owner: 'a',
   signal: new AbortController().signal,
   onProgress: () => {},
 })

@@ -6,12 +6,14 @@ import type { ClaimCommand, HeartbeatOutcome } from '../../core/store.ts'
 import type { Connection } from './connection.ts'
 import { createJobFinder, jobColumns, toJob, type JobRow } from './jobs.ts'
 import { createLosses, isPassed, toLostRun } from './losses.ts'
-import { createQueueShares } from './queue-shares.ts'
+import { createQueueShares, type QueueShares } from './queue-shares.ts'
 import { createSettlement } from './settlement.ts'
 import type { Writing } from './writing.ts'
 
 // Progress 1 says succeeded, which only the end of the run can say.
 const runningProgressMax = 0.999
+// Whoever has jobs far behind so many of others does not wait for a place yet: the queue itself is fair.
+const maxLooked = 1000
 
 /** A claimed job as it crosses threads; input and checkpoint are JSON. */
 export interface ClaimedRow {
@@ -51,16 +53,48 @@ export function createWaitingModels(db: Connection): () => readonly string[] {
 
 type ClaimRow = JobRow & { token: number; checkpoint: string | null; deadlineAtMs: number | null }
 
-function createClaim({ db, nowMs, changed }: Writing): (command: ClaimCommand) => readonly ClaimedRow[] {
-  const shares = createQueueShares(db)
-  const createNext = (further: string) =>
-    db.prepare<{ model: string; nowMs: number; places: number; except?: string }, Omit<Candidate, 'virtualTime'>>(
-      `SELECT number, priority, fair AS key FROM jobs
-       WHERE status = 'queued' AND available_at IS NULL AND model = :model AND (deadline_at IS NULL OR deadline_at > :nowMs) ${further}
+interface Queued extends Candidate {
+  readonly model: string
+  readonly account: string
+}
+
+/** Finds the next jobs of models, so many of each, without those of some accounts. */
+function createCandidates({ db, nowMs }: Writing, shares: QueueShares) {
+  const createNext = (from: string) =>
+    db.prepare<
+      { model: string; nowMs: number; places: number; except?: string },
+      Omit<Queued, 'virtualTime' | 'model'>
+    >(
+      `SELECT number, priority, fair AS key, account_id AS account FROM ${from}
        ORDER BY priority DESC, fair, number LIMIT :places`,
     )
-  const next = createNext('')
-  const nextOfOthers = createNext('AND account_id NOT IN (SELECT value FROM json_each(:except))')
+  const queue = `jobs WHERE status = 'queued' AND available_at IS NULL AND model = :model AND (deadline_at IS NULL OR deadline_at > :nowMs)`
+  const others = 'account_id NOT IN (SELECT value FROM json_each(:except))'
+  const first = `SELECT number, priority, fair, account_id FROM ${queue} ORDER BY priority DESC, fair, number LIMIT ${maxLooked}`
+  const next = createNext(queue)
+  const nextOfOthers = createNext(`${queue} AND ${others}`)
+  const soonOfOthers = createNext(`(${first}) WHERE ${others}`)
+
+  /** @param far whether to look through the whole queue, however long those of `except` make it */
+  return (room: ReadonlyMap<string, number>, limit: number, except: ReadonlySet<string>, far: boolean): Queued[] => {
+    const names = except.size === 0 ? {} : { except: JSON.stringify([...except]) }
+    const find = except.size === 0 ? next : far ? nextOfOthers : soonOfOthers
+    return [...room]
+      .flatMap(([model, wanted]) => {
+        const found = find.all({ model, nowMs: nowMs(), places: Math.max(0, Math.min(wanted, limit)), ...names })
+        if (found.length === 0) return []
+        const virtualTime = shares.virtualTime(model)
+        return found.map((job): Queued => ({ ...job, model, virtualTime }))
+      })
+      .sort(compareCandidates)
+      .slice(0, Math.max(0, limit))
+  }
+}
+
+function createClaim(writing: Writing): (command: ClaimCommand) => readonly ClaimedRow[] {
+  const { db, nowMs, changed } = writing
+  const shares = createQueueShares(db)
+  const findCandidates = createCandidates(writing, shares)
   const claim = db.prepare<[string, number, number, number], ClaimRow>(
     `UPDATE jobs SET status = 'running', progress = 0, attempts = attempts + 1, token = token + 1, worker = ?, lease_until = ?,
        started_at = coalesce(started_at, max(?, created_at)), sequence = sequence + 1
@@ -68,30 +102,43 @@ function createClaim({ db, nowMs, changed }: Writing): (command: ClaimCommand) =
   )
   const findInput = db.prepare<[number], string>('SELECT input FROM job_inputs WHERE number = ?').pluck()
 
-  return ({ worker, room, limit, leaseMs, except = [] }) => {
-    const candidates = Object.entries(room).flatMap(([model, wanted]) => {
-      const places = Math.max(0, Math.min(wanted, limit))
-      const first =
-        except.length === 0
-          ? next.all({ model, nowMs: nowMs(), places })
-          : nextOfOthers.all({ model, nowMs: nowMs(), places, except: JSON.stringify(except) })
-      if (first.length === 0) return []
-      const virtualTime = shares.virtualTime(model)
-      return first.map((job): Candidate => ({ ...job, virtualTime }))
-    })
-    return candidates
-      .sort(compareCandidates)
-      .slice(0, Math.max(0, limit))
-      .map(({ number, key }) => {
-        const row = claim.get(worker, nowMs() + leaseMs, nowMs(), number)
-        const input = findInput.get(number)
-        if (row === undefined || input === undefined)
-          throw new Error(`queued job number ${number} has no row or no input`)
-        shares.moveOn(row.model, key)
-        changed(row.jobId)
-        const msToDeadline = row.deadlineAtMs === null ? null : row.deadlineAtMs - nowMs()
-        return { job: toJob(row), input, checkpoint: row.checkpoint, token: row.token, msToDeadline }
-      })
+  function claimOne({ number, key }: Queued, worker: string, leaseMs: number): ClaimedRow {
+    const row = claim.get(worker, nowMs() + leaseMs, nowMs(), number)
+    const input = findInput.get(number)
+    if (row === undefined || input === undefined) throw new Error(`queued job number ${number} has no row or no input`)
+    shares.moveOn(row.model, key)
+    changed(row.jobId)
+    const msToDeadline = row.deadlineAtMs === null ? null : row.deadlineAtMs - nowMs()
+    return { job: toJob(row), input, checkpoint: row.checkpoint, token: row.token, msToDeadline }
+  }
+
+  return ({ worker, room, limit, leaseMs, except = [], share }) => {
+    const left = new Map(Object.entries(room))
+    const held = new Map(Object.entries(share?.held ?? {}))
+    const claimed: ClaimedRow[] = []
+    /** Claims what is found without `out`; accounts that come to hold their share while it does so go out, too. */
+    const claimWithout = (out: Set<string>, most: number): void => {
+      for (let goOn = true; goOn;) {
+        goOn = false
+        for (const next of findCandidates(left, limit - claimed.length, out, out.size === except.length)) {
+          const holds = held.get(next.account) ?? 0
+          if (holds >= most) {
+            out.add(next.account)
+            goOn = true
+            continue
+          }
+          claimed.push(claimOne(next, worker, leaseMs))
+          left.set(next.model, (left.get(next.model) ?? 0) - 1)
+          held.set(next.account, holds + 1)
+        }
+      }
+    }
+    if (share) {
+      const full = [...held].flatMap(([account, places]) => (places >= share.most ? [account] : []))
+      claimWithout(new Set([...except, ...full]), share.most)
+    }
+    if (!share?.strict) claimWithout(new Set(except), Number.POSITIVE_INFINITY)
+    return claimed
   }
 }
 

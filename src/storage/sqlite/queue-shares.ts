@@ -2,6 +2,9 @@
 import type { QueueShare } from '../../core/fair-queue.ts'
 import type { Connection } from './connection.ts'
 
+/** The reads and writes of queues. */
+export type QueueShares = ReturnType<typeof createQueueShares>
+
 /** Creates the reads and writes of queues, inside a transaction. */
 export function createQueueShares(db: Connection) {
   // As an outer join the same takes ten times as long.

@@ -49,6 +49,26 @@ test.each([
   expect(readiness.status).toBe(200)
 })
 
+test('renders of one account that take long leave a process to another account', { timeout: 60_000 }, async () => {
+  const entry = new URL('./misbehaving-child.ts', import.meta.url)
+  const engine = createBuiltinEngine({ entry, poolSize: 2, sparePoolSize: 1, maxChildMs: 30_000, warmUpAfterMs: null })
+  const settings = { MEDIAGEN_CATALOG: join(import.meta.dirname, 'models.yaml') }
+  await using shared = await startTestApp(settings, { engines: [engine] })
+  const other = await shared.createAccount(100)
+  const hanging = []
+  for (let i = 0; i < 8; i++) hanging.push(await shared.generate(model, { do: 'hang' }, { wait: false }))
+  const statuses = async () => {
+    const { body } = await shared.send('/v1/jobs')
+    return body.data.filter(({ status, progress }: any) => status === 'running' && progress > 0).length
+  }
+  // Both processes, by jobs that hold as many places as there are.
+  await expect.poll(statuses).toBe(2)
+  const { body: job } = await shared.generate(model, { do: 'work' }, { account: other })
+  expect(job.status).toBe('succeeded')
+  expect(new Date(job.finished_at).getTime() - new Date(job.created_at).getTime()).toBeLessThan(15_000)
+  expect((await shared.send(`/v1/jobs/${hanging[0]?.body.job_id}`)).body.status).toBe('running')
+})
+
 const art = { model: 'builtin/image/art/text-to-image', input: { prompt: 'x', width: 2048, height: 2048 } }
 const film = { model: 'builtin/video/motion/text-to-video', input: { prompt: 'x', duration: 30 } }
 

@@ -1,0 +1,72 @@
+// How the places of a worker are shared: an account may have all of them while nobody else waits, at most its share while
+// somebody does, and there is a spare place for an account that has none when all are taken.
+import type { Model } from '../core/model.ts'
+import type { PlaceShare } from '../core/store.ts'
+import type { Phase } from './run.ts'
+
+/** How many places there are, and for whom. */
+export interface PlaceBounds {
+  /** Runs at once, of all models whose engine is not light. */
+  readonly places: number
+  /** Places that one account may hold while others wait, at least one. */
+  readonly perAccount: number
+  /** Further places for accounts that hold none while all others are taken. */
+  readonly spare: number
+}
+
+/** What counts of a run. */
+interface Placed {
+  readonly accountId: string
+  readonly model: Model
+  readonly phase: Phase
+}
+
+/** The places as they are taken at a moment. */
+export interface TakenPlaces {
+  /** Those that are left for anybody. */
+  readonly free: number
+  /** Whether there is a spare one, all others being taken. */
+  readonly hasSpare: boolean
+  /** What the claim of jobs is told. */
+  share(): PlaceShare
+  /** The same for a claim of the spare place. */
+  spareShare(): PlaceShare
+  /** Whether anybody's run of this model may have a place. */
+  hasRoom(model: Model): boolean
+  /** Whether a run that has its files may have a place; `othersWait` for places within the share only. */
+  mayWork(run: Placed, othersWait: boolean): boolean
+}
+
+/** Counts places; runs of light engines take none, but count for their models. */
+export function countPlaces(
+  runs: Iterable<Placed>,
+  isLight: (model: Model) => boolean,
+  bounds: PlaceBounds,
+): TakenPlaces {
+  const held = new Map<string, number>()
+  const ofModel = new Map<string, number>()
+  let taken = 0
+  for (const { phase, model, accountId } of runs) {
+    if (phase !== 'working') continue
+    ofModel.set(model.id, (ofModel.get(model.id) ?? 0) + 1)
+    if (isLight(model)) continue
+    held.set(accountId, (held.get(accountId) ?? 0) + 1)
+    taken += 1
+  }
+  const free = Math.max(0, bounds.places - taken)
+  const hasSpare = free === 0 && taken < bounds.places + bounds.spare
+  const isWithin = (model: Model): boolean => (ofModel.get(model.id) ?? 0) < model.concurrency
+  return {
+    free,
+    hasSpare,
+    share: () => ({ held: Object.fromEntries(held), most: bounds.perAccount, strict: false }),
+    spareShare: () => ({ held: Object.fromEntries(held), most: 1, strict: true }),
+    hasRoom: (model) => isWithin(model) && (isLight(model) || free > 0),
+    mayWork({ model, accountId }, othersWait) {
+      if (!isWithin(model)) return false
+      if (isLight(model)) return true
+      const holds = held.get(accountId) ?? 0
+      return free > 0 ? !othersWait || holds < bounds.perAccount : hasSpare && holds === 0
+    },
+  }
+}

@@ -1,0 +1,100 @@
+// One account may have every place while nobody else waits; when somebody does, it neither keeps them nor gets them back.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import type { EngineRun } from '@mediagen/engine/engine.ts'
+import { openHost } from '../media/media-app.ts'
+import { type Bench, leavePicture, startBench, untilAborted } from './fixture.ts'
+
+vi.setConfig({ testTimeout: 30_000 })
+
+const soon = { timeout: 8000, interval: 20 }
+
+/** An engine whose runs end when they are told; jobs are named by their prompt. */
+function createGates() {
+  const gates = new Map<string, () => void>()
+  return {
+    running: () => [...gates.keys()].toSorted(),
+    async run(run: EngineRun) {
+      const name = String(run.input['prompt'])
+      const { promise, resolve } = Promise.withResolvers<void>()
+      gates.set(name, resolve)
+      await Promise.race([promise, untilAborted(run)])
+      gates.delete(name)
+      return leavePicture(run)
+    },
+    open: (name: string) => gates.get(name)?.(),
+  }
+}
+
+/** Queues jobs `a1`, `a2` … of the account a, and so on. */
+async function createQueue(bench: Bench) {
+  const accounts = new Map<string, string>()
+  for (const name of ['a', 'b', 'c']) accounts.set(name, (await bench.store.createAccount(name, 10_000)).accountId)
+  return async (names: readonly string[], credits = 10, images: readonly string[] = []): Promise<void> => {
+    for (const prompt of names) {
+      const accountId = accounts.get(prompt.slice(0, 1)) ?? ''
+      await bench.start(credits, { accountId, input: { prompt, images: [...images] } })
+    }
+  }
+}
+
+test('MEDIAGEN_SPARE_PROCESSES: an account alone has every place, and the job of another begins at once all the same', async () => {
+  const gates = createGates()
+  await using bench = await startBench({ run: gates.run, places: 4, placesPerAccount: 2, sparePlaces: 1 })
+  const queue = await createQueue(bench)
+  await queue(['a1', 'a2', 'a3', 'a4', 'a5', 'a6'])
+  await expect.poll(gates.running, soon).toEqual(['a1', 'a2', 'a3', 'a4'])
+  await queue(['b1', 'b2'])
+  await expect.poll(gates.running, soon).toEqual(['a1', 'a2', 'a3', 'a4', 'b1'])
+  await queue(['c1'])
+  // There is one spare place, and it is taken: that of the first which ends is for who has least.
+  gates.open('a1')
+  gates.open('a2')
+  await expect.poll(gates.running, soon).toEqual(['a3', 'a4', 'b1', 'c1'])
+})
+
+test('MEDIAGEN_MAX_PLACES_PER_ACCOUNT: places that become free go to others until an account is down to its share', async () => {
+  const gates = createGates()
+  await using bench = await startBench({ run: gates.run, places: 4, placesPerAccount: 2, sparePlaces: 0 })
+  const queue = await createQueue(bench)
+  await queue(['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'a8'])
+  await expect.poll(gates.running, soon).toEqual(['a1', 'a2', 'a3', 'a4'])
+  // So dear that by credits alone all of a would come before the second of them.
+  await queue(['b1', 'b2', 'b3'], 1000)
+  gates.open('a1')
+  await expect.poll(gates.running, soon).toEqual(['a2', 'a3', 'a4', 'b1'])
+  gates.open('a2')
+  await expect.poll(gates.running, soon).toEqual(['a3', 'a4', 'b1', 'b2'])
+  gates.open('a3')
+  await expect.poll(gates.running, soon).toEqual(['a4', 'a5', 'b1', 'b2'])
+  gates.open('b1')
+  await expect.poll(gates.running, soon).toEqual(['a4', 'a5', 'b2', 'b3'])
+  // Nobody else waits any more.
+  gates.open('b2')
+  await expect.poll(gates.running, soon).toEqual(['a4', 'a5', 'a6', 'b3'])
+  gates.open('b3')
+  await expect.poll(gates.running, soon).toEqual(['a4', 'a5', 'a6', 'a7'])
+})
+
+test('runs that have fetched their files get no more than the share, either', async () => {
+  await using host = await openHost((_request, response) => void response.end(leaveBytes()))
+  const gates = createGates()
+  await using bench = await startBench({ run: gates.run, places: 2, placesPerAccount: 1, sparePlaces: 1 })
+  const queue = await createQueue(bench)
+  await queue(['a1', 'a2', 'a3', 'a4'], 10, [`${host.url}/a.png`])
+  await expect.poll(() => gates.running().length, soon).toBe(2)
+  const [first = '', second = ''] = gates.running()
+  await queue(['b1', 'b2'])
+  await expect.poll(gates.running, soon).toEqual([first, second, 'b1'])
+  gates.open(first)
+  gates.open(second)
+  // One of a and one of b, though three of a have had their files for long.
+  await expect.poll(gates.running, soon).toEqual([expect.stringMatching(/^a/), 'b1'])
+  gates.open('b1')
+  await expect.poll(gates.running, soon).toEqual([expect.stringMatching(/^a/), 'b2'])
+})
+
+function leaveBytes(): Buffer {
+  return readFileSync(join(import.meta.dirname, '../models/picture.png'))
+}
