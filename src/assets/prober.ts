@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os'
 import { EngineError } from '@mediagen/engine/engine.ts'
 import { ProcessPool } from '@mediagen/engine/pool.ts'
 import { invalidOutput } from './invalid-output.ts'
-import type { Inspection, InspectRequest } from './probe/inspect.ts'
+import type { Inspection, InspectRequest } from './probe/inspection.ts'
 
 export interface ProberOptions {
   /** A process that holds more is killed, and its output refused. */

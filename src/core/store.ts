@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { ClaimedJob, Job, JobOutcome, JobStatus, OperatorJob } from './job.ts'
 import type { ApiKey, Permission } from './key.ts'
 import type { Balance, LedgerEntry } from './ledger.ts'
+import type { Page, PageRequest } from './page.ts'
 import type { RetentionStore } from './retention.ts'
 import type { UploadStore } from './upload.ts'
 import type { WebhookStore } from './webhook.ts'
@@ -13,18 +14,6 @@ export interface Account extends Balance {
   readonly accountId: string
   readonly name: string
   readonly createdAtMs: number
-}
-
-/** One page of a list: what is on it, and how many there are in all. */
-export interface Page<Item> {
-  readonly items: readonly Item[]
-  readonly total: number
-}
-
-/** Which part of a list is wanted. */
-export interface PageRequest {
-  readonly limit: number
-  readonly offset: number
 }
 
 /** A secret that signs: quotes or asset URLs. Old numbers stay readable after a rotation. */

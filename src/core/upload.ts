@@ -1,5 +1,5 @@
 // Uploads: files that accounts hand in for the inputs of their generations, and the ports to where they are kept.
-import type { Page, PageRequest } from './store.ts'
+import type { Page, PageRequest } from './page.ts'
 
 /** An uploaded file, as the store keeps it. Times are milliseconds since 1970. */
 export interface Upload {

@@ -2,7 +2,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { toTimestampText } from './clock.ts'
 import type { Job, terminalStatuses } from './job.ts'
-import type { Page, PageRequest } from './store.ts'
+import type { Page, PageRequest } from './page.ts'
 
 /** So many attempts of a delivery are remembered, the last ones. */
 export const keptAttempts = 50

@@ -4,7 +4,7 @@ import { JobStatus as JobStatusCode } from '../../gen/mediagen/v1/generation_pb.
 import { findUnhashable } from '../core/canonical-json.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
 import type { JobStatus } from '../core/job.ts'
-import type { PageRequest } from '../core/store.ts'
+import type { PageRequest } from '../core/page.ts'
 import { toJobStatus } from './convert.ts'
 
 const defaultLimit = 100

@@ -6,7 +6,8 @@ import net from 'node:net'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { type CommandLine, type Ended, openCommandLine } from './command-line.ts'
+import { type CommandLine, openCommandLine } from './command-line.ts'
+import type { Ended } from './run-main.ts'
 
 /** Holds that a start ended with one sentence, and that the sentence says `words`. */
 function expectSentence({ status, stdout, stderr }: Ended, ...words: readonly (RegExp | string)[]): void {

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runMain } from './run-main.ts'
+import { type Ended, runMain } from './run-main.ts'
 
 const root = join(import.meta.dirname, '../..')
 const program = join(root, 'bin/mediagen.js')
@@ -14,13 +14,6 @@ const compileCache = join(root, 'node_modules/.cache/mediagen/compile')
 
 /** The catalog of the tests. */
 export const testCatalog = join(import.meta.dirname, '../models/models.yaml')
-
-/** How a command ended. */
-export interface Ended {
-  readonly status: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
 
 /** A server that runs. */
 export interface Served {

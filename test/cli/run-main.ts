@@ -2,7 +2,13 @@
 // loading the program takes many times as long as most commands do.
 import { vi } from 'vitest'
 import { main } from '../../src/main.ts'
-import type { Ended } from './command-line.ts'
+
+/** How a command ended. */
+export interface Ended {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
 
 /** What a process is given. */
 export interface Given {

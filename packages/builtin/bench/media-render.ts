@@ -1,7 +1,8 @@
 // Renders one task in a process of its own and prints what it took, its renderer and what that imports already loaded.
 import { readFileSync, statSync } from 'node:fs'
 import { usualPictureBounds } from '@mediagen/engine/media.ts'
-import { isRendererName, loadRenderer, type RenderTask } from '../src/renderers.ts'
+import type { RenderTask } from '../src/renderer.ts'
+import { isRendererName, loadRenderer } from '../src/renderers.ts'
 
 interface Task extends Pick<RenderTask, 'input' | 'file'> {
   readonly renderer: string

@@ -2,7 +2,7 @@
 
 import sharp, { type Sharp } from 'sharp'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import type { Rendered, RenderTask } from './renderers.ts'
+import type { Rendered, RenderTask } from './renderer.ts'
 
 /** Formats in which pictures can be had. */
 export type ImageFormat = 'png' | 'jpeg' | 'webp' | 'avif'

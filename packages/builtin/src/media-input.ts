@@ -5,7 +5,7 @@ import { fileTypeFromBuffer } from 'file-type'
 import sharp from 'sharp'
 import type { EngineError } from '@mediagen/engine/engine.ts'
 import { invalidMedia, toFieldName, whyTooLarge } from '@mediagen/engine/media.ts'
-import type { RenderTask } from './renderers.ts'
+import type { RenderTask } from './renderer.ts'
 
 // Each render process does one job; more threads would only take cores from the other processes.
 sharp.concurrency(1)

@@ -1,36 +1,6 @@
 // The renderers by name. Only names are known here; what they import is loaded by the process that renders.
 
-import type { JsonObject, Usage } from '@mediagen/engine/engine.ts'
-import type { PictureBounds } from '@mediagen/engine/media.ts'
-
-/** One picture (or sound, or film) to be made. */
-export interface RenderTask {
-  /** Valid by the model's schema, defaults applied. */
-  readonly input: JsonObject
-  /** Absolute paths of the files that the input refers to, by JSON pointer; see media-input.ts. */
-  readonly media: ReadonlyMap<string, string>
-  /** How large a picture among them may be. */
-  readonly bounds: PictureBounds
-  /** Where the renderer leaves its bytes; the caller gives the file its final name. */
-  readonly file: string
-  /** Path of an ffmpeg that can encode films; null where the encoders that ship do it. */
-  readonly ffmpeg: string | null
-  /** Reports how far it is, 0 … 1. */
-  readonly onProgress: (fraction: number) => void
-}
-
-/** What was made. */
-export interface Rendered {
-  /** Of the file, without the dot. */
-  readonly extension: string
-  readonly usage: Usage
-}
-
-/**
- * Makes one file from an input; the same input gives the same bytes.
- * @throws EngineError when the input cannot be rendered.
- */
-export type Renderer = (task: RenderTask) => Promise<Rendered>
+import type { Renderer } from './renderer.ts'
 
 const loaders = {
   poster: async (): Promise<Renderer> => (await import('./poster/poster.ts')).renderPoster,

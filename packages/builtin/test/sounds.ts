@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Engine, JsonObject } from '@mediagen/engine/engine.ts'
 import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import { completeInput, findEntry } from '../catalog/entries.ts'
-import type { Renderer } from '../src/renderers.ts'
+import type { Renderer } from '../src/renderer.ts'
 
 /** Whether ffmpeg and ffprobe are there; tests that decode are skipped by name without them. */
 export const hasFfmpeg = ['ffmpeg', 'ffprobe'].every((tool) => spawnSync(tool, ['-version']).status === 0)

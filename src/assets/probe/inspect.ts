@@ -2,39 +2,10 @@
 
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import type { PictureBounds } from '@mediagen/engine/media.ts'
+import type { Inspection, InspectRequest } from './inspection.ts'
 import { recogniseKind } from './kind.ts'
 import { inspectPicture } from './picture.ts'
 import { toBlurhash, writePreview } from './preview.ts'
-
-/** A file to look into. */
-export interface InspectRequest {
-  readonly path: string
-  /** How messages call the file. */
-  readonly name: string
-  /** Where a preview is to be left. */
-  readonly previewPath: string
-  /** How large a picture, all its frames together, and a frame of a video may be. */
-  readonly bounds: PictureBounds
-  /** A program that decodes what is not decoded here; null for none. */
-  readonly ffmpegPath: string | null
-}
-
-/** What was learned. */
-export interface Inspection {
-  readonly contentType: string
-  /** Usual file name extension, without a dot. */
-  readonly extension: string
-  readonly width: number | null
-  readonly height: number | null
-  readonly durationSeconds: number | null
-  readonly bytes: number
-  /** Lower-case hexadecimal. */
-  readonly sha256: string
-  /** Whether a preview was left. */
-  readonly hasPreview: boolean
-  readonly blurhash: string | null
-}
 
 /**
  * Looks into a file.

@@ -1,6 +1,7 @@
 // What runs in a forked process: looks into one output at a time.
 
 import { serveTasks } from '@mediagen/engine/serve.ts'
-import { type InspectRequest, inspectOutput } from './inspect.ts'
+import { inspectOutput } from './inspect.ts'
+import type { InspectRequest } from './inspection.ts'
 
 serveTasks((request) => inspectOutput(request as InspectRequest)).ready()

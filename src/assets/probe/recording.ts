@@ -5,7 +5,7 @@ import { ADTS, FilePathSource, FLAC, Input, type InputTrack, MP3, MP4, OGG, WAVE
 import { EngineError } from '@mediagen/engine/engine.ts'
 import { invalidOutput } from '../invalid-output.ts'
 import { isWhole } from './containers.ts'
-import type { InspectRequest } from './inspect.ts'
+import type { InspectRequest } from './inspection.ts'
 import type { Kind } from './kind.ts'
 import { type Walked, walkPackets } from './packets.ts'
 import type { Seen } from './picture.ts'

@@ -1,6 +1,7 @@
 // Accounts: made, read, and given or taken credits.
 import { adjust, grant, isCredits, type Posting } from '../../core/ledger.ts'
-import type { Account, AdjustOutcome, Page, PageRequest } from '../../core/store.ts'
+import type { Page, PageRequest } from '../../core/page.ts'
+import type { Account, AdjustOutcome } from '../../core/store.ts'
 import type { Connection } from './connection.ts'
 import { createLedgerWriter } from './ledger.ts'
 import type { Writing } from './writing.ts'

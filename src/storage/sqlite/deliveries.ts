@@ -1,5 +1,5 @@
 // The outbox of webhooks: due deliveries are claimed, and what became of an attempt is written down. Triggers on jobs fill it.
-import type { Page } from '../../core/store.ts'
+import type { Page } from '../../core/page.ts'
 import {
   createRoom,
   keptAttempts,

@@ -1,7 +1,8 @@
 // Jobs: their rows, and the reads of them. What changes a job is in starts, claims, cancellations and settlement.
 import type { Asset } from '../../core/asset.ts'
 import type { Job, JobError, OperatorJob } from '../../core/job.ts'
-import type { JobFilter, Page, StartedJob } from '../../core/store.ts'
+import type { Page } from '../../core/page.ts'
+import type { JobFilter, StartedJob } from '../../core/store.ts'
 import type { Connection } from './connection.ts'
 import { createPositionFinder, type Place } from './positions.ts'
 

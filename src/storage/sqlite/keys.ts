@@ -1,7 +1,7 @@
 // API keys: made, found by the hash of their text, listed, revoked.
 import { LRUCache } from 'lru-cache'
 import type { ApiKey, Permission } from '../../core/key.ts'
-import type { Page, PageRequest } from '../../core/store.ts'
+import type { Page, PageRequest } from '../../core/page.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'
 

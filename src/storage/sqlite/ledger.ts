@@ -1,6 +1,6 @@
 // The ledger: entries are appended, and with each the balance of its account moves (by a trigger); lists of entries.
 import type { LedgerEntry, Posting } from '../../core/ledger.ts'
-import type { Page, PageRequest } from '../../core/store.ts'
+import type { Page, PageRequest } from '../../core/page.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'
 

@@ -1,5 +1,5 @@
 // Uploads: written down, read, and said to be gone. What is due is found in retention.ts.
-import type { Page, PageRequest } from '../../core/store.ts'
+import type { Page, PageRequest } from '../../core/page.ts'
 import { type CreateUploadOutcome, leastCountedBytes, type Upload } from '../../core/upload.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'

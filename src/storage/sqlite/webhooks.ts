@@ -1,5 +1,5 @@
 // Webhook endpoints: registered, read, deleted, disabled. What is sent to them is in deliveries.ts.
-import type { Page, PageRequest } from '../../core/store.ts'
+import type { Page, PageRequest } from '../../core/page.ts'
 import type { CreateWebhookOutcome, Webhook } from '../../core/webhook.ts'
 import type { Connection } from './connection.ts'
 import { createGiveUp } from './deliveries.ts'

@@ -2,7 +2,7 @@
 
 import { createCanvas } from '@napi-rs/canvas'
 import { writeImage } from '../image-output.ts'
-import type { Rendered, RenderTask } from '../renderers.ts'
+import type { Rendered, RenderTask } from '../renderer.ts'
 import { finish } from './finish.ts'
 import { createPalette } from './palette.ts'
 import { chooseLook } from './prompt.ts'

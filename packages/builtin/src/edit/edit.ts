@@ -3,7 +3,7 @@
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { formatOf, fromPixels, type Pixels, qualityOf, toPixels, writeImage } from '../image-output.ts'
 import { decodeImageInput } from '../image-input.ts'
-import type { Rendered, RenderTask } from '../renderers.ts'
+import type { Rendered, RenderTask } from '../renderer.ts'
 import { applyOperation, expectWork } from './operations.ts'
 import { pace } from './pace.ts'
 import { checkInputPixels } from './pixels.ts'

@@ -1,6 +1,6 @@
 // Progress of what tells nothing of itself: one call into a library that takes seconds.
 
-import type { RenderTask } from '../renderers.ts'
+import type { RenderTask } from '../renderer.ts'
 
 const stepMs = 100
 // What takes longer than expected waits here for its end.

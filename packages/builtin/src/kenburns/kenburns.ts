@@ -1,7 +1,7 @@
 // The renderer `kenburns`: a camera travels over one picture.
 
 import { createRandom } from '../art/random.ts'
-import type { Rendered, RenderTask } from '../renderers.ts'
+import type { Rendered, RenderTask } from '../renderer.ts'
 import { chooseMotion, drawView, type Motion, motions, planMove, type Scene, viewAt } from '../video/camera.ts'
 import { glide } from '../video/easing.ts'
 import { drawFramed, framedSize, isShownWhole } from '../video/framed.ts'

@@ -2,7 +2,7 @@
 
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { createRandom } from '../art/random.ts'
-import type { Rendered, RenderTask } from '../renderers.ts'
+import type { Rendered, RenderTask } from '../renderer.ts'
 import { writeSound } from '../sound/sound-output.ts'
 import { compose, type Piece } from './score/compose.ts'
 import { mix } from './studio/mix.ts'

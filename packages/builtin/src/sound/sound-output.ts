@@ -1,7 +1,7 @@
 // Writes a finished sound in the format that the input asks for.
 
 import { writeFile } from 'node:fs/promises'
-import type { Rendered, RenderTask } from '../renderers.ts'
+import type { Rendered, RenderTask } from '../renderer.ts'
 import { encodeSound, isSoundFormat } from './encode.ts'
 import { durationSeconds, type Sound } from './sound.ts'
 

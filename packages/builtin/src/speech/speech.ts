@@ -1,6 +1,6 @@
 // The renderer `speech`: reads a text aloud.
 
-import type { Rendered, RenderTask } from '../renderers.ts'
+import type { Rendered, RenderTask } from '../renderer.ts'
 import { writeSound } from '../sound/sound-output.ts'
 import { speak } from './speak.ts'
 import { voiceNames } from './voices.ts'

@@ -4,6 +4,7 @@ import { createCanvas, type SKRSContext2D } from '@napi-rs/canvas'
 import { type Direction, type Line, toLine } from './bidi.ts'
 import { type Face, type FaceName, facesFor } from './faces.ts'
 import { type CjkLanguage, languageOf } from './language.ts'
+import type { TextBounds } from './bounds.ts'
 import { baseLetter, isTight, splitTight } from './spacing.ts'
 import { type Run, splitRuns } from './runs.ts'
 
@@ -28,18 +29,6 @@ export interface TextStyle {
 }
 
 export type EmojiHeight = 'capitals' | 'ideographs'
-
-/** What a line of text covers at size 1, from where it begins on its baseline. */
-export interface TextBounds {
-  /** How far the next text would begin. */
-  readonly width: number
-  /** Where ink begins and ends, from left to right, but for what hangs out of the letters at the edges. */
-  readonly left: number
-  readonly right: number
-  /** Ink above and below the baseline. */
-  readonly ascent: number
-  readonly descent: number
-}
 
 /** How a line is drawn; lengths in pixels. */
 export interface LineLook extends TextStyle {

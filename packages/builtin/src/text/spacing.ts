@@ -1,6 +1,6 @@
 // What stands closer than its fonts would put it: Chinese and Japanese punctuation in a row, and letters of two font files.
 
-import type { TextBounds } from './draw.ts'
+import type { TextBounds } from './bounds.ts'
 import { splitGraphemes } from './runs.ts'
 
 // Punctuation as wide as an ideograph, half of which is empty.

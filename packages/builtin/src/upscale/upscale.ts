@@ -3,7 +3,7 @@
 import { EngineError } from '@mediagen/engine/engine.ts'
 import { decodeImageInput } from '../image-input.ts'
 import { fromPixels, type Pixels, toPixels, writeImage } from '../image-output.ts'
-import type { Rendered, RenderTask } from '../renderers.ts'
+import type { Rendered, RenderTask } from '../renderer.ts'
 import { sharpenWithin } from './sharpen.ts'
 
 // Of the difference to a blurred copy, added where sharpness is 1.

@@ -4,7 +4,7 @@ import { createCanvas, type Canvas, ImageData } from '@napi-rs/canvas'
 import sharp, { type Sharp } from 'sharp'
 import { invalidMedia, toFieldName } from '@mediagen/engine/media.ts'
 import { damagedImage, readImageInput } from '../media-input.ts'
-import type { RenderTask } from '../renderers.ts'
+import type { RenderTask } from '../renderer.ts'
 
 /** Times that a picture may be as long as it is wide, or as wide as long: enlarged to cover a frame it is a long way. */
 const mostProportion = 100

@@ -4,7 +4,7 @@ import { createCanvas, type SKRSContext2D } from '@napi-rs/canvas'
 import { EngineError, type JsonObject } from '@mediagen/engine/engine.ts'
 import { openFilm } from '../film/film.ts'
 import { chooseQuantizer } from '../film/quality.ts'
-import type { Rendered, RenderTask } from '../renderers.ts'
+import type { Rendered, RenderTask } from '../renderer.ts'
 import type { Sound } from '../sound/sound.ts'
 
 /** A film to be drawn. */

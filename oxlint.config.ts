@@ -1,0 +1,163 @@
+// The linter: general rules, and which part of the repository may import which. The table of ARCHITECTURE.md says the
+// same in words; test/lint.test.ts plants a violation of every row.
+import { defineConfig, type OxlintOverride } from 'oxlint'
+
+const wire = ['@connectrpc/**', '@grpc/**', '@bufbuild/protobuf', '@bufbuild/protobuf/**', 'fastify']
+const engine = '@mediagen/engine'
+// No part has folders deeper than this.
+const mostDeep = 6
+
+interface Part {
+  /** Folders and files of `src/` that it may import beside itself; `gen` and the packages of ours by their names. */
+  readonly imports: readonly string[]
+  /** Packages of others that it may not import, as patterns, with exceptions. */
+  readonly not?: readonly string[]
+}
+
+/** Who may import whom, in `src/`. */
+const parts: Readonly<Record<string, Part>> = {
+  core: { imports: [engine], not: ['node:*', 'node:*/**', '!node:crypto', ...wire, 'better-sqlite3'] },
+  services: {
+    imports: ['core', 'gen', engine],
+    not: ['fastify', '@grpc/**', 'better-sqlite3', 'node:fs', 'node:fs/**'],
+  },
+  rpc: { imports: ['core', 'gen', 'net', 'services'], not: ['better-sqlite3'] },
+  gateway: { imports: ['core', 'gen', 'net'], not: ['@grpc/**', 'better-sqlite3', '@connectrpc/connect-node'] },
+  storage: { imports: ['core', engine], not: wire },
+  runner: { imports: ['core', engine], not: wire },
+  engines: { imports: ['core', engine], not: wire },
+  assets: { imports: ['core', engine], not: wire },
+  media: { imports: ['core', 'net', engine], not: wire },
+  webhooks: { imports: ['core', 'net'], not: wire },
+  net: { imports: [], not: wire },
+  catalog: { imports: ['core', engine], not: wire },
+  cli: { imports: ['app.ts', 'builtin.ts', 'models.ts', 'config.ts', 'log.ts', 'catalog', 'core', 'gen', 'services'] },
+}
+
+/** The composition root: it imports every part, and the command line imports it. */
+const root: Part = {
+  imports: [
+    ...Object.keys(parts).filter((part) => part !== 'cli'),
+    'app.ts',
+    'builtin.ts',
+    'config.ts',
+    'data-dir.ts',
+    'doors.ts',
+    'log.ts',
+    'models.ts',
+    'gen',
+    engine,
+  ],
+}
+
+/** The files of `src/` itself. */
+const files: Readonly<Record<string, Part>> = {
+  'main.ts': { imports: ['cli', 'core'] },
+  'app.ts': root,
+  'doors.ts': root,
+  'models.ts': root,
+  'builtin.ts': { imports: ['@mediagen/builtin', engine] },
+  'config.ts': { imports: ['core', 'net', 'limits.ts', 'setting.ts'] },
+  'limits.ts': { imports: ['setting.ts'] },
+  'setting.ts': { imports: [] },
+  'data-dir.ts': { imports: ['core'] },
+  'log.ts': { imports: ['core'] },
+}
+
+/** The packages and the console: what they may import of ours. */
+const folders: Readonly<Record<string, readonly string[]>> = {
+  'packages/engine': [],
+  'packages/builtin': [engine],
+  web: [],
+}
+
+/**
+ * A rule that lets nothing of ours be imported but what a part names.
+ * @param up from the file to the folder of all parts; a specifier that begins so leaves the part
+ */
+function restrict(name: string, up: string, { imports, not = [] }: Part): NonNullable<OxlintOverride['rules']> {
+  const allowed = imports.map((one) => {
+    if (one.startsWith('@')) return `!${one}/**`
+    if (one === 'gen') return up === './' ? '!../gen/**' : `!${up}../gen/**`
+    return one.endsWith('.ts') ? `!${up}${one}` : `!${up}${one}/**`
+  })
+  const message = `${name} imports ${imports.length === 0 ? 'nothing else of ours' : `only ${imports.join(', ')}`}.`
+  const others = `${name} may not import this package; oxlint.config.ts has the list.`
+  const patterns = [
+    { group: [`${up}**`, '@mediagen/**', ...(up === './' ? ['../**'] : []), ...allowed], message },
+    ...(not.length > 0 ? [{ group: [...not], message: others }] : []),
+  ]
+  return { 'no-restricted-imports': ['error', { patterns }] }
+}
+
+/** The rule for a folder and those in it, however deep: a specifier that leaves it begins with a `../` for each of them. */
+function restrictFolder(folder: string, part: Part): OxlintOverride[] {
+  return Array.from({ length: mostDeep }, (_, depth) => ({
+    files: [`${folder}/${'*/'.repeat(depth)}*.ts`],
+    rules: restrict(folder, '../'.repeat(depth + 1), part),
+  }))
+}
+
+export default defineConfig({
+  plugins: ['typescript', 'unicorn', 'oxc', 'import', 'node'],
+  categories: { correctness: 'error', suspicious: 'error', perf: 'error' },
+  options: { typeAware: true, denyWarnings: true },
+  ignorePatterns: ['gen/**'],
+  rules: {
+    'typescript/no-floating-promises': 'error',
+    'typescript/no-misused-promises': 'error',
+    'typescript/no-explicit-any': 'error',
+    'typescript/consistent-type-imports': 'error',
+    'typescript/switch-exhaustiveness-check': 'error',
+    'import/no-cycle': ['error', { ignoreTypes: false }],
+    'import/no-default-export': 'error',
+    'unicorn/filename-case': ['error', { case: 'kebabCase' }],
+    'eslint/max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
+    'eslint/max-lines-per-function': ['error', { max: 120, skipBlankLines: true, skipComments: true }],
+    'node/no-process-env': 'error',
+    'oxc/no-map-spread': 'off',
+    'oxc/no-async-endpoint-handlers': 'off',
+    'unicorn/require-post-message-target-origin': 'off',
+    'typescript/consistent-return': 'off',
+    'typescript/unbound-method': 'off',
+    'typescript/no-misused-spread': 'off',
+    'typescript/no-base-to-string': 'off',
+    'unicorn/consistent-function-scoping': 'off',
+    'eslint/no-await-in-loop': 'off',
+    'eslint/no-shadow': 'off',
+    'eslint/no-underscore-dangle': 'off',
+    'typescript/no-unsafe-type-assertion': 'off',
+    'unicorn/no-array-sort': 'off',
+    'unicorn/prefer-add-event-listener': 'off',
+  },
+  overrides: [
+    ...Object.entries(parts).flatMap(([name, part]) => restrictFolder(`src/${name}`, part)),
+    ...Object.entries(files).map(([name, part]) => ({
+      files: [`src/${name}`],
+      rules: restrict(`src/${name}`, './', part),
+    })),
+    ...Object.entries(folders).flatMap(([name, imports]) => restrictFolder(name, { imports })),
+    {
+      files: [
+        'src/cli/**',
+        'src/app.ts',
+        'src/models.ts',
+        'test/**',
+        'packages/*/test/**',
+        'bench/**',
+        'bin/**',
+        'vitest.config.ts',
+      ],
+      rules: { 'node/no-process-env': 'off' },
+    },
+    {
+      files: ['test/**', 'packages/*/test/**', 'bench/**', 'packages/*/bench/**'],
+      rules: {
+        'typescript/no-explicit-any': 'off',
+        'typescript/no-unsafe-member-access': 'off',
+        'eslint/max-lines-per-function': 'off',
+      },
+    },
+    { files: ['*.config.ts'], rules: { 'import/no-default-export': 'off' } },
+  ],
+})
