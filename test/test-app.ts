@@ -1,9 +1,10 @@
 // A whole server for tests: own data directory, free ports, the models of test/models, accounts and keys at hand.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Client, createClient, createContextValues } from '@connectrpc/connect'
 import { pino } from 'pino'
+import { expect } from 'vitest'
 import { AdminService } from '../gen/mediagen/v1/admin_pb.ts'
 import { type App, type Overrides, startApp } from '../src/app.ts'
 import { type Config, readConfig } from '../src/config.ts'
@@ -73,8 +74,13 @@ export interface TestApp extends AsyncDisposable {
     input: object,
     options?: { wait?: boolean; account?: TestAccount; idempotencyKey?: string },
   ): Promise<TestAnswer>
-  /** A gate for the model test/gate: jobs with this input end when it is opened. */
-  gate(): { input: { gate: string }; open(): void }
+  /** A gate for the model test/gate: jobs with this input end when it is opened. `begun` waits until the program runs. */
+  gate(): { input: { gate: string }; begun(): Promise<void>; open(): void }
+}
+
+/** Waits until a file is there. */
+export async function awaitFile(path: string): Promise<void> {
+  await expect.poll(() => existsSync(path), { interval: 10 }).toBe(true)
 }
 
 /** Starts a server; `await using app = await startTestApp()` ends it with the test. */
@@ -164,7 +170,7 @@ export async function startTestApp(
     },
     gate() {
       const file = join(folder, `gate-${++gates}`)
-      return { input: { gate: file }, open: () => writeFileSync(file, '') }
+      return { input: { gate: file }, begun: () => awaitFile(`${file}.begun`), open: () => writeFileSync(file, '') }
     },
     async [Symbol.asyncDispose]() {
       await gateway?.[Symbol.asyncDispose]()

@@ -28,7 +28,9 @@ const longestRetryMs = 5000
 
 /** What a run needs. */
 export interface RunParts {
-  readonly store: Pick<Store, 'finishJob'>
+  readonly store: Pick<Store, 'finishJob' | 'heartbeat'>
+  /** How long a claim lasts after it was renewed. */
+  readonly leaseMs: number
   readonly engines: ReadonlyMap<string, Engine>
   readonly assets: AssetStore
   readonly media: MediaSource
@@ -112,6 +114,7 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
     abandoned: abandon.signal,
     engineEnd: Promise.resolve(),
     decided: false,
+    takeNews: () => ({ jobId: job.jobId, token, progress, ...(checkpoint !== undefined && { checkpoint }) }),
   }
   const done = perform(attempt, abort).catch((error: unknown) => {
     parts.log.error({ err: error, job_id: job.jobId }, 'a job could not be ended')
@@ -132,9 +135,7 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
       abort.abort(reason)
       if (reason === 'lost' || reason === 'stopping') abandon.abort()
     },
-    takeNews() {
-      return { jobId: job.jobId, token, progress, ...(checkpoint !== undefined && { checkpoint }) }
-    },
+    takeNews: attempt.takeNews,
     isDecided: () => attempt.decided,
   }
 }
@@ -163,6 +164,7 @@ interface Attempt {
   engineEnd: Promise<unknown>
   /** Whether there is an outcome, written down or not. */
   decided: boolean
+  readonly takeNews: () => Heartbeat
 }
 
 async function perform(attempt: Attempt, abort: AbortController): Promise<void> {
@@ -206,10 +208,13 @@ async function perform(attempt: Attempt, abort: AbortController): Promise<void> 
  * and its token lets the end be written once at the most.
  * @throws whatever the store threw last, when the run is given up first; the claim then runs out
  */
-async function endJob({ claimed, abandoned, parts }: Attempt, outcome: JobOutcome): Promise<Job | null> {
+async function endJob(attempt: Attempt, outcome: JobOutcome): Promise<Job | null> {
+  const { claimed, abandoned, parts } = attempt
   const { job, token } = claimed
   for (let waitMs = firstRetryMs; ; waitMs = Math.min(waitMs * 2, longestRetryMs)) {
     try {
+      // What the engine kept since the last heartbeat, as a program does that is told to stop, is for the next run.
+      if (outcome.status === 'queued') await parts.store.heartbeat([attempt.takeNews()], parts.leaseMs)
       return await parts.store.finishJob(job.jobId, token, outcome)
     } catch (error) {
       if (abandoned.aborted) throw error

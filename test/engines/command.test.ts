@@ -164,23 +164,28 @@ describe('what a program says', () => {
   })
 
   test('a line nested too deep to be written again is not a message', async () => {
-    const trial = await start(`${touch} console.log('{"checkpoint":' + '['.repeat(30000) + ']'.repeat(30000) + '}')`)
+    const nested = (depth: number) =>
+      `console.log('{"checkpoint":' + '['.repeat(${depth}) + ']'.repeat(${depth}) + '}')`
+    const trial = await start(`${touch} ${nested(30_000)}; ${nested(3)}`)
     await trial.result
-    for (const checkpoint of trial.checkpoints) expect(() => JSON.stringify(checkpoint)).not.toThrow()
+    expect(trial.checkpoints).toEqual([[[[]]]])
+    expect(trial.lines.map((line) => line.length)).toEqual(['{"checkpoint":}'.length + 60_000])
   })
 
   test('a program that prints without end does not keep the server busy', async () => {
-    const up = Promise.withResolvers<void>()
-    const run = ['sh', '-c', 'echo "{\\"progress\\": 0.1}"; exec yes']
-    const trial = await start('', { run, onProgress: () => up.resolve() })
-    await up.promise
-    const before = performance.eventLoopUtilization()
-    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setTimeout(resolve, 2))
-    const { utilization } = performance.eventLoopUtilization(before)
+    const message = '{"checkpoint":0}'
+    const linesInChunk = (64 * 1024) / (message.length + 1)
+    const trial = await start('', { run: ['yes', message] })
+    // A timer that is shorter than the pause after each chunk has its turn before the next one, on any machine.
+    let before = 0
+    for (let turns = 0; turns < 30;) {
+      await new Promise((resolve) => setTimeout(resolve, 8))
+      expect(trial.checkpoints.length - before).toBeLessThanOrEqual(Math.ceil(linesInChunk))
+      if (trial.checkpoints.length > before) turns += 1
+      before = trial.checkpoints.length
+    }
     trial.abort()
     await expect(trial.result).rejects.toMatchObject({ code: 'canceled' })
-    expect(utilization).toBeLessThan(0.9)
-    expect(trial.lines).toHaveLength(1001)
   })
 
   test('a report that throws fails the run and nothing else', async () => {
@@ -287,9 +292,7 @@ describe('how a program is stopped', () => {
     const abortedAt = performance.now()
     trial.abort()
     await expect(trial.result).rejects.toMatchObject({ code: 'canceled' })
-    const tookMs = performance.now() - abortedAt
-    expect(tookMs).toBeGreaterThan(1900)
-    expect(tookMs).toBeLessThan(4000)
+    expect(performance.now() - abortedAt).toBeGreaterThan(1900)
     const pids = trial.checkpoints[0] as number[]
     expect(pids).toHaveLength(2)
     expect(pids.filter(isAlive)).toEqual([])

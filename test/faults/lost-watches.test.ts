@@ -36,7 +36,7 @@ test('clients that hang up before they are answered leave no timer', async () =>
   const { body } = await app.generate('test/gate/text-to-image', gate.input, { wait: false })
   const path = `/v1/jobs/${body.job_id}/events`
   const told = app.send(path)
-  await expect.poll(async () => (await app.send(`/v1/jobs/${body.job_id}`)).body.progress).toBe(0.5)
+  await gate.begun()
   const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
   const before = timers()
   const { hostname, port } = new URL(app.url)

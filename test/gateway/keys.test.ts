@@ -74,14 +74,10 @@ test('a key may expire: it works until its last millisecond has come, and not fr
   expectProblem(await app.send('/v1/wallet', { key }), app.url, 'invalid_api_key')
 })
 
-test('a key that was revoked is refused within a second, at every route', async () => {
+test('a key that was revoked is refused from the next request on, at every route', async () => {
   const made = await app.admin.createKey({ accountId, permissions: permissions.map(toPermissionCode) })
   expect((await app.send('/v1/wallet', { key: made.secret })).status).toBe(200)
   await app.admin.revokeKey({ keyId: made.key?.keyId ?? '' })
-  const revokedAt = performance.now()
-  let status = 200
-  while (status === 200) status = (await app.send('/v1/wallet', { key: made.secret })).status
-  expect(performance.now() - revokedAt).toBeLessThan(1000)
   for (const path of ['/v1/wallet', '/v1/models', '/v1/models/categories', '/v1/jobs', '/v1/jobs/job_x']) {
     expectProblem(await app.send(path, { key: made.secret }), app.url, 'invalid_api_key')
   }

@@ -1,7 +1,7 @@
 // A server that stops: nothing new is started, whoever asks is told to come again, nobody can hold it up. docs/contract.md, section 3.
 import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 import { expectProblem } from './problem.ts'
 import { parseAnswer } from './raw-http.ts'
@@ -57,12 +57,20 @@ test('a start whose body arrives while the server stops is refused, nothing is h
   await app[Symbol.asyncDispose]()
 })
 
-test('connections on which nothing was asked do not keep the server from stopping', async () => {
+test('connections that are kept open, or on which nothing was asked, do not keep the server from stopping', async () => {
   const app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
-  const silent = await Promise.all([open(app.url), open(app.url)])
-  const ends = silent.map((socket) => new Promise((resolve) => socket.resume().on('close', resolve)))
-  await app[Symbol.asyncDispose]()
-  await Promise.all(ends)
+  const idle = await Promise.all([open(app.url), open(app.url), open(app.url)])
+  idle[0]?.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+  await once(idle[0] as Socket, 'data')
+  const ends = idle.map((socket) => new Promise((resolve) => socket.resume().on('close', resolve)))
+  // The time after which connections are cut off never comes: that is for those that still send.
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  try {
+    await app[Symbol.asyncDispose]()
+    await Promise.all(ends)
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 test('who watches a job while the server stops sees the stream end', async () => {

@@ -166,13 +166,11 @@ test.each<[string, Parameters<typeof openRawHost>[0]]>([
   ],
 ])('a server that %s is not waited for', async (_name, behave) => {
   await using host = await openRawHost(behave)
-  const before = performance.now()
   expect(await media.refusal({ image: host.url })).toEqual({
     code: 'media_unavailable',
     message: 'image cannot be fetched: 127.0.0.1 took longer than 1 s.',
     retryable: true,
   })
-  expect(performance.now() - before).toBeLessThan(8000)
   await expect.poll(() => host.open).toBe(0)
 })
 

@@ -1,4 +1,5 @@
 // The same calls through all doors: in-process, gRPC, Connect, gRPC-Web. What a caller sees is decided behind them. Architecture, "Three doors, one pipeline".
+import { Agent } from 'node:http'
 import { toJson } from '@bufbuild/protobuf'
 import { type CallOptions, type Client, Code, ConnectError, createClient, type Transport } from '@connectrpc/connect'
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node'
@@ -24,13 +25,16 @@ interface Door {
   readonly wallet: Client<typeof WalletService>
 }
 
+// A server waits some seconds for connections on which a refused request was still under way: the tests end them first.
+const agent = new Agent()
+const overHttp = { httpVersion: '1.1', nodeOptions: { agent } } as const
+
 const transports: Readonly<Record<string, (app: App) => Transport>> = {
   'in-process': (app) => app.services,
   gRPC: (app) => createGrpcTransport({ baseUrl: app.grpcUrl ?? '' }),
-  Connect: (app) => createConnectTransport({ baseUrl: app.httpUrl, httpVersion: '1.1' }),
-  'Connect with JSON': (app) =>
-    createConnectTransport({ baseUrl: app.httpUrl, httpVersion: '1.1', useBinaryFormat: false }),
-  'gRPC-Web': (app) => createGrpcWebTransport({ baseUrl: app.httpUrl, httpVersion: '1.1' }),
+  Connect: (app) => createConnectTransport({ baseUrl: app.httpUrl, ...overHttp }),
+  'Connect with JSON': (app) => createConnectTransport({ baseUrl: app.httpUrl, useBinaryFormat: false, ...overHttp }),
+  'gRPC-Web': (app) => createGrpcWebTransport({ baseUrl: app.httpUrl, ...overHttp }),
 }
 
 const model = 'test/instant/text-to-image'
@@ -235,6 +239,7 @@ test.for(Object.keys(transports).filter((name) => name !== 'in-process'))(
       refusalOf(quotes.createQuote({ model, input: { prompt: 'x'.repeat(length) } }, as(small.account.key)))
     expect(await ask(19_000)).toMatchObject({ status: 'InvalidArgument', code: 'invalid_input' })
     expect(await ask(130_000)).toMatchObject({ status: 'ResourceExhausted' })
+    agent.destroy()
   },
 )
 

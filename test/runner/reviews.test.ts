@@ -16,8 +16,9 @@ test('a job under review is released when its time is over, and not before', asy
     const data = { MEDIAGEN_DATA_DIR: folder, MEDIAGEN_CATALOG: join(import.meta.dirname, 'models.yaml') }
     const worker = await startTestApp(data, { clock })
     const { key } = worker.account
-    const { body } = await worker.generate(model, { gate: 'never' }, { wait: false })
-    await expect.poll(async () => (await worker.send(`/v1/jobs/${body.job_id}`)).body.progress).toBe(0.5)
+    const gate = worker.gate()
+    const { body } = await worker.generate(model, gate.input, { wait: false })
+    await gate.begun()
     await worker[Symbol.asyncDispose]()
 
     await using api = await startTestApp({ ...data, MEDIAGEN_ROLES: 'api', MEDIAGEN_REVIEW_HOURS: '1' }, { clock })

@@ -1,9 +1,12 @@
 // How runs end: what the job says, what is charged, what is left on the disk. docs/contract.md, section 1, Job and Money.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
+import type { Job } from '../../src/core/job.ts'
 import { EngineError, type EngineRun } from '@mediagen/engine/engine.ts'
 import { anyJob, leavePicture, startBench, stays, untilAborted } from './fixture.ts'
+
+afterEach(() => vi.useRealTimers())
 
 test('a run that succeeds leaves its outputs and is charged what was held', async () => {
   await using bench = await startBench({ run: leavePicture })
@@ -229,6 +232,23 @@ test('progress is told as it grows, and never backwards', async () => {
   expect(seen.at(-2)).toBeLessThan(1)
 })
 
+test('a canceled job does not wait for an engine that is deaf to it', async () => {
+  const { promise: deaf, resolve: wake } = Promise.withResolvers<never>()
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+  await using bench = await startBench({
+    run() {
+      begin()
+      return deaf
+    },
+  })
+  const started = await bench.start()
+  await begun
+  await bench.store.requestCancel(bench.accountId, started.jobId)
+  expect(await bench.end(started)).toMatchObject({ status: 'canceled', creditsReleased: 10 })
+  expect(bench.ended).toEqual(['canceled'])
+  wake(undefined as never)
+})
+
 test('a runner that stops lets runs end within the grace and gives others back to the queue, with what they kept', async () => {
   const runs: EngineRun[] = []
   const { promise: gate, resolve: open } = Promise.withResolvers<void>()
@@ -239,6 +259,9 @@ test('a runner that stops lets runs end within the grace and gives others back t
         await gate
         return leavePicture(run)
       }
+      run.onCheckpoint({ step: 3 })
+      // As a program does that is told to end.
+      run.signal.addEventListener('abort', () => run.onCheckpoint({ step: 4 }))
       return untilAborted(run)
     },
   })
@@ -246,14 +269,27 @@ test('a runner that stops lets runs end within the grace and gives others back t
   await expect.poll(() => runs.length).toBe(1)
   const slow = await bench.start()
   await expect.poll(() => runs.length).toBe(2)
-  const stopped = bench.runner.stop(3000)
+  // The grace ends when the test says so.
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  let over = false
+  const stopped = bench.runner.stop(1000).then(() => (over = true))
   const late = await bench.start()
   open()
+  const read = async (job: Job) => (await bench.store.getJob(null, job.jobId))?.status
+  await expect.poll(() => read(quick)).toBe('succeeded')
+  expect(await read(slow)).toBe('running')
+  await expect.poll(() => vi.advanceTimersByTime(1000) && over).toBe(true)
   await stopped
-  expect(await bench.store.getJob(null, quick.jobId)).toMatchObject({ status: 'succeeded' })
   expect(await bench.store.getJob(null, slow.jobId)).toMatchObject({ status: 'queued', attempts: 1, progress: 0 })
   expect(await bench.store.getJob(null, late.jobId)).toMatchObject({ status: 'queued', attempts: 0 })
   expect(await bench.balance()).toEqual([970, 20])
+  const claims = await bench.store.claimJobs({ worker: 'next', room: { 'test/told': 2 }, limit: 2, leaseMs: 15_000 })
+  expect(new Map(claims.map(({ job, checkpoint }) => [job.jobId, checkpoint]))).toEqual(
+    new Map([
+      [slow.jobId, { step: 4 }],
+      [late.jobId, null],
+    ]),
+  )
 })
 
 /** A run that ends when `open` is called, counted while it goes on. */

@@ -8,14 +8,12 @@ import { openReceiver } from './receiver.ts'
 
 const never = new AbortController().signal
 
-/** Posts once; answers with what came of it and how long it took. */
+/** Posts once; answers with what came of it. */
 async function post(url: string, timeoutMs: number, signal = never) {
   const poster = createPoster({ allowed: everyHost, timeoutMs, maxAnswerBytes: 65_536 })
-  const startedAt = performance.now()
   const result = await poster.post({ url, headers: { 'x-test': 'yes' }, body: '{}', signal })
-  const ms = performance.now() - startedAt
   await poster.close()
-  return { ...result, ms }
+  return result
 }
 
 /** A TCP server that does to its connections what the test says. */
@@ -55,15 +53,13 @@ test('an endpoint that does not answer in time is told so, one that drips its an
   await using silent = await openRaw(() => undefined)
   const late = await post(`http://${silent.host}/`, 150)
   expect(late).toMatchObject({ responseStatus: null, error: 'The endpoint did not answer within 0.15 s.' })
-  expect(late.ms).toBeLessThan(3000)
   await using dripping = await openRaw((socket) => {
-    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n')
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n')
     const timer = setInterval(() => socket.write('x'), 20)
     socket.once('close', () => clearInterval(timer))
   })
   const taken = await post(`http://${dripping.host}/`, 300)
   expect(taken).toMatchObject({ responseStatus: 200, error: null })
-  expect(taken.ms).toBeLessThan(3000)
 })
 
 test('a connection that is cut, that speaks no HTTP or no TLS is a failure in words', async () => {
@@ -74,11 +70,10 @@ test('a connection that is cut, that speaks no HTTP or no TLS is a failure in wo
   expect((await post(`https://${babbling.host}/`, 5000)).error).toContain('TLS')
 })
 
-test('a POST that is broken off ends at once', async () => {
+test('a POST that is broken off does not wait for its time', async () => {
   const abort = new AbortController()
   await using silent = await openRaw(() => abort.abort())
-  const { responseStatus, error, ms } = await post(`http://${silent.host}/`, 60_000, abort.signal)
+  const { responseStatus, error } = await post(`http://${silent.host}/`, 3_600_000, abort.signal)
   expect(responseStatus).toBeNull()
   expect(error).not.toBeNull()
-  expect(ms).toBeLessThan(3000)
 })

@@ -1,19 +1,15 @@
 // The pool: queueing, and what a child that hangs, dies or hoards memory does to the others (nothing).
 
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { EngineError } from '../src/engine.ts'
 import { checkFolderSize } from '../src/folder-size.ts'
 import { ProcessPool } from '../src/pool.ts'
-
-// Many processes start, one after the other.
-vi.setConfig({ testTimeout: 30_000 })
 
 interface Done {
   readonly files: readonly string[]
@@ -123,14 +119,12 @@ test('passes on what a process says when it refuses', async () => {
   await expect(start('refuse').result).rejects.toEqual(new EngineError('invalid_media', 'image is empty.'))
 })
 
-test('an abort kills a child that hangs within two seconds, and the next job runs in another', async () => {
+test('an abort kills a child that hangs, and the next job runs in another', async () => {
   const hanging = start('hang')
   await hanging.underway
   const [pid] = pool.pids
-  const before = performance.now()
   hanging.abort(new Error('cancelled'))
   await expect(hanging.result).rejects.toThrow('cancelled')
-  expect(performance.now() - before).toBeLessThan(2000)
   const next = await start('work').result
   expect(next.pid).not.toBe(pid)
   expect(warnings).toEqual([])
@@ -224,10 +218,10 @@ test('a program that a child has started ends when the server is killed', async 
   const server = spawn(process.execPath, [fileURLToPath(new URL('./stub-server.ts', import.meta.url)), folder], {
     stdio: 'ignore',
   })
-  await expect.poll(() => existsSync(join(folder, 'pid')), { timeout: 8000 }).toBe(true)
+  await expect.poll(() => existsSync(join(folder, 'pid'))).toBe(true)
   expect(await isProgramAlive()).toBe(true)
   server.kill('SIGKILL')
-  await expect.poll(isProgramAlive, { timeout: 8000 }).toBe(false)
+  await expect.poll(isProgramAlive).toBe(false)
 })
 
 test('a process yields to the server, also where the system weighs sessions and not processes', async () => {
@@ -259,16 +253,24 @@ test.each([
   await expect(start('work').result).resolves.toMatchObject({ files: ['output.txt'] })
 })
 
-test('a child that chatters without end leaves the event loop to others', async () => {
-  const delay = monitorEventLoopDelay({ resolution: 5 })
-  const chattering = start('chatter')
-  delay.enable()
-  await new Promise((resolve) => setTimeout(resolve, 1500))
-  delay.disable()
-  chattering.abort(new Error('enough'))
-  await expect(chattering.result).rejects.toThrow('enough')
-  expect(delay.percentile(50) / 1e6).toBeLessThan(20)
-})
+test.runIf(process.platform === 'linux')(
+  'a child that chatters without end leaves the event loop to others',
+  async () => {
+    const chattering = start('chatter')
+    await expect.poll(() => pool.pids).toHaveLength(1)
+    const [pid] = pool.pids
+    const io = (): string => readFileSync(`/proc/${pid}/io`, 'utf8')
+    const bytesWritten = (): number => Number(/^wchar: (\d+)$/m.exec(io())?.[1])
+    await expect.poll(bytesWritten).toBeGreaterThan(1_000_000)
+    const [before, since] = [bytesWritten(), performance.now()]
+    await expect.poll(bytesWritten).toBeGreaterThan(before + 3_000_000)
+    // Each chunk of 64 KiB is followed by a pause of 10 ms, on any machine: a child gets rid of no more than that.
+    const chunks = (bytesWritten() - before) / 65_536
+    expect(performance.now() - since).toBeGreaterThan((chunks - 2) * 9)
+    chattering.abort(new Error('enough'))
+    await expect(chattering.result).rejects.toThrow('enough')
+  },
+)
 
 test('a process that has a task for too long is killed; waiting for one does not count', async () => {
   const { signal } = new AbortController()

@@ -10,9 +10,9 @@ import { serveTasks } from '../src/serve.ts'
 
 const hoard: Buffer[] = []
 
-function write(text: string): void {
+function write(text: string, descriptor = replyDescriptor): void {
   try {
-    writeSync(replyDescriptor, text)
+    writeSync(descriptor, text)
   } catch (error) {
     // The pipe is full.
     if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
@@ -45,7 +45,7 @@ const tasks = serveTasks(async (request, onProgress) => {
       write('good evening\n')
       return await new Promise(() => {})
     case 'chatter':
-      for (;;) process.stderr.write('and so on, and so on, '.repeat(3000))
+      for (;;) write('and so on, and so on, '.repeat(3000), 2)
     case 'fill the disk':
       for (;;) appendFileSync(join(task.folder, '.rendering'), Buffer.alloc(1_000_000, 1))
     case 'hoard':
