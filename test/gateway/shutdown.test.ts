@@ -60,8 +60,8 @@ test('a start whose body arrives while the server stops is refused, nothing is h
 test('connections that are kept open, or on which nothing was asked, do not keep the server from stopping', async () => {
   const app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
   const idle = await Promise.all([open(app.url), open(app.url), open(app.url)])
-  idle[0]?.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
-  await once(idle[0] as Socket, 'data')
+  idle[0].write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+  await once(idle[0], 'data')
   const ends = idle.map((socket) => new Promise((resolve) => socket.resume().on('close', resolve)))
   // The time after which connections are cut off never comes: that is for those that still send.
   vi.useFakeTimers({ toFake: ['setTimeout'] })
