@@ -18,7 +18,7 @@ export function addServeCommand(program: Command): void {
     .option('--json', 'print the addresses as one line of JSON')
     .action(async ({ coreUrl, json }: { coreUrl?: string; json?: boolean }) => {
       const config = readConfig({ ...process.env, ...(coreUrl !== undefined && { MEDIAGEN_CORE_URL: coreUrl }) })
-      // From here on: a signal that comes while it starts stops it as properly as any later one.
+      // Installed first, so a signal during the start also stops the server properly.
       const stopped = stopSignal()
       await using app = await startApp(config, { log: openLog(config) })
       if (json) printRecord(toAddresses(app), true)
@@ -26,7 +26,7 @@ export function addServeCommand(program: Command): void {
     })
 }
 
-/** The operator's addresses are told when they have some of their own. */
+/** Prints the operator's addresses too, if there are any. */
 function toAddresses({ httpUrl, grpcUrl, adminUrl, adminGrpcUrl }: App): Printed {
   return {
     http_url: httpUrl,
@@ -36,7 +36,7 @@ function toAddresses({ httpUrl, grpcUrl, adminUrl, adminGrpcUrl }: App): Printed
   }
 }
 
-/** The log of a server; its first line names what looks like a setting and is none. */
+/** The log of a server; its first line names unknown settings. */
 export function openLog(config: Config): Logger {
   const log = createLogger(config.logLevel)
   const unknown = findUnknownSettings(process.env)
@@ -44,10 +44,10 @@ export function openLog(config: Config): Logger {
   return log
 }
 
-// A terminal sends Ctrl-C to npm and to this process, and npm hands its own on: that is one wish, told twice.
+// A terminal sends Ctrl-C to npm and to this process, and npm forwards its own: two signals for one request to stop.
 const sameWishMs = 1000
 
-/** Resolves at the first SIGTERM or SIGINT; a second one, later than an echo of the first, ends the process at once. */
+/** Resolves at the first SIGTERM or SIGINT; a second one, later than a forwarded first, exits at once. */
 export function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     let firstAt: number | null = null

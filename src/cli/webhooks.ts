@@ -1,4 +1,4 @@
-// The operator's commands about webhooks: which endpoints there are, what was sent to them, and sending it again.
+// The operator's commands about webhooks: endpoints, deliveries, and sending a delivery again.
 import { type Command, InvalidArgumentError } from 'commander'
 import { type Delivery, DeliveryStatus, type Webhook } from '../../gen/mediagen/v1/webhooks_pb.ts'
 import { type DeliveryStatus as DeliveryStatusName, deliveryStatuses } from '../core/webhook.ts'
@@ -86,7 +86,7 @@ function toPrintedDelivery(delivery: Delivery): Printed {
   }
 }
 
-/** Flat, for a table: of the attempts their number. */
+/** A flat record for a table, with the number of attempts. */
 function toDeliveryRow(delivery: Delivery): Printed {
   return {
     delivery_id: delivery.deliveryId,

@@ -1,22 +1,22 @@
-// Output files: what is known about one, the port to where they live, and the port that signs their URLs.
+// Output files: the record of one, the port to their storage, and the port that signs their URLs.
 
-/** One stored output file, as the job's record keeps it. */
+/** A stored output file, as in the job's record. */
 export interface Asset {
-  /** Where it lives below the asset store's root, for example `job_01jd…/0.png`; also the path of its URL below `/assets/`. */
+  /** Its path below the asset store's root, for example `job_01jd…/0.png`; also the path of its URL below `/assets/`. */
   readonly key: string
-  /** Media type found by content, never by name. */
+  /** Media type, detected from the content, never from the name. */
   readonly contentType: string
   readonly bytes: number
-  /** Pixels; null for what has no picture. */
+  /** Pixels; null for a sound. */
   readonly width: number | null
   readonly height: number | null
-  /** Seconds; null for what does not last. */
+  /** Seconds; null for a picture. */
   readonly durationSeconds: number | null
   /** Lower-case hexadecimal SHA-256 of the file. */
   readonly sha256: string
-  /** Where a small picture of it lives (WebP, at most 512 pixels on its long side); null where there is none. */
+  /** Path of a small picture of it (WebP, at most 512 pixels on its long side); null if there is none. */
   readonly previewKey: string | null
-  /** The preview in about thirty characters, to be shown while it loads (blurha.sh); null where nothing is seen. */
+  /** The preview in about thirty characters, to show while it loads (blurha.sh); null for a sound. */
   readonly blurhash: string | null
 }
 
@@ -27,22 +27,22 @@ export interface PutOptions {
   readonly owner?: string
 }
 
-/** A place where output files live. */
+/** Storage of output files. */
 export interface AssetStore {
   /**
    * Checks the file at `path` and moves it into the store, durably: when this resolves, the asset survives a power cut.
    * @param run names the run of the job, for example the job's id; it is the folder of the asset's key
    * @param index position of the file among the outputs of the job, from 0
-   * @param options `signal` ends looking into the file, and with it the promise; `owner` is whose it is: owners take turns
+   * @param options `signal` aborts the check of the file, and with it the promise; `owner` is whose it is: owners take turns
    *   at being looked at
-   * @throws EngineError `output_invalid` when the file is empty, too large, of a kind that is not served, or cannot be decoded.
+   * @throws EngineError `output_invalid` when the file is empty, too large, of a type that is not served, or cannot be decoded.
    */
   put(run: string, index: number, path: string, options?: PutOptions): Promise<Asset>
-  /** Removes what `put` stored for a run whose success was not recorded. Quiet about what is not there. */
+  /** Removes what `put` stored for a run whose success was not recorded. Ignores missing files. */
   remove(run: string): Promise<void>
-  /** Gets ready to look into outputs, so that the first one need not wait for it. */
+  /** Prepares the check of outputs, so the first one does not wait for it. */
   warm(): void
-  /** Ends whatever looks into outputs; a `put` under way fails. */
+  /** Stops checking outputs; a running `put` fails. */
   close(): Promise<void>
   /** Absolute folder below which every key is a file. */
   readonly root: string
@@ -52,9 +52,9 @@ export interface AssetStore {
 export interface AssetUrls {
   /** The URL of an asset and the last moment at which it works, in milliseconds since 1970. */
   sign(key: string): { url: string; expiresAtMs: number }
-  /** The key of an asset and whether its signature holds, from a URL that `sign` may have made; null for what is no such URL. */
+  /** The key of an asset and whether its signature is valid, from a URL; null if `sign` cannot have made the URL. */
   read(url: string): { key: string; valid: boolean } | null
-  /** As `sign`, but never beyond `lastMs`; null when that is over. */
+  /** Like `sign`, but never valid beyond `lastMs`; null if that has passed. */
   signWithin(key: string, lastMs: number): { url: string; expiresAtMs: number } | null
   /** The URL of a file that works until `untilMs`, in milliseconds since 1970, cut to whole seconds. */
   signUntil(key: string, untilMs: number): string

@@ -4,25 +4,24 @@ import canonicalize from 'canonicalize'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { Violation } from './errors.ts'
 
-/** An input may nest so deep and no deeper, at every door. */
+/** Maximum nesting of an input, at every door. */
 export const maxInputDepth = 50
 
 /**
- * SHA-256 of `parts`, each behind its own length, so that no two lists of parts share a digest. In lower-case hexadecimal,
+ * SHA-256 of `parts`, each prefixed with its length, so different lists of parts have different digests. In lower-case hexadecimal,
  * which Node writes three times as fast as it makes a Buffer.
  */
 export function digestParts(...parts: readonly string[]): string {
   return hash('sha256', parts.map((part) => `${part.length}:${part}`).join(''), 'hex')
 }
 
-/** RFC 8785 form of an input that `findUnhashable` has nothing against. */
+/** RFC 8785 form of an input in which `findUnhashable` finds nothing. */
 export function toCanonicalJson(input: JsonObject): string {
   return canonicalize(input) as string
 }
 
 /**
- * What keeps an input from having a canonical form: a text with a lone surrogate, a number beyond all doubles, or too deep
- * a nesting.
+ * Why an input has no canonical form: a text with a lone surrogate, a number that no double can hold, or too deep nesting.
  * @param pointer JSON pointer of `value`
  */
 export function findUnhashable(value: JsonValue, pointer: string, depth = 1): Violation | null {
@@ -41,7 +40,7 @@ export function findUnhashable(value: JsonValue, pointer: string, depth = 1): Vi
   }
   for (const name in value) {
     if (!name.isWellFormed()) return { pointer, detail: 'has a field name that holds a lone surrogate' }
-    // The pointer is put together on the way back: nearly always there is nothing to point at.
+    // The pointer is built while returning, because usually there is nothing to report.
     const found = findUnhashable(value[name] as JsonValue, '', depth + 1)
     if (found) return { ...found, pointer: `${pointer}/${toPointerToken(name)}${found.pointer}` }
   }

@@ -1,4 +1,4 @@
-// Time, handed to whoever needs it, so that a test can hold it.
+// Time as a parameter, so a test can control it.
 
 /** Tells the time. */
 export interface Clock {

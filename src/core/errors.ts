@@ -54,7 +54,7 @@ export type GrpcStatus =
   | 'UNIMPLEMENTED'
   | 'DEADLINE_EXCEEDED'
 
-/** What is always true of an error code, wherever it is thrown. */
+/** The properties of an error code, wherever it is thrown. */
 export interface ErrorKind {
   readonly title: string
   readonly http: number
@@ -328,7 +328,7 @@ export interface Violation {
   readonly detail: string
 }
 
-/** Facts that travel with an error, beside its code and message. */
+/** Details that travel with an error, besides its code and message. */
 export interface ErrorDetails {
   /** All places that are wrong, where several can be wrong at once. */
   readonly violations?: readonly Violation[]
@@ -355,7 +355,7 @@ export class MediagenError extends Error {
   }
 }
 
-/** A refusal at start-up that an operator has to mend: printed as one sentence, without a stack, exit status 1. */
+/** A refusal at start-up that an operator has to fix: printed as one sentence, without a stack, exit status 1. */
 export class StartupError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)

@@ -1,7 +1,7 @@
-// The port to news of jobs.
+// The port to changes of jobs.
 import type { Job } from './job.ts'
 
-/** Tells what becomes of jobs. */
+/** Reports changes of jobs. */
 export interface JobFeed {
   /**
    * The job at once, then after each change, and its end; a slow reader gets the latest state only.
@@ -10,7 +10,7 @@ export interface JobFeed {
    */
   watch(accountId: string, jobId: string, signal: AbortSignal): Promise<AsyncIterable<Job> | null>
   /**
-   * The job once it is terminal, or as it is when the time is over, `signal` aborts or the server stops.
+   * The job once it is terminal, or as it is when the time is up, `signal` aborts or the server stops.
    * Null when the account has no such job.
    */
   awaitEnd(accountId: string, jobId: string, timeoutMs: number, signal: AbortSignal): Promise<Job | null>

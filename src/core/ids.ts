@@ -1,20 +1,20 @@
-// Ids that sort by time: a prefix that says what it names, then a UUIDv7 in Crockford base32, lower case.
+// Ids that sort by time: a prefix for the kind, then a UUIDv7 in lower-case Crockford base32.
 import { takeRandomBytes } from './random-bytes.ts'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const idPattern = /^[a-z]+_[0-9a-hjkmnp-tv-z]{26}$/
 
-/** What an id may name. */
+/** The kinds of ids. */
 export type IdPrefix = 'job' | 'acct' | 'key' | 'entry' | 'wh' | 'file'
 
-/** Makes ids whose text order is the order in which this process made them. */
+/** Creates ids whose text order is the order in which this process created them. */
 export interface IdSource {
   next(prefix: IdPrefix): string
 }
 
 /**
  * Creates an id source.
- * Ids made within one millisecond are kept in order by counting on in the 12 bits that RFC 9562 leaves for it (section 6.2, method 1).
+ * Ids made within one millisecond stay in order by a counter in the 12 bits that RFC 9562 allows for it (section 6.2, method 1).
  */
 export function createIdSource(nowMs: () => number, random: (bytes: number) => Uint8Array = takeRandomBytes): IdSource {
   let lastMs = 0
@@ -54,7 +54,7 @@ function encodeUuid7(ms: number, counter: number, tail: Uint8Array): string {
 function toBase32(bytes: Uint8Array): string {
   let digits = ''
   let rest = 0
-  // Two zeros in front make 130 bits, five for each digit.
+  // Two leading zeros make 130 bits, five per digit.
   let restBits = 2
   for (const byte of bytes) {
     rest = (rest << 8) | byte

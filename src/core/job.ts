@@ -1,11 +1,11 @@
-// A job: its record, its states, and which state may follow which. docs/contract.md, section 1.
+// A job: its record, its states and their transitions. docs/contract.md, section 1.
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { Asset } from './asset.ts'
 
-/** Where a job stands. */
+/** The state of a job. */
 export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled' | 'expired' | 'needs_review'
 
-/** States that a waiting client need not wait beyond. */
+/** States that end a client's wait. */
 export const terminalStatuses = [
   'succeeded',
   'failed',
@@ -32,7 +32,7 @@ export function mayFollow(from: JobStatus, to: JobStatus): boolean {
   return (followers[from] as readonly JobStatus[]).includes(to)
 }
 
-/** Whether a client that waits for the job has its answer. */
+/** Whether the state ends a client's wait. */
 export function isTerminal(status: JobStatus): boolean {
   return status !== 'queued' && status !== 'running'
 }
@@ -60,12 +60,12 @@ export interface Job {
   readonly creditsCharged: number
   readonly creditsReleased: number
   readonly outputs: readonly Asset[]
-  /** When the files of its outputs go; null while it has none, and when they are kept for ever. */
+  /** When the files of its outputs are removed; null while it has none, and if they are kept for ever. */
   readonly outputsExpireAtMs: number | null
-  /** Whether they are gone. */
+  /** Whether they were removed. */
   readonly outputsGone: boolean
   readonly error: JobError | null
-  /** How often a run was begun. */
+  /** Number of runs begun. */
   readonly attempts: number
   readonly createdAtMs: number
   readonly startedAtMs: number | null
@@ -74,37 +74,37 @@ export interface Job {
   readonly cancelRequested: boolean
   /** Number of the last change, growing from 1 within the job. */
   readonly sequence: number
-  /** Place in the queue of its model when it was read, 1 for the next; `lastQueuePosition` means that or beyond. Null unless queued. */
+  /** Place in its model's queue when it was read, 1 for the next; `lastQueuePosition` means that or later. Null unless queued. */
   readonly queuePosition: number | null
 }
 
-/** A job with what only an operator sees of it. */
+/** A job with the fields that only an operator sees. */
 export interface OperatorJob {
   readonly job: Job
   /** −10 … 0 */
   readonly priority: number
   /** When it is canceled or expires by itself. */
   readonly deadlineAtMs: number | null
-  /** Whether it is run again when its worker is lost. */
+  /** Whether it runs again after its worker was lost. */
   readonly resumable: boolean
-  /** So many runs may be lost. */
+  /** Number of runs that may be lost. */
   readonly maxAttempts: number
   /** Runs whose worker was lost. */
   readonly lostRuns: number
   /** When it may be tried again; null when it need not wait. */
   readonly availableAtMs: number | null
-  /** Who runs it. */
+  /** The worker that runs it. */
   readonly worker: string | null
-  /** How long its worker has it without a heartbeat. */
+  /** End of its worker's lease without another heartbeat. */
   readonly leaseUntilMs: number | null
 }
 
-/** A job that was handed to a worker. */
+/** A claimed job. */
 export interface ClaimedJob {
   readonly job: Job
   readonly input: JsonObject
   readonly checkpoint: JsonValue
-  /** Fences the claim: whoever reports with an older token changes nothing. */
+  /** Fencing token of the claim: a report with an older token changes nothing. */
   readonly token: number
   /** How long it may run before its deadline, by the clock of the store; null without one. */
   readonly msToDeadline: number | null
@@ -114,10 +114,10 @@ export interface ClaimedJob {
 export type JobOutcome =
   | { readonly status: 'succeeded'; readonly outputs: readonly Asset[]; readonly creditsActual: number }
   | { readonly status: 'failed' | 'canceled'; readonly error: JobError }
-  /** The worker stops and gives the job back unfinished. It is queued again when that does no harm, and goes to review when it may. */
+  /** The worker stops and gives the job back unfinished. It is queued again if that is safe, else it goes to review. */
   | { readonly status: 'queued' }
 
-/** What `credits` of the record shows: what is held while the job is active, what was charged once it is terminal. */
+/** The `credits` of the record: the hold while the job is active, the charge once it is terminal. */
 export function creditsShown(job: Job): number {
   return job.creditsHeld - job.creditsReleased
 }

@@ -1,4 +1,4 @@
-// How many values a request may hold: parsing, copying and checking cost by the value, not by the byte.
+// Bounds the number of values in a request: the cost of parsing, copying and checking depends on values, not on bytes.
 import { MediagenError } from './errors.ts'
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
@@ -6,13 +6,13 @@ const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d
 const lastSpace = 0x20
 
 /**
- * Counts the values of a JSON text before it is parsed: objects, arrays, members and elements; names are none.
- * One pass over the bytes. What is no JSON has some count, too; the parser refuses it.
- * @param most counting ends once there are more
+ * Counts the values of a JSON text before it is parsed: objects, arrays, members and elements, but not names.
+ * One pass over the bytes. Invalid JSON has some count too; the parser refuses it.
+ * @param most counting stops once this is exceeded
  */
 export function countJsonValues(bytes: Uint8Array, most: number): number {
   let count = 1
-  // Behind an opening bracket, until it is known whether anything is in it.
+  // After an opening bracket, until it is known whether the container is empty.
   let opened = false
   for (let i = 0; i < bytes.length && count <= most; i++) {
     const byte = bytes[i] as number
@@ -32,7 +32,7 @@ export function countJsonValues(bytes: Uint8Array, most: number): number {
   return count
 }
 
-/** Where the string that begins at `start` ends: its closing quote, or the end of all. */
+/** The end of the string that begins at `start`: its closing quote, or the end of the text. */
 function endOfString(bytes: Uint8Array, start: number): number {
   let i = start + 1
   while (i < bytes.length && bytes[i] !== quote) i += bytes[i] === backslash ? 2 : 1
@@ -44,11 +44,11 @@ function endOfString(bytes: Uint8Array, start: number): number {
  * @throws MediagenError `invalid_request`
  */
 export function refuseManyValues(bytes: Uint8Array, most: number): void {
-  // Each takes two bytes at least, itself and what separates it from the next: most bodies need not be looked at.
+  // Each value takes at least two bytes, itself and a separator, so most bodies need no count.
   if (bytes.length >= 2 * most && countJsonValues(bytes, most) > most) throw tooManyValues(most)
 }
 
-/** What a request hears that holds too many values, at every door. */
+/** The refusal of a request with too many values, at every door. */
 export function tooManyValues(most: number): MediagenError {
   return new MediagenError(
     'invalid_request',

@@ -1,4 +1,4 @@
-// API keys: their text, what is stored of them, and what they may do. docs/contract.md, section 2.
+// API keys: their text, their stored form and their permissions. docs/contract.md, section 2.
 import { hash, randomInt } from 'node:crypto'
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -6,7 +6,7 @@ const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const secretDigits = 43
 const secretPattern = /^mgk_[0-9A-Za-z]{43}$/
 
-/** What a key may do, as it is written everywhere but in proto. docs/contract.md, section 2. */
+/** The permissions of keys, as they are written everywhere except in proto. docs/contract.md, section 2. */
 export const permissions = ['generate', 'models:read', 'jobs:read', 'wallet:read', 'webhooks', 'admin'] as const
 
 /** One permission. */
@@ -34,7 +34,7 @@ export function isKeySecret(text: string): boolean {
   return secretPattern.test(text)
 }
 
-/** What is stored of a key: the SHA-256 of its text. A key is random enough that no salt is needed. */
+/** The stored form of a key: the SHA-256 of its text. A key is random enough to need no salt. */
 export function hashKeySecret(secret: string): Buffer {
   return Buffer.from(hash('sha256', secret, 'hex'), 'hex')
 }

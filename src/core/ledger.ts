@@ -1,6 +1,6 @@
-// The arithmetic of credits: what each event does to a balance, and that nothing else can. docs/contract.md, section 1, Money.
+// The arithmetic of credits: the only changes that a balance can have. docs/contract.md, section 1, Money.
 
-/** The largest number of credits that a balance, a price or an entry may show: what JSON numbers carry exactly. */
+/** The largest number of credits in a balance, a price or an entry: what JSON numbers represent exactly. */
 export const maxCredits = Number.MAX_SAFE_INTEGER
 
 /** Why a balance changed. */
@@ -8,13 +8,13 @@ export type EntryKind = 'grant' | 'hold' | 'charge' | 'release' | 'adjust'
 
 /** Credits of an account. */
 export interface Balance {
-  /** Can be spent. */
+  /** Credits that can be spent. */
   readonly available: number
-  /** Belongs to active jobs. */
+  /** Credits held for active jobs. */
   readonly held: number
 }
 
-/** One change of a balance, before it is written down. */
+/** One change of a balance, before it is recorded. */
 export interface Posting {
   readonly kind: EntryKind
   /** Credits that moved, ≥ 0; negative only for an adjustment downwards. */
@@ -41,7 +41,7 @@ export function isCredits(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0
 }
 
-/** Gives credits. Null when the balance could no longer be written exactly. */
+/** Grants credits. Null if the balance could no longer be represented exactly. */
 export function grant(balance: Balance, credits: number): Posting | null {
   const available = balance.available + credits
   if (!isCredits(available + balance.held)) return null
@@ -54,24 +54,24 @@ export function hold(balance: Balance, credits: number): Posting | null {
   return { kind: 'hold', credits, after: { available: balance.available - credits, held: balance.held + credits } }
 }
 
-/** Corrects a balance. Null when it would fall below zero or could no longer be written exactly. */
+/** Corrects a balance. Null if it would fall below zero or could no longer be represented exactly. */
 export function adjust(balance: Balance, credits: number): Posting | null {
   const available = balance.available + credits
   if (!isCredits(available) || !isCredits(available + balance.held)) return null
   return { kind: 'adjust', credits, after: { available, held: balance.held } }
 }
 
-/** How a hold is resolved: what is charged and what is given back. */
+/** The resolution of a hold: what is charged and what is released. */
 export interface Settlement {
   readonly charged: number
   readonly released: number
-  /** The postings in their order; none for nothing. */
+  /** The postings in order; empty if no credits move. */
   readonly postings: readonly Posting[]
 }
 
 /**
- * Resolves a hold, once and for all.
- * @param actual credits that the work turned out to cost; never more than the hold is charged.
+ * Resolves a hold.
+ * @param actual credits that the work cost; at most the hold is charged.
  */
 export function settle(balance: Balance, held: number, actual: number): Settlement {
   const charged = Math.min(actual, held)

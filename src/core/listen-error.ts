@@ -1,4 +1,4 @@
-// Why a port cannot be listened on, and which setting mends it.
+// Why a port cannot be opened, and which setting fixes it.
 import { StartupError } from './errors.ts'
 
 const settings = {
@@ -8,10 +8,10 @@ const settings = {
   'admin gRPC': ['MEDIAGEN_ADMIN_HOST', 'MEDIAGEN_ADMIN_GRPC_PORT'],
 } as const
 
-/** Something that listens. */
+/** A listening port. */
 export type Door = keyof typeof settings
 
-/** Both Node and grpc-js are understood; grpc-js tells the code only in its message. */
+/** Reads errors of Node and of grpc-js, which has the code only in its message. */
 export function toListenError(door: Door, host: string, port: number, cause: Error): StartupError {
   const { code = '', message } = cause as NodeJS.ErrnoException
   const [hostSetting, portSetting] = settings[door]

@@ -1,10 +1,10 @@
-// Texts of clients as they may stand in a log: short, and without keys.
+// Makes clients' texts safe for a log: short, and without keys.
 
-// Longer ids, paths and messages are a client's doing and help nobody.
+// Longer ids, paths and messages come from a client and are of no use.
 const longestText = 256
 const secrets = /(mgk|whsec)(_|%5f)[\w+/=-]+/gi
 
-/** A text of at most 256 characters; of a longer one the beginning, and how much was left out. */
+/** A text of at most 256 characters; a longer one is cut, with the number of characters left out. */
 export function cutText(text: string): string {
   return text.length <= longestText
     ? text

@@ -1,20 +1,20 @@
-// What becomes of a run that nobody will end any more: its worker is gone, or has given it up. docs/contract.md, section 1.
+// What becomes of a run whose worker is lost or has given it up. docs/contract.md, section 1.
 import type { JobError } from './job.ts'
 
 const firstBackoffMs = 1000
-/** No job waits longer than this before it is tried again. */
+/** The longest wait before a retry. */
 export const longestBackoffMs = 60_000
 
-/** What the rule needs to know of a job that was running. */
+/** The facts about a running job that the rule needs. */
 export interface LostRun {
   readonly cancelRequested: boolean
-  /** Whether its time is over. */
+  /** Whether its deadline has passed. */
   readonly deadlinePassed: boolean
-  /** Whether another run does no harm. */
+  /** Whether it may safely run again. */
   readonly resumable: boolean
-  /** Runs that were lost before this one. */
+  /** Number of runs lost before this one. */
   readonly lostRuns: number
-  /** So many runs may be lost in all. */
+  /** Number of runs that may be lost in total. */
   readonly maxAttempts: number
 }
 
@@ -23,28 +23,28 @@ export type LossOutcome =
   | { readonly status: 'canceled' | 'failed' | 'needs_review'; readonly error: JobError }
   | { readonly status: 'queued' }
 
-/** A job that was canceled before it was done. */
+/** The error of a job that was canceled before it finished. */
 export const canceledError: JobError = {
   code: 'canceled',
   message: 'The job was canceled before it finished. Nothing was charged.',
   retryable: true,
 }
 
-/** A job that took longer than its client gave it. */
+/** The error of a job that passed its deadline after it had begun. */
 export const deadlineError: JobError = {
   code: 'deadline_passed',
   message: 'The job did not finish before its deadline. Nothing was charged.',
   retryable: true,
 }
 
-/** A job that was never begun within the time that its client gave it. */
+/** The error of a job that passed its deadline before it began. */
 export const expiredError: JobError = {
   code: 'expired',
   message: 'The job did not begin before its deadline. Nothing was charged.',
   retryable: true,
 }
 
-/** A job whose review nobody ended. */
+/** The error of a job whose review ended without a decision. */
 export const releasedInReview: JobError = {
   code: 'outcome_unknown',
   message: 'The outcome of the job stayed unknown; its credits were released.',
@@ -64,14 +64,14 @@ const unknownOutcomeError: JobError = {
   retryable: false,
 }
 
-/** Decides about a run whose worker is gone. What its owner wanted comes first; what may cost twice is never run twice. */
+/** Decides about a run whose worker is lost. The owner's cancel and deadline come first; a run that may cost money elsewhere is never repeated. */
 export function loseRun(run: LostRun): LossOutcome {
   if (run.lostRuns + 1 >= run.maxAttempts && run.resumable && !run.cancelRequested && !run.deadlinePassed)
     return { status: 'failed', error: workerLostError }
   return giveUpRun(run)
 }
 
-/** Decides about a run that its worker gives back because it stops: nothing was lost, so no attempt is used up. */
+/** Decides about a run that its stopping worker gives back: nothing was lost, so no attempt is used up. */
 export function giveUpRun({ cancelRequested, deadlinePassed, resumable }: LostRun): LossOutcome {
   if (cancelRequested) return { status: 'canceled', error: canceledError }
   if (deadlinePassed) return { status: 'canceled', error: deadlineError }
@@ -79,8 +79,8 @@ export function giveUpRun({ cancelRequested, deadlinePassed, resumable }: LostRu
 }
 
 /**
- * How long a job waits before it is tried again: twice as long after each loss, at most a minute, and spread over the
- * second half of that, so that jobs that were lost together do not come back together.
+ * The wait before a retry: exponential backoff, at most a minute, with jitter over the second half, so jobs that were lost
+ * together do not retry together.
  * @param lostRuns runs lost so far, from 1
  * @param jitter 0 … 1
  */
@@ -89,7 +89,7 @@ export function backoffMs(lostRuns: number, jitter: number): number {
   return Math.round(whole * (0.5 + jitter / 2))
 }
 
-/** Spreads one random number over many jobs: each next is a golden ratio further. */
+/** Derives the jitter of many jobs from one random number: each step adds the golden ratio. */
 export function spreadJitter(random: number, index: number): number {
   return (random + index * 0.618_033_988_749_895) % 1
 }

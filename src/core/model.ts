@@ -1,4 +1,4 @@
-// A model of the catalog: what it is, what input it takes, what it costs and what runs it.
+// A model of the catalog: its description, its input, its price and its engine.
 import type { EngineSpec, JsonObject, Usage } from '@mediagen/engine/engine.ts'
 import type { Violation } from './errors.ts'
 import type { MediaReference } from './media.ts'
@@ -7,7 +7,7 @@ import type { MediaReference } from './media.ts'
 export type Modality = 'image' | 'video' | 'audio'
 export const modalities = ['image', 'video', 'audio'] as const satisfies readonly Modality[]
 
-/** An input that was held against the schema: with the schema's defaults applied, or with all that is wrong. */
+/** The result of validating an input: the input with defaults applied, or all violations. */
 export type CheckedInput =
   | { readonly ok: true; readonly input: JsonObject }
   | { readonly ok: false; readonly violations: readonly Violation[] }
@@ -30,31 +30,31 @@ export interface Model {
   /** Credits of the cheapest request. */
   readonly fromCredits: number
   readonly engine: EngineSpec
-  /** A run may last so long. */
+  /** Time limit of a run. */
   readonly timeoutMs: number
-  /** Whether a run that was lost may be done again; one that may have been paid for elsewhere goes to review instead. */
+  /** Whether a lost run may be repeated; if not, it goes to review, because it may have cost money elsewhere. */
   readonly resumable: boolean
-  /** So many runs of one job may be lost before it fails. */
+  /** Number of runs of a job that may be lost before it fails. */
   readonly maxAttempts: number
-  /** So many jobs of this model may run at once on one worker. */
+  /** Maximum number of concurrent jobs of this model on one worker. */
   readonly concurrency: number
   /** JSON Schema 2020-12 of the input. */
   readonly inputSchema: JsonObject
   /** The OpenAPI 3.1 document whose one request body is `inputSchema`. */
   readonly openapi: JsonObject
-  /** Holds an input against the schema; `input` itself is left as it is. Pointers begin with `/input`. */
+  /** Validates an input; `input` itself is not changed. Pointers begin with `/input`. */
   checkInput(input: JsonObject): CheckedInput
   /** The references to media in a valid input: the places whose schema says `format: media`. */
   mediaOf(input: JsonObject): readonly MediaReference[]
   /** Credits to quote for an input with defaults applied; an upper bound when billed by usage. Throws PriceError. */
   quotedPrice(input: JsonObject): number
-  /** Credits that the work cost; the quoted price when the price is fixed. Throws PriceError. */
+  /** Credits that the work cost; the quoted price if the price is fixed. Throws PriceError. */
   actualPrice(input: JsonObject, usage: Usage): number
 }
 
 /** All models that a server knows. */
 export interface Catalog {
-  /** Those whose engine is ready, in catalog order. */
+  /** Models whose engine is ready, in catalog order. */
   ready(): readonly Model[]
   /** Any model, ready or not. */
   find(id: string): Model | undefined

@@ -1,12 +1,12 @@
 // Lists come in pages: which one is wanted, and what it is.
 
-/** One page of a list: what is on it, and how many there are in all. */
+/** One page of a list, and the total count. */
 export interface Page<Item> {
   readonly items: readonly Item[]
   readonly total: number
 }
 
-/** Which part of a list is wanted. */
+/** The requested page of a list. */
 export interface PageRequest {
   readonly limit: number
   readonly offset: number

@@ -1,5 +1,5 @@
 // Prices: CEL expressions over a model's input, compiled once when the catalog loads.
-// Every number in a price is a double, whole-number literals too, so that `1 + width / 2` means what it says.
+// Every number in a price is a double, integer literals too, so `1 + width / 2` means what it says.
 import { type CelFunc, CelScalar, celEnv, celFunc, isCelError, listType, mapType, parse, plan } from '@bufbuild/cel'
 import type { JsonObject, Usage } from '@mediagen/engine/engine.ts'
 import { isCredits, maxCredits } from './ledger.ts'
@@ -29,11 +29,11 @@ export class PriceError extends Error {
 export interface Price {
   /** Names of the variables that it reads: top-level fields of the input, and `usage`. */
   readonly variables: ReadonlySet<string>
-  /** Names of what it reads of `usage`. */
+  /** Names of the usage values that it reads. */
   readonly usageFields: ReadonlySet<string>
   /**
-   * Credits for an input that has the schema's defaults applied. What usage makes dearer than any hold can be is `maxCredits`,
-   * so that the whole hold is charged for it.
+   * Credits for an input with the schema's defaults applied. A price from usage that exceeds every possible hold is `maxCredits`,
+   * so the whole hold is charged.
    * @throws PriceError
    */
   evaluate(input: JsonObject, usage?: Usage): number
@@ -79,12 +79,12 @@ interface Reads {
   readonly usageFields: Set<string>
 }
 
-/** A node of a parsed expression, as far as this file looks into it. */
+/** A node of a parsed expression, with the fields that this file reads. */
 interface ExpressionNode {
   exprKind: { case?: string | undefined; value?: unknown }
 }
 
-/** Turns whole-number literals into doubles, in place, and collects what is read. */
+/** Converts integer literals to doubles, in place, and collects the variables that are read. */
 function prepare(node: ExpressionNode, reads: Reads): void {
   const { case: kind, value } = node.exprKind
   if (kind === 'identExpr') {

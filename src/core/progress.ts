@@ -1,13 +1,12 @@
-// How slowly what a client sends may come: so many bytes, or the end, in each window. The same for bodies and for streams.
+// The slowest allowed client: a number of bytes, or the end, in each window. The same for bodies and streams.
 import { MediagenError } from './errors.ts'
 
-/** Bytes that come in each window, however long it is. */
+/** Bytes that must arrive in each window. */
 export const leastProgressBytes = 65_536
 
 /**
- * The pieces of a stream as they come, as long as they do. Only waiting for the client counts: what is done with a piece
- * may take its time.
- * @throws MediagenError `request_timeout` when `windowMs` were spent waiting and less than `leastProgressBytes` came
+ * Passes on the chunks of a stream. Only the time spent waiting for the client counts, not the time spent on a chunk.
+ * @throws MediagenError `request_timeout` when `windowMs` were spent waiting and fewer than `leastProgressBytes` arrived
  */
 export async function* boundWaiting<Piece>(
   pieces: AsyncIterable<Piece>,
@@ -31,12 +30,12 @@ export async function* boundWaiting<Piece>(
       yield value
     }
   } finally {
-    // Told and not awaited: a source that waits for the client would answer when the client does.
+    // Not awaited: a source that waits for the client would only return when the client sends.
     source.return?.().catch(() => {})
   }
 }
 
-/** What a client hears that sends too slowly. */
+/** The refusal of a client that sends too slowly. */
 export function tooSlow(windowMs: number): MediagenError {
   return new MediagenError(
     'request_timeout',

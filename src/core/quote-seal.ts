@@ -1,5 +1,5 @@
-// Sealed quotes: all that a quote says travels in its id under a MAC, so that making one writes nothing and checking one reads nothing.
-// The account is in the MAC only: a quote opens for the account that asked for it and is unknown to every other.
+// Sealed quotes: the id carries the whole quote under a MAC, so making one writes nothing and checking one reads nothing.
+// The account is only in the MAC: a quote opens for the account that asked for it and for no other.
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 
 const prefix = 'quote_'
@@ -9,14 +9,14 @@ const headBytes = 1 + 4 + 8 + 8 + 8 + 32
 const macBytes = 16
 const longestId = 1024
 
-/** What seals quotes. A KeyObject, because HMAC takes five times as long to begin with plain bytes. */
+/** A key that seals quotes. A KeyObject, because HMAC takes five times as long to set up with plain bytes. */
 export interface SealingKey {
   /** Counts from 1; names the key in the quotes that it sealed. */
   readonly number: number
   readonly secret: KeyObject
 }
 
-/** What a quote promises. */
+/** The content of a quote. */
 export interface Quote {
   readonly model: string
   readonly credits: number
@@ -48,7 +48,7 @@ export function sealingKeyNumber(quoteId: string): number | null {
   return sealed && sealed.readUInt32BE(1)
 }
 
-/** Opens a quote; null when it was not sealed with this key for this account, or was altered. */
+/** Opens a quote; null if it was not sealed with this key for this account, or was altered. */
 export function openQuote(key: SealingKey, accountId: string, quoteId: string): Quote | null {
   const sealed = parseSealed(quoteId)
   if (!sealed) return null
@@ -66,7 +66,7 @@ function parseSealed(quoteId: string): Buffer | null {
   if (!quoteId.startsWith(prefix) || quoteId.length > longestId) return null
   const text = quoteId.slice(prefix.length)
   const sealed = Buffer.from(text, 'base64url')
-  // Decoding forgives characters that do not belong; one quote has one spelling.
+  // The decoder ignores invalid characters, but each quote must have exactly one spelling.
   if (sealed.length <= headBytes + macBytes || sealed[0] !== version || sealed.toString('base64url') !== text)
     return null
   return sealed

@@ -4,7 +4,7 @@ const sane = /^[\w.:=+/-]{1,128}$/
 const prefix = `req_${Date.now().toString(36)}${Math.floor(Math.random() * 36 ** 4).toString(36)}_`
 let count = 0
 
-/** The client's request id when it sent a sane one, else one of our own. */
+/** The client's request id if it is valid, else a new one. */
 export function readRequestId(sent: string | readonly string[] | null | undefined): string {
   if (typeof sent === 'string' && sane.test(sent)) return sent
   return prefix + (++count).toString(36)

@@ -1,33 +1,33 @@
-// How long files are kept, and the ports to what finds and removes those whose time is over.
+// Retention of files: the ports that find and remove expired files and orphans.
 
-/** Files whose time is over: one folder below the root of the assets. */
+/** Expired files: one folder below the root of the assets. */
 export interface Removal {
   readonly folder: string
-  /** Whose outputs they are; null for an upload, whose folder is its id. */
+  /** The job of the outputs; null for an upload, whose folder is its id. */
   readonly jobId: string | null
 }
 
-/** What the files in a folder are to an account. */
+/** The kind of files in a folder. */
 export type FolderKind = 'outputs' | 'uploads' | 'expired'
 
-/** Whose a folder is. */
+/** The owner of a folder. */
 export interface FolderOwner {
   readonly accountId: string
   readonly kind: FolderKind
 }
 
-/** Where it is written down how long files are kept. */
+/** The records of how long files are kept. */
 export interface RetentionStore {
-  /** Whether the time of any file is over: cheap, and asked for often. */
+  /** Whether any file has expired: cheap, and called often. */
   hasExpired(): Promise<boolean>
   /**
-   * Says of files whose time is over that they are gone, `limit` of each kind at most, and answers with those that are to be
-   * removed: these and what was left by whoever did not get so far.
+   * Marks expired files as gone, at most `limit` of each kind, and returns the folders to remove: these and those that an
+   * interrupted removal left.
    */
   expireFiles(limit: number): Promise<readonly Removal[]>
-  /** Crosses off what has been removed. */
+  /** Marks folders as removed. */
   crossOff(removals: readonly Removal[]): Promise<void>
-  /** Whose folders are; those that belong to nothing are missing from the answer. */
+  /** The owners of folders; orphans are missing from the answer. */
   findOwners(folders: readonly string[]): Promise<ReadonlyMap<string, FolderOwner>>
 }
 
@@ -36,30 +36,30 @@ export interface FilesFolder {
   readonly name: string
   readonly files: number
   readonly bytes: number
-  /** How long nothing was written to it. */
+  /** Time since the last write to it. */
   readonly untouchedMs: number
 }
 
-/** The folders in which files are kept, as they are on the disk. */
+/** The folders of files on the disk. */
 export interface FilesFolders {
   list(): AsyncIterable<FilesFolder>
-  /** Removes a folder with all that is in it. Quiet about what is not there. */
+  /** Removes a folder with its content. Ignores a missing one. */
   remove(folder: string): Promise<void>
 }
 
-/** A folder that belongs to nothing may belong to something soon: a run or an upload under way. After so long it does not. */
+/** A folder without a record may get one soon, from a running job or upload. After this long it will not. */
 export const orphanMs = 3_600_000
 
-/** Folders asked about at a time. */
+/** Folders per query. */
 export const foldersAtOnce = 200
 
-/** What one look at the disk found. */
+/** A folder found on the disk. */
 export interface FoundFolder extends FilesFolder {
-  /** Null for an orphan: no record names it, and nothing has been written to it for `orphanMs`. */
+  /** Null for an orphan: no record names it, and nothing was written to it for `orphanMs`. */
   readonly owner: FolderOwner | null
 }
 
-/** Goes through all folders and says whose they are; what is being written now and belongs to nothing yet is passed over. */
+/** Lists all folders with their owners; skips folders that are being written and have no record yet. */
 export async function* surveyFolders(
   folders: Pick<FilesFolders, 'list'>,
   store: Pick<RetentionStore, 'findOwners'>,
@@ -83,21 +83,21 @@ export interface StuckFolder {
   readonly error: unknown
 }
 
-/** What became of files whose time was over. */
+/** The result of removing expired files. */
 export interface Removed {
-  /** Folders that are gone. */
+  /** Removed folders. */
   readonly folders: number
-  /** Those that are still there: they stay due, and keep no other. */
+  /** Folders that could not be removed: they stay due, and delay no other. */
   readonly stuck: readonly StuckFolder[]
 }
 
-/** Removes files whose time is over, so many folders of each kind at most. */
+/** Removes expired files, at most this many folders of each kind. */
 export async function removeExpired(
   store: RetentionStore,
   folders: Pick<FilesFolders, 'remove'>,
   limit: number,
 ): Promise<Removed> {
-  // First the records say so, then the files go, then they are crossed off: whoever stops in between is followed by another.
+  // First the records change, then the files are removed, then they are marked as removed, so another process can continue at any point.
   const removals = await store.expireFiles(limit)
   const removed: Removal[] = []
   const stuck: StuckFolder[] = []

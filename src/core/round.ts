@@ -1,14 +1,14 @@
-// Work that is done in rounds, one at a time; calls during a round are folded into one more.
+// Coalesces calls: work runs in rounds, one at a time, and calls during a round cause one more.
 
 /** Rounds of one kind of work. */
 export interface Round {
-  /** Asks for a round; one that is under way is followed by another. */
+  /** Requests a round; a running round is followed by another. */
   again(): void
-  /** Resolves when no round is under way. */
+  /** Resolves when no round is running. */
   settled(): Promise<void>
 }
 
-/** Creates rounds of `work`; a round that fails is told to `onError` and does not end the others. */
+/** Creates rounds of `work`; a failed round is reported to `onError` and does not stop the others. */
 export function createRound(work: () => Promise<void>, onError: (error: unknown) => void): Round {
   let current: Promise<void> | null = null
   let wanted = false

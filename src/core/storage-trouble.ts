@@ -1,4 +1,4 @@
-// What a disk or a database says when it cannot take a change right now, and will when the operator has seen to it.
+// Recognises errors of a disk or a database that cannot be written to until an operator acts.
 import { MediagenError } from './errors.ts'
 
 // Codes of SQLite and of the system: full, read-only, locked, failing, or out of file descriptors.

@@ -1,5 +1,5 @@
-// The port to where state lives. Each method is one whole business transaction: atomic, durable when it resolves, safe to repeat.
-// Business outcomes are values; what is thrown is infrastructure that failed.
+// The storage port. Each method is one business transaction: atomic, durable when it resolves, safe to repeat.
+// Business outcomes are values; exceptions are failures of the infrastructure.
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { ClaimedJob, Job, JobOutcome, JobStatus, OperatorJob } from './job.ts'
 import type { ApiKey, Permission } from './key.ts'
@@ -16,7 +16,7 @@ export interface Account extends Balance {
   readonly createdAtMs: number
 }
 
-/** A secret that signs: quotes or asset URLs. Old numbers stay readable after a rotation. */
+/** A secret that signs quotes or asset URLs. Old keys stay readable after a rotation. */
 export interface SigningKey {
   /** Counts from 1 within its purpose; the highest signs. */
   readonly number: number
@@ -24,7 +24,7 @@ export interface SigningKey {
   readonly createdAtMs: number
 }
 
-/** What signing keys are for. */
+/** The purposes of signing keys. */
 export type SigningPurpose = 'quote' | 'asset'
 
 export interface StartCommand {
@@ -33,18 +33,18 @@ export interface StartCommand {
   readonly input: JsonObject
   readonly quoteId: string
   readonly idempotencyKey: string
-  /** SHA-256 of model, canonical input, quote id and terms: what must be equal for a request to be the same again. */
+  /** SHA-256 of model, canonical input, quote id and terms: a repeated request must have the same. */
   readonly requestDigest: Buffer
   readonly credits: number
-  /** The account may have at most so many queued jobs. */
+  /** Maximum number of queued jobs of the account. */
   readonly maxQueuedJobs: number
-  /** −10 … 0; lower ones yield. */
+  /** −10 … 0; a lower one yields. */
   readonly priority: number
-  /** When the job is to end by itself, from now; null for never. */
+  /** Deadline of the job, from now; null for none. */
   readonly expiresInMs: number | null
   /** How long its outputs are kept; null for ever. */
   readonly retainMs: number | null
-  /** Whether another run does no harm, and how many runs may be lost: the model's, as it is now. */
+  /** Whether it may run again, and how many runs may be lost, by the model as it is now. */
   readonly resumable: boolean
   readonly maxAttempts: number
 }
@@ -83,15 +83,15 @@ export interface PlaceShare {
 export interface ClaimCommand {
   /** Name of the claiming worker, for the record. */
   readonly worker: string
-  /** How many more jobs of each model the worker has room for; models that are not named are not claimed. */
+  /** How many more jobs of each model the worker can take; other models are not claimed. */
   readonly room: Readonly<Record<string, number>>
-  /** At most so many in all. */
+  /** Maximum number in total. */
   readonly limit: number
   /** Accounts whose jobs are left in the queue. Default: none. */
   readonly except?: readonly string[]
   /** How the places of the worker are shared among accounts. Default: they are not. */
   readonly share?: PlaceShare
-  /** How long the claim holds without a heartbeat. */
+  /** Duration of the lease without a heartbeat. */
   readonly leaseMs: number
 }
 
@@ -99,12 +99,12 @@ export interface Heartbeat {
   readonly jobId: string
   readonly token: number
   readonly progress: number
-  /** Undefined leaves the checkpoint as it is. */
+  /** Undefined keeps the checkpoint. */
   readonly checkpoint?: JsonValue
 }
 
 export interface HeartbeatOutcome {
-  /** Jobs whose claim is gone: stop working on them. */
+  /** Jobs whose claim was lost: stop working on them. */
   readonly lost: readonly string[]
   /** Jobs whose owner asked to cancel. */
   readonly cancelRequested: readonly string[]
@@ -113,33 +113,33 @@ export interface HeartbeatOutcome {
 }
 
 export interface SweepCommand {
-  /** Length of a fresh lease: one that ends later was taken before the clock went back, and is cut to this. */
+  /** Length of a new lease: a longer one was taken before the clock went back, and is cut to this. */
   readonly leaseMs: number
   /** How long a job may be under review. */
   readonly reviewMs: number
-  /** So many of each kind at most. */
+  /** Maximum number of each kind. */
   readonly limit: number
-  /** 0 … 1, spreads the retries. */
+  /** 0 … 1, the jitter of retries. */
   readonly random: number
 }
 
-/** What a sweep did: in jobs, and at the end in deliveries of webhooks. */
+/** The result of a sweep, in jobs; at the end in webhook deliveries. */
 export interface SweepOutcome {
-  /** Of lost workers: queued again. */
+  /** Queued again after their worker was lost. */
   readonly requeued: number
-  /** Of lost workers: failed, since too many runs were lost. */
+  /** Failed because too many runs were lost. */
   readonly failed: number
-  /** Of lost workers: to be reviewed. */
+  /** Sent to review after their worker was lost. */
   readonly reviewed: number
-  /** Ended by their deadline, or as their owner had wished when their worker was lost. */
+  /** Ended by their deadline, or canceled by their owner before their worker was lost. */
   readonly expired: number
-  /** Released since the time for review was over. */
+  /** Released because the review period was over. */
   readonly released: number
-  /** Retries whose time had come. */
+  /** Retries that became due. */
   readonly woken: number
-  /** Waits that began before the clock went back, and begin anew. */
+  /** Waits from before the clock went back, which start again. */
   readonly rebased: number
-  /** Deliveries that ended long ago. */
+  /** Old finished deliveries that were removed. */
   readonly forgotten: number
   /** Whether there may be more to do. */
   readonly more: boolean
@@ -156,18 +156,18 @@ export type ResolveOutcome =
   | { readonly outcome: 'not_in_review'; readonly status: JobStatus }
   | { readonly outcome: 'above_hold'; readonly creditsHeld: number }
 
-/** What a check of the whole ledger found. */
+/** The result of checking the whole ledger. */
 export interface LedgerReport {
   readonly accounts: number
   readonly entries: number
   readonly jobs: number
-  /** Every invariant that does not hold, in words. */
+  /** Every violated invariant, as a sentence. */
   readonly problems: readonly string[]
-  /** What an operator could do about each problem, in the same order. */
+  /** How an operator can repair each problem, in the same order. */
   readonly repairs: readonly string[]
 }
 
-/** Where state lives. */
+/** The storage of all state. */
 export interface Store extends WebhookStore, UploadStore, RetentionStore {
   createAccount(name: string, credits: number): Promise<Account>
   getAccount(accountId: string): Promise<Account | null>
@@ -191,9 +191,9 @@ export interface Store extends WebhookStore, UploadStore, RetentionStore {
   listKeys(accountId: string | null, page: PageRequest): Promise<Page<ApiKey>>
   findKey(secretHash: Buffer): Promise<ApiKey | null>
 
-  /** All keys of a purpose, the newest last; the first call makes the first key. */
+  /** All keys of a purpose, the newest last; the first call creates the first key. */
   signingKeys(purpose: SigningPurpose): Promise<readonly SigningKey[]>
-  /** Makes a new one and returns it. */
+  /** Creates a new key and returns it. */
   rotateSigningKey(purpose: SigningPurpose): Promise<SigningKey>
 
   /** Holds the credits and queues the job, or says why not. A refusal leaves the idempotency key free. */
@@ -202,37 +202,37 @@ export interface Store extends WebhookStore, UploadStore, RetentionStore {
   /** Any account's job when `accountId` is null. */
   getJob(accountId: string | null, jobId: string): Promise<Job | null>
   listJobs(filter: JobFilter): Promise<Page<Job>>
-  /** What an operator sees of a job; null when there is none. */
+  /** A job with the operator's fields; null if there is none. */
   inspectJob(jobId: string): Promise<OperatorJob | null>
 
-  /** Models with queued jobs that may be claimed: workers need room for no others. Costs by how many they are. */
+  /** Models with claimable queued jobs; a worker needs room for no others. The cost grows with their number. */
   listWaitingModels(): Promise<readonly string[]>
-  /** Hands queued jobs to a worker, by priority and then fairly among accounts: they are running afterwards, with one attempt more. */
+  /** Claims queued jobs for a worker, by priority and then fairly among accounts. They are then running, with one more attempt. */
   claimJobs(command: ClaimCommand): Promise<readonly ClaimedJob[]>
-  /** Renews claims, and writes down progress and checkpoints. */
+  /** Renews claims, and records progress and checkpoints. */
   heartbeat(beats: readonly Heartbeat[], leaseMs: number): Promise<HeartbeatOutcome>
   /**
    * Ends a run and settles its hold in the same transaction. Null when the token is stale: nothing changed.
-   * What succeeds after its deadline is canceled: this clock is the judge.
+   * A job that succeeds after its deadline is canceled; this clock decides.
    */
   finishJob(jobId: string, token: number, outcome: JobOutcome): Promise<Job | null>
-  /** Cancels a queued job at once, notes the wish on a running one, leaves a terminal one as it is. Null when the account has no such job. */
+  /** Cancels a queued job at once, marks a running one as to be canceled, leaves a terminal one unchanged. Null if the account has no such job. */
   requestCancel(accountId: string, jobId: string): Promise<Job | null>
   /** Names of workers that have running jobs. */
   listWorkers(): Promise<readonly string[]>
-  /** Ends the leases of workers that are known to be dead; the next sweep sees to their jobs. Answers with how many there were. */
+  /** Ends the leases of workers that are known to be dead; the next sweep handles their jobs. Returns their number. */
   endLeases(workers: readonly string[]): Promise<number>
-  /** Sees to what nobody else does: lost workers, deadlines of queued jobs, retries, reviews that took too long. Doing it twice does nothing more. */
+  /** Handles lost workers, deadlines of queued jobs, retries and expired reviews. Idempotent. */
   sweep(command: SweepCommand): Promise<SweepOutcome>
   /** Ends a job under review: charges `charge` of its hold and releases the rest. */
   resolveReview(jobId: string, charge: number): Promise<ResolveOutcome>
 
-  /** Calls back with the ids of jobs that this process changed, after they are durable. A hint: changes of other processes are not told. */
+  /** Calls back with the ids of jobs that this process changed, once the change is durable. Changes by other processes are not reported. */
   onJobsChanged(listener: (jobIds: readonly string[]) => void): () => void
-  /** Changes whenever another process has changed anything, and never by changes of this one: tells cheaply that there may be news. */
+  /** A number that changes whenever another process has changed anything, and never by changes of this process. Cheap to read. */
   changeCounter(): Promise<number>
-  /** Resolves when a change would be durable now; rejects within about a second when it would not. */
+  /** Resolves if a change would be durable now; rejects within about a second if not. */
   check(): Promise<void>
-  /** Finishes what was submitted, then closes. */
+  /** Finishes submitted work, then closes. */
   close(): Promise<void>
 }

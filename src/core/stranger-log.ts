@@ -1,19 +1,19 @@
-// Refusals of strangers, those without a valid key, in the log: so many lines a second, then only how many more there were.
-// Counters are another matter: they count all.
+// Log of refusals of callers without a valid key: a number of lines per second, then only a count of the rest.
+// Metrics count all of them.
 
 const windowMs = 1000
 
-/** What is used of a logger. */
+/** The part of a logger that is used. */
 export interface LineLog {
   info(line: object, message: string): void
 }
 
-/** Logs one refusal of a stranger, or only counts it. All doors of a process share one. */
+/** Logs one refusal, or only counts it. All doors of a process share one log. */
 export type StrangerLog = (line: { readonly code: string; readonly [name: string]: unknown }, message: string) => void
 
 /**
  * Creates the log.
- * @param linesPerSecond how many are told in full each second; the others in one line at its end, by error code
+ * @param linesPerSecond lines logged in full each second; the rest is summed up in one line at its end, by error code
  */
 export function createStrangerLog(log: LineLog, linesPerSecond: number): StrangerLog {
   let told = 0

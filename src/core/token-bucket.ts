@@ -1,10 +1,10 @@
-// A token bucket: so much at once, and so much again each second.
+// A token bucket: a burst, and a rate per second.
 import { LRUCache } from 'lru-cache'
 
-// A bucket that was forgotten is full again: more callers at once than this only makes a limit more generous.
+// An evicted bucket is full again, so more concurrent callers than this only make a limit more generous.
 const mostBuckets = 100_000
 
-/** How fast a bucket fills, and how much it holds. */
+/** The fill rate and the capacity of a bucket. */
 export interface BucketSize {
   readonly perSecond: number
   readonly burst: number
@@ -17,18 +17,18 @@ interface Bucket {
 
 /** Buckets of equal size, one for each name. */
 export interface TokenBuckets {
-  /** Takes `amount` when there is as much; 0, or the milliseconds after which it will be there. */
+  /** Takes `amount` if it is available and returns 0, else returns the milliseconds until it is. */
   take(name: string, amount: number): number
-  /** Takes `amount` whether it is there or not. */
+  /** Takes `amount` even if it is not available. */
   owe(name: string, amount: number): void
 }
 
 /**
  * Creates the buckets, all of them full.
- * @param nowMs a clock that does not go back
+ * @param nowMs a monotonic clock
  */
 export function createTokenBuckets({ perSecond, burst }: BucketSize, nowMs: () => number): TokenBuckets {
-  // Room for all of them takes a while to make: where nothing is bounded, there is none.
+  // Allocating the cache takes a while, so it is skipped where nothing is limited.
   let buckets: LRUCache<string, Bucket> | undefined
 
   function fill(name: string): Bucket {

@@ -1,9 +1,9 @@
-// What a JSON Schema validator found, as violations that a client can read.
+// Turns a JSON Schema validator's errors into violations that a client can read.
 import { MediagenError, type Violation } from './errors.ts'
 import { toPointerToken } from './canonical-json.ts'
 import { cutText } from './log-text.ts'
 
-/** What is used of an error of the validator (Ajv's ErrorObject fits). */
+/** The part of a validator's error that is used (Ajv's ErrorObject fits). */
 export interface SchemaError {
   readonly instancePath: string
   readonly keyword: string
@@ -13,7 +13,7 @@ export interface SchemaError {
 
 /**
  * Turns a validator's errors into violations, one for each place and reason.
- * @param prefix JSON pointer of what was validated
+ * @param prefix JSON pointer of the validated value
  */
 export function toViolations(errors: readonly SchemaError[], prefix = ''): Violation[] {
   const found = new Map<string, Violation>()
@@ -56,12 +56,12 @@ export function describeViolations(violations: readonly Violation[]): string {
   return `${cutText(first.pointer) || 'The body'} ${first.detail}${others > 0 ? `, and ${others} more ${others === 1 ? 'problem' : 'problems'}` : ''}.`
 }
 
-// Field names are texts of the client, as long as it likes.
+// Field names come from the client and may be very long.
 const longestPointer = 1000
 
 /**
- * The error as it is told: of more than `most` violations the first ones, and in one more entry how many others there are.
- * Every door does this once, where the error leaves this process.
+ * The error as it is sent: at most `most` violations, then one entry with the number of the others. Every door does this
+ * once, where the error leaves this process.
  */
 export function boundViolations(error: MediagenError, most: number): MediagenError {
   const { violations = [] } = error.details

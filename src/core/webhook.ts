@@ -1,18 +1,18 @@
-// Webhooks: what is told to whom, when it is tried again, and how it is signed. Standard Webhooks (standardwebhooks.com) where it speaks.
+// Webhooks: deliveries, their retries and their signatures, according to Standard Webhooks (standardwebhooks.com).
 import { createHmac, randomBytes } from 'node:crypto'
 import { toTimestampText } from './clock.ts'
 import type { Job, terminalStatuses } from './job.ts'
 import type { Page, PageRequest } from './page.ts'
 
-/** So many attempts of a delivery are remembered, the last ones. */
+/** Number of attempts kept of a delivery, the latest ones. */
 export const keptAttempts = 50
 
-/** Deliveries are kept for so long after they ended, in milliseconds: 30 days. */
+/** How long deliveries are kept after they ended, in milliseconds: 30 days. */
 export const keptDeliveryMs = 30 * 86_400_000
 
 /**
- * An endpoint that was slow is proven again after it took so many attempts promptly, so that one which is slow on purpose
- * pays for each time with many answers.
+ * A slow endpoint counts as prompt again after this many prompt attempts, so deliberate slowness costs an endpoint many
+ * answers each time.
  */
 export const probation = 10
 
@@ -22,38 +22,38 @@ const longestUrl = 2048
 const firstDelayMs = 5000
 const delayFactor = 4
 const longestDelayMs = 4 * 3_600_000
-// Deliveries that failed together do not come back together.
+// Jitter: deliveries that failed together do not retry together.
 const jitter = 0.2
 
-/** What happened, as the receiver reads it. */
+/** The event, as the receiver reads it. */
 export type WebhookEvent = `job.${(typeof terminalStatuses)[number]}`
 
-/** An endpoint of an account. Its secret is not part of it: that is shown once. Times are milliseconds since 1970. */
+/** An endpoint of an account, without its secret, which is shown only once. Times are milliseconds since 1970. */
 export interface Webhook {
   readonly webhookId: string
   readonly accountId: string
   readonly url: string
   readonly description: string | null
   readonly createdAtMs: number
-  /** When it answered 410 Gone; nothing new is sent to it from then on. */
+  /** When it answered 410 Gone and was disabled. */
   readonly disabledAtMs: number | null
 }
 
-/** Where a delivery stands. */
+/** The state of a delivery. */
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed'
 export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const satisfies readonly DeliveryStatus[]
 
-/** One attempt, after it was made. */
+/** A finished attempt. */
 export interface DeliveryAttempt {
   readonly attemptedAtMs: number
   /** HTTP status of the answer; null when there was none. */
   readonly responseStatus: number | null
-  /** Why it failed, in words that the owner of the endpoint may read; null when it went well. */
+  /** Why it failed, as the owner of the endpoint may read it; null if it succeeded. */
   readonly error: string | null
   readonly durationMs: number
 }
 
-/** One event on its way to one endpoint. */
+/** One event for one endpoint. */
 export interface Delivery {
   /** Also the `webhook-id` of every attempt. */
   readonly deliveryId: string
@@ -63,11 +63,11 @@ export interface Delivery {
   readonly jobId: string
   readonly event: WebhookEvent
   readonly status: DeliveryStatus
-  /** What was tried, the oldest first. */
+  /** The attempts, the oldest first. */
   readonly attempts: readonly DeliveryAttempt[]
-  /** Why it is not delivered yet, or was given up, in words; null when all went well. */
+  /** Why it is not delivered yet, or was given up; null if it was delivered. */
   readonly error: string | null
-  /** When it is tried next, at the earliest; while it is being tried, when another process may. Null unless pending. */
+  /** Earliest time of the next attempt; during an attempt, when another process may try. Null unless pending. */
   readonly nextAttemptAtMs: number | null
   /** When the event happened. */
   readonly createdAtMs: number
@@ -75,7 +75,7 @@ export interface Delivery {
   readonly finishedAtMs: number | null
 }
 
-/** A delivery that was handed to a sender. */
+/** A claimed delivery. */
 export interface ClaimedDelivery {
   readonly deliveryId: string
   readonly webhookId: string
@@ -85,39 +85,39 @@ export interface ClaimedDelivery {
   /** The job as it was when the event happened. */
   readonly job: Job
   readonly createdAtMs: number
-  /** 1 for the first attempt, counted anew when somebody asked to deliver again. */
+  /** 1 for the first attempt; the count restarts when the delivery is sent again on request. */
   readonly attempt: number
-  /** Fences the claim: a report with an older token changes nothing. */
+  /** Fencing token of the claim: a report with an older token changes nothing. */
   readonly token: number
-  /** Whether the endpoint has proven to answer promptly. */
+  /** Whether the endpoint is known to answer promptly. */
   readonly proven: boolean
 }
 
-/** An endpoint and whose it is. */
+/** An endpoint and its account. */
 export interface Endpoint {
   readonly webhookId: string
   readonly accountId: string
-  /** Whether its last attempt was prompt; false while there was none, and for a while after a slow one. */
+  /** Whether its last attempt was prompt; false before the first one, and for a while after a slow one. */
   readonly proven: boolean
 }
 
-/** How many attempts may be under way at once, so that those to whom it takes long leave room for others. */
+/** Limits of concurrent attempts, so slow endpoints leave room for others. */
 export interface DeliveryCaps {
   readonly perWebhook: number
   readonly perAccount: number
-  /** To endpoints that have not proven to answer promptly. */
+  /** To endpoints that are not known to answer promptly. */
   readonly unproven: { readonly inAll: number; readonly perWebhook: number; readonly perAccount: number }
 }
 
-/** Whose places are all taken. */
+/** Endpoints and accounts whose places are all taken. */
 export interface FullPlaces {
   readonly webhookIds: readonly string[]
   readonly accountIds: readonly string[]
-  /** Accounts that have no place left for endpoints that are not proven; null when nobody has. */
+  /** Accounts without a place left for endpoints that are not known to be prompt; null if no account has one. */
   readonly unprovenAccountIds: readonly string[] | null
 }
 
-/** Counts the places that endpoints and accounts have left. */
+/** Counts the free places of endpoints and accounts. */
 export function createRoom(caps: DeliveryCaps, underWay: readonly Endpoint[]) {
   const webhooks = new Map<string, number>()
   const accounts = new Map<string, number>()
@@ -160,11 +160,11 @@ export function createRoom(caps: DeliveryCaps, underWay: readonly Endpoint[]) {
 
 /** Which deliveries a sender wants. */
 export interface DeliveryClaim extends DeliveryCaps {
-  /** At most so many in all. */
+  /** Maximum number in total. */
   readonly limit: number
-  /** To whom attempts are under way here, each as often as there are. */
+  /** The endpoints of this process's running attempts, once per attempt. */
   readonly underWay: readonly Endpoint[]
-  /** How long the claim holds; then another sender may try. */
+  /** Duration of the claim; then another sender may try. */
   readonly leaseMs: number
 }
 
@@ -174,20 +174,20 @@ export type DeliveryNext =
   | { readonly status: 'pending'; readonly dueAtMs: number }
   | { readonly status: 'failed' }
 
-/** What is reported of a claimed delivery. */
+/** The report on a claimed delivery. */
 export interface DeliveryReport {
   readonly deliveryId: string
   readonly token: number
-  /** Null when the attempt was broken off and does not count. */
+  /** Null if the attempt was aborted and does not count. */
   readonly attempt: DeliveryAttempt | null
   readonly next: DeliveryNext
-  /** Whether the attempt was over soon, whatever came of it; without an attempt it does not matter. */
+  /** Whether the attempt ended promptly, whatever its result; ignored without an attempt. */
   readonly prompt: boolean
-  /** The endpoint said that it is gone for good: it is disabled, and what waits for it is given up. */
+  /** The endpoint answered 410 Gone: it is disabled, and its pending deliveries are given up. */
   readonly gone: boolean
 }
 
-/** Null is for all. */
+/** Null for all. */
 export interface DeliveryFilter extends PageRequest {
   readonly accountId: string | null
   readonly webhookId: string | null
@@ -217,32 +217,32 @@ export interface WebhookStore {
   getWebhook(accountId: string, webhookId: string): Promise<Webhook | null>
   /** The newest first; of all accounts when `accountId` is null. */
   listWebhooks(accountId: string | null, page: PageRequest): Promise<Page<Webhook>>
-  /** Forgets the secret and gives up what was waiting. False when the account has no such endpoint. */
+  /** Erases the secret and gives up pending deliveries. False if the account has no such endpoint. */
   deleteWebhook(accountId: string, webhookId: string): Promise<boolean>
 
   /** The newest first. */
   listDeliveries(filter: DeliveryFilter): Promise<Page<Delivery>>
-  /** Makes a delivery due now, with all its attempts before it. */
+  /** Makes a delivery due now, with the full number of attempts. */
   redeliver(deliveryId: string): Promise<RedeliverOutcome>
-  /** Whether a delivery is due to an endpoint that has places left. Cheap enough to ask again and again. */
+  /** Whether a delivery is due to an endpoint with a free place. Cheap enough to poll. */
   hasDueDelivery(nowMs: number, full: FullPlaces): Promise<boolean>
-  /** Hands due deliveries to a sender; endpoints take turns. */
+  /** Claims due deliveries for a sender; endpoints take turns. */
   claimDeliveries(claim: DeliveryClaim): Promise<readonly ClaimedDelivery[]>
-  /** Writes down what became of an attempt. False when the token is stale: nothing changed. */
+  /** Records the outcome of an attempt. False if the token is stale: nothing changed. */
   reportDelivery(report: DeliveryReport): Promise<boolean>
 }
 
-/** Makes the secret of a new endpoint. */
+/** Creates the secret of a new endpoint. */
 export function createWebhookSecret(): Buffer {
   return randomBytes(secretBytes)
 }
 
-/** A secret as it is shown to the owner of the endpoint, and as verifying libraries take it. */
+/** A secret in the form that the owner of the endpoint sees and that verifying libraries accept. */
 export function toSecretText(secret: Buffer): string {
   return secretPrefix + secret.toString('base64')
 }
 
-/** What is wrong with the address of an endpoint, completing "/url …"; null when nothing is. Where it leads is checked with each connection. */
+/** What is wrong with the URL of an endpoint, completing "/url …"; null if nothing is. Its address is checked with each connection. */
 export function findBadWebhookUrl(text: string): string | null {
   if (text.length > longestUrl) return `must have at most ${longestUrl} characters`
   const url = URL.parse(text)
@@ -253,12 +253,12 @@ export function findBadWebhookUrl(text: string): string | null {
   return null
 }
 
-/** The body of a delivery: the same for each attempt but for addresses inside `data` that are signed anew. */
+/** The body of a delivery: the same for each attempt, except for URLs inside `data` that are signed anew. */
 export function toWebhookBody(event: WebhookEvent, createdAtMs: number, data: object): string {
   return JSON.stringify({ type: event, timestamp: toTimestampText(createdAtMs), data })
 }
 
-/** The headers that prove where a body came from. Standard Webhooks, "Webhook headers" and "Signature scheme". */
+/** The headers that prove the origin of a body. Standard Webhooks, "Webhook headers" and "Signature scheme". */
 export function signWebhook(secret: Buffer, id: string, nowMs: number, body: string): Record<string, string> {
   const timestamp = String(Math.floor(nowMs / 1000))
   const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64')
@@ -266,8 +266,8 @@ export function signWebhook(secret: Buffer, id: string, nowMs: number, body: str
 }
 
 /**
- * What becomes of a delivery after its `attempt`th try.
- * @param maxAttempts after so many it is given up
+ * What becomes of a delivery after its `attempt`th attempt.
+ * @param maxAttempts the delivery is given up after this many
  * @param random 0 … 1
  */
 export function planDelivery(

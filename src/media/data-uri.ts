@@ -1,9 +1,9 @@
-// References that carry their bytes with them: `data:` URIs, base64 or percent-encoded.
+// References that contain their bytes: `data:` URIs, base64 or percent-encoded.
 import { open } from 'node:fs/promises'
 import { invalidMedia } from '@mediagen/engine/media.ts'
 import type { MediaReader } from '../core/media.ts'
 
-// Decoded in pieces: a reference may be many megabytes long, and the event loop is not to wait for it.
+// Decoded in pieces, because a reference may be many megabytes long and must not block the event loop.
 const pieceChars = 256 * 1024
 
 /** Reads `data:` URIs. */
@@ -43,7 +43,7 @@ function* decodeBase64(text: string, from: number, field: string): Generator<Buf
 function* decodePercent(text: string, from: number, field: string): Generator<Buffer> {
   for (let at = from; at < text.length;) {
     let end = Math.min(at + pieceChars, text.length)
-    // Neither an escape nor a character of two units is cut in half.
+    // Do not split an escape or a surrogate pair.
     if (end < text.length) end -= /(?:%.?|[\uD800-\uDBFF])$/.exec(text.slice(end - 2, end))?.[0].length ?? 0
     const piece = text.slice(at, end)
     at = end
@@ -52,7 +52,7 @@ function* decodePercent(text: string, from: number, field: string): Generator<Bu
       continue
     }
     if (/%(?![0-9a-f]{2})/i.test(piece)) throw invalidMedia(field, 'is not validly percent-encoded')
-    // Bytes above 127 need not be UTF-8: they are media.
+    // Bytes above 127 need not be UTF-8, since they are media.
     yield Buffer.concat(piece.split(/((?:%[0-9a-f]{2})+)/i).map(toBytes))
   }
 }

@@ -6,7 +6,7 @@ import { invalidMedia } from '@mediagen/engine/media.ts'
 import type { AssetStore, AssetUrls } from '../core/asset.ts'
 import type { MediaReader } from '../core/media.ts'
 
-/** Creates a reader of what earlier jobs made. As anywhere, whoever has a URL with a signature that holds may read the file. */
+/** Creates a reader of earlier outputs. As everywhere, anyone with a validly signed URL may read the file. */
 export function createOwnAssetReader(assets: Pick<AssetStore, 'root'>, urls: Pick<AssetUrls, 'read'>): MediaReader {
   return {
     accepts: (reference) => /^https?:/i.test(reference) && urls.read(reference) !== null,
@@ -23,7 +23,7 @@ export function createOwnAssetReader(assets: Pick<AssetStore, 'root'>, urls: Pic
       const stats = await stat(file).catch(() => null)
       if (!stats?.isFile()) throw gone()
       take(stats.size)
-      // A copy, which good file systems make without copying: what an engine does to its file is not done to the output.
+      // A copy (a reflink where the file system supports it), so an engine cannot change the stored output.
       await copyFile(file, path, constants.COPYFILE_FICLONE).catch((error: NodeJS.ErrnoException) => {
         throw error.code === 'ENOENT' ? gone() : error
       })

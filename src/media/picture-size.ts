@@ -1,7 +1,7 @@
-// How large a picture says it is, read from its header and not decoded: the server itself runs no decoder on what strangers send.
+// The size of a picture from its header. The server itself runs no decoder on files from clients.
 import type { FileHandle } from 'node:fs/promises'
 
-/** Width and height in pixels, not turned. */
+/** Width and height in pixels, before rotation. */
 export interface PictureSize {
   readonly width: number
   readonly height: number
@@ -9,7 +9,7 @@ export interface PictureSize {
 
 type Read = (length: number, position: number) => Promise<Buffer>
 
-// What describes a picture stands in front, behind profiles and comments at the most.
+// The header is at the beginning, at most after profiles and comments.
 const maxSegments = 1000
 const maxBoxBytes = 65_536
 
@@ -24,7 +24,7 @@ const readers: Readonly<Record<string, (read: Read) => Promise<PictureSize | nul
   'image/avif': readAvif,
 }
 
-/** The size of a picture of a content type; null for other media, and where a damaged header does not tell. */
+/** The size of a picture of a content type; null for other media, and if a damaged header does not tell. */
 export async function readPictureSize(file: FileHandle, contentType: string): Promise<PictureSize | null> {
   const reader = readers[contentType]
   if (!reader) return null
@@ -41,7 +41,7 @@ export async function readPictureSize(file: FileHandle, contentType: string): Pr
   }
 }
 
-/** The screen, or the first frame where that is larger. */
+/** The canvas, or the first frame if it is larger. */
 async function readGif(read: Read): Promise<PictureSize | null> {
   const screen = await read(13, 0)
   let size = { width: screen.readUInt16LE(6), height: screen.readUInt16LE(8) }
@@ -67,7 +67,7 @@ async function readGif(read: Read): Promise<PictureSize | null> {
 
 type Four = [number, number, number, number]
 
-/** Walks the segments up to the one that begins the frame. */
+/** Walks the segments up to the frame header. */
 async function readJpeg(read: Read): Promise<PictureSize | null> {
   let at = 2
   for (let segments = 0; segments < maxSegments; segments++) {
@@ -75,7 +75,7 @@ async function readJpeg(read: Read): Promise<PictureSize | null> {
     const marker = head.readUInt8(1)
     if (head.readUInt8(0) !== 0xff) return null
     if (marker === 0xff) at += 1
-    // SOF0 to SOF15, of which DHT, JPG and DAC are none.
+    // SOF0 to SOF15, without DHT, JPG and DAC.
     else if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker))
       return { width: head.readUInt16BE(7), height: head.readUInt16BE(5) }
     else at += 2 + head.readUInt16BE(2)
@@ -99,14 +99,14 @@ async function readWebp(read: Read): Promise<PictureSize | null> {
   }
 }
 
-/** The largest of the items that the file is made of: meta → iprp → ipco → ispe, ISO/IEC 23008-12. */
+/** The largest item of the file: meta → iprp → ipco → ispe, ISO/IEC 23008-12. */
 async function readAvif(read: Read): Promise<PictureSize | null> {
   let at = 0
   for (let boxes = 0; boxes < maxSegments; boxes++) {
     const head = await read(8, at)
     const bytes = head.readUInt32BE(0)
     if (head.toString('latin1', 4, 8) === 'meta') return findLargest(await read(Math.min(bytes, maxBoxBytes), at))
-    // Sizes of 64 bits are for what is far larger than what stands before `meta`.
+    // 64-bit sizes only occur in boxes far larger than those before `meta`.
     if (bytes < 8) return null
     at += bytes
   }

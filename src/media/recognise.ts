@@ -1,9 +1,9 @@
-// What kind of media a file is, by its content and by nothing else.
+// Recognises the media type of a file from its content alone.
 import { open } from 'node:fs/promises'
 import { invalidMedia, type PictureBounds, whyTooLarge } from '@mediagen/engine/media.ts'
 import { type PictureSize, readPictureSize } from './picture-size.ts'
 
-/** What is taken, by the type that file-type finds: our name for it, and the extension that programs expect. */
+/** The accepted types, by the type that file-type finds: our name, and the extension that programs expect. */
 const kinds: Readonly<Record<string, { contentType: string; extension: string }>> = {
   'image/png': { contentType: 'image/png', extension: 'png' },
   'image/apng': { contentType: 'image/png', extension: 'png' },
@@ -24,36 +24,36 @@ const kinds: Readonly<Record<string, { contentType: string; extension: string }>
   'audio/aac': { contentType: 'audio/aac', extension: 'aac' },
 }
 
-/** Longest piece of a file that is held in memory to recognise it. */
+/** The largest part of a file that is read into memory to recognise it. */
 const maxSniffBytes = 1024 * 1024
-/** So much of a file is looked at for what else it might be; whoever guesses types looks no further. */
+/** This much of a file is searched for other formats; programs that sniff types read no further. */
 const startBytes = 1024
 /** The end of a ZIP archive is within this many bytes of the end of the file. */
 const endBytes = 65_557
 const markup = /<(!doctype\s+html|html|head|body|script|svg|iframe)[\s>/]/
 const zipEnd = Buffer.from('PK\x05\x06\0\0\0\0', 'latin1')
 
-/** Recognises a file; `field` is how messages call it. */
+/** Recognises a file; `field` is its name in messages. */
 export type Recogniser = (path: string, field: string) => Promise<{ contentType: string; extension: string }>
 
-/** Creates a recogniser that takes pictures within `bounds`. */
+/** Creates a recogniser that accepts pictures within `bounds`. */
 export function createRecogniser(bounds: PictureBounds): Recogniser {
   return (path, field) => recogniseMedia(path, field, bounds)
 }
 
 /**
  * Recognises an image, a video or a sound.
- * @throws EngineError `invalid_media` for everything else, SVG and HTML included, for what is something else as well, and for
- *   pictures that are too large
+ * @throws EngineError `invalid_media` for everything else, including SVG and HTML, for files that are also something else, and
+ *   for pictures that are too large
  */
 async function recogniseMedia(
   path: string,
   field: string,
   bounds: PictureBounds,
 ): Promise<{ contentType: string; extension: string }> {
-  // Loaded when there is a file: no start waits for its forty modules.
+  // Loaded with the first file, because its forty modules would slow down every start.
   const { fileTypeFromFile } = await import('file-type')
-  // Where a damaged file makes the detection itself fail, its kind is unknown.
+  // A damaged file can make the detection itself fail; its type is then unknown.
   const type = await fileTypeFromFile(path, { maxBufferSize: maxSniffBytes }).catch(() => undefined)
   const { start, end, size } = await look(path, type?.mime ?? '')
   const kind = type && kinds[type.mime]

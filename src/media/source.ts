@@ -1,11 +1,11 @@
-// Turns references into files: hands each to the reader of its kind, and looks at what came.
+// Turns references into files: passes each to the reader of its kind, and recognises the result.
 import { rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { invalidMedia } from '@mediagen/engine/media.ts'
 import { mediaReferenceForm, type MediaReader, type MediaSource } from '../core/media.ts'
 import type { Recogniser } from './recognise.ts'
 
-/** Creates a source; of several readers that accept a reference the first reads it. */
+/** Creates a source; the first reader that accepts a reference reads it. */
 export function createMediaSource(readers: readonly MediaReader[], recognise: Recogniser): MediaSource {
   const find = (reference: string): MediaReader | undefined => readers.find((reader) => reader.accepts(reference))
   return {

@@ -1,4 +1,4 @@
-// References to uploads, by id or by URL: read from the disk, for the account that handed them in and for no other.
+// References to uploads, by id or by URL: read from the disk, only for the account that uploaded them.
 import { constants } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,15 +11,15 @@ import type { UploadStore } from '../core/upload.ts'
 /** What the reader needs. */
 export interface UploadReaderParts {
   readonly store: Pick<UploadStore, 'getUpload'>
-  /** Where the files of uploads live. */
+  /** The storage of uploaded files. */
   readonly assets: Pick<AssetStore, 'root'>
   readonly urls: Pick<AssetUrls, 'read'>
   readonly clock: Clock
 }
 
-/** Creates a reader of uploads. The signature of a URL does not matter here: whose the upload is, does. */
+/** Creates a reader of uploads. The owner of the upload is checked, not the signature of the URL. */
 export function createUploadReader({ store, assets, urls, clock }: UploadReaderParts): MediaReader {
-  /** The id of the upload that a reference names; null when it names none. */
+  /** The id of the upload that a reference names; null if it names none. */
   function findId(reference: string): string | null {
     if (isUploadId(reference)) return reference
     const [folder = ''] = /^https?:/i.test(reference) ? (urls.read(reference)?.key.split('/') ?? []) : []
@@ -34,7 +34,7 @@ export function createUploadReader({ store, assets, urls, clock }: UploadReaderP
       if (!upload) throw unknownUpload(field)
       take(upload.bytes)
       try {
-        // A copy, which good file systems make without copying: the upload stays what it is, and may go meanwhile.
+        // A copy (a reflink where the file system supports it), so the upload cannot change and may expire meanwhile.
         await copyFile(join(assets.root, upload.key), path, constants.COPYFILE_FICLONE)
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error

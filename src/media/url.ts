@@ -1,4 +1,4 @@
-// References that are http: and https: URLs: fetched with every limit that a stranger's server calls for.
+// References that are http: and https: URLs, fetched within limits, because the server is not trusted.
 import type { lookup } from 'node:dns'
 import { open } from 'node:fs/promises'
 import type { Dispatcher } from 'undici'
@@ -15,17 +15,17 @@ const maxUrlChars = 8192
 // Connecting, the headers, and each silence within the body.
 const idleMs = 10_000
 const shownHostChars = 100
-// What the file system throws is not the fault of the URL.
+// An error of the file system is not the fault of the URL.
 const ownTrouble = /^(ENOSPC|EDQUOT|EIO|EROFS|EMFILE|ENFILE|EACCES|EPERM|ENOENT|EEXIST)$/
 const redirects = new Set([301, 302, 303, 307, 308])
-// Statuses below 500 that say: later.
+// Statuses below 500 that allow a retry.
 const passing = new Set([408, 425, 429])
 
 /** How URLs are fetched. */
 export interface UrlReaderOptions {
-  /** What may be fetched from beside public addresses. */
+  /** Hosts that are allowed in addition to public addresses. */
   readonly allowed: AllowedHosts
-  /** The ports that may be fetched from beside those of the web. Default: none. */
+  /** Ports that are allowed in addition to web ports. Default: none. */
   readonly allowedPorts?: AllowedPorts
   /** How long one file may take, redirects included. */
   readonly timeoutMs: number
@@ -35,7 +35,7 @@ export interface UrlReaderOptions {
 
 /**
  * Creates a reader of URLs. It connects to public and allowed addresses only, checked when each connection is made, and to
- * ports of the web and allowed ones; follows three redirects; takes no encoded answers; and believes no header about the content.
+ * web ports and allowed ones; follows three redirects; refuses encoded answers; and ignores headers about the content.
  */
 export function createUrlReader(options: UrlReaderOptions): MediaReader & AsyncDisposable {
   const { allowed, allowedPorts = noFurtherPorts, timeoutMs, resolve } = options
@@ -81,7 +81,7 @@ function parseUrl(allowedPorts: AllowedPorts, reference: string, field: string, 
   return url
 }
 
-/** Answers with the body of the first answer that is no redirect. */
+/** Returns the body of the first answer that is not a redirect. */
 async function follow(
   from: URL,
   field: string,
@@ -93,7 +93,7 @@ async function follow(
     const answer = await client.request(url, {
       method: 'GET',
       signal,
-      // Connections to strangers are not kept.
+      // Connections are not reused.
       reset: true,
       headers: {
         'user-agent': 'mediagen-fetch/1',
@@ -110,7 +110,7 @@ async function follow(
   }
 }
 
-/** Writes a body to a file, as long as it is not too large. */
+/** Writes a body to a file, up to the limit. */
 async function save(answer: Dispatcher.ResponseData, request: MediaRequest, path: string): Promise<void> {
   const { headers, body } = answer
   const { field, maxBytes, take } = request
@@ -129,14 +129,14 @@ async function save(answer: Dispatcher.ResponseData, request: MediaRequest, path
   }
 }
 
-/** Breaks off what is left of an answer. */
+/** Discards the rest of an answer. */
 function drop({ body }: Dispatcher.ResponseData): void {
   body.on('error', () => {}).destroy()
 }
 
 function explain(error: unknown, field: string, url: URL, timeoutMs: number): unknown {
   if (error instanceof EngineError) return error
-  // A name that leads nowhere and one that leads into a private network are said alike: which names are known there is private.
+  // A name that does not resolve and one that resolves to a private address get the same message, because names in a private network are private.
   if (error instanceof PrivateAddressError || toFailureCode(error) === 'ENOTFOUND')
     return invalidMedia(field, `cannot be fetched: ${showHost(url)} does not lead to a public address`)
   if (ownTrouble.test(toFailureCode(error))) return error

@@ -1,4 +1,4 @@
-// Who is at the other end of a connection, when proxies may stand in between.
+// The address of a client, possibly behind proxies.
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { type AllowedHosts, isAmong, parseAllowedHosts } from './hosts.ts'
@@ -7,7 +7,7 @@ import { type AllowedHosts, isAmong, parseAllowedHosts } from './hosts.ts'
 export type FindClient = (peer: string, forwarded: string | null) => string
 
 /**
- * Parses the addresses and networks of proxies that are believed, separated by commas.
+ * Parses the addresses and networks of trusted proxies, separated by commas.
  * @throws Error whose message completes "… must be"
  */
 export function parseProxies(text: string): AllowedHosts {
@@ -17,8 +17,8 @@ export function parseProxies(text: string): AllowedHosts {
 }
 
 /**
- * Creates the rule: what a trusted proxy says is believed, from the last entry of the header, which it added itself, back to
- * the first that is no trusted proxy. What anybody else says of itself is not read.
+ * Creates the rule: entries of the header are read from the last one, which the proxy itself added, back to the first that is
+ * not a trusted proxy. A header from anyone else is ignored.
  */
 export function createFindClient(trusted: AllowedHosts): FindClient {
   const isTrusted = (address: string): boolean => isAmong(trusted, address)
@@ -36,8 +36,8 @@ export function createFindClient(trusted: AllowedHosts): FindClient {
 }
 
 /**
- * What counts as one client: an IPv4 address, or the 64 bits of an IPv6 network, of which anybody has all addresses.
- * @param address null for a client that is not known
+ * The key of one client: an IPv4 address, or the /64 network of an IPv6 address, since one client usually has all of it.
+ * @param address null for an unknown client
  */
 export function toClientNetwork(address: string | null): string {
   if (address === null || !ipaddr.isValid(address)) return 'unknown'

@@ -1,4 +1,4 @@
-// Why a request got no answer, in words that tell a stranger nothing of the network that this server is in.
+// Why a request got no answer, in words that reveal nothing about this server's network.
 
 /** How a request failed. */
 export interface Failure {
@@ -20,7 +20,7 @@ const connections: Readonly<Record<string, string>> = {
   ENETDOWN: 'the network is down',
 }
 
-/** Reads what undici or a socket threw. */
+/** Describes an error of undici or of a socket. */
 export function toFailure(error: unknown): Failure {
   const code = toFailureCode(error)
   if (/TIMEOUT|ETIMEDOUT/.test(code)) return { kind: 'timeout', words: 'there was no answer in time' }
@@ -31,7 +31,7 @@ export function toFailure(error: unknown): Failure {
   return { kind: 'connection', words: connections[code] ?? `the connection failed (${code})` }
 }
 
-/** The code of an error, or its name where it has none. */
+/** The code of an error, or its name if it has none. */
 export function toFailureCode(error: unknown): string {
   return String((error as { code?: unknown }).code ?? (error as Error).name)
 }

@@ -15,7 +15,7 @@ export interface FailedKeys {
 /**
  * Creates the count.
  * @param perMinute how many each address may try, at once or spread; 0 for any number
- * @param nowMs a clock that does not go back
+ * @param nowMs a monotonic clock
  */
 export function createFailedKeys(perMinute: number, nowMs: () => number): FailedKeys {
   const buckets = createTokenBuckets({ perSecond: perMinute / 60, burst: perMinute }, nowMs)

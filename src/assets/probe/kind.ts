@@ -1,4 +1,4 @@
-// What kind of media a file is, by its content and by nothing else.
+// Recognises the media type of a file from its content alone.
 
 import { fileTypeFromFile } from 'file-type'
 import { invalidOutput } from '../invalid-output.ts'
@@ -39,7 +39,7 @@ const kinds: Readonly<Record<string, Kind>> = {
  * @throws EngineError `output_invalid` for every other kind of file, SVG and HTML included
  */
 export async function recogniseKind(path: string, name: string): Promise<Kind> {
-  // Where a damaged file makes the detection itself fail, its kind is unknown.
+  // A damaged file can make the detection itself fail; its type is then unknown.
   const type = await fileTypeFromFile(path, { maxBufferSize: maxSniffBytes }).catch(() => undefined)
   if (type === undefined) throw invalidOutput(name, 'is of an unknown type; it must be an image, a video or a sound')
   const kind = kinds[type.ext]
