@@ -31,7 +31,20 @@ const parts: Readonly<Record<string, Part>> = {
   webhooks: { imports: ['core', 'net'], not: wire },
   net: { imports: [], not: wire },
   catalog: { imports: ['core', engine], not: wire },
-  cli: { imports: ['app.ts', 'builtin.ts', 'models.ts', 'config.ts', 'log.ts', 'catalog', 'core', 'gen', 'services'] },
+  cli: {
+    imports: [
+      'app.ts',
+      'builtin.ts',
+      'models.ts',
+      'operator.ts',
+      'config.ts',
+      'log.ts',
+      'catalog',
+      'core',
+      'gen',
+      'services',
+    ],
+  },
 }
 
 /** The composition root: it imports every part, and the command line imports it. */
@@ -45,6 +58,7 @@ const root: Part = {
     'doors.ts',
     'log.ts',
     'models.ts',
+    'operator.ts',
     'gen',
     engine,
   ],
@@ -56,6 +70,7 @@ const files: Readonly<Record<string, Part>> = {
   'app.ts': root,
   'doors.ts': root,
   'models.ts': root,
+  'operator.ts': root,
   'builtin.ts': { imports: ['@mediagen/builtin', engine] },
   'config.ts': { imports: ['core', 'net', 'limits.ts', 'setting.ts'] },
   'limits.ts': { imports: ['setting.ts'] },

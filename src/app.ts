@@ -32,13 +32,14 @@ import { type Addresses, openDoors } from './doors.ts'
 import { toJobRecord } from './gateway/records.ts'
 import { createReadiness } from './gateway/health.ts'
 import { createLogger } from './log.ts'
+import { createOperatorTransport, logActs } from './operator.ts'
 import { type AllowedHosts, everyHost, isRefusedAddress, onlyPublic } from './net/hosts.ts'
 import { findRefusedPort } from './net/ports.ts'
 import { createAccess, createRateLimit } from './rpc/access.ts'
 import { createInProcessTransport } from './rpc/in-process.ts'
 import { startKeyWatch } from './rpc/key-watch.ts'
 import { createMetrics, type Metrics } from './rpc/metrics.ts'
-import { type GuardedService, guardService, type PipelineParts, trustService } from './rpc/pipeline.ts'
+import { type GuardedService, guardService, type PipelineParts } from './rpc/pipeline.ts'
 import { createRemoteCore } from './rpc/remote.ts'
 import { dataUris } from './media/data-uri.ts'
 import { createOwnAssetReader } from './media/own-assets.ts'
@@ -101,12 +102,6 @@ export async function openStore(dataDir: string, clock: Clock = systemClock): Pr
   return openSqliteStore({ path: layOut(dataDir).database, clock })
 }
 
-/** Creates a transport to AdminService for whoever has the data directory in hand. */
-export function createOperatorTransport(store: Store, dataDir: string, clock: Clock = systemClock): Transport {
-  const folders = createFilesFolders(layOut(dataDir).assets)
-  return createInProcessTransport([trustService(AdminService, createAdminService({ store, clock, folders }))])
-}
-
 async function startCore(config: Config, overrides: Overrides & { log: Logger }): Promise<App> {
   const { log, clock = systemClock } = overrides
   await using parts = new AsyncDisposableStack()
@@ -121,6 +116,7 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
 
   const folders = layOut(config.dataDir)
   const store = parts.use(await openStore(config.dataDir, clock))
+  logActs(store, log)
   const assets = openDiskAssets({
     root: folders.assets,
     maxBytes: config.maxOutputBytes,
@@ -261,7 +257,7 @@ function createServices(config: Config, parts: ServiceParts, pipeline: PipelineP
       pipeline,
     ),
     guardService(FilesService, createFilesService({ store, files, urls, clock, ...uploadLimits }), pipeline),
-    guardService(AdminService, createAdminService({ store, clock, folders }), pipeline),
+    guardService(AdminService, createAdminService({ store, clock, folders, osUser: null }), pipeline),
   ]
 }
 

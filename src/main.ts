@@ -2,6 +2,7 @@
 import { ConnectError } from '@connectrpc/connect'
 import { Command } from 'commander'
 import { addAssetCommands } from './cli/assets.ts'
+import { addAuditCommands } from './cli/audit.ts'
 import { addDemoCommand } from './cli/demo.ts'
 import { addJobCommands } from './cli/jobs.ts'
 import { addModelCommands } from './cli/models.ts'
@@ -22,6 +23,7 @@ export function createProgram(): Command {
   addModelCommands(program)
   addWebhookCommands(program)
   addAssetCommands(program)
+  addAuditCommands(program)
   return program
 }
 

@@ -3,8 +3,10 @@ import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
 import { type Client, createClient } from '@connectrpc/connect'
 import { InvalidArgumentError } from 'commander'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
-import { createOperatorTransport, openStore } from '../app.ts'
+import { openStore } from '../app.ts'
 import { readConfig } from '../config.ts'
+import { createLogger } from '../log.ts'
+import { createOperatorTransport, logActs } from '../operator.ts'
 
 /** A client of AdminService that needs no key. */
 export type Admin = Client<typeof AdminService>
@@ -12,10 +14,11 @@ export type Admin = Client<typeof AdminService>
 /** Largest page of a list. */
 export const largestPage = 500
 
-/** Runs a command on the data directory that the settings name. */
+/** Runs a command on the data directory that the settings name. Administrative acts are logged on standard error. */
 export async function withAdmin(run: (admin: Admin) => Promise<void>): Promise<void> {
-  const { dataDir } = readConfig(process.env)
+  const { dataDir, logLevel } = readConfig(process.env)
   await using store = await openStore(dataDir)
+  logActs(store, createLogger(logLevel, process.stderr))
   await run(createClient(AdminService, createOperatorTransport(store, dataDir)))
 }
 
@@ -40,4 +43,12 @@ export function toTime(time: Timestamp | undefined): string | null {
 export function parseCredits(written: string): bigint {
   if (!/^\d+$/.test(written)) throw new InvalidArgumentError('It must be a whole number of credits, 0 or more.')
   return BigInt(written)
+}
+
+/** Size of a page, of an option. */
+export function parsePageLimit(written: string): number {
+  const limit = Number(written)
+  if (!/^\d+$/.test(written) || limit < 1 || limit > largestPage)
+    throw new InvalidArgumentError(`It must be a whole number, 1 to ${largestPage}.`)
+  return limit
 }

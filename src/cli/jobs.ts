@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { InspectJobResponse, JobSummary } from '../../gen/mediagen/v1/admin_pb.ts'
 import { jobStatuses, type JobStatus } from '../core/job.ts'
 import { toJobStatusCode, toJobStatusName } from '../services/convert.ts'
-import { largestPage, parseCredits, toTime, withAdmin } from './admin.ts'
+import { largestPage, parseCredits, parsePageLimit, toTime, withAdmin } from './admin.ts'
 import { type Printed, printList, printRecord } from './print.ts'
 
 const defaultLimit = 50
@@ -25,7 +25,7 @@ export function addJobCommands(program: Command): void {
     .option('--status <status>', `only jobs in this state: ${jobStatuses.join(', ')}`, parseStatus)
     .option('--account <id>', 'only jobs of this account')
     .option('--model <id>', 'only jobs of this model')
-    .option('--limit <jobs>', `number of jobs, at most ${largestPage}`, parseLimit, defaultLimit)
+    .option('--limit <jobs>', `number of jobs, at most ${largestPage}`, parsePageLimit, defaultLimit)
     .option('--json', 'print JSON')
     .action(({ status, account = '', model = '', limit, json }: ListOptions) =>
       withAdmin(async (admin) => {
@@ -101,11 +101,4 @@ function parseStatus(written: string): JobStatus {
   const status = jobStatuses.find((name) => name === written)
   if (!status) throw new InvalidArgumentError(`The states are ${jobStatuses.join(', ')}.`)
   return status
-}
-
-function parseLimit(written: string): number {
-  const limit = Number(written)
-  if (!/^\d+$/.test(written) || limit < 1 || limit > largestPage)
-    throw new InvalidArgumentError(`It must be a whole number, 1 to ${largestPage}.`)
-  return limit
 }

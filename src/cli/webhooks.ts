@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { type Delivery, DeliveryStatus, type Webhook } from '../../gen/mediagen/v1/webhooks_pb.ts'
 import { type DeliveryStatus as DeliveryStatusName, deliveryStatuses } from '../core/webhook.ts'
-import { largestPage, readAll, toTime, withAdmin } from './admin.ts'
+import { largestPage, parsePageLimit, readAll, toTime, withAdmin } from './admin.ts'
 import { type Printed, printList, printRecord } from './print.ts'
 
 const codes = {
@@ -43,7 +43,7 @@ export function addWebhookCommands(program: Command): void {
     .option('--account <id>', 'only deliveries of this account', '')
     .option('--job <id>', 'only deliveries about this job', '')
     .option('--status <status>', `only deliveries in this state: ${deliveryStatuses.join(', ')}`, parseStatus)
-    .option('--limit <count>', `number of deliveries, at most ${largestPage}`, parseLimit, 100)
+    .option('--limit <count>', `number of deliveries, at most ${largestPage}`, parsePageLimit, 100)
     .option('--json', 'print JSON, with every attempt')
     .action(({ account, job, status = DeliveryStatus.UNSPECIFIED, limit, json }: DeliveryOptions) =>
       withAdmin(async (admin) => {
@@ -107,11 +107,4 @@ function toDeliveryRow(delivery: Delivery): Printed {
 function parseStatus(written: string): DeliveryStatus {
   if (!Object.hasOwn(codes, written)) throw new InvalidArgumentError(`The states are ${deliveryStatuses.join(', ')}.`)
   return codes[written as DeliveryStatusName]
-}
-
-function parseLimit(written: string): number {
-  const limit = Number(written)
-  if (!/^\d+$/.test(written) || limit < 1 || limit > largestPage)
-    throw new InvalidArgumentError(`It must be a whole number, 1 to ${largestPage}.`)
-  return limit
 }

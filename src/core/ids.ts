@@ -5,7 +5,7 @@ const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const idPattern = /^[a-z]+_[0-9a-hjkmnp-tv-z]{26}$/
 
 /** The kinds of ids. */
-export type IdPrefix = 'job' | 'acct' | 'key' | 'entry' | 'wh' | 'file'
+export type IdPrefix = 'job' | 'acct' | 'key' | 'entry' | 'wh' | 'file' | 'audit'
 
 /** Creates ids whose text order is the order in which this process created them. */
 export interface IdSource {

@@ -1,5 +1,6 @@
 // The storage port. Each method is one business transaction: atomic, durable when it resolves, safe to repeat.
 // Business outcomes are values; exceptions are failures of the infrastructure.
+import type { Actor, AuditStore } from './audit.ts'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { ClaimedJob, Job, JobOutcome, JobStatus, OperatorJob } from './job.ts'
 import type { ApiKey, Permission } from './key.ts'
@@ -167,15 +168,15 @@ export interface LedgerReport {
   readonly repairs: readonly string[]
 }
 
-/** The storage of all state. */
-export interface Store extends WebhookStore, UploadStore, RetentionStore {
-  createAccount(name: string, credits: number): Promise<Account>
+/** The storage of all state. An administrative act is recorded in its own transaction; `by` is who does it, by default the server itself. */
+export interface Store extends WebhookStore, UploadStore, RetentionStore, AuditStore {
+  createAccount(name: string, credits: number, by?: Actor): Promise<Account>
   getAccount(accountId: string): Promise<Account | null>
   listAccounts(page: PageRequest): Promise<Page<Account>>
   /** `credits` > 0 */
-  grantCredits(accountId: string, credits: number, note: string | null): Promise<AdjustOutcome>
+  grantCredits(accountId: string, credits: number, note: string | null, by?: Actor): Promise<AdjustOutcome>
   /** `credits` ≠ 0 */
-  adjustCredits(accountId: string, credits: number, note: string): Promise<AdjustOutcome>
+  adjustCredits(accountId: string, credits: number, note: string, by?: Actor): Promise<AdjustOutcome>
   listEntries(accountId: string, page: PageRequest): Promise<Page<LedgerEntry>>
   verifyLedger(): Promise<LedgerReport>
 
@@ -185,16 +186,17 @@ export interface Store extends WebhookStore, UploadStore, RetentionStore {
     secretHash: Buffer,
     permissions: readonly Permission[],
     expiresAtMs: number | null,
+    by?: Actor,
   ): Promise<ApiKey | null>
   /** Null when there is no such key. Revoking twice keeps the first time. */
-  revokeKey(keyId: string): Promise<ApiKey | null>
+  revokeKey(keyId: string, by?: Actor): Promise<ApiKey | null>
   listKeys(accountId: string | null, page: PageRequest): Promise<Page<ApiKey>>
   findKey(secretHash: Buffer): Promise<ApiKey | null>
 
   /** All keys of a purpose, the newest last; the first call creates the first key. */
   signingKeys(purpose: SigningPurpose): Promise<readonly SigningKey[]>
   /** Creates a new key and returns it. */
-  rotateSigningKey(purpose: SigningPurpose): Promise<SigningKey>
+  rotateSigningKey(purpose: SigningPurpose, by?: Actor): Promise<SigningKey>
 
   /** Holds the credits and queues the job, or says why not. A refusal leaves the idempotency key free. */
   startGeneration(command: StartCommand): Promise<StartOutcome>
@@ -225,7 +227,7 @@ export interface Store extends WebhookStore, UploadStore, RetentionStore {
   /** Handles lost workers, deadlines of queued jobs, retries and expired reviews. Idempotent. */
   sweep(command: SweepCommand): Promise<SweepOutcome>
   /** Ends a job under review: charges `charge` of its hold and releases the rest. */
-  resolveReview(jobId: string, charge: number): Promise<ResolveOutcome>
+  resolveReview(jobId: string, charge: number, by?: Actor): Promise<ResolveOutcome>
 
   /** Calls back with the ids of jobs that this process changed, once the change is durable. Changes by other processes are not reported. */
   onJobsChanged(listener: (jobIds: readonly string[]) => void): () => void

@@ -1,5 +1,6 @@
 // Webhooks: deliveries, their retries and their signatures, according to Standard Webhooks (standardwebhooks.com).
 import { createHmac, randomBytes } from 'node:crypto'
+import type { Actor } from './audit.ts'
 import { toTimestampText } from './clock.ts'
 import type { Job, terminalStatuses } from './job.ts'
 import type { Page, PageRequest } from './page.ts'
@@ -223,7 +224,7 @@ export interface WebhookStore {
   /** The newest first. */
   listDeliveries(filter: DeliveryFilter): Promise<Page<Delivery>>
   /** Makes a delivery due now, with the full number of attempts. */
-  redeliver(deliveryId: string): Promise<RedeliverOutcome>
+  redeliver(deliveryId: string, by?: Actor): Promise<RedeliverOutcome>
   /** Whether a delivery is due to an endpoint with a free place. Cheap enough to poll. */
   hasDueDelivery(nowMs: number, full: FullPlaces): Promise<boolean>
   /** Claims due deliveries for a sender; endpoints take turns. */

@@ -1,13 +1,23 @@
 // AdminService: accounts, keys, credits and jobs under review, for the operator. The command line calls this same implementation.
-import type { ServiceImpl } from '@connectrpc/connect'
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
+import type { Actor } from '../core/audit.ts'
 import type { Clock } from '../core/clock.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
 import { createKeySecret, hashKeySecret, type Permission } from '../core/key.ts'
 import type { Job } from '../core/job.ts'
 import type { FilesFolders } from '../core/retention.ts'
 import type { Account, AdjustOutcome, ResolveOutcome, Store } from '../core/store.ts'
-import { toAccountMessage, toJobSummary, toKeyMessage, toMs, toOperatorJobMessage, toPermission } from './convert.ts'
+import { actorOf } from './caller.ts'
+import {
+  toAccountMessage,
+  toAuditMessage,
+  toJobSummary,
+  toKeyMessage,
+  toMs,
+  toOperatorJobMessage,
+  toPermission,
+} from './convert.ts'
 import { findEmpty, readPage, readStatus, refuse, toCredits } from './request.ts'
 import { createRetentionAdmin } from './retention.ts'
 import { createWebhookAdmin } from './webhooks.ts'
@@ -17,25 +27,30 @@ const longestName = 200
 const lastExpiryMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const longestNote = 1000
 
-/** Creates the service. */
-export function createAdminService(parts: {
-  store: Store
-  clock: Clock
-  folders: FilesFolders
-}): ServiceImpl<typeof AdminService> {
-  const { store, clock, folders } = parts
-  return {
-    ...createWebhookAdmin(store),
-    ...createRetentionAdmin(store, folders),
+/** What the service is made of. */
+export interface AdminParts {
+  readonly store: Store
+  readonly clock: Clock
+  readonly folders: FilesFolders
+  /** Who calls without a key: the user who runs a command. Null behind the pipeline, where every caller has one. */
+  readonly osUser: string | null
+}
 
-    async createAccount(request) {
+/** Creates the service. Every act is recorded with who did it. */
+export function createAdminService({ store, clock, folders, osUser }: AdminParts): ServiceImpl<typeof AdminService> {
+  const by = (context: HandlerContext): Actor => actorOf(context, osUser)
+  return {
+    ...createWebhookAdmin(store, by),
+    ...createRetentionAdmin(store, folders, by),
+
+    async createAccount(request, context) {
       const credits = toCredits(request.credits)
       const violations = findEmpty({ name: request.name })
       if (request.name.length > longestName)
         violations.push({ pointer: '/name', detail: `must have at most ${longestName} characters` })
       if (credits === null || credits < 0) violations.push({ pointer: '/credits', detail: 'must be 0 to 2^53 - 1' })
       refuse(violations)
-      return { account: toAccountMessage(await store.createAccount(request.name, credits as number)) }
+      return { account: toAccountMessage(await store.createAccount(request.name, credits as number, by(context))) }
     },
 
     async listAccounts(request) {
@@ -43,7 +58,7 @@ export function createAdminService(parts: {
       return { accounts: items.map(toAccountMessage), total }
     },
 
-    async createKey(request) {
+    async createKey(request, context) {
       const permissions = request.permissions.map(toPermission)
       const expiresAtMs = toMs(request.expiresAt)
       const violations = findEmpty({ account_id: request.accountId })
@@ -62,6 +77,7 @@ export function createAdminService(parts: {
         hashKeySecret(secret),
         [...new Set(permissions as Permission[])],
         expiresAtMs,
+        by(context),
       )
       if (!key) throw accountNotFound(request.accountId)
       return { key: toKeyMessage(key), secret }
@@ -72,23 +88,24 @@ export function createAdminService(parts: {
       return { keys: items.map(toKeyMessage), total }
     },
 
-    async revokeKey(request) {
-      const key = await store.revokeKey(request.keyId)
+    async revokeKey(request, context) {
+      const key = await store.revokeKey(request.keyId, by(context))
       if (!key) throw new MediagenError('key_not_found', `There is no key "${request.keyId}".`)
       return { key: toKeyMessage(key) }
     },
 
-    async grantCredits(request) {
+    async grantCredits(request, context) {
       const credits = toCredits(request.credits)
       refuse([
         ...(credits === null || credits < 1 ? [{ pointer: '/credits', detail: 'must be 1 to 2^53 - 1' }] : []),
         ...findLongNote(request.note),
       ])
-      const outcome = await store.grantCredits(request.accountId, credits as number, request.note || null)
+      const { accountId, note } = request
+      const outcome = await store.grantCredits(accountId, credits as number, note || null, by(context))
       return { account: toAccountMessage(readAdjustment(outcome, request.accountId)) }
     },
 
-    async adjustCredits(request) {
+    async adjustCredits(request, context) {
       const credits = toCredits(request.credits)
       refuse([
         ...(credits === null || credits === 0
@@ -97,14 +114,15 @@ export function createAdminService(parts: {
         ...findEmpty({ note: request.note }),
         ...findLongNote(request.note),
       ])
-      const outcome = await store.adjustCredits(request.accountId, credits as number, request.note)
+      const outcome = await store.adjustCredits(request.accountId, credits as number, request.note, by(context))
       return { account: toAccountMessage(readAdjustment(outcome, request.accountId)) }
     },
 
-    async resolveJob(request) {
+    async resolveJob(request, context) {
       const charge = toCredits(request.charge)
       if (charge === null || charge < 0) refuse([{ pointer: '/charge', detail: 'must be 0 or more' }])
-      const job = readResolution(await store.resolveReview(request.jobId, charge as number), request.jobId)
+      const resolved = await store.resolveReview(request.jobId, charge as number, by(context))
+      const job = readResolution(resolved, request.jobId)
       return { charged: BigInt(job.creditsCharged), released: BigInt(job.creditsReleased) }
     },
 
@@ -126,8 +144,13 @@ export function createAdminService(parts: {
       return toOperatorJobMessage(seen)
     },
 
-    async rotateQuoteKey() {
-      return { keyNumber: (await store.rotateSigningKey('quote')).number }
+    async rotateQuoteKey(_request, context) {
+      return { keyNumber: (await store.rotateSigningKey('quote', by(context))).number }
+    },
+
+    async listAuditEntries(request) {
+      const { items, total } = await store.listAuditEntries(request.accountId || null, readPage(request))
+      return { entries: items.map(toAuditMessage), total }
     },
 
     async verifyLedger() {

@@ -1,5 +1,6 @@
 // The caller of an rpc: the pipeline puts its key into the context, and the services read it.
 import { createContextKey, type HandlerContext } from '@connectrpc/connect'
+import type { Actor } from '../core/audit.ts'
 import type { ApiKey } from '../core/key.ts'
 
 /** The context key under which the pipeline leaves the caller's API key. */
@@ -10,4 +11,14 @@ export function callerOf(context: HandlerContext): ApiKey {
   const key = context.values.get(callerKey)
   if (!key) throw new Error('a service was reached without the pipeline')
   return key
+}
+
+/**
+ * Who acts, for the record.
+ * @param osUser who calls without a key, where that is possible; null where the pipeline asks for one
+ */
+export function actorOf(context: HandlerContext, osUser: string | null): Actor {
+  if (osUser !== null) return { kind: 'command_line', osUser }
+  const { keyId, accountId } = callerOf(context)
+  return { kind: 'key', keyId, accountId }
 }

@@ -1,6 +1,7 @@
 // The only place that knows both a record and its message.
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
+import type { AuditEntry } from '../core/audit.ts'
 import type { Asset, AssetUrls } from '../core/asset.ts'
 import { creditsShown, type Job, type JobStatus, type OperatorJob } from '../core/job.ts'
 import type { ApiKey, Permission } from '../core/key.ts'
@@ -12,6 +13,7 @@ import type { Upload } from '../core/upload.ts'
 import type { Delivery, DeliveryStatus, Webhook } from '../core/webhook.ts'
 import type {
   AccountSchema,
+  AuditEntrySchema,
   InspectJobResponseSchema,
   JobSummarySchema,
   KeySchema,
@@ -291,6 +293,23 @@ export function toAccountMessage(account: Account): MessageInitShape<typeof Acco
     available: BigInt(account.available),
     held: BigInt(account.held),
     createdAt: timestampFromMs(account.createdAtMs),
+  }
+}
+
+export function toAuditMessage(entry: AuditEntry): MessageInitShape<typeof AuditEntrySchema> {
+  const { actor, before, after } = entry
+  return {
+    entryId: entry.entryId,
+    createdAt: timestampFromMs(entry.createdAtMs),
+    actor: {
+      ...(actor.kind === 'key' && { keyId: actor.keyId, accountId: actor.accountId }),
+      ...(actor.kind === 'command_line' && { osUser: actor.osUser }),
+    },
+    act: entry.act,
+    subject: entry.subject,
+    accountId: entry.accountId ?? '',
+    ...(before && { before }),
+    ...(after && { after }),
   }
 }
 

@@ -1,6 +1,8 @@
 // The operator's view of files: disk usage, and the removal of expired files and orphans.
-import type { ServiceImpl } from '@connectrpc/connect'
+import type { JsonObject } from '@mediagen/engine/engine.ts'
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
+import type { Actor, AuditStore } from '../core/audit.ts'
 import {
   type FilesFolders,
   foldersAtOnce,
@@ -13,8 +15,9 @@ import {
 
 /** Creates the operator's part, for AdminService. */
 export function createRetentionAdmin(
-  store: RetentionStore,
+  store: RetentionStore & Pick<AuditStore, 'recordAct'>,
   folders: FilesFolders,
+  by: (context: HandlerContext) => Actor,
 ): Pick<ServiceImpl<typeof AdminService>, 'measureFiles' | 'sweepFiles'> {
   return {
     async measureFiles() {
@@ -32,22 +35,29 @@ export function createRetentionAdmin(
       }
     },
 
-    async sweepFiles({ dryRun }) {
+    async sweepFiles({ dryRun }, context) {
       const expired = new Map<string, FoundFolder>()
       const orphaned = new Map<string, FoundFolder>()
       for await (const found of surveyFolders(folders, store)) {
         if (!found.owner) orphaned.set(found.name, found)
         else if (found.owner.kind === 'expired') expired.set(found.name, found)
       }
+      const record = (act: 'files.sweep_begun' | 'files.swept', before: JsonObject, after: JsonObject | null) =>
+        store.recordAct({ act, subject: 'files', accountId: null, before, after }, by(context))
+      const found = toCounts(expired, orphaned)
+      // On record before anything goes: a sweep that breaks off has removed files, too.
+      if (!dryRun) await record('files.sweep_begun', found, null)
       const stuck = dryRun
         ? []
         : [...(await removeOrphans(folders, orphaned.keys())), ...(await removeAllExpired(store, folders))]
       for (const { folder } of stuck) for (const counted of [expired, orphaned]) counted.delete(folder)
+      const removed = toCounts(expired, orphaned)
+      if (!dryRun) await record('files.swept', found, { ...removed, folders_not_removed: stuck.length })
       return {
-        expiredFiles: sum(expired, 'files'),
-        expiredBytes: sum(expired, 'bytes'),
-        orphanedFiles: sum(orphaned, 'files'),
-        orphanedBytes: sum(orphaned, 'bytes'),
+        expiredFiles: BigInt(removed.expired_files),
+        expiredBytes: BigInt(removed.expired_bytes),
+        orphanedFiles: BigInt(removed.orphaned_files),
+        orphanedBytes: BigInt(removed.orphaned_bytes),
         notRemoved: stuck.map(({ folder, error }) => `${folder}: ${(error as Error).message}`),
       }
     },
@@ -68,8 +78,17 @@ async function removeAllExpired(store: RetentionStore, folders: FilesFolders): P
   }
 }
 
-function sum(found: ReadonlyMap<string, FoundFolder>, what: 'files' | 'bytes'): bigint {
-  return BigInt([...found.values()].reduce((total, folder) => total + folder[what], 0))
+function toCounts(expired: ReadonlyMap<string, FoundFolder>, orphaned: ReadonlyMap<string, FoundFolder>) {
+  return {
+    expired_files: sum(expired, 'files'),
+    expired_bytes: sum(expired, 'bytes'),
+    orphaned_files: sum(orphaned, 'files'),
+    orphaned_bytes: sum(orphaned, 'bytes'),
+  }
+}
+
+function sum(found: ReadonlyMap<string, FoundFolder>, what: 'files' | 'bytes'): number {
+  return [...found.values()].reduce((total, folder) => total + folder[what], 0)
 }
 
 /** Accounts by age; files that belong to no account come last. */

@@ -1,7 +1,8 @@
 // WebhooksService: the endpoints of an account and their deliveries, and the operator's view of all of them.
-import type { ServiceImpl } from '@connectrpc/connect'
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import { DeliveryStatus as DeliveryStatusCode, type WebhooksService } from '../../gen/mediagen/v1/webhooks_pb.ts'
+import type { Actor } from '../core/audit.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
 import {
   createWebhookSecret,
@@ -92,6 +93,7 @@ export function createWebhooksService(parts: WebhooksParts): ServiceImpl<typeof 
 /** Creates the operator's part, for AdminService. */
 export function createWebhookAdmin(
   store: WebhookStore,
+  by: (context: HandlerContext) => Actor,
 ): Pick<ServiceImpl<typeof AdminService>, 'findWebhooks' | 'findDeliveries' | 'redeliver'> {
   return {
     async findWebhooks(request) {
@@ -110,8 +112,8 @@ export function createWebhookAdmin(
       return { deliveries: items.map(toDeliveryMessage), total }
     },
 
-    async redeliver(request) {
-      const renewed = await store.redeliver(request.deliveryId)
+    async redeliver(request, context) {
+      const renewed = await store.redeliver(request.deliveryId, by(context))
       switch (renewed.outcome) {
         case 'done':
           return { delivery: toDeliveryMessage(renewed.delivery) }

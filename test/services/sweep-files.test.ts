@@ -38,7 +38,9 @@ test('a sweep removes what can be removed, counts that alone, and names the rest
   }
   const admin = createClient(
     AdminService,
-    createInProcessTransport([trustService(AdminService, createAdminService({ store, clock, folders }))]),
+    createInProcessTransport([
+      trustService(AdminService, createAdminService({ store, clock, folders, osUser: 'tester' })),
+    ]),
   )
   const swept = await admin.sweepFiles({})
   expect(swept).toMatchObject({ expiredFiles: 1n, expiredBytes: 10n, orphanedFiles: 1n, orphanedBytes: 10n })

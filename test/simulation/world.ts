@@ -44,7 +44,13 @@ export function createWorld(nowMs: number, random: (bytes: number) => Uint8Array
 
   function build() {
     const clock = () => world.nowMs
-    const commands = createCommands({ db, nowMs: clock, ids: createIdSource(clock, random), changed: () => {} })
+    const commands = createCommands({
+      db,
+      nowMs: clock,
+      ids: createIdSource(clock, random),
+      changed: () => {},
+      acted: () => {},
+    })
     const parts = {
       commands,
       runBatch: createBatchRunner(db),

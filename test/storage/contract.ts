@@ -1,6 +1,7 @@
 // The conformance suite of the store port: every implementation passes it whole.
 import { describe } from 'vitest'
 import { accountTests, keyTests } from './contract-accounts.ts'
+import { auditTests } from './contract-audit.ts'
 import { claimTests, endTests } from './contract-claims.ts'
 import { retentionTests, uploadTests } from './contract-files.ts'
 import { fairnessTests, positionTests } from './contract-fairness.ts'
@@ -30,6 +31,7 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
     describe('retention', () => retentionTests(openStore))
     describe('webhooks', () => webhookTests(openStore))
     describe('places of webhooks', () => webhookPlaceTests(openStore))
+    describe('administrative acts', () => auditTests(openStore))
     describe('changes and closing', () => changeTests(openStore))
   })
 }

@@ -136,7 +136,7 @@ describe('the writer thread', () => {
     const writer = await openGroupCommit(
       file.path,
       { nowMs: () => 0 },
-      () => undefined,
+      { onChanged: () => {}, onActs: () => {} },
       new URL('./dying-writer.ts', import.meta.url),
     )
     const waiting = [writer.submit('createAccount', 'a', 0), writer.submit('createAccount', 'b', 0)]

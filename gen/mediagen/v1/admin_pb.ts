@@ -5,20 +5,20 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Billing, JobError, JobStatus } from "./generation_pb.ts";
 import { file_mediagen_v1_generation } from "./generation_pb.ts";
 import type { Permission } from "./options_pb.ts";
 import { file_mediagen_v1_options } from "./options_pb.ts";
 import type { Delivery, DeliveryStatus, Webhook } from "./webhooks_pb.ts";
 import { file_mediagen_v1_webhooks } from "./webhooks_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { JsonObject, Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file mediagen/v1/admin.proto.
  */
 export const file_mediagen_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("ChdtZWRpYWdlbi92MS9hZG1pbi5wcm90bxILbWVkaWFnZW4udjEifAoHQWNjb3VudBISCgphY2NvdW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEQoJYXZhaWxhYmxlGAMgASgDEgwKBGhlbGQYBCABKAMSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijwIKA0tleRIOCgZrZXlfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIsCgtwZXJtaXNzaW9ucxgDIAMoDjIXLm1lZGlhZ2VuLnYxLlBlcm1pc3Npb24SLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMwoKZXhwaXJlc19hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIzCgpyZXZva2VkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBQg0KC19leHBpcmVzX2F0Qg0KC19yZXZva2VkX2F0IjUKFENyZWF0ZUFjY291bnRSZXF1ZXN0EgwKBG5hbWUYASABKAkSDwoHY3JlZGl0cxgCIAEoAyI+ChVDcmVhdGVBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULm1lZGlhZ2VuLnYxLkFjY291bnQiQwoTTGlzdEFjY291bnRzUmVxdWVzdBISCgVsaW1pdBgBIAEoBUgAiAEBEg4KBm9mZnNldBgCIAEoBUIICgZfbGltaXQiTQoUTGlzdEFjY291bnRzUmVzcG9uc2USJgoIYWNjb3VudHMYASADKAsyFC5tZWRpYWdlbi52MS5BY2NvdW50Eg0KBXRvdGFsGAIgASgFIpgBChBDcmVhdGVLZXlSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSLAoLcGVybWlzc2lvbnMYAiADKA4yFy5tZWRpYWdlbi52MS5QZXJtaXNzaW9uEjMKCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQFCDQoLX2V4cGlyZXNfYXQiQgoRQ3JlYXRlS2V5UmVzcG9uc2USHQoDa2V5GAEgASgLMhAubWVkaWFnZW4udjEuS2V5Eg4KBnNlY3JldBgCIAEoCSJTCg9MaXN0S2V5c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBEg4KBm9mZnNldBgDIAEoBUIICgZfbGltaXQiQQoQTGlzdEtleXNSZXNwb25zZRIeCgRrZXlzGAEgAygLMhAubWVkaWFnZW4udjEuS2V5Eg0KBXRvdGFsGAIgASgFIiIKEFJldm9rZUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIjIKEVJldm9rZUtleVJlc3BvbnNlEh0KA2tleRgBIAEoCzIQLm1lZGlhZ2VuLnYxLktleSJIChNHcmFudENyZWRpdHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDwoHY3JlZGl0cxgCIAEoAxIMCgRub3RlGAMgASgJIj0KFEdyYW50Q3JlZGl0c1Jlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5tZWRpYWdlbi52MS5BY2NvdW50IkkKFEFkanVzdENyZWRpdHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDwoHY3JlZGl0cxgCIAEoAxIMCgRub3RlGAMgASgJIj4KFUFkanVzdENyZWRpdHNSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQubWVkaWFnZW4udjEuQWNjb3VudCIzChFSZXNvbHZlSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSDgoGY2hhcmdlGAIgASgDIjcKElJlc29sdmVKb2JSZXNwb25zZRIPCgdjaGFyZ2VkGAEgASgDEhAKCHJlbGVhc2VkGAIgASgDIvwDCgpKb2JTdW1tYXJ5Eg4KBmpvYl9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEiYKBnN0YXR1cxgDIAEoDjIWLm1lZGlhZ2VuLnYxLkpvYlN0YXR1cxINCgVtb2RlbBgEIAEoCRIlCgdiaWxsaW5nGAUgASgLMhQubWVkaWFnZW4udjEuQmlsbGluZxIQCghwcm9ncmVzcxgGIAEoARIPCgdvdXRwdXRzGAcgASgFEikKBWVycm9yGAggASgLMhUubWVkaWFnZW4udjEuSm9iRXJyb3JIAIgBARIQCghhdHRlbXB0cxgJIAEoBRIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgpzdGFydGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEjQKC2ZpbmlzaGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgCiAEBEhsKDnF1ZXVlX3Bvc2l0aW9uGA0gASgFSAOIAQESGAoQY2FuY2VsX3JlcXVlc3RlZBgOIAEoCEIICgZfZXJyb3JCDQoLX3N0YXJ0ZWRfYXRCDgoMX2ZpbmlzaGVkX2F0QhEKD19xdWV1ZV9wb3NpdGlvbiKNAQoSTGlzdEFsbEpvYnNSZXF1ZXN0EiYKBnN0YXR1cxgBIAEoDjIWLm1lZGlhZ2VuLnYxLkpvYlN0YXR1cxINCgVtb2RlbBgCIAEoCRISCgphY2NvdW50X2lkGAMgASgJEhIKBWxpbWl0GAQgASgFSACIAQESDgoGb2Zmc2V0GAUgASgFQggKBl9saW1pdCJLChNMaXN0QWxsSm9ic1Jlc3BvbnNlEiUKBGpvYnMYASADKAsyFy5tZWRpYWdlbi52MS5Kb2JTdW1tYXJ5Eg0KBXRvdGFsGAIgASgFIiMKEUluc3BlY3RKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCSLsAgoSSW5zcGVjdEpvYlJlc3BvbnNlEiQKA2pvYhgBIAEoCzIXLm1lZGlhZ2VuLnYxLkpvYlN1bW1hcnkSEAoIcHJpb3JpdHkYAiABKAUSNAoLZGVhZGxpbmVfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESEQoJcmVzdW1hYmxlGAQgASgIEhQKDG1heF9hdHRlbXB0cxgFIAEoBRIRCglsb3N0X3J1bnMYBiABKAUSNQoMYXZhaWxhYmxlX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEg4KBndvcmtlchgIIAEoCRI0CgtsZWFzZV91bnRpbBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAogBAUIOCgxfZGVhZGxpbmVfYXRCDwoNX2F2YWlsYWJsZV9hdEIOCgxfbGVhc2VfdW50aWwiFwoVUm90YXRlUXVvdGVLZXlSZXF1ZXN0IiwKFlJvdGF0ZVF1b3RlS2V5UmVzcG9uc2USEgoKa2V5X251bWJlchgBIAEoBSIVChNWZXJpZnlMZWRnZXJSZXF1ZXN0ImoKFFZlcmlmeUxlZGdlclJlc3BvbnNlEhAKCGFjY291bnRzGAEgASgDEg8KB2VudHJpZXMYAiABKAMSDAoEam9icxgDIAEoAxIQCghwcm9ibGVtcxgEIAMoCRIPCgdyZXBhaXJzGAUgAygJIlcKE0ZpbmRXZWJob29rc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBEg4KBm9mZnNldBgDIAEoBUIICgZfbGltaXQiTQoURmluZFdlYmhvb2tzUmVzcG9uc2USJgoId2ViaG9va3MYASADKAsyFC5tZWRpYWdlbi52MS5XZWJob29rEg0KBXRvdGFsGAIgASgFIpYBChVGaW5kRGVsaXZlcmllc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIOCgZqb2JfaWQYAiABKAkSKwoGc3RhdHVzGAMgASgOMhsubWVkaWFnZW4udjEuRGVsaXZlcnlTdGF0dXMSEgoFbGltaXQYBCABKAVIAIgBARIOCgZvZmZzZXQYBSABKAVCCAoGX2xpbWl0IlIKFkZpbmREZWxpdmVyaWVzUmVzcG9uc2USKQoKZGVsaXZlcmllcxgBIAMoCzIVLm1lZGlhZ2VuLnYxLkRlbGl2ZXJ5Eg0KBXRvdGFsGAIgASgFIicKEFJlZGVsaXZlclJlcXVlc3QSEwoLZGVsaXZlcnlfaWQYASABKAkiPAoRUmVkZWxpdmVyUmVzcG9uc2USJwoIZGVsaXZlcnkYASABKAsyFS5tZWRpYWdlbi52MS5EZWxpdmVyeSIVChNNZWFzdXJlRmlsZXNSZXF1ZXN0Ij4KFE1lYXN1cmVGaWxlc1Jlc3BvbnNlEiYKBXVzYWdlGAEgAygLMhcubWVkaWFnZW4udjEuRmlsZXNVc2FnZSJMCgpGaWxlc1VzYWdlEhIKCmFjY291bnRfaWQYASABKAkSDAoEa2luZBgCIAEoCRINCgVmaWxlcxgDIAEoAxINCgVieXRlcxgEIAEoAyIkChFTd2VlcEZpbGVzUmVxdWVzdBIPCgdkcnlfcnVuGAEgASgIIocBChJTd2VlcEZpbGVzUmVzcG9uc2USFQoNZXhwaXJlZF9maWxlcxgBIAEoAxIVCg1leHBpcmVkX2J5dGVzGAIgASgDEhYKDm9ycGhhbmVkX2ZpbGVzGAMgASgDEhYKDm9ycGhhbmVkX2J5dGVzGAQgASgDEhMKC25vdF9yZW1vdmVkGAUgAygJMo0MCgxBZG1pblNlcnZpY2USXAoNQ3JlYXRlQWNjb3VudBIhLm1lZGlhZ2VuLnYxLkNyZWF0ZUFjY291bnRSZXF1ZXN0GiIubWVkaWFnZW4udjEuQ3JlYXRlQWNjb3VudFJlc3BvbnNlIgSguxgGElwKDExpc3RBY2NvdW50cxIgLm1lZGlhZ2VuLnYxLkxpc3RBY2NvdW50c1JlcXVlc3QaIS5tZWRpYWdlbi52MS5MaXN0QWNjb3VudHNSZXNwb25zZSIHkAIBoLsYBhJQCglDcmVhdGVLZXkSHS5tZWRpYWdlbi52MS5DcmVhdGVLZXlSZXF1ZXN0Gh4ubWVkaWFnZW4udjEuQ3JlYXRlS2V5UmVzcG9uc2UiBKC7GAYSUAoITGlzdEtleXMSHC5tZWRpYWdlbi52MS5MaXN0S2V5c1JlcXVlc3QaHS5tZWRpYWdlbi52MS5MaXN0S2V5c1Jlc3BvbnNlIgeQAgGguxgGElMKCVJldm9rZUtleRIdLm1lZGlhZ2VuLnYxLlJldm9rZUtleVJlcXVlc3QaHi5tZWRpYWdlbi52MS5SZXZva2VLZXlSZXNwb25zZSIHkAICoLsYBhJZCgxHcmFudENyZWRpdHMSIC5tZWRpYWdlbi52MS5HcmFudENyZWRpdHNSZXF1ZXN0GiEubWVkaWFnZW4udjEuR3JhbnRDcmVkaXRzUmVzcG9uc2UiBKC7GAYSXAoNQWRqdXN0Q3JlZGl0cxIhLm1lZGlhZ2VuLnYxLkFkanVzdENyZWRpdHNSZXF1ZXN0GiIubWVkaWFnZW4udjEuQWRqdXN0Q3JlZGl0c1Jlc3BvbnNlIgSguxgGElMKClJlc29sdmVKb2ISHi5tZWRpYWdlbi52MS5SZXNvbHZlSm9iUmVxdWVzdBofLm1lZGlhZ2VuLnYxLlJlc29sdmVKb2JSZXNwb25zZSIEoLsYBhJZCgtMaXN0QWxsSm9icxIfLm1lZGlhZ2VuLnYxLkxpc3RBbGxKb2JzUmVxdWVzdBogLm1lZGlhZ2VuLnYxLkxpc3RBbGxKb2JzUmVzcG9uc2UiB5ACAaC7GAYSVgoKSW5zcGVjdEpvYhIeLm1lZGlhZ2VuLnYxLkluc3BlY3RKb2JSZXF1ZXN0Gh8ubWVkaWFnZW4udjEuSW5zcGVjdEpvYlJlc3BvbnNlIgeQAgGguxgGEl8KDlJvdGF0ZVF1b3RlS2V5EiIubWVkaWFnZW4udjEuUm90YXRlUXVvdGVLZXlSZXF1ZXN0GiMubWVkaWFnZW4udjEuUm90YXRlUXVvdGVLZXlSZXNwb25zZSIEoLsYBhJcCgxGaW5kV2ViaG9va3MSIC5tZWRpYWdlbi52MS5GaW5kV2ViaG9va3NSZXF1ZXN0GiEubWVkaWFnZW4udjEuRmluZFdlYmhvb2tzUmVzcG9uc2UiB5ACAaC7GAYSYgoORmluZERlbGl2ZXJpZXMSIi5tZWRpYWdlbi52MS5GaW5kRGVsaXZlcmllc1JlcXVlc3QaIy5tZWRpYWdlbi52MS5GaW5kRGVsaXZlcmllc1Jlc3BvbnNlIgeQAgGguxgGElAKCVJlZGVsaXZlchIdLm1lZGlhZ2VuLnYxLlJlZGVsaXZlclJlcXVlc3QaHi5tZWRpYWdlbi52MS5SZWRlbGl2ZXJSZXNwb25zZSIEoLsYBhJcCgxNZWFzdXJlRmlsZXMSIC5tZWRpYWdlbi52MS5NZWFzdXJlRmlsZXNSZXF1ZXN0GiEubWVkaWFnZW4udjEuTWVhc3VyZUZpbGVzUmVzcG9uc2UiB5ACAaC7GAYSVgoKU3dlZXBGaWxlcxIeLm1lZGlhZ2VuLnYxLlN3ZWVwRmlsZXNSZXF1ZXN0Gh8ubWVkaWFnZW4udjEuU3dlZXBGaWxlc1Jlc3BvbnNlIgeQAgKguxgGElwKDFZlcmlmeUxlZGdlchIgLm1lZGlhZ2VuLnYxLlZlcmlmeUxlZGdlclJlcXVlc3QaIS5tZWRpYWdlbi52MS5WZXJpZnlMZWRnZXJSZXNwb25zZSIHkAIBoLsYBmIGcHJvdG8z", [file_google_protobuf_timestamp, file_mediagen_v1_generation, file_mediagen_v1_options, file_mediagen_v1_webhooks]);
+  fileDesc("ChdtZWRpYWdlbi92MS9hZG1pbi5wcm90bxILbWVkaWFnZW4udjEifAoHQWNjb3VudBISCgphY2NvdW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEQoJYXZhaWxhYmxlGAMgASgDEgwKBGhlbGQYBCABKAMSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijwIKA0tleRIOCgZrZXlfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIsCgtwZXJtaXNzaW9ucxgDIAMoDjIXLm1lZGlhZ2VuLnYxLlBlcm1pc3Npb24SLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMwoKZXhwaXJlc19hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIzCgpyZXZva2VkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBQg0KC19leHBpcmVzX2F0Qg0KC19yZXZva2VkX2F0IjUKFENyZWF0ZUFjY291bnRSZXF1ZXN0EgwKBG5hbWUYASABKAkSDwoHY3JlZGl0cxgCIAEoAyI+ChVDcmVhdGVBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULm1lZGlhZ2VuLnYxLkFjY291bnQiQwoTTGlzdEFjY291bnRzUmVxdWVzdBISCgVsaW1pdBgBIAEoBUgAiAEBEg4KBm9mZnNldBgCIAEoBUIICgZfbGltaXQiTQoUTGlzdEFjY291bnRzUmVzcG9uc2USJgoIYWNjb3VudHMYASADKAsyFC5tZWRpYWdlbi52MS5BY2NvdW50Eg0KBXRvdGFsGAIgASgFIpgBChBDcmVhdGVLZXlSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSLAoLcGVybWlzc2lvbnMYAiADKA4yFy5tZWRpYWdlbi52MS5QZXJtaXNzaW9uEjMKCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQFCDQoLX2V4cGlyZXNfYXQiQgoRQ3JlYXRlS2V5UmVzcG9uc2USHQoDa2V5GAEgASgLMhAubWVkaWFnZW4udjEuS2V5Eg4KBnNlY3JldBgCIAEoCSJTCg9MaXN0S2V5c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBEg4KBm9mZnNldBgDIAEoBUIICgZfbGltaXQiQQoQTGlzdEtleXNSZXNwb25zZRIeCgRrZXlzGAEgAygLMhAubWVkaWFnZW4udjEuS2V5Eg0KBXRvdGFsGAIgASgFIiIKEFJldm9rZUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIjIKEVJldm9rZUtleVJlc3BvbnNlEh0KA2tleRgBIAEoCzIQLm1lZGlhZ2VuLnYxLktleSJIChNHcmFudENyZWRpdHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDwoHY3JlZGl0cxgCIAEoAxIMCgRub3RlGAMgASgJIj0KFEdyYW50Q3JlZGl0c1Jlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5tZWRpYWdlbi52MS5BY2NvdW50IkkKFEFkanVzdENyZWRpdHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDwoHY3JlZGl0cxgCIAEoAxIMCgRub3RlGAMgASgJIj4KFUFkanVzdENyZWRpdHNSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQubWVkaWFnZW4udjEuQWNjb3VudCIzChFSZXNvbHZlSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSDgoGY2hhcmdlGAIgASgDIjcKElJlc29sdmVKb2JSZXNwb25zZRIPCgdjaGFyZ2VkGAEgASgDEhAKCHJlbGVhc2VkGAIgASgDIvwDCgpKb2JTdW1tYXJ5Eg4KBmpvYl9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEiYKBnN0YXR1cxgDIAEoDjIWLm1lZGlhZ2VuLnYxLkpvYlN0YXR1cxINCgVtb2RlbBgEIAEoCRIlCgdiaWxsaW5nGAUgASgLMhQubWVkaWFnZW4udjEuQmlsbGluZxIQCghwcm9ncmVzcxgGIAEoARIPCgdvdXRwdXRzGAcgASgFEikKBWVycm9yGAggASgLMhUubWVkaWFnZW4udjEuSm9iRXJyb3JIAIgBARIQCghhdHRlbXB0cxgJIAEoBRIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgpzdGFydGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEjQKC2ZpbmlzaGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgCiAEBEhsKDnF1ZXVlX3Bvc2l0aW9uGA0gASgFSAOIAQESGAoQY2FuY2VsX3JlcXVlc3RlZBgOIAEoCEIICgZfZXJyb3JCDQoLX3N0YXJ0ZWRfYXRCDgoMX2ZpbmlzaGVkX2F0QhEKD19xdWV1ZV9wb3NpdGlvbiKNAQoSTGlzdEFsbEpvYnNSZXF1ZXN0EiYKBnN0YXR1cxgBIAEoDjIWLm1lZGlhZ2VuLnYxLkpvYlN0YXR1cxINCgVtb2RlbBgCIAEoCRISCgphY2NvdW50X2lkGAMgASgJEhIKBWxpbWl0GAQgASgFSACIAQESDgoGb2Zmc2V0GAUgASgFQggKBl9saW1pdCJLChNMaXN0QWxsSm9ic1Jlc3BvbnNlEiUKBGpvYnMYASADKAsyFy5tZWRpYWdlbi52MS5Kb2JTdW1tYXJ5Eg0KBXRvdGFsGAIgASgFIiMKEUluc3BlY3RKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCSLsAgoSSW5zcGVjdEpvYlJlc3BvbnNlEiQKA2pvYhgBIAEoCzIXLm1lZGlhZ2VuLnYxLkpvYlN1bW1hcnkSEAoIcHJpb3JpdHkYAiABKAUSNAoLZGVhZGxpbmVfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESEQoJcmVzdW1hYmxlGAQgASgIEhQKDG1heF9hdHRlbXB0cxgFIAEoBRIRCglsb3N0X3J1bnMYBiABKAUSNQoMYXZhaWxhYmxlX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEg4KBndvcmtlchgIIAEoCRI0CgtsZWFzZV91bnRpbBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAogBAUIOCgxfZGVhZGxpbmVfYXRCDwoNX2F2YWlsYWJsZV9hdEIOCgxfbGVhc2VfdW50aWwiFwoVUm90YXRlUXVvdGVLZXlSZXF1ZXN0IiwKFlJvdGF0ZVF1b3RlS2V5UmVzcG9uc2USEgoKa2V5X251bWJlchgBIAEoBSIVChNWZXJpZnlMZWRnZXJSZXF1ZXN0ImoKFFZlcmlmeUxlZGdlclJlc3BvbnNlEhAKCGFjY291bnRzGAEgASgDEg8KB2VudHJpZXMYAiABKAMSDAoEam9icxgDIAEoAxIQCghwcm9ibGVtcxgEIAMoCRIPCgdyZXBhaXJzGAUgAygJIlcKE0ZpbmRXZWJob29rc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBEg4KBm9mZnNldBgDIAEoBUIICgZfbGltaXQiTQoURmluZFdlYmhvb2tzUmVzcG9uc2USJgoId2ViaG9va3MYASADKAsyFC5tZWRpYWdlbi52MS5XZWJob29rEg0KBXRvdGFsGAIgASgFIpYBChVGaW5kRGVsaXZlcmllc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIOCgZqb2JfaWQYAiABKAkSKwoGc3RhdHVzGAMgASgOMhsubWVkaWFnZW4udjEuRGVsaXZlcnlTdGF0dXMSEgoFbGltaXQYBCABKAVIAIgBARIOCgZvZmZzZXQYBSABKAVCCAoGX2xpbWl0IlIKFkZpbmREZWxpdmVyaWVzUmVzcG9uc2USKQoKZGVsaXZlcmllcxgBIAMoCzIVLm1lZGlhZ2VuLnYxLkRlbGl2ZXJ5Eg0KBXRvdGFsGAIgASgFIicKEFJlZGVsaXZlclJlcXVlc3QSEwoLZGVsaXZlcnlfaWQYASABKAkiPAoRUmVkZWxpdmVyUmVzcG9uc2USJwoIZGVsaXZlcnkYASABKAsyFS5tZWRpYWdlbi52MS5EZWxpdmVyeSIVChNNZWFzdXJlRmlsZXNSZXF1ZXN0Ij4KFE1lYXN1cmVGaWxlc1Jlc3BvbnNlEiYKBXVzYWdlGAEgAygLMhcubWVkaWFnZW4udjEuRmlsZXNVc2FnZSJMCgpGaWxlc1VzYWdlEhIKCmFjY291bnRfaWQYASABKAkSDAoEa2luZBgCIAEoCRINCgVmaWxlcxgDIAEoAxINCgVieXRlcxgEIAEoAyIkChFTd2VlcEZpbGVzUmVxdWVzdBIPCgdkcnlfcnVuGAEgASgIIocBChJTd2VlcEZpbGVzUmVzcG9uc2USFQoNZXhwaXJlZF9maWxlcxgBIAEoAxIVCg1leHBpcmVkX2J5dGVzGAIgASgDEhYKDm9ycGhhbmVkX2ZpbGVzGAMgASgDEhYKDm9ycGhhbmVkX2J5dGVzGAQgASgDEhMKC25vdF9yZW1vdmVkGAUgAygJIlsKF0xpc3RBdWRpdEVudHJpZXNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEgoFbGltaXQYAiABKAVIAIgBARIOCgZvZmZzZXQYAyABKAVCCAoGX2xpbWl0IlMKGExpc3RBdWRpdEVudHJpZXNSZXNwb25zZRIoCgdlbnRyaWVzGAEgAygLMhcubWVkaWFnZW4udjEuQXVkaXRFbnRyeRINCgV0b3RhbBgCIAEoBSKYAgoKQXVkaXRFbnRyeRIQCghlbnRyeV9pZBgBIAEoCRIuCgpjcmVhdGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgVhY3RvchgDIAEoCzIXLm1lZGlhZ2VuLnYxLkF1ZGl0QWN0b3ISCwoDYWN0GAQgASgJEg8KB3N1YmplY3QYBSABKAkSEgoKYWNjb3VudF9pZBgGIAEoCRIsCgZiZWZvcmUYByABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0SACIAQESKwoFYWZ0ZXIYCCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0SAGIAQFCCQoHX2JlZm9yZUIICgZfYWZ0ZXIiQQoKQXVkaXRBY3RvchIOCgZrZXlfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIPCgdvc191c2VyGAMgASgJMvcMCgxBZG1pblNlcnZpY2USXAoNQ3JlYXRlQWNjb3VudBIhLm1lZGlhZ2VuLnYxLkNyZWF0ZUFjY291bnRSZXF1ZXN0GiIubWVkaWFnZW4udjEuQ3JlYXRlQWNjb3VudFJlc3BvbnNlIgSguxgGElwKDExpc3RBY2NvdW50cxIgLm1lZGlhZ2VuLnYxLkxpc3RBY2NvdW50c1JlcXVlc3QaIS5tZWRpYWdlbi52MS5MaXN0QWNjb3VudHNSZXNwb25zZSIHkAIBoLsYBhJQCglDcmVhdGVLZXkSHS5tZWRpYWdlbi52MS5DcmVhdGVLZXlSZXF1ZXN0Gh4ubWVkaWFnZW4udjEuQ3JlYXRlS2V5UmVzcG9uc2UiBKC7GAYSUAoITGlzdEtleXMSHC5tZWRpYWdlbi52MS5MaXN0S2V5c1JlcXVlc3QaHS5tZWRpYWdlbi52MS5MaXN0S2V5c1Jlc3BvbnNlIgeQAgGguxgGElMKCVJldm9rZUtleRIdLm1lZGlhZ2VuLnYxLlJldm9rZUtleVJlcXVlc3QaHi5tZWRpYWdlbi52MS5SZXZva2VLZXlSZXNwb25zZSIHkAICoLsYBhJZCgxHcmFudENyZWRpdHMSIC5tZWRpYWdlbi52MS5HcmFudENyZWRpdHNSZXF1ZXN0GiEubWVkaWFnZW4udjEuR3JhbnRDcmVkaXRzUmVzcG9uc2UiBKC7GAYSXAoNQWRqdXN0Q3JlZGl0cxIhLm1lZGlhZ2VuLnYxLkFkanVzdENyZWRpdHNSZXF1ZXN0GiIubWVkaWFnZW4udjEuQWRqdXN0Q3JlZGl0c1Jlc3BvbnNlIgSguxgGElMKClJlc29sdmVKb2ISHi5tZWRpYWdlbi52MS5SZXNvbHZlSm9iUmVxdWVzdBofLm1lZGlhZ2VuLnYxLlJlc29sdmVKb2JSZXNwb25zZSIEoLsYBhJZCgtMaXN0QWxsSm9icxIfLm1lZGlhZ2VuLnYxLkxpc3RBbGxKb2JzUmVxdWVzdBogLm1lZGlhZ2VuLnYxLkxpc3RBbGxKb2JzUmVzcG9uc2UiB5ACAaC7GAYSVgoKSW5zcGVjdEpvYhIeLm1lZGlhZ2VuLnYxLkluc3BlY3RKb2JSZXF1ZXN0Gh8ubWVkaWFnZW4udjEuSW5zcGVjdEpvYlJlc3BvbnNlIgeQAgGguxgGEl8KDlJvdGF0ZVF1b3RlS2V5EiIubWVkaWFnZW4udjEuUm90YXRlUXVvdGVLZXlSZXF1ZXN0GiMubWVkaWFnZW4udjEuUm90YXRlUXVvdGVLZXlSZXNwb25zZSIEoLsYBhJcCgxGaW5kV2ViaG9va3MSIC5tZWRpYWdlbi52MS5GaW5kV2ViaG9va3NSZXF1ZXN0GiEubWVkaWFnZW4udjEuRmluZFdlYmhvb2tzUmVzcG9uc2UiB5ACAaC7GAYSYgoORmluZERlbGl2ZXJpZXMSIi5tZWRpYWdlbi52MS5GaW5kRGVsaXZlcmllc1JlcXVlc3QaIy5tZWRpYWdlbi52MS5GaW5kRGVsaXZlcmllc1Jlc3BvbnNlIgeQAgGguxgGElAKCVJlZGVsaXZlchIdLm1lZGlhZ2VuLnYxLlJlZGVsaXZlclJlcXVlc3QaHi5tZWRpYWdlbi52MS5SZWRlbGl2ZXJSZXNwb25zZSIEoLsYBhJcCgxNZWFzdXJlRmlsZXMSIC5tZWRpYWdlbi52MS5NZWFzdXJlRmlsZXNSZXF1ZXN0GiEubWVkaWFnZW4udjEuTWVhc3VyZUZpbGVzUmVzcG9uc2UiB5ACAaC7GAYSVgoKU3dlZXBGaWxlcxIeLm1lZGlhZ2VuLnYxLlN3ZWVwRmlsZXNSZXF1ZXN0Gh8ubWVkaWFnZW4udjEuU3dlZXBGaWxlc1Jlc3BvbnNlIgeQAgKguxgGEmgKEExpc3RBdWRpdEVudHJpZXMSJC5tZWRpYWdlbi52MS5MaXN0QXVkaXRFbnRyaWVzUmVxdWVzdBolLm1lZGlhZ2VuLnYxLkxpc3RBdWRpdEVudHJpZXNSZXNwb25zZSIHkAIBoLsYBhJcCgxWZXJpZnlMZWRnZXISIC5tZWRpYWdlbi52MS5WZXJpZnlMZWRnZXJSZXF1ZXN0GiEubWVkaWFnZW4udjEuVmVyaWZ5TGVkZ2VyUmVzcG9uc2UiB5ACAaC7GAZiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_generation, file_mediagen_v1_options, file_mediagen_v1_webhooks]);
 
 /**
  * An account: who credits and keys belong to.
@@ -1284,6 +1284,175 @@ export const SweepFilesResponseSchema: GenMessage<SweepFilesResponse> = /*@__PUR
   messageDesc(file_mediagen_v1_admin, 37);
 
 /**
+ * Which administrative acts to list.
+ *
+ * @generated from message mediagen.v1.ListAuditEntriesRequest
+ */
+export type ListAuditEntriesRequest = Message<"mediagen.v1.ListAuditEntriesRequest"> & {
+  /**
+   * Only acts that concern this account; empty for all.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * Page size, 1 … 500; unset means 100.
+   *
+   * @generated from field: optional int32 limit = 2;
+   */
+  limit?: number | undefined;
+
+  /**
+   * Number of acts to skip.
+   *
+   * @generated from field: int32 offset = 3;
+   */
+  offset: number;
+};
+
+/**
+ * Describes the message mediagen.v1.ListAuditEntriesRequest.
+ * Use `create(ListAuditEntriesRequestSchema)` to create a new message.
+ */
+export const ListAuditEntriesRequestSchema: GenMessage<ListAuditEntriesRequest> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_admin, 38);
+
+/**
+ * One page of administrative acts.
+ *
+ * @generated from message mediagen.v1.ListAuditEntriesResponse
+ */
+export type ListAuditEntriesResponse = Message<"mediagen.v1.ListAuditEntriesResponse"> & {
+  /**
+   * The acts, newest first.
+   *
+   * @generated from field: repeated mediagen.v1.AuditEntry entries = 1;
+   */
+  entries: AuditEntry[];
+
+  /**
+   * How many match in all.
+   *
+   * @generated from field: int32 total = 2;
+   */
+  total: number;
+};
+
+/**
+ * Describes the message mediagen.v1.ListAuditEntriesResponse.
+ * Use `create(ListAuditEntriesResponseSchema)` to create a new message.
+ */
+export const ListAuditEntriesResponseSchema: GenMessage<ListAuditEntriesResponse> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_admin, 39);
+
+/**
+ * One administrative act.
+ *
+ * @generated from message mediagen.v1.AuditEntry
+ */
+export type AuditEntry = Message<"mediagen.v1.AuditEntry"> & {
+  /**
+   * `audit_…`, sorts by time.
+   *
+   * @generated from field: string entry_id = 1;
+   */
+  entryId: string;
+
+  /**
+   * When it was done.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 2;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Who did it.
+   *
+   * @generated from field: mediagen.v1.AuditActor actor = 3;
+   */
+  actor?: AuditActor | undefined;
+
+  /**
+   * What was done: `account.created`, `key.created`, `key.revoked`, `credits.granted`, `credits.adjusted`, `job.resolved`,
+   * `delivery.renewed`, `signing_key.rotated`, `files.sweep_begun` or `files.swept`.
+   *
+   * @generated from field: string act = 4;
+   */
+  act: string;
+
+  /**
+   * Id of what it was done to: an account, a key, a job, a delivery; `quote` for the key that seals quotes, `files` for sweeps.
+   *
+   * @generated from field: string subject = 5;
+   */
+  subject: string;
+
+  /**
+   * Account that it concerns; empty when it concerns none in particular.
+   *
+   * @generated from field: string account_id = 6;
+   */
+  accountId: string;
+
+  /**
+   * What was so before; unset for what was not there.
+   *
+   * @generated from field: optional google.protobuf.Struct before = 7;
+   */
+  before?: JsonObject | undefined;
+
+  /**
+   * What is so since.
+   *
+   * @generated from field: optional google.protobuf.Struct after = 8;
+   */
+  after?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message mediagen.v1.AuditEntry.
+ * Use `create(AuditEntrySchema)` to create a new message.
+ */
+export const AuditEntrySchema: GenMessage<AuditEntry> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_admin, 40);
+
+/**
+ * Who did something. All empty for the server itself.
+ *
+ * @generated from message mediagen.v1.AuditActor
+ */
+export type AuditActor = Message<"mediagen.v1.AuditActor"> & {
+  /**
+   * The API key that was used; empty on the command line.
+   *
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * Account of that key; empty on the command line.
+   *
+   * @generated from field: string account_id = 2;
+   */
+  accountId: string;
+
+  /**
+   * User of the operating system who ran the command; empty for a key.
+   *
+   * @generated from field: string os_user = 3;
+   */
+  osUser: string;
+};
+
+/**
+ * Describes the message mediagen.v1.AuditActor.
+ * Use `create(AuditActorSchema)` to create a new message.
+ */
+export const AuditActorSchema: GenMessage<AuditActor> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_admin, 41);
+
+/**
  * What the operator does: accounts, keys, credits, jobs under review. The command line uses the same implementation.
  *
  * @generated from service mediagen.v1.AdminService
@@ -1448,6 +1617,16 @@ export const AdminService: GenService<{
     methodKind: "unary";
     input: typeof SweepFilesRequestSchema;
     output: typeof SweepFilesResponseSchema;
+  },
+  /**
+   * Lists administrative acts, newest first: who did what, what was so before, and what after. What is on record does not change.
+   *
+   * @generated from rpc mediagen.v1.AdminService.ListAuditEntries
+   */
+  listAuditEntries: {
+    methodKind: "unary";
+    input: typeof ListAuditEntriesRequestSchema;
+    output: typeof ListAuditEntriesResponseSchema;
   },
   /**
    * Checks every invariant of the ledger over all data.

@@ -1,7 +1,9 @@
 // Accounts: made, read, and given or taken credits.
+import { type Act, type Actor, systemActor } from '../../core/audit.ts'
 import { adjust, grant, isCredits, type Posting } from '../../core/ledger.ts'
 import type { Page, PageRequest } from '../../core/page.ts'
 import type { Account, AdjustOutcome } from '../../core/store.ts'
+import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'
 import { createLedgerWriter } from './ledger.ts'
 import type { Writing } from './writing.ts'
@@ -27,21 +29,37 @@ export function createAccountCommands(writing: Writing) {
   const { db, nowMs, ids } = writing
   const findAccount = createAccountFinder(db)
   const { post } = createLedgerWriter(writing)
+  const record = createAuditWriter(writing)
   const insert = db.prepare<[string, string, number]>(
     'INSERT INTO accounts (account_id, name, created_at) VALUES (?, ?, ?)',
   )
 
-  function change(accountId: string, credits: number, note: string | null, rule: typeof grant): AdjustOutcome {
+  const changes = {
+    grant: { act: 'credits.granted', rule: grant },
+    adjust: { act: 'credits.adjusted', rule: adjust },
+  } as const satisfies Record<string, { act: Act; rule: typeof grant }>
+
+  function change(
+    kind: keyof typeof changes,
+    accountId: string,
+    credits: number,
+    note: string | null,
+    by: Actor,
+  ): AdjustOutcome {
+    const { act, rule } = changes[kind]
     const account = findAccount(accountId)
     if (account === null) return { outcome: 'no_account' }
     const posting = rule(account, credits)
     if (posting === null) return { outcome: 'out_of_range', available: account.available }
     post(account, [posting], null, note)
+    const { available, held } = account
+    const after = { ...posting.after, credits, note }
+    record({ act, subject: accountId, accountId, before: { available, held }, after }, by)
     return { outcome: 'done', account: toAccount(account, posting) }
   }
 
   return {
-    createAccount(name: string, credits: number): Account {
+    createAccount(name: string, credits: number, by: Actor = systemActor): Account {
       if (!isCredits(credits)) throw new RangeError('credits of a new account must be a whole number from 0')
       const empty = {
         accountId: ids.next('acct'),
@@ -54,20 +72,22 @@ export function createAccountCommands(writing: Writing) {
       }
       insert.run(empty.accountId, name, empty.createdAtMs)
       const posting = credits > 0 ? grant(empty, credits) : null
-      if (posting === null) return toAccount(empty)
-      post(empty, [posting], null, null)
-      return toAccount(empty, posting)
+      if (posting !== null) post(empty, [posting], null, null)
+      const { accountId } = empty
+      const after = { name, available: credits }
+      record({ act: 'account.created', subject: accountId, accountId, before: null, after }, by)
+      return toAccount(empty, posting ?? undefined)
     },
 
-    grantCredits(accountId: string, credits: number, note: string | null): AdjustOutcome {
+    grantCredits(accountId: string, credits: number, note: string | null, by: Actor = systemActor): AdjustOutcome {
       if (!isCredits(credits) || credits === 0) throw new RangeError('credits of a grant must be a whole number from 1')
-      return change(accountId, credits, note, grant)
+      return change('grant', accountId, credits, note, by)
     },
 
-    adjustCredits(accountId: string, credits: number, note: string): AdjustOutcome {
+    adjustCredits(accountId: string, credits: number, note: string, by: Actor = systemActor): AdjustOutcome {
       if (!Number.isSafeInteger(credits) || credits === 0)
         throw new RangeError('credits of an adjustment must be a whole number other than 0')
-      return change(accountId, credits, note, adjust)
+      return change('adjust', accountId, credits, note, by)
     },
   }
 }

@@ -1,8 +1,10 @@
 // What people do to a job after it was started: its owner cancels it, an operator resolves it under review.
+import { type Actor, systemActor } from '../../core/audit.ts'
 import type { Job } from '../../core/job.ts'
 import { isCredits } from '../../core/ledger.ts'
 import { canceledError, releasedInReview } from '../../core/loss.ts'
 import type { ResolveOutcome } from '../../core/store.ts'
+import { createAuditWriter } from './audit.ts'
 import { createJobFinder, jobColumns, toJob, type JobRow } from './jobs.ts'
 import { createSettlement } from './settlement.ts'
 import type { Writing } from './writing.ts'
@@ -12,6 +14,7 @@ export function createCancelCommands(writing: Writing) {
   const { db, changed } = writing
   const findJob = createJobFinder(db)
   const endJob = createSettlement(writing)
+  const record = createAuditWriter(writing)
   const wish = db.prepare<[number], JobRow>(
     `UPDATE jobs SET cancel_requested = 1, sequence = sequence + 1 WHERE number = ? RETURNING ${jobColumns}`,
   )
@@ -26,15 +29,21 @@ export function createCancelCommands(writing: Writing) {
       return toJob(wish.get(job.number) ?? job)
     },
 
-    resolveReview(jobId: string, charge: number): ResolveOutcome {
+    resolveReview(jobId: string, charge: number, by: Actor = systemActor): ResolveOutcome {
       if (!isCredits(charge)) throw new RangeError('charge must be a whole number from 0')
       const job = findJob(jobId)
       if (job === null) return { outcome: 'no_job' }
       if (job.status !== 'needs_review') return { outcome: 'not_in_review', status: job.status }
       if (charge > job.creditsHeld) return { outcome: 'above_hold', creditsHeld: job.creditsHeld }
-      if (charge > 0)
-        return { outcome: 'done', job: endJob(job, { status: 'succeeded', creditsActual: charge, error: null }) }
-      return { outcome: 'done', job: endJob(job, { status: 'failed', creditsActual: 0, error: releasedInReview }) }
+      const ended =
+        charge > 0
+          ? endJob(job, { status: 'succeeded', creditsActual: charge, error: null })
+          : endJob(job, { status: 'failed', creditsActual: 0, error: releasedInReview })
+      const { status, creditsCharged: charged, creditsReleased: released } = ended
+      const before = { status: job.status, held: job.creditsHeld }
+      const after = { status, charged, released }
+      record({ act: 'job.resolved', subject: jobId, accountId: job.accountId, before, after }, by)
+      return { outcome: 'done', job: ended }
     },
   }
 }

@@ -1,5 +1,6 @@
 // The table of everything that the writer thread can do, by name.
 import { createAccountCommands } from './accounts.ts'
+import { createAuditCommands } from './audit.ts'
 import { createClaimCommands } from './claims.ts'
 import { createCancelCommands } from './cancellations.ts'
 import { createKeyCommands } from './keys.ts'
@@ -29,6 +30,7 @@ export function createCommands(writing: Writing) {
     changeCounter: (): number => dataVersion.get() ?? 0,
     ...createUploadCommands(writing),
     ...createRetentionCommands(writing),
+    ...createAuditCommands(writing),
     /** Writes a number of the file's head as it is: asks disk and locks as any change does, and changes nothing. */
     check(): void {
       const version = Number(writing.db.pragma('user_version', { simple: true }))

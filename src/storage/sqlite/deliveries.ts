@@ -1,4 +1,5 @@
 // The outbox of webhooks: due deliveries are claimed, and what became of an attempt is written down. Triggers on jobs fill it.
+import { type Actor, systemActor } from '../../core/audit.ts'
 import type { Page } from '../../core/page.ts'
 import {
   createRoom,
@@ -15,6 +16,7 @@ import {
   type FullPlaces,
   type RedeliverOutcome,
 } from '../../core/webhook.ts'
+import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'
 import { jobColumns, toJob, type JobRow } from './jobs.ts'
 import type { Writing } from './writing.ts'
@@ -180,7 +182,9 @@ function createReport(writing: Writing): (report: DeliveryReport) => boolean {
   }
 }
 
-function createRedeliver({ db, nowMs }: Writing): (deliveryId: string) => RedeliverOutcome {
+function createRedeliver(writing: Writing): (deliveryId: string, by?: Actor) => RedeliverOutcome {
+  const { db, nowMs } = writing
+  const record = createAuditWriter(writing)
   const find = db.prepare<[string], { number: number; deletedAtMs: number | null }>(
     'SELECT d.number, w.deleted_at AS deletedAtMs FROM webhook_deliveries AS d JOIN webhooks AS w ON w.webhook_id = d.webhook_id WHERE d.delivery_id = ?',
   )
@@ -188,13 +192,24 @@ function createRedeliver({ db, nowMs }: Writing): (deliveryId: string) => Redeli
     "UPDATE webhook_deliveries SET status = 'pending', due_at = ?, waits_since = ?, finished_at = NULL, attempt = 0, token = token + 1 WHERE number = ?",
   )
   const read = db.prepare<[number], DeliveryRow>(`${deliverySql} WHERE d.number = ?`)
-  return (deliveryId) => {
+  return (deliveryId, by = systemActor) => {
     const found = find.get(deliveryId)
     if (found === undefined) return { outcome: 'no_delivery' }
     if (found.deletedAtMs !== null) return { outcome: 'no_webhook' }
+    const before = read.get(found.number)
     renew.run(nowMs(), nowMs(), found.number)
     const row = read.get(found.number)
-    if (row === undefined) throw new Error(`delivery ${deliveryId} vanished`)
+    if (row === undefined || before === undefined) throw new Error(`delivery ${deliveryId} vanished`)
+    record(
+      {
+        act: 'delivery.renewed',
+        subject: deliveryId,
+        accountId: row.accountId,
+        before: { status: before.status },
+        after: { status: row.status },
+      },
+      by,
+    )
     return { outcome: 'done', delivery: toDelivery(row) }
   }
 }

@@ -2,6 +2,7 @@
 // runs in one transaction and is answered once that is durable.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
+import type { AuditEntry } from '../../core/audit.ts'
 import type { Clock } from '../../core/clock.ts'
 import { StartupError } from '../../core/errors.ts'
 import type { Answer, Failure } from './batch.ts'
@@ -25,6 +26,7 @@ export type FromWriter =
       readonly kind: 'answers'
       readonly answers: readonly (Answer & { readonly id: number })[]
       readonly changed: readonly string[]
+      readonly acted: readonly AuditEntry[]
     }
 
 /** What the writer thread is started with. */
@@ -45,6 +47,13 @@ export class StorageError extends Error {
   }
 }
 
+/** What is told of groups that were answered, once each. */
+export interface CommitListener {
+  /** Ids of jobs that changed. */
+  onChanged(jobIds: readonly string[]): void
+  onActs(entries: readonly AuditEntry[]): void
+}
+
 /** The way to the writer thread. */
 export interface GroupCommit {
   /** Resolves when the command is durable. @throws StorageError */
@@ -62,14 +71,13 @@ const writerScript = new URL('./writer.ts', import.meta.url)
 
 /**
  * Starts the writer thread, which opens and migrates the database.
- * @param onChanged told, once per answered group, which jobs it changed.
  * @param script what the thread runs; a test may give one that breaks.
  * @throws StartupError
  */
 export async function openGroupCommit(
   path: string,
   clock: Clock,
-  onChanged: (jobIds: readonly string[]) => void,
+  listener: CommitListener,
   script: URL = writerScript,
 ): Promise<GroupCommit> {
   const worker = new Worker(script, {
@@ -83,7 +91,7 @@ export async function openGroupCommit(
     worker.once('error', reject)
     worker.once('exit', () => reject(new Error('the storage writer ended before it was ready')))
   })
-  const groupCommit = createGroupCommit(worker, exited, clock, onChanged)
+  const groupCommit = createGroupCommit(worker, exited, clock, listener)
   const greeting = await greeted
   if (greeting.kind === 'refused') {
     await exited
@@ -93,12 +101,7 @@ export async function openGroupCommit(
   return groupCommit
 }
 
-function createGroupCommit(
-  worker: Worker,
-  exited: Promise<void>,
-  clock: Clock,
-  onChanged: (jobIds: readonly string[]) => void,
-): GroupCommit {
+function createGroupCommit(worker: Worker, exited: Promise<void>, clock: Clock, listener: CommitListener): GroupCommit {
   const waiters = new Map<number, Waiter>()
   let submissions: Submission[] = []
   let lastId = 0
@@ -143,7 +146,8 @@ function createGroupCommit(
       if (answer.ok) waiter?.resolve(answer.value)
       else waiter?.reject(toStorageError(answer.error))
     }
-    if (message.changed.length > 0) onChanged(message.changed)
+    if (message.changed.length > 0) listener.onChanged(message.changed)
+    if (message.acted.length > 0) listener.onActs(message.acted)
   })
   worker.on('error', (error) => stop(new StorageError('the storage writer has died', null, { cause: error })))
   worker.on('messageerror', (error) =>

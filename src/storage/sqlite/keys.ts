@@ -1,7 +1,10 @@
 // API keys: made, found by the hash of their text, listed, revoked.
 import { LRUCache } from 'lru-cache'
+import { type Actor, systemActor } from '../../core/audit.ts'
+import { toTimestampText } from '../../core/clock.ts'
 import type { ApiKey, Permission } from '../../core/key.ts'
 import type { Page, PageRequest } from '../../core/page.ts'
+import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'
 
@@ -17,11 +20,14 @@ const keyColumns =
   'key_id AS keyId, account_id AS accountId, permissions, created_at AS createdAtMs, expires_at AS expiresAtMs, revoked_at AS revokedAtMs'
 
 /** Creates the commands that change keys. */
-export function createKeyCommands({ db, nowMs, ids }: Writing) {
+export function createKeyCommands(writing: Writing) {
+  const { db, nowMs, ids } = writing
+  const record = createAuditWriter(writing)
   const accountExists = db.prepare<[string], number>('SELECT 1 FROM accounts WHERE account_id = ?').pluck()
   const insert = db.prepare<[string, string, Uint8Array, string, number, number | null], KeyRow>(
     `INSERT INTO api_keys (key_id, account_id, secret_hash, permissions, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?) RETURNING ${keyColumns}`,
   )
+  const find = db.prepare<[string], KeyRow>(`SELECT ${keyColumns} FROM api_keys WHERE key_id = ?`)
   const revoke = db.prepare<[number, string], KeyRow>(
     `UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE key_id = ? RETURNING ${keyColumns}`,
   )
@@ -31,13 +37,31 @@ export function createKeyCommands({ db, nowMs, ids }: Writing) {
       secretHash: Uint8Array,
       permissions: readonly Permission[],
       expiresAtMs: number | null,
+      by: Actor = systemActor,
     ): ApiKey | null {
       if (accountExists.get(accountId) === undefined) return null
-      return toKey(
-        insert.get(ids.next('key'), accountId, secretHash, JSON.stringify(permissions), nowMs(), expiresAtMs),
-      )
+      const keyId = ids.next('key')
+      const row = insert.get(keyId, accountId, secretHash, JSON.stringify(permissions), nowMs(), expiresAtMs)
+      const after = { permissions: [...permissions], expires_at: toTime(expiresAtMs) }
+      record({ act: 'key.created', subject: keyId, accountId, before: null, after }, by)
+      return toKey(row)
     },
-    revokeKey: (keyId: string): ApiKey | null => toKey(revoke.get(nowMs(), keyId)),
+    revokeKey(keyId: string, by: Actor = systemActor): ApiKey | null {
+      const before = toKey(find.get(keyId))
+      const after = toKey(revoke.get(nowMs(), keyId))
+      if (before === null || after === null) return null
+      record(
+        {
+          act: 'key.revoked',
+          subject: keyId,
+          accountId: after.accountId,
+          before: { revoked_at: toTime(before.revokedAtMs) },
+          after: { revoked_at: toTime(after.revokedAtMs) },
+        },
+        by,
+      )
+      return after
+    },
   }
 }
 
@@ -71,6 +95,10 @@ export function createKeyReads(db: Connection) {
       return { items: rows.flatMap((row) => toKey(row) ?? []), total: total ?? 0 }
     },
   }
+}
+
+function toTime(ms: number | null): string | null {
+  return ms === null ? null : toTimestampText(ms)
 }
 
 function toKey(row: KeyRow | undefined): ApiKey | null {

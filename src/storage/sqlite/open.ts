@@ -1,9 +1,11 @@
 // Opens the store on an SQLite file: a writer thread for every change, a connection on this thread for every read.
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
+import type { AuditEntry } from '../../core/audit.ts'
 import { systemClock, type Clock } from '../../core/clock.ts'
 import type { ClaimedJob } from '../../core/job.ts'
 import type { Heartbeat, Store } from '../../core/store.ts'
 import { createAccountReads } from './accounts.ts'
+import { createAuditReads } from './audit.ts'
 import { type Beat, type ClaimedRow, createWaitingModels } from './claims.ts'
 import { openReader, type Connection } from './connection.ts'
 import { openGroupCommit, StorageError, type GroupCommit } from './group-commit.ts'
@@ -33,8 +35,14 @@ export interface SqliteOptions {
  */
 export async function openSqliteStore({ path, clock = systemClock }: SqliteOptions): Promise<Store & AsyncDisposable> {
   const listeners = new Set<(jobIds: readonly string[]) => void>()
-  const writer = await openGroupCommit(path, clock, (jobIds) => {
-    for (const listener of listeners) listener(jobIds)
+  const actListeners = new Set<(entry: AuditEntry) => void>()
+  const writer = await openGroupCommit(path, clock, {
+    onChanged(jobIds) {
+      for (const listener of listeners) listener(jobIds)
+    },
+    onActs(entries) {
+      for (const entry of entries) for (const listener of actListeners) listener(entry)
+    },
   })
   const reader = await openReaderOrClose(path, writer)
   const reads = {
@@ -42,6 +50,7 @@ export async function openSqliteStore({ path, clock = systemClock }: SqliteOptio
     ...createKeyReads(reader),
     ...createSigningKeyReads(reader),
     ...createLedgerReads(reader),
+    ...createAuditReads(reader),
     ...createJobReads(reader),
     ...createWebhookReads(reader),
     ...createDeliveryReads(reader),
@@ -58,19 +67,19 @@ export async function openSqliteStore({ path, clock = systemClock }: SqliteOptio
   }
 
   return {
-    createAccount: (name, credits) => writer.submit('createAccount', name, credits),
+    createAccount: (name, credits, by) => writer.submit('createAccount', name, credits, by),
     getAccount: async (accountId) => reads.getAccount(accountId),
     listAccounts: async (page) => reads.listAccounts(page),
-    grantCredits: (accountId, credits, note) => writer.submit('grantCredits', accountId, credits, note),
-    adjustCredits: (accountId, credits, note) => writer.submit('adjustCredits', accountId, credits, note),
+    grantCredits: (accountId, credits, note, by) => writer.submit('grantCredits', accountId, credits, note, by),
+    adjustCredits: (accountId, credits, note, by) => writer.submit('adjustCredits', accountId, credits, note, by),
     listEntries: async (accountId, page) => reads.listEntries(accountId, page),
     verifyLedger,
 
     // A copy: a small Buffer may be a view of a large pool, all of which would be cloned.
-    createKey: (accountId, secretHash, permissions, expiresAtMs) =>
-      writer.submit('createKey', accountId, new Uint8Array(secretHash), permissions, expiresAtMs),
-    async revokeKey(keyId) {
-      const key = await writer.submit('revokeKey', keyId)
+    createKey: (accountId, secretHash, permissions, expiresAtMs, by) =>
+      writer.submit('createKey', accountId, new Uint8Array(secretHash), permissions, expiresAtMs, by),
+    async revokeKey(keyId, by) {
+      const key = await writer.submit('revokeKey', keyId, by)
       reads.forgetKeys()
       return key
     },
@@ -81,8 +90,8 @@ export async function openSqliteStore({ path, clock = systemClock }: SqliteOptio
       const keys = reads.signingKeys(purpose)
       return keys.length > 0 ? keys : (await writer.submit('ensureSigningKeys', purpose)).map(toSigningKey)
     },
-    async rotateSigningKey(purpose) {
-      const [key] = await writer.submit('rotateSigningKey', purpose)
+    async rotateSigningKey(purpose, by) {
+      const [key] = await writer.submit('rotateSigningKey', purpose, by)
       if (key === undefined) throw new Error('no signing key was made')
       return toSigningKey(key)
     },
@@ -110,7 +119,7 @@ export async function openSqliteStore({ path, clock = systemClock }: SqliteOptio
     endLeases: (workers) => writer.submit('endLeases', workers),
     sweep: (command) => writer.submit('sweep', command),
     requestCancel: (accountId, jobId) => writer.submit('requestCancel', accountId, jobId),
-    resolveReview: (jobId, charge) => writer.submit('resolveReview', jobId, charge),
+    resolveReview: (jobId, charge, by) => writer.submit('resolveReview', jobId, charge, by),
 
     createWebhook: (accountId, url, description, secret, limit) =>
       writer.submit('createWebhook', accountId, url, description, new Uint8Array(secret), limit),
@@ -118,7 +127,7 @@ export async function openSqliteStore({ path, clock = systemClock }: SqliteOptio
     listWebhooks: async (accountId, page) => reads.listWebhooks(accountId, page),
     deleteWebhook: (accountId, webhookId) => writer.submit('deleteWebhook', accountId, webhookId),
     listDeliveries: async (filter) => reads.listDeliveries(filter),
-    redeliver: (deliveryId) => writer.submit('redeliver', deliveryId),
+    redeliver: (deliveryId, by) => writer.submit('redeliver', deliveryId, by),
     hasDueDelivery: async (nowMs, full) => reads.hasDueDelivery(nowMs, full),
     claimDeliveries: async (claim) => (await writer.submit('claimDeliveries', claim)).map(toClaimedDelivery),
     reportDelivery: (report) => writer.submit('reportDelivery', report),
@@ -133,6 +142,13 @@ export async function openSqliteStore({ path, clock = systemClock }: SqliteOptio
     expireFiles: (limit) => writer.submit('expireFiles', limit),
     crossOff: (removals) => writer.submit('crossOff', removals),
     findOwners: async (folders) => reads.findOwners(folders),
+
+    recordAct: (draft, by) => writer.submit('recordAct', draft, by),
+    listAuditEntries: async (accountId, page) => reads.listAuditEntries(accountId, page),
+    onAct(listener) {
+      actListeners.add(listener)
+      return () => actListeners.delete(listener)
+    },
 
     onJobsChanged(listener) {
       listeners.add(listener)

@@ -1,6 +1,8 @@
 // Signing keys: the secrets that seal quotes and sign asset URLs, numbered within their purpose.
 import { randomBytes } from 'node:crypto'
+import { type Actor, systemActor } from '../../core/audit.ts'
 import type { SigningKey, SigningPurpose } from '../../core/store.ts'
+import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'
 
@@ -14,7 +16,9 @@ interface SigningKeyRow {
 const listSql = 'SELECT number, secret, created_at AS createdAtMs FROM signing_keys WHERE purpose = ? ORDER BY number'
 
 /** Creates the commands that make signing keys. */
-export function createSigningKeyCommands({ db, nowMs }: Writing) {
+export function createSigningKeyCommands(writing: Writing) {
+  const { db, nowMs } = writing
+  const record = createAuditWriter(writing)
   const list = db.prepare<[SigningPurpose], SigningKeyRow>(listSql)
   const insert = db.prepare<[SigningPurpose, SigningPurpose, Uint8Array, number], SigningKeyRow>(
     `INSERT INTO signing_keys (purpose, number, secret, created_at)
@@ -27,7 +31,13 @@ export function createSigningKeyCommands({ db, nowMs }: Writing) {
       const keys = list.all(purpose)
       return keys.length > 0 ? keys : make(purpose)
     },
-    rotateSigningKey: (purpose: SigningPurpose): readonly SigningKeyRow[] => make(purpose),
+    rotateSigningKey(purpose: SigningPurpose, by: Actor = systemActor): readonly SigningKeyRow[] {
+      const made = make(purpose)
+      const [{ number } = { number: 0 }] = made
+      const before = number > 1 ? { number: number - 1 } : null
+      record({ act: 'signing_key.rotated', subject: purpose, accountId: null, before, after: { number } }, by)
+      return made
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 // The writer thread: owns the one connection that writes, and commits what arrives in groups. Started by group-commit.ts.
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { StartupError } from '../../core/errors.ts'
+import type { AuditEntry } from '../../core/audit.ts'
 import { createIdSource } from '../../core/ids.ts'
 import { createBatchRunner, toFailure, type Answer } from './batch.ts'
 import { createCommands } from './commands.ts'
@@ -31,12 +32,14 @@ function openWriter({ path, nowMs }: WriterOptions): Connection {
 function serve(db: Connection, port: NonNullable<typeof parentPort>): void {
   let nowMs = 0
   let changes: string[] = []
+  let acts: AuditEntry[] = []
   const clock = () => nowMs
   const commands = createCommands({
     db,
     nowMs: clock,
     ids: createIdSource(clock),
     changed: (jobId) => changes.push(jobId),
+    acted: (entry) => acts.push(entry),
   })
   const runBatch = createBatchRunner(db)
 
@@ -45,7 +48,8 @@ function serve(db: Connection, port: NonNullable<typeof parentPort>): void {
     return () => {
       nowMs = submittedAtMs
       changes = []
-      return { value: command(...submission.args), changes }
+      acts = []
+      return { value: command(...submission.args), changes, acts }
     }
   }
 
@@ -55,14 +59,16 @@ function serve(db: Connection, port: NonNullable<typeof parentPort>): void {
       messages.flatMap((message) => message.submissions.map((submission) => toStep(submission, message.nowMs))),
     )
     const changed: string[] = []
+    const acted: AuditEntry[] = []
     const answered = answers.map((answer, index): Answer & { id: number } => {
       const id = submissions[index]?.id ?? 0
       if (!answer.ok) return { ...answer, id }
-      const { value, changes: ofCommand } = answer.value as { value: unknown; changes: readonly string[] }
-      changed.push(...ofCommand)
-      return { ok: true, value, id }
+      const step = answer.value as { value: unknown; changes: readonly string[]; acts: readonly AuditEntry[] }
+      changed.push(...step.changes)
+      acted.push(...step.acts)
+      return { ok: true, value: step.value, id }
     })
-    port.postMessage({ kind: 'answers', answers: answered, changed } satisfies FromWriter)
+    port.postMessage({ kind: 'answers', answers: answered, changed, acted } satisfies FromWriter)
   }
 
   port.on('message', (first: ToWriter) => {

@@ -1,4 +1,5 @@
 // What every command of the writer thread is given.
+import type { AuditEntry } from '../../core/audit.ts'
 import type { IdSource } from '../../core/ids.ts'
 import type { Connection } from './connection.ts'
 
@@ -10,4 +11,6 @@ export interface Writing {
   readonly ids: IdSource
   /** Notes that a job changed; forgotten when the command is rolled back. */
   changed(jobId: string): void
+  /** Notes an administrative act; forgotten when the command is rolled back. */
+  acted(entry: AuditEntry): void
 }

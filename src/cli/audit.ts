@@ -1,0 +1,56 @@
+// The operator's commands about the record of administrative acts.
+import type { Command } from 'commander'
+import type { AuditEntry } from '../../gen/mediagen/v1/admin_pb.ts'
+import { largestPage, parsePageLimit, toTime, withAdmin } from './admin.ts'
+import { type Printed, printList } from './print.ts'
+
+const defaultLimit = 50
+
+/** Adds the commands. */
+export function addAuditCommands(program: Command): void {
+  program
+    .command('audit')
+    .description('Audit: who did what as an operator')
+    .command('list')
+    .description('List administrative acts, newest first: who, what, before and after')
+    .option('--account <id>', 'only acts that concern this account', '')
+    .option('--limit <acts>', `how many, at most ${largestPage}`, parsePageLimit, defaultLimit)
+    .option('--json', 'print JSON')
+    .action(({ account, limit, json }: { account: string; limit: number; json?: boolean }) =>
+      withAdmin(async (admin) => {
+        const { entries } = await admin.listAuditEntries({ accountId: account, limit })
+        printList(entries.map(json ? toPrintedEntry : toRow), json === true)
+      }),
+    )
+}
+
+function toPrintedEntry(entry: AuditEntry): Printed {
+  const { actor } = entry
+  return {
+    entry_id: entry.entryId,
+    created_at: toTime(entry.createdAt),
+    actor: {
+      key_id: actor?.keyId || null,
+      account_id: actor?.accountId || null,
+      os_user: actor?.osUser || null,
+    },
+    act: entry.act,
+    subject: entry.subject,
+    account_id: entry.accountId || null,
+    before: entry.before ?? null,
+    after: entry.after ?? null,
+  }
+}
+
+/** Flat, for a table. */
+function toRow({ actor, before, after, ...entry }: AuditEntry): Printed {
+  return {
+    created_at: toTime(entry.createdAt),
+    actor: actor?.keyId || actor?.osUser || 'server',
+    act: entry.act,
+    subject: entry.subject,
+    account_id: entry.accountId || null,
+    before: before ? JSON.stringify(before) : null,
+    after: after ? JSON.stringify(after) : null,
+  }
+}

@@ -1,0 +1,47 @@
+// Whoever has the data directory in hand is the operator: a way to AdminService without a key, and the log of what is done.
+import { userInfo } from 'node:os'
+import type { Transport } from '@connectrpc/connect'
+import type { Logger } from 'pino'
+import { AdminService } from '../gen/mediagen/v1/admin_pb.ts'
+import { createFilesFolders } from './assets/folders.ts'
+import type { AuditEntry, AuditStore } from './core/audit.ts'
+import { type Clock, systemClock } from './core/clock.ts'
+import type { Store } from './core/store.ts'
+import { layOut } from './data-dir.ts'
+import { createInProcessTransport } from './rpc/in-process.ts'
+import { trustService } from './rpc/pipeline.ts'
+import { createAdminService } from './services/admin.ts'
+
+/** Creates a transport to AdminService for whoever has the data directory in hand. What is done is on record under the OS user. */
+export function createOperatorTransport(store: Store, dataDir: string, clock: Clock = systemClock): Transport {
+  const folders = createFilesFolders(layOut(dataDir).assets)
+  const admin = createAdminService({ store, clock, folders, osUser: readOsUser() })
+  return createInProcessTransport([trustService(AdminService, admin)])
+}
+
+/** Writes a line for each administrative act of this process, from every door. */
+export function logActs(store: AuditStore, log: Logger): void {
+  store.onAct((entry) => log.info(toLine(entry), 'administrative act'))
+}
+
+function toLine({ entryId, act, subject, accountId, actor, before, after }: AuditEntry) {
+  return {
+    audit_id: entryId,
+    act,
+    subject,
+    ...(accountId !== null && { concerns: accountId }),
+    ...(actor.kind === 'key' && { key_id: actor.keyId, account_id: actor.accountId }),
+    ...(actor.kind === 'command_line' && { os_user: actor.osUser }),
+    before,
+    after,
+  }
+}
+
+/** A container may run under an id that no user has. */
+function readOsUser(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`
+  }
+}
