@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import { type Ended, runMain } from './run-main.ts'
 
 const root = join(import.meta.dirname, '../..')
-const program = join(root, 'bin/mediagen.js')
 // Most of a command's time is the loading of code.
 const compileCache = join(root, 'node_modules/.cache/mediagen/compile')
 
@@ -49,8 +48,12 @@ export function watchEnd(child: ChildProcess): Promise<Ended> {
   return once(child, 'close').then(([status]) => ({ status: status as number | null, ...said }))
 }
 
-/** Opens a command line; whatever it started ends with the test. */
-export function openCommandLine(settings: Readonly<Record<string, string>> = {}): CommandLine {
+/**
+ * Opens a command line; whatever it started ends with the test.
+ * @param checkout whose program the processes run
+ */
+export function openCommandLine(settings: Readonly<Record<string, string>> = {}, checkout = root): CommandLine {
+  const program = join(checkout, 'bin/mediagen.js')
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-cli-'))
   const dataDir = join(folder, 'data')
   const children: ChildProcess[] = []

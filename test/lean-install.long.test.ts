@@ -1,0 +1,68 @@
+// The lean install, for real: a copy of this checkout where the models that ship are not installed is small, and serves
+// the models of its operator.
+import { execFile } from 'node:child_process'
+import { cp, lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import sharp from 'sharp'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestAccount, openClient, openCommandLine } from './cli/command-line.ts'
+
+const root = join(import.meta.dirname, '..')
+// Packages come from the registry, unless npm has them in its cache.
+const installMs = 300_000
+const mostMegabytes = 150
+const notCopied = new Set(['node_modules', '.git', 'data', 'out'])
+let checkout: string
+
+beforeAll(async () => {
+  checkout = await mkdtemp(join(tmpdir(), 'mediagen-lean-'))
+  await cp(root, checkout, { recursive: true, filter: (path) => !notCopied.has(basename(path)) })
+  // npm is to run on the Node that runs this test, whatever the machine has.
+  const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}` }
+  const options = ['--omit=dev', '--workspaces=false', '--prefer-offline', '--no-audit', '--no-fund']
+  await promisify(execFile)('npm', ['ci', ...options], { cwd: checkout, env })
+}, installMs)
+afterAll(() => rm(checkout, { recursive: true, force: true }))
+
+/** What a folder takes of the disk, as du(1) counts. */
+async function diskBytes(folder: string): Promise<number> {
+  let bytes = 0
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }))
+    bytes += (await lstat(join(entry.parentPath, entry.name))).blocks * 512
+  return bytes
+}
+
+test(`it takes less than ${mostMegabytes} MB of the disk`, async () => {
+  expect((await diskBytes(join(checkout, 'node_modules'))) / 1024 ** 2).toBeLessThan(mostMegabytes)
+})
+
+test('it serves command models, and none of those that ship', async () => {
+  await using line = openCommandLine({}, checkout)
+  const account = await createTestAccount(line)
+  const server = await line.serve()
+  const client = openClient(server.httpUrl, account.key)
+  const { body: list } = await client.send('/v1/models?limit=100')
+  const owners = new Set((list.data as { id: string }[]).map(({ id }) => id.split('/')[0]))
+  expect([...owners]).toEqual(['test'])
+  const { body: job } = await client.generate('test/instant/text-to-image', { prompt: 'x' }, true)
+  expect(job).toMatchObject({ status: 'succeeded', outputs: [{ content_type: 'image/png' }] })
+  const output = await fetch(job.outputs[0].url)
+  expect((await sharp(await output.arrayBuffer()).metadata()).format).toBe('png')
+})
+
+test('its demo says what is missing', async () => {
+  await using line = openCommandLine({}, checkout)
+  const { status, stderr } = await line.spawn(['demo', '--once'])
+  expect(status).toBe(1)
+  expect(stderr).toMatch(/^mediagen: The demo .* not installed: run `npm ci`.*\n$/)
+})
+
+test('its programs run without the folder of the models that ship, too', async () => {
+  await rm(join(checkout, 'packages/builtin'), { recursive: true })
+  await using line = openCommandLine({}, checkout)
+  const { status, stdout, stderr } = await line.spawn(['models', 'list', '--json'])
+  expect(status, stderr).toBe(0)
+  expect(JSON.parse(stdout)).not.toHaveLength(0)
+})
