@@ -140,7 +140,7 @@ export const generalSettings = {
 /** Every setting of mediagen. */
 export const settings = { ...generalSettings, ...limits } as const
 
-/** What a process does. */
+/** The role of a process. */
 export type Role = 'api' | 'worker'
 
 /** All settings, parsed. Empty addresses are null. */
@@ -165,7 +165,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   return Object.freeze(config) as Config
 }
 
-/** Variables that look like settings and are none: misspelt ones. Clients' keys, tests and measurements have names of their own. */
+/** Variables that look like settings but are unknown, such as misspelt ones. Clients' keys, tests and benchmarks have other names. */
 export function findUnknownSettings(env: Readonly<Record<string, string | undefined>>): string[] {
   const known = new Set<string>(Object.values(settings).map((setting) => setting.env))
   return Object.keys(env).filter((name) => /^MEDIAGEN_(?!KEY$|(TEST|CRASH|SIM|BENCH)_)/.test(name) && !known.has(name))

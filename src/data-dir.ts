@@ -1,16 +1,16 @@
-// The data directory: where it keeps what, and how it is made.
+// The data directory: its layout, and its creation.
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { StartupError } from './core/errors.ts'
 
-/** Where a data directory keeps what. */
+/** The paths in a data directory. */
 export function layOut(dataDir: string) {
   return { database: join(dataDir, 'mediagen.db'), assets: join(dataDir, 'assets'), work: join(dataDir, 'work') }
 }
 
 /**
- * Makes a folder and those above it, where there are none.
- * @throws StartupError in words when it cannot be made
+ * Creates a folder and its parents if missing.
+ * @throws StartupError if it cannot be created
  */
 export function makeFolder(folder: string): void {
   try {
@@ -36,7 +36,7 @@ const folderReasons: Readonly<Record<string, string>> = {
   ENOTDIR: 'there is a file in its way',
 }
 
-/** What mkdir does with `recursive`, which in Node calls a read-only disk ENOENT and never returns below /proc. */
+/** Like mkdir with `recursive`, which in Node reports a read-only disk as ENOENT and never returns below /proc. */
 function makeFolders(folder: string): void {
   if (isFolder(folder)) return
   const parent = dirname(folder)
@@ -44,7 +44,7 @@ function makeFolders(folder: string): void {
   try {
     mkdirSync(folder)
   } catch (error) {
-    // Another process may have been quicker.
+    // Another process may have created it.
     if (!isFolder(folder)) throw error
   }
 }

@@ -1,8 +1,8 @@
-// The logger of a process: JSON lines on standard output, texts of clients cut, secrets left out.
+// The logger of a process: JSON lines on standard output, with clients' texts cut and secrets redacted.
 import { type DestinationStream, destination, type Logger, pino } from 'pino'
 import { cutText, redactSecrets } from './core/log-text.ts'
 
-// Fields that may hold what a client sent.
+// Fields that may contain text from a client.
 const clientTexts = ['path', 'method', 'request_id', 'detail', 'reason', 'address'] as const
 
 function cutField(value: unknown): unknown {
@@ -10,8 +10,8 @@ function cutField(value: unknown): unknown {
 }
 
 /**
- * Creates the logger. Lines are written without holding up the event loop.
- * @param to where they go instead of standard output
+ * Creates the logger. Writing does not block the event loop.
+ * @param to destination instead of standard output
  */
 export function createLogger(level: string, to?: DestinationStream): Logger {
   return pino(

@@ -1,4 +1,4 @@
-// Which models this server has, and the engines that make their media; a part of the composition root.
+// The models of this server and their engines; a part of the composition root.
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { PictureBounds } from '@mediagen/engine/media.ts'
 import type { Logger } from 'pino'
@@ -11,7 +11,7 @@ import type { Catalog } from './core/model.ts'
 import { createCommandEngine } from './engines/command.ts'
 import { createNullEngine } from './engines/null.ts'
 
-/** Creates the engines, without that of the models that ship where those are not installed. */
+/** Creates the engines, with that of the built-in models if they are installed. */
 export function createEngines(builtin: Builtin | null, config: Config, log: Logger): Engine[] {
   const shipped = builtin?.createEngine({
     poolSize: config.childProcesses,
@@ -38,12 +38,12 @@ export function createEngines(builtin: Builtin | null, config: Config, log: Logg
   ]
 }
 
-/** How large the settings let a picture be. */
+/** The settings' limits of a picture. */
 export function readPictureBounds({ maxPixels, maxSidePixels }: Config): PictureBounds {
   return { pixels: maxPixels, side: maxSidePixels }
 }
 
-/** Loads the models that ship, where they are installed, and those that the settings name, over engines. */
+/** Loads the built-in models, if installed, and those that the settings name. */
 export function openCatalog(
   builtin: Builtin | null,
   config: Config,
@@ -52,7 +52,7 @@ export function openCatalog(
 ): Catalog {
   const shipped = builtin?.catalog ?? []
   return createCatalog(
-    // Tests have compiled the schemas of what ships; a start need not.
+    // Tests compile the built-in schemas; a start need not.
     loadCatalog([...shipped, ...config.catalog], shipped),
     new Map(engines.map((engine) => [engine.kind, engine])),
     clock,

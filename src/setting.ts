@@ -1,6 +1,6 @@
-// What a setting is: a variable of the environment, its default, what it means, and what it may be.
+// A setting: an environment variable, its default, its meaning and its valid values.
 
-/** One setting: where it comes from, what it means, what it may be. */
+/** One setting. */
 export interface Setting<Value> {
   readonly env: string
   /** The default as it would be written in the environment; empty for none. */
@@ -11,7 +11,7 @@ export interface Setting<Value> {
   readonly parse: (text: string) => Value
 }
 
-/** A text, or whatever `parse` makes of one. */
+/** A text, or the result of `parse`. */
 export function text(env: string, fallback: string, help: string): Setting<string>
 export function text<Value>(env: string, fallback: string, help: string, parse: (text: string) => Value): Setting<Value>
 export function text(

@@ -1,5 +1,5 @@
-// Output files on the local disk: <root>/<job id>/<index>.<extension>, and beside each <index>.preview.webp; durable before
-// anyone hears of them.
+// Output files on the local disk: <root>/<job id>/<index>.<extension>, each with an <index>.preview.webp; durable before
+// they are reported.
 
 import { randomUUID } from 'node:crypto'
 import { constants, createWriteStream, mkdirSync, type Stats } from 'node:fs'
@@ -12,21 +12,21 @@ import { invalidOutput } from './invalid-output.ts'
 import { createProber } from './prober.ts'
 
 export interface DiskAssetsOptions {
-  /** Folder of the store; made when it is not there. */
+  /** Folder of the store; created if missing. */
   readonly root: string
-  /** Most bytes of one output file. */
+  /** Maximum size of an output file, in bytes. */
   readonly maxBytes: number
-  /** How large a picture, all its frames together, and a frame of a video may be. Default: 50 megapixels, no side longer than 32,768. */
+  /** Limits of a picture with all its frames, and of a frame of a video. Default: 50 megapixels, no side longer than 32,768. */
   readonly pictureBounds?: PictureBounds
-  /** Memory of one process that looks into outputs beyond which it is ended. Default: 1.5 GB. */
+  /** A probe process that needs more memory is killed. Default: 1.5 GB. */
   readonly maxProbeRssBytes?: number
-  /** Processes that look into outputs beyond one a core, for owners that have none while all are taken. Default: 0. */
+  /** Probe processes in addition to one per core, for owners that have none while all are busy. Default: 0. */
   readonly spareProbes?: number
-  /** How long looking into a small output may take, in milliseconds. Default: a minute. */
+  /** Time limit for probing a small output, in milliseconds. Default: a minute. */
   readonly probeTimeoutMs?: number
-  /** A program that decodes what is not decoded here. Default: none. */
+  /** An FFmpeg for codecs that no package decodes. Default: none. */
   readonly ffmpegPath?: string | null
-  /** The module that looks into outputs; another one in tests. */
+  /** The module of probe processes; tests replace it. */
   readonly probeEntry?: URL
 }
 
@@ -35,8 +35,8 @@ const defaultProbeTimeoutMs = 60_000
 const copyBytes = 1024 * 1024
 
 /**
- * Opens an asset store on disk. A file on the same file system is moved into the store, any other is copied and left to
- * whoever removes its folder. Processes are forked when it is warmed, or when the first output comes.
+ * Opens an asset store on disk. A file on the same file system is moved into the store; any other is copied and
+ * removed with its folder. Processes are forked when the store is warmed, or with the first output.
  * @throws when the root cannot be made
  */
 export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
@@ -51,7 +51,7 @@ export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
   mkdirSync(root, { recursive: true })
 
   const folderOf = (jobId: string) => {
-    // Ids are ours; one that could leave the root is a bug.
+    // Ids are made by this server; one that could leave the root is a bug.
     if (!/^[A-Za-z0-9_-]{1,128}$/.test(jobId)) throw new TypeError(`not a job id: ${jobId}`)
     return join(root, jobId)
   }
@@ -64,7 +64,7 @@ export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
       const origin: Origin = { name, maxBytes, maker: (await stat(dirname(path))).uid }
       checkFile(await lstat(path), origin)
       await mkdir(folder, { recursive: true })
-      // In the job's own folder, so that `remove` clears it away if the server dies half-way; hidden from every key.
+      // In the job's own folder, so `remove` also removes it if the server dies meanwhile; no key can name it.
       const temporary = join(folder, `.${index}-${randomUUID()}`)
       const previewPath = `${temporary}.preview`
       try {
@@ -107,11 +107,11 @@ function checkFile(stats: Stats, { name, maxBytes, maker }: Origin): void {
   if (problem !== null) throw invalidOutput(name, `is ${problem}`)
 }
 
-/** Where an output comes from. */
+/** The origin of an output. */
 interface Origin {
   readonly name: string
   readonly maxBytes: number
-  /** User who owns the folder in which it was left. */
+  /** User who owns its folder. */
   readonly maker: number
 }
 
@@ -126,25 +126,25 @@ async function moveOrCopy(from: string, to: string, origin: Origin): Promise<voi
 }
 
 /**
- * Makes a file that was moved here ours: one that nobody else has a name for, and that everybody may read. It was looked at
- * before it was moved; what counts is what came, since its name may have been given to something else in between.
+ * Takes over a file that was moved here: it must have no other name, and becomes readable. It was checked before the move,
+ * but is checked again, because its name may have been given to another file in between.
  * @returns its size
  */
 async function makeOwn(path: string, origin: Origin): Promise<number> {
   const stats = await lstat(path)
   checkFile(stats, origin)
   if (stats.nlink > 1) {
-    // A file with a second name could be changed under it after it was checked.
+    // A file with a second name could be changed through it after the check.
     const own = `${path}.own`
     await copy(path, own, origin)
     await rename(own, path)
   }
-  // Some encoders leave files that nobody may read.
+  // Some encoders leave files that are not readable.
   await chmod(path, 0o644)
   return stats.size
 }
 
-/** Copies a file, and nothing that a link leads to; does not wait for whoever would write to a pipe. */
+/** Copies a regular file, follows no link, and does not block on a pipe. */
 async function copy(from: string, to: string, origin: Origin): Promise<void> {
   await using file = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   checkFile(await file.stat(), origin)
@@ -152,7 +152,7 @@ async function copy(from: string, to: string, origin: Origin): Promise<void> {
   await pipeline(content, createWriteStream(to, { flags: 'wx' }))
 }
 
-/** Flushes a file to the disk and gives it its name. */
+/** Flushes a file to the disk and renames it to its final name. */
 async function settle(from: string, to: string): Promise<void> {
   {
     await using file = await open(from, 'r')
@@ -161,7 +161,7 @@ async function settle(from: string, to: string): Promise<void> {
   await rename(from, to)
 }
 
-/** A new name in a folder is durable only when the folder is, too. */
+/** A rename is durable only when the folder is flushed too. */
 export async function syncFolder(path: string): Promise<void> {
   await using folder = await open(path, 'r')
   await folder.sync()

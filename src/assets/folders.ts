@@ -1,4 +1,4 @@
-// The folders of the asset store as they are on the disk: of runs and of uploads, and what nothing names any more.
+// The folders of the asset store on the disk: those of runs and uploads, and orphans.
 import type { Dir } from 'node:fs'
 import { opendir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ export function createFilesFolders(root: string): FilesFolders {
   }
 }
 
-/** Null before anything was stored. A folder that cannot be read is another matter. */
+/** Null if the folder does not exist yet. Throws if it cannot be read. */
 async function openRoot(root: string): Promise<Dir | null> {
   try {
     return await opendir(root)
@@ -29,12 +29,12 @@ async function openRoot(root: string): Promise<Dir | null> {
   }
 }
 
-/** Whether a folder is one of a run (`job_…`, `job_…-2`) or of an upload (`file_…`); others, such as `lost+found`, are not touched. */
+/** Whether a folder belongs to a run (`job_…`, `job_…-2`) or an upload (`file_…`); others, such as `lost+found`, are left alone. */
 function isOurs(name: string): boolean {
   return isId('file', name) || isId('job', name.replace(/-\d+$/, ''))
 }
 
-/** Null for what was removed meanwhile. */
+/** Null if it was removed meanwhile. */
 async function measure(root: string, name: string): Promise<FilesFolder | null> {
   const path = join(root, name)
   const found = await readdir(path).catch(() => null)
@@ -48,7 +48,7 @@ async function measure(root: string, name: string): Promise<FilesFolder | null> 
     name,
     files: files.length,
     bytes: files.reduce((sum, stats) => sum + (stats?.size ?? 0), 0),
-    // A clock of its own: that of the file system.
+    // By the file system's clock.
     untouchedMs: own ? Date.now() - touchedAtMs : 0,
   }
 }

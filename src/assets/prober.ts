@@ -1,5 +1,4 @@
-// Looks into outputs in forked processes, because a file that a stranger's program made may crash, stall or bloat whatever
-// decodes it.
+// Probes outputs in forked processes, because a file may crash, stall or bloat its decoder.
 
 import { availableParallelism } from 'node:os'
 import { EngineError } from '@mediagen/engine/engine.ts'
@@ -8,22 +7,22 @@ import { invalidOutput } from './invalid-output.ts'
 import type { Inspection, InspectRequest } from './probe/inspection.ts'
 
 export interface ProberOptions {
-  /** A process that holds more is killed, and its output refused. */
+  /** A process that needs more memory is killed, and its output refused. */
   readonly maxRssBytes: number
-  /** Processes beyond one a core, for owners that have none. */
+  /** Processes in addition to one per core, for owners that have none. */
   readonly spare: number
-  /** How long looking into a small output may take. */
+  /** Time limit for probing a small output. */
   readonly timeoutMs: number
-  /** The module that looks into outputs; another one in tests. */
+  /** The module of probe processes; tests replace it. */
   readonly entry?: URL
 }
 
-/** Looks into outputs. */
+/** Probes outputs. */
 export interface Prober {
   /**
-   * @param bytes size of the file, for which there is more time
-   * @param owner whose output it is; owners take turns
-   * @throws EngineError `output_invalid` when the file may not be served, cannot be decoded, or breaks whatever tries
+   * @param bytes size of the file; a larger file gets more time
+   * @param owner owner of the output; owners take turns
+   * @throws EngineError `output_invalid` if the file may not be served, cannot be decoded, or crashes its decoder
    */
   inspect(request: InspectRequest, bytes: number, owner: string, signal?: AbortSignal): Promise<Inspection>
   /** Forks a first process, so that the first output need not wait for it. */
@@ -31,10 +30,10 @@ export interface Prober {
   close(): Promise<void>
 }
 
-// Read twice, once by the decoder and once for its digest, from a disk that is slow.
+// The file is read twice, by the decoder and for its digest, possibly from a slow disk.
 const leastBytesPerMs = 20_000
 
-/** Creates a prober; nothing is forked before it is needed. */
+/** Creates a prober; processes are forked on demand. */
 export function createProber({ maxRssBytes, spare, timeoutMs, entry }: ProberOptions): Prober {
   const pool = new ProcessPool<InspectRequest, Inspection>({
     entry: entry ?? new URL('./probe/process.ts', import.meta.url),
@@ -54,7 +53,7 @@ export function createProber({ maxRssBytes, spare, timeoutMs, entry }: ProberOpt
       try {
         return await pool.run({ request, owner, signal, onProgress: () => {}, timeout: { ms, reason } })
       } catch (error) {
-        // What ended the process does not know which file it had.
+        // The pool's error does not name the file.
         if (error instanceof EngineError && error.code === brokeCode)
           throw invalidOutput(request.name, error.message, { cause: error })
         throw error

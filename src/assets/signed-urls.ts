@@ -1,4 +1,4 @@
-// The URLs under which files are served: whoever has one may read the file until it expires, without a key.
+// Signed URLs of files: anyone with a URL may read the file until it expires, without a key.
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { AssetUrls } from '../core/asset.ts'
@@ -6,21 +6,21 @@ import type { AssetUrls } from '../core/asset.ts'
 export interface AssetUrlsOptions {
   /** Key of the signatures, at least 16 random bytes; the same on every node and after every restart. */
   readonly secret: Buffer
-  /** Where this server is reached, for example `https://media.example`; asked for each URL. */
+  /** Public address of this server, for example `https://media.example`; called for each URL. */
   readonly baseUrl: () => string
-  /** How long a URL works at least, in milliseconds; at most an hour more. */
+  /** Minimum lifetime of a URL, in milliseconds; at most an hour more. */
   readonly ttlMs: number
   readonly clock: { nowMs(): number }
 }
 
 const hourMs = 60 * 60 * 1000
-/** 128 bits: far beyond guessing, and the URL stays short. */
+/** 128 bits cannot be guessed, and keep the URL short. */
 const signatureBytes = 16
 
 /**
- * Creates what signs and verifies `<base>/assets/<key>?expires=<Unix seconds>&signature=<base64url>`. The signature is
+ * Creates the signer and verifier of `<base>/assets/<key>?expires=<Unix seconds>&signature=<base64url>`. The signature is
  * HMAC-SHA256 over key and expiry, cut to 16 bytes. The expiry is the end of the current hour plus the time to live, so
- * that a job read twice within the hour shows the same URL and caches can work. The expiry itself is still valid.
+ * a job read twice within the hour has the same URL and caches work. The expiry itself is still valid.
  */
 export function createAssetUrls({ secret, baseUrl, ttlMs, clock }: AssetUrlsOptions): AssetUrls {
   if (secret.length < signatureBytes) throw new RangeError(`the asset secret has fewer than ${signatureBytes} bytes`)
@@ -31,10 +31,10 @@ export function createAssetUrls({ secret, baseUrl, ttlMs, clock }: AssetUrlsOpti
   }
 
   const msLeft: AssetUrls['msLeft'] = (key, { expires, signature }) => {
-    // A query parameter that is given twice arrives as an array, whatever its type says.
+    // A repeated query parameter is an array, despite its type.
     if (typeof expires !== 'string' || typeof signature !== 'string') return null
     if (!/^[1-9]\d{0,11}$/.test(expires)) return null
-    // Compared as text: base64 has several spellings of the same bytes, and only ours counts.
+    // Compared as text, because base64 has several spellings of the same bytes and only one is valid.
     const given = Buffer.from(signature)
     const expected = Buffer.from(toSignature(key, expires))
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null

@@ -1,4 +1,4 @@
-// Uploaded files on the local disk: <root>/<file id>/0.<extension>, written as they come and durable before anyone hears of them.
+// Uploaded files on the local disk: <root>/<file id>/0.<extension>, written as they arrive and durable before they are reported.
 import { createHash } from 'node:crypto'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,14 +10,14 @@ import { syncFolder } from './disk.ts'
 export interface UploadFilesOptions {
   /** Folder of the asset store, which serves the files. */
   readonly root: string
-  /** Looks at the content of a file; throws EngineError `invalid_media` for what is not taken. */
+  /** Recognises the content of a file; throws EngineError `invalid_media` if it is not accepted. */
   readonly recognise: (path: string, name: string) => Promise<{ contentType: string; extension: string }>
 }
 
-// Hidden from every key, and in the folder of the upload: whoever clears that away clears this away.
+// No key can name it, and it is removed with the folder of the upload.
 const partName = '.part'
 
-/** Creates the port; it holds nothing that would have to be closed. */
+/** Creates the port; it need not be closed. */
 export function createUploadFiles({ root, recognise }: UploadFilesOptions): UploadFiles {
   return {
     async receive(fileId, chunks) {
@@ -43,7 +43,7 @@ export function createUploadFiles({ root, recognise }: UploadFilesOptions): Uplo
   }
 }
 
-/** Writes, counts and hashes; what was written is on the disk afterwards. */
+/** Writes, counts and hashes the chunks; durable when it resolves. */
 async function writeAll(
   path: string,
   chunks: AsyncIterable<Uint8Array>,

@@ -1,4 +1,4 @@
-// Who a request comes from: the peer of its connection, or the client that a trusted proxy names.
+// The client of a request: the peer of its connection, or the client that a trusted proxy names.
 import type { FastifyInstance } from 'fastify'
 import type { FindClient } from '../net/client-address.ts'
 
@@ -9,12 +9,12 @@ declare module 'fastify' {
   }
 }
 
-/** Gives every request its client. */
+/** Adds the client to every request. */
 export function nameClients(app: FastifyInstance, findClient: FindClient): void {
   app.decorateRequest('client', {
     getter() {
       const forwarded = this.headers['x-forwarded-for']
-      // Node joins what is sent more than once.
+      // Node joins repeated headers.
       return findClient(this.raw.socket.remoteAddress ?? '', typeof forwarded === 'string' ? forwarded : null)
     },
   })

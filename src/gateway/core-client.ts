@@ -1,4 +1,4 @@
-// The gateway as a client of the services: in this process or elsewhere, it cannot tell.
+// The gateway's clients of the services, in this process or remote.
 import { type CallOptions, type Client, createClient, type Transport } from '@connectrpc/connect'
 import type { FastifyRequest } from 'fastify'
 import { CatalogService } from '../../gen/mediagen/v1/catalog_pb.ts'
@@ -8,7 +8,7 @@ import { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { WebhooksService } from '../../gen/mediagen/v1/webhooks_pb.ts'
 
-/** Clients of the services that REST leads to. */
+/** Clients of the services behind REST. */
 export interface CoreClient {
   readonly quotes: Client<typeof QuotesService>
   readonly generation: Client<typeof GenerationService>
@@ -30,7 +30,7 @@ export function createCoreClient(transport: Transport): CoreClient {
   }
 }
 
-/** What a call takes over from the request that caused it: who asks, from where, and under which id it is logged. */
+/** Forwards the caller, its address and the request id of a request to a call. */
 export function forward(request: FastifyRequest): CallOptions {
   const { authorization } = request.headers
   const headers = { 'x-request-id': request.id, 'x-forwarded-for': request.client }

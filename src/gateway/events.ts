@@ -4,14 +4,14 @@ import type { FastifyReply } from 'fastify'
 import type { WatchJobResponse } from '../../gen/mediagen/v1/generation_pb.ts'
 import { toJobRecord } from './records.ts'
 
-// Proxies close connections on which nothing is said.
+// Proxies close silent connections.
 const heartbeatMs = 15_000
-// What a client is told to wait before it connects again.
+// The reconnection delay for clients.
 const retryMs = 2000
 
 /**
- * Answers with the changes as they come; ends after the terminal one.
- * The first change is awaited before anything is sent, so that a refusal is still a problem with its own status.
+ * Sends the changes as they happen; ends after the terminal one.
+ * The first change is awaited before anything is sent, so a refusal is still a problem with its own status.
  */
 export async function streamJob(
   reply: FastifyReply,
@@ -28,7 +28,7 @@ export async function streamJob(
     clearInterval(heartbeat)
     leave(iterator).catch(() => {})
   })
-  // A core that stops ends the stream; the client comes back by itself.
+  // A stopping core ends the stream; the client reconnects.
   events.once('error', () => reply.raw.end())
   return reply
     .header('content-type', 'text/event-stream')
@@ -38,8 +38,7 @@ export async function streamJob(
 }
 
 /**
- * Lets go of a watch that nobody reads any more. Connect's iterators have no `return`: what the hang-up aborted ends when
- * it is asked once more.
+ * Releases an abandoned watch. Connect's iterators have no `return`; after the abort they end when read once more.
  */
 async function leave(changes: AsyncIterator<WatchJobResponse>): Promise<void> {
   while (!(await changes.next()).done);
@@ -57,7 +56,7 @@ async function* toEvents(
       yield `id: ${sequence}\nevent: job\ndata: ${JSON.stringify(toJobRecord(job))}\n\n`
     }
   } catch (error) {
-    // A server that stops ends the stream in order.
+    // A stopping server ends the stream in an orderly way.
     if (!stopping.aborted) throw error
   }
 }

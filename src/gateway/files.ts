@@ -1,4 +1,4 @@
-// /v1/files: files that inputs refer to. A body goes to the core piece by piece; nothing holds a whole file.
+// /v1/files: uploads. A body goes to the core chunk by chunk; nothing holds a whole file.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { UploadFileRequestSchema } from '../../gen/mediagen/v1/files_pb.ts'
@@ -16,7 +16,7 @@ interface FileParams {
 }
 
 const permission = 'generate'
-// What a form needs beside its file.
+// Overhead of a form besides its file.
 const formSlack = 65_536
 
 /** Adds the routes. */
@@ -62,7 +62,7 @@ export function addFileRoutes(app: FastifyInstance, core: CoreClient, maxUploadB
   })
 }
 
-/** What is wrong with a body that nobody has seen yet. */
+/** What is wrong with a body that was not read yet. */
 function checkHead({ headers }: FastifyRequest, maxUploadBytes: number): void {
   const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
   if (!isForm(type) && !/^(image|video|audio)\/[\w.+-]+$|^application\/octet-stream$/.test(type))
@@ -78,7 +78,7 @@ function checkHead({ headers }: FastifyRequest, maxUploadBytes: number): void {
 
 /** Sends the body of a request on to the core. */
 async function upload(core: CoreClient, request: FastifyRequest, maxUploadBytes: number) {
-  // Why the body ended early, if it did: a core elsewhere hears only that it did.
+  // Why the body ended early, if it did; a remote core only knows that it did.
   let broken: MediagenError | null = null
   async function* readPieces() {
     try {
@@ -92,7 +92,7 @@ async function upload(core: CoreClient, request: FastifyRequest, maxUploadBytes:
     const { file } = await core.files.uploadFile(readPieces(), forward(request))
     return toFileRecord(file)
   } catch (error) {
-    // Whatever is still on its way is passed over, so that the client gets to read the answer.
+    // Discards the rest of the body, so the client can read the answer.
     request.raw.resume()
     throw broken ?? error
   }
@@ -111,13 +111,13 @@ async function* toPieces(request: FastifyRequest, maxUploadBytes: number): Async
   yield { piece: { case: 'end', value: {} } }
 }
 
-/** The bytes of the file. Leaving early must not close the connection: the answer is still to be sent. */
+/** The bytes of the file. Ending early must not close the connection, because the answer is still to be sent. */
 function readFile(request: FastifyRequest, maxUploadBytes: number): AsyncIterable<Buffer> {
   const body = request.raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
   return isForm(request.headers['content-type']) ? readForm(request.headers, boundForm(body, maxUploadBytes)) : body
 }
 
-/** What surrounds the file of a form does not go on for ever either. */
+/** Bounds the form around its file too. */
 async function* boundForm(body: AsyncIterable<Buffer>, maxUploadBytes: number): AsyncIterable<Buffer> {
   let bytes = 0
   for await (const piece of body) {

@@ -1,11 +1,11 @@
-// A form with one file (multipart/form-data), read as it comes.
+// A form with one file (multipart/form-data), read as it arrives.
 import { once } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import { Busboy, type BusboyHeaders } from '@fastify/busboy'
 import { MediagenError } from '../core/errors.ts'
 
 const partName = 'file'
-// More than one of each is refused by name; the bounds are for what is refused.
+// More than one of each is refused by name, so the bounds only need to detect that.
 const limits = {
   files: 2,
   fields: 1,
@@ -23,7 +23,7 @@ export function isForm(contentType: string | undefined): boolean {
 
 /**
  * The bytes of the one file of a form: the part `file`.
- * @throws MediagenError `invalid_request` when there is none, when there is anything else, or when it is no form
+ * @throws MediagenError `invalid_request` if there is no file, anything else, or no form
  */
 export async function* readForm(headers: IncomingHttpHeaders, body: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   const form = openForm(headers)
@@ -45,7 +45,7 @@ export async function* readForm(headers: IncomingHttpHeaders, body: AsyncIterabl
     files += 1
     if (name !== partName) refuse(`The form has an unknown file: ${name}. Send the file as the part named file.`)
     if (files > 1) refuse('The form has more than one file; send one at a time.')
-    // Read on in every case: a form whose file nobody reads never ends.
+    // Keep reading in every case: a form whose file is not read never ends.
     stream.on('data', (chunk: Buffer) => chunks.push(chunk))
     stream.on('error', (error) => refuse('The form broke off before it was whole.', error))
   })
@@ -57,7 +57,7 @@ export async function* readForm(headers: IncomingHttpHeaders, body: AsyncIterabl
     yield* taken
   }
 
-  // One piece of the body at a time: what it held is handed on before the next is read.
+  // One chunk of the body at a time: its content is passed on before the next is read.
   for await (const piece of body) {
     await new Promise<void>((resolve) => form.write(piece, () => resolve()))
     yield* take()

@@ -10,7 +10,7 @@ import { boolean, readQuery } from './query.ts'
 import { isTerminalStatus, toJobRecord } from './records.ts'
 import { generateBodySchema, jobSchema } from './schemas.ts'
 
-// When a client that does not wait may look again.
+// When a client that does not wait may poll.
 const retryAfterSeconds = 1
 
 interface GenerateBody {
@@ -48,7 +48,7 @@ export function addGenerateRoutes(app: FastifyInstance, core: CoreClient, stoppi
           })
       const { job, replayed } = await (wait
         ? start(true, { ...forward(request), signal: patienceOf(reply, stopping) }).catch((error: unknown) => {
-            // This server stops and the core does not: its answer to the same request is the record as it is.
+            // This server is stopping and the core is not: the core answers the same request with the record as it is.
             if (!stopping.aborted) throw error
             return start(false, forward(request))
           })

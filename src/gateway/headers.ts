@@ -1,4 +1,4 @@
-// The headers of a start that ask for more than the body: Cancel-After, Mediagen-Priority and Retain-For.
+// The optional headers of a start: Cancel-After, Mediagen-Priority and Retain-For.
 import type { FastifyRequest } from 'fastify'
 import { MediagenError, type Violation } from '../core/errors.ts'
 import { longestDeadlineSeconds, priorityRange } from '../core/fair-queue.ts'
@@ -8,7 +8,7 @@ const unitSeconds = { d: 86_400, h: 3600, m: 60 } as const
 
 /**
  * Reads the headers.
- * @throws MediagenError `invalid_request` that names each that is wrong
+ * @throws MediagenError `invalid_request` that names each invalid header
  */
 export function readHeaders(request: FastifyRequest): {
   priority: number
@@ -19,7 +19,7 @@ export function readHeaders(request: FastifyRequest): {
   const rank = request.headers['mediagen-priority']
   const kept = request.headers['retain-for']
   const expiresInSeconds = after === undefined ? undefined : parseSeconds(String(after), longestDeadlineSeconds)
-  // How long the core keeps outputs is its own matter, and it says so.
+  // The core checks the maximum.
   const retainSeconds = kept === undefined ? undefined : parseSeconds(String(kept), 2 ** 31 - 1)
   const priority = rank === undefined ? 0 : parsePriority(String(rank))
   const violations: Violation[] = []
@@ -48,7 +48,7 @@ export function readHeaders(request: FastifyRequest): {
   }
 }
 
-/** Seconds of a whole number or of a time in days, hours, minutes and seconds; null when it is neither or out of range. */
+/** Parses seconds, or a time in days, hours, minutes and seconds; null if it is neither or out of range. */
 function parseSeconds(written: string, most: number): number | null {
   const [whole, days = 0, hours = 0, minutes = 0, seconds = 0] =
     /^(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s?)?$/.exec(written.trim()) ?? []
@@ -65,7 +65,7 @@ function parsePriority(written: string): number | null {
     : null
 }
 
-/** What the core refused, by the names of the headers that said it. */
+/** Renames the fields of a refusal by the core to the headers they came from. */
 export function nameHeaders(error: unknown): unknown {
   const { details, code } = toMediagenError(error)
   const { violations = [] } = details

@@ -1,9 +1,9 @@
-// Liveness, readiness and metrics, for whoever runs the server.
+// Liveness, readiness and metrics, for operators.
 import type { FastifyInstance } from 'fastify'
 
-/** What the server says of itself. */
+/** The health of the server. */
 export interface Health {
-  /** Null when requests can be served, else why not, in words. */
+  /** Null if requests can be served, else why not. */
   readonly unready: () => Promise<string | null>
   /** Null where they are not served. */
   readonly metrics: (() => Promise<{ contentType: string; body: string }>) | null
@@ -11,7 +11,7 @@ export interface Health {
 
 const keptMs = 1000
 
-/** Turns a check into `unready`: asked at most once a second, however many ask. */
+/** Turns a check into `unready`, cached for a second. */
 export function createReadiness(check: () => Promise<string | null>): Health['unready'] {
   let askedAt = Number.NEGATIVE_INFINITY
   let answer: Promise<string | null> = Promise.resolve(null)

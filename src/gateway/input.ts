@@ -1,4 +1,4 @@
-// Bodies, and the input of a model on its way to the core.
+// Parses bodies, and checks the input of a model before it goes to the core.
 import { isUtf8 } from 'node:buffer'
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf'
 import type { FastifyBodyParser } from 'fastify'
@@ -8,8 +8,8 @@ import { refuseManyValues } from '../core/json-values.ts'
 import { describeViolations } from '../core/violations.ts'
 
 /**
- * Refuses what the core would refuse, but what a message would change before it gets there: texts that are not Unicode,
- * numbers that are none, and nesting deeper than a message can be.
+ * Refuses values that a message would change before the core can refuse them: texts that are not Unicode, non-finite numbers,
+ * and nesting deeper than a message allows.
  * @throws MediagenError `invalid_request`
  */
 export function refuseUnhashable(input: JsonObject): void {
@@ -18,8 +18,8 @@ export function refuseUnhashable(input: JsonObject): void {
 }
 
 /**
- * Parses bodies as `parser` does, Fastify's own, and says what is wrong with those that it refuses.
- * @param maxValues how many values a body may hold; more are refused before they are parsed
+ * Parses bodies with Fastify's own `parser`, and explains what is wrong with those that it refuses.
+ * @param maxValues maximum number of values in a body; a body with more is refused before it is parsed
  */
 export function explainRefusals(parser: FastifyBodyParser<string>, maxValues: number): FastifyBodyParser<Buffer> {
   return (request, bytes, done) => {
@@ -28,7 +28,7 @@ export function explainRefusals(parser: FastifyBodyParser<string>, maxValues: nu
     } catch (error) {
       return done(error as Error)
     }
-    // Decoding would put other characters in the place of what is no text.
+    // Decoding would replace invalid bytes by other characters.
     if (!isUtf8(bytes)) return done(new MediagenError('invalid_request', 'The body is not valid UTF-8.'))
     const body = bytes.toString('utf8')
     return parser(request, body, (refusal, value) => {
@@ -42,14 +42,14 @@ function explainBody(body: string, refusal: Error): Error {
   try {
     value = JSON.parse(body.replace(/^\ufeff/, '')) as JsonValue
   } catch (error) {
-    // The parser's words say where.
+    // The parser's message says where.
     return new MediagenError('invalid_request', `The body is not JSON: ${(error as Error).message}.`)
   }
   const found = findForbiddenName(value)
   return found ? new MediagenError('invalid_request', describeViolations([found]), { violations: [found] }) : refusal
 }
 
-/** The first field that would give an object another prototype when it is copied without care. Level by level: bodies may nest deep. */
+/** The first field that could change an object's prototype when it is copied. Breadth-first, because bodies may nest deep. */
 function findForbiddenName(body: JsonValue): Violation | null {
   let level: { value: JsonValue; pointer: string }[] = [{ value: body, pointer: '' }]
   while (level.length > 0) {

@@ -78,12 +78,12 @@ export function addJobRoutes(app: FastifyInstance, core: CoreClient, stopping: A
   )
 }
 
-/** The sequence number that a client saw last; 0 when it saw none, or sends what no event of ours was. */
+/** The last sequence number that a client saw; 0 if it saw none or sends an invalid one. */
 function readLastEventId(sent: string | string[] | undefined): bigint {
   return typeof sent === 'string' && /^\d{1,15}$/.test(sent) ? BigInt(sent) : 0n
 }
 
-/** Some clients name a content type even where there is nothing to send. */
+/** Some clients send a content type without a body. */
 function forgetEmptyBody({ headers }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
   if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0')
     delete headers['content-type']
@@ -91,7 +91,7 @@ function forgetEmptyBody({ headers }: FastifyRequest, _reply: FastifyReply, done
 }
 
 /**
- * A body where nothing is to be said: none, or an empty object.
+ * A body that must be empty: none, or an empty object.
  * @throws MediagenError `invalid_request` that names every field
  */
 function refuseFields(body: unknown): void {

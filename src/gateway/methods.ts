@@ -1,12 +1,12 @@
-// 405 for a method that a route does not take, which Fastify itself answers with 404.
+// 405 for a method that a route does not allow; Fastify itself answers 404.
 import { METHODS } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { MediagenError } from '../core/errors.ts'
 
-// All that Node can read but CONNECT, which never becomes a request.
+// All methods that Node parses, except CONNECT, which never becomes a request.
 const methods = METHODS.filter((method) => method !== 'CONNECT')
 
-/** Remembers the routes that are added from here on; `close` then adds the refusals. */
+/** Records the routes that are added from now on; `close` then adds the refusals. */
 export function watchMethods(app: FastifyInstance): {
   close(): void
   routes(): ReadonlyMap<string, ReadonlySet<string>>
@@ -29,7 +29,7 @@ export function watchMethods(app: FastifyInstance): {
         app.route({
           method: methods.filter((method) => !known.has(method)),
           url,
-          // Before the body is read: it does not matter here.
+          // Before the body is read, which is not needed.
           onRequest: (request, reply) => {
             reply.header('allow', allowed)
             throw new MediagenError(

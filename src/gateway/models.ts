@@ -12,7 +12,7 @@ import { categoryListSchema, modelSchema, productListSchema } from './schemas.ts
 const json = 'application/json; charset=utf-8'
 const stringifyModel = fastJson(modelSchema)
 const stringifyProducts = fastJson(productListSchema)
-// In one process the core hands over the same messages again and again; their JSON is made once.
+// In one process the core returns the same message objects repeatedly; their JSON is made once.
 const modelJson = new WeakMap<Model, string>()
 const pageBytesKept = 16 * 1024 * 1024
 
@@ -42,7 +42,7 @@ export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
     },
   )
 
-  // A model id stands in the path as it is, slashes included; Fastify has decoded %2F in what the wildcard matched.
+  // A model id is in the path with its slashes; Fastify has decoded %2F in the wildcard.
   app.get<{ Params: { '*': string } }>(
     '/v1/models/*',
     { config: { permission: 'models:read' } },
@@ -63,7 +63,7 @@ export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
   )
 }
 
-/** Writes pages of models, and keeps the bytes of those that were asked for last. */
+/** Writes pages of models, and caches the bytes of recent ones. */
 function createPageBook() {
   const pages = new LRUCache<string, { readonly models: readonly Model[]; readonly bytes: Buffer }>({
     maxSize: pageBytesKept,
@@ -73,7 +73,7 @@ function createPageBook() {
     /** @param envelope JSON of the list without its data */
     write(envelope: string, models: readonly Model[]): Buffer {
       const kept = pages.get(envelope)
-      // The very same messages: nothing about them has changed.
+      // The same message objects, so nothing has changed.
       if (kept?.models.length === models.length && models.every((model, i) => model === kept.models[i]))
         return kept.bytes
       const bytes = Buffer.from(`${envelope.slice(0, -1)},"data":[${models.map(toModelJson).join(',')}]}`)

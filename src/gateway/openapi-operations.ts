@@ -1,4 +1,4 @@
-// The operations of the REST interface, as the OpenAPI document lists them: one entry a route, in the words of its readers.
+// The operations of the REST interface in the OpenAPI document, one entry per route.
 import type { ErrorCode } from '../core/errors.ts'
 import * as schemas from './schemas.ts'
 
@@ -11,19 +11,19 @@ const page = [
 export interface Operation {
   readonly id: string
   readonly summary: string
-  /** Null for what needs no key. */
+  /** Null if no key is needed. */
   readonly permission: string | null
   readonly parameters?: readonly object[]
   readonly body?: object
-  /** The content of a body that is no JSON. */
+  /** The content of a body that is not JSON. */
   readonly content?: object
   /** By status. */
   readonly answers: Readonly<Record<string, object>>
-  /** What it refuses beyond what every route with a key does. */
+  /** Codes in addition to those of every route with a key. */
   readonly errors?: readonly ErrorCode[]
 }
 
-/** What needs a key. */
+/** Operations that need a key. */
 export const operations: Readonly<Record<string, Operation>> = {
   'POST /v1/quotes': {
     id: 'createQuote',
@@ -275,7 +275,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   },
 }
 
-/** Files, where this process serves them. */
+/** Downloads, if this process serves files. */
 export const assetOperations: Readonly<Record<string, Operation>> = {
   'GET /assets/{key}': {
     id: 'getAsset',
@@ -302,7 +302,7 @@ const status = json({ type: 'object', required: ['status'], properties: { status
 
 const html = { 'text/html': { schema: { type: 'string' } } }
 
-/** What anyone may ask. */
+/** Operations without a key. */
 export const openOperations: Readonly<Record<string, Operation>> = {
   'GET /healthz': {
     id: 'getHealth',
@@ -362,7 +362,7 @@ function pathParameter(name: string, description: string): object {
   return { name, in: 'path', required: true, description, schema: { type: 'string' } }
 }
 
-/** A schema of the document, by its name. */
+/** A reference to a schema of the document. */
 export function ref(name: string): object {
   return { $ref: `#/components/schemas/${name}` }
 }

@@ -1,8 +1,8 @@
-// Strict query strings: what is unknown, repeated or malformed is refused by name.
+// Strict query strings: unknown, repeated and malformed parameters are refused by name.
 import type { FastifyRequest } from 'fastify'
 import { MediagenError, type Violation } from '../core/errors.ts'
 
-/** Reads one parameter: its text, or undefined when it was not sent; throws an Error whose message completes "?name …". */
+/** Reads one parameter from its text, or undefined if it was not sent; throws an Error whose message completes "?name …". */
 export type Parameter<Value> = (text: string | undefined) => Value
 
 /** A whole number within bounds. */
@@ -25,7 +25,7 @@ export function boolean(fallback: boolean): Parameter<boolean> {
   }
 }
 
-/** Any text; empty when it was not sent. */
+/** Any text; empty if it was not sent. */
 export const text: Parameter<string> = (sent) => sent ?? ''
 
 /** The page parameters of every list. docs/contract.md, section 1, Lists. */
@@ -60,7 +60,7 @@ export function readQuery<Parameters extends Readonly<Record<string, Parameter<u
 }
 
 /**
- * A refusal of the core in the words of REST: where a request has no body, what the core calls a field was a query parameter.
+ * Renames a refusal by the core for REST: if a request has no body, the core's fields are query parameters.
  */
 export function nameParameters(request: FastifyRequest, error: MediagenError): MediagenError {
   const { violations } = error.details

@@ -1,4 +1,4 @@
-// Messages as the JSON records of REST: snake_case, numbers for credits, null for what is absent. docs/contract.md, section 1.
+// Converts messages to the JSON records of REST: snake_case, numbers for credits, null for missing values. docs/contract.md, section 1.
 import type { DescEnum } from '@bufbuild/protobuf'
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
 import {
@@ -19,7 +19,7 @@ import {
   type Webhook,
 } from '../../gen/mediagen/v1/webhooks_pb.ts'
 
-/** A page of a list, as every list route answers it. */
+/** A page of a list, as every list route returns it. */
 export interface ListRecord<Item> {
   object: 'list'
   data: Item[]
@@ -183,7 +183,7 @@ export function toFileRecord(message: File | undefined) {
   }
 }
 
-/** Whether a client need not wait for the job any longer. */
+/** Whether the state ends a client's wait. */
 export function isTerminalStatus(status: JobStatus | undefined): boolean {
   return status !== JobStatus.QUEUED && status !== JobStatus.RUNNING
 }
@@ -191,12 +191,12 @@ export function isTerminalStatus(status: JobStatus | undefined): boolean {
 const statusByName = toCodes<JobStatus>(JobStatusSchema)
 const deliveryStatusByName = toCodes<DeliveryStatus>(DeliveryStatusSchema)
 
-/** The state of this name; undefined when there is none. */
+/** The state with this name; undefined if there is none. */
 export function parseJobStatus(name: string): JobStatus | undefined {
   return statusByName.get(name)
 }
 
-/** The state of a delivery of this name; undefined when there is none. */
+/** The delivery state with this name; undefined if there is none. */
 export function parseDeliveryStatus(name: string): DeliveryStatus | undefined {
   return deliveryStatusByName.get(name)
 }

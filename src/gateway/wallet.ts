@@ -1,4 +1,4 @@
-// /v1/wallet: what the account has, and what became of it. docs/contract.md, section 1.
+// /v1/wallet: the balance of the account and its ledger. docs/contract.md, section 1.
 import type { FastifyInstance } from 'fastify'
 import { type CoreClient, forward } from './core-client.ts'
 import { page, readQuery } from './query.ts'

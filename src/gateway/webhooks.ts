@@ -1,4 +1,4 @@
-// /v1/webhooks: endpoints that are told how jobs end, and what became of telling them.
+// /v1/webhooks: webhook endpoints and their deliveries.
 import type { FastifyInstance } from 'fastify'
 import { DeliveryStatus } from '../../gen/mediagen/v1/webhooks_pb.ts'
 import { type CoreClient, forward } from './core-client.ts'

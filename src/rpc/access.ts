@@ -1,4 +1,4 @@
-// Who a caller is, what it may do, and how much it may ask a second.
+// Authentication, authorization and rate limits of callers.
 import type { Clock } from '../core/clock.ts'
 import { MediagenError } from '../core/errors.ts'
 import { type ApiKey, hashKeySecret, isKeySecret, isLive, type Permission } from '../core/key.ts'
@@ -6,11 +6,11 @@ import type { Store } from '../core/store.ts'
 import { createTokenBuckets } from '../core/token-bucket.ts'
 import { createFailedKeys } from './failed-keys.ts'
 
-/** What a call says of its caller. */
+/** The caller of a call, as the door read it. */
 export interface Credentials {
-  /** The `Authorization` header as it was sent; null when nothing was. */
+  /** The `Authorization` header as sent; null if there was none. */
   readonly authorization: string | null
-  /** The client's address, as far as it is known. */
+  /** The client's address, if known. */
   readonly address: string | null
 }
 
@@ -22,7 +22,7 @@ export interface Access {
    */
   findKey(authorization: string | null): Promise<ApiKey>
   /**
-   * The key that a caller sent; one that does not work is counted.
+   * The key that a caller sent; invalid keys are counted.
    * @throws MediagenError `authentication_required`, `invalid_api_key`, or `rate_limited` after too many of those
    */
   authenticate(credentials: Credentials): Promise<ApiKey>
@@ -32,17 +32,17 @@ export interface Access {
   limit(key: Pick<ApiKey, 'keyId'>): void
 }
 
-/** How much callers may ask. */
+/** Rate limits of callers. */
 export interface AccessLimits {
-  /** Requests a second for each key, with a burst of as many; 0 for no limit. */
+  /** Requests per second for each key, with a burst of the same size; 0 for no limit. */
   readonly rateLimit: number
-  /** Keys a minute that do not work, for each address; 0 for no limit. */
+  /** Invalid keys per minute for each address; 0 for no limit. */
   readonly failedKeysPerMinute: number
 }
 
 /**
  * Creates the checks.
- * @param monotonicMs a clock that does not go back, for what is counted by time
+ * @param monotonicMs a monotonic clock, for rates
  */
 export function createAccess(
   store: Pick<Store, 'findKey'>,
@@ -86,7 +86,7 @@ export function createAccess(
 
 /**
  * Counts requests by key; see `Access.limit`.
- * @param monotonicMs a clock that does not go back
+ * @param monotonicMs a monotonic clock
  */
 export function createRateLimit(
   perSecond: number,

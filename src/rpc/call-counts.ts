@@ -1,5 +1,5 @@
-// Calls by outcome and by duration, counted in plain numbers and told in Prometheus' terms when they are asked for:
-// prom-client's observe() checks and hashes its labels anew each time, which took a tenth of the time of a request.
+// Calls by outcome and duration, counted in plain numbers and converted to Prometheus metrics on request:
+// prom-client's observe() checks and hashes its labels each time, which took a tenth of the time of a request.
 import { Counter, type Histogram, type Registry } from 'prom-client'
 
 /** Upper bounds of the buckets of durations, in seconds. */
@@ -9,12 +9,12 @@ const name = 'mediagen_rpc_seconds'
 
 interface Tally {
   readonly codes: Map<string, number>
-  /** For each bound the calls that took no longer but longer than the bound before; those beyond all bounds at the end. */
+  /** Calls per bucket; the last bucket has those beyond all bounds. */
   readonly buckets: number[]
   seconds: number
 }
 
-/** Adds both metrics to a registry; answers with what counts one finished call. */
+/** Adds both metrics to a registry; returns the function that counts a finished call. */
 export function createCallCounts(registry: Registry): (rpc: string, code: string, seconds: number) => void {
   const tallies = new Map<string, Tally>()
   const calls = new Counter({
@@ -37,7 +37,7 @@ export function createCallCounts(registry: Registry): (rpc: string, code: string
     }),
   }
   registry.registerMetric(calls)
-  // A registry asks its metrics for no more than this.
+  // A registry needs no more of a metric than this.
   registry.registerMetric(durations as unknown as Histogram)
   return (rpc, code, seconds) => {
     let tally = tallies.get(rpc)
@@ -54,7 +54,7 @@ export function createCallCounts(registry: Registry): (rpc: string, code: string
   }
 }
 
-/** The lines of one rpc: how many took no longer than each bound, their sum and their number. */
+/** The lines of one rpc: cumulative buckets, sum and count. */
 function toSeries(rpc: string, { buckets, seconds }: Tally) {
   let calls = 0
   const series = buckets.map((count, index) => {

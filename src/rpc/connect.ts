@@ -15,22 +15,22 @@ export function addConnect(
   parts: { access: Access; maxMessageBytes: number },
 ): void {
   void app.register(async (scope) => {
-    // One id for the server's answer, the log and the error; and the client as it is, not as it says of itself.
+    // One request id for the answer, the log and the error; and the client's real address, not what it claims.
     scope.addHook('onRequest', (request, _reply, done) => {
       request.raw.headers['x-request-id'] = request.id
       request.raw.headers['x-forwarded-for'] = request.client
       done()
     })
-    // Connect reads its bodies itself; in this scope it takes the place of the gateway's parser.
+    // Connect reads bodies itself, so this scope replaces the gateway's parser.
     scope.removeContentTypeParser('application/json')
     await scope.register(fastifyConnectPlugin, {
       routes(router) {
         for (const service of services) router.service(service.service, toImpl(service))
       },
       readMaxBytes: parts.maxMessageBytes,
-      // gRPC has its own port, served faster.
+      // gRPC has its own, faster port.
       grpc: false,
-      // The pipeline checks again; this keeps strangers from sending bodies.
+      // The pipeline checks again; this prevents unauthenticated callers from sending bodies.
       async requestGate(context) {
         try {
           await parts.access.authenticate(readHead(context.requestHeader))
@@ -94,7 +94,7 @@ function toWebStream(run: StreamCall): Served<StreamCall> {
   }
 }
 
-/** The HTTP answer names the request in a header; told as metadata of the error too, clients would read the id twice. */
+/** The HTTP answer has the request id in a header; as error metadata too, clients would see it twice. */
 function toWebError(thrown: unknown): ConnectError {
   const error = ConnectError.from(thrown)
   error.metadata.delete('x-request-id')

@@ -1,4 +1,4 @@
-// Keys that do not work, counted by the address that sent them: whoever tries many is told to wait.
+// Counts invalid keys by client address, and rate-limits clients that try many.
 import { createTokenBuckets } from '../core/token-bucket.ts'
 import { MediagenError } from '../core/errors.ts'
 import { toClientNetwork } from '../net/client-address.ts'
@@ -6,7 +6,7 @@ import { toClientNetwork } from '../net/client-address.ts'
 /** Counts failed keys. */
 export interface FailedKeys {
   /**
-   * Counts one more of this address. Called for keys that failed and for no others, so that nobody with a valid one is kept out.
+   * Counts one more for this address. Called only for keys that failed, so a valid key is never refused.
    * @throws MediagenError `rate_limited` when there were too many
    */
   count(address: string | null): void
@@ -14,7 +14,7 @@ export interface FailedKeys {
 
 /**
  * Creates the count.
- * @param perMinute how many each address may try, at once or spread; 0 for any number
+ * @param perMinute attempts per address, in a burst or spread out; 0 for no limit
  * @param nowMs a monotonic clock
  */
 export function createFailedKeys(perMinute: number, nowMs: () => number): FailedKeys {

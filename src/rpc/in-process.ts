@@ -1,4 +1,4 @@
-// The door for callers in the same process: a Connect Transport that hands messages over without serializing them.
+// The door for callers in the same process: a Connect Transport that passes messages without serializing them.
 import { create, type DescMethod } from '@bufbuild/protobuf'
 import {
   Code,
@@ -30,7 +30,7 @@ export function createInProcessTransport(services: readonly GuardedService[]): T
         stream: false,
         service: method.parent,
         method,
-        // Made when somebody looks.
+        // Created on access.
         get header() {
           return context.responseHeader
         },
@@ -80,7 +80,7 @@ async function* toMessages(method: DescMethod, messages: ReturnType<StreamCall>,
   throwIfOver(signal)
 }
 
-/** A service ends early when its signal aborts; what that means to the caller is said here, as a connection would. */
+/** A service ends early when its signal aborts; this reports the reason to the caller, as a connection would. */
 function throwIfOver(signal: AbortSignal): void {
   if (!signal.aborted) return
   const late = signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
@@ -94,8 +94,8 @@ function notServed(method: DescMethod): ConnectError {
 }
 
 /**
- * A header without making a Headers object, which would take longer than all of the pipeline. Whoever calls in this process
- * is believed when it says for whom it does.
+ * Reads a header without a Headers object, which would take longer than the whole pipeline. Callers in this process are trusted
+ * to name their client.
  */
 function readHead(sent: HeadersInit | undefined): CallHead {
   const find = createFinder(sent)
@@ -114,8 +114,8 @@ function createFinder(sent: HeadersInit | undefined): (name: string) => string |
 }
 
 /**
- * A HandlerContext for calls that came through no Connect handler; `createHandlerContext` costs five times as much.
- * Headers are made when somebody looks at them. Services do not: requests and answers of ours are messages alone.
+ * A HandlerContext for calls outside a Connect handler; `createHandlerContext` costs five times as much. Headers are created on
+ * access; our services do not access them.
  */
 export function createCallContext(
   method: DescMethod,

@@ -1,23 +1,23 @@
-// Keys under which streams are open: a key that is revoked or expires ends them.
+// Watches the keys of open streams: a key that is revoked or expires ends its streams.
 import { MediagenError } from '../core/errors.ts'
 import type { Access } from './access.ts'
 
-// Whoever revokes a key waits no longer than this, and for a found key no longer than it is believed without a look.
+// A revoked key ends its streams within this time plus the lifetime of a cached key.
 const lookIntervalMs = 500
 
 type Lose = (refusal: MediagenError) => void
 
-/** Looks at the keys of open streams. */
+/** Watches the keys of open streams. */
 export interface KeyWatch {
   /**
-   * Tells `lose`, once, when the key behind an `Authorization` header no longer works.
-   * @returns what ends the watch
+   * Calls `lose`, once, when the key in an `Authorization` header no longer works.
+   * @returns the function that ends the watch
    */
   follow(authorization: string, lose: Lose): () => void
   stop(): void
 }
 
-/** Starts looking at the keys that are followed, each once in half a second, however many streams it has open. */
+/** Starts checking the watched keys, each once every half second, however many streams it has open. */
 export function startKeyWatch(access: Pick<Access, 'findKey'>): KeyWatch {
   const followed = new Map<string, Set<Lose>>()
   let looking = false
@@ -31,7 +31,7 @@ export function startKeyWatch(access: Pick<Access, 'findKey'>): KeyWatch {
     }
   }
 
-  /** Null also when the store cannot be asked: a stream does not end for that. */
+  /** Also null if the store cannot be queried, which does not end a stream. */
   async function findRefusal(authorization: string): Promise<MediagenError | null> {
     try {
       await access.findKey(authorization)

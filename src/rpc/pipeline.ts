@@ -1,4 +1,4 @@
-// What happens to every call, whichever door it came through: who are you, may you, is it too much, run, log, count, turn errors.
+// The pipeline of every call, through any door: authenticate, authorize, rate-limit, run, log, count, convert errors.
 import {
   type DescMessage,
   type DescMethod,
@@ -23,13 +23,13 @@ import { toConnectError, toMediagenError } from './errors.ts'
 import type { KeyWatch } from './key-watch.ts'
 import type { Metrics } from './metrics.ts'
 
-/** What the pipeline wants to know of a call's header; the door that the call came through has read it. */
+/** The head of a call, as its door read it. */
 export interface CallHead extends Credentials {
-  /** Under which the call is logged. The door answers with it. */
+  /** Request id for the log and the answer. */
   readonly requestId: string
 }
 
-/** Gives the request of a call. It is asked for once, when the caller is admitted, so that a door need not read before. */
+/** Reads the request of a call. It is called once, after the caller is admitted, so a door need not read it before. */
 export type ReadRequest = () => MessageShape<DescMessage> | Promise<MessageShape<DescMessage>>
 
 /** A unary rpc behind the pipeline. */
@@ -44,7 +44,7 @@ export type StreamCall = (
   context: HandlerContext,
   head: CallHead,
 ) => AsyncIterable<MessageInitShape<DescMessage>>
-/** A client-streaming rpc behind the pipeline. What comes is read as fast as it is used, and no faster. */
+/** A client-streaming rpc behind the pipeline. Messages are read only as fast as they are used. */
 export type UploadCall = (
   requests: AsyncIterable<MessageShape<DescMessage>>,
   context: HandlerContext,
@@ -76,7 +76,7 @@ export interface PipelineParts {
   readonly log: Logger
   /** Where refusals of callers without a valid key go. */
   readonly strangers: StrangerLog
-  /** How many wrong places of a request are listed. */
+  /** Maximum number of violations in an answer. */
   readonly maxViolations: number
 }
 
@@ -92,7 +92,7 @@ export function guardService<Service extends DescService>(
   return wrapService(service, impl, (method) => createKeyGuard(method, parts), parts)
 }
 
-/** A service for whoever has the database in hand anyway, the command line: no key is asked for, errors are turned all the same. */
+/** A service for the command line, which has the database itself: no key is required, and errors are converted as usual. */
 export function trustService<Service extends DescService>(
   service: Service,
   impl: ServiceImpl<Service>,
@@ -146,7 +146,7 @@ function wrapService(
 
 type Messages = AsyncIterable<MessageShape<DescMessage>>
 
-/** An rpc as its service implements it: it knows nothing of headers, and its request has been read. */
+/** An rpc as its service implements it, without headers and with its request already read. */
 export type Served<Rpc extends UnaryCall | StreamCall | UploadCall | DialogCall> = (
   request: Parameters<Rpc>[0] extends ReadRequest ? MessageShape<DescMessage> : Messages,
   context: HandlerContext,
@@ -181,7 +181,7 @@ function guardUpload(guard: CallGuard, run: Served<UploadCall>): UploadCall {
   }
 }
 
-/** What breaks on its way in is no fault of this server. */
+/** A request that breaks off is not a fault of this server. */
 async function* blameCaller<Message>(requests: AsyncIterable<Message>): AsyncIterable<Message> {
   try {
     yield* requests
@@ -198,7 +198,7 @@ async function* blameCaller<Message>(requests: AsyncIterable<Message>): AsyncIte
   }
 }
 
-/** A stream ends when the key no longer works under which it was opened. */
+/** Ends a stream when its key no longer works. */
 function guardStream(guard: CallGuard, run: Served<StreamCall>, keys: KeyWatch): StreamCall {
   return (read, context, head) => {
     const call = guard.begin(head)
@@ -249,17 +249,17 @@ interface CallGuard {
   readonly admit: Admit
   /** Logs and counts. */
   succeed(call: Call): void
-  /** Logs and counts; returns the error as it is to travel. */
+  /** Logs and counts; returns the error to send. */
   fail(call: Call, thrown: unknown): Error
 }
 
-/** Finds who calls, and checks that the call is theirs to make. */
+/** Authenticates and authorizes the caller. */
 type Admit = (call: Call, context: HandlerContext) => Promise<void>
 
 function createKeyGuard(method: DescMethod, parts: PipelineParts): CallGuard {
   const { access } = parts
   const permission = readPermission(method)
-  // A gateway asks who calls before the call itself, which is counted.
+  // A gateway asks for the caller before the call itself; only the call counts.
   const isLimited = method !== WalletService.method.getAccess
   return createCallGuard(method, parts, async (call, context) => {
     const key = await access.authenticate(call.head)

@@ -1,21 +1,21 @@
-// The way from a gateway to a core elsewhere: gRPC, as a Connect Transport.
+// The transport from a gateway to a remote core: gRPC, as a Connect Transport.
 import { createClient, type Transport } from '@connectrpc/connect'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import type { ApiKey } from '../core/key.ts'
 import { toPermission } from '../services/convert.ts'
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node'
 
-// A dead core is noticed within so long while calls are under way.
+// A dead core is noticed within this time during calls.
 const pingIntervalMs = 10_000
 
-/** What a core tells of a key. */
+/** A core's answer about a key. */
 export type RemoteKey = Pick<ApiKey, 'keyId' | 'accountId' | 'permissions'>
 
 /** A transport to a core, and the end of its connection. */
 export interface RemoteCore {
   readonly transport: Transport
   /**
-   * Asks the core whose key an `Authorization` header carries.
+   * Asks the core for the owner of the key in an `Authorization` header.
    * @throws ConnectError with our detail
    */
   authenticate(sent: { authorization: string | null; address: string; requestId: string }): Promise<RemoteKey>
@@ -24,7 +24,7 @@ export interface RemoteCore {
   close(): void
 }
 
-/** Connects when the first call is made. */
+/** Connects with the first call. */
 export function createRemoteCore(coreUrl: string): RemoteCore {
   const sessions = new Http2SessionManager(coreUrl, { pingIntervalMs })
   const transport = createGrpcTransport({ baseUrl: coreUrl, sessionManager: sessions })

@@ -1,10 +1,10 @@
-// Time that a run may take: it counts while the run fetches or works, and not while it waits for a place.
+// The time limit of a run: it counts while the run fetches or works, not while it waits for a place.
 
-/** A timer that can be held. */
+/** A timer that can be paused. */
 export interface Allowance {
-  /** Lets the time count; from the beginning it does not. */
+  /** Starts or resumes the timer; it begins paused. */
   run(): void
-  /** Keeps what is left. */
+  /** Pauses the timer. */
   hold(): void
 }
 

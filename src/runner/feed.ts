@@ -1,11 +1,11 @@
-// From changes of jobs to whoever watches them: one read of a job per change, however many watch it.
+// Distributes changes of jobs to their watchers: one read of a job per change, for all its watchers.
 import { MediagenError } from '../core/errors.ts'
 import type { JobFeed } from '../core/feed.ts'
 import { isTerminal, type Job } from '../core/job.ts'
 import { createRound } from '../core/round.ts'
 import type { Store } from '../core/store.ts'
 
-// The store tells of changes that this process made; those of other processes are looked for this often.
+// The store reports changes by this process; changes by other processes are polled this often.
 const lookIntervalMs = 500
 const retryShutdownSeconds = 2
 
@@ -13,14 +13,14 @@ type Listener = (job: Job) => void
 
 /** A feed over a store. */
 export interface StoreFeed extends JobFeed {
-  /** Answers all who wait, ends all who watch, and takes no more. */
+  /** Answers all waits, ends all watches, and accepts no more. */
   stop(): void
 }
 
 /** Starts a feed. */
 export async function startFeed(store: Pick<Store, 'getJob' | 'onJobsChanged' | 'changeCounter'>): Promise<StoreFeed> {
   const watched = new Map<string, Set<Listener>>()
-  /** Wakes everyone when the feed stops; a set, because ten thousand may wait and each must leave cheaply. */
+  /** Called when the feed stops; a set, because ten thousand may wait and each must be removed cheaply. */
   const sleepers = new Set<() => void>()
   let stopped = false
   let seenCounter = await store.changeCounter()
@@ -33,7 +33,7 @@ export async function startFeed(store: Pick<Store, 'getJob' | 'onJobsChanged' | 
 
   function tellSoon(jobId: string): void {
     tell(jobId).catch(() => {
-      // The read failed; whoever watches is told when the timer comes round.
+      // The read failed; watchers are notified by the next poll.
       seenCounter = Number.NaN
     })
   }
@@ -48,7 +48,7 @@ export async function startFeed(store: Pick<Store, 'getJob' | 'onJobsChanged' | 
     seenCounter = counter
     for (const jobId of watched.keys()) tellSoon(jobId)
   }
-  // A look that fails is made again when the timer comes round.
+  // A failed poll is repeated by the timer.
   const looking = createRound(look, () => {})
   const timer = setInterval(() => looking.again(), lookIntervalMs)
   timer.unref()
@@ -67,7 +67,7 @@ export async function startFeed(store: Pick<Store, 'getJob' | 'onJobsChanged' | 
     async watch(accountId, jobId, signal) {
       const mailbox = createMailbox()
       const ignore = listen(jobId, mailbox.put)
-      // Listening comes before reading, so that no change falls between the two.
+      // Listen before reading, so no change is missed between the two.
       const now = await store.getJob(accountId, jobId).catch((error: unknown) => {
         ignore()
         throw error
@@ -139,12 +139,12 @@ export async function startFeed(store: Pick<Store, 'getJob' | 'onJobsChanged' | 
   }
 }
 
-/** Holds the latest job only: a slow reader costs no memory. */
+/** Holds only the latest job, so a slow reader costs no memory. */
 interface Mailbox {
   put(job: Job): void
-  /** The latest job that was not taken yet. */
+  /** The latest job that was not read yet. */
   take(): Job | null
-  /** Resolves when a job was put that was not taken, or at `wake`. */
+  /** Resolves when there is an unread job, or at `wake`. */
   arrival(): Promise<void>
   wake(): void
 }

@@ -1,4 +1,4 @@
-// Gives the places of a worker: to runs that have their files, and to jobs of the queue, in turns.
+// Assigns the places of a worker to runs that have their files and to queued jobs, in turns.
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { ClaimedJob } from '../core/job.ts'
 import type { Catalog, Model } from '../core/model.ts'
@@ -6,21 +6,21 @@ import type { PlaceShare, Store } from '../core/store.ts'
 import { countPlaces, type PlaceBounds, type TakenPlaces } from './places.ts'
 import type { Run } from './run.ts'
 
-// So many jobs of light engines are claimed at a time: others wait for the transaction.
+// Jobs of light engines claimed at a time; other commands wait for the transaction.
 const lightClaims = 128
-// Runs that wait for strangers' servers, or have their files and wait for a place: so many for each place there is, in all and of
-// one account. Of more in all, each takes a place; an account that has so many claims no more.
+// Runs that fetch from other servers, or have their files and wait for a place: this many for each place, in total and per
+// account. Beyond the total, each takes a place; an account at its maximum claims no more.
 const aheadPerPlace = 8
 const aheadPerPlaceOfAccount = 2
 
-/** A model that waits and may run. */
+/** A model with waiting jobs that may run. */
 interface Room {
   readonly model: Model
   /** How many more jobs of it may run here. */
   readonly places: number
 }
 
-/** What giving places needs. */
+/** The parts that this needs. */
 export interface FillingParts {
   readonly store: Pick<Store, 'listWaitingModels' | 'claimJobs'>
   readonly catalog: Catalog
@@ -29,22 +29,22 @@ export interface FillingParts {
   /** Name of this worker. */
   readonly worker: string
   readonly leaseMs: number
-  /** The runs that are under way. */
+  /** The current runs. */
   readonly runs: ReadonlySet<Run>
-  /** Begins the run of a job that was claimed. */
+  /** Starts the run of a claimed job. */
   readonly begin: (claimed: ClaimedJob) => Run
   readonly isStopped: () => boolean
-  /** Asks for another round. */
+  /** Requests another round. */
   readonly again: () => void
-  /** Called when jobs wait for a model that is not ready: nobody tells when it is. */
+  /** Called when jobs wait for a model that is not ready, because readiness is not reported. */
   readonly onUnready: () => void
 }
 
-/** Creates what gives all places that can be given now. */
+/** Creates a function that assigns all places that can be assigned now. */
 export function createFilling(parts: FillingParts): () => Promise<void> {
   const { store, runs, leaseMs, begin, isStopped, again, onUnready } = parts
   const readyModels = rememberReady(parts.catalog)
-  // Models whose next place is for the queue: it takes turns with runs that have their files, so that neither keeps the other waiting.
+  // Models whose next place goes to the queue, which takes turns with runs that have their files, so neither starves.
   const queueIsNext = new Set<Model>()
   const lookAtPlaces = (): TakenPlaces => countPlaces(runs, isLight, parts.places)
 
@@ -53,12 +53,12 @@ export function createFilling(parts: FillingParts): () => Promise<void> {
     const taken = lookAtPlaces()
     for (const model of queueIsNext) if (taken.hasRoom(model)) queueIsNext.delete(model)
     if (!isStopped()) await claim(taken)
-    // What the queue has left.
+    // The places that the queue left.
     const further = admit(true, () => true) + admit(false, () => true)
     if (first + further > 0) again()
   }
 
-  /** Gives places to runs that have their files, to those within their share only if others wait; answers with how many. */
+  /** Assigns places to runs that have their files; if others wait, only within their share. Returns the number. */
   function admit(othersWait: boolean, mayHave: (model: Model) => unknown): number {
     let admitted = 0
     for (const run of runs) {
@@ -78,21 +78,21 @@ export function createFilling(parts: FillingParts): () => Promise<void> {
     const waiting = countRoom(models, ready, tooMany > 0 ? runs : working)
     const [light, heavy] = split(waiting, ({ model }) => isLight(model))
     const except = findAccounts(ahead, aheadPerPlaceOfAccount * parts.places.places)
-    // A run that has its files and is within its share comes before jobs of accounts that are beyond theirs.
+    // A run with files within its share comes before jobs of accounts beyond theirs.
     const strict = ahead.some((run) => run.phase === 'fetched' && taken.mayWork(run, true))
     const spare = taken.hasSpare && tooMany === 0
-    // Both in one turn, and so in one transaction. Of spare places one is given at a time.
+    // Both in one turn of the event loop, so in one transaction. Spare places are assigned one at a time.
     const takes = [
       spare
         ? take(heavy, 1, 1, except, taken.spareShare())
         : take(heavy, taken.free - tooMany, Number.POSITIVE_INFINITY, except, { ...taken.share(), strict }),
       take(light, lightClaims, lightClaims, except),
     ]
-    // Whoever stops must know of every run that this round has begun, even when one half of it fails.
+    // The stop must know every run that this round began, even if one half of it fails.
     for (const taking of await Promise.allSettled(takes)) if (taking.status === 'rejected') throw taking.reason
   }
 
-  /** @param full so many claims say that there may be more to claim */
+  /** @param full this many claims mean that there may be more */
   async function take(
     models: readonly Room[],
     limit: number,
@@ -105,7 +105,7 @@ export function createFilling(parts: FillingParts): () => Promise<void> {
     const { worker } = parts
     const claims = await store.claimJobs({ worker, room, limit, leaseMs, except, ...(share && { share }) })
     const begun = claims.map(begin)
-    // Whoever waits for strangers has taken no place.
+    // Runs that wait for other servers take no place.
     if (claims.length === full || begun.some(({ phase }) => phase === 'fetching')) again()
   }
 
@@ -116,7 +116,7 @@ export function createFilling(parts: FillingParts): () => Promise<void> {
   return fill
 }
 
-/** The ready models by id, made again only when another set is ready. */
+/** The ready models by id, rebuilt only when the set changes. */
 function rememberReady(catalog: Catalog): () => ReadonlyMap<string, Model> {
   let source: readonly Model[] = []
   let byId: ReadonlyMap<string, Model> = new Map()
@@ -130,7 +130,7 @@ function rememberReady(catalog: Catalog): () => ReadonlyMap<string, Model> {
   }
 }
 
-/** How many more jobs of each ready model may run, for the models that wait: there may be thousands of others. */
+/** How many more jobs may run, for each ready model with waiting jobs; there may be thousands of others. */
 function countRoom(waiting: readonly string[], ready: ReadonlyMap<string, Model>, runs: Iterable<Run>): Room[] {
   const running = new Map<string, number>()
   for (const { model } of runs) running.set(model.id, (running.get(model.id) ?? 0) + 1)
@@ -141,7 +141,7 @@ function countRoom(waiting: readonly string[], ready: ReadonlyMap<string, Model>
   })
 }
 
-/** Accounts that have so many of the runs. */
+/** Accounts that have this many of the runs. */
 function findAccounts(runs: readonly Run[], least: number): string[] {
   const counts = new Map<string, number>()
   for (const { accountId } of runs) counts.set(accountId, (counts.get(accountId) ?? 0) + 1)

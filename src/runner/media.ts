@@ -1,29 +1,29 @@
-// The media of a run: every reference in its input becomes a file before the engine begins.
+// The media of a run: every reference in its input becomes a file before the engine starts.
 import { mkdir } from 'node:fs/promises'
 import { EngineError } from '@mediagen/engine/engine.ts'
 import { toFieldName } from '@mediagen/engine/media.ts'
 import { type MediaReference, type MediaRequest, type MediaSource, mediaTooLarge } from '../core/media.ts'
 
-/** So many files an input may refer to, whatever its schema allows. */
+/** Maximum number of files in an input, whatever its schema allows. */
 const maxReferences = 100
-/** So many files of one run are fetched at a time. */
+/** Files of one run that are fetched concurrently. */
 const filesAtOnce = 4
 
-/** What is fetched for a run, and for whom. */
+/** The media to fetch for a run. */
 export interface MediaTask {
   readonly references: readonly MediaReference[]
   readonly accountId: string
-  /** Where the files are left; made when there are any. */
+  /** Folder for the files; created if there are any. */
   readonly folder: string
-  /** Most bytes of all files together. */
+  /** Maximum bytes of all files together. */
   readonly maxBytes: number
   readonly signal: AbortSignal
 }
 
 /**
- * Fetches a few files at a time; equal references are fetched once. The first that cannot be had ends the others.
+ * Fetches a few files at a time; equal references are fetched once. The first failure stops the others.
  * @returns absolute paths by JSON pointer, in the order of the references
- * @throws EngineError in words that name the field
+ * @throws EngineError whose message names the field
  */
 export async function fetchMedia(source: MediaSource, task: MediaTask): Promise<ReadonlyMap<string, string>> {
   const { references, folder } = task
@@ -32,7 +32,7 @@ export async function fetchMedia(source: MediaSource, task: MediaTask): Promise<
     throw new EngineError('invalid_media', `The input refers to more than ${maxReferences} files.`)
   await mkdir(folder, { recursive: true })
   const toRequest = createRequests(task)
-  // A file is named by the first place that refers to it.
+  // A file is named after the first place that refers to it.
   const wanted = new Map<string, string>()
   for (const { pointer, reference } of references)
     if (!wanted.has(reference)) wanted.set(reference, toFieldName(pointer))
@@ -48,7 +48,7 @@ export async function fetchMedia(source: MediaSource, task: MediaTask): Promise<
   }
   const fetching = Array.from({ length: filesAtOnce }, () =>
     fetchNext().catch((error: unknown) => {
-      // Those that end after it do so because of it.
+      // Later failures are caused by the first one.
       failed.abort(error)
     }),
   )

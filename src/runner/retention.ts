@@ -1,4 +1,4 @@
-// Removes files whose time is over, and folders that no record names: what a crash left between a file and its record.
+// Removes expired files, and orphans: folders without a record that a crash left.
 import type { Logger } from 'pino'
 import {
   type FilesFolders,
@@ -10,24 +10,24 @@ import {
 import { createRound } from '../core/round.ts'
 
 const lookMs = 1000
-// Orphans are few, and to find them each folder is looked at.
+// Orphans are rare, and finding them visits every folder.
 const surveyMs = 6 * 3_600_000
 
 /** What is needed. */
 export interface RetentionParts {
   readonly store: RetentionStore
   readonly folders: FilesFolders
-  /** How long files are kept, and with them what no record names: the database may be an older one that was put back. */
+  /** Retention of files, and of orphans, because the database may be an older one that was restored. */
   readonly retainMs: number
   readonly log: Logger
 }
 
-/** At work until it is stopped. */
+/** Runs until it is stopped. */
 export interface Retention {
   stop(): Promise<void>
 }
 
-/** Starts removing files: once a second what has expired, and now and every six hours what nothing names. */
+/** Starts removing files: expired files every second, orphans now and every six hours. */
 export function startRetention({ store, folders, retainMs, log }: RetentionParts): Retention {
   let stopped = false
 

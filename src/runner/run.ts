@@ -1,4 +1,4 @@
-// One run of one job: its folder, its engine, what it made, and how it ended.
+// One run of one job: its folder, its engine, its outputs and its end.
 import { mkdir, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -22,38 +22,38 @@ import type { Heartbeat, Store } from '../core/store.ts'
 import { type Allowance, createAllowance } from './allowance.ts'
 import { fetchMedia } from './media.ts'
 
-// How long to wait before the end of a job that could not be written is written again.
+// Wait before retrying to record the end of a job.
 const firstRetryMs = 200
 const longestRetryMs = 5000
 
 /** What a run needs. */
 export interface RunParts {
   readonly store: Pick<Store, 'finishJob' | 'heartbeat'>
-  /** How long a claim lasts after it was renewed. */
+  /** Duration of a claim after a renewal. */
   readonly leaseMs: number
   readonly engines: ReadonlyMap<string, Engine>
   readonly assets: AssetStore
   readonly media: MediaSource
-  /** Most bytes of the media that one job is handed, all its files together. */
+  /** Maximum bytes of the media of a job, all files together. */
   readonly maxInputBytes: number
   /** Folder for the folders of runs. */
   readonly workFolder: string
   readonly log: Logger
   readonly onRunEnded: (model: string, status: string) => void
-  /** Called when a run has its files from strangers, and waits to be admitted. */
+  /** Called when a run has fetched its files and waits to be admitted. */
   readonly onFetched: () => void
 }
 
 /**
- * Where a run is: it waits for servers of strangers, has its files and waits for a place, or has a place. What is fetched from
- * this machine alone is fetched in the place.
+ * The phase of a run: it fetches from other servers, has its files and waits for a place, or has a place. Files from this
+ * machine alone are fetched in the place.
  */
 export type Phase = 'fetching' | 'fetched' | 'working'
 
 /** Why a run is stopped before its engine ends it. */
 export type StopReason = 'canceled' | 'deadline' | 'timeout' | 'lost' | 'stopping'
 
-/** A run under way. */
+/** A current run. */
 export interface Run {
   readonly jobId: string
   readonly accountId: string
@@ -64,9 +64,9 @@ export interface Run {
   /** Resolves when the job was ended or given back; never rejects. */
   readonly done: Promise<void>
   stop(reason: StopReason): void
-  /** What the next heartbeat is to say. */
+  /** The content of the next heartbeat. */
   takeNews(): Heartbeat
-  /** Whether it is decided how the run ends, so that no cancel can change it. */
+  /** Whether the outcome is decided, so a cancel cannot change it. */
   isDecided(): boolean
 }
 
@@ -142,27 +142,27 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
 
 type Watched = Pick<EngineRun, 'signal' | 'onProgress' | 'onCheckpoint'>
 
-/** One run from the inside. */
+/** The internal state of a run. */
 interface Attempt {
   readonly claimed: ClaimedJob
   readonly model: Model
-  /** Of the whole run: what the engine is given and what it leaves have folders of their own in it. */
+  /** Folder of the run, with one folder for the media and one for the engine. */
   readonly folder: string
   /** Whether there is anything in the folder. */
   usesFolder: boolean
-  /** Where the engine leaves what it makes, as long as the run lasts. */
+  /** Folder of the engine's outputs, during the run. */
   outputs: HeldFolder | null
   readonly watched: Watched
-  /** What is left of the time that the run may take. */
+  /** The rest of the run's time limit. */
   readonly time: Allowance
-  /** Resolves when the run has a place, which it may have from the beginning. */
+  /** Resolves when the run has a place, which may be from the beginning. */
   readonly enter: () => Promise<void>
   readonly parts: RunParts
-  /** Aborts when nobody is to wait for the end any more: the claim is lost, or the server stops. */
+  /** Aborts when the end no longer matters: the claim was lost, or the server stops. */
   readonly abandoned: AbortSignal
-  /** Settles when the engine has let go of the folder, which may be after the job has ended. */
+  /** Settles when the engine has released the folder, possibly after the job has ended. */
   engineEnd: Promise<unknown>
-  /** Whether there is an outcome, written down or not. */
+  /** Whether there is an outcome, recorded or not. */
   decided: boolean
   readonly takeNews: () => Heartbeat
 }
@@ -175,12 +175,12 @@ async function perform(attempt: Attempt, abort: AbortController): Promise<void> 
     claimed.msToDeadline !== null &&
     setTimeout(() => abort.abort('deadline' satisfies StopReason), Math.max(0, claimed.msToDeadline))
   try {
-    // Earlier runs that nobody ended can no longer end, so what they stored belongs to no record.
+    // Earlier runs can no longer end, so their stored outputs belong to no record.
     for (let earlier = 1; earlier < job.attempts; earlier++) await parts.assets.remove(toFolderName(job, earlier))
     const outcome = await runToOutcome(attempt)
     attempt.decided = true
     const ended = outcome && (await endJob(attempt, outcome))
-    // The success was not written down: its claim was stale or its deadline had passed.
+    // The success was not recorded: its claim was stale or its deadline had passed.
     if (outcome?.status === 'succeeded' && ended?.status !== 'succeeded') await parts.assets.remove(toFolderName(job))
     const status = ended?.status ?? 'lost'
     parts.onRunEnded(job.model, status)
@@ -204,22 +204,22 @@ async function perform(attempt: Attempt, abort: AbortController): Promise<void> 
 }
 
 /**
- * Writes the end down. A store that fails for a while, such as a full disk, is asked again: the claim is kept meanwhile,
- * and its token lets the end be written once at the most.
- * @throws whatever the store threw last, when the run is given up first; the claim then runs out
+ * Records the end. If the store fails for a while, for example on a full disk, this is retried: the claim is kept meanwhile,
+ * and its token ensures that the end is recorded at most once.
+ * @throws the last error of the store if the run is given up first; the claim then runs out
  */
 async function endJob(attempt: Attempt, outcome: JobOutcome): Promise<Job | null> {
   const { claimed, abandoned, parts } = attempt
   const { job, token } = claimed
   for (let waitMs = firstRetryMs; ; waitMs = Math.min(waitMs * 2, longestRetryMs)) {
     try {
-      // What the engine kept since the last heartbeat, as a program does that is told to stop, is for the next run.
+      // A checkpoint since the last heartbeat, such as from a program that is told to stop, is for the next run.
       if (outcome.status === 'queued') await parts.store.heartbeat([attempt.takeNews()], parts.leaseMs)
       return await parts.store.finishJob(job.jobId, token, outcome)
     } catch (error) {
       if (abandoned.aborted) throw error
       parts.log.error({ err: error, job_id: job.jobId, retry_ms: waitMs }, 'the end of a job could not be written')
-      // Being given up ends the pause, not the last try.
+      // Giving up ends the pause, not a running attempt.
       await pause(waitMs, undefined, { signal: abandoned }).catch(() => {})
     }
   }
@@ -287,8 +287,8 @@ async function produce(attempt: Attempt): Promise<JobOutcome> {
 }
 
 /**
- * Fetches the media that the input refers to, then runs the engine: both count against the time that the run may take. What
- * strangers serve is fetched before the run has a place.
+ * Fetches the media of the input, then runs the engine; both count against the time limit. Media from other servers is
+ * fetched before the run has a place.
  */
 async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): Promise<EngineResult> {
   const { model, folder, watched, parts } = attempt
@@ -304,7 +304,7 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
   })
   watched.signal.throwIfAborted()
   await attempt.enter()
-  // Admitted and ended in the same turn: the end counts.
+  // If it is admitted and ended in the same turn, the end counts.
   watched.signal.throwIfAborted()
   return await engine.run(model.engine, {
     jobId: job.jobId,
@@ -319,7 +319,7 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
   })
 }
 
-/** Paths of what an engine made: in the folder that it was given, whatever stands in the place of that by now. */
+/** Paths of the outputs, in the folder that the engine was given, even if its path was replaced meanwhile. */
 async function findOutputs({ files }: EngineResult, { outputs }: Attempt): Promise<string[]> {
   if (files.length === 0) return []
   if (!(await outputs?.isInPlace()))
@@ -330,17 +330,17 @@ async function findOutputs({ files }: EngineResult, { outputs }: Attempt): Promi
   })
 }
 
-/** Where the engine works: empty when it begins, since programs leave their outputs there. */
+/** The engine's folder; it is empty at the start, because programs leave their outputs there. */
 function toOutputFolder({ folder }: Pick<Attempt, 'folder'>): string {
   return join(folder, 'outputs')
 }
 
-/** Stores an output; a disk that fails is no fault of the engine, and ends this run only. */
+/** Stores an output. A failing disk is not the engine's fault, and fails only this run. */
 async function storeOutput({ claimed: { job }, parts, watched }: Attempt, index: number, path: string): Promise<Asset> {
   try {
     return await parts.assets.put(toFolderName(job), index, path, { owner: job.accountId, signal: watched.signal })
   } catch (error) {
-    // Whoever ended the run decides what is said of it.
+    // The cause that ended the run decides its error.
     watched.signal.throwIfAborted()
     if (error instanceof EngineError) throw error
     parts.log.error({ err: error, job_id: job.jobId }, 'an output could not be stored')
@@ -353,8 +353,8 @@ async function storeOutput({ claimed: { job }, parts, watched }: Attempt, index:
 }
 
 /**
- * What the engine made, unless it is decided earlier that nobody wants it: a cancel, a deadline and a timeout end the job
- * at once, however long a deaf program lives on. A run that is given back waits, so that no two are under way at a time.
+ * The engine's result, unless the run ends earlier: a cancel, a deadline and a timeout end the job at once, however long an
+ * unresponsive program lives on. A run that is given back waits for its engine, so no two runs overlap.
  */
 async function untilDecided<Result>(running: Promise<Result>, signal: AbortSignal): Promise<Result> {
   const { promise: decided, reject } = Promise.withResolvers<never>()
@@ -385,7 +385,7 @@ async function unlessAborted<Result>(awaited: Promise<Result>, signal: AbortSign
   }
 }
 
-/** Each run stores its outputs in a folder of its own, so that a stale one cannot touch what another made. */
+/** Each run stores its outputs in its own folder, so a stale run cannot touch those of another. */
 function toFolderName({ jobId, attempts }: Pick<Job, 'jobId' | 'attempts'>, attempt: number = attempts): string {
   return attempt === 1 ? jobId : `${jobId}-${attempt}`
 }

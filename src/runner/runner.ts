@@ -1,4 +1,4 @@
-// Takes queued jobs while there is room, keeps their claims, and hears of cancels. What a run does is in run.ts.
+// Claims queued jobs while there is room, renews their claims, and receives cancels. run.ts has the run itself.
 import type { ClaimedJob } from '../core/job.ts'
 import type { Catalog } from '../core/model.ts'
 import { createRound } from '../core/round.ts'
@@ -8,9 +8,9 @@ import type { PlaceBounds } from './places.ts'
 import { type Run, type RunParts, startRun } from './run.ts'
 import { startSweeper, type SweeperParts } from './sweeper.ts'
 
-// Claims are renewed this often, in one batch; progress and checkpoints ride on it.
+// Claims are renewed this often, in one batch with progress and checkpoints.
 const heartbeatMs = 1000
-// New jobs are told by the store; what other processes did is looked for this often.
+// The store reports new jobs; changes by other processes are polled this often.
 const lookMs = 500
 
 /** What the runner needs. */
@@ -27,9 +27,9 @@ export interface RunnerParts extends Omit<RunParts, 'onFetched'>, SweeperParts {
   readonly worker: string
 }
 
-/** A runner at work. */
+/** A running runner. */
 export interface Runner {
-  /** Takes no more jobs, lets running ones finish for `graceMs`, then gives them back to the queue. */
+  /** Claims no more jobs, lets running ones finish for `graceMs`, then returns them to the queue. */
   stop(graceMs: number): Promise<void>
 }
 
@@ -37,7 +37,7 @@ export interface Runner {
 export function startRunner(parts: RunnerParts): Runner {
   const { store, catalog, log, leaseMs } = parts
   const runs = new Set<Run>()
-  // Of each job the run that has the claim: an earlier one may still be on its way out.
+  // The run of each job that has the claim; an earlier one may still be ending.
   const current = new Map<string, Run>()
   let stopped = false
   let seenCounter = Number.NaN
@@ -77,7 +77,7 @@ export function startRunner(parts: RunnerParts): Runner {
     }
   }
 
-  /** Claims when another process has changed something, or when the last time left something undone. */
+  /** Claims when another process has changed something, or when the last round was incomplete. */
   async function look(): Promise<void> {
     const counter = await store.changeCounter()
     if (counter !== seenCounter) filling.again()
@@ -97,14 +97,14 @@ export function startRunner(parts: RunnerParts): Runner {
     log.error({ err: error }, 'jobs could not be claimed')
     lookAgain()
   })
-  // A look that fails is made again when the timer comes round.
+  // A failed poll is repeated by the timer.
   const looking = createRound(look, () => {})
   const beating = createRound(beat, (error) => log.error({ err: error }, 'runs could not be reported'))
 
   const heartbeatTimer = setInterval(() => beating.again(), heartbeatMs)
   const lookTimer = setInterval(() => looking.again(), lookMs)
   const ignoreChanges = store.onJobsChanged((jobIds) => {
-    // Should this fail, the heartbeat tells.
+    // If this fails, the heartbeat reports the cancel.
     hearCancels(jobIds).catch((error: unknown) => log.error({ err: error }, 'a changed job could not be read'))
     if (jobIds.some((jobId) => !current.has(jobId))) filling.again()
   })

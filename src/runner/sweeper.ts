@@ -1,33 +1,33 @@
-// Sees to jobs that nobody else sees to, about once a second: the rules are core's, the work is the store's.
+// Runs the store's sweep about once a second: lost workers, deadlines, retries, reviews.
 import type { Logger } from 'pino'
 import type { Store } from '../core/store.ts'
 import { createRound } from '../core/round.ts'
 import { isDeadNeighbour } from './worker-name.ts'
 
 const sweepMs = 1000
-// One sweep is one transaction, and whoever starts a generation waits for it.
+// One sweep is one transaction, and starts wait for it.
 const jobsPerSweep = 200
 
 /** What the sweeper needs. */
 export interface SweeperParts {
   readonly store: Pick<Store, 'sweep' | 'listWorkers' | 'endLeases'>
-  /** Name of this worker; null for a process that runs no jobs: it leaves its neighbours to their leases. */
+  /** Name of this worker; null for a process that runs no jobs, which does not look for dead neighbours. */
   readonly worker: string | null
   readonly leaseMs: number
   readonly reviewMs: number
   readonly log: Logger
-  /** 0 … 1; spreads retries. */
+  /** 0 … 1, the jitter of retries. */
   readonly random: () => number
 }
 
-/** A sweeper at work. */
+/** A running sweeper. */
 export interface Sweeper {
   stop(): Promise<void>
 }
 
 /**
- * Starts a sweeper: workers of this machine that died lose their jobs now, when it is a worker that starts; all others when
- * their leases run out. It needs no engine.
+ * Starts a sweeper. If a worker starts, dead workers of this machine lose their jobs at once; all others when their leases
+ * run out. It needs no engine.
  */
 export function startSweeper({ store, worker, leaseMs, reviewMs, log, random }: SweeperParts): Sweeper {
   let begun = false

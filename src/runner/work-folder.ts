@@ -1,13 +1,13 @@
-// The folder in which the runs of one process have their folders.
+// The folder for the run folders of one process.
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isProcessAlive } from './worker-name.ts'
 
-/** Makes the folder of this process below `root`, and removes those of processes that are no more. */
+/** Creates the folder of this process below `root`, and removes those of dead processes. */
 export function openWorkFolder(root: string): string {
   mkdirSync(root, { recursive: true })
   for (const name of readdirSync(root)) {
-    // A folder with our number is that of a process that had it before us.
+    // A folder with this process id belongs to an earlier process.
     if (Number(name) === process.pid || !isProcessAlive(Number(name)))
       rmSync(join(root, name), { recursive: true, force: true })
   }

@@ -1,27 +1,27 @@
-// Names of workers: host, process and a random part, so that who starts can tell which of its neighbours are dead.
+// Names of workers: host, process and a random part, so a starting worker can tell which neighbours are dead.
 
-/** Makes the name of a worker. */
+/** Creates the name of a worker. */
 export function createWorkerName(host: string, pid: number, random: string): string {
   return `${host}:${pid}:${random}`
 }
 
-/** Whether a worker of the same host as `own` is surely no more. Of workers elsewhere only the lease can tell. */
+/** Whether a worker on the same host as `own` is certainly dead. For other hosts only the lease can tell. */
 export function isDeadNeighbour(name: string, own: string): boolean {
   const [host, pid] = splitName(name)
   const [ownHost, ownPid] = splitName(own)
   if (name === own || host !== ownHost) return false
-  // Our number with another random part: the process that had it before us.
+  // The same process id with another random part is an earlier process.
   return pid === ownPid || !isProcessAlive(pid)
 }
 
-/** Whether there is a process of this number. */
+/** Whether a process with this id exists. */
 export function isProcessAlive(pid: number): boolean {
   if (!Number.isInteger(pid) || pid <= 0) return false
   try {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // The process is there, but another user's.
+    // The process exists, but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

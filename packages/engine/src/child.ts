@@ -1,5 +1,5 @@
-// One forked process as the server sees it: starts it, gives it a task, watches its memory and that of the programs that it
-// starts, and kills it with them.
+// The server's side of a forked process: starts it, gives it a task, watches its memory and that of the programs that it
+// starts, and kills it together with them.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { getCompileCacheDir } from 'node:module'
@@ -15,30 +15,30 @@ import { readMemory } from './memory.ts'
 import { type Reply, replyDescriptor } from './messages.ts'
 
 const memoryCheckMs = 250
-// Above that of the server, in the numbers of nice(1).
+// Added to the server's own niceness.
 const niceness = 5
 const mostNice = 19
 const tryAgainMs = 150
 const mostTries = 10
 const stderrTailBytes = 2000
-// Replies to one task: some progress and a result. What sends more is no longer doing its task.
+// Bytes of replies to one task: some progress and a result. A process that sends more is out of control.
 const maxReplyBytes = 1_048_576
 
-/** Which errors tell the owner of a job what became of the process that had it. */
+/** The errors that tell the owner of a job what became of its process. */
 export interface ProcessFailures {
-  /** It held more memory than it may. */
+  /** It exceeded its memory limit. */
   outOfMemory(limitBytes: number): EngineError
-  /** It ended of its own accord; `how` names its exit status or signal, the cause is what it said last. */
+  /** It ended unexpectedly; `how` names its exit status or signal, the cause is its last output. */
   crashed(how: string, options: ErrorOptions): EngineError
 }
 
 export interface PooledProcessOptions {
   /** The module that the process runs; it calls `serveTasks`. */
   readonly entry: URL
-  /** A process that holds more, with the programs that it has started, is killed with them, and its task fails. */
+  /** A process that exceeds this, together with the programs that it started, is killed with them, and its task fails. */
   readonly maxRssBytes: number
   readonly failures: ProcessFailures
-  /** Called once, when the process is gone for whatever reason; `wasReady` tells whether it ever came up. */
+  /** Called once, when the process has ended; `wasReady` tells whether it ever became ready. */
   readonly onExit: (child: PooledProcess, why: Error, wasReady: boolean) => void
 }
 
@@ -48,7 +48,7 @@ interface Assignment {
   readonly reject: (error: Error) => void
 }
 
-/** Where Node keeps code that was compiled once: with it a process starts on half the processor time. */
+/** Node's compile cache: with it a process starts on half the processor time. */
 function compileCache(): { NODE_COMPILE_CACHE?: string } {
   const folder = getCompileCacheDir()
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) }
@@ -72,9 +72,9 @@ export class PooledProcess {
   constructor(options: PooledProcessOptions) {
     this.#options = options
     this.#process = spawn(process.execPath, [fileURLToPath(options.entry)], {
-      // It decodes files from strangers: it gets none of the server's settings and secrets.
+      // It decodes untrusted files, so it gets none of the server's settings and secrets.
       env: compileCache(),
-      // It leads a process group, which is killed as one: a program that it has started does not outlive it.
+      // It leads a process group, which is killed as one, so its programs do not outlive it.
       detached: true,
       stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
     })
@@ -85,10 +85,10 @@ export class PooledProcess {
     )
     const replies = this.#process.stdio[replyDescriptor] as Readable | null | undefined
     if (replies) readCalmly(replies, (chunk) => this.#replies.write(chunk))
-    // A process that has died closes the pipe: 'exit' tells.
+    // A dead process closes the pipe; 'exit' reports it.
     this.#process.stdin?.on('error', () => {})
     this.#process.once('exit', (code, signal) => this.#onGone(`exit status ${code ?? signal}`))
-    // Without a pid it never started and no 'exit' will follow; otherwise a message could not be sent.
+    // Without a pid it never started and no 'exit' follows; otherwise a message could not be sent.
     this.#process.on('error', (error) => (this.pid === undefined ? this.#onGone(error.message) : this.kill(error)))
     if (this.#process.stderr)
       readCalmly(this.#process.stderr, (chunk) => {
@@ -102,17 +102,17 @@ export class PooledProcess {
     return this.#process.pid
   }
 
-  /** Whether it was killed, or is gone: it takes no further job. */
+  /** Whether it was killed or has ended, so it takes no further task. */
   get dying(): boolean {
     return this.#gone || this.#killedBecause !== null
   }
 
-  /** Resident memory when it was last looked at. */
+  /** Resident memory at the last check. */
   get rssBytes(): number {
     return this.#rssBytes
   }
 
-  /** Does one task; the process must be free. Rejects with an EngineError, or another error when the process broke. */
+  /** Runs one task; the process must be free. Rejects with an EngineError, or another error if the process broke. */
   perform(request: object, onProgress: (fraction: number) => void): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#assignment = { onProgress, resolve, reject }
@@ -122,19 +122,19 @@ export class PooledProcess {
     })
   }
 
-  /** Ends the process at once; the task that it had fails with `reason` as soon as the process is gone. */
+  /** Kills the process at once; its task fails with `reason` as soon as the process has ended. */
   kill(reason: Error): void {
     this.#killedBecause ??= reason
     this.#killGroup()
   }
 
   #killGroup(): void {
-    // Once it is gone and its group killed, the number may belong to someone else.
+    // Once it has ended and its group was killed, the number may be reused.
     if (this.#gone || this.pid === undefined) return
     try {
       process.kill(-this.pid, 'SIGKILL')
     } catch {
-      // Nobody is left.
+      // No process is left.
     }
   }
 
@@ -183,13 +183,13 @@ export class PooledProcess {
   }
 
   async #checkMemory(): Promise<void> {
-    // A process that waits for a task holds what it held after the last one; to ask again costs more than all else of an idle server.
+    // An idle process keeps its memory; checking it again would cost more than everything else of an idle server.
     if (this.pid === undefined || this.#lookedAtRest) return
     this.#lookedAtRest = this.#assignment === null
     const held = await readMemory(this.pid)
     if (held === null) return
     this.#enforceMemory(held.own)
-    // A program that is being started counts twice for a moment: it begins as a copy of the process.
+    // A starting program counts twice for a moment, because it begins as a copy of the process.
     const tooMuch = held.own + held.descendants > this.#options.maxRssBytes
     if (tooMuch && this.#heldTooMuch) this.#exceedMemory()
     this.#heldTooMuch = tooMuch
@@ -212,15 +212,15 @@ export class PooledProcess {
     const said = this.#stderrTail.toString()
     const cause = said === '' ? {} : { cause: new Error(said) }
     const why = this.#killedBecause ?? this.#options.failures.crashed(how, cause)
-    // First the pool forgets this child, then the task's end asks the pool for another.
+    // The pool must forget this child before the end of the task asks the pool for another.
     this.#options.onExit(this, why, this.#ready)
     this.#settle(({ reject }) => reject(why))
   }
 }
 
 /**
- * Lets a process that has loaded its code have what others leave of the cores; the threads that it makes from now on take after
- * it. The server must answer while every core is busy with work that nobody waits for to the millisecond.
+ * Lowers the priority of a process that has loaded its code; threads that it creates later inherit it. The server must answer
+ * while every core is busy rendering.
  */
 function yieldToServer(pid: number | undefined): void {
   if (pid === undefined) return
@@ -228,14 +228,14 @@ function yieldToServer(pid: number | undefined): void {
   try {
     setPriority(pid, nice)
   } catch {
-    // It is gone already, or the system does not have it so.
+    // It has ended, or the system does not support this.
   }
   void weighSession(pid, nice)
 }
 
 /**
- * Linux may weigh sessions instead of processes, and who leads a group here leads a session: then only this counts. It takes
- * one such order in a tenth of a second.
+ * Linux may weigh sessions (autogroups) instead of processes, and a group leader here leads a session; then only this counts.
+ * Linux accepts one such change per tenth of a second.
  */
 async function weighSession(pid: number, nice: number): Promise<void> {
   for (let tries = 0; tries < mostTries; tries++) {

@@ -1,10 +1,10 @@
-// How much is in the folder of a run, looked at while an engine works there.
+// The size of a run's folder, checked while an engine works there.
 
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EngineError } from './engine.ts'
 
-/** Most entries looked at in one folder tree; a run that leaves more is stopped like one that writes too much. */
+/** Maximum number of entries in one folder tree; a run with more is stopped like one that writes too much. */
 const maxEntries = 10_000
 
 /**
@@ -20,7 +20,7 @@ export async function checkFolderSize(folder: string, maxBytes: number): Promise
       entries += 1
       const path = join(next, entry.name)
       if (entry.isDirectory()) folders.push(path)
-      // Whoever writes may remove a file at any moment: then it weighs nothing.
+      // A file may be removed at any moment; then it counts nothing.
       else if (entry.isFile()) bytes += (await lstat(path).catch(() => ({ size: 0 }))).size
       if (bytes > maxBytes) {
         throw new EngineError('output_too_large', `The run wrote more than ${maxBytes} bytes.`)

@@ -1,13 +1,13 @@
-// Lines from a process that may be out of its mind: bounded in length and number, and read no faster than they can be borne.
+// Reads lines from an untrusted process: bounded in length, number and rate.
 
 import type { Readable } from 'node:stream'
 
 const lineFeed = 10
-/** A chunk this large is a flood; then the process waits, with its pipe full, while others get their turn. */
+/** A chunk this large is a flood; the process then waits on its full pipe while others get their turn. */
 const floodBytes = 16 * 1024
 const breathMs = 10
 
-/** Reads a stream in chunks, with a pause after each that shows a flood. */
+/** Reads a stream in chunks, with a pause after each flood. */
 export function readCalmly(stream: Readable, onChunk: (chunk: Buffer) => void): void {
   stream.on('error', () => {})
   stream.on('data', (chunk: Buffer) => {
@@ -18,7 +18,7 @@ export function readCalmly(stream: Readable, onChunk: (chunk: Buffer) => void): 
   })
 }
 
-/** Cuts chunks into lines. */
+/** Splits chunks into lines. */
 export class LineReader {
   readonly #maxBytes: number
   readonly #onLine: (line: string) => void
@@ -27,8 +27,8 @@ export class LineReader {
   #pending: Buffer[] = []
 
   /**
-   * @param maxBytes bytes that may come between two calls of `renew`
-   * @param onTooMuch called for what comes beyond them; nothing is kept of it
+   * @param maxBytes maximum bytes between two calls of `renew`
+   * @param onTooMuch called when that is exceeded; the excess is dropped
    */
   constructor(maxBytes: number, onLine: (line: string) => void, onTooMuch: () => void) {
     this.#maxBytes = maxBytes
@@ -36,7 +36,7 @@ export class LineReader {
     this.#onTooMuch = onTooMuch
   }
 
-  /** From now on, as many bytes may come again. */
+  /** Resets the count of bytes. */
   renew(): void {
     this.#bytes = 0
   }

@@ -1,7 +1,7 @@
-// Media that is handed in: how messages name the place of an input where it stands, and how they refuse it.
+// Media of inputs: names of places for messages, and refusals.
 import { EngineError } from './engine.ts'
 
-/** The name of a place in an input as people write it: `/images/0/url` is `images[0].url`. */
+/** The readable name of a place in an input: `/images/0/url` is `images[0].url`. */
 export function toFieldName(pointer: string): string {
   return pointer
     .split('/')
@@ -11,23 +11,23 @@ export function toFieldName(pointer: string): string {
     .join('')
 }
 
-/** A refusal of what was handed in: the same reference would be refused again. */
+/** The refusal of a media reference; the same reference would be refused again. */
 export function invalidMedia(field: string, words: string, options?: ErrorOptions): EngineError {
   return new EngineError('invalid_media', `${field} ${words}.`, false, options)
 }
 
-/** How large a picture may be. */
+/** The size limits of a picture. */
 export interface PictureBounds {
   /** Pixels in all. */
   readonly pixels: number
-  /** Pixels of the longer side: what works by rows spends its time on each of them, however short they are. */
+  /** Pixels of the longer side, because algorithms that work by rows spend time on each row, however short. */
   readonly side: number
 }
 
-/** The bounds that hold where nobody has set others. */
+/** The default limits. */
 export const usualPictureBounds: PictureBounds = { pixels: 50_000_000, side: 32_768 }
 
-/** What is wrong with the size of a picture, to follow its name; null when it is within the bounds. */
+/** What is wrong with the size of a picture, as a clause after its name; null if it is within the limits. */
 export function whyTooLarge(width: number, height: number, { pixels, side }: PictureBounds): string | null {
   if (width * height > pixels)
     return `is ${width} × ${height}, which is more than the ${pixels / 1e6} megapixels that are accepted`

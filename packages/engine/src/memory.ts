@@ -1,4 +1,4 @@
-// How much memory a process holds, and what it has started, asked from outside of it.
+// The memory of a process and its descendants, read from outside.
 
 import { readFile } from 'node:fs/promises'
 
@@ -8,14 +8,14 @@ export interface HeldMemory {
   readonly descendants: number
 }
 
-/** Null where the system does not tell (only Linux does) or the process is gone. */
+/** Null if the system does not tell (only Linux does) or the process has ended. */
 export async function readMemory(pid: number): Promise<HeldMemory | null> {
   const own = await readRssBytes(pid)
   return own === null ? null : { own, descendants: await readDescendants(pid) }
 }
 
 async function readDescendants(pid: number): Promise<number> {
-  // Whoever starts a program here does so on the main thread.
+  // Programs are started on the main thread only.
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
   const held = children
     .split(' ')

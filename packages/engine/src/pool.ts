@@ -1,10 +1,10 @@
-// A pool of forked processes: tasks wait here for a free one, and their owners take turns; a process that died is replaced.
+// A pool of forked processes: tasks wait for a free one, their owners take turns, and a dead process is replaced.
 
 import { PooledProcess, type ProcessFailures } from './child.ts'
 
 const checkMs = 100
 
-/** The little that is needed of a logger; pino's fits. */
+/** The part of a logger that is used; pino's fits. */
 export interface Logger {
   warn(facts: object, message: string): void
 }
@@ -12,11 +12,11 @@ export interface Logger {
 export interface ProcessPoolOptions {
   /** The module that each process runs; it calls `serveTasks`. */
   readonly entry: URL
-  /** Processes at most. */
+  /** Maximum number of processes. */
   readonly size: number
-  /** So many more while all of them are taken, for tasks of owners that have none. Default: 0. */
+  /** Additional processes while all are busy, for tasks of owners that have none. Default: 0. */
   readonly spare?: number
-  /** A process that holds more is killed, and its task with it. */
+  /** A process that exceeds this is killed, and its task fails. */
   readonly maxRssBytes: number
   readonly failures: ProcessFailures
   readonly logger: Logger | null
@@ -26,13 +26,13 @@ export interface ProcessPoolOptions {
 export interface Task<Request> {
   /** Sent as JSON. */
   readonly request: Request
-  /** Whose task it is. Among those that wait, the owner who has the fewest processes is next. */
+  /** Owner of the task. The waiting owner with the fewest processes is next. */
   readonly owner: string
   readonly signal: AbortSignal
   readonly onProgress: (fraction: number) => void
-  /** A process that has had the task for so long is killed. Waiting for a free process does not count. */
+  /** Time limit; the process is then killed. Waiting for a free process does not count. */
   readonly timeout?: { readonly ms: number; readonly reason: Error }
-  /** Called again and again while a process has the task; when it rejects, the process is killed and the task fails so. */
+  /** Called repeatedly while a process has the task; if it rejects, the process is killed and the task fails with that error. */
   readonly check?: () => Promise<void>
 }
 
@@ -42,15 +42,15 @@ interface Waiting<Request, Result> {
   readonly reject: (error: Error) => void
 }
 
-/** Does tasks in forked processes, one each at a time. Processes are forked when first needed and kept. */
+/** Runs tasks in forked processes, one each at a time. Processes are forked on demand and kept. */
 export class ProcessPool<Request extends object, Result> {
   readonly #options: ProcessPoolOptions
   readonly #children = new Set<PooledProcess>()
-  /** Owners of the tasks that processes have, one entry for each task. */
+  /** Owners of the running tasks, one entry per task. */
   readonly #busy: string[] = []
   readonly #free: PooledProcess[] = []
   readonly #waiting: Waiting<Request, Result>[] = []
-  /** Why tasks were aborted and processes ended on purpose: nobody is warned of those. */
+  /** Reasons of intended aborts and ends, which are not logged as warnings. */
   readonly #aborts = new WeakSet<Error>()
   #closed = false
   #onLastGone: (() => void) | null = null
@@ -64,14 +64,14 @@ export class ProcessPool<Request extends object, Result> {
     return [...this.#children].flatMap((child) => child.pid ?? [])
   }
 
-  /** Forks a first process, so that the first task need not wait for it. */
+  /** Forks a first process in advance, so the first task does not wait for it. */
   warm(): void {
     if (!this.#closed && this.#children.size === 0) this.#free.push(this.#fork())
   }
 
   /**
-   * Does a task as soon as a process is free. An abort takes it out of the queue, or kills the process that has it.
-   * @throws EngineError from the process; the signal's reason when aborted; another error when the process broke.
+   * Runs a task as soon as a process is free. An abort removes it from the queue, or kills its process.
+   * @throws EngineError from the process; the signal's reason if aborted; another error if the process broke.
    */
   run(task: Task<Request>): Promise<Result> {
     if (this.#closed) return Promise.reject(new Error('The pool of processes is closed'))
@@ -87,7 +87,7 @@ export class ProcessPool<Request extends object, Result> {
     })
   }
 
-  /** Kills every process and waits until they are gone; tasks that ran or waited fail. */
+  /** Kills every process and waits until they have ended; running and waiting tasks fail. */
   async close(): Promise<void> {
     this.#closed = true
     const reason = new Error('The pool of processes was closed')
@@ -118,14 +118,14 @@ export class ProcessPool<Request extends object, Result> {
     return this.#options.size + (this.#options.spare ?? 0)
   }
 
-  /** The task that may start now, if there is one: the first of those whose owner has the fewest processes. */
+  /** The next task that may start, if any: the first of the owner with the fewest processes. */
   #findNext(): Waiting<Request, Result> | undefined {
     if (this.#waiting.length === 0 || this.#busy.length >= this.#most) return undefined
     const held = new Map<string, number>()
     for (const owner of this.#busy) held.set(owner, (held.get(owner) ?? 0) + 1)
     const heldBy = ({ task }: Waiting<Request, Result>): number => held.get(task.owner) ?? 0
     const next = this.#waiting.reduce((first, other) => (heldBy(other) < heldBy(first) ? other : first))
-    // Nothing is taken from whoever has it: where long tasks of one owner have all processes, there is a spare one for another.
+    // Running tasks are not preempted; if long tasks of one owner have all processes, a spare one serves another owner.
     return this.#busy.length < this.#options.size || heldBy(next) === 0 ? next : undefined
   }
 
@@ -160,7 +160,7 @@ export class ProcessPool<Request extends object, Result> {
   }
 
   #release(child: PooledProcess): void {
-    // What native allocators keep after a big task is only given back by ending the process.
+    // Native allocators return memory after a big task only when the process ends.
     if (child.rssBytes > this.#options.maxRssBytes / 2)
       child.kill(new Error('Replaced: it held much memory after its task'))
     else if (this.#children.has(child) && !child.dying) this.#free.push(child)
@@ -196,12 +196,12 @@ export class ProcessPool<Request extends object, Result> {
     }
     if (!this.#aborts.has(why)) this.#options.logger?.warn({ pid: child.pid, err: why }, 'a forked process ended')
     this.#startNext()
-    // Keeps the pool warm; a process that cannot even start is only tried again by the next task.
+    // Keeps the pool warm; a process that fails to start is retried only by the next task.
     if (wasReady && this.#children.size < this.#options.size) this.#free.push(this.#fork())
   }
 }
 
-/** Checks again and again, one check at a time, until one rejects or the returned function is called. */
+/** Checks repeatedly, one check at a time, until one rejects or the returned function is called. */
 function checkAgain(check: () => Promise<void>, onRejected: (reason: Error) => void): () => void {
   let stopped = false
   let timer = setTimeout(look, checkMs)

@@ -1,4 +1,4 @@
-// What runs in a forked process: takes one task at a time and answers.
+// The loop of a forked process: takes one task at a time and answers.
 
 import { flushCompileCache } from 'node:module'
 import { Socket } from 'node:net'
@@ -7,12 +7,12 @@ import { LineReader } from './lines.ts'
 import { type Reply, replyDescriptor } from './messages.ts'
 
 const memoryReportMs = 250
-// More often, nobody looks.
+// Nobody reads progress more often than this.
 const progressMs = 20
 
-// Writes at once where the pipe has room, so that a task that blocks the event loop is heard of before.
+// Writes synchronously if the pipe has room, so progress is sent before a task blocks the event loop.
 const replies = new Socket({ fd: replyDescriptor, readable: false, writable: true })
-// The server may be gone between two lines; the end of standard input then ends this process.
+// The server may end between two lines; the end of standard input then ends this process.
 replies.on('error', () => {})
 
 function reply(message: Reply): void {
@@ -27,7 +27,7 @@ function replyFailure(error: unknown): void {
   }
 }
 
-/** Ends this process and the programs that it has started: it leads their group. */
+/** Ends this process and the programs that it started, whose group it leads. */
 function endGroup(): void {
   try {
     process.kill(-process.pid, 'SIGKILL')
@@ -37,7 +37,7 @@ function endGroup(): void {
 }
 
 /**
- * Makes this process one of a `ProcessPool`: `perform` is called with each request, and what it resolves to is the
+ * Makes this process a member of a `ProcessPool`: `perform` is called with each request, and its result is the
  * answer. Call `ready` of the returned object once everything is loaded.
  */
 export function serveTasks(perform: (request: unknown, onProgress: (fraction: number) => void) => Promise<unknown>): {
@@ -59,14 +59,14 @@ export function serveTasks(perform: (request: unknown, onProgress: (fraction: nu
   }
   const requests = new LineReader(Infinity, takeRequest, () => {})
   process.stdin.on('data', (chunk: Buffer) => requests.write(chunk))
-  // Linux tells a process's memory to its parent even while native code blocks the event loop; elsewhere we do.
+  // On Linux the parent can read a process's memory even while native code blocks the event loop; elsewhere the process reports it.
   if (process.platform !== 'linux') {
     setInterval(() => reply({ type: 'memory', rssBytes: process.memoryUsage.rss() }), memoryReportMs).unref()
   }
   return {
     ready() {
       reply({ type: 'ready' })
-      // Node keeps it at the end, and the end of this process will be SIGKILL.
+      // Node writes the cache at exit, but this process will end by SIGKILL.
       flushCompileCache()
     },
   }

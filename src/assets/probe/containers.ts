@@ -1,8 +1,8 @@
-// Whether the file of a recording is whole, as far as its container says how long it is meant to be.
+// Whether the file of a recording is complete, as far as its container states its length.
 
 import { type FileHandle, open } from 'node:fs/promises'
 
-/** Reads so many bytes from a place of the file; fewer at its end. */
+/** Reads bytes at an offset of the file; fewer at its end. */
 type Read = (at: number, length: number) => Promise<Buffer>
 
 const checks: Readonly<Record<string, (read: Read, size: number) => Promise<boolean>>> = {
@@ -14,7 +14,7 @@ const checks: Readonly<Record<string, (read: Read, size: number) => Promise<bool
   'audio/aac': isWholeAdts,
 }
 
-/** Whether the file goes on to where its container says that it ends; true where containers of its type say nothing. */
+/** Whether the file is as long as its container states; true if containers of its type do not state it. */
 export async function isWhole(path: string, contentType: string): Promise<boolean> {
   const check = checks[contentType]
   if (!check) return true
@@ -63,14 +63,14 @@ function readVint(bytes: Buffer): { readonly length: number; readonly value: num
   return { length, value: value === marker - 1n ? null : Number(value) }
 }
 
-/** RIFF says how long it is; a program that wrote to a pipe could not know and left 0 or the largest number. */
+/** RIFF states its length; a program that wrote to a pipe left 0 or the largest number. */
 async function isWholeWave(read: Read, size: number): Promise<boolean> {
   const head = await read(0, 8)
   const length = head.length === 8 ? head.readUInt32LE(4) : size
   return length === 0 || length === 0xffff_ffff || length + 8 <= size
 }
 
-/** The last page says that it is the last, RFC 3533, 6. */
+/** The last page is marked as the last, RFC 3533, 6. */
 async function isWholeOgg(read: Read, size: number): Promise<boolean> {
   // A page is at most 65,307 bytes long.
   const tail = await read(Math.max(0, size - 65_536), 65_536)
@@ -78,10 +78,10 @@ async function isWholeOgg(read: Read, size: number): Promise<boolean> {
   return page >= 0 && ((tail[page + 5] ?? 0) & 4) === 4
 }
 
-/** Frame follows frame, ISO/IEC 13818-7, 6.2; tags of players may come before them and after. */
+/** Frames follow each other, ISO/IEC 13818-7, 6.2; tags may come before and after them. */
 async function isWholeAdts(read: Read, size: number): Promise<boolean> {
   const tag = await read(0, 10)
-  // The length of an ID3v2 tag has seven bits a byte.
+  // The length of an ID3v2 tag has seven bits per byte.
   const tagLength = tag.subarray(6).reduce((sum, byte) => sum * 128 + (byte & 127), 0)
   let at = tag.toString('latin1', 0, 3) === 'ID3' ? 10 + tagLength : 0
   const chunkBytes = 1024 * 1024

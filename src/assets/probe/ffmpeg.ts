@@ -1,12 +1,12 @@
-// FFmpeg, where the operator has one: decodes whatever is not decoded here.
+// FFmpeg, if the operator has one: decodes every codec.
 
 import { spawn } from 'node:child_process'
 import sharp, { type Sharp } from 'sharp'
 
-// It stops by itself when this process is killed and nobody reads its output any more.
+// It stops by itself when this process is killed, because its output pipe is closed.
 const cpuSeconds = 60
 
-/** Reads what it writes, piece by piece; throws when it fails. */
+/** Reads its output in chunks; throws if it fails. */
 async function run(ffmpegPath: string, options: readonly string[], take: (piece: Buffer) => void): Promise<void> {
   const process = spawn(
     ffmpegPath,
@@ -25,12 +25,12 @@ async function run(ffmpegPath: string, options: readonly string[], take: (piece:
   await promise
 }
 
-/** Files are named so that no name of ours is read as an address or an option. */
+/** Names a file so that FFmpeg does not read it as a URL or an option. */
 function inputOf(path: string): string[] {
   return ['-protocol_whitelist', 'file', '-i', `file:${path}`]
 }
 
-/** A picture of the frame that is shown at a moment, upright and in this size; null when there is none. */
+/** A picture of the frame shown at a time, upright and in this size; null if there is none. */
 export async function seeWithFfmpeg(
   ffmpegPath: string,
   path: string,
@@ -45,7 +45,7 @@ export async function seeWithFfmpeg(
   return data.length === width * height * 3 ? sharp(data, { raw: { width, height, channels: 3 } }) : null
 }
 
-/** Samples of a sound up to a moment in seconds of its recording, in one channel, −1 … 1. */
+/** Samples of a sound up to a time in seconds, in one channel, −1 … 1. */
 export async function hearWithFfmpeg(
   ffmpegPath: string,
   path: string,

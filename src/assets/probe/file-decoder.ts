@@ -1,5 +1,5 @@
 // AAC and Vorbis, decoded by audio-file-decoder (FFmpeg's own decoders in WebAssembly), which takes whole files: the packets
-// of a track are written into small MP4 files in memory, so that a long recording is never held as a whole.
+// of a track are written into small MP4 files in memory, so a long recording is never held as a whole.
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -17,11 +17,11 @@ import {
 /** Sound of one channel, −1 … 1. */
 type Take = (samples: Float32Array, sampleRate: number) => void
 
-// Each piece takes four bytes a sample, and several times that while it grows.
+// Each piece takes four bytes per sample, and several times that while it grows.
 const pieceSeconds = 60
 
 /**
- * Decodes a sound up to a moment, in seconds of its recording.
+ * Decodes a sound up to a time in seconds.
  * @throws when a packet cannot be decoded
  */
 export async function hearWithFileDecoder(track: InputAudioTrack, until: number, take: Take): Promise<void> {
@@ -37,7 +37,7 @@ export async function hearWithFileDecoder(track: InputAudioTrack, until: number,
   if (piece.length > 0) await decode(await toFile(track, piece), take)
 }
 
-/** An MP4 file of nothing but these packets, which begins at 0. */
+/** An MP4 file of these packets only, beginning at 0. */
 async function toFile(track: InputAudioTrack, packets: readonly EncodedPacket[]): Promise<ArrayBuffer> {
   const [codec, config] = [await track.getCodec(), await track.getDecoderConfig()]
   if (codec === null || config === null) throw new Error('a sound of no codec')
@@ -68,7 +68,7 @@ async function decode(file: ArrayBuffer, take: Take): Promise<void> {
   }
 }
 
-/** It was built for browsers. Where it finds itself in Node it asks for CommonJS, and adds listeners that stay. */
+/** The library was built for browsers. In Node it requires CommonJS and adds listeners that stay. */
 function asInBrowsers<T>(open: () => T): T {
   const { process } = globalThis
   Object.assign(globalThis, { process: undefined })

@@ -1,8 +1,8 @@
-// One frame of a video as decoders give it, and as sharp takes it.
+// A frame of a video, converted from a decoder's planes to a picture for sharp.
 
 import sharp, { type Sharp } from 'sharp'
 
-/** A frame in planes: brightness, then two of colour at half the width and height, rounded up. */
+/** A frame in planes: luma, then two chroma planes of half the width and height, rounded up. */
 export interface Frame {
   readonly width: number
   readonly height: number
@@ -10,14 +10,14 @@ export interface Frame {
   readonly data: Uint8Array
 }
 
-// Darker than this is black, and flatter than this shows nothing, of 255.
+// A frame darker than this is black, and one flatter than this shows nothing (of 255).
 const darkest = 24
 const flattest = 4
 
-/** Whether a person would see nothing but black. */
+/** Whether a person would see only black. */
 export function isBlack({ width, height, data }: Frame): boolean {
   const pixels = width * height
-  // A few thousand points tell as much as all of them.
+  // A few thousand samples are enough.
   const step = Math.max(1, Math.floor(pixels / 4096))
   let [count, sum, squares] = [0, 0, 0]
   for (let at = 0; at < pixels; at += step) {
@@ -30,7 +30,7 @@ export function isBlack({ width, height, data }: Frame): boolean {
   return mean < darkest && Math.sqrt(Math.max(0, squares / count - mean * mean)) < flattest
 }
 
-/** Keeps the upper left part of a frame: codecs work in blocks, and what is beyond the picture is not shown. */
+/** Crops a frame to its upper left part: codecs pad frames to whole blocks. */
 export function crop(frame: Frame, width: number, height: number): Frame {
   if (width === frame.width && height === frame.height) return frame
   const half = (length: number): number => Math.ceil(length / 2)
@@ -58,7 +58,7 @@ export function crop(frame: Frame, width: number, height: number): Frame {
 
 /**
  * Turns a frame into a picture.
- * @param matrix name of the colour matrix; where the file has none, BT.709 from 720 lines on and else BT.601, as players assume
+ * @param matrix name of the colour matrix; if the file has none, BT.709 from 720 lines on, else BT.601, as players assume
  */
 export function toPicture({ width, height, data }: Frame, matrix: string | null): Sharp {
   const isLarge = matrix === null ? height >= 720 : matrix === 'bt709'

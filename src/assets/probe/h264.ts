@@ -9,7 +9,7 @@ const startCode = Buffer.from([0, 0, 0, 1])
 let loading: Promise<TinyH264> | null = null
 
 async function load(): Promise<TinyH264> {
-  // It was built for a worker of a browser, of which it asks no more than where it is.
+  // The library was built for a browser's worker, but only needs its location.
   const place = globalThis as { self?: unknown }
   place.self ??= { location: { href: 'file:///' } }
   const { default: createModule } = await import('tinyh264/es/TinyH264.js')
@@ -23,14 +23,14 @@ export function isBaseline(codec: string): boolean {
 
 /** A decoder of one stream. */
 export interface H264Decoder {
-  /** Decodes what is shown at one moment; null when it cannot be decoded. */
+  /** Decodes the frame shown at one time; null if it cannot be decoded. */
   decode(packet: Uint8Array): Frame | null
   close(): void
 }
 
 /**
  * Opens a decoder.
- * @param setup the `avcC` record of the track; null where packets carry start codes and parameters themselves
+ * @param setup the `avcC` record of the track; null if packets carry start codes and parameters themselves
  */
 export async function openH264Decoder(setup: Uint8Array | null): Promise<H264Decoder> {
   const module = await (loading ??= load())
@@ -75,7 +75,7 @@ function readParameterSets(setup: Uint8Array): Uint8Array[] {
   return sets
 }
 
-/** The units of a packet, each behind its length. */
+/** The units of a packet, each prefixed with its length. */
 function readUnits(packet: Uint8Array, lengthBytes: number): Uint8Array[] {
   const units: Uint8Array[] = []
   const bytes = Buffer.from(packet.buffer, packet.byteOffset, packet.byteLength)

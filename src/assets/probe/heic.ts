@@ -11,7 +11,7 @@ async function load(): Promise<InstanceType<LibHeif['HeifDecoder']>> {
   return new HeifDecoder()
 }
 
-/** Decodes the picture of a file; throws when it is damaged. */
+/** Decodes the picture of a file; throws if it is damaged. */
 export async function decodeHeic(file: Uint8Array): Promise<Sharp> {
   const decoder = await (loading ??= load())
   const [image] = decoder.decode(file)

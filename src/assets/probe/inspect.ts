@@ -1,4 +1,4 @@
-// Everything that is learned of an output: what it is, that it can be decoded, how large it is, and what it looks like.
+// Inspects an output: its type, whether it can be decoded, its size, and its preview.
 
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -8,7 +8,7 @@ import { inspectPicture } from './picture.ts'
 import { toBlurhash, writePreview } from './preview.ts'
 
 /**
- * Looks into a file.
+ * Inspects a file.
  * @throws EngineError `output_invalid` when it may not be served or cannot be decoded
  */
 export async function inspectOutput(request: InspectRequest): Promise<Inspection> {
@@ -19,7 +19,7 @@ export async function inspectOutput(request: InspectRequest): Promise<Inspection
     : // What reads recordings takes longer to load than most pictures take to decode.
       await (await import('./recording.ts')).inspectRecording(request, type)
   if (preview) await writePreview(preview, previewPath)
-  // What adding up times leaves behind the milliseconds is noise.
+  // Digits beyond milliseconds are rounding errors.
   const durationSeconds = seen.durationSeconds === null ? null : Math.round(seen.durationSeconds * 1000) / 1000
   const blurhash = preview && isPicture ? await toBlurhash(preview) : null
   return { ...seen, durationSeconds, ...(await digest(path)), hasPreview: preview !== null, blurhash }

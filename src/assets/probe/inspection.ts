@@ -1,20 +1,20 @@
-// What is asked about an output, and what is learned of it.
+// The request to inspect an output, and its result.
 import type { PictureBounds } from '@mediagen/engine/media.ts'
 
-/** A file to look into. */
+/** A file to inspect. */
 export interface InspectRequest {
   readonly path: string
-  /** How messages call the file. */
+  /** Name of the file in messages. */
   readonly name: string
-  /** Where a preview is to be left. */
+  /** Path for the preview. */
   readonly previewPath: string
   /** How large a picture, all its frames together, and a frame of a video may be. */
   readonly bounds: PictureBounds
-  /** A program that decodes what is not decoded here; null for none. */
+  /** An FFmpeg for codecs that no package decodes; null for none. */
   readonly ffmpegPath: string | null
 }
 
-/** What was learned. */
+/** The result of the inspection. */
 export interface Inspection {
   readonly contentType: string
   /** Usual file name extension, without a dot. */
@@ -25,7 +25,7 @@ export interface Inspection {
   readonly bytes: number
   /** Lower-case hexadecimal. */
   readonly sha256: string
-  /** Whether a preview was left. */
+  /** Whether a preview was written. */
   readonly hasPreview: boolean
   readonly blurhash: string | null
 }

@@ -1,4 +1,4 @@
-// The key frames of AV1 and HEVC, decoded as the still pictures that they could also be: by sharp, and by libheif-js.
+// Decodes key frames of AV1 and HEVC as still pictures (AVIF, HEIC), by sharp and by libheif-js.
 
 import { type EncodedPacket, EncodedPacketSink, type InputVideoTrack } from 'mediabunny'
 import sharp, { type Sharp } from 'sharp'
@@ -6,16 +6,16 @@ import { decodeHeic } from './heic.ts'
 import { type StillCodec, toAv1Setup, toStill } from './still.ts'
 import { toBytes } from './packets.ts'
 
-/** What is shown at a moment, or the key frame before it; null when that was asked for before. */
+/** The key frame at or before a time; null if it was requested before. */
 export type SeeKeyFrame = (seconds: number) => Promise<Sharp | null>
 
-/** ISO/IEC 23091-2 for what containers call the matrix. */
+/** ISO/IEC 23091-2 codes of the matrix names in containers. */
 const matrices: Readonly<Record<string, number>> = { rgb: 0, bt709: 1, bt470bg: 5, smpte170m: 6, 'bt2020-ncl': 9 }
 const highDefinitionLines = 720
 
 /**
- * Opens a video for its key frames; null where its codec is another one.
- * @throws when what it returns meets a frame that cannot be decoded, or that is not as large as the track says
+ * Opens a video for its key frames; null for another codec.
+ * @throws if a frame cannot be decoded, or does not have the size of the track
  */
 export async function openKeyFrames(track: InputVideoTrack): Promise<SeeKeyFrame | null> {
   const codec = await track.getCodec()
@@ -34,7 +34,7 @@ export async function openKeyFrames(track: InputVideoTrack): Promise<SeeKeyFrame
     seen.add(packet.timestamp)
     const still = toStill(codec, setup, { data: packet.data, width, height, ...colour })
     const picture = codec === 'hevc' ? await decodeHeic(still) : sharp(still, { failOn: 'error' })
-    // Decoded here and now: what is damaged must fail now, and what is deeper than eight bits need not stay so.
+    // Decoded at once, so a damaged frame fails now, and to eight bits.
     const { data, info } = await picture.toColourspace('srgb').removeAlpha().raw().toBuffer({ resolveWithObject: true })
     return sharp(data, { raw: { width: info.width, height: info.height, channels: info.channels } })
   }

@@ -3,7 +3,7 @@
 import { fileTypeFromFile } from 'file-type'
 import { invalidOutput } from '../invalid-output.ts'
 
-/** A kind of media that is served. */
+/** A media type that is served. */
 export interface Kind {
   readonly contentType: string
   /** Usual file name extension, without a dot. */
@@ -12,10 +12,10 @@ export interface Kind {
   readonly picture: string | null
 }
 
-/** Longest piece of a file that is read to recognise it. */
+/** The largest part of a file that is read to recognise it. */
 const maxSniffBytes = 1024 * 1024
 
-/** What is served, by the extension that file-type gives it. */
+/** The served types, by the extension that file-type reports. */
 const kinds: Readonly<Record<string, Kind>> = {
   png: { contentType: 'image/png', extension: 'png', picture: 'png' },
   jpg: { contentType: 'image/jpeg', extension: 'jpg', picture: 'jpeg' },
@@ -35,8 +35,8 @@ const kinds: Readonly<Record<string, Kind>> = {
 
 /**
  * Recognises an image, a video or a sound that may be served.
- * @param name how messages call the file
- * @throws EngineError `output_invalid` for every other kind of file, SVG and HTML included
+ * @param name name of the file in messages
+ * @throws EngineError `output_invalid` for every other type of file, including SVG and HTML
  */
 export async function recogniseKind(path: string, name: string): Promise<Kind> {
   // A damaged file can make the detection itself fail; its type is then unknown.

@@ -10,22 +10,22 @@ let library: Promise<Library> | null = null
 async function loadLibrary(): Promise<Library> {
   // oxlint-disable-next-line import/no-named-as-default-member -- its types know the default export only.
   const loaded = await libavjs.LibAV({ noworker: true, nothreads: true })
-  // What it says of damaged files is said in our words.
+  // Its own messages about damaged files are not used.
   await loaded.av_log_set_level(loaded.AV_LOG_QUIET)
   return loaded
 }
 
-/** What a sound decoder must know that is not in its packets. */
+/** Parameters of a sound decoder that are not in the packets. */
 export interface SoundParameters {
   readonly sampleRate: number
   readonly channels: number
-  /** What the container keeps for the decoder. */
+  /** The decoder configuration from the container. */
   readonly setup: Uint8Array | null
 }
 
 /** A decoder of libav.js. */
 export interface LibavDecoder {
-  /** Decodes a packet, or what is left at the end; throws when it cannot be decoded. */
+  /** Decodes a packet, or flushes the decoder at the end; throws if that fails. */
   decode(packet: Uint8Array | null): Promise<Frame[]>
   close(): Promise<void>
 }

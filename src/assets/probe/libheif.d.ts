@@ -1,10 +1,10 @@
-// libheif-js has no types for the part of it that heic.ts uses.
+// libheif-js has no types for the part that heic.ts uses.
 declare module 'libheif-js/libheif-wasm/libheif-bundle.mjs' {
-  /** A picture of a file; it is kept until it is freed. */
+  /** A picture of a file; it must be freed. */
   export interface HeifImage {
     get_width(): number
     get_height(): number
-    /** Fills `target` with red, green, blue and opacity, and calls back; with null when the picture cannot be decoded. */
+    /** Fills `target` with RGBA and calls back; with null if the picture cannot be decoded. */
     display(target: HeifPixels, callback: (filled: HeifPixels | null) => void): void
     free(): void
   }
@@ -15,7 +15,7 @@ declare module 'libheif-js/libheif-wasm/libheif-bundle.mjs' {
   }
   export interface LibHeif {
     readonly HeifDecoder: new () => {
-      /** The pictures of a file; none when it is damaged. The file before is let go of. */
+      /** The pictures of a file; none if it is damaged. Releases the previous file. */
       decode(file: Uint8Array): HeifImage[]
     }
   }

@@ -1,17 +1,17 @@
-// The packets of a track, walked from the first to the last: what a file holds and not what its header says.
+// Walks all packets of a track: the content of a file, not the claims of its header.
 
 import { EncodedPacketSink, type InputTrack } from 'mediabunny'
 
-/** What was found in a track. */
+/** The content of a track. */
 export interface Walked {
   readonly packets: number
-  /** Whether decoding can begin at the first packet, by its own bits where the codec is known. */
+  /** Whether the first packet is a key frame, by its own bits if the codec is known. */
   readonly startsWithKey: boolean
-  /** Where the first packet begins, in seconds: what players drop lies before 0, and a sound may come later than its film. */
+  /** Start of the first packet, in seconds: packets before 0 are not played, and a sound may begin later than its film. */
   readonly startSeconds: number
-  /** Where the last packet ends, in seconds. */
+  /** End of the last packet, in seconds. */
   readonly endSeconds: number
-  /** The longest time from one packet to the next: a container need not say how long the last one is shown. */
+  /** The longest time between two packets, because a container need not state the duration of the last one. */
   readonly longestSeconds: number
 }
 
@@ -32,7 +32,7 @@ export async function walkPackets(track: InputTrack): Promise<Walked> {
   return { packets, startsWithKey, startSeconds, endSeconds, longestSeconds }
 }
 
-/** The bytes of whatever a decoder's setup is kept in. */
+/** The bytes of a decoder configuration. */
 export function toBytes(source: AllowSharedBufferSource): Uint8Array {
   return ArrayBuffer.isView(source)
     ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)

@@ -1,24 +1,24 @@
-// Pictures are decoded to the last pixel, because encoders have been seen to report success on files that nobody can open.
+// Decodes pictures to the last pixel, because encoders have reported success on files that nobody can open.
 
 import sharp, { type Sharp } from 'sharp'
 import { EngineError } from '@mediagen/engine/engine.ts'
 import type { PictureBounds } from '@mediagen/engine/media.ts'
 import { invalidOutput } from '../invalid-output.ts'
 
-/** What is known about a picture, or about what a recording shows. */
+/** The properties of a picture, or of the picture of a recording. */
 export interface Seen {
-  /** Pixels, as a viewer shows them; null for what has no picture. */
+  /** Pixels as displayed; null for a sound. */
   readonly width: number | null
   readonly height: number | null
   /** Seconds; null for a still picture. */
   readonly durationSeconds: number | null
-  /** What the preview is made from; null where there is nothing to be seen. */
+  /** The picture for the preview; null if there is none. */
   readonly preview: Sharp | null
-  /** Whether the preview is of a picture, and so has a blurhash. */
+  /** Whether the preview shows a picture and so has a blurhash. */
   readonly isPicture: boolean
 }
 
-// Every file is decoded once; a cache would only keep it open after it was moved or removed.
+// Every file is decoded once; a cache would keep it open after it was moved or removed.
 sharp.cache(false)
 
 /**
@@ -41,9 +41,9 @@ export async function inspectPicture(
       throw invalidOutput(name, `cannot be identified as ${format} or as any other format`)
     const { width: across, pageHeight: down = metadata.height, orientation = 1 } = metadata
     if (Math.max(across, down) > side) throw invalidOutput(name, `has a side of more than ${side} pixels`)
-    // One byte a pixel is the least that makes libvips decode everything.
+    // One byte per pixel is the least that makes libvips decode everything.
     await sharp(path, everyFrame).removeAlpha().greyscale().raw().toBuffer()
-    // From 5 on, an EXIF orientation says that viewers turn the picture by a quarter.
+    // EXIF orientations from 5 on rotate the picture by 90 degrees.
     const [width, height] = orientation < 5 ? [across, down] : [down, across]
     return { width, height, durationSeconds: null, preview: sharp(path, options).autoOrient(), isPicture: true }
   } catch (cause) {

@@ -1,15 +1,15 @@
-// The small picture that stands for an output, and the same in about thirty characters.
+// The preview of an output, and its blurhash.
 
 import { encode } from 'blurhash'
 import type { Sharp } from 'sharp'
 
 const longSide = 512
 const quality = 80
-// Beyond this size a blurhash of a few components sees no difference.
+// A blurhash does not improve beyond this size.
 const blurSide = 64
 const blurComponents = 12
 
-/** Writes the preview: WebP, at most 512 pixels on its long side, and never larger than what it is made from. */
+/** Writes the preview: WebP, at most 512 pixels on its long side, and never larger than its source. */
 export async function writePreview(picture: Sharp, path: string): Promise<void> {
   await picture
     .clone()
@@ -18,7 +18,7 @@ export async function writePreview(picture: Sharp, path: string): Promise<void> 
     .toFile(path)
 }
 
-/** The blurhash of a picture: about twelve components, shared out as its sides are. Transparency lies on white. */
+/** The blurhash of a picture: about twelve components, split by its aspect ratio, on a white ground. */
 export async function toBlurhash(picture: Sharp): Promise<string> {
   const { data, info } = await picture
     .clone()

@@ -1,4 +1,4 @@
-// What runs in a forked process: looks into one output at a time.
+// The probe process: inspects one output at a time.
 
 import { serveTasks } from '@mediagen/engine/serve.ts'
 import { inspectOutput } from './inspect.ts'

@@ -1,5 +1,5 @@
-// Video and sound: every packet is read, and frames and sound are decoded as far as this machine can. What it cannot
-// decode is accepted when its container is whole, its tracks hold what they say, and each begins with a key frame.
+// Video and sound: every packet is read, and frames and sound are decoded if this machine has a decoder. Other codecs are
+// accepted if the container is complete, the tracks contain what they state, and each begins with a key frame.
 
 import { ADTS, FilePathSource, FLAC, Input, type InputTrack, MP3, MP4, OGG, WAVE, WEBM } from 'mediabunny'
 import { EngineError } from '@mediagen/engine/engine.ts'
@@ -13,21 +13,21 @@ import { listen } from './sound.ts'
 import { lookAtVideo } from './video.ts'
 import { drawWaveform, waveformParts } from './waveform.ts'
 
-// Containers round times and encoders pad the last packet; a file that was cut short misses more.
+// Containers round times and encoders pad the last packet; a truncated file lacks more than this.
 const slackSeconds = 0.1
 const slackShare = 0.005
-// A sound up to this length is decoded to its end, a longer one and that of a video for its first second.
+// A sound up to this length is decoded to its end; a longer one, and that of a video, for one second.
 const wholeSoundSeconds = 600
 const shortSoundSeconds = 1
-// What a decoder drops at the beginning and the end is less.
+// Decoders drop less than this at the beginning and the end.
 const leastHeardShare = 0.9
 const leastHeardSlackSeconds = 0.1
 
 type Type = Pick<Kind, 'contentType' | 'extension'>
 
 /**
- * Looks into a recording.
- * @throws EngineError `output_invalid` when it is cut short, damaged, too large, or not what it says that it is
+ * Inspects a recording.
+ * @throws EngineError `output_invalid` if it is truncated, damaged, too large, or not what it claims to be
  */
 export async function inspectRecording(request: InspectRequest, type: Type): Promise<Type & Seen> {
   const { path, name } = request
@@ -50,7 +50,7 @@ async function inspectInput(input: Input, request: InspectRequest, type: Type): 
   const walked = new Map<InputTrack, Walked>()
   for (const track of [film, sound]) if (track) walked.set(track, await checkTrack(track, name))
   await checkLength(input, walked, name)
-  // What is shown first may come a little after the beginning, where frames wait for others.
+  // The first frame may be shown a little after the beginning if frames are reordered.
   const durationSeconds = (await input.computeDuration()) - Math.max(0, await input.getFirstTimestamp())
 
   if (sound) {
@@ -79,7 +79,7 @@ async function inspectInput(input: Input, request: InspectRequest, type: Type): 
   return { ...type, width, height, durationSeconds, preview: look?.poster ?? null, isPicture: true }
 }
 
-/** A file for video in which there is only sound is a file for sound. */
+/** A video container with only sound is a sound. */
 function toSoundType(type: Type): Type {
   if (type.contentType === 'video/mp4') return { contentType: 'audio/mp4', extension: 'm4a' }
   return type.contentType === 'video/webm' ? { ...type, contentType: 'audio/webm' } : type
@@ -97,7 +97,7 @@ async function checkTrack(track: InputTrack, name: string): Promise<Walked> {
   return walked
 }
 
-/** What the header says must be there. */
+/** Checks the claims of the header. */
 async function checkLength(input: Input, walked: ReadonlyMap<InputTrack, Walked>, name: string): Promise<void> {
   const there = Math.max(...[...walked.values()].map(({ endSeconds }) => endSeconds))
   const said = Math.max((await input.getDurationFromMetadata()) ?? 0, await input.computeDuration())

@@ -1,4 +1,4 @@
-// The sound of a recording, decoded as far as its codec can be decoded here, and how loud it is from moment to moment.
+// Decodes the sound of a recording if a decoder exists, and measures its loudness over time.
 
 import { AudioSampleSink, EncodedPacketSink, type InputAudioTrack, PCM_AUDIO_CODECS } from 'mediabunny'
 import { MPEGDecoder } from 'mpg123-decoder'
@@ -9,15 +9,15 @@ import { toBytes } from './packets.ts'
 
 type Samples = Int16Array | Int32Array | Float32Array | Uint8Array
 
-/** Samples as they are decoded, the planes of channels or one of all; how long they last, in seconds. */
+/** Decoded samples, as one plane per channel or one for all, with their duration in seconds. */
 type Take = (planes: readonly Samples[], seconds: number) => void
 
-/** Decodes a sound up to where it is wanted; throws when it cannot be decoded. */
+/** Decodes a sound up to the requested time; throws if it cannot be decoded. */
 type Hear = (sound: Sound, take: Take) => Promise<void>
 
 /** libav's decoders by Mediabunny's names of codecs. */
 const libavNames: Readonly<Record<string, string>> = { opus: 'libopus', flac: 'flac' }
-// AAC-LC and HE-AAC, which encoders make; the others of its forty kinds are not decoded here.
+// AAC-LC and HE-AAC, which encoders produce; the others of its forty kinds are not decoded.
 const commonAac = /^mp4a\.40\.(2|5|29)$/
 const ffmpegRate = 8000
 
@@ -25,15 +25,15 @@ const ffmpegRate = 8000
 export interface Sound {
   readonly track: InputAudioTrack
   readonly path: string
-  /** How long the recording lasts. */
+  /** Duration of the recording. */
   readonly durationSeconds: number
-  /** Where the sound begins in it, and up to where it is to be decoded, in seconds. */
+  /** Start of the sound in the recording, and the time up to which it is decoded, in seconds. */
   readonly from: number
   readonly until: number
   readonly ffmpegPath: string | null
 }
 
-/** What was heard. */
+/** The decoded sound. */
 export interface Heard {
   readonly seconds: number
   /** The loudest samples of equal parts of the whole length, 0 … 1. */
@@ -41,7 +41,7 @@ export interface Heard {
 }
 
 /**
- * Decodes a sound; null where nothing here decodes its codec.
+ * Decodes a sound; null if no decoder exists for its codec.
  * @throws when it cannot be decoded
  */
 export async function listen(sound: Sound, parts: number): Promise<Heard | null> {
@@ -68,7 +68,7 @@ async function findDecoder(track: InputAudioTrack): Promise<Hear | null> {
   return isTaken ? hearFile : null
 }
 
-/** Keeps the loudest samples; `first` and `step` are places among the parts. */
+/** Keeps the loudest samples; `first` and `step` are positions among the parts. */
 function measure(plane: Samples, first: number, step: number, peaks: Float32Array): void {
   const [middle, range] = scaleOf(plane)
   for (let index = 0; index < plane.length; index++) {

@@ -1,11 +1,11 @@
-// A key frame as a file of one picture (AVIF, HEIC), so that what decodes such pictures shows what a film in the same codec does.
+// Wraps a key frame as a picture file (AVIF, HEIC), so picture decoders can decode videos of the same codec.
 
-/** A key frame, and what decoders must know that is not in it. */
+/** A key frame, and the parameters of a decoder that are not in it. */
 export interface KeyFrame {
   readonly data: Uint8Array
   readonly width: number
   readonly height: number
-  /** ISO/IEC 23091-2: how brightness and colour are made of red, green and blue; whether they use all values. */
+  /** ISO/IEC 23091-2: matrix coefficients and full range. */
   readonly matrix: number
   readonly fullRange: boolean
 }
@@ -27,7 +27,7 @@ export function toStill(codec: StillCodec, setup: Uint8Array, frame: KeyFrame): 
   const { data, width, height, matrix, fullRange } = frame
   const type = box('ftyp', text(brand), u32(0), text('mif1'), text(brand))
   const dataAt = type.length + 8
-  // Samples are handed on as they are: sRGB for primaries and transfer keeps everyone from converting them.
+  // The samples must not be converted; sRGB primaries and transfer prevent that.
   const colour = box('colr', text('nclx'), u16(1), u16(13), u16(matrix), u8(fullRange ? 0x80 : 0))
   const properties = box('ipco', fullBox('ispe', 0, u32(width), u32(height)), box(setupType, setup), colour)
   const associations = fullBox('ipma', 0, u32(1), u16(1), u8(3), u8(1), u8(0x82), u8(3))
@@ -36,7 +36,7 @@ export function toStill(codec: StillCodec, setup: Uint8Array, frame: KeyFrame): 
     0,
     fullBox('hdlr', 0, u32(0), text('pict'), Buffer.alloc(13)),
     fullBox('pitm', 0, u16(1)),
-    // One item, in one piece; offsets and lengths have four bytes.
+    // One item with one extent; offsets and lengths have four bytes.
     fullBox('iloc', 0, u16(0x4400), u16(1), u16(1), u16(0), u16(1), u32(dataAt), u32(data.length)),
     fullBox('iinf', 0, u16(1), fullBox('infe', 2, u16(1), u16(0), text(item), u8(0))),
     box('iprp', properties, associations),
@@ -45,7 +45,7 @@ export function toStill(codec: StillCodec, setup: Uint8Array, frame: KeyFrame): 
 }
 
 /**
- * The `av1C` record of what a codec string such as `av01.0.04M.08` says; null when it says something else.
+ * The `av1C` record of what a codec string such as `av01.0.04M.08`; null for any other.
  * @see AV1 Codec ISO Media File Format Binding, 2.3 and 5
  */
 export function toAv1Setup(codecString: string): Uint8Array | null {

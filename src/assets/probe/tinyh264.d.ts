@@ -1,6 +1,6 @@
-// tinyh264 has no types; this is what h264.ts uses.
+// tinyh264 has no types; h264.ts uses this part.
 declare module 'tinyh264/es/TinyH264.js' {
-  /** Memory is the module's own: pointers lead into `HEAPU8`. */
+  /** Pointers are offsets into `HEAPU8`, the module's memory. */
   export interface TinyH264 {
     readonly HEAPU8: Uint8Array
     getValue(pointer: number, type: 'i32' | 'i8*'): number

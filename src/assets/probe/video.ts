@@ -1,4 +1,4 @@
-// The picture of a video: frames are decoded on the way to one that shows something, where its codec can be decoded here.
+// The poster of a video: decodes frames up to one that shows something, if a decoder exists for the codec.
 
 import { type EncodedPacket, EncodedPacketSink, type InputVideoTrack } from 'mediabunny'
 import sharp, { type Sharp } from 'sharp'
@@ -9,29 +9,29 @@ import { openKeyFrames } from './key-frames.ts'
 import { openLibavDecoder } from './libav.ts'
 import { toBytes } from './packets.ts'
 
-// Where a poster is looked for, as shares of the length; the first that is not black is taken.
+// Candidates for a poster, as fractions of the length; the first that is not black is used.
 const posterShares = [0.2, 0.3, 0.1, 0.5, 0.8]
-// A key frame may be far back, and every frame since must be decoded.
+// A key frame may be far back, and every frame after it must be decoded.
 const mostFrames = 60
 const posterSide = 1024
 // Profile 0: eight bits, and colour at half the size.
 const eightBitVp9 = /^vp09\.00\./
 
-/** What a video looks like. */
+/** The look of a video. */
 export interface Look {
-  /** A picture, upright; null where no frame was decoded. */
+  /** An upright picture; null if no frame was decoded. */
   readonly poster: Sharp | null
   /** Whether its frames are as large as its header says. */
   readonly sizeIsTrue: boolean
 }
 
 interface FrameDecoder {
-  /** Null for a packet that shows nothing by itself; throws when it cannot be decoded. */
+  /** Null for a packet without a frame of its own; throws if it cannot be decoded. */
   decode(packet: EncodedPacket): Promise<Frame | null>
   close(): Promise<void> | void
 }
 
-/** Where a video is and how long. */
+/** A video to decode. */
 export interface Film {
   readonly track: InputVideoTrack
   readonly path: string
@@ -40,7 +40,7 @@ export interface Film {
 }
 
 /**
- * Decodes a poster frame; null where nothing here decodes the codec.
+ * Decodes a poster frame; null if no decoder exists for the codec.
  * @throws when a frame on the way cannot be decoded
  */
 export async function lookAtVideo(film: Film): Promise<Look | null> {
@@ -101,15 +101,15 @@ async function lookWith(film: Film, open: () => Promise<FrameDecoder>): Promise<
     }
   }
   if (!found) throw new Error('no frame was decoded')
-  // Blocks are 16 pixels wide; a frame that is larger by more is another one.
+  // Blocks are 16 pixels wide; a frame that is larger by more has the wrong size.
   const sizeIsTrue = found.width - width < 16 && found.height - height < 16
   const { matrix } = await track.getColorSpace()
   return { poster: await toUpright(toPicture(crop(found, width, height), matrix ?? null), track), sizeIsTrue }
 }
 
-/** The frame that is shown at a moment, or the last that is decoded on the way there. */
+/** The frame shown at a time, or the last one decoded before it. */
 async function decodeUpTo(sink: EncodedPacketSink, decoder: FrameDecoder, seconds: number): Promise<Frame | null> {
-  // Some programs call every frame a key frame; its own bits tell.
+  // Some programs mark every frame as a key frame; the frame's own bits decide.
   const truly = { verifyKeyPackets: true }
   let packet = (await sink.getKeyPacket(seconds, truly)) ?? (await sink.getFirstPacket())
   let frame: Frame | null = null
@@ -121,7 +121,7 @@ async function decodeUpTo(sink: EncodedPacketSink, decoder: FrameDecoder, second
   return frame
 }
 
-/** Pixels may be oblong, and a camera may have been turned. */
+/** Applies the pixel aspect ratio and the rotation. */
 async function toUpright(picture: Sharp, track: InputVideoTrack): Promise<Sharp> {
   const rotation = await track.getRotation()
   const sides = [await track.getDisplayWidth(), await track.getDisplayHeight()] as const

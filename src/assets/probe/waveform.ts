@@ -1,4 +1,4 @@
-// The picture that stands for a sound: how loud it is from its beginning to its end.
+// The preview of a sound: its waveform.
 
 import sharp, { type Sharp } from 'sharp'
 
@@ -7,13 +7,13 @@ const height = 128
 const gap = 2
 const color = '#8b7bd8'
 
-/** Bars for so many parts of a sound fit into the picture. */
+/** Number of bars in the picture. */
 export const waveformParts = 128
 
-/** Draws the loudest samples of the parts of a sound, 0 … 1, on nothing. */
+/** Draws the loudest samples of the parts of a sound, 0 … 1, on a transparent ground. */
 export function drawWaveform(peaks: Float32Array): Sharp {
   const step = width / peaks.length
-  // A quiet sound is drawn as large as a loud one.
+  // Normalized, so a quiet sound is drawn as large as a loud one.
   const loudest = Math.max(...peaks, 0.01)
   const bars = Array.from(peaks, (peak, index) => {
     const tall = Math.max(2, (peak / loudest) * (height - 8))

@@ -1,10 +1,10 @@
-// Runs many commands in one transaction: a savepoint each, one fsync for all.
+// Runs many commands in one transaction with one fsync; with a savepoint each if one fails.
 import { sqliteCode, type Connection } from './connection.ts'
 
-/** What became of one command. */
+/** The result of one command. */
 export type Answer = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: Failure }
 
-/** An error as it crosses threads. */
+/** An error in the form that crosses threads. */
 export interface Failure {
   readonly message: string
   /** The SQLite error code, or null for any other error. */
@@ -19,10 +19,10 @@ export function toFailure(error: unknown): Failure {
 }
 
 /**
- * Creates a function that runs steps in one transaction and answers each, in their order, once that is durable.
- * A step that throws is undone alone: all are rolled back and run again with a savepoint each, which would cost every
- * group a copy of each page that a step touches. Steps have no effect but on the database, so they can be run again.
- * When the transaction itself is lost (disk full, I/O error), none of its steps happened and all fail.
+ * Creates a function that runs steps in one transaction and answers each, in order, once that is durable. A step that throws
+ * is undone alone: all are rolled back and run again with a savepoint each, because savepoints would cost every group a copy of
+ * each page that a step touches. Steps have no effect outside the database, so they can run again.
+ * If the transaction itself fails (disk full, I/O error), none of its steps happened and all fail.
  */
 export function createBatchRunner(db: Connection): (steps: readonly (() => unknown)[]) => Answer[] {
   const begin = db.prepare('BEGIN IMMEDIATE')
@@ -47,7 +47,7 @@ export function createBatchRunner(db: Connection): (steps: readonly (() => unkno
     return answer
   }
 
-  /** Null when a step threw. */
+  /** Null if a step threw. */
   function runTogether(steps: readonly (() => unknown)[]): Answer[] | null {
     try {
       return steps.map((step): Answer => ({ ok: true, value: step() }))
@@ -70,7 +70,7 @@ export function createBatchRunner(db: Connection): (steps: readonly (() => unkno
       return answers
     } catch (error) {
       if (db.inTransaction) rollback.run()
-      // A deferred foreign key is checked at commit only: whose it was shows when each runs alone.
+      // A deferred foreign key is checked only at commit; running each step alone shows which one violated it.
       if (steps.length > 1 && sqliteCode(error) === 'SQLITE_CONSTRAINT_FOREIGNKEY')
         return steps.flatMap((step) => runBatch([step]))
       const failed: Answer = { ok: false, error: toFailure(error) }

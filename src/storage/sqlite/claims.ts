@@ -1,4 +1,4 @@
-// What workers do: claim queued jobs, renew their claims, and hand in how a run ended. A token fences each claim.
+// The commands of workers: claim queued jobs, renew claims, report the end of a run. A token fences each claim.
 import { compareCandidates, type Candidate } from '../../core/fair-queue.ts'
 import type { Job, JobOutcome } from '../../core/job.ts'
 import { deadlineError, giveUpRun } from '../../core/loss.ts'
@@ -10,12 +10,12 @@ import { createQueueShares, type QueueShares } from './queue-shares.ts'
 import { createSettlement } from './settlement.ts'
 import type { Writing } from './writing.ts'
 
-// Progress 1 says succeeded, which only the end of the run can say.
+// Progress 1 means succeeded, which only the end of the run may report.
 const runningProgressMax = 0.999
 // Whoever has jobs far behind so many of others does not wait for a place yet: the queue itself is fair.
 const maxLooked = 1000
 
-/** A claimed job as it crosses threads; input and checkpoint are JSON. */
+/** A claimed job in the form that crosses threads; input and checkpoint are JSON. */
 export interface ClaimedRow {
   readonly job: Job
   readonly input: string
@@ -24,7 +24,7 @@ export interface ClaimedRow {
   readonly msToDeadline: number | null
 }
 
-/** A heartbeat as it crosses threads; the checkpoint is JSON, null leaves it as it is. */
+/** A heartbeat in the form that crosses threads; the checkpoint is JSON, null keeps the old one. */
 export interface Beat {
   readonly jobId: string
   readonly token: number
@@ -37,7 +37,7 @@ export function createClaimCommands(writing: Writing) {
   return { claimJobs: createClaim(writing), heartbeat: createHeartbeat(writing), finishJob: createFinish(writing) }
 }
 
-/** Creates the list of models with claimable jobs: one seek along the index of claims for each of them, however many jobs each has. */
+/** Creates the list of models with claimable jobs: one index seek per model, however many jobs it has. */
 export function createWaitingModels(db: Connection): () => readonly string[] {
   const next = "SELECT min(model) FROM jobs WHERE status = 'queued' AND available_at IS NULL"
   const list = db

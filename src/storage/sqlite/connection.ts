@@ -1,4 +1,4 @@
-// Opens a connection to the database file with the settings that make it durable, and says in words why it cannot.
+// Opens a connection to the database file with the settings that make it durable, or explains why it cannot.
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
@@ -11,15 +11,15 @@ export type Connection = Database.Database
 export const busyTimeoutMs = 5000
 
 /**
- * Opens the file without changing it, and creates an empty one when there is none.
- * @throws StartupError when the file cannot be opened.
+ * Opens the file without changing it, or creates an empty one.
+ * @throws StartupError if the file cannot be opened.
  */
 export function openFile(path: string): Connection {
   checkAccess(path)
   try {
     const db = new Database(path, { timeout: busyTimeoutMs })
     try {
-      // The first look at the file: SQLite opens lazily.
+      // The first access: SQLite opens the file lazily.
       db.pragma('schema_version')
     } catch (error) {
       db.close()
@@ -31,7 +31,7 @@ export function openFile(path: string): Connection {
   }
 }
 
-/** SQLite would open a file that it cannot write for reading only, and leave files beside it that are in the way when that is mended. */
+/** SQLite would open an unwritable file read-only, and leave files beside it that are in the way after that is fixed. */
 function checkAccess(path: string): void {
   const folder = dirname(path)
   if (!existsSync(folder)) throw new StartupError(`The folder of the database ${path} does not exist; create it first.`)
@@ -47,7 +47,7 @@ function unwritable(path: string): string {
   return `The database ${path} or its folder cannot be written; check owner and permissions.`
 }
 
-/** Sets what every connection needs. Figures and reasons: design, scale, SQLite. */
+/** Sets the pragmas of every connection. docs/decisions/group-commit.md has the reasons. */
 export function setPragmas(db: Connection): void {
   db.pragma('synchronous = FULL')
   db.pragma('foreign_keys = ON')
@@ -59,7 +59,7 @@ export function setPragmas(db: Connection): void {
   db.pragma('mmap_size = 0')
 }
 
-/** Opens the connection that the main thread reads with. The file has been migrated by then. */
+/** Opens the main thread's connection for reads. The file is already migrated. */
 export function openReader(path: string): Connection {
   const db = openFile(path)
   setPragmas(db)
@@ -67,12 +67,12 @@ export function openReader(path: string): Connection {
   return db
 }
 
-/** The code of an SQLite error, or null for anything else. */
+/** The code of an SQLite error; null for any other error. */
 export function sqliteCode(error: unknown): string | null {
   return error instanceof Database.SqliteError ? error.code : null
 }
 
-/** Turns what went wrong while opening into one sentence for the operator; what is no matter of theirs comes back as it is. */
+/** Turns an error while opening into a sentence for the operator; other errors are returned unchanged. */
 export function toStartupError(error: unknown, path: string): unknown {
   const code = sqliteCode(error)
   if (code === null) return error

@@ -1,4 +1,4 @@
-// Jobs: their rows, and the reads of them. What changes a job is in starts, claims, cancellations and settlement.
+// Jobs: their rows and reads. Changes of jobs are in starts, claims, cancellations and settlement.
 import type { Asset } from '../../core/asset.ts'
 import type { Job, JobError, OperatorJob } from '../../core/job.ts'
 import type { Page } from '../../core/page.ts'
@@ -6,7 +6,7 @@ import type { JobFilter, StartedJob } from '../../core/store.ts'
 import type { Connection } from './connection.ts'
 import { createPositionFinder, type Place } from './positions.ts'
 
-/** A job as its row shows it. */
+/** The row of a job. */
 export interface JobRow extends Omit<Job, 'outputs' | 'outputsGone' | 'error' | 'cancelRequested' | 'queuePosition'> {
   readonly outputs: string
   readonly outputsGone: number
@@ -20,7 +20,7 @@ export const jobColumns = `job_id AS jobId, account_id AS accountId, status, mod
   outputs_expire_at AS outputsExpireAtMs, outputs_gone AS outputsGone, error, attempts,
   created_at AS createdAtMs, started_at AS startedAtMs, finished_at AS finishedAtMs, cancel_requested AS cancelRequested, sequence`
 
-/** A job as commands need it: with what never leaves the store. */
+/** A job as commands need it, with fields that never leave the store. */
 export interface JobState extends JobRow {
   readonly number: number
   readonly token: number
@@ -35,13 +35,13 @@ const stateColumns = `${jobColumns}, number, token, resumable, max_attempts AS m
 /** Selects `JobState`s. */
 export const selectStates = `SELECT ${stateColumns} FROM jobs`
 
-/** Creates a function that reads a job inside a transaction. */
+/** Creates a function that reads a job in a transaction. */
 export function createJobFinder(db: Connection): (jobId: string) => JobState | null {
   const find = db.prepare<[string], JobState>(`${selectStates} WHERE job_id = ?`)
   return (jobId) => find.get(jobId) ?? null
 }
 
-/** Turns a row into the port's record; where a queued job stands in its queue is another look. */
+/** Turns a row into the port's record; the queue position of a queued job is read separately. */
 export function toJob(row: JobRow, queuePosition: number | null = null): Job {
   return {
     jobId: row.jobId,
@@ -67,12 +67,12 @@ export function toJob(row: JobRow, queuePosition: number | null = null): Job {
   }
 }
 
-/** A row says of an output what was known when it was written: the first ones have no preview. */
+/** A row has the output fields that existed when it was written: early ones have no preview. */
 function toAsset(stored: Asset): Asset {
   return { ...stored, previewKey: stored.previewKey ?? null, blurhash: stored.blurhash ?? null }
 }
 
-/** A row with what its place in the queue follows from. */
+/** A row with the fields that determine its queue position. */
 type PlacedRow = JobRow & Place
 
 const placedColumns = `${jobColumns}, number, priority, fair`
@@ -95,12 +95,12 @@ export function createJobReads(db: Connection) {
       const row = findStarted.get(accountId, idempotencyKey)
       return row === undefined ? null : { job: toPlaced(row), requestDigest: row.requestDigest }
     },
-    /** Gives a record that the writer made its place in the queue; where that follows from what is known, the row is not read again. */
+    /** Adds the queue position to a record from the writer; the row is read again only if needed. */
     place(job: Job, known?: Place): Job {
       if (job.status !== 'queued') return job
       if (known) return { ...job, queuePosition: findPosition(known) }
       const row = find.get(job.jobId)
-      // A worker may have it by now: it was the next.
+      // It was the next, so a worker may have claimed it meanwhile.
       return { ...job, queuePosition: row?.status === 'queued' ? findPosition(row) : 1 }
     },
     inspectJob: createInspector(db, toPlaced),
@@ -164,7 +164,7 @@ function createJobLister(db: Connection, toPlaced: (row: PlacedRow) => Job): (fi
   const countAll = (accountId: string | null) =>
     (accountId === null ? countEverything.get() : countOf.get(accountId)) ?? 0
 
-  /** Exact, and never by reading rows: what is not in the index of other states has succeeded. */
+  /** Exact, without reading rows: jobs that are not in the index of other states have succeeded. */
   function count(where: readonly string[], filter: Bindings): number {
     const { status, model, idempotencyKey } = filter
     const countWhere = (...conditions: string[]) => statementsFor(conditions.join(' AND ')).count.get(filter) ?? 0
@@ -180,11 +180,11 @@ function createJobLister(db: Connection, toPlaced: (row: PlacedRow) => Job): (fi
     const where = accountId === null ? ['TRUE'] : ['account_id = :accountId']
     if (idempotencyKey !== null) where.push('idempotency_key = :idempotencyKey')
     if (model !== null) where.push('model = :model')
-    // Over all accounts the state stands in the statement, so that the planner knows the partial indexes of states.
+    // For all accounts the state is a literal in the statement, so the planner can use the partial indexes.
     if (status !== null) where.push(accountId === null ? `status = '${status}'` : 'status = :status')
-    // Says to the planner that the partial index holds all of them.
+    // Tells the planner that the partial index contains all of them.
     if (status !== null && status !== 'succeeded') where.push(notSucceeded)
-    // One read transaction, so that page and total tell of the same moment.
+    // One read transaction, so page and total are consistent.
     return db.transaction(() => ({
       items: statementsFor(where.join(' AND ')).list.all(bindings).map(toPlaced),
       total: count(where, bindings),

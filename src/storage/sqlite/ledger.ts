@@ -1,16 +1,16 @@
-// The ledger: entries are appended, and with each the balance of its account moves (by a trigger); lists of entries.
+// The ledger: appends entries, each of which changes the balance of its account by a trigger; lists entries.
 import type { LedgerEntry, Posting } from '../../core/ledger.ts'
 import type { Page, PageRequest } from '../../core/page.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'
 
-/** What an entry needs to know of its account: how many entries came before. */
+/** The account fields that an entry needs, with the number of earlier entries. */
 export interface EntryOwner {
   readonly accountId: string
   readonly entryCount: number
 }
 
-/** Creates the one place that appends to the ledger. */
+/** Creates the only writer of the ledger. */
 export function createLedgerWriter({ db, nowMs, ids }: Writing) {
   const insert = db.prepare<
     [string, number, string, string, number | null, number, number, number, string | null, number]
@@ -19,7 +19,7 @@ export function createLedgerWriter({ db, nowMs, ids }: Writing) {
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   return {
-    /** Appends the postings, in their order, to the ledger of an account as it was read in this transaction. */
+    /** Appends the postings, in order, to the ledger of an account that was read in this transaction. */
     post(owner: EntryOwner, postings: readonly Posting[], jobNumber: number | null, note: string | null): void {
       let number = owner.entryCount
       for (const { kind, credits, after } of postings) {

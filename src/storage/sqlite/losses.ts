@@ -1,16 +1,16 @@
-// What becomes of jobs whose worker is gone or gives them up: queued again, reviewed, or ended. The rule is core's.
+// Applies core's rule to jobs whose worker is lost or gives them up: queued again, reviewed, or ended.
 import type { Job } from '../../core/job.ts'
 import type { LossOutcome, LostRun } from '../../core/loss.ts'
 import { jobColumns, toJob, type JobRow, type JobState } from './jobs.ts'
 import { createSettlement } from './settlement.ts'
 import type { Writing } from './writing.ts'
 
-/** Whether the time that the job was given is over. */
+/** Whether the deadline of the job has passed. */
 export function isPassed({ deadlineAtMs }: JobState, nowMs: number): boolean {
   return deadlineAtMs !== null && deadlineAtMs <= nowMs
 }
 
-/** What the rule asks of a job that was running. */
+/** The facts about a running job that the rule needs. */
 export function toLostRun(job: JobState, nowMs: number): LostRun {
   return {
     cancelRequested: job.cancelRequested === 1,
@@ -21,15 +21,15 @@ export function toLostRun(job: JobState, nowMs: number): LostRun {
   }
 }
 
-/** How a run came to nothing. */
+/** How a run was lost. */
 export interface Loss {
   /** Whether the worker was lost, which counts, or stopped. */
   readonly lost: boolean
-  /** When another run may begin; null for at once. */
+  /** Earliest time of another run; null for at once. */
   readonly availableAtMs: number | null
 }
 
-/** Creates what carries out the rule. */
+/** Creates a function that applies the rule. */
 export function createLosses(writing: Writing) {
   const { db, nowMs, changed } = writing
   const endJob = createSettlement(writing)
@@ -43,7 +43,7 @@ export function createLosses(writing: Writing) {
   )
 
   return {
-    /** Takes a running job to where the rule sends it. */
+    /** Moves a running job to the state that the rule decides. */
     apply(job: JobState, outcome: LossOutcome, { lost, availableAtMs }: Loss): Job {
       const losses = lost ? 1 : 0
       if (outcome.status === 'failed' || outcome.status === 'canceled')

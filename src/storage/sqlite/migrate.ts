@@ -1,4 +1,4 @@
-// Brings a database file to the schema of this program: numbered SQL files, forward only, one transaction each, each recorded with its SHA-256.
+// Migrates a database file to the schema of this program: numbered SQL files, forward only, one transaction each, recorded with their SHA-256.
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import { StartupError } from '../../core/errors.ts'
@@ -20,11 +20,11 @@ interface AppliedMigration {
 
 const fileNamePattern = /^(\d{4})-[a-z0-9-]+\.sql$/
 
-/** Reads the migrations of this program, in their order. */
+/** Reads the migrations of this program, in order. */
 export function loadMigrations(folder: URL = new URL('./migrations/', import.meta.url)): readonly Migration[] {
   const names = readdirSync(folder).filter((name) => fileNamePattern.test(name))
   return names.sort().map((file) => {
-    // A checkout with Windows line ends is the same migration.
+    // Windows line ends do not change a migration.
     const sql = readFileSync(new URL(file, folder), 'utf8').replaceAll('\r\n', '\n')
     return {
       number: Number(file.slice(0, 4)),
@@ -36,7 +36,7 @@ export function loadMigrations(folder: URL = new URL('./migrations/', import.met
 }
 
 /**
- * Applies what is missing. Two processes may do so at once: each step looks again once it may write.
+ * Applies missing migrations. Two processes may do so at once: each step checks again once it holds the write lock.
  * @throws StartupError when the file belongs to a newer or altered program, or to another one; it was not changed then.
  */
 export function migrate(
@@ -45,7 +45,7 @@ export function migrate(
   nowMs: number,
   migrations: readonly Migration[] = loadMigrations(),
 ): void {
-  // Before anything is written: a database that is not ours stays as it is.
+  // Checked before anything is written, so a foreign database is not changed.
   let applied = readApplied(db, path, migrations)
   useWriteAheadLog(db)
   while (applied.length < migrations.length) applied = applyNext(db, path, migrations, nowMs)
@@ -116,7 +116,7 @@ export function runMigration(db: Connection, sql: string): void {
   }
 }
 
-/** The change to WAL needs the file alone and, unlike other statements, fails at once when another process makes it too. */
+/** Switching to WAL needs exclusive access and, unlike other statements, fails at once if another process does it too. */
 function useWriteAheadLog(db: Connection): void {
   const deadline = performance.now() + busyTimeoutMs
   for (;;) {

@@ -1,12 +1,12 @@
-// Where a queued job stands in the queue of its model: a bounded count along the index that claims use.
+// The position of a queued job: a bounded count along the index of claims.
 import { lastQueuePosition, priorityRange } from '../../core/fair-queue.ts'
 import type { Connection } from './connection.ts'
 
-// A queue that was found long is believed to be so for this long: under load nearly every start stands behind a hundred others,
+// A queue that was found long is assumed to stay long for this time: under load nearly every start is behind a hundred others
 // and need not count them again.
 const longForMs = 100
 
-/** What a job's place follows from. */
+/** The fields that determine a job's position. */
 export interface Place {
   readonly model: string
   readonly number: number
@@ -14,7 +14,7 @@ export interface Place {
   readonly fair: number
 }
 
-/** Creates a function that finds the place of a queued job: 1 for the next, `lastQueuePosition` for that or beyond. */
+/** Creates a function that finds the position of a queued job: 1 for the next, `lastQueuePosition` for that or later. */
 export function createPositionFinder(db: Connection): (place: Place) => number {
   const ready = "status = 'queued' AND available_at IS NULL AND model = :model"
   const before = db
@@ -31,12 +31,12 @@ export function createPositionFinder(db: Connection): (place: Place) => number {
   const most = lastQueuePosition - 1
 
   function countAhead(place: Place): number {
-    // Most jobs have the highest priority that there is.
+    // Most jobs have the highest priority.
     const ahead = place.priority >= priorityRange.most ? 0 : (above.get({ ...place, most }) ?? 0)
     return Math.min(most, ahead + (ahead < most ? (before.get({ ...place, most }) ?? 0) : 0))
   }
 
-  /** By model, a place that stood beyond the last one that is told, and when. */
+  /** By model, a position beyond the last one that is reported, and when it was found. */
   const beyond = new Map<string, { place: Place; atMs: number }>()
   return ({ model, number, priority, fair }) => {
     const place = { model, number, priority, fair }

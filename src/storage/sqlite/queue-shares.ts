@@ -1,13 +1,13 @@
-// How far each queue has come, and each account in it: what fair keys are made from.
+// The virtual times of queues and accounts, from which fair keys are made.
 import type { QueueShare } from '../../core/fair-queue.ts'
 import type { Connection } from './connection.ts'
 
 /** The reads and writes of queues. */
 export type QueueShares = ReturnType<typeof createQueueShares>
 
-/** Creates the reads and writes of queues, inside a transaction. */
+/** Creates the reads and writes of queues, in a transaction. */
 export function createQueueShares(db: Connection) {
-  // As an outer join the same takes ten times as long.
+  // An outer join takes ten times as long.
   const find = db.prepare<[string, string], QueueShare>(
     `SELECT virtual_time AS virtualTime, coalesce((SELECT finish FROM queue_shares AS s WHERE s.model = q.model AND s.account_id = ?), 0) AS finish
      FROM queues AS q WHERE model = ?`,
@@ -21,7 +21,7 @@ export function createQueueShares(db: Connection) {
     'UPDATE queues SET virtual_time = ? WHERE model = ? AND virtual_time < ?',
   )
   return {
-    /** What the queue of a model knows of an account; the queue is there afterwards. */
+    /** The state of a model's queue for an account; creates the queue if missing. */
     read(model: string, accountId: string): QueueShare {
       const share = find.get(accountId, model)
       if (share !== undefined) return share
@@ -31,9 +31,9 @@ export function createQueueShares(db: Connection) {
     write(model: string, accountId: string, finish: number): void {
       write.run(model, accountId, finish)
     },
-    /** How far the queue of a model has come. */
+    /** Virtual time of a model's queue. */
     virtualTime: (model: string): number => findTime.get(model) ?? 0,
-    /** Notes that a job with this key was claimed. */
+    /** Records that a job with this key was claimed. */
     moveOn(model: string, key: number): void {
       moveOn.run(key, model, key)
     },

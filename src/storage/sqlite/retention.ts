@@ -1,10 +1,10 @@
-// How long files are kept: finds outputs and uploads whose time is over, and keeps account of what is still to be removed.
+// Retention of files: finds expired outputs and uploads, and tracks which are still to be removed.
 import { isId } from '../../core/ids.ts'
 import type { FolderOwner, Removal } from '../../core/retention.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'
 
-// The folder of a job's outputs is that of the run that made them.
+// The outputs of a job are in the folder of the run that made them.
 const outputsFolder = "substr(outputs ->> '$[0].key', 1, instr(outputs ->> '$[0].key', '/') - 1)"
 
 /** Creates the commands. */
@@ -55,7 +55,7 @@ export function createRetentionReads(db: Connection, nowMs: () => number) {
          OR EXISTS (SELECT 1 FROM files WHERE gone = 0 AND expires_at < :now) OR EXISTS (SELECT 1 FROM files WHERE gone = 1)`,
     )
     .pluck()
-  // What has been crossed off and is there all the same, since a power cut undid the removal, belongs to nothing.
+  // A folder marked as removed that still exists, because a power cut undid the removal, is an orphan.
   const findOutputs = db.prepare<[number, string], OutputsRow>(
     `SELECT account_id AS accountId, status, ${outputsFolder} AS folder,
        outputs_gone > 0 OR coalesce(outputs_expire_at < ?, FALSE) AS gone FROM jobs WHERE job_id = ? AND outputs_gone < 2`,
@@ -72,7 +72,7 @@ export function createRetentionReads(db: Connection, nowMs: () => number) {
     const job = findOutputs.get(nowMs(), folder.replace(/-\d+$/, ''))
     if (!job) return null
     const { accountId, status } = job
-    // A run may be storing them now.
+    // A run may be storing outputs now.
     if (status === 'queued' || status === 'running') return { accountId, kind: 'outputs' }
     return job.folder === folder ? { accountId, kind: job.gone ? 'expired' : 'outputs' } : null
   }

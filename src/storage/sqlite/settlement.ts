@@ -1,4 +1,4 @@
-// The end of a job: its last state, the resolution of its hold and the entries that say so, together or not at all.
+// The end of a job: its last state, the resolution of its hold and the ledger entries, atomically.
 import type { Asset } from '../../core/asset.ts'
 import { mayFollow, type Job, type JobError, type JobStatus } from '../../core/job.ts'
 import { leavePlace } from '../../core/fair-queue.ts'
@@ -12,16 +12,16 @@ import type { Writing } from './writing.ts'
 /** How a job ends. */
 export interface Ending {
   readonly status: Extract<JobStatus, 'succeeded' | 'failed' | 'canceled' | 'expired'>
-  /** Credits that the work turned out to cost. */
+  /** Credits that the work cost. */
   readonly creditsActual: number
-  /** Undefined leaves the outputs as they are. */
+  /** Undefined keeps the outputs. */
   readonly outputs?: readonly Asset[]
   readonly error: JobError | null
-  /** 1 when the end is that of a run whose worker was lost. */
+  /** 1 if the worker of the run was lost. */
   readonly losses?: number
 }
 
-/** Creates the one function that ends jobs. */
+/** Creates the only function that ends jobs. */
 export function createSettlement(writing: Writing): (job: JobState, ending: Ending) => Job {
   const { db, nowMs, changed } = writing
   const findAccount = createAccountFinder(db)

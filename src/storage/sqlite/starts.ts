@@ -10,7 +10,7 @@ import type { Place } from './positions.ts'
 import { createQueueShares } from './queue-shares.ts'
 import type { Writing } from './writing.ts'
 
-/** A start as it crosses threads: text clones faster than objects and buffers. */
+/** A start in the form that crosses threads: text clones faster than objects and buffers. */
 export interface StartRequest extends Omit<StartCommand, 'input' | 'requestDigest'> {
   /** JSON */
   readonly input: string
@@ -23,12 +23,12 @@ export function toStartRequest(command: StartCommand): StartRequest {
   return { ...command, input: JSON.stringify(command.input), requestDigest: command.requestDigest.toString('hex') }
 }
 
-/** What became of a start as it crosses threads: of a job that was queued only what the request did not say. */
+/** The result of a start in the form that crosses threads; for a queued job only the fields that the request did not have. */
 export type StartAnswer =
   | Exclude<StartOutcome, { outcome: 'created' }>
   | ({ readonly outcome: 'created' } & Pick<Job, 'jobId' | 'createdAtMs'> & Pick<Place, 'number' | 'fair'>)
 
-/** The record of a job that was just queued, without its place, and what its place follows from. */
+/** The record of a newly queued job without its position, and the fields that determine the position. */
 export function toStartedJob(
   { accountId, model, quoteId, credits, priority }: StartCommand,
   { jobId, createdAtMs, number, fair }: Extract<StartAnswer, { outcome: 'created' }>,
@@ -111,7 +111,7 @@ export function createStartCommands(writing: Writing) {
       )
       const number = Number(lastInsertRowid)
       insertInput.run(number, request.input)
-      // Nothing held moves no balance, so there is nothing to write down.
+      // A hold of zero moves no balance, so there is no entry.
       if (credits > 0) post(account, [posting], number, null)
       changed(jobId)
       return { outcome: 'created', jobId, createdAtMs, number, fair: place.key }
@@ -119,7 +119,7 @@ export function createStartCommands(writing: Writing) {
   }
 }
 
-/** What is the same in the record of every job that was just queued: the defaults of the table. */
+/** The fields that are equal in every newly queued job: the defaults of the table. */
 const untouched = {
   status: 'queued',
   progress: 0,

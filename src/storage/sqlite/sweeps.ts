@@ -1,4 +1,4 @@
-// What nobody else sees to: leases that ran out, deadlines of queued jobs, retries whose time has come, reviews that took too long.
+// Sweeps: expired leases, deadlines of queued jobs, due retries, expired reviews.
 import type { JobStatus } from '../../core/job.ts'
 import {
   backoffMs,
@@ -16,7 +16,7 @@ import { createLosses, toLostRun } from './losses.ts'
 import { createSettlement } from './settlement.ts'
 import type { Writing } from './writing.ts'
 
-/** Creates the commands that look after jobs whose workers do not. */
+/** Creates the sweep commands. */
 export function createSweepCommands(writing: Writing) {
   const { db, nowMs } = writing
   const sweepLost = createLostSweep(writing)
@@ -89,7 +89,7 @@ function createDeadlineSweep(writing: Writing): (limit: number) => number {
   return (limit) => {
     const jobs = passed.all(nowMs(), limit)
     for (const job of jobs) {
-      // A job that waits for another run was begun before its deadline.
+      // A job that waits for a retry had begun before its deadline.
       const begun = job.startedAtMs !== null
       const [status, error] = begun ? (['canceled', deadlineError] as const) : (['expired', expiredError] as const)
       endJob(job, { status, creditsActual: 0, error })
@@ -112,7 +112,7 @@ function createReviewSweep(writing: Writing): (command: SweepCommand) => number 
 }
 
 function createWaking({ db, nowMs, changed }: Writing): (limit: number) => number {
-  // No wait is longer than the longest: one that seems to be was begun before the clock went back.
+  // A wait longer than the maximum began before the clock went back.
   const due = db.prepare<[number, number, number], { number: number; jobId: string }>(
     `SELECT number, job_id AS jobId FROM jobs WHERE available_at IS NOT NULL AND (available_at <= ? OR available_at > ?)
      ORDER BY available_at, number LIMIT ?`,

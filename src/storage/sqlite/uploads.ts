@@ -1,4 +1,4 @@
-// Uploads: written down, read, and said to be gone. What is due is found in retention.ts.
+// Uploads: recorded, read, and marked as gone. retention.ts finds expired ones.
 import type { Page, PageRequest } from '../../core/page.ts'
 import { type CreateUploadOutcome, leastCountedBytes, type Upload } from '../../core/upload.ts'
 import type { Connection } from './connection.ts'

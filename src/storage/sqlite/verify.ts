@@ -1,11 +1,11 @@
-// Checks every invariant of the money over all data, page by page, while the server goes on working.
+// Checks every invariant of money over all data, page by page, while the server works.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { JobStatus } from '../../core/job.ts'
 import { isCredits, type EntryKind } from '../../core/ledger.ts'
 import type { LedgerReport } from '../../core/store.ts'
 import type { Connection } from './connection.ts'
 
-// A page is one statement, so it sees one moment; the main thread is free between pages. An account counts its jobs, so few make a page.
+// A page is one statement, so it is consistent; the main thread is free between pages. Pages of accounts are small, because each counts its jobs.
 const pageSize = 1000
 const accountPageSize = 20
 const maxProblems = 100
@@ -83,7 +83,7 @@ const jobsSql = `
     (SELECT coalesce(sum(credits), 0) FROM ledger_entries WHERE job_number = j.number AND kind = 'release') AS releaseEntry
   FROM jobs AS j WHERE j.number > :after ORDER BY j.number LIMIT :limit`
 
-/** Creates the check of the whole ledger. Its report names the first hundred problems and counts the others. */
+/** Creates the check of the whole ledger. Its report lists the first hundred problems and counts the rest. */
 export function createLedgerVerifier(db: Connection): () => Promise<LedgerReport> {
   const accountPage = db.prepare<{ after: string; limit: number }, AccountRow>(accountsSql)
   const entryPage = db.prepare<{ accountId: string; number: number; limit: number }, EntryRow>(entriesSql)
@@ -127,7 +127,7 @@ async function eachPage<Row>(
   return count
 }
 
-/** Notes a problem and what an operator could do about it. */
+/** Adds a problem and how an operator can repair it. */
 type Report = (problem: string, repair: string) => void
 
 function checkAccount(row: AccountRow, report: Report): void {
@@ -166,7 +166,7 @@ function recount(column: string, count: number): string {
   return `no credits are touched: with the server stopped, set ${column} of the account to ${count}`
 }
 
-// What each kind of entry does to available and to held, for each credit.
+// The effect of each kind of entry on available and held, per credit.
 const effects = {
   grant: [1, 0],
   adjust: [1, 0],
@@ -175,7 +175,7 @@ const effects = {
   release: [1, -1],
 } as const satisfies Record<EntryKind, readonly [number, number]>
 
-/** Follows the entries of each account from nothing: the balance after each is the sum of all up to it. */
+/** Replays the entries of each account: the balance after each is the sum of all up to it. */
 function createChainCheck(report: Report): (row: EntryRow) => void {
   let accountId = ''
   let number = 0
@@ -238,7 +238,7 @@ function differenceOf(owed: number): string {
   return 'if the job is right, the account has too many credits; letting it keep them does no harm to the books'
 }
 
-/** What the states of a job and its runs must agree on. */
+/** Checks the consistency of a job's state and its runs. */
 function checkPath(row: JobMoneyRow, report: (problem: string) => void): void {
   const { status, attempts, lostRuns } = row
   const active = status === 'queued' || status === 'running'

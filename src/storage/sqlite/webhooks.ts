@@ -1,4 +1,4 @@
-// Webhook endpoints: registered, read, deleted, disabled. What is sent to them is in deliveries.ts.
+// Webhook endpoints: registered, read, deleted, disabled. Deliveries are in deliveries.ts.
 import type { Page, PageRequest } from '../../core/page.ts'
 import type { CreateWebhookOutcome, Webhook } from '../../core/webhook.ts'
 import type { Connection } from './connection.ts'
