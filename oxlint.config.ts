@@ -105,6 +105,14 @@ function restrict(name: string, up: string, { imports, not = [] }: Part): NonNul
   return { 'no-restricted-imports': ['error', { patterns }] }
 }
 
+/** The rule for a folder or file of `src/` that the tables above do not have. */
+const withoutRow: NonNullable<OxlintOverride['rules']> = {
+  'no-restricted-imports': [
+    'error',
+    { patterns: [{ group: ['./**', '../**', '@mediagen/**'], message: 'This needs a row in oxlint.config.ts.' }] },
+  ],
+}
+
 /** The rule for a folder and those in it, however deep: a specifier that leaves it begins with a `../` for each of them. */
 function restrictFolder(folder: string, part: Part): OxlintOverride[] {
   return Array.from({ length: mostDeep }, (_, depth) => ({
@@ -146,6 +154,8 @@ export default defineConfig({
     'unicorn/prefer-add-event-listener': 'off',
   },
   overrides: [
+    // What has no row of its own imports nothing of ours.
+    { files: ['src/**/*.ts'], rules: withoutRow },
     ...Object.entries(parts).flatMap(([name, part]) => restrictFolder(`src/${name}`, part)),
     ...Object.entries(files).map(([name, part]) => ({
       files: [`src/${name}`],

@@ -117,6 +117,12 @@ test.each([
   expect(lint(restricted, [plant(file, specifier)])).toEqual({ [file]: expect.stringMatching(advice) })
 })
 
+test('a new folder or file of src/ imports nothing before it has a row', () => {
+  const planted = [plant('src/novel.ts', './core/errors.ts'), plant('src/novel/a/planted.ts', '../own.ts')]
+  const advice = 'This needs a row in oxlint.config.ts.'
+  expect(lint(restricted, planted)).toEqual({ [planted[0]!.file]: advice, [planted[1]!.file]: advice })
+})
+
 test('an import is found however it is written', () => {
   const specifier = '../storage/sqlite/open.ts'
   const ways = [
