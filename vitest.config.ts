@@ -1,6 +1,6 @@
-// Two runs of the tests: all of them against one process, and those of the REST interface again through a pure gateway
-// in front of a core elsewhere. No test knows in which run it is. What takes minutes is named *.long.test.ts and runs
-// by `npm run test:long`.
+// The tests that one runs before every commit, and those that take minutes: *.long.test.ts, by `npm run test:long`. The
+// tests of the REST interface run against one process and again through a pure gateway in front of a core elsewhere; no
+// test knows in which run it is.
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
@@ -31,8 +31,15 @@ class LongestFirst extends BaseSequencer {
 /** The service's tests, and those of its packages. */
 const tests = ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts']
 
+// What is tried at random is the same in every `npm test`, and differs in each `npm run test:long`.
+const fixedSeed = '20261122'
+const variedSeed = String(Date.now() % 2 ** 31)
+const seedOf = (usual: string) => ({ MEDIAGEN_TEST_SEED: process.env['MEDIAGEN_TEST_SEED'] ?? usual })
+
 export default defineConfig({
   test: {
+    setupFiles: [join(import.meta.dirname, 'test/setup.ts')],
+    env: seedOf(fixedSeed),
     // The file is for .ci/run, whose last line says how many tests ran.
     reporters: [
       'default',
@@ -52,7 +59,12 @@ export default defineConfig({
       { extends: true, test: { name: 'default', include: tests, exclude: ['**/*.long.test.ts'] } },
       {
         extends: true,
-        test: { name: 'long', include: tests.map((glob) => glob.replace('.test.ts', '.long.test.ts')) },
+        test: {
+          name: 'long',
+          include: tests.map((glob) => glob.replace('.test.ts', '.long.test.ts')),
+          env: seedOf(variedSeed),
+          testTimeout: 3_600_000,
+        },
       },
       {
         extends: true,
@@ -60,7 +72,7 @@ export default defineConfig({
           name: 'gateway',
           include: ['test/gateway/**/*.test.ts'],
           exclude: ['**/*.long.test.ts'],
-          env: { MEDIAGEN_TEST_GATEWAY: '1' },
+          env: { ...seedOf(fixedSeed), MEDIAGEN_TEST_GATEWAY: '1' },
         },
       },
     ],

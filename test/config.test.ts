@@ -34,7 +34,7 @@ test('an empty variable counts as unset, an unknown one is passed over', () => {
 
 test('what looks like a setting and is none is named', () => {
   const known = Object.fromEntries(all.map(({ env }) => [env, 'x']))
-  const others = { MEDIAGEN_KEY: 'mgk_x', MEDIAGEN_TEST_GATEWAY: '1', MEDIAGEN_CRASH_SEED: '1', HOME: '/root' }
+  const others = { MEDIAGEN_KEY: 'mgk_x', MEDIAGEN_TEST_GATEWAY: '1', MEDIAGEN_TEST_SEED: '1', HOME: '/root' }
   expect(findUnknownSettings({ ...known, ...others })).toEqual([])
   expect(findUnknownSettings({ MEDIAGEN_PORT: '1', MEDIAGEN_KEYS: '2' })).toEqual(['MEDIAGEN_PORT', 'MEDIAGEN_KEYS'])
 })

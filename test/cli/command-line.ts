@@ -5,6 +5,8 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { type Ended, runMain } from './run-main.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -90,7 +92,8 @@ export function openCommandLine(settings: Readonly<Record<string, string>> = {},
     const child = start(['serve', '--json', ...args], env)
     const ended = watchEnd(child)
     const line = new Promise<string>((resolve) => {
-      child.stdout?.on('data', (text: string) => text.includes('http_url') && resolve(text))
+      const lines = createInterface({ input: child.stdout as Readable })
+      lines.on('line', (text) => text.includes('"http_url"') && resolve(text))
     })
     const first = await Promise.race([line, ended])
     if (typeof first !== 'string') throw new Error(`the server ended: ${first.stderr}`)

@@ -1,14 +1,14 @@
 // A bounded fuzz of every door, against the real program: memory, event loop and /healthz are watched, and no answer is a 500.
-// A failure names its seed; MEDIAGEN_TEST_FUZZ_SEED=<seed> throws the same again, MEDIAGEN_TEST_FUZZ_ROUNDS=<count> more.
+// A failure names its seed; MEDIAGEN_TEST_SEED=<seed> throws the same again, MEDIAGEN_TEST_FUZZ_ROUNDS=<count> more.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openClient } from '../cli/command-line.ts'
+import { seed } from '../seed.ts'
 import { type Chance, createChance } from '../simulation/random.ts'
 import { startTarget, type Target } from './target.ts'
 import { throwBytes, throwCalls, writeFrames, writeRequests } from './wire.ts'
 
-const seed = Number(process.env['MEDIAGEN_TEST_FUZZ_SEED'] ?? Date.now() % 2 ** 31)
 const rounds = Number(process.env['MEDIAGEN_TEST_FUZZ_ROUNDS'] ?? 20)
 const atOnce = 8
 // What a fuzz may add to the process, and how long a turn of its event loop and an answer of /healthz may take: an attack that
@@ -34,8 +34,8 @@ async function fuzz(salt: number, round: (chance: Chance) => Promise<void>): Pro
   console.log(
     `seed ${seed}: resident ${Math.round(before)} MB before, ${worst.residentMb} MB at most; longest /healthz ${worst.healthzMs} ms, turn ${turnMs} ms`,
   )
-  expect(target.errors, `MEDIAGEN_TEST_FUZZ_SEED=${seed}`).toEqual([])
-  expect(worst.alive, `MEDIAGEN_TEST_FUZZ_SEED=${seed}`).toBe(true)
+  expect(target.errors, `MEDIAGEN_TEST_SEED=${seed}`).toEqual([])
+  expect(worst.alive, `MEDIAGEN_TEST_SEED=${seed}`).toBe(true)
   expect(worst.residentMb - before).toBeLessThan(mostGrowthMb)
   expect(worst.healthzMs).toBeLessThan(longestMs)
   expect(turnMs).toBeLessThan(longestMs)
@@ -44,7 +44,7 @@ async function fuzz(salt: number, round: (chance: Chance) => Promise<void>): Pro
 test(`HTTP/1.1 requests that no client would send (seed ${seed})`, { timeout: 600_000 }, () =>
   fuzz(1, async (chance) => {
     const came = await throwBytes(target.httpUrl, writeRequests(target, chance), chance)
-    expect(came.toString('latin1'), `MEDIAGEN_TEST_FUZZ_SEED=${seed}`).not.toMatch(/^HTTP\/1\.1 50[0-2]/m)
+    expect(came.toString('latin1'), `MEDIAGEN_TEST_SEED=${seed}`).not.toMatch(/^HTTP\/1\.1 50[0-2]/m)
   }),
 )
 
@@ -58,7 +58,7 @@ test(`gRPC messages at random (seed ${seed})`, { timeout: 600_000 }, () =>
   fuzz(3, async (chance) => {
     const statuses = await throwCalls(target, chance)
     // 2 is UNKNOWN and 13 INTERNAL; grpc-js says the latter of a message that breaks the protocol, which is in the log then.
-    expect(statuses, `MEDIAGEN_TEST_FUZZ_SEED=${seed}`).not.toContain('2')
+    expect(statuses, `MEDIAGEN_TEST_SEED=${seed}`).not.toContain('2')
   }),
 )
 
@@ -72,7 +72,7 @@ test(`media files with flipped and missing bytes (seed ${seed})`, { timeout: 600
       headers: { authorization: `Bearer ${target.key}`, 'content-type': 'image/webp' },
       body: bytes.subarray(0, chance.number() < 0.5 ? bytes.length : 1 + chance.below(bytes.length)),
     })
-    expect([201, 400, 413], `MEDIAGEN_TEST_FUZZ_SEED=${seed}`).toContain(response.status)
+    expect([201, 400, 413], `MEDIAGEN_TEST_SEED=${seed}`).toContain(response.status)
     await response.text()
   })
 })

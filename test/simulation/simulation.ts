@@ -292,3 +292,15 @@ async function drain(world: World, check: () => readonly JobLine[]): Promise<Rea
   if (problems.length > 0) throw new Error(`drain: ${problems.join('; ')}`)
   return ends
 }
+
+/** Runs the histories of so many seeds from `first` on; how many jobs ended in each state. A failure names its seed. */
+export async function simulateMany(first: number, count: number): Promise<Record<string, number>> {
+  const ends: Record<string, number> = {}
+  for (let seed = first; seed < first + count; seed++) {
+    const history = await simulate(seed).catch((cause: unknown) => {
+      throw new Error(`MEDIAGEN_TEST_SEED=${seed}: ${(cause as Error).message}`, { cause })
+    })
+    for (const [status, jobs] of Object.entries(history.ends)) ends[status] = (ends[status] ?? 0) + jobs
+  }
+  return ends
+}

@@ -1,14 +1,12 @@
 // Random commands, many at once, against a model: every answer is the model's, credits are conserved, and the ledger verifies.
-// A failure prints its seed and path; repeat it with FAST_CHECK_SEED.
+// A failure prints its seed and path.
 import * as fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import type { JobOutcome } from '../../src/core/job.ts'
 import type { Store } from '../../src/core/store.ts'
 import { startOf, testError } from './fixture.ts'
 import { cancel, change, claim, finish, start, type Expected, type Model } from './money-model.ts'
 import { openTemporaryStore } from './sqlite-fixture.ts'
-
-const seed = Number(process.env['FAST_CHECK_SEED'] ?? Date.now() % 0x7fffffff)
 
 const pick = fc.nat(1000)
 const credits = fc.oneof(fc.integer({ min: 0, max: 30 }), fc.constantFrom(0, 1, 1000))
@@ -108,7 +106,8 @@ async function expectConserved(store: Store, model: Model): Promise<void> {
   expect(await store.verifyLedger()).toMatchObject({ jobs: model.jobs.length, problems: [] })
 }
 
-test(`random commands, seed ${seed}`, async () => {
+/** Tries so many random sequences of commands, by the seed of the run. */
+export async function checkRandomCommands(numRuns: number): Promise<void> {
   const groups = fc.array(fc.array(commandArbitrary, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 25 })
   await fc.assert(
     fc.asyncProperty(groups, async (sequence) => {
@@ -124,6 +123,6 @@ test(`random commands, seed ${seed}`, async () => {
       }
       await expectConserved(store, model)
     }),
-    { seed, numRuns: 30 },
+    { numRuns },
   )
-})
+}

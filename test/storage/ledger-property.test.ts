@@ -1,0 +1,5 @@
+// Random commands against a model of the ledger. More of them: ledger-property.long.test.ts.
+import { test } from 'vitest'
+import { checkRandomCommands } from './ledger-property.ts'
+
+test('random commands', () => checkRandomCommands(10))
