@@ -21,7 +21,7 @@ export const file_mediagen_v1_admin: GenFile = /*@__PURE__*/
   fileDesc("ChdtZWRpYWdlbi92MS9hZG1pbi5wcm90bxILbWVkaWFnZW4udjEifAoHQWNjb3VudBISCgphY2NvdW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEQoJYXZhaWxhYmxlGAMgASgDEgwKBGhlbGQYBCABKAMSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijwIKA0tleRIOCgZrZXlfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIsCgtwZXJtaXNzaW9ucxgDIAMoDjIXLm1lZGlhZ2VuLnYxLlBlcm1pc3Npb24SLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMwoKZXhwaXJlc19hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIzCgpyZXZva2VkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBQg0KC19leHBpcmVzX2F0Qg0KC19yZXZva2VkX2F0IjUKFENyZWF0ZUFjY291bnRSZXF1ZXN0EgwKBG5hbWUYASABKAkSDwoHY3JlZGl0cxgCIAEoAyI+ChVDcmVhdGVBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULm1lZGlhZ2VuLnYxLkFjY291bnQiQwoTTGlzdEFjY291bnRzUmVxdWVzdBISCgVsaW1pdBgBIAEoBUgAiAEBEg4KBm9mZnNldBgCIAEoBUIICgZfbGltaXQiTQoUTGlzdEFjY291bnRzUmVzcG9uc2USJgoIYWNjb3VudHMYASADKAsyFC5tZWRpYWdlbi52MS5BY2NvdW50Eg0KBXRvdGFsGAIgASgFIpgBChBDcmVhdGVLZXlSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSLAoLcGVybWlzc2lvbnMYAiADKA4yFy5tZWRpYWdlbi52MS5QZXJtaXNzaW9uEjMKCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQFCDQoLX2V4cGlyZXNfYXQiQgoRQ3JlYXRlS2V5UmVzcG9uc2USHQoDa2V5GAEgASgLMhAubWVkaWFnZW4udjEuS2V5Eg4KBnNlY3JldBgCIAEoCSJTCg9MaXN0S2V5c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBEg4KBm9mZnNldBgDIAEoBUIICgZfbGltaXQiQQoQTGlzdEtleXNSZXNwb25zZRIeCgRrZXlzGAEgAygLMhAubWVkaWFnZW4udjEuS2V5Eg0KBXRvdGFsGAIgASgFIiIKEFJldm9rZUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIjIKEVJldm9rZUtleVJlc3BvbnNlEh0KA2tleRgBIAEoCzIQLm1lZGlhZ2VuLnYxLktleSJIChNHcmFudENyZWRpdHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDwoHY3JlZGl0cxgCIAEoAxIMCgRub3RlGAMgASgJIj0KFEdyYW50Q3JlZGl0c1Jlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5tZWRpYWdlbi52MS5BY2NvdW50IkkKFEFkanVzdENyZWRpdHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDwoHY3JlZGl0cxgCIAEoAxIMCgRub3RlGAMgASgJIj4KFUFkanVzdENyZWRpdHNSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQubWVkaWFnZW4udjEuQWNjb3VudCIzChFSZXNvbHZlSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSDgoGY2hhcmdlGAIgASgDIjcKElJlc29sdmVKb2JSZXNwb25zZRIPCgdjaGFyZ2VkGAEgASgDEhAKCHJlbGVhc2VkGAIgASgDIvwDCgpKb2JTdW1tYXJ5Eg4KBmpvYl9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEiYKBnN0YXR1cxgDIAEoDjIWLm1lZGlhZ2VuLnYxLkpvYlN0YXR1cxINCgVtb2RlbBgEIAEoCRIlCgdiaWxsaW5nGAUgASgLMhQubWVkaWFnZW4udjEuQmlsbGluZxIQCghwcm9ncmVzcxgGIAEoARIPCgdvdXRwdXRzGAcgASgFEikKBWVycm9yGAggASgLMhUubWVkaWFnZW4udjEuSm9iRXJyb3JIAIgBARIQCghhdHRlbXB0cxgJIAEoBRIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgpzdGFydGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEjQKC2ZpbmlzaGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgCiAEBEhsKDnF1ZXVlX3Bvc2l0aW9uGA0gASgFSAOIAQESGAoQY2FuY2VsX3JlcXVlc3RlZBgOIAEoCEIICgZfZXJyb3JCDQoLX3N0YXJ0ZWRfYXRCDgoMX2ZpbmlzaGVkX2F0QhEKD19xdWV1ZV9wb3NpdGlvbiKNAQoSTGlzdEFsbEpvYnNSZXF1ZXN0EiYKBnN0YXR1cxgBIAEoDjIWLm1lZGlhZ2VuLnYxLkpvYlN0YXR1cxINCgVtb2RlbBgCIAEoCRISCgphY2NvdW50X2lkGAMgASgJEhIKBWxpbWl0GAQgASgFSACIAQESDgoGb2Zmc2V0GAUgASgFQggKBl9saW1pdCJLChNMaXN0QWxsSm9ic1Jlc3BvbnNlEiUKBGpvYnMYASADKAsyFy5tZWRpYWdlbi52MS5Kb2JTdW1tYXJ5Eg0KBXRvdGFsGAIgASgFIiMKEUluc3BlY3RKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCSLsAgoSSW5zcGVjdEpvYlJlc3BvbnNlEiQKA2pvYhgBIAEoCzIXLm1lZGlhZ2VuLnYxLkpvYlN1bW1hcnkSEAoIcHJpb3JpdHkYAiABKAUSNAoLZGVhZGxpbmVfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESEQoJcmVzdW1hYmxlGAQgASgIEhQKDG1heF9hdHRlbXB0cxgFIAEoBRIRCglsb3N0X3J1bnMYBiABKAUSNQoMYXZhaWxhYmxlX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEg4KBndvcmtlchgIIAEoCRI0CgtsZWFzZV91bnRpbBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAogBAUIOCgxfZGVhZGxpbmVfYXRCDwoNX2F2YWlsYWJsZV9hdEIOCgxfbGVhc2VfdW50aWwiFwoVUm90YXRlUXVvdGVLZXlSZXF1ZXN0IiwKFlJvdGF0ZVF1b3RlS2V5UmVzcG9uc2USEgoKa2V5X251bWJlchgBIAEoBSIVChNWZXJpZnlMZWRnZXJSZXF1ZXN0ImoKFFZlcmlmeUxlZGdlclJlc3BvbnNlEhAKCGFjY291bnRzGAEgASgDEg8KB2VudHJpZXMYAiABKAMSDAoEam9icxgDIAEoAxIQCghwcm9ibGVtcxgEIAMoCRIPCgdyZXBhaXJzGAUgAygJIlcKE0ZpbmRXZWJob29rc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBEg4KBm9mZnNldBgDIAEoBUIICgZfbGltaXQiTQoURmluZFdlYmhvb2tzUmVzcG9uc2USJgoId2ViaG9va3MYASADKAsyFC5tZWRpYWdlbi52MS5XZWJob29rEg0KBXRvdGFsGAIgASgFIpYBChVGaW5kRGVsaXZlcmllc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIOCgZqb2JfaWQYAiABKAkSKwoGc3RhdHVzGAMgASgOMhsubWVkaWFnZW4udjEuRGVsaXZlcnlTdGF0dXMSEgoFbGltaXQYBCABKAVIAIgBARIOCgZvZmZzZXQYBSABKAVCCAoGX2xpbWl0IlIKFkZpbmREZWxpdmVyaWVzUmVzcG9uc2USKQoKZGVsaXZlcmllcxgBIAMoCzIVLm1lZGlhZ2VuLnYxLkRlbGl2ZXJ5Eg0KBXRvdGFsGAIgASgFIicKEFJlZGVsaXZlclJlcXVlc3QSEwoLZGVsaXZlcnlfaWQYASABKAkiPAoRUmVkZWxpdmVyUmVzcG9uc2USJwoIZGVsaXZlcnkYASABKAsyFS5tZWRpYWdlbi52MS5EZWxpdmVyeSIVChNNZWFzdXJlRmlsZXNSZXF1ZXN0Ij4KFE1lYXN1cmVGaWxlc1Jlc3BvbnNlEiYKBXVzYWdlGAEgAygLMhcubWVkaWFnZW4udjEuRmlsZXNVc2FnZSJMCgpGaWxlc1VzYWdlEhIKCmFjY291bnRfaWQYASABKAkSDAoEa2luZBgCIAEoCRINCgVmaWxlcxgDIAEoAxINCgVieXRlcxgEIAEoAyIkChFTd2VlcEZpbGVzUmVxdWVzdBIPCgdkcnlfcnVuGAEgASgIIocBChJTd2VlcEZpbGVzUmVzcG9uc2USFQoNZXhwaXJlZF9maWxlcxgBIAEoAxIVCg1leHBpcmVkX2J5dGVzGAIgASgDEhYKDm9ycGhhbmVkX2ZpbGVzGAMgASgDEhYKDm9ycGhhbmVkX2J5dGVzGAQgASgDEhMKC25vdF9yZW1vdmVkGAUgAygJIlsKF0xpc3RBdWRpdEVudHJpZXNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEgoFbGltaXQYAiABKAVIAIgBARIOCgZvZmZzZXQYAyABKAVCCAoGX2xpbWl0IlMKGExpc3RBdWRpdEVudHJpZXNSZXNwb25zZRIoCgdlbnRyaWVzGAEgAygLMhcubWVkaWFnZW4udjEuQXVkaXRFbnRyeRINCgV0b3RhbBgCIAEoBSKYAgoKQXVkaXRFbnRyeRIQCghlbnRyeV9pZBgBIAEoCRIuCgpjcmVhdGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBImCgVhY3RvchgDIAEoCzIXLm1lZGlhZ2VuLnYxLkF1ZGl0QWN0b3ISCwoDYWN0GAQgASgJEg8KB3N1YmplY3QYBSABKAkSEgoKYWNjb3VudF9pZBgGIAEoCRIsCgZiZWZvcmUYByABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0SACIAQESKwoFYWZ0ZXIYCCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0SAGIAQFCCQoHX2JlZm9yZUIICgZfYWZ0ZXIiQQoKQXVkaXRBY3RvchIOCgZrZXlfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIPCgdvc191c2VyGAMgASgJMvcMCgxBZG1pblNlcnZpY2USXAoNQ3JlYXRlQWNjb3VudBIhLm1lZGlhZ2VuLnYxLkNyZWF0ZUFjY291bnRSZXF1ZXN0GiIubWVkaWFnZW4udjEuQ3JlYXRlQWNjb3VudFJlc3BvbnNlIgSguxgGElwKDExpc3RBY2NvdW50cxIgLm1lZGlhZ2VuLnYxLkxpc3RBY2NvdW50c1JlcXVlc3QaIS5tZWRpYWdlbi52MS5MaXN0QWNjb3VudHNSZXNwb25zZSIHkAIBoLsYBhJQCglDcmVhdGVLZXkSHS5tZWRpYWdlbi52MS5DcmVhdGVLZXlSZXF1ZXN0Gh4ubWVkaWFnZW4udjEuQ3JlYXRlS2V5UmVzcG9uc2UiBKC7GAYSUAoITGlzdEtleXMSHC5tZWRpYWdlbi52MS5MaXN0S2V5c1JlcXVlc3QaHS5tZWRpYWdlbi52MS5MaXN0S2V5c1Jlc3BvbnNlIgeQAgGguxgGElMKCVJldm9rZUtleRIdLm1lZGlhZ2VuLnYxLlJldm9rZUtleVJlcXVlc3QaHi5tZWRpYWdlbi52MS5SZXZva2VLZXlSZXNwb25zZSIHkAICoLsYBhJZCgxHcmFudENyZWRpdHMSIC5tZWRpYWdlbi52MS5HcmFudENyZWRpdHNSZXF1ZXN0GiEubWVkaWFnZW4udjEuR3JhbnRDcmVkaXRzUmVzcG9uc2UiBKC7GAYSXAoNQWRqdXN0Q3JlZGl0cxIhLm1lZGlhZ2VuLnYxLkFkanVzdENyZWRpdHNSZXF1ZXN0GiIubWVkaWFnZW4udjEuQWRqdXN0Q3JlZGl0c1Jlc3BvbnNlIgSguxgGElMKClJlc29sdmVKb2ISHi5tZWRpYWdlbi52MS5SZXNvbHZlSm9iUmVxdWVzdBofLm1lZGlhZ2VuLnYxLlJlc29sdmVKb2JSZXNwb25zZSIEoLsYBhJZCgtMaXN0QWxsSm9icxIfLm1lZGlhZ2VuLnYxLkxpc3RBbGxKb2JzUmVxdWVzdBogLm1lZGlhZ2VuLnYxLkxpc3RBbGxKb2JzUmVzcG9uc2UiB5ACAaC7GAYSVgoKSW5zcGVjdEpvYhIeLm1lZGlhZ2VuLnYxLkluc3BlY3RKb2JSZXF1ZXN0Gh8ubWVkaWFnZW4udjEuSW5zcGVjdEpvYlJlc3BvbnNlIgeQAgGguxgGEl8KDlJvdGF0ZVF1b3RlS2V5EiIubWVkaWFnZW4udjEuUm90YXRlUXVvdGVLZXlSZXF1ZXN0GiMubWVkaWFnZW4udjEuUm90YXRlUXVvdGVLZXlSZXNwb25zZSIEoLsYBhJcCgxGaW5kV2ViaG9va3MSIC5tZWRpYWdlbi52MS5GaW5kV2ViaG9va3NSZXF1ZXN0GiEubWVkaWFnZW4udjEuRmluZFdlYmhvb2tzUmVzcG9uc2UiB5ACAaC7GAYSYgoORmluZERlbGl2ZXJpZXMSIi5tZWRpYWdlbi52MS5GaW5kRGVsaXZlcmllc1JlcXVlc3QaIy5tZWRpYWdlbi52MS5GaW5kRGVsaXZlcmllc1Jlc3BvbnNlIgeQAgGguxgGElAKCVJlZGVsaXZlchIdLm1lZGlhZ2VuLnYxLlJlZGVsaXZlclJlcXVlc3QaHi5tZWRpYWdlbi52MS5SZWRlbGl2ZXJSZXNwb25zZSIEoLsYBhJcCgxNZWFzdXJlRmlsZXMSIC5tZWRpYWdlbi52MS5NZWFzdXJlRmlsZXNSZXF1ZXN0GiEubWVkaWFnZW4udjEuTWVhc3VyZUZpbGVzUmVzcG9uc2UiB5ACAaC7GAYSVgoKU3dlZXBGaWxlcxIeLm1lZGlhZ2VuLnYxLlN3ZWVwRmlsZXNSZXF1ZXN0Gh8ubWVkaWFnZW4udjEuU3dlZXBGaWxlc1Jlc3BvbnNlIgeQAgKguxgGEmgKEExpc3RBdWRpdEVudHJpZXMSJC5tZWRpYWdlbi52MS5MaXN0QXVkaXRFbnRyaWVzUmVxdWVzdBolLm1lZGlhZ2VuLnYxLkxpc3RBdWRpdEVudHJpZXNSZXNwb25zZSIHkAIBoLsYBhJcCgxWZXJpZnlMZWRnZXISIC5tZWRpYWdlbi52MS5WZXJpZnlMZWRnZXJSZXF1ZXN0GiEubWVkaWFnZW4udjEuVmVyaWZ5TGVkZ2VyUmVzcG9uc2UiB5ACAaC7GAZiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_generation, file_mediagen_v1_options, file_mediagen_v1_webhooks]);
 
 /**
- * An account: who credits and keys belong to.
+ * An account, which owns credits and API keys.
  *
  * @generated from message mediagen.v1.Account
  */
@@ -34,7 +34,7 @@ export type Account = Message<"mediagen.v1.Account"> & {
   accountId: string;
 
   /**
-   * Name for people.
+   * Display name.
    *
    * @generated from field: string name = 2;
    */
@@ -48,14 +48,14 @@ export type Account = Message<"mediagen.v1.Account"> & {
   available: bigint;
 
   /**
-   * Credits held by active jobs.
+   * Credits held for active jobs.
    *
    * @generated from field: int64 held = 4;
    */
   held: bigint;
 
   /**
-   * When it was made.
+   * When it was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 5;
    */
@@ -83,35 +83,35 @@ export type Key = Message<"mediagen.v1.Key"> & {
   keyId: string;
 
   /**
-   * Account that it belongs to.
+   * Account that owns it.
    *
    * @generated from field: string account_id = 2;
    */
   accountId: string;
 
   /**
-   * What it may do.
+   * Its permissions.
    *
    * @generated from field: repeated mediagen.v1.Permission permissions = 3;
    */
   permissions: Permission[];
 
   /**
-   * When it was made.
+   * When it was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 4;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it ends by itself; unset when it does not.
+   * When it expires; unset if it does not.
    *
    * @generated from field: optional google.protobuf.Timestamp expires_at = 5;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * When it was revoked; unset when it was not.
+   * When it was revoked; unset if it was not.
    *
    * @generated from field: optional google.protobuf.Timestamp revoked_at = 6;
    */
@@ -132,14 +132,14 @@ export const KeySchema: GenMessage<Key> = /*@__PURE__*/
  */
 export type CreateAccountRequest = Message<"mediagen.v1.CreateAccountRequest"> & {
   /**
-   * Name for people, 1 … 200 characters.
+   * Display name, 1 … 200 characters.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Credits to begin with, 0 … 2^53 - 1.
+   * Initial credits, 0 … 2^53 - 1.
    *
    * @generated from field: int64 credits = 2;
    */
@@ -216,7 +216,7 @@ export type ListAccountsResponse = Message<"mediagen.v1.ListAccountsResponse"> &
   accounts: Account[];
 
   /**
-   * How many there are in all.
+   * Total number.
    *
    * @generated from field: int32 total = 2;
    */
@@ -237,21 +237,21 @@ export const ListAccountsResponseSchema: GenMessage<ListAccountsResponse> = /*@_
  */
 export type CreateKeyRequest = Message<"mediagen.v1.CreateKeyRequest"> & {
   /**
-   * Account that it is to belong to.
+   * Account that will own it.
    *
    * @generated from field: string account_id = 1;
    */
   accountId: string;
 
   /**
-   * What it may do; at least one.
+   * Its permissions; at least one.
    *
    * @generated from field: repeated mediagen.v1.Permission permissions = 2;
    */
   permissions: Permission[];
 
   /**
-   * When it is to end by itself; unset for never.
+   * When it expires; unset for never.
    *
    * @generated from field: optional google.protobuf.Timestamp expires_at = 3;
    */
@@ -342,7 +342,7 @@ export type ListKeysResponse = Message<"mediagen.v1.ListKeysResponse"> & {
   keys: Key[];
 
   /**
-   * How many there are in all.
+   * Total number.
    *
    * @generated from field: int32 total = 2;
    */
@@ -399,13 +399,13 @@ export const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse> = /*@__PURE_
   messageDesc(file_mediagen_v1_admin, 11);
 
 /**
- * The credits to give.
+ * The credits to grant.
  *
  * @generated from message mediagen.v1.GrantCreditsRequest
  */
 export type GrantCreditsRequest = Message<"mediagen.v1.GrantCreditsRequest"> & {
   /**
-   * Account that gets them.
+   * Account that receives them.
    *
    * @generated from field: string account_id = 1;
    */
@@ -419,7 +419,7 @@ export type GrantCreditsRequest = Message<"mediagen.v1.GrantCreditsRequest"> & {
   credits: bigint;
 
   /**
-   * Why, for the ledger; may be empty.
+   * Reason, for the ledger; may be empty.
    *
    * @generated from field: string note = 3;
    */
@@ -461,21 +461,21 @@ export const GrantCreditsResponseSchema: GenMessage<GrantCreditsResponse> = /*@_
  */
 export type AdjustCreditsRequest = Message<"mediagen.v1.AdjustCreditsRequest"> & {
   /**
-   * Account that is corrected.
+   * Account to correct.
    *
    * @generated from field: string account_id = 1;
    */
   accountId: string;
 
   /**
-   * Credits to add (positive) or to take (negative); not 0.
+   * Credits to add (positive) or remove (negative); not 0.
    *
    * @generated from field: int64 credits = 2;
    */
   credits: bigint;
 
   /**
-   * Why, for the ledger; required.
+   * Reason, for the ledger; required.
    *
    * @generated from field: string note = 3;
    */
@@ -511,7 +511,7 @@ export const AdjustCreditsResponseSchema: GenMessage<AdjustCreditsResponse> = /*
   messageDesc(file_mediagen_v1_admin, 15);
 
 /**
- * How a job under review ends.
+ * How to end a job under review.
  *
  * @generated from message mediagen.v1.ResolveJobRequest
  */
@@ -539,7 +539,7 @@ export const ResolveJobRequestSchema: GenMessage<ResolveJobRequest> = /*@__PURE_
   messageDesc(file_mediagen_v1_admin, 16);
 
 /**
- * What became of the job's credits.
+ * The settlement of the job's credits.
  *
  * @generated from message mediagen.v1.ResolveJobResponse
  */
@@ -567,7 +567,7 @@ export const ResolveJobResponseSchema: GenMessage<ResolveJobResponse> = /*@__PUR
   messageDesc(file_mediagen_v1_admin, 17);
 
 /**
- * A job as the operator's lists show it; its outputs are for its owner.
+ * A job in the operator's lists, without its outputs, which only its owner sees.
  *
  * @generated from message mediagen.v1.JobSummary
  */
@@ -580,14 +580,14 @@ export type JobSummary = Message<"mediagen.v1.JobSummary"> & {
   jobId: string;
 
   /**
-   * Account that it belongs to.
+   * Account that owns it.
    *
    * @generated from field: string account_id = 2;
    */
   accountId: string;
 
   /**
-   * Where the job stands.
+   * State of the job.
    *
    * @generated from field: mediagen.v1.JobStatus status = 3;
    */
@@ -601,7 +601,7 @@ export type JobSummary = Message<"mediagen.v1.JobSummary"> & {
   model: string;
 
   /**
-   * Where its credits are.
+   * The credits of the job.
    *
    * @generated from field: mediagen.v1.Billing billing = 5;
    */
@@ -629,7 +629,7 @@ export type JobSummary = Message<"mediagen.v1.JobSummary"> & {
   error?: JobError | undefined;
 
   /**
-   * How often a run was begun.
+   * Number of runs begun.
    *
    * @generated from field: int32 attempts = 9;
    */
@@ -657,7 +657,7 @@ export type JobSummary = Message<"mediagen.v1.JobSummary"> & {
   finishedAt?: Timestamp | undefined;
 
   /**
-   * Place in the queue of its model, 1 for the next, 100 for that or beyond; unset unless queued.
+   * Place in its model's queue, 1 for the next, 100 for 100 or later; unset unless queued.
    *
    * @generated from field: optional int32 queue_position = 13;
    */
@@ -741,7 +741,7 @@ export type ListAllJobsResponse = Message<"mediagen.v1.ListAllJobsResponse"> & {
   jobs: JobSummary[];
 
   /**
-   * How many match in all.
+   * Total number of matches.
    *
    * @generated from field: int32 total = 2;
    */
@@ -777,7 +777,7 @@ export const InspectJobRequestSchema: GenMessage<InspectJobRequest> = /*@__PURE_
   messageDesc(file_mediagen_v1_admin, 21);
 
 /**
- * The job, with what only an operator sees.
+ * The job, with the fields that only an operator sees.
  *
  * @generated from message mediagen.v1.InspectJobResponse
  */
@@ -790,42 +790,42 @@ export type InspectJobResponse = Message<"mediagen.v1.InspectJobResponse"> & {
   job?: JobSummary | undefined;
 
   /**
-   * -10 … 0; lower ones yield.
+   * -10 … 0; a lower one yields.
    *
    * @generated from field: int32 priority = 2;
    */
   priority: number;
 
   /**
-   * When it expires or is canceled by itself; unset without a deadline.
+   * Its deadline; unset without one.
    *
    * @generated from field: optional google.protobuf.Timestamp deadline_at = 3;
    */
   deadlineAt?: Timestamp | undefined;
 
   /**
-   * Whether it is run again when its worker is lost; otherwise it goes to review.
+   * Whether it runs again after its worker was lost; otherwise it goes to review.
    *
    * @generated from field: bool resumable = 4;
    */
   resumable: boolean;
 
   /**
-   * So many runs may be lost before it fails.
+   * Number of runs that may be lost before it fails.
    *
    * @generated from field: int32 max_attempts = 5;
    */
   maxAttempts: number;
 
   /**
-   * Runs whose worker was lost.
+   * Number of runs whose worker was lost.
    *
    * @generated from field: int32 lost_runs = 6;
    */
   lostRuns: number;
 
   /**
-   * When it may be tried again; unset when it need not wait.
+   * Earliest time of the next run; unset if it need not wait.
    *
    * @generated from field: optional google.protobuf.Timestamp available_at = 7;
    */
@@ -839,7 +839,7 @@ export type InspectJobResponse = Message<"mediagen.v1.InspectJobResponse"> & {
   worker: string;
 
   /**
-   * When its worker counts as lost unless it is heard of; unset when none runs it.
+   * When its worker counts as lost without another heartbeat; unset if none runs it.
    *
    * @generated from field: optional google.protobuf.Timestamp lease_until = 9;
    */
@@ -854,7 +854,7 @@ export const InspectJobResponseSchema: GenMessage<InspectJobResponse> = /*@__PUR
   messageDesc(file_mediagen_v1_admin, 22);
 
 /**
- * Asks for a new sealing key.
+ * Requests a new sealing key.
  *
  * @generated from message mediagen.v1.RotateQuoteKeyRequest
  */
@@ -890,7 +890,7 @@ export const RotateQuoteKeyResponseSchema: GenMessage<RotateQuoteKeyResponse> = 
   messageDesc(file_mediagen_v1_admin, 24);
 
 /**
- * Asks for a check of the ledger.
+ * Requests a check of the ledger.
  *
  * @generated from message mediagen.v1.VerifyLedgerRequest
  */
@@ -905,41 +905,41 @@ export const VerifyLedgerRequestSchema: GenMessage<VerifyLedgerRequest> = /*@__P
   messageDesc(file_mediagen_v1_admin, 25);
 
 /**
- * What the check found.
+ * The result of the check.
  *
  * @generated from message mediagen.v1.VerifyLedgerResponse
  */
 export type VerifyLedgerResponse = Message<"mediagen.v1.VerifyLedgerResponse"> & {
   /**
-   * How many accounts were checked.
+   * Number of accounts checked.
    *
    * @generated from field: int64 accounts = 1;
    */
   accounts: bigint;
 
   /**
-   * How many ledger entries were checked.
+   * Number of ledger entries checked.
    *
    * @generated from field: int64 entries = 2;
    */
   entries: bigint;
 
   /**
-   * How many jobs were checked.
+   * Number of jobs checked.
    *
    * @generated from field: int64 jobs = 3;
    */
   jobs: bigint;
 
   /**
-   * Every invariant that does not hold, in words; empty when the ledger is right.
+   * Every violated invariant, as a sentence; empty if the ledger is correct.
    *
    * @generated from field: repeated string problems = 4;
    */
   problems: string[];
 
   /**
-   * What an operator could do about each problem, in the same order. Nothing is done by itself.
+   * How to repair each problem, in the same order. Nothing is repaired automatically.
    *
    * @generated from field: repeated string repairs = 5;
    */
@@ -1002,7 +1002,7 @@ export type FindWebhooksResponse = Message<"mediagen.v1.FindWebhooksResponse"> &
   webhooks: Webhook[];
 
   /**
-   * How many match in all.
+   * Total number of matches.
    *
    * @generated from field: int32 total = 2;
    */
@@ -1079,7 +1079,7 @@ export type FindDeliveriesResponse = Message<"mediagen.v1.FindDeliveriesResponse
   deliveries: Delivery[];
 
   /**
-   * How many match in all.
+   * Total number of matches.
    *
    * @generated from field: int32 total = 2;
    */
@@ -1094,7 +1094,7 @@ export const FindDeliveriesResponseSchema: GenMessage<FindDeliveriesResponse> = 
   messageDesc(file_mediagen_v1_admin, 30);
 
 /**
- * What to deliver again.
+ * The delivery to send again.
  *
  * @generated from message mediagen.v1.RedeliverRequest
  */
@@ -1115,7 +1115,7 @@ export const RedeliverRequestSchema: GenMessage<RedeliverRequest> = /*@__PURE__*
   messageDesc(file_mediagen_v1_admin, 31);
 
 /**
- * What will be delivered again.
+ * The delivery that will be sent again.
  *
  * @generated from message mediagen.v1.RedeliverResponse
  */
@@ -1136,7 +1136,7 @@ export const RedeliverResponseSchema: GenMessage<RedeliverResponse> = /*@__PURE_
   messageDesc(file_mediagen_v1_admin, 32);
 
 /**
- * What of the files to measure.
+ * Requests a measurement.
  *
  * @generated from message mediagen.v1.MeasureFilesRequest
  */
@@ -1151,7 +1151,7 @@ export const MeasureFilesRequestSchema: GenMessage<MeasureFilesRequest> = /*@__P
   messageDesc(file_mediagen_v1_admin, 33);
 
 /**
- * What the files take on the disk.
+ * Disk usage of files.
  *
  * @generated from message mediagen.v1.MeasureFilesResponse
  */
@@ -1185,21 +1185,21 @@ export type FilesUsage = Message<"mediagen.v1.FilesUsage"> & {
   accountId: string;
 
   /**
-   * `outputs`, `uploads`, `expired` (over, and not removed yet) or `orphans` (named by no record).
+   * `outputs`, `uploads`, `expired` (not removed yet) or `orphans` (named by no record).
    *
    * @generated from field: string kind = 2;
    */
   kind: string;
 
   /**
-   * How many files, previews included.
+   * Number of files, including previews.
    *
    * @generated from field: int64 files = 3;
    */
   files: bigint;
 
   /**
-   * What they take, in bytes.
+   * Their size in bytes.
    *
    * @generated from field: int64 bytes = 4;
    */
@@ -1214,13 +1214,13 @@ export const FilesUsageSchema: GenMessage<FilesUsage> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_admin, 35);
 
 /**
- * Whether to remove.
+ * Requests a sweep.
  *
  * @generated from message mediagen.v1.SweepFilesRequest
  */
 export type SweepFilesRequest = Message<"mediagen.v1.SweepFilesRequest"> & {
   /**
-   * Only says what would be removed.
+   * Only reports what would be removed.
    *
    * @generated from field: bool dry_run = 1;
    */
@@ -1235,41 +1235,41 @@ export const SweepFilesRequestSchema: GenMessage<SweepFilesRequest> = /*@__PURE_
   messageDesc(file_mediagen_v1_admin, 36);
 
 /**
- * What was removed, or would be.
+ * The files that were removed, or would be.
  *
  * @generated from message mediagen.v1.SweepFilesResponse
  */
 export type SweepFilesResponse = Message<"mediagen.v1.SweepFilesResponse"> & {
   /**
-   * Files whose time was over.
+   * Number of expired files.
    *
    * @generated from field: int64 expired_files = 1;
    */
   expiredFiles: bigint;
 
   /**
-   * What they took, in bytes.
+   * Their size in bytes.
    *
    * @generated from field: int64 expired_bytes = 2;
    */
   expiredBytes: bigint;
 
   /**
-   * Files that no record names.
+   * Number of orphans.
    *
    * @generated from field: int64 orphaned_files = 3;
    */
   orphanedFiles: bigint;
 
   /**
-   * What they took, in bytes.
+   * Their size in bytes.
    *
    * @generated from field: int64 orphaned_bytes = 4;
    */
   orphanedBytes: bigint;
 
   /**
-   * Folders that could not be removed, each with why; they are not counted above.
+   * Folders that could not be removed, each with the reason; not counted above.
    *
    * @generated from field: repeated string not_removed = 5;
    */
@@ -1332,7 +1332,7 @@ export type ListAuditEntriesResponse = Message<"mediagen.v1.ListAuditEntriesResp
   entries: AuditEntry[];
 
   /**
-   * How many match in all.
+   * Total number of matches.
    *
    * @generated from field: int32 total = 2;
    */
@@ -1396,14 +1396,14 @@ export type AuditEntry = Message<"mediagen.v1.AuditEntry"> & {
   accountId: string;
 
   /**
-   * What was so before; unset for what was not there.
+   * State before; unset if it did not exist.
    *
    * @generated from field: optional google.protobuf.Struct before = 7;
    */
   before?: JsonObject | undefined;
 
   /**
-   * What is so since.
+   * State after.
    *
    * @generated from field: optional google.protobuf.Struct after = 8;
    */
@@ -1453,13 +1453,13 @@ export const AuditActorSchema: GenMessage<AuditActor> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_admin, 41);
 
 /**
- * What the operator does: accounts, keys, credits, jobs under review. The command line uses the same implementation.
+ * For operators: accounts, keys, credits, jobs under review. The command line uses the same implementation.
  *
  * @generated from service mediagen.v1.AdminService
  */
 export const AdminService: GenService<{
   /**
-   * Creates an account, with credits if wanted.
+   * Creates an account, optionally with credits.
    *
    * @generated from rpc mediagen.v1.AdminService.CreateAccount
    */
@@ -1479,7 +1479,7 @@ export const AdminService: GenService<{
     output: typeof ListAccountsResponseSchema;
   },
   /**
-   * Creates an API key. Its text is shown this once.
+   * Creates an API key. Its text is shown only this once.
    *
    * @generated from rpc mediagen.v1.AdminService.CreateKey
    */
@@ -1489,7 +1489,7 @@ export const AdminService: GenService<{
     output: typeof CreateKeyResponseSchema;
   },
   /**
-   * Lists API keys, newest first; never their text.
+   * Lists API keys without their text, newest first.
    *
    * @generated from rpc mediagen.v1.AdminService.ListKeys
    */
@@ -1499,7 +1499,7 @@ export const AdminService: GenService<{
     output: typeof ListKeysResponseSchema;
   },
   /**
-   * Revokes an API key, within one second everywhere.
+   * Revokes an API key. It stops working everywhere within one second.
    *
    * @generated from rpc mediagen.v1.AdminService.RevokeKey
    */
@@ -1509,7 +1509,7 @@ export const AdminService: GenService<{
     output: typeof RevokeKeyResponseSchema;
   },
   /**
-   * Gives credits to an account.
+   * Grants credits to an account.
    *
    * @generated from rpc mediagen.v1.AdminService.GrantCredits
    */
@@ -1519,7 +1519,7 @@ export const AdminService: GenService<{
     output: typeof GrantCreditsResponseSchema;
   },
   /**
-   * Corrects a balance, upwards or downwards, never below zero.
+   * Corrects a balance up or down, never below zero.
    *
    * @generated from rpc mediagen.v1.AdminService.AdjustCredits
    */
@@ -1529,7 +1529,7 @@ export const AdminService: GenService<{
     output: typeof AdjustCreditsResponseSchema;
   },
   /**
-   * Ends a job that is under review: charges a part of its hold, or releases it.
+   * Ends a job that is under review: charges part of its hold, or releases it.
    *
    * @generated from rpc mediagen.v1.AdminService.ResolveJob
    */
@@ -1549,7 +1549,7 @@ export const AdminService: GenService<{
     output: typeof ListAllJobsResponseSchema;
   },
   /**
-   * Reads a job of any account, with what only an operator sees.
+   * Reads a job of any account, with the fields that only an operator sees.
    *
    * @generated from rpc mediagen.v1.AdminService.InspectJob
    */
@@ -1559,7 +1559,7 @@ export const AdminService: GenService<{
     output: typeof InspectJobResponseSchema;
   },
   /**
-   * Makes a new key for sealing quotes. Quotes sealed before stay valid until they expire.
+   * Creates a new key for sealing quotes. Existing quotes stay valid until they expire.
    *
    * @generated from rpc mediagen.v1.AdminService.RotateQuoteKey
    */
@@ -1589,7 +1589,7 @@ export const AdminService: GenService<{
     output: typeof FindDeliveriesResponseSchema;
   },
   /**
-   * Delivers again, at once and with all attempts before it, whatever became of it so far.
+   * Sends a delivery again at once, with the full number of attempts, whatever its state.
    *
    * @generated from rpc mediagen.v1.AdminService.Redeliver
    */
@@ -1599,7 +1599,7 @@ export const AdminService: GenService<{
     output: typeof RedeliverResponseSchema;
   },
   /**
-   * Says what files take on the disk, by account and kind. Looks at each folder.
+   * Measures disk usage by account and kind. Visits every folder.
    *
    * @generated from rpc mediagen.v1.AdminService.MeasureFiles
    */
@@ -1609,7 +1609,7 @@ export const AdminService: GenService<{
     output: typeof MeasureFilesResponseSchema;
   },
   /**
-   * Removes files whose time is over and files that no record names, now; servers do so by themselves in time.
+   * Removes expired files and orphans now; servers also do this by themselves.
    *
    * @generated from rpc mediagen.v1.AdminService.SweepFiles
    */
@@ -1619,7 +1619,7 @@ export const AdminService: GenService<{
     output: typeof SweepFilesResponseSchema;
   },
   /**
-   * Lists administrative acts, newest first: who did what, what was so before, and what after. What is on record does not change.
+   * Lists administrative acts, newest first: who did what, with the state before and after. Entries never change.
    *
    * @generated from rpc mediagen.v1.AdminService.ListAuditEntries
    */

@@ -29,7 +29,7 @@ export type Model = Message<"mediagen.v1.Model"> & {
   id: string;
 
   /**
-   * When the model was made, to the second.
+   * When the model was created, to the second.
    *
    * @generated from field: google.protobuf.Timestamp created = 2;
    */
@@ -43,14 +43,14 @@ export type Model = Message<"mediagen.v1.Model"> & {
   ownedBy: string;
 
   /**
-   * Name for people.
+   * Display name.
    *
    * @generated from field: string name = 4;
    */
   name: string;
 
   /**
-   * What the model does, for people.
+   * Description of the model.
    *
    * @generated from field: string description = 5;
    */
@@ -64,28 +64,28 @@ export type Model = Message<"mediagen.v1.Model"> & {
   category: string;
 
   /**
-   * Id of the product that the model is a mode of.
+   * Id of the model's product.
    *
    * @generated from field: string product = 7;
    */
   product: string;
 
   /**
-   * Which mode of the product it is, for example `edit`.
+   * Name of its mode in the product, for example `edit`.
    *
    * @generated from field: string mode = 8;
    */
   mode: string;
 
   /**
-   * What kind of media it makes.
+   * The kind of media it makes.
    *
    * @generated from field: mediagen.v1.Modality modality = 9;
    */
   modality: Modality;
 
   /**
-   * What it costs.
+   * Its price.
    *
    * @generated from field: mediagen.v1.Pricing pricing = 10;
    */
@@ -100,13 +100,13 @@ export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_catalog, 0);
 
 /**
- * What a model costs.
+ * The price of a model.
  *
  * @generated from message mediagen.v1.Pricing
  */
 export type Pricing = Message<"mediagen.v1.Pricing"> & {
   /**
-   * Whether the quote is exact or a bound.
+   * Whether the quote is exact or an upper bound.
    *
    * @generated from field: mediagen.v1.Billed billing = 1;
    */
@@ -120,7 +120,7 @@ export type Pricing = Message<"mediagen.v1.Pricing"> & {
   summary: string;
 
   /**
-   * Credits of the cheapest request, in credits: with every default.
+   * Credits of the cheapest request.
    *
    * @generated from field: int64 from_credits = 3;
    */
@@ -135,7 +135,7 @@ export const PricingSchema: GenMessage<Pricing> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_catalog, 1);
 
 /**
- * A product: what its modes have in common.
+ * A product with its modes.
  *
  * @generated from message mediagen.v1.Product
  */
@@ -148,21 +148,21 @@ export type Product = Message<"mediagen.v1.Product"> & {
   id: string;
 
   /**
-   * Name for people.
+   * Display name.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What the product does, for people.
+   * Description of the product.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * What kind of media its modes make.
+   * The kind of media its modes make.
    *
    * @generated from field: mediagen.v1.Modality modality = 4;
    */
@@ -211,7 +211,7 @@ export type ProductMode = Message<"mediagen.v1.ProductMode"> & {
   category: string;
 
   /**
-   * Name for people.
+   * Display name.
    *
    * @generated from field: string name = 4;
    */
@@ -246,14 +246,14 @@ export type Category = Message<"mediagen.v1.Category"> & {
   name: string;
 
   /**
-   * What kind of media its models make.
+   * The kind of media its models make.
    *
    * @generated from field: mediagen.v1.Modality modality = 3;
    */
   modality: Modality;
 
   /**
-   * How many ready models it has.
+   * Number of its ready models.
    *
    * @generated from field: int32 count = 4;
    */
@@ -274,7 +274,7 @@ export const CategorySchema: GenMessage<Category> = /*@__PURE__*/
  */
 export type ListModelsRequest = Message<"mediagen.v1.ListModelsRequest"> & {
   /**
-   * Matches the name, the description or the model id, whatever the case.
+   * Matches the name, the description or the model id, ignoring case.
    *
    * @generated from field: string search = 1;
    */
@@ -323,7 +323,7 @@ export type ListModelsResponse = Message<"mediagen.v1.ListModelsResponse"> & {
   models: Model[];
 
   /**
-   * How many match in all.
+   * Total number of matches.
    *
    * @generated from field: int32 total = 2;
    */
@@ -344,7 +344,7 @@ export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PUR
  */
 export type ListProductsRequest = Message<"mediagen.v1.ListProductsRequest"> & {
   /**
-   * Matches the name, the description or the id of a model, whatever the case.
+   * Matches the name, the description or the id of a model, ignoring case.
    *
    * @generated from field: string search = 1;
    */
@@ -393,7 +393,7 @@ export type ListProductsResponse = Message<"mediagen.v1.ListProductsResponse"> &
   products: Product[];
 
   /**
-   * How many match in all.
+   * Total number of matches.
    *
    * @generated from field: int32 total = 2;
    */
@@ -457,7 +457,7 @@ export const GetModelResponseSchema: GenMessage<GetModelResponse> = /*@__PURE__*
   messageDesc(file_mediagen_v1_catalog, 10);
 
 /**
- * Asks for the categories. docs/contract.md, section 1, Lists.
+ * Requests the categories. docs/contract.md, section 1, Lists.
  *
  * @generated from message mediagen.v1.ListCategoriesRequest
  */
@@ -493,7 +493,7 @@ export const ListCategoriesResponseSchema: GenMessage<ListCategoriesResponse> = 
   messageDesc(file_mediagen_v1_catalog, 12);
 
 /**
- * What kind of media a model makes.
+ * The kind of media that a model makes.
  *
  * @generated from enum mediagen.v1.Modality
  */
@@ -513,7 +513,7 @@ export const Modality = {
   IMAGE: 1,
 
   /**
-   * Moving pictures. Written `video`.
+   * Videos. Written `video`.
    *
    * @generated from enum value: MODALITY_VIDEO = 2;
    */
@@ -528,7 +528,7 @@ export const Modality = {
 } as const;
 
 /**
- * What kind of media a model makes.
+ * The kind of media that a model makes.
  *
  * @generated from enum mediagen.v1.Modality
  */
@@ -541,7 +541,7 @@ export const ModalitySchema: GenEnum<Modality> = /*@__PURE__*/
   enumDesc(file_mediagen_v1_catalog, 0);
 
 /**
- * How a model is billed.
+ * The billing of a model.
  *
  * @generated from enum mediagen.v1.Billed
  */
@@ -554,14 +554,14 @@ export const Billed = {
   UNSPECIFIED: 0,
 
   /**
-   * What was quoted is charged. Written `fixed`.
+   * The quote is charged. Written `fixed`.
    *
    * @generated from enum value: BILLED_FIXED = 1;
    */
   FIXED: 1,
 
   /**
-   * The quote is an upper bound; what was used is charged. Written `usage`.
+   * The quote is an upper bound; the usage is charged. Written `usage`.
    *
    * @generated from enum value: BILLED_USAGE = 2;
    */
@@ -569,7 +569,7 @@ export const Billed = {
 } as const;
 
 /**
- * How a model is billed.
+ * The billing of a model.
  *
  * @generated from enum mediagen.v1.Billed
  */
@@ -582,7 +582,7 @@ export const BilledSchema: GenEnum<Billed> = /*@__PURE__*/
   enumDesc(file_mediagen_v1_catalog, 1);
 
 /**
- * Tells which models there are and what input each takes. docs/contract.md, section 1, Lists.
+ * Lists models and the input that each takes. docs/contract.md, section 1, Lists.
  *
  * @generated from service mediagen.v1.CatalogService
  */
@@ -598,7 +598,7 @@ export const CatalogService: GenService<{
     output: typeof ListModelsResponseSchema;
   },
   /**
-   * Lists products with their modes: REST's `grouped=true`.
+   * Lists products with their modes, like `grouped=true` in REST.
    *
    * @generated from rpc mediagen.v1.CatalogService.ListProducts
    */
@@ -608,7 +608,7 @@ export const CatalogService: GenService<{
     output: typeof ListProductsResponseSchema;
   },
   /**
-   * One model with its input schema.
+   * Reads one model with its input schema.
    *
    * @generated from rpc mediagen.v1.CatalogService.GetModel
    */
@@ -618,7 +618,7 @@ export const CatalogService: GenService<{
     output: typeof GetModelResponseSchema;
   },
   /**
-   * Lists the task categories present in the catalog. Any valid key may ask.
+   * Lists the task categories of the catalog. Needs any valid key.
    *
    * @generated from rpc mediagen.v1.CatalogService.ListCategories
    */

@@ -26,35 +26,35 @@ export type ErrorDetail = Message<"mediagen.v1.ErrorDetail"> & {
   code: string;
 
   /**
-   * Every place of the request that is wrong, where several can be wrong at once.
+   * Every violation, if several places can be wrong at once.
    *
    * @generated from field: repeated mediagen.v1.Violation violations = 2;
    */
   violations: Violation[];
 
   /**
-   * Of `insufficient_credits`: credits that the start needs.
+   * Only with `insufficient_credits`: credits that the start needs.
    *
    * @generated from field: optional int64 required = 3;
    */
   required?: bigint | undefined;
 
   /**
-   * Of `insufficient_credits`: credits that are available.
+   * Only with `insufficient_credits`: credits that are available.
    *
    * @generated from field: optional int64 available = 4;
    */
   available?: bigint | undefined;
 
   /**
-   * Of `missing_permission`: the permission that the key lacks, as it is written in REST.
+   * Only with `missing_permission`: the permission that the key lacks, as written in REST.
    *
    * @generated from field: optional string permission = 5;
    */
   permission?: string | undefined;
 
   /**
-   * Seconds to wait before the next try, where waiting helps.
+   * Seconds to wait before the next try, if waiting helps.
    *
    * @generated from field: optional int32 retry_after_seconds = 6;
    */

@@ -16,7 +16,7 @@ export const file_mediagen_v1_files: GenFile = /*@__PURE__*/
   fileDesc("ChdtZWRpYWdlbi92MS9maWxlcy5wcm90bxILbWVkaWFnZW4udjEiuQEKBEZpbGUSDwoHZmlsZV9pZBgBIAEoCRILCgN1cmwYAiABKAkSFAoMY29udGVudF90eXBlGAMgASgJEg0KBWJ5dGVzGAQgASgDEg4KBnNoYTI1NhgFIAEoCRIuCgpjcmVhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKBAQoRVXBsb2FkRmlsZVJlcXVlc3QSKwoGaGVhZGVyGAEgASgLMhkubWVkaWFnZW4udjEuVXBsb2FkSGVhZGVySAASDwoFY2h1bmsYAiABKAxIABIlCgNlbmQYAyABKAsyFi5tZWRpYWdlbi52MS5VcGxvYWRFbmRIAEIHCgVwaWVjZSIsCgxVcGxvYWRIZWFkZXISEgoFYnl0ZXMYASABKANIAIgBAUIICgZfYnl0ZXMiCwoJVXBsb2FkRW5kIjUKElVwbG9hZEZpbGVSZXNwb25zZRIfCgRmaWxlGAEgASgLMhEubWVkaWFnZW4udjEuRmlsZSIhCg5HZXRGaWxlUmVxdWVzdBIPCgdmaWxlX2lkGAEgASgJIjIKD0dldEZpbGVSZXNwb25zZRIfCgRmaWxlGAEgASgLMhEubWVkaWFnZW4udjEuRmlsZSJAChBMaXN0RmlsZXNSZXF1ZXN0EhIKBWxpbWl0GAEgASgFSACIAQESDgoGb2Zmc2V0GAIgASgFQggKBl9saW1pdCJEChFMaXN0RmlsZXNSZXNwb25zZRIgCgVmaWxlcxgBIAMoCzIRLm1lZGlhZ2VuLnYxLkZpbGUSDQoFdG90YWwYAiABKAUiJAoRRGVsZXRlRmlsZVJlcXVlc3QSDwoHZmlsZV9pZBgBIAEoCSIUChJEZWxldGVGaWxlUmVzcG9uc2Uy3gIKDEZpbGVzU2VydmljZRJVCgpVcGxvYWRGaWxlEh4ubWVkaWFnZW4udjEuVXBsb2FkRmlsZVJlcXVlc3QaHy5tZWRpYWdlbi52MS5VcGxvYWRGaWxlUmVzcG9uc2UiBKC7GAIoARJNCgdHZXRGaWxlEhsubWVkaWFnZW4udjEuR2V0RmlsZVJlcXVlc3QaHC5tZWRpYWdlbi52MS5HZXRGaWxlUmVzcG9uc2UiB5ACAaC7GAISUwoJTGlzdEZpbGVzEh0ubWVkaWFnZW4udjEuTGlzdEZpbGVzUmVxdWVzdBoeLm1lZGlhZ2VuLnYxLkxpc3RGaWxlc1Jlc3BvbnNlIgeQAgGguxgCElMKCkRlbGV0ZUZpbGUSHi5tZWRpYWdlbi52MS5EZWxldGVGaWxlUmVxdWVzdBofLm1lZGlhZ2VuLnYxLkRlbGV0ZUZpbGVSZXNwb25zZSIEoLsYAmIGcHJvdG8z", [file_google_protobuf_timestamp, file_mediagen_v1_options]);
 
 /**
- * A file that was uploaded.
+ * An uploaded file.
  *
  * @generated from message mediagen.v1.File
  */
@@ -29,14 +29,14 @@ export type File = Message<"mediagen.v1.File"> & {
   fileId: string;
 
   /**
-   * Signed address of the file, good until it expires; accepted like the id.
+   * Signed URL of the file, valid until the file expires; accepted like the id.
    *
    * @generated from field: string url = 2;
    */
   url: string;
 
   /**
-   * Media type found by content, for example `image/png`.
+   * Media type, detected from the content, for example `image/png`.
    *
    * @generated from field: string content_type = 3;
    */
@@ -64,7 +64,7 @@ export type File = Message<"mediagen.v1.File"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it is removed; the last moment at which its address works.
+   * When it is removed; the last moment at which its URL works.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 7;
    */
@@ -79,19 +79,19 @@ export const FileSchema: GenMessage<File> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_files, 0);
 
 /**
- * A piece of an upload: the header, the chunks, the end.
+ * A message of an upload: the header, a chunk or the end.
  *
  * @generated from message mediagen.v1.UploadFileRequest
  */
 export type UploadFileRequest = Message<"mediagen.v1.UploadFileRequest"> & {
   /**
-   * What this piece is.
+   * The kind of message.
    *
    * @generated from oneof mediagen.v1.UploadFileRequest.piece
    */
   piece: {
     /**
-     * What is known beforehand; the first piece and no other.
+     * The header; only the first message.
      *
      * @generated from field: mediagen.v1.UploadHeader header = 1;
      */
@@ -99,7 +99,7 @@ export type UploadFileRequest = Message<"mediagen.v1.UploadFileRequest"> & {
     case: "header";
   } | {
     /**
-     * The next bytes of the file; at most what the server takes as a request body at once (1 MiB by default).
+     * The next bytes of the file; at most the server's limit of a request body (1 MiB by default).
      *
      * @generated from field: bytes chunk = 2;
      */
@@ -107,7 +107,7 @@ export type UploadFileRequest = Message<"mediagen.v1.UploadFileRequest"> & {
     case: "chunk";
   } | {
     /**
-     * Says that nothing is missing; the last piece. May be left out where the header announces the size.
+     * The end, which confirms that the file is complete; the last message. May be left out if the header announces the size.
      *
      * @generated from field: mediagen.v1.UploadEnd end = 3;
      */
@@ -124,13 +124,13 @@ export const UploadFileRequestSchema: GenMessage<UploadFileRequest> = /*@__PURE_
   messageDesc(file_mediagen_v1_files, 1);
 
 /**
- * What is known of a file before its bytes.
+ * The properties of a file that are known before its bytes.
  *
  * @generated from message mediagen.v1.UploadHeader
  */
 export type UploadHeader = Message<"mediagen.v1.UploadHeader"> & {
   /**
-   * Size in bytes, where it is known: what is too large is refused at once, and what is cut short is not stored.
+   * Size in bytes, if known: a file that is too large is refused at once, and a truncated one is not stored.
    *
    * @generated from field: optional int64 bytes = 1;
    */
@@ -145,7 +145,7 @@ export const UploadHeaderSchema: GenMessage<UploadHeader> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_files, 2);
 
 /**
- * The end of a file. A stream that ends without it may have been cut short on its way.
+ * The end of a file. A stream that ends without it may have been truncated.
  *
  * @generated from message mediagen.v1.UploadEnd
  */
@@ -264,7 +264,7 @@ export type ListFilesResponse = Message<"mediagen.v1.ListFilesResponse"> & {
   files: File[];
 
   /**
-   * How many there are in all.
+   * Total number.
    *
    * @generated from field: int32 total = 2;
    */
@@ -315,14 +315,14 @@ export const DeleteFileResponseSchema: GenMessage<DeleteFileResponse> = /*@__PUR
   messageDesc(file_mediagen_v1_files, 10);
 
 /**
- * Takes files of an account: images, videos and sounds that the inputs of its generations refer to by id or URL, until they expire.
+ * Uploads of an account: images, videos and sounds that inputs refer to by id or URL, until they expire.
  *
  * @generated from service mediagen.v1.FilesService
  */
 export const FilesService: GenService<{
   /**
-   * Stores one file: first its header, then its bytes in chunks of any size, then its end. It is stored when the answer comes, and
-   * not at all when the stream breaks off.
+   * Stores one file: first its header, then its bytes in chunks of any size, then its end. It is stored when the answer arrives,
+   * and not at all if the stream breaks off.
    *
    * @generated from rpc mediagen.v1.FilesService.UploadFile
    */
@@ -332,7 +332,7 @@ export const FilesService: GenService<{
     output: typeof UploadFileResponseSchema;
   },
   /**
-   * Reads what is known of one file.
+   * Reads the record of one file.
    *
    * @generated from rpc mediagen.v1.FilesService.GetFile
    */
@@ -352,7 +352,7 @@ export const FilesService: GenService<{
     output: typeof ListFilesResponseSchema;
   },
   /**
-   * Deletes a file. Jobs that have it in hand keep it; jobs that wait fail with `invalid_media`, and their credits are back.
+   * Deletes a file. Running jobs keep their own copy; queued jobs fail with `invalid_media`, and their credits are released.
    *
    * @generated from rpc mediagen.v1.FilesService.DeleteFile
    */

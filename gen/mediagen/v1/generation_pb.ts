@@ -29,7 +29,7 @@ export type Job = Message<"mediagen.v1.Job"> & {
   jobId: string;
 
   /**
-   * Where the job stands.
+   * State of the job.
    *
    * @generated from field: mediagen.v1.JobStatus status = 2;
    */
@@ -43,7 +43,7 @@ export type Job = Message<"mediagen.v1.Job"> & {
   model: string;
 
   /**
-   * The quote that it was started with.
+   * The quote of its start.
    *
    * @generated from field: string quote_id = 4;
    */
@@ -57,35 +57,35 @@ export type Job = Message<"mediagen.v1.Job"> & {
   progress: number;
 
   /**
-   * Credits held while the job is active, credits charged once it is terminal.
+   * The hold while the job is active, the charge once it is terminal.
    *
    * @generated from field: int64 credits = 6;
    */
   credits: bigint;
 
   /**
-   * Where the credits of the job are.
+   * The credits of the job.
    *
    * @generated from field: mediagen.v1.Billing billing = 7;
    */
   billing?: Billing | undefined;
 
   /**
-   * What was made, in order; empty unless succeeded.
+   * Its outputs, in order; empty unless succeeded.
    *
    * @generated from field: repeated mediagen.v1.Output outputs = 8;
    */
   outputs: Output[];
 
   /**
-   * Why the job did not succeed; unset unless it ended so.
+   * Why the job did not succeed; unset otherwise.
    *
    * @generated from field: optional mediagen.v1.JobError error = 9;
    */
   error?: JobError | undefined;
 
   /**
-   * How often a run was begun.
+   * Number of runs begun.
    *
    * @generated from field: int32 attempts = 10;
    */
@@ -113,7 +113,7 @@ export type Job = Message<"mediagen.v1.Job"> & {
   finishedAt?: Timestamp | undefined;
 
   /**
-   * Place in the queue of its model when this record was read: 1 for the next, 100 for that or beyond; unset unless queued.
+   * Place in its model's queue when this record was read: 1 for the next, 100 for 100 or later; unset unless queued.
    *
    * @generated from field: optional int32 queue_position = 14;
    */
@@ -128,34 +128,34 @@ export const JobSchema: GenMessage<Job> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_generation, 0);
 
 /**
- * Where the credits of a job are, in credits. 0 <= charged <= held = quoted; once settled, charged + released = held.
+ * The billing of a job, in credits. 0 <= charged <= held = quoted; once settled, charged + released = held.
  *
  * @generated from message mediagen.v1.Billing
  */
 export type Billing = Message<"mediagen.v1.Billing"> & {
   /**
-   * What the quote promised.
+   * Credits quoted.
    *
    * @generated from field: int64 quoted = 1;
    */
   quoted: bigint;
 
   /**
-   * What was held at the start.
+   * Credits held at the start.
    *
    * @generated from field: int64 held = 2;
    */
   held: bigint;
 
   /**
-   * What was charged at the end.
+   * Credits charged at the end.
    *
    * @generated from field: int64 charged = 3;
    */
   charged: bigint;
 
   /**
-   * What was given back at the end.
+   * Credits released at the end.
    *
    * @generated from field: int64 released = 4;
    */
@@ -170,13 +170,13 @@ export const BillingSchema: GenMessage<Billing> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_generation, 1);
 
 /**
- * One file that was made.
+ * An output file.
  *
  * @generated from message mediagen.v1.Output
  */
 export type Output = Message<"mediagen.v1.Output"> & {
   /**
-   * Signed address of the file; empty once it has expired.
+   * Signed URL of the file; empty once it has expired.
    *
    * @generated from field: string url = 1;
    */
@@ -197,21 +197,21 @@ export type Output = Message<"mediagen.v1.Output"> & {
   bytes: bigint;
 
   /**
-   * Width in pixels, where there is a picture.
+   * Width in pixels; unset for a sound.
    *
    * @generated from field: optional int32 width = 4;
    */
   width?: number | undefined;
 
   /**
-   * Height in pixels, where there is a picture.
+   * Height in pixels; unset for a sound.
    *
    * @generated from field: optional int32 height = 5;
    */
   height?: number | undefined;
 
   /**
-   * Length in seconds, where there is one.
+   * Duration in seconds; unset for a picture.
    *
    * @generated from field: optional double duration_seconds = 6;
    */
@@ -225,36 +225,36 @@ export type Output = Message<"mediagen.v1.Output"> & {
   sha256: string;
 
   /**
-   * Last moment at which the address works, never later than `kept_until`; read the job again for a fresh one. Unset once it has expired.
+   * Last moment at which the URL works, never later than `kept_until`; read the job again for a fresh one. Unset once it has expired.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 8;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * Signed address of a small picture of it (WebP, at most 512 pixels on its long side), as long as `url`: of a video
-   * one of its frames, of a sound its waveform. Unset where there is none.
+   * Signed URL of a small picture of it (WebP, at most 512 pixels on its long side), valid as long as `url`: a frame of a
+   * video, the waveform of a sound. Unset if there is none.
    *
    * @generated from field: optional string preview_url = 9;
    */
   previewUrl?: string | undefined;
 
   /**
-   * The preview of a picture or video in about thirty characters, to be shown while it loads (blurha.sh). Unset where there is none.
+   * The preview of a picture or video in about thirty characters, to show while it loads (blurha.sh). Unset if there is none.
    *
    * @generated from field: optional string blurhash = 10;
    */
   blurhash?: string | undefined;
 
   /**
-   * Whether the file has been removed, since its time was over; the record of it stays.
+   * Whether the file was removed because its retention is over; its record stays.
    *
    * @generated from field: bool expired = 11;
    */
   expired: boolean;
 
   /**
-   * How long the file is kept, or was. Unset for ever.
+   * When the file is removed, or was. Unset if it is kept for ever.
    *
    * @generated from field: optional google.protobuf.Timestamp kept_until = 12;
    */
@@ -282,7 +282,7 @@ export type JobError = Message<"mediagen.v1.JobError"> & {
   code: string;
 
   /**
-   * The failure in words.
+   * Message of the failure.
    *
    * @generated from field: string message = 2;
    */
@@ -304,7 +304,7 @@ export const JobErrorSchema: GenMessage<JobError> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_generation, 3);
 
 /**
- * What to start. docs/contract.md, section 2.
+ * The generation to start. docs/contract.md, section 2.
  *
  * @generated from message mediagen.v1.StartGenerationRequest
  */
@@ -338,14 +338,14 @@ export type StartGenerationRequest = Message<"mediagen.v1.StartGenerationRequest
   idempotencyKey: string;
 
   /**
-   * When true, the answer comes once the job is terminal or the server's wait limit (180 s by default) is over. Hanging up cancels nothing.
+   * If true, the answer arrives when the job is terminal or the server's wait limit (180 s by default) is over. Hanging up cancels nothing.
    *
    * @generated from field: bool wait = 5;
    */
   wait: boolean;
 
   /**
-   * Seconds from the start, 1 … 604800 (seven days), after which the job ends by itself: `expired` if it has not begun, else `canceled`; nothing is charged.
+   * Deadline in seconds from the start, 1 … 604800 (seven days). A job that passes it is `expired` if it has not begun, else `canceled`; nothing is charged.
    * Unset for never. A request with the same idempotency key must have the same value.
    *
    * @generated from field: optional int32 expires_in_seconds = 6;
@@ -353,15 +353,15 @@ export type StartGenerationRequest = Message<"mediagen.v1.StartGenerationRequest
   expiresInSeconds?: number | undefined;
 
   /**
-   * -10 … 0: jobs with a lower priority wait for all others of their model. A request with the same idempotency key must have the same value.
+   * -10 … 0: a job with a lower priority waits for all others of its model. A request with the same idempotency key must have the same value.
    *
    * @generated from field: int32 priority = 7;
    */
   priority: number;
 
   /**
-   * Seconds from its end for which its outputs are kept, 1 … what the server keeps (seven days by default); then they are removed.
-   * Unset for all of that. A request with the same idempotency key must have the same value.
+   * Retention of its outputs in seconds from its end, at least 1 and at most the server's retention (seven days by default).
+   * Unset for the server's retention. A request with the same idempotency key must have the same value.
    *
    * @generated from field: optional int32 retain_seconds = 8;
    */
@@ -376,7 +376,7 @@ export const StartGenerationRequestSchema: GenMessage<StartGenerationRequest> = 
   messageDesc(file_mediagen_v1_generation, 4);
 
 /**
- * The job that was started, or that an earlier request with the same key had started.
+ * The job that was started by this request, or by an earlier one with the same key.
  *
  * @generated from message mediagen.v1.StartGenerationResponse
  */
@@ -389,7 +389,7 @@ export type StartGenerationResponse = Message<"mediagen.v1.StartGenerationRespon
   job?: Job | undefined;
 
   /**
-   * True when an earlier request with the same key had started it.
+   * True if an earlier request with the same key had started it.
    *
    * @generated from field: bool replayed = 2;
    */
@@ -508,7 +508,7 @@ export type ListJobsResponse = Message<"mediagen.v1.ListJobsResponse"> & {
   jobs: Job[];
 
   /**
-   * How many match in all.
+   * Total number of matches.
    *
    * @generated from field: int32 total = 2;
    */
@@ -544,13 +544,13 @@ export const CancelJobRequestSchema: GenMessage<CancelJobRequest> = /*@__PURE__*
   messageDesc(file_mediagen_v1_generation, 10);
 
 /**
- * The job whose cancel was asked for.
+ * The job to be canceled.
  *
  * @generated from message mediagen.v1.CancelJobResponse
  */
 export type CancelJobResponse = Message<"mediagen.v1.CancelJobResponse"> & {
   /**
-   * The job as it is now; still running while its engine is being stopped.
+   * The job as it is now; still running until its engine has stopped.
    *
    * @generated from field: mediagen.v1.Job job = 1;
    */
@@ -578,7 +578,7 @@ export type WatchJobRequest = Message<"mediagen.v1.WatchJobRequest"> & {
   jobId: string;
 
   /**
-   * Sequence number of the last change that the client saw; the current record is skipped when it is no newer. 0 sends it always.
+   * Sequence number of the last change that the client saw; the current record is skipped if it is not newer. 0 always sends it.
    *
    * @generated from field: int64 after_sequence = 2;
    */
@@ -606,7 +606,7 @@ export type WatchJobResponse = Message<"mediagen.v1.WatchJobResponse"> & {
   job?: Job | undefined;
 
   /**
-   * Number of the change, growing within the job.
+   * Number of the change, increasing within the job.
    *
    * @generated from field: int64 sequence = 2;
    */
@@ -621,7 +621,7 @@ export const WatchJobResponseSchema: GenMessage<WatchJobResponse> = /*@__PURE__*
   messageDesc(file_mediagen_v1_generation, 13);
 
 /**
- * Where a job stands. docs/contract.md, section 1.
+ * The state of a job. docs/contract.md, section 1.
  *
  * @generated from enum mediagen.v1.JobStatus
  */
@@ -641,7 +641,7 @@ export const JobStatus = {
   QUEUED: 1,
 
   /**
-   * Is being made. Written `running`.
+   * A worker runs it. Written `running`.
    *
    * @generated from enum value: JOB_STATUS_RUNNING = 2;
    */
@@ -684,7 +684,7 @@ export const JobStatus = {
 } as const;
 
 /**
- * Where a job stands. docs/contract.md, section 1.
+ * The state of a job. docs/contract.md, section 1.
  *
  * @generated from enum mediagen.v1.JobStatus
  */
@@ -697,7 +697,7 @@ export const JobStatusSchema: GenEnum<JobStatus> = /*@__PURE__*/
   enumDesc(file_mediagen_v1_generation, 0);
 
 /**
- * Starts generations and tells how they go. docs/contract.md, section 1.
+ * Starts generations and reports their progress. docs/contract.md, section 1.
  *
  * @generated from service mediagen.v1.GenerationService
  */
@@ -733,7 +733,7 @@ export const GenerationService: GenService<{
     output: typeof ListJobsResponseSchema;
   },
   /**
-   * Asks to cancel a job. A terminal job is left as it is.
+   * Requests the cancellation of a job. A terminal job is left unchanged.
    *
    * @generated from rpc mediagen.v1.GenerationService.CancelJob
    */
@@ -744,7 +744,7 @@ export const GenerationService: GenService<{
   },
   /**
    * Sends the job at once, then after each change, and ends after the terminal one.
-   * A slow reader gets the latest state and never a backlog. A deadline ends the stream, not the job.
+   * A slow reader gets the latest state, never a backlog. A deadline ends the stream, not the job.
    *
    * @generated from rpc mediagen.v1.GenerationService.WatchJob
    */

@@ -15,7 +15,7 @@ export const file_mediagen_v1_options: GenFile = /*@__PURE__*/
   fileDesc("ChltZWRpYWdlbi92MS9vcHRpb25zLnByb3RvEgttZWRpYWdlbi52MSrWAQoKUGVybWlzc2lvbhIaChZQRVJNSVNTSU9OX1VOU1BFQ0lGSUVEEAASEgoOUEVSTUlTU0lPTl9BTlkQARIXChNQRVJNSVNTSU9OX0dFTkVSQVRFEAISGgoWUEVSTUlTU0lPTl9NT0RFTFNfUkVBRBADEhgKFFBFUk1JU1NJT05fSk9CU19SRUFEEAQSGgoWUEVSTUlTU0lPTl9XQUxMRVRfUkVBRBAFEhQKEFBFUk1JU1NJT05fQURNSU4QBhIXChNQRVJNSVNTSU9OX1dFQkhPT0tTEAc6WQoKcGVybWlzc2lvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLSHAyABKA4yFy5tZWRpYWdlbi52MS5QZXJtaXNzaW9uUgpwZXJtaXNzaW9uYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
- * What a key may be allowed to do. docs/contract.md, section 2.
+ * The permissions of a key. docs/contract.md, section 2.
  *
  * @generated from enum mediagen.v1.Permission
  */
@@ -70,7 +70,7 @@ export const Permission = {
   ADMIN: 6,
 
   /**
-   * Written `webhooks`: endpoints that are told how jobs end.
+   * Written `webhooks`: webhook endpoints.
    *
    * @generated from enum value: PERMISSION_WEBHOOKS = 7;
    */
@@ -78,7 +78,7 @@ export const Permission = {
 } as const;
 
 /**
- * What a key may be allowed to do. docs/contract.md, section 2.
+ * The permissions of a key. docs/contract.md, section 2.
  *
  * @generated from enum mediagen.v1.Permission
  */

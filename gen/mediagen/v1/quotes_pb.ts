@@ -16,7 +16,7 @@ export const file_mediagen_v1_quotes: GenFile = /*@__PURE__*/
   fileDesc("ChhtZWRpYWdlbi92MS9xdW90ZXMucHJvdG8SC21lZGlhZ2VuLnYxImkKBVF1b3RlEhAKCHF1b3RlX2lkGAEgASgJEg0KBW1vZGVsGAIgASgJEg8KB2NyZWRpdHMYAyABKAMSLgoKZXhwaXJlc19hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiSwoSQ3JlYXRlUXVvdGVSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEiYKBWlucHV0GAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCI4ChNDcmVhdGVRdW90ZVJlc3BvbnNlEiEKBXF1b3RlGAEgASgLMhIubWVkaWFnZW4udjEuUXVvdGUiIwoPR2V0UXVvdGVSZXF1ZXN0EhAKCHF1b3RlX2lkGAEgASgJIjUKEEdldFF1b3RlUmVzcG9uc2USIQoFcXVvdGUYASABKAsyEi5tZWRpYWdlbi52MS5RdW90ZTK5AQoNUXVvdGVzU2VydmljZRJWCgtDcmVhdGVRdW90ZRIfLm1lZGlhZ2VuLnYxLkNyZWF0ZVF1b3RlUmVxdWVzdBogLm1lZGlhZ2VuLnYxLkNyZWF0ZVF1b3RlUmVzcG9uc2UiBKC7GAISUAoIR2V0UXVvdGUSHC5tZWRpYWdlbi52MS5HZXRRdW90ZVJlcXVlc3QaHS5tZWRpYWdlbi52MS5HZXRRdW90ZVJlc3BvbnNlIgeQAgGguxgCYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_options]);
 
 /**
- * A promise of a price. docs/contract.md, section 1, Quote.
+ * A quoted price. docs/contract.md, section 1, Quote.
  *
  * @generated from message mediagen.v1.Quote
  */
@@ -29,14 +29,14 @@ export type Quote = Message<"mediagen.v1.Quote"> & {
   quoteId: string;
 
   /**
-   * Id of the model that was priced.
+   * Id of the priced model.
    *
    * @generated from field: string model = 2;
    */
   model: string;
 
   /**
-   * Credits quoted for this exact request; an upper bound where the model is billed by usage.
+   * Credits quoted for this exact request; an upper bound if the model is billed by usage.
    *
    * @generated from field: int64 credits = 3;
    */
@@ -58,7 +58,7 @@ export const QuoteSchema: GenMessage<Quote> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_quotes, 0);
 
 /**
- * What to price. docs/contract.md, section 1, Quote.
+ * The input to price. docs/contract.md, section 1, Quote.
  *
  * @generated from message mediagen.v1.CreateQuoteRequest
  */
@@ -134,7 +134,7 @@ export const GetQuoteRequestSchema: GenMessage<GetQuoteRequest> = /*@__PURE__*/
  */
 export type GetQuoteResponse = Message<"mediagen.v1.GetQuoteResponse"> & {
   /**
-   * The quote, also when it has expired.
+   * The quote, even if it has expired.
    *
    * @generated from field: mediagen.v1.Quote quote = 1;
    */
@@ -165,7 +165,7 @@ export const QuotesService: GenService<{
     output: typeof CreateQuoteResponseSchema;
   },
   /**
-   * Opens a quote of one's own: what it was made for and until when it holds.
+   * Opens a quote of the caller's account.
    *
    * @generated from rpc mediagen.v1.QuotesService.GetQuote
    */

@@ -44,7 +44,7 @@ export type Entry = Message<"mediagen.v1.Entry"> & {
   credits: bigint;
 
   /**
-   * The job that it belongs to; unset for grants and adjustments.
+   * Its job; unset for grants and adjustments.
    *
    * @generated from field: optional string job_id = 4;
    */
@@ -65,7 +65,7 @@ export type Entry = Message<"mediagen.v1.Entry"> & {
   heldAfter: bigint;
 
   /**
-   * What an operator wrote beside a grant or an adjustment.
+   * The operator's note on a grant or an adjustment.
    *
    * @generated from field: optional string note = 7;
    */
@@ -87,7 +87,7 @@ export const EntrySchema: GenMessage<Entry> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_wallet, 0);
 
 /**
- * Asks for the balance.
+ * Requests the balance.
  *
  * @generated from message mediagen.v1.GetWalletRequest
  */
@@ -115,7 +115,7 @@ export type GetWalletResponse = Message<"mediagen.v1.GetWalletResponse"> & {
   available: bigint;
 
   /**
-   * Credits held by active jobs.
+   * Credits held for active jobs.
    *
    * @generated from field: int64 held = 2;
    */
@@ -171,7 +171,7 @@ export type ListEntriesResponse = Message<"mediagen.v1.ListEntriesResponse"> & {
   entries: Entry[];
 
   /**
-   * How many there are in all.
+   * Total number.
    *
    * @generated from field: int32 total = 2;
    */
@@ -186,7 +186,7 @@ export const ListEntriesResponseSchema: GenMessage<ListEntriesResponse> = /*@__P
   messageDesc(file_mediagen_v1_wallet, 4);
 
 /**
- * Asks who the calling key is.
+ * Requests the identity of the calling key.
  *
  * @generated from message mediagen.v1.GetAccessRequest
  */
@@ -201,7 +201,7 @@ export const GetAccessRequestSchema: GenMessage<GetAccessRequest> = /*@__PURE__*
   messageDesc(file_mediagen_v1_wallet, 5);
 
 /**
- * Who the calling key is.
+ * The identity of the calling key.
  *
  * @generated from message mediagen.v1.GetAccessResponse
  */
@@ -221,14 +221,14 @@ export type GetAccessResponse = Message<"mediagen.v1.GetAccessResponse"> & {
   accountId: string;
 
   /**
-   * What it may do.
+   * Its permissions.
    *
    * @generated from field: repeated mediagen.v1.Permission permissions = 3;
    */
   permissions: Permission[];
 
   /**
-   * When it ends by itself; unset when it does not.
+   * When it expires; unset if it does not.
    *
    * @generated from field: optional google.protobuf.Timestamp expires_at = 4;
    */
@@ -256,35 +256,35 @@ export const EntryKind = {
   UNSPECIFIED: 0,
 
   /**
-   * Credits came in: available grows. Written `grant`.
+   * Credits were granted: available increases. Written `grant`.
    *
    * @generated from enum value: ENTRY_KIND_GRANT = 1;
    */
   GRANT: 1,
 
   /**
-   * A generation started: available shrinks, held grows. Written `hold`.
+   * A generation started: available decreases, held increases. Written `hold`.
    *
    * @generated from enum value: ENTRY_KIND_HOLD = 2;
    */
   HOLD: 2,
 
   /**
-   * A generation succeeded: held shrinks. Written `charge`.
+   * A generation succeeded: held decreases. Written `charge`.
    *
    * @generated from enum value: ENTRY_KIND_CHARGE = 3;
    */
   CHARGE: 3,
 
   /**
-   * What was held came back: held shrinks, available grows. Written `release`.
+   * A hold was released: held decreases, available increases. Written `release`.
    *
    * @generated from enum value: ENTRY_KIND_RELEASE = 4;
    */
   RELEASE: 4,
 
   /**
-   * An operator corrected the balance: available grows or shrinks. Written `adjust`.
+   * An operator corrected the balance: available increases or decreases. Written `adjust`.
    *
    * @generated from enum value: ENTRY_KIND_ADJUST = 5;
    */
@@ -305,7 +305,7 @@ export const EntryKindSchema: GenEnum<EntryKind> = /*@__PURE__*/
   enumDesc(file_mediagen_v1_wallet, 0);
 
 /**
- * Tells an account what it has and what became of it. docs/contract.md, section 1, Money.
+ * The balance and the ledger of an account. docs/contract.md, section 1, Money.
  *
  * @generated from service mediagen.v1.WalletService
  */
@@ -331,7 +331,7 @@ export const WalletService: GenService<{
     output: typeof ListEntriesResponseSchema;
   },
   /**
-   * Tells who the calling key is and what it may do.
+   * Reads the account and the permissions of the calling key.
    *
    * @generated from rpc mediagen.v1.WalletService.GetAccess
    */

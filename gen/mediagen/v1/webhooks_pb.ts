@@ -29,14 +29,14 @@ export type Webhook = Message<"mediagen.v1.Webhook"> & {
   webhookId: string;
 
   /**
-   * Account whose jobs are told.
+   * Account whose jobs it is notified of.
    *
    * @generated from field: string account_id = 2;
    */
   accountId: string;
 
   /**
-   * Where to POST.
+   * URL that is POSTed to.
    *
    * @generated from field: string url = 3;
    */
@@ -57,7 +57,7 @@ export type Webhook = Message<"mediagen.v1.Webhook"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * When it answered 410 Gone, since when nothing new is sent to it; unset while it is enabled.
+   * When it answered 410 Gone and was disabled; unset while it is enabled.
    *
    * @generated from field: optional google.protobuf.Timestamp disabled_at = 6;
    */
@@ -72,7 +72,7 @@ export const WebhookSchema: GenMessage<Webhook> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_webhooks, 0);
 
 /**
- * One event on its way to one endpoint.
+ * One event for one endpoint.
  *
  * @generated from message mediagen.v1.Delivery
  */
@@ -99,7 +99,7 @@ export type Delivery = Message<"mediagen.v1.Delivery"> & {
   accountId: string;
 
   /**
-   * Where it is sent.
+   * URL that it is sent to.
    *
    * @generated from field: string url = 4;
    */
@@ -120,28 +120,28 @@ export type Delivery = Message<"mediagen.v1.Delivery"> & {
   type: string;
 
   /**
-   * Where the delivery stands.
+   * State of the delivery.
    *
    * @generated from field: mediagen.v1.DeliveryStatus status = 7;
    */
   status: DeliveryStatus;
 
   /**
-   * What was tried, the oldest first; the last 50.
+   * The last 50 attempts, the oldest first.
    *
    * @generated from field: repeated mediagen.v1.DeliveryAttempt attempts = 8;
    */
   attempts: DeliveryAttempt[];
 
   /**
-   * Why it is not delivered yet, or was given up, in words; unset when all went well.
+   * Why it is not delivered yet, or was given up; unset if it was delivered.
    *
    * @generated from field: optional string error = 9;
    */
   error?: string | undefined;
 
   /**
-   * When it is tried next, at the earliest; unset unless pending.
+   * Earliest time of the next attempt; unset unless pending.
    *
    * @generated from field: optional google.protobuf.Timestamp next_attempt_at = 10;
    */
@@ -183,14 +183,14 @@ export type DeliveryAttempt = Message<"mediagen.v1.DeliveryAttempt"> & {
   attemptedAt?: Timestamp | undefined;
 
   /**
-   * HTTP status of the answer; unset when there was none.
+   * HTTP status of the answer; unset if there was none.
    *
    * @generated from field: optional int32 response_status = 2;
    */
   responseStatus?: number | undefined;
 
   /**
-   * Why it failed, in words; unset when it went well.
+   * Why it failed; unset if it succeeded.
    *
    * @generated from field: optional string error = 3;
    */
@@ -212,7 +212,7 @@ export const DeliveryAttemptSchema: GenMessage<DeliveryAttempt> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_webhooks, 2);
 
 /**
- * What to register.
+ * The endpoint to register.
  *
  * @generated from message mediagen.v1.CreateWebhookRequest
  */
@@ -240,7 +240,7 @@ export const CreateWebhookRequestSchema: GenMessage<CreateWebhookRequest> = /*@_
   messageDesc(file_mediagen_v1_webhooks, 3);
 
 /**
- * What was registered.
+ * The registered endpoint.
  *
  * @generated from message mediagen.v1.CreateWebhookResponse
  */
@@ -351,7 +351,7 @@ export type ListWebhooksResponse = Message<"mediagen.v1.ListWebhooksResponse"> &
   webhooks: Webhook[];
 
   /**
-   * How many there are in all.
+   * Total number.
    *
    * @generated from field: int32 total = 2;
    */
@@ -457,7 +457,7 @@ export type ListDeliveriesResponse = Message<"mediagen.v1.ListDeliveriesResponse
   deliveries: Delivery[];
 
   /**
-   * How many match in all.
+   * Total number of matches.
    *
    * @generated from field: int32 total = 2;
    */
@@ -472,7 +472,7 @@ export const ListDeliveriesResponseSchema: GenMessage<ListDeliveriesResponse> = 
   messageDesc(file_mediagen_v1_webhooks, 12);
 
 /**
- * Where a delivery stands.
+ * The state of a delivery.
  *
  * @generated from enum mediagen.v1.DeliveryStatus
  */
@@ -507,7 +507,7 @@ export const DeliveryStatus = {
 } as const;
 
 /**
- * Where a delivery stands.
+ * The state of a delivery.
  *
  * @generated from enum mediagen.v1.DeliveryStatus
  */
@@ -520,14 +520,14 @@ export const DeliveryStatusSchema: GenEnum<DeliveryStatus> = /*@__PURE__*/
   enumDesc(file_mediagen_v1_webhooks, 0);
 
 /**
- * Tells an account's own servers how its jobs ended. Each terminal job is delivered at least once to each endpoint of its account,
- * signed after the Standard Webhooks specification. docs/webhooks.md.
+ * Notifies an account's own servers when its jobs end. Each terminal job is delivered at least once to each endpoint of its
+ * account, signed according to Standard Webhooks. docs/webhooks.md.
  *
  * @generated from service mediagen.v1.WebhooksService
  */
 export const WebhooksService: GenService<{
   /**
-   * Registers an endpoint. Its secret is shown this once. At most 10 an account.
+   * Registers an endpoint. Its secret is shown only this once. An account may have 10.
    *
    * @generated from rpc mediagen.v1.WebhooksService.CreateWebhook
    */
@@ -537,7 +537,7 @@ export const WebhooksService: GenService<{
     output: typeof CreateWebhookResponseSchema;
   },
   /**
-   * Reads one endpoint; never its secret.
+   * Reads one endpoint, without its secret.
    *
    * @generated from rpc mediagen.v1.WebhooksService.GetWebhook
    */
@@ -557,7 +557,7 @@ export const WebhooksService: GenService<{
     output: typeof ListWebhooksResponseSchema;
   },
   /**
-   * Deletes an endpoint; what was waiting for it is not delivered any more.
+   * Deletes an endpoint. Its pending deliveries are dropped.
    *
    * @generated from rpc mediagen.v1.WebhooksService.DeleteWebhook
    */
@@ -567,7 +567,7 @@ export const WebhooksService: GenService<{
     output: typeof DeleteWebhookResponseSchema;
   },
   /**
-   * Lists what was sent to an endpoint and what became of it, newest first.
+   * Lists the deliveries to an endpoint with their attempts, newest first.
    *
    * @generated from rpc mediagen.v1.WebhooksService.ListDeliveries
    */
