@@ -1,8 +1,8 @@
-// The REST interface as the console calls it: one key, JSON both ways, and two kinds of failure.
+// The console's REST client: one key, JSON both ways, and two kinds of failure.
 import type { FileRecord, ProblemRecord } from './records.ts'
 import { sendFile, type UploadOptions } from './upload.ts'
 
-/** The server answered, and said no. */
+/** The server refused the request. */
 export class Refusal extends Error {
   readonly problem: ProblemRecord
   readonly retryAfterSeconds: number | null
@@ -15,7 +15,7 @@ export class Refusal extends Error {
   }
 }
 
-/** No answer came; whether the request arrived is not known. */
+/** No answer arrived; the request may or may not have arrived. */
 export class Unreachable extends Error {
   constructor(cause: unknown) {
     super('The server cannot be reached. Check the connection and try again.', { cause })
@@ -33,13 +33,13 @@ export interface Api {
   get<Answer>(path: string, options?: CallOptions): Promise<Answer>
   post<Answer>(path: string, body?: unknown, options?: CallOptions): Promise<Answer>
   remove(path: string, options?: CallOptions): Promise<void>
-  /** Hands the server a file for inputs. */
+  /** Uploads a file for inputs. */
   upload(file: Blob, options: UploadOptions): Promise<FileRecord>
-  /** The answer itself, its body unread. */
+  /** The answer, with its body unread. */
   open(path: string, options?: CallOptions): Promise<Response>
 }
 
-/** Creates a client; `onKeyRefused` hears of every 401. */
+/** Creates a client; `onKeyRefused` is called for every 401. */
 export function createApi(
   key: string,
   onKeyRefused: (refusal: Refusal) => void,
@@ -60,7 +60,7 @@ export function createApi(
     return check(answer, options.signal)
   }
 
-  /** The answer, if it is a good one. */
+  /** Returns the answer if it is successful. */
   async function check(answer: Promise<Response>, signal: AbortSignal | undefined): Promise<Response> {
     const response = await answer.catch((error: unknown) => {
       if (signal?.aborted) throw error
@@ -108,7 +108,7 @@ async function readRefusal(response: Response): Promise<Refusal> {
     if (typeof problem.code === 'string' && typeof problem.detail === 'string')
       return new Refusal(problem, retryAfterSeconds)
   } catch {
-    // Not ours: a proxy in between has answered.
+    // The answer came from a proxy, not from mediagen.
   }
   const detail = `HTTP ${response.status} ${response.statusText}: this answer did not come from mediagen itself.`
   const retryable = response.status >= 500
@@ -126,7 +126,7 @@ async function readRefusal(response: Response): Promise<Refusal> {
   )
 }
 
-/** Whether an operation ended because it was told to. */
+/** Whether an operation was aborted. */
 export function isAbort(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'AbortError'
 }

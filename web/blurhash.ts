@@ -1,9 +1,9 @@
-// Blurhashes (blurha.sh): a picture in about thirty characters, shown until the real one is there.
+// Blurhashes (blurha.sh): a picture in about thirty characters, shown until the real one has loaded.
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~'
 const side = 32
 
-/** The picture of a blurhash as an address for `background-image`; null for what is none. */
+/** The picture of a blurhash as a URL for `background-image`; null if it is invalid. */
 export function toBlurPicture(hash: string | null): string | null {
   const pixels = hash === null ? null : decodeBlurhash(hash, side, side)
   const canvas = document.createElement('canvas')
@@ -14,7 +14,7 @@ export function toBlurPicture(hash: string | null): string | null {
   return canvas.toDataURL()
 }
 
-/** Red, green, blue and alpha of each pixel; null for what is no blurhash. */
+/** RGBA of each pixel; null if it is not a blurhash. */
 export function decodeBlurhash(hash: string, width: number, height: number): Uint8ClampedArray<ArrayBuffer> | null {
   const size = read(hash, 0, 1)
   const [across, down] = [(size % 9) + 1, Math.floor(size / 9) + 1]

@@ -1,4 +1,4 @@
-// The catalog: products with their modes, found by words or by category.
+// The catalog view: products with their modes, filtered by search or category.
 import { isAbort } from './api.ts'
 import { element, icon } from './element.ts'
 import { formatCredits, isConstantPrice, toLocalUrl } from './job-words.ts'
@@ -9,10 +9,10 @@ import { toHash } from './route.ts'
 
 const typingPauseMs = 150
 const coverJobs = 60
-// Search and category stay while other views are visited.
+// Search and category persist while other views are open.
 const filter = { search: '', category: '' }
 
-/** The preview of an output; a waveform is shown whole, on the colour of its product. */
+/** The preview of an output; a waveform is shown uncropped, on the colour of its product. */
 interface Cover {
   readonly url: string
   readonly isWave: boolean
@@ -73,7 +73,7 @@ export function catalogView({ api, catalog, signal }: Parts): HTMLElement {
       ]),
     )
   }
-  /** The newest picture, film or sound that a model made here becomes its cover. */
+  /** The newest output of a model in this account becomes its cover. */
   async function loadCovers(): Promise<void> {
     const { data } = await api
       .get<ListRecord<JobRecord>>(`/v1/jobs?status=succeeded&limit=${coverJobs}`, { signal })
@@ -170,7 +170,7 @@ function price(model: ModelRecord | undefined): HTMLElement | null {
   return element('span', { class: 'price', title: pricing.summary }, words)
 }
 
-/** The newest preview, or a field of colour that is always the same for the product. */
+/** The newest preview, or a colour that is fixed for the product. */
 function cover(product: ProductRecord, seen: Cover | undefined): HTMLElement {
   const frame = element('div', { class: 'cover', 'aria-hidden': 'true' })
   let hash = 0

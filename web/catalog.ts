@@ -1,9 +1,9 @@
-// The catalog as the views ask for it: products with their modes, models by id, details; each answer is kept for the session.
+// The catalog client: products with their modes, models by id, details; answers are cached for the session.
 import type { Api } from './api.ts'
 import { takesMedia, toForm } from './form-model.ts'
 import type { CategoryRecord, ListRecord, ModelDetailRecord, ModelRecord, ProductRecord } from './records.ts'
 
-// The interface's largest page.
+// The largest page of the API.
 const pageSize = 500
 
 export interface ProductFilter {
@@ -20,7 +20,7 @@ export class Catalog {
     this.#api = api
   }
 
-  /** Products that a filter leaves, in catalog order. */
+  /** Products that match a filter, in catalog order. */
   products({ search, category }: ProductFilter, signal: AbortSignal): Promise<ListRecord<ProductRecord>> {
     const query = new URLSearchParams({
       grouped: 'true',
@@ -56,7 +56,7 @@ export class Catalog {
     return asked
   }
 
-  /** Models whose form takes what a job of this model made, the same product first. */
+  /** Models whose form accepts the outputs of this model, those of the same product first. */
   async editorsFor(modelId: string): Promise<readonly ModelRecord[]> {
     const models = await this.models()
     const maker = models.get(modelId)

@@ -1,4 +1,4 @@
-// One of several: chips or a drop-down list; yes or no: a switch; and what cannot be chosen at all.
+// Controls for choices: chips or a drop-down list, a switch, and a constant.
 import { type Control, type ControlContext, createFrame } from './control.ts'
 import { element, uniqueId } from './element.ts'
 import type { ChoiceField, ConstantField, SwitchField } from './form-model.ts'
@@ -37,7 +37,7 @@ function chips(field: ChoiceField, { onChange }: ControlContext): Control {
   )
   let chosen: HTMLInputElement | null = null
 
-  // What need not be chosen can be let go again.
+  // An optional choice can be cleared.
   function release(event: MouseEvent): void {
     const radio = event.target as HTMLInputElement
     const again = radio === chosen && !field.required && field.fallback === undefined
@@ -109,7 +109,7 @@ export function switchControl(field: SwitchField, { onChange }: ControlContext):
   }
 }
 
-/** Nothing to choose: being there is all it says. */
+/** A constant, with nothing to choose. */
 export function constantControl(field: ConstantField): Control {
   const frame = createFrame({ ...field, required: true }, () => [], { grouped: true })
   return {

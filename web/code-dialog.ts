@@ -30,7 +30,7 @@ export function openCodeDialog(options: SampleOptions): void {
       await navigator.clipboard.writeText(kind.toCode(options))
       if (words) words.textContent = 'Copied'
     } catch {
-      // Without the permission, or without TLS: the person copies by hand.
+      // Without the permission or TLS, the user copies by hand.
       getSelection()?.selectAllChildren(code)
       if (words) words.textContent = 'Selected'
     }

@@ -7,15 +7,15 @@ export interface SampleOptions {
   readonly input: JsonObject
 }
 
-// Linux takes no single argument of more than 128 KiB; longer bodies go through a file.
+// Linux limits a single argument to 128 KiB; longer bodies go through a file.
 const longestArgument = 100_000
-// Where a long value is cut for showing; what is copied is whole.
+// Long values are cut in the display, but copied in full.
 const shownCharacters = 96
 
-// One for each intended generation; repeating the last command with the same one starts nothing again.
+// One key for each intended generation; repeating the last command with it starts nothing new.
 const newKey = 'KEY=$(uuidgen 2>/dev/null || cat /proc/sys/kernel/random/uuid)'
 
-/** Quote, then generate, over REST. */
+/** Quotes, then generates, over REST. */
 export function toCurl({ origin, model, input }: SampleOptions): string {
   const request = { model, input }
   const text = JSON.stringify(request)
@@ -48,7 +48,7 @@ export function toCurl({ origin, model, input }: SampleOptions): string {
   ].join('\n')
 }
 
-/** The same two calls with buf, run in a checkout of mediagen, whose proto folder is the schema. */
+/** The same two calls with buf, to run in a checkout of mediagen, whose proto folder has the schema. */
 export function toBufCurl({ origin, model, input }: SampleOptions): string {
   const text = JSON.stringify({ model, input })
   const long = text.length > longestArgument
@@ -70,7 +70,7 @@ export function toBufCurl({ origin, model, input }: SampleOptions): string {
   ].join('\n')
 }
 
-/** The input with long values cut, for showing. */
+/** The input with long values cut, for display. */
 export function abridge(value: Json): Json {
   if (typeof value === 'string') {
     return value.startsWith('data:') && value.length > shownCharacters
@@ -91,7 +91,7 @@ function toFile(text: string): string[] {
   return [`cat > request.json <<'JSON'`, text, 'JSON', '']
 }
 
-/** Joins the parts of one command, a line each; a part that ends in a pipe needs no backslash. */
+/** Joins the parts of a command, one per line; a part that ends in a pipe needs no backslash. */
 function command(...parts: string[]): string {
   return parts.reduce(
     (text, part) => (text === '' ? part : text.endsWith('|') ? `${text}\n  ${part}` : `${text} \\\n  ${part}`),

@@ -1,4 +1,4 @@
-// The shape that every form control has, and the frame around one: label, explanation, error.
+// The interface of every form control, and the frame around one: label, explanation, error.
 import { element, icon, uniqueId } from './element.ts'
 import type { Field } from './form-model.ts'
 import type { FormNode } from './form-value.ts'
@@ -9,29 +9,29 @@ import type { Json } from './records.ts'
 export interface Control extends FormNode<Control> {
   readonly field: Field
   readonly element: HTMLElement
-  /** What is entered; undefined for nothing. */
+  /** The entered value; undefined for none. */
   read(): Json | undefined
   /** Shows a value; undefined empties the field. */
   write(value: Json | undefined): void
-  /** Shows what is wrong here; null takes it away. */
+  /** Shows an error; null removes it. */
   showError(words: string | null): void
-  /** What to say where nothing is entered that is needed; without it, that it is needed. */
+  /** The message for a missing required value; there is a default. */
   missingWords?(): string | null
-  /** Takes files that were dropped or pasted anywhere; false when there is no place for them. */
+  /** Accepts files that were dropped or pasted anywhere; false if it cannot take them. */
   takeFiles?(files: readonly File[]): boolean
   focus(): void
 }
 
-/** What a control is given. */
+/** The parameters of a control. */
 export interface ControlContext extends SlotParts {
-  /** Told after every change that a person makes. */
+  /** Called after every change by the user. */
   readonly onChange: () => void
-  /** Largest file that the server takes, in bytes. */
+  /** Largest file that the server accepts, in bytes. */
   readonly largestUpload: number
   readonly make: (field: Field, context: ControlContext) => Control
 }
 
-// A longer explanation opens on request.
+// A longer explanation is collapsed.
 const longExplanation = 120
 
 export interface Frame {
@@ -84,7 +84,7 @@ export function createFrame(
   }
 }
 
-/** Words that tell what something is; long ones are folded. */
+/** An explanation; a long one is collapsed. */
 export function explanation(text: string, id: string): HTMLElement {
   const words = element('p', { id, class: 'help' }, text)
   if (text.length <= longExplanation) return words
@@ -102,7 +102,7 @@ export function explanation(text: string, id: string): HTMLElement {
   return element('div', {}, words, more)
 }
 
-/** The words for something that is an example of what to enter. */
+/** The text for an example value. */
 export function toPlaceholder(value: Json | undefined): string | null {
   if (value === undefined || value === null) return null
   return typeof value === 'object' ? JSON.stringify(value) : String(value)

@@ -1,9 +1,9 @@
-// Making elements. Text always arrives as a text node, so that nothing a person or a model wrote is ever read as markup.
+// Creates elements. Text is always a text node, so text of users and models is never parsed as markup.
 
 type Child = Node | string | null | undefined | false
 type Attribute = string | number | boolean | null | undefined | ((event: never) => void)
 
-/** Creates an element; `onclick` and the like are listeners, true and false are presence, null leaves an attribute out. */
+/** Creates an element; `on…` attributes are listeners, true and false are presence, null omits an attribute. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Readonly<Record<string, Attribute>> = {},
@@ -19,7 +19,7 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return made
 }
 
-/** An icon of icons.svg; it says nothing to a screen reader, so whatever it stands on needs a label. */
+/** An icon of icons.svg, hidden from screen readers, so its container needs a label. */
 export function icon(name: string): SVGSVGElement {
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg')
   svg.setAttribute('class', 'icon')
@@ -30,7 +30,7 @@ export function icon(name: string): SVGSVGElement {
   return svg
 }
 
-/** A button with an icon and perhaps words. */
+/** A button with an icon and optional text. */
 export function button(
   label: string,
   onClick: () => void,

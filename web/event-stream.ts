@@ -1,22 +1,22 @@
-// Server-sent events out of a byte stream (HTML Living Standard, 9.2.6). EventSource cannot send an Authorization header.
+// Parses server-sent events from a byte stream (HTML Living Standard, 9.2.6). EventSource cannot send an Authorization header.
 
 export interface ServerEvent {
   readonly type: string
   readonly data: string
-  /** The last id seen so far, this event's own included; empty when there was none. */
+  /** The last id so far, including this event's own; empty if there was none. */
   readonly lastEventId: string
 }
 
-/** Parses text that comes in pieces of any size. */
+/** Parses text in chunks of any size. */
 export class EventParser {
-  /** What the server asks to wait before connecting again. */
+  /** The reconnection delay that the server requests. */
   retryMs: number | null = null
   #rest = ''
   #type = ''
   #data: string[] = []
   #lastEventId = ''
 
-  /** Takes a piece; answers with the events that it completes. */
+  /** Takes a chunk; returns the events that it completes. */
   push(piece: string): ServerEvent[] {
     const events: ServerEvent[] = []
     const text = this.#rest + piece

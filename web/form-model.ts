@@ -1,4 +1,4 @@
-// From the JSON Schema of a model's input to the fields of a form. No DOM: this decides what a field is, not how it looks.
+// Turns the JSON Schema of a model's input into the fields of a form. No DOM: this decides the kind of a field, not its look.
 import type { Json, JsonObject, ModelDetailRecord } from './records.ts'
 
 interface FieldBase {
@@ -6,9 +6,9 @@ interface FieldBase {
   readonly title: string
   readonly description: string
   readonly required: boolean
-  /** The schema's default; what an empty field means. */
+  /** The schema's default, which an empty field stands for. */
   readonly fallback: Json | undefined
-  /** The schema's examples; the first is shown where nothing is entered. */
+  /** The schema's examples; the first is the placeholder. */
   readonly examples: readonly Json[]
 }
 
@@ -26,7 +26,7 @@ export interface NumberField extends FieldBase {
   readonly min: number | undefined
   readonly max: number | undefined
   readonly step: number
-  /** Whether the bounds are close enough for a slider to be of use. */
+  /** Whether the range is small enough for a slider. */
   readonly slider: boolean
 }
 export interface SwitchField extends FieldBase {
@@ -63,7 +63,7 @@ export interface ListField extends FieldBase {
   readonly minItems: number
   readonly maxItems: number
 }
-/** Whatever no other kind fits: written as JSON. */
+/** Any other schema: written as JSON. */
 export interface JsonField extends FieldBase {
   readonly kind: 'json'
 }
@@ -81,16 +81,16 @@ export type Field =
   | ListField
   | JsonField
 
-// A text this long gets several lines.
+// Texts that may be this long get several lines.
 const longText = 280
-// Past this nesting a form helps nobody, and a schema that refers to itself must end.
+// Deeper nesting makes a form useless, and a recursive schema must end.
 const deepest = 5
 const widestSlider = 10_000
 const chipOptions = 9
 const chipLength = 12
 const anyMedia = 'image/*,video/*,audio/*'
 
-/** The fields of a model's form, from its OpenAPI document; null when the document holds no object schema. */
+/** The fields of a model's form, from its OpenAPI document; null if the document has no object schema. */
 export function toForm(model: Pick<ModelDetailRecord, 'openapi'>): ObjectField | null {
   const schema = findInputSchema(model.openapi)
   if (!schema) return null
@@ -188,7 +188,7 @@ function toComposite(base: FieldBase, schema: JsonObject, root: JsonObject, dept
   return { ...base, kind: 'object', fields, minProperties: asNumber(schema['minProperties']) ?? 0 }
 }
 
-/** The options of an enum, or of a `oneOf` of constants; null when the schema is neither. */
+/** The options of an enum, or of a `oneOf` of constants; null if the schema is neither. */
 function toOptions(schema: JsonObject): (string | number)[] | null {
   const written = Array.isArray(schema['enum'])
     ? schema['enum']

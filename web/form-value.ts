@@ -1,11 +1,11 @@
-// What a filled-in form sends: which values are left out, which are missing, and which field a JSON pointer means.
+// The value of a form: which fields are omitted, which are missing, and which field a JSON pointer refers to.
 import type { Field, ObjectField } from './form-model.ts'
 import { isObject } from './form-model.ts'
 import type { Json, JsonObject } from './records.ts'
 
 /**
- * The object that the values of an object's fields make. A value that equals its default is left out, so that a request
- * says what was chosen and nothing else; it stays in where the schema asks for at least so many keys.
+ * The object of an object's fields. Values equal to their default are omitted, so a request contains only choices, unless the
+ * schema requires a minimum number of keys.
  */
 export function composeObject(
   field: ObjectField,
@@ -23,13 +23,13 @@ export function composeObject(
   return Object.keys(object).length === 0 && !field.required ? undefined : object
 }
 
-/** What a field holds before anybody touched it; undefined for nothing. */
+/** The initial value of a field; undefined for none. */
 export function initialValue(field: Field): Json | undefined {
   if (field.kind === 'constant') return field.value
   return field.fallback
 }
 
-/** What a freshly added part of a list holds: something that works at once, so an example where there is one. */
+/** The initial value of a new list item: a valid one, such as an example. */
 export function startingValue(field: Field): Json | undefined {
   if (field.kind === 'constant') return field.value
   if (field.kind === 'pick') return undefined
@@ -41,9 +41,9 @@ export function startingValue(field: Field): Json | undefined {
   return undefined
 }
 
-/** JSON pointers, below `at`, of required values that are not there. */
+/** JSON pointers, below `at`, of missing required values. */
 export function findMissing(field: Field, value: Json | undefined, at = ''): string[] {
-  // An empty part of a list is null until something is entered.
+  // An empty list item is null until something is entered.
   if (value === undefined || value === null || value === '') return field.required ? [at] : []
   if (field.kind === 'object' && isObject(value)) {
     return field.fields.flatMap((part) => findMissing(part, value[part.name], `${at}/${escapeSegment(part.name)}`))
@@ -64,11 +64,11 @@ export function findMissing(field: Field, value: Json | undefined, at = ''): str
 
 /** A part of a form that may have parts itself. */
 export interface FormNode<Node> {
-  /** The part under a key or an index; undefined when there is none. */
+  /** The part under a key or an index; undefined if there is none. */
   child(segment: string): Node | undefined
 }
 
-/** The part that a pointer such as `/input/operations/0/blur` means, or the nearest one around it. */
+/** The part that a pointer such as `/input/operations/0/blur` refers to, or the nearest enclosing one. */
 export function locate<Node extends FormNode<Node>>(root: Node, pointer: string): Node {
   const segments = pointer.split('/').slice(1).map(unescapeSegment)
   if (segments[0] === 'input') segments.shift()

@@ -16,15 +16,15 @@ export interface Form {
   readonly element: HTMLElement
   read(): JsonObject
   write(input: JsonObject): void
-  /** Whether something that the model needs is not there yet. */
+  /** Whether a required value is missing. */
   isIncomplete(): boolean
-  /** Says at each field what is missing there, and goes to the first; whether anything is. */
+  /** Shows an error at each missing field and focuses the first; returns whether any is missing. */
   complain(): boolean
-  /** Shows violations at their fields; goes to none, for the person is typing. */
+  /** Shows violations at their fields, without moving the focus, because the user is typing. */
   showViolations(violations: readonly { readonly pointer: string; readonly detail: string }[]): void
-  /** Puts a file into the first field that takes one, after what is there if it takes several. */
+  /** Puts a file into the first field that accepts one; a list gets it at its end. */
   placeMedia(reference: string): void
-  /** Takes files that were dropped or pasted outside of any field; whether there was a place for them. */
+  /** Accepts files that were dropped or pasted outside of fields; returns whether a field took them. */
   takeFiles(files: readonly File[]): boolean
 }
 

@@ -1,4 +1,4 @@
-// The price and the button: quotes what is entered, starts it, and says what stands in the way.
+// The bar with the price and the button: quotes the input, starts it, and shows what prevents that.
 import { isAbort, Refusal, Unreachable } from './api.ts'
 import { button, element } from './element.ts'
 import type { Form } from './form.ts'
@@ -38,7 +38,7 @@ export function createGenerateBar(
     createIdempotencyKey,
   )
   const quotes = new LiveQuote(api, model.id, showQuote)
-  // The price that the person has before their eyes; nothing else may be spent.
+  // The price that the user sees; no other may be spent.
   let shownCredits: number | null = null
 
   function showQuote(state: QuoteState): void {
@@ -83,7 +83,7 @@ export function createGenerateBar(
     )
   }
   async function start(input: JsonObject): Promise<JobRecord | null> {
-    // What got no answer is asked again as it was; the server knows whether it had arrived.
+    // A request without an answer is repeated unchanged; the server knows whether it arrived.
     const pending = starter.pendingFor(model.id, input)
     if (pending) return starter.start(model.id, input, pending.quote)
     const seen = shownCredits
@@ -137,7 +137,7 @@ export function createGenerateBar(
   }
 }
 
-/** crypto.randomUUID is there under https and on localhost only; a server in one's own network has neither. */
+/** crypto.randomUUID exists only under https and on localhost, which a server in a private network may lack. */
 function createIdempotencyKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }

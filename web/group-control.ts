@@ -1,4 +1,4 @@
-// An object: its fields side by side; or, where one of several keys is asked for, the one that was picked.
+// Controls for objects: all fields side by side, or the picked one of several keys.
 import type { Control, ControlContext } from './control.ts'
 import { element, icon } from './element.ts'
 import { type ObjectField, type PickField, isObject } from './form-model.ts'

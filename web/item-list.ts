@@ -1,4 +1,4 @@
-// Parts of a list in their order, each with buttons that move it or take it away; files are dragged to their place, too.
+// The items of a list, each with buttons to move or remove it; files can also be dragged.
 import type { Control } from './control.ts'
 import { button, element } from './element.ts'
 
@@ -12,13 +12,13 @@ interface Item {
 export interface ItemList {
   readonly element: HTMLElement
   readonly controls: readonly Control[]
-  /** Adds a part at the end; one that has a button of its own for it gets none to take it away. */
+  /** Appends an item; one with its own remove button gets no other. */
   append(control: Control, options?: { ownRemove?: boolean }): void
   take(control: Control): void
   clear(): void
 }
 
-/** `changed` is told of every change; `taken` when a person has taken a part away, whose button had the focus. */
+/** `changed` is called after every change; `taken` when the user removed an item, whose button had the focus. */
 export function createItemList(kind: string, changed: () => void, taken: () => void): ItemList {
   let items: Item[] = []
   let dragged: Item | null = null
@@ -31,7 +31,7 @@ export function createItemList(kind: string, changed: () => void, taken: () => v
       down.disabled = index === items.length - 1
     })
   }
-  /** Puts an item where another one is. Moved in the page and not made anew, or its drag would end. */
+  /** Moves an item to the place of another. It is moved, not recreated, or its drag would end. */
   function place(made: Item, at: Item): void {
     const [from, to] = [items.indexOf(made), items.indexOf(at)]
     items.splice(from, 1)

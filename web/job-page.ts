@@ -1,4 +1,4 @@
-// One job by its address, followed until it ends.
+// The page of one job, updated until it ends.
 import { isAbort } from './api.ts'
 import { element, icon } from './element.ts'
 import { createJobView } from './job-view.ts'

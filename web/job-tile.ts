@@ -1,4 +1,4 @@
-// A job as a tile of a gallery: its picture or what became of it, and a few words.
+// A job as a tile of a gallery: its picture or state, and a few words.
 import { element, icon } from './element.ts'
 import { describeStatus, explainEnd, formatAge, formatCredits, isTerminal } from './job-words.ts'
 import { outputThumbnail } from './output-media.ts'
@@ -11,7 +11,7 @@ export interface JobTile {
   show(job: JobRecord): void
 }
 
-/** `name` says what the tile is of, where the words of its input are not known. */
+/** `name` labels the tile if the text of its input is not known. */
 export function createJobTile(job: JobRecord, name: (model: string) => string): JobTile {
   const link = element('a', { class: 'tile', href: toHash({ view: 'job', id: job.job_id }) })
   let shown = ''

@@ -1,4 +1,4 @@
-// A job in full: its progress, its result or the reason why there is none, and where the credits went.
+// A job in full: its progress, its result or error, and its credits.
 import { element, icon, linkButton, button } from './element.ts'
 import {
   describeKept,
@@ -28,7 +28,7 @@ export interface JobView {
   show(job: JobRecord): void
 }
 
-/** Shows nothing until the first record comes. */
+/** Shows nothing until the first record arrives. */
 export function createJobView(parts: Parts): JobView {
   const status = element('p', { class: 'job-status', role: 'status' })
   const body = element('div', { class: 'job-body' })
@@ -61,7 +61,7 @@ export function createJobView(parts: Parts): JobView {
   const view: JobView = {
     element: whole,
     show(job) {
-      // The answer to a cancel may arrive after the event that tells of the end, and no event would follow it.
+      // The answer to a cancel may arrive after the event of the end, and no event follows that.
       if (latest?.job_id === job.job_id && isOlder(job, latest)) return
       latest = job
       progress.value = job.progress
@@ -70,7 +70,7 @@ export function createJobView(parts: Parts): JobView {
         describeStatus(job),
         element('span', { class: 'money' }, describeMoney(job)),
       )
-      // Media are not made anew while nothing but the progress changes.
+      // Media elements are kept while only the progress changes.
       const state = `${job.job_id} ${isTerminal(job.status)} ${job.status}`
       if (state === shown) return
       shown = state
@@ -82,7 +82,7 @@ export function createJobView(parts: Parts): JobView {
   return view
 }
 
-/** A frame of the shape that the result will have, as far as the input tells. */
+/** A frame with the result's expected aspect ratio, if the input tells. */
 function waitingFrame(input: JsonObject | null, progress: HTMLProgressElement): HTMLElement {
   const [width, height] = [input?.['width'], input?.['height']]
   const frame = element('div', { class: 'waiting' }, progress)
@@ -168,7 +168,7 @@ function useAsInput(output: OutputRecord, editor: ModelRecord, words: string): H
     `Use in ${editor.name}`,
     () => {
       if (output.url === null) return
-      // The server reads its own outputs from its disk: nothing is sent to and fro.
+      // The server reads its own outputs from its disk, so nothing is transferred.
       handMedia(editor.id, output.url)
       rememberMedia(output.url, {
         name: words,

@@ -1,4 +1,4 @@
-// Following a job to its end: server-sent events, connected again where they broke off, and plain polling when they do not work.
+// Follows a job to its end: server-sent events with reconnection, and polling if events do not work.
 import { type Api, Refusal } from './api.ts'
 import { EventParser, readEvents } from './event-stream.ts'
 import { isOlder, isTerminal } from './job-words.ts'
@@ -6,9 +6,9 @@ import type { JobRecord } from './records.ts'
 
 const pollMs = 2000
 const reconnectMs = 1000
-// A job's place in the queue changes by what others do, which is no event of its own.
+// A job's place in the queue changes without an event of the job.
 const placeMs = 5000
-// So many connections in a row without a single event, and events are given up for polling.
+// After this many connections in a row without an event, polling is used instead.
 const emptyConnections = 3
 
 export interface WatchOptions {
@@ -18,8 +18,8 @@ export interface WatchOptions {
 }
 
 /**
- * Tells of every change until the job is terminal or the signal aborts; answers with the last record seen.
- * @throws Refusal when the job may not be read or is not there
+ * Reports every change until the job is terminal or the signal aborts; returns the last record.
+ * @throws Refusal if the job may not be read or does not exist
  */
 export async function watchJob(
   api: Pick<Api, 'get' | 'open'>,
@@ -67,7 +67,7 @@ export async function watchJob(
         waitMs = parser.retryMs ?? reconnectMs
       }
       if (isDone(latest)) break
-      // The stream ended early, or there is none: ask once, so that nothing is missed in between.
+      // The stream ended early, or there is none: poll once, so nothing is missed in between.
       try {
         tell(await api.get<JobRecord>(path, { signal }))
       } catch (error) {
@@ -87,7 +87,7 @@ function isDone(job: JobRecord | null): boolean {
   return job !== null && isTerminal(job.status)
 }
 
-/** Throws what another try would not change. */
+/** Rethrows permanent errors. */
 function giveUpOn(error: unknown): void {
   if (error instanceof Refusal && error.problem.status < 500 && error.problem.status !== 429) throw error
 }

@@ -1,4 +1,4 @@
-// A job in words: its state, what became of the credits, sizes, times and the name of its file.
+// Texts about a job: its state, credits, sizes, times and file name.
 import type { JobRecord, JobStatus, ModelRecord, OutputRecord } from './records.ts'
 
 const statusWords: Readonly<Record<JobStatus, string>> = {
@@ -11,25 +11,25 @@ const statusWords: Readonly<Record<JobStatus, string>> = {
   needs_review: 'In review',
 }
 
-/** Whether a job of this state goes on changing. */
+/** Whether a job in this state still changes. */
 export function isTerminal(status: JobStatus): boolean {
   return status !== 'queued' && status !== 'running'
 }
 
-/** Whether a record of a job was read before another one: answers and events of one job may overtake each other. */
+/** Whether a record is older than another one of the same job: answers and events may overtake each other. */
 export function isOlder(job: JobRecord, than: JobRecord): boolean {
   const [ours, theirs] = [lifeOf(job), lifeOf(than)]
   const different = ours.findIndex((value, index) => value !== theirs[index])
   return different >= 0 && (ours[different] ?? 0) < (theirs[different] ?? 0)
 }
 
-/** How far a job is, as numbers of which the first difference decides. A run that was lost is followed by the queue. */
+/** The progress of a job as numbers to compare in order. A lost run goes back to the queue. */
 function lifeOf({ status, attempts, progress }: JobRecord): readonly number[] {
   const ended = !isTerminal(status) ? 0 : status === 'needs_review' ? 1 : 2
   return [ended, attempts, status === 'queued' ? 1 : 0, progress]
 }
 
-// Beyond this a place in the queue is not counted.
+// The largest queue position that is counted.
 const lastQueuePosition = 100
 
 export function describeStatus(job: Pick<JobRecord, 'status' | 'progress' | 'queue_position'>): string {
@@ -44,12 +44,12 @@ export function formatCredits(credits: number): string {
   return `${credits.toLocaleString('en-US')} ${credits === 1 ? 'credit' : 'credits'}`
 }
 
-/** Whether a model costs the same whatever the input: then the summary of its price is nothing but the credits. */
+/** Whether a model costs the same for every input: then its price summary is only the credits. */
 export function isConstantPrice({ billing, summary, from_credits }: ModelRecord['pricing']): boolean {
   return billing === 'fixed' && summary === `${from_credits} ${from_credits === 1 ? 'credit' : 'credits'}`
 }
 
-/** Where the credits are, in a sentence. */
+/** A sentence about the credits. */
 export function describeMoney({ status, billing }: Pick<JobRecord, 'status' | 'billing'>): string {
   const { held, charged, released } = billing
   if (status === 'needs_review' && charged === 0 && released === 0)
@@ -61,7 +61,7 @@ export function describeMoney({ status, billing }: Pick<JobRecord, 'status' | 'b
     : `${formatCredits(charged)} charged`
 }
 
-/** Why there is no result, for a job that ended without one; null otherwise. */
+/** Why a job ended without a result; null if it did not. */
 export function explainEnd({ status, error }: Pick<JobRecord, 'status' | 'error'>): string | null {
   if (status === 'canceled') return 'This generation was canceled before it finished.'
   if (status === 'expired') return 'This generation reached its deadline while it was still queued.'
@@ -85,13 +85,13 @@ export function formatSeconds(seconds: number): string {
   return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
 }
 
-/** A length as players write it: 0:07, 12:30. */
+/** A duration as players show it: 0:07, 12:30. */
 export function formatLength(seconds: number): string {
   const whole = Math.round(seconds)
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`
 }
 
-/** How long the job took; null while it has not ended. */
+/** The duration of the job; null until it has ended. */
 export function tookSeconds(job: Pick<JobRecord, 'started_at' | 'finished_at'>): number | null {
   if (!job.started_at || !job.finished_at) return null
   return Math.max(0, (Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000)
@@ -106,7 +106,7 @@ export function formatAge(time: string, nowMs: number): string {
   return new Date(time).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
 }
 
-/** Facts about a file: its type, measures and size. */
+/** Facts about a file: its type, dimensions and size. */
 export function describeOutput(output: OutputRecord): string {
   const facts = [output.content_type === 'audio/mpeg' ? 'MP3' : output.content_type.replace(/^\w+\//, '').toUpperCase()]
   if (output.width !== null && output.height !== null) facts.push(`${output.width} × ${output.height}`)
@@ -115,14 +115,14 @@ export function describeOutput(output: OutputRecord): string {
   return facts.join(' · ')
 }
 
-/** How long a file is kept, or was; nothing to say of one that is kept for ever. */
+/** Until when a file is or was kept; empty if it is kept for ever. */
 export function describeKept({ url, kept_until }: Pick<OutputRecord, 'url' | 'kept_until'>): string {
   if (kept_until === null) return ''
   const day = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' } as const
   return `${url === null ? 'was kept' : 'kept'} until ${new Date(kept_until).toLocaleString('en-GB', day)}`
 }
 
-/** A file name that says where the file came from. */
+/** A file name from the model and the job. */
 export function toFileName(job: Pick<JobRecord, 'job_id' | 'model'>, output: OutputRecord, index: number): string {
   const subtype = output.content_type
     .replace(/^\w+\//, '')
@@ -135,8 +135,8 @@ export function toFileName(job: Pick<JobRecord, 'job_id' | 'model'>, output: Out
 }
 
 /**
- * The address under which this page fetches a file: loopback names are one machine, so a file of 127.0.0.1 is asked from
- * the page's own origin when that is localhost. Any other address stays as it is.
+ * The URL from which this page fetches a file: loopback names are the same machine, so a file on 127.0.0.1 is fetched from
+ * the page's own origin if that is localhost. Any other URL is unchanged.
  */
 export function toLocalUrl(url: string, origin: string): string {
   const [file, page] = [URL.parse(url, origin), URL.parse(origin)]

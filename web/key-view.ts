@@ -1,10 +1,10 @@
-// Asking for the API key, and trying it before it is kept.
+// Asks for the API key, and tests it before storing it.
 import { createApi, type Refusal } from './api.ts'
 import { element, icon } from './element.ts'
 import { explain } from './problem-notice.ts'
 import { keepKey } from './session.ts'
 
-/** A page with one field; `onKey` is called with a key that works. */
+/** A page with one field; `onKey` is called with a valid key. */
 export function keyView(onKey: (key: string) => void, refusal?: Refusal): HTMLElement {
   const field = element('input', {
     id: 'key-field',

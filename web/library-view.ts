@@ -1,4 +1,4 @@
-// The library: the account's jobs, newest first, a page at a time; the active ones move on by themselves.
+// The library: the account's jobs, newest first, in pages; active ones update by themselves.
 import { isAbort } from './api.ts'
 import { button, element } from './element.ts'
 import { createJobTile, type JobTile } from './job-tile.ts'
@@ -55,7 +55,7 @@ export function libraryView({ api, catalog, signal }: Parts): HTMLElement {
     const query = new URLSearchParams({ limit: String(pageSize), offset: String(from), ...(status && { status }) })
     return api.get(`/v1/jobs?${query.toString()}`, { signal })
   }
-  /** Shows a job; one that moved to another page because newer ones came is not shown twice. */
+  /** Shows a job, once, even if it moved to another page because of newer ones. */
   function place(job: JobRecord): void {
     if (isTerminal(job.status)) active.delete(job.job_id)
     else active.add(job.job_id)

@@ -1,4 +1,4 @@
-// A list: parts that are added, moved and taken away; or the whole of it written as JSON.
+// A list control: items that are added, moved and removed, or the whole list as JSON.
 import { type Control, type ControlContext, createFrame } from './control.ts'
 import { button, element, icon } from './element.ts'
 import { type Field, isObject, type ListField, type MediaField } from './form-model.ts'
@@ -115,7 +115,7 @@ export function listControl(field: ListField, context: ControlContext): Control 
   }
 }
 
-/** What adds a part: a button, or one for each thing that can be added. */
+/** The controls that add an item: one button, or one per kind of item. */
 function createAdder({ item, title }: ListField, add: (value: Json | undefined) => void): Adder {
   if (item.kind !== 'pick') {
     const label = `Add ${item.title ? item.title.toLowerCase() : 'another'}`
@@ -136,7 +136,7 @@ function createAdder({ item, title }: ListField, add: (value: Json | undefined) 
   }
 }
 
-/** Whether parts can show this list without losing any of it. */
+/** Whether items can show this list without loss. */
 function hasPlaceFor(item: Field, value: Json | undefined): boolean {
   if (value === undefined) return true
   if (!Array.isArray(value)) return false

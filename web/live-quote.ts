@@ -1,8 +1,8 @@
-// The price of what is being entered: asked for when typing pauses, and always for exactly the input that will be sent.
+// The live price: requested when typing pauses (debounced), always for exactly the input that will be sent.
 import { type Api, isAbort } from './api.ts'
 import type { JsonObject, QuoteRecord } from './records.ts'
 
-/** What is known of the price. */
+/** The state of the price. */
 export type QuoteState =
   | { readonly state: 'unknown' }
   | { readonly state: 'asking' }
@@ -14,7 +14,7 @@ export interface QuoteClock {
   readonly delayMs: number
 }
 
-// A quote that ends sooner than this is not relied on: the request must still arrive.
+// A quote that expires sooner than this is not used, because the request must still arrive.
 const leastValidMs = 15_000
 
 export class LiveQuote {
@@ -39,7 +39,7 @@ export class LiveQuote {
     this.#clock = clock
   }
 
-  /** The input is now this one; null while it is not complete. */
+  /** Sets the input; null while it is incomplete. */
   change(input: JsonObject | null): void {
     this.stop()
     if (!input) return this.#set({ state: 'unknown' })
@@ -49,7 +49,7 @@ export class LiveQuote {
   }
 
   /**
-   * A quote for this input that is good for a while yet: the one at hand, or a new one.
+   * A quote for this input that is still valid for a while: the current one or a new one.
    * @throws Refusal or Unreachable
    */
   async ask(input: JsonObject): Promise<QuoteRecord> {
@@ -78,13 +78,13 @@ export class LiveQuote {
     }
   }
 
-  /** The quote at hand is of no more use. */
+  /** Discards the current quote. */
   forget(): void {
     this.#quotedInput = ''
     this.#state = { state: 'unknown' }
   }
 
-  /** Asks no more. */
+  /** Stops quoting. */
   stop(): void {
     clearTimeout(this.#timer)
     this.#asking.abort()

@@ -1,6 +1,6 @@
-// Files that are dropped or pasted anywhere on the page: taken where there is a place for them, and never opened instead of it.
+// Handles files that are dropped or pasted anywhere on the page: a field takes them, or nothing; the browser never opens them.
 
-/** Hands on files until the signal aborts. A field that takes files itself keeps the event from coming here. */
+/** Passes files on until the signal aborts. A field that accepts files stops the event before it gets here. */
 export function catchFiles(take: (files: readonly File[]) => boolean, signal: AbortSignal): void {
   addEventListener(
     'dragover',
@@ -14,7 +14,7 @@ export function catchFiles(take: (files: readonly File[]) => boolean, signal: Ab
     (event) => {
       const files = [...(event.dataTransfer?.files ?? [])]
       if (files.length === 0) return
-      // The browser would leave the page and show the file.
+      // The browser would navigate to the file.
       event.preventDefault()
       take(files)
     },
@@ -24,7 +24,7 @@ export function catchFiles(take: (files: readonly File[]) => boolean, signal: Ab
     'paste',
     (event) => {
       const files = [...(event.clipboardData?.files ?? [])]
-      // Programs put text on the clipboard together with its picture; who is writing wants the text.
+      // Programs put text on the clipboard together with its picture; in a text field the text is wanted.
       const writing = isWritten(event.target) && event.clipboardData?.types.includes('text/plain')
       if (files.length > 0 && !writing && take(files)) event.preventDefault()
     },

@@ -1,4 +1,4 @@
-// Starts the console: the key first, then whichever view the address names; the bar above stays.
+// Starts the console: asks for the key, then shows the view that the URL names; the bar stays.
 import { createApi, type Refusal } from './api.ts'
 import { Catalog } from './catalog.ts'
 import { catalogView } from './catalog-view.ts'
@@ -29,7 +29,7 @@ const views: {
   job: ({ id }, parts) => jobPage(parts, id),
 }
 
-/** Which place of the navigation a view belongs to, where it is none itself. */
+/** The navigation entry of a view that has none itself. */
 const places: { readonly [View in Route['view']]?: string } = { job: 'library', uploads: 'library', model: 'models' }
 
 let leaving = new AbortController()
@@ -94,11 +94,11 @@ function start(): void {
 }
 
 document.querySelector('.skip')?.addEventListener('click', (event) => {
-  // The fragment of the address is the place; following it would leave.
+  // The URL fragment is the view; following the link would change it.
   event.preventDefault()
   main.focus()
 })
-// A link with a key, opened in a tab that is here already.
+// A link with a key was opened in this tab.
 addEventListener('hashchange', () => {
   if (takeKey(location.hash)) start()
 })

@@ -1,4 +1,4 @@
-// A field for a file, alone or as a part of a list: the file in its slot, or where it comes from.
+// A field for a file, alone or as a list item: a slot with the file, or a picker.
 import { type Control, type ControlContext, createFrame } from './control.ts'
 import { element } from './element.ts'
 import type { MediaField } from './form-model.ts'
@@ -6,13 +6,13 @@ import { chooseFiles } from './media-file.ts'
 import { createMediaPicker } from './media-picker.ts'
 import { createMediaSlot, type MediaSlot } from './media-slot.ts'
 
-/** A control that holds one file; it is empty until one is put in. */
+/** A control for one file, initially empty. */
 export interface MediaHolder extends Control {
-  /** Undefined empties it. */
+  /** Undefined clears it. */
   put(source: File | string | undefined): void
 }
 
-/** The file alone, without anything to choose another: a part of a list. `removed` is told when the person takes it away. */
+/** The file without a picker, as a list item. `removed` is called when the user removes it. */
 export function mediaHolder(field: MediaField, context: ControlContext, removed: () => void): MediaHolder {
   const error = element('p', { class: 'field-error' })
   const whole = element('div', { class: 'holder' }, error)
@@ -65,9 +65,9 @@ export function mediaControl(field: MediaField, context: ControlContext): Contro
     const focused = picker.element.contains(document.activeElement)
     holder.put(source)
     picker.element.hidden = source !== undefined
-    // What had the focus is gone.
+    // The focused element was removed.
     if (focused && source !== undefined) holder.focus()
-    // A file on its way leaves the field empty until it has arrived.
+    // The field is empty until the upload has finished.
     context.onChange()
   }
   function takeFiles(files: readonly File[]): boolean {

@@ -1,31 +1,31 @@
-// Files that an input refers to, in words: what may be one, what is known of it, and what is wrong with it before it is sent.
+// Texts and checks of files in inputs: valid references, known facts, and errors before the upload.
 import type { MediaField } from './form-model.ts'
 import { formatBytes } from './job-words.ts'
 import { isMediaType } from './upload.ts'
 
-/** What is known of a file; null for what is not. */
+/** Known facts about a file; null if unknown. */
 export interface MediaFacts {
   readonly name: string | null
   /** Such as `image/png`. */
   readonly type: string | null
   readonly bytes: number | null
-  /** Address of something to look at. */
+  /** URL of a preview. */
   readonly picture: string | null
 }
 
-/** Whether a text refers to a file: an address, a data: URI or the id of an upload. */
+/** Whether a text refers to a file: a URL, a data: URI or an upload id. */
 export function isReference(text: string): boolean {
   return /^(data:[^\s,]+,|https?:\/\/[^\s/]|file_\w)\S*$/i.test(text)
 }
 
-/** What a field takes, as a person says it. */
+/** The accepted media of a field, as a phrase. */
 export function describeKind({ accept }: Pick<MediaField, 'accept'>): string {
   const kinds = { image: 'picture', video: 'video', audio: 'sound' }
   const kind = kinds[accept.split('/')[0] as keyof typeof kinds] as string | undefined
   return accept.includes(',') || !kind ? 'picture, video or sound' : kind
 }
 
-/** Of files that a person gave, those that are worth sending, and in words why others are not; null when all are. */
+/** The given files that can be uploaded, and why others cannot; null if all can. */
 export function chooseFiles(
   files: readonly File[],
   field: Pick<MediaField, 'accept'>,
@@ -47,11 +47,11 @@ export function chooseFiles(
   return { taken, words: words.join(' ') || null }
 }
 
-/** Why a file need not be sent at all; null when the server is to judge it. */
+/** Why a file cannot be uploaded; null if the server must decide. */
 function refuseFile(file: File, field: Pick<MediaField, 'accept'>, largest: number): string | null {
   const name = file.name ? `“${file.name}”` : 'This'
   if (file.size === 0) return `${name} is empty.`
-  // A type that the system does not know is found by content.
+  // If the system does not know the type, the server detects it.
   if (file.type !== '' && (!isMediaType(file.type) || !accepts(field.accept, file.type)))
     return `${name} is not a ${describeKind(field)}.`
   if (file.size <= largest) return null
@@ -71,7 +71,7 @@ export function describeFacts({ type, bytes }: MediaFacts): string {
   return [kind, bytes === null ? '' : formatBytes(bytes)].filter(Boolean).join(' · ')
 }
 
-/** What a reference says of itself. */
+/** The facts in a reference. */
 export function readReference(reference: string): MediaFacts {
   const type = /^data:([\w/+.-]+)/i.exec(reference)?.[1] ?? null
   if (reference.startsWith('data:')) {
@@ -93,7 +93,7 @@ function decode(text: string): string {
 
 const usualUpload = 104_857_600
 
-/** Largest file that this server takes, in bytes. */
+/** Largest file that this server accepts, in bytes. */
 export async function readLargestUpload(): Promise<number> {
   try {
     const limits = (await (await fetch('/console/limits.json')).json()) as { max_upload_bytes: number }

@@ -1,4 +1,4 @@
-// Where files come from: chosen, dropped or pasted, or named by an address or the id of an upload.
+// Picks files: chosen, dropped or pasted, or named by a URL or an upload id.
 import { element, icon } from './element.ts'
 import type { MediaField } from './form-model.ts'
 import { describeKind, isReference } from './media-file.ts'
@@ -8,11 +8,11 @@ export interface PickerOptions {
   readonly field: MediaField
   readonly inputId: string
   readonly describedBy: string
-  /** Whether several files may be given at once. */
+  /** Whether several files may be picked at once. */
   readonly many: boolean
   readonly onFiles: (files: readonly File[]) => unknown
   readonly onReference: (reference: string) => void
-  /** Told what is wrong with what was given; null when nothing is. */
+  /** Called with the error of the picked files; null if there is none. */
   readonly onTrouble: (words: string | null) => void
 }
 
@@ -63,7 +63,7 @@ export function createMediaPicker(options: PickerOptions): MediaPicker {
 
   function chosen(): void {
     const files = [...(input.files ?? [])]
-    // The same file may be chosen again.
+    // Allows choosing the same file again.
     input.value = ''
     if (files.length > 0) onFiles(files)
   }
@@ -107,12 +107,12 @@ export function createMediaPicker(options: PickerOptions): MediaPicker {
   }
   function typed(event: InputEvent): void {
     onTrouble(null)
-    // What is pasted is whole.
+    // Pasted text is complete.
     if (event.inputType === 'insertFromPaste' && isReference(address.value.trim())) entered()
   }
   function submitted(event: KeyboardEvent): void {
     if (event.key !== 'Enter') return
-    // Enter is for the address, not for the form.
+    // Enter submits the URL, not the form.
     event.preventDefault()
     entered()
   }

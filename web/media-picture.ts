@@ -1,9 +1,9 @@
-// A file in small, as far as it can be seen.
+// A thumbnail of a file, if it has one.
 import { element, icon } from './element.ts'
 import { toLocalUrl } from './job-words.ts'
 import type { MediaFacts } from './media-file.ts'
 
-/** What a file looks like; a sign for it where it looks like nothing. */
+/** The thumbnail of a file, or an icon. */
 export function mediaPicture({ type, picture }: Pick<MediaFacts, 'type' | 'picture'>): Element {
   if (picture === null || type?.startsWith('audio/')) return icon(type?.startsWith('audio/') ? 'sound' : 'picture')
   const url = toLocalUrl(picture, location.origin)

@@ -1,4 +1,4 @@
-// One file that an input refers to, as a person sees it: on its way, with its progress; there, with its picture; or why not.
+// A slot shows one file of an input: its upload with progress, its picture, or its error.
 import { type Api, isAbort, Refusal } from './api.ts'
 import { button, element, icon } from './element.ts'
 import { describeFacts, type MediaFacts, readReference } from './media-file.ts'
@@ -6,26 +6,26 @@ import { mediaPicture } from './media-picture.ts'
 import type { FileRecord } from './records.ts'
 import { recallMedia, rememberMedia } from './session.ts'
 
-/** What a slot is given. */
+/** The parameters of a slot. */
 export interface SlotParts {
   readonly api: Pick<Api, 'get' | 'upload'>
-  /** Aborts when the person goes elsewhere. */
+  /** Aborts when the user leaves the view. */
   readonly signal: AbortSignal
-  /** Told when the reference comes. */
+  /** Called when the reference is known. */
   readonly onChange: () => void
 }
 
 export interface MediaSlot {
   readonly element: HTMLElement
-  /** What the input says; undefined until the file has arrived. */
+  /** The reference for the input; undefined until the upload has finished. */
   readonly reference: string | undefined
-  /** Why there is no reference, in words; null when there is one. */
+  /** Why there is no reference; null if there is one. */
   readonly trouble: string | null
-  /** Takes the file back: nothing is sent any more. */
+  /** Aborts the upload. */
   drop(): void
 }
 
-/** Shows a file and sends it, or shows what a reference leads to; `removed` is what the button does. */
+/** Shows and uploads a file, or shows the file of a reference; `removed` is called by the remove button. */
 export function createMediaSlot(
   source: File | string,
   { api, signal, onChange }: SlotParts,
@@ -86,7 +86,7 @@ export function createMediaSlot(
       onChange()
     } catch (error) {
       if (isAbort(error)) return
-      // The same file would be refused again, but where room or time was short.
+      // The same file would be refused again, unless space or time was lacking.
       const retry = !(error instanceof Refusal) || error.problem.retryable || error.problem.code === 'too_many_uploads'
       fail((error as Error).message, retry)
     }
@@ -100,7 +100,7 @@ export function createMediaSlot(
     } catch (error) {
       if (isAbort(error)) return
       fail((error as Error).message, false)
-      // What is not there cannot be sent; what could not be asked may be.
+      // A missing file cannot be used; if the server could not be asked, it may exist.
       if (error instanceof Refusal) reference = undefined
       onChange()
     }

@@ -1,7 +1,7 @@
-// Going to a place of the console from within it.
+// Navigates within the console.
 import { type Route, toHash } from './route.ts'
 
-/** Goes there; a place that is shown already is shown anew. */
+/** Navigates to a view; the current view is reloaded. */
 export function navigate(route: Route): void {
   const hash = toHash(route)
   if (location.hash === hash) dispatchEvent(new HashChangeEvent('hashchange'))

@@ -1,10 +1,10 @@
-// A number: typed, dragged on a slider where the bounds are near, or thrown by dice for a seed.
+// A number control: typed, dragged on a slider if the range is small, or random for a seed.
 import { type Control, type ControlContext, createFrame, toPlaceholder } from './control.ts'
 import { button, element } from './element.ts'
 import type { NumberField } from './form-model.ts'
 import { identify } from './text-control.ts'
 
-// Seeds beyond this are no more random, only longer to read.
+// Larger seeds are not more random, only longer.
 const largestSeed = 999_999
 
 export function numberControl(field: NumberField, { onChange }: ControlContext): Control {

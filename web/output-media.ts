@@ -1,10 +1,10 @@
-// An output on the page: its picture, or a player for its video or sound, and until they are loaded what its blurhash shows.
+// An output on the page: its picture, or a player for its video or sound, with its blurhash until they are loaded.
 import { toBlurPicture } from './blurhash.ts'
 import { element } from './element.ts'
 import { formatLength, toLocalUrl } from './job-words.ts'
 import type { OutputRecord } from './records.ts'
 
-/** The output large, to be looked at or played; `words` say what it is to who cannot see it. */
+/** The output in full size, to view or play; `words` is its alternative text. */
 export function outputMedia(output: OutputRecord, words: string): HTMLElement {
   const { content_type, width, height } = output
   const url = local(output.url)
@@ -22,7 +22,7 @@ export function outputMedia(output: OutputRecord, words: string): HTMLElement {
       width,
       height,
     })
-    // As large as the film from the beginning: its poster is small.
+    // Sized like the film from the beginning, because its poster is small.
     if (width && height) video.style.width = fullWidth(width, height)
     return blurred(output, video)
   }
@@ -38,7 +38,7 @@ export function outputMedia(output: OutputRecord, words: string): HTMLElement {
   return element('p', { class: 'empty' }, 'Files of this type cannot be shown here.')
 }
 
-/** The output small: its preview, and how long it lasts. */
+/** The output as a thumbnail: its preview and its duration. */
 export function outputThumbnail(output: OutputRecord): Node {
   const { content_type, duration_seconds } = output
   const kind = content_type.replace(/\/.*/, '')
@@ -60,7 +60,7 @@ export function outputThumbnail(output: OutputRecord): Node {
   return both
 }
 
-/** Where the file was: its shape, and its colours as far as they are remembered. */
+/** A placeholder for an expired file, with its aspect ratio and its blurhash, if known. */
 function expired(output: OutputRecord): HTMLElement {
   const place = element('div', { class: 'expired' }, element('p', {}, 'The file has expired and was removed.'))
   const { width, height } = output
@@ -71,7 +71,7 @@ function expired(output: OutputRecord): HTMLElement {
   return blurred(output, place)
 }
 
-/** The width of a picture of so many pixels that fits in its place, as CSS. */
+/** The CSS width of a picture that fits its place. */
 function fullWidth(width: number, height: number): string {
   return `min(100%, ${width}px, ${(72 * width) / height}vh)`
 }
@@ -84,7 +84,7 @@ function blurred<Media extends HTMLElement>(output: OutputRecord, media: Media):
   const blur = toBlurPicture(output.blurhash)
   if (blur === null) return media
   media.style.background = `url(${blur}) center / 100% 100%`
-  // What is transparent is not to show it for ever.
+  // The blurhash must not show through a transparent picture.
   media.addEventListener('load', () => (media.style.background = ''), { once: true })
   return media
 }

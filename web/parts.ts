@@ -1,12 +1,12 @@
-// What every view of the console is given.
+// The parameters of every view.
 import type { Api } from './api.ts'
 import type { Catalog } from './catalog.ts'
 
 export interface Parts {
   readonly api: Api
   readonly catalog: Catalog
-  /** Asks for the balance again, after something that changes it. */
+  /** Reloads the balance, after it may have changed. */
   readonly refreshWallet: () => void
-  /** Aborts when the person goes elsewhere. */
+  /** Aborts when the user leaves the view. */
   readonly signal: AbortSignal
 }

@@ -1,9 +1,9 @@
-// A failure in words that a person can act on, with its code and a link to the page that explains it.
+// A readable notice of a failure, with its code and a link to the page that explains it.
 import { Refusal, Unreachable } from './api.ts'
 import { button, element, icon } from './element.ts'
 import { formatCredits } from './job-words.ts'
 
-/** What to say about a failure. */
+/** The text about a failure. */
 export function explain(error: unknown): { readonly title: string; readonly detail: string } {
   if (error instanceof Unreachable) return { title: 'No connection', detail: error.message }
   if (!(error instanceof Refusal))
@@ -31,7 +31,7 @@ export function problemNotice(
   const body = element('div', {}, element('strong', {}, title), element('p', {}, detail))
   if (problem) {
     const code = element('code', {}, problem.code)
-    // Only an address of the web may become a link.
+    // Only http(s) URLs may become links.
     const explained = /^https?:\/\//.test(problem.type)
       ? element('a', { href: problem.type, target: '_blank', rel: 'noreferrer' }, code, ' explained')
       : code
@@ -44,7 +44,7 @@ export function problemNotice(
       ),
     )
   }
-  // What is forbidden or not there is so the next time, too.
+  // A retry does not help if something is forbidden or does not exist.
   if (retry && problem?.status !== 403 && problem?.status !== 404)
     body.append(button(retry.label, retry.run, { icon: 'again', look: 'quiet' }))
   return element('div', { class: 'notice', role: 'alert' }, icon('warning'), body)

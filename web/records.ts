@@ -1,6 +1,6 @@
 // The records of the REST interface that the console reads, as /openapi.json describes them.
 
-/** Anything that JSON can hold. */
+/** Any JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 export type JsonObject = { [name: string]: Json }
 
@@ -67,7 +67,7 @@ export interface QuoteRecord {
 export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled' | 'expired' | 'needs_review'
 
 export interface OutputRecord {
-  /** Null once the file is no longer kept. */
+  /** Null once the file was removed. */
   readonly url: string | null
   readonly content_type: string
   readonly bytes: number
@@ -76,7 +76,7 @@ export interface OutputRecord {
   readonly duration_seconds: number | null
   readonly preview_url: string | null
   readonly blurhash: string | null
-  /** How long the file is kept, or was; null for ever. */
+  /** When the file is removed, or was; null if it is kept for ever. */
   readonly kept_until: string | null
 }
 

@@ -1,4 +1,4 @@
-// Places of the console, as fragments of its address; and the key that may come in one.
+// The routes of the console as URL fragments, and the key that may be in one.
 
 export type Route =
   | { readonly view: 'models' }
@@ -8,7 +8,7 @@ export type Route =
   | { readonly view: 'wallet' }
   | { readonly view: 'job'; readonly id: string }
 
-/** The place that a fragment means; what means nothing is the catalog. */
+/** The route of a fragment; an invalid one is the catalog. */
 export function parseRoute(hash: string): Route {
   const path = hash.replace(/^#\/?/, '')
   const [head = '', ...rest] = path.split('/')
@@ -19,14 +19,14 @@ export function parseRoute(hash: string): Route {
   return { view: 'models' }
 }
 
-/** The fragment of a place. Slashes of a model id stand as they are, as in the paths of the interface. */
+/** The fragment of a route. Slashes of a model id are kept, as in the paths of the API. */
 export function toHash(route: Route): string {
   if (route.view === 'model') return `#/model/${encodeURIComponent(route.id).replaceAll('%2F', '/')}`
   if (route.view === 'job') return `#/job/${encodeURIComponent(route.id)}`
   return route.view === 'models' ? '#/' : `#/${route.view}`
 }
 
-/** The key in `#key=mgk_…`, and the fragment without it; null when there is none. */
+/** The key in `#key=mgk_…`, and the fragment without it; null if there is none. */
 export function takeKey(hash: string): { readonly key: string; readonly rest: string } | null {
   const match = /(?:^#|&)key=([^&]+)(?:&(.*))?$/.exec(hash)
   if (!match?.[1]) return null

@@ -1,4 +1,4 @@
-// What this browser tab remembers: the API key, drafts of inputs, and which input made which job. Nothing outlives the tab.
+// The session of this tab: the API key, drafts of inputs, and which input started which job. It ends with the tab.
 import type { MediaFacts } from './media-file.ts'
 import type { Json, JsonObject } from './records.ts'
 import { takeKey } from './route.ts'
@@ -6,10 +6,10 @@ import { takeKey } from './route.ts'
 const keyName = 'mediagen.key'
 const inputsName = 'mediagen.inputs'
 const mostInputs = 100
-// Longer texts are files; the session's storage is not the place for them.
+// Longer texts are files and are not stored in the session.
 const longestText = 20_000
 
-/** The key of this tab; one that came in the address is taken out of it and kept. */
+/** The key of this tab; a key in the URL is moved to the session. */
 export function readKey(): string | null {
   const arrived = takeKey(location.hash)
   if (arrived) {
@@ -35,7 +35,7 @@ const drafts = new Map<string, JsonObject>()
 const handedMedia = new Map<string, string>()
 const knownMedia = new Map<string, MediaFacts>()
 
-/** What was entered for a model so far. */
+/** The draft of a model's input. */
 export function readDraft(model: string): JsonObject | undefined {
   return drafts.get(model)
 }
@@ -44,7 +44,7 @@ export function keepDraft(model: string, input: JsonObject): void {
   drafts.set(model, input)
 }
 
-/** The input that made a job, without its files; null when another tab made it. */
+/** The input of a job, without its files; null if another tab started it. */
 export function readInput(jobId: string): JsonObject | null {
   return readInputs()[jobId] ?? null
 }
@@ -54,11 +54,11 @@ export function keepInput(jobId: string, input: JsonObject): void {
   try {
     sessionStorage.setItem(inputsName, JSON.stringify(Object.fromEntries(entries)))
   } catch {
-    // Full: a convenience is lost, nothing else.
+    // If the storage is full, only a convenience is lost.
   }
 }
 
-/** The words by which a person knows the job again; null when none are known. */
+/** A text by which the user recognises the job; null if none is known. */
 export function describeInput(jobId: string): string | null {
   const input = readInput(jobId)
   const words = input?.['prompt'] ?? input?.['title'] ?? input?.['text']
@@ -83,7 +83,7 @@ function withoutFiles(input: JsonObject): JsonObject {
   return Object.fromEntries(kept)
 }
 
-/** Keeps what is known of a file, by the reference that an input holds. */
+/** Stores facts about a file, by its reference. */
 export function rememberMedia(reference: string, facts: MediaFacts): void {
   knownMedia.set(reference, facts)
 }
@@ -92,12 +92,12 @@ export function recallMedia(reference: string): MediaFacts | undefined {
   return knownMedia.get(reference)
 }
 
-/** Leaves a reference to a file for the next time that the form of a model opens. */
+/** Stores a file reference for the next time that a model's form opens. */
 export function handMedia(model: string, uri: string): void {
   handedMedia.set(model, uri)
 }
 
-/** The file that was left for a model; given once. */
+/** The file stored for a model; returned once. */
 export function takeMedia(model: string): string | undefined {
   const uri = handedMedia.get(model)
   handedMedia.delete(model)

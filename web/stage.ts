@@ -1,4 +1,4 @@
-// Where results appear: the job at hand large, earlier ones of the same model as a strip below.
+// The stage: the current job in full size, earlier ones of the same model as a strip below.
 import { isAbort } from './api.ts'
 import { element } from './element.ts'
 import { createJobTile, type JobTile } from './job-tile.ts'
@@ -12,7 +12,7 @@ const recentJobs = 12
 
 export interface Stage {
   readonly element: HTMLElement
-  /** Shows a job that was just started, and follows it. */
+  /** Shows a newly started job, and follows it. */
   readonly add: (job: JobRecord) => void
 }
 
@@ -40,7 +40,7 @@ export function createStage(parts: Parts, model: ModelDetailRecord): Stage {
     const known = tiles.get(job.job_id)
     if (known) return known
     const tile = createJobTile(job, () => model.name)
-    // The job is looked at right here; its own page is a click with a modifier away, or in its facts.
+    // A click shows the job here; a click with a modifier, or its facts, lead to its own page.
     tile.element.addEventListener('click', (event) => {
       if (event.metaKey || event.ctrlKey || event.shiftKey) return
       event.preventDefault()

@@ -1,8 +1,8 @@
-// Starting a generation without ever paying twice: one Idempotency-Key for each intention, kept until the server has answered.
+// Starts a generation without paying twice: one Idempotency-Key per intention, kept until the server has answered.
 import { type Api, Refusal, Unreachable } from './api.ts'
 import type { JobRecord, JsonObject, QuoteRecord } from './records.ts'
 
-/** An intended generation whose outcome is not known yet. */
+/** An intended generation whose outcome is unknown. */
 export interface Attempt {
   readonly idempotencyKey: string
   readonly model: string
@@ -12,7 +12,7 @@ export interface Attempt {
 
 const pausesMs = [500, 1500, 4000]
 
-/** Sends attempts; `pending` is the one that must be repeated as it is before another is made. */
+/** Sends attempts; `pending` must be repeated unchanged before another attempt is made. */
 export class GenerationStarter {
   #pending: Attempt | null = null
   readonly #api: Pick<Api, 'post'>
@@ -25,7 +25,7 @@ export class GenerationStarter {
     this.#newKey = newKey
   }
 
-  /** The attempt for this model and input that got no answer; null when there is none. */
+  /** The attempt for this model and input without an answer; null if there is none. */
   pendingFor(model: string, input: JsonObject): Attempt | null {
     const attempt = this.#pending
     return attempt && attempt.model === model && JSON.stringify(attempt.input) === JSON.stringify(input)
@@ -34,8 +34,8 @@ export class GenerationStarter {
   }
 
   /**
-   * Starts the generation; a failed connection is tried again with the same key and the same body.
-   * @throws Refusal when the server said no; Unreachable when it never answered, the attempt then stays pending
+   * Starts the generation; after a failed connection it repeats the same key and body.
+   * @throws Refusal if the server refused; Unreachable if it never answered, and the attempt stays pending
    */
   async start(model: string, input: JsonObject, quote: QuoteRecord): Promise<JobRecord> {
     const attempt = this.pendingFor(model, input) ?? { idempotencyKey: this.#newKey(), model, input, quote }
@@ -47,7 +47,7 @@ export class GenerationStarter {
         return job
       } catch (error) {
         const pauseMs = pausesMs[tries]
-        // A refusal is an answer: nothing was started, and the key is free again. Not so when a server broke midway.
+        // A refusal is an answer: nothing was started, and the key is free again. A server error is not.
         if (error instanceof Refusal && error.problem.status < 500) this.#pending = null
         if (!(error instanceof Unreachable) || pauseMs === undefined) throw error
         await this.#sleep(pauseMs)

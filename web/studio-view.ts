@@ -1,4 +1,4 @@
-// A model at work: what it is, its form on one side, what it makes on the other.
+// The studio: a model's description, its form on one side, its results on the other.
 import { isAbort } from './api.ts'
 import { toModeName } from './catalog-view.ts'
 import { openCodeDialog } from './code-dialog.ts'

@@ -1,4 +1,4 @@
-// Controls for words, colours, and JSON where no form fits.
+// Controls for text, colours and JSON.
 import { type Control, type ControlContext, createFrame, toPlaceholder } from './control.ts'
 import { button, element } from './element.ts'
 import type { ColorField, Field, TextField } from './form-model.ts'
@@ -15,7 +15,7 @@ export function textControl(field: TextField, { onChange }: ControlContext): Con
     aside: counter,
   })
 
-  /** What a person may start from, where nothing works without words. */
+  /** Examples for a required text. */
   function suggestions(): HTMLElement | null {
     const examples = field.required ? field.examples.slice(0, 3).filter((example) => typeof example === 'string') : []
     if (examples.length === 0) return null
@@ -30,7 +30,7 @@ export function textControl(field: TextField, { onChange }: ControlContext): Con
     input.focus()
     changed()
   }
-  // The length shows only when the end comes near, examples only while there is nothing.
+  // The length is shown only near the limit, examples only while the field is empty.
   function count(): void {
     if (offered) offered.hidden = input.value !== ''
     const { maxLength } = field
@@ -85,7 +85,7 @@ export function colorControl(field: ColorField, { onChange }: ControlContext): C
     onChange()
   }
   function picked(): void {
-    // Transparency that was written stays.
+    // Keeps an alpha value that was entered.
     text.value =
       swatch.value + (/^#[0-9a-f]{8}$/i.test(text.value) && !text.value.endsWith('00') ? text.value.slice(7) : '')
     changed()
@@ -124,7 +124,7 @@ export function jsonControl(field: Field, { onChange }: ControlContext): Control
       value = input.value.trim() === '' ? undefined : (JSON.parse(input.value) as Json)
       frame.showError(null)
     } catch {
-      // The last value that could be read stays in force, and the field says so.
+      // The last valid value stays in use, and the field says so.
       frame.showError('This is not valid JSON.')
       return
     }
@@ -144,7 +144,7 @@ export function jsonControl(field: Field, { onChange }: ControlContext): Control
   }
 }
 
-/** Ties an input to its label, explanation and error. */
+/** Connects an input with its label, explanation and error. */
 export function identify<Input extends HTMLElement>(input: Input, id: string, describedBy: string): Input {
   input.id = id
   input.setAttribute('aria-describedby', describedBy)

@@ -1,12 +1,12 @@
-// Sending a file: like fetch, and telling how far it is, which fetch does not.
+// Uploads a file with progress, which fetch does not report.
 
 export interface UploadOptions {
-  /** Hears 0 … 1. */
+  /** Called with 0 … 1. */
   readonly onProgress: (fraction: number) => void
   readonly signal: AbortSignal
 }
 
-/** Posts a file and answers with what the server said. Rejects when no answer came, with an AbortError when told to stop. */
+/** Posts a file and returns the answer. Rejects if no answer arrived, with an AbortError if it was aborted. */
 export function sendFile(path: string, key: string, file: Blob, options: UploadOptions): Promise<Response> {
   const { onProgress, signal } = options
   return new Promise((resolve, reject) => {
@@ -26,7 +26,7 @@ export function sendFile(path: string, key: string, file: Blob, options: UploadO
   })
 }
 
-/** Whether a type is one that inputs may refer to; the server looks at the content. */
+/** Whether inputs may refer to files of this type; the server checks the content. */
 export function isMediaType(type: string): boolean {
   return /^(image|video|audio)\/[\w.+-]+$/.test(type)
 }

@@ -1,4 +1,4 @@
-// The account's uploads: what they look like, how long they are kept, their ids to copy, and making room.
+// The account's uploads: previews, retention, ids to copy, and deletion.
 import { isAbort } from './api.ts'
 import { button, element, icon } from './element.ts'
 import { describeKept } from './job-words.ts'
@@ -25,11 +25,11 @@ export function uploadsView({ api, signal }: Parts): HTMLElement {
     more.disabled = true
     trouble.replaceChildren()
     try {
-      // Those that were deleted here have moved up what follows.
+      // Deletions here have moved up the following ones.
       const query = new URLSearchParams({ limit: String(pageSize), offset: String(grid.childElementCount) })
       const page = await api.get<ListRecord<FileRecord>>(`/v1/files?${query.toString()}`, { signal })
       for (const file of page.data) {
-        // One that moved to another page because newer ones came is not shown twice.
+        // One that moved to another page because of newer ones is not shown twice.
         if (!shown.has(file.file_id)) grid.append(createTile(file))
         shown.add(file.file_id)
       }
@@ -100,7 +100,7 @@ export function uploadsView({ api, signal }: Parts): HTMLElement {
 
 async function copyId(id: string, clicked: HTMLButtonElement): Promise<void> {
   const words = clicked.querySelector('span')
-  // Without the permission, or without TLS, the id is at least shown.
+  // Without the permission or TLS, the id is at least shown.
   const copied = await navigator.clipboard.writeText(id).then(
     () => true,
     () => false,

@@ -1,4 +1,4 @@
-// What the server finds wrong with an input, in words for the person at the form.
+// Turns the server's violations into sentences for the form.
 
 const rules: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/^must be <= (.+)$/, (most) => `At most ${format(most)}.`],

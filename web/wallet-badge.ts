@@ -1,4 +1,4 @@
-// The balance in the bar: asked for when something changes it, and now and then.
+// The balance in the bar: reloaded when it may have changed, and periodically.
 import { type Api, isAbort, Refusal } from './api.ts'
 import { element } from './element.ts'
 import type { WalletRecord } from './records.ts'
@@ -31,7 +31,7 @@ export function walletBadge(api: Api, signal: AbortSignal): WalletBadge {
       badge.title = `${wallet.available.toLocaleString('en-US')} credits available, ${wallet.held.toLocaleString('en-US')} held for running generations`
     } catch (error) {
       if (isAbort(error)) return
-      // Without the permission there is nothing to show; anything else is tried again.
+      // Without the permission there is nothing to show; other errors are retried.
       if (error instanceof Refusal && error.problem.code === 'missing_permission') badge.hidden = true
     }
   }

@@ -1,4 +1,4 @@
-// The ledger of the account: what changed its balance, newest first, a page at a time.
+// The ledger of the account, newest first, in pages.
 import { isAbort } from './api.ts'
 import { button, element } from './element.ts'
 import { formatAge } from './job-words.ts'
@@ -37,7 +37,7 @@ export function walletView({ api, signal }: Parts): HTMLElement {
       balance.textContent = `${format(wallet.available)} available, ${format(wallet.held)} held for running generations`
       offset += page.data.length
       for (const entry of page.data) {
-        // One that moved to another page because newer ones came is not shown twice.
+        // One that moved to another page because of newer ones is not shown twice.
         if (!shown.has(entry.entry_id)) rows.append(toRow(entry))
         shown.add(entry.entry_id)
       }
