@@ -1,7 +1,7 @@
 // An HTTP agent that connects to public addresses and ports of the web only, and to what an operator allows. Every address is
 // checked when a connection is made, after names were resolved and unusual spellings parsed, so the checked address is the one
 // that is connected to.
-import { lookup } from 'node:dns'
+import type { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { Agent, buildConnector } from 'undici'
 import { type AllowedHosts, isRefusedAddress, mayConnect, PrivateAddressError } from './hosts.ts'
@@ -15,13 +15,13 @@ export interface PublicAgentOptions {
   readonly allowedPorts?: AllowedPorts
   /** Time limit of each step: the connection, the headers, each part of the body. */
   readonly timeoutMs: number
-  /** Resolves names; a test may pass its own. */
-  readonly resolve?: typeof lookup
+  /** Resolves names. */
+  readonly resolve: typeof lookup
 }
 
 /** Creates an agent for undici's own `request` and `fetch`; Node's global fetch would ignore it. */
 export function createPublicAgent(options: PublicAgentOptions): Agent {
-  const { allowed, allowedPorts = noFurtherPorts, timeoutMs, resolve = lookup } = options
+  const { allowed, allowedPorts = noFurtherPorts, timeoutMs, resolve } = options
   /** Refuses a name with any forbidden address, because we cannot choose which of its addresses is tried. */
   const checkedLookup: LookupFunction = (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {

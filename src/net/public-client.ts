@@ -1,7 +1,11 @@
 // Requests over the agent for public addresses. Undici is loaded by the first request: its hundred modules would slow down a
 // start, which makes no requests.
 import type { Dispatcher } from 'undici'
+import { createNameResolver } from './name-resolver.ts'
 import type { PublicAgentOptions } from './public-agent.ts'
+
+/** Settings of a client; a test may resolve names itself. */
+export type PublicClientOptions = Omit<PublicAgentOptions, 'resolve'> & Partial<Pick<PublicAgentOptions, 'resolve'>>
 
 /** Makes requests to public addresses and those that are allowed. */
 export interface PublicClient {
@@ -15,12 +19,13 @@ export interface PublicClient {
 }
 
 /** Creates a client; nothing is loaded or opened before its first request. */
-export function createPublicClient(options: PublicAgentOptions): PublicClient {
+export function createPublicClient(options: PublicClientOptions): PublicClient {
+  const names = createNameResolver(options)
   let opened: ReturnType<typeof open> | undefined
 
   async function open() {
     const [{ request }, { createPublicAgent }] = await Promise.all([import('undici'), import('./public-agent.ts')])
-    return { request, agent: createPublicAgent(options) }
+    return { request, agent: createPublicAgent({ resolve: names.resolve, ...options }) }
   }
 
   return {
@@ -31,6 +36,7 @@ export function createPublicClient(options: PublicAgentOptions): PublicClient {
     async destroy() {
       const { agent } = (await opened) ?? {}
       await agent?.destroy()
+      names.cancel()
     },
   }
 }

@@ -2,8 +2,7 @@
 import { toFailure } from '../net/failure.ts'
 import { PrivateAddressError } from '../net/hosts.ts'
 import { RefusedPortError } from '../net/ports.ts'
-import type { PublicAgentOptions } from '../net/public-agent.ts'
-import { createPublicClient } from '../net/public-client.ts'
+import { createPublicClient, type PublicClientOptions } from '../net/public-client.ts'
 
 /** A POST to send. */
 export interface PostRequest {
@@ -30,7 +29,7 @@ export interface Poster {
 }
 
 /** Settings of a poster. */
-export interface PosterOptions extends PublicAgentOptions {
+export interface PosterOptions extends PublicClientOptions {
   /** The body of an answer is ignored; this much of it is read so that the connection can be reused. */
   readonly maxAnswerBytes: number
 }

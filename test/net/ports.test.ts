@@ -1,4 +1,5 @@
 // Which ports of other hosts are connected to: a request must not be made to speak to mail servers, shells or chat.
+import { lookup } from 'node:dns'
 import { request } from 'undici'
 import { expect, test } from 'vitest'
 import { everyHost } from '../../src/net/hosts.ts'
@@ -42,7 +43,7 @@ test('MEDIAGEN_ALLOW_PORTS names further ones', () => {
 
 test('the agent looks at the port when it connects, whoever registered the address', async () => {
   await using receiver = await openReceiver()
-  const agent = createPublicAgent({ allowed: everyHost, timeoutMs: 500 })
+  const agent = createPublicAgent({ allowed: everyHost, timeoutMs: 500, resolve: lookup })
   const refusal = (url: string): Promise<unknown> =>
     request(url, { dispatcher: agent }).then(
       () => 'answered',
