@@ -26,7 +26,7 @@ A setting is an environment variable that the server reads when it starts. An em
 const settingsTail = `
 ## An address for operators
 
-While the server listens on loopback, \`/metrics\`, AdminService and gRPC reflection are served on its public ports. When it listens on any other address (\`MEDIAGEN_HOST\`), they are off there: \`MEDIAGEN_ADMIN_PORT\` (HTTP) and \`MEDIAGEN_ADMIN_GRPC_PORT\` (gRPC) serve them at \`MEDIAGEN_ADMIN_HOST\`. Setting either port takes them from the public ports in any case. Do so, too, where a proxy on the same machine makes a loopback port public.
+While the server listens on loopback, \`/metrics\`, AdminService and gRPC reflection are served on its public ports. When it listens on any other address (\`MEDIAGEN_HOST\`), they are off there: \`MEDIAGEN_ADMIN_PORT\` (HTTP) and \`MEDIAGEN_ADMIN_GRPC_PORT\` (gRPC) serve them at \`MEDIAGEN_ADMIN_HOST\`. Setting either port takes them from the public ports in any case. Do so, too, where a proxy on the same machine makes a loopback port public; [SECURITY.md](../SECURITY.md) has more advice for public servers.
 
 ## A gateway in front of a remote core
 
