@@ -4,7 +4,7 @@ import { createIdSource } from '../../src/core/ids.ts'
 import { createBatchRunner } from '../../src/storage/sqlite/batch.ts'
 import { createCommands, type CommandName, type Commands } from '../../src/storage/sqlite/commands.ts'
 import { createJobReads } from '../../src/storage/sqlite/jobs.ts'
-import { loadMigrations, runMigration } from '../../src/storage/sqlite/migrate.ts'
+import { loadMigrations } from '../../src/storage/sqlite/migrate.ts'
 import { createLedgerVerifier } from '../../src/storage/sqlite/verify.ts'
 
 /** A command that one process submitted. */
@@ -18,7 +18,7 @@ const emptyFile = (() => {
       db.close()
     },
   })
-  for (const { sql } of loadMigrations()) runMigration(db, sql)
+  for (const { sql } of loadMigrations()) db.exec(sql)
   return db.serialize()
 })()
 

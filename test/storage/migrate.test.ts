@@ -84,21 +84,6 @@ test('a later migration is applied once, to what is there', async () => {
   expect(db.prepare('SELECT name, later FROM accounts').all()).toEqual([{ name: 'kept', later: null }])
 })
 
-test('a job that was under way before an update ends after it, though the clock had gone back before it began', () => {
-  using file = createTestFolder()
-  using db = openRaw(file.path)
-  migrate(db, file.path, 0, loadMigrations().slice(0, 3))
-  db.exec(`
-    INSERT INTO accounts (account_id, name, created_at) VALUES ('acct_a', 'a', 0);
-    INSERT INTO jobs (job_id, account_id, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at)
-    VALUES ('job_a', 'acct_a', 'queued', 'm', 'q', 'k', zeroblob(32), 0, 1000);
-    UPDATE jobs SET status = 'running', attempts = 1, token = 1, worker = 'w', lease_until = 5000, started_at = 900`)
-  migrate(db, file.path, 0)
-  db.exec("UPDATE jobs SET status = 'failed', error = '{}', worker = NULL, lease_until = NULL, finished_at = 1000")
-  expect(db.prepare('SELECT started_at, finished_at FROM jobs').get()).toEqual({ started_at: 1000, finished_at: 1000 })
-  expect(db.pragma('integrity_check', { simple: true })).toBe('ok')
-})
-
 test('a migration that fails leaves nothing of itself', async () => {
   using file = createTestFolder()
   await makeDatabase(file.path)

@@ -197,17 +197,8 @@ BEGIN
   SELECT RAISE(ABORT, 'jobs: this state may not follow that state');
 END;
 
-CREATE TRIGGER jobs_keep_queue_terms BEFORE UPDATE OF priority, fair, resumable, max_attempts, deadline_at ON jobs
-BEGIN
-  SELECT RAISE(ABORT, 'jobs: what a job was started with does not change');
-END;
-
-CREATE TRIGGER jobs_keep_retention BEFORE UPDATE OF retain_ms ON jobs
-BEGIN
-  SELECT RAISE(ABORT, 'jobs: what a job was started with does not change');
-END;
-
-CREATE TRIGGER jobs_keep_terms BEFORE UPDATE OF number, job_id, account_id, model, quote_id, idempotency_key, request_digest, credits_held, created_at ON jobs
+CREATE TRIGGER jobs_keep_terms BEFORE UPDATE OF number, job_id, account_id, model, quote_id, idempotency_key, request_digest, credits_held, created_at,
+  priority, fair, resumable, max_attempts, deadline_at, retain_ms ON jobs
 BEGIN
   SELECT RAISE(ABORT, 'jobs: what a job was started with does not change');
 END;
@@ -299,9 +290,23 @@ CREATE TABLE jobs (
   finished_at INTEGER,
   hold_entry TEXT GENERATED ALWAYS AS (CASE WHEN credits_held > 0 THEN 'hold' END) VIRTUAL,
   charge_entry TEXT GENERATED ALWAYS AS (CASE WHEN credits_charged > 0 THEN 'charge' END) VIRTUAL,
-  release_entry TEXT GENERATED ALWAYS AS (CASE WHEN credits_released > 0 THEN 'release' END) VIRTUAL, priority INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN -10 AND 10), fair REAL NOT NULL DEFAULT 0 CHECK (fair >= 0), resumable INTEGER NOT NULL DEFAULT 1 CHECK (resumable IN (0, 1)), max_attempts INTEGER NOT NULL DEFAULT 3 CHECK (max_attempts > 0), deadline_at INTEGER CHECK (status <> 'expired' OR (deadline_at IS NOT NULL AND started_at IS NULL)), lost_runs INTEGER NOT NULL DEFAULT 0
-  CHECK (lost_runs BETWEEN 0 AND attempts AND lost_runs <= max_attempts AND (status <> 'queued' OR lost_runs < max_attempts)), available_at INTEGER CHECK (available_at IS NULL OR status = 'queued'), retain_ms INTEGER CHECK (retain_ms > 0), outputs_gone INTEGER NOT NULL DEFAULT 0 CHECK (outputs_gone BETWEEN 0 AND 2), outputs_expire_at INTEGER
-  GENERATED ALWAYS AS (CASE WHEN status = 'succeeded' AND outputs <> '[]' THEN finished_at + retain_ms END) VIRTUAL,
+  release_entry TEXT GENERATED ALWAYS AS (CASE WHEN credits_released > 0 THEN 'release' END) VIRTUAL,
+  -- What the start says, and what the model said at that time. `fair` is the job's key in the queue of its model.
+  priority INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN -10 AND 10),
+  fair REAL NOT NULL DEFAULT 0 CHECK (fair >= 0),
+  resumable INTEGER NOT NULL DEFAULT 1 CHECK (resumable IN (0, 1)),
+  max_attempts INTEGER NOT NULL DEFAULT 3 CHECK (max_attempts > 0),
+  deadline_at INTEGER CHECK (status <> 'expired' OR (deadline_at IS NOT NULL AND started_at IS NULL)),
+  -- Runs whose worker was lost. Runs that a stopping worker gave back are attempts, but not losses.
+  lost_runs INTEGER NOT NULL DEFAULT 0
+    CHECK (lost_runs BETWEEN 0 AND attempts AND lost_runs <= max_attempts AND (status <> 'queued' OR lost_runs < max_attempts)),
+  -- When a queued job that waits may be tried. A sweep clears it when the time has come, so that claims need not look at it.
+  available_at INTEGER CHECK (available_at IS NULL OR status = 'queued'),
+  -- How long the outputs are kept, as it was said at the start; null for ever.
+  retain_ms INTEGER CHECK (retain_ms > 0),
+  -- 0 while the files of the outputs are there, 1 when they are to be removed, 2 when they have been. The record stays.
+  outputs_gone INTEGER NOT NULL DEFAULT 0 CHECK (outputs_gone BETWEEN 0 AND 2),
+  outputs_expire_at INTEGER GENERATED ALWAYS AS (CASE WHEN status = 'succeeded' AND outputs <> '[]' THEN finished_at + retain_ms END) VIRTUAL,
   UNIQUE (account_id, idempotency_key),
   FOREIGN KEY (number, hold_entry) REFERENCES ledger_entries (job_number, kind) DEFERRABLE INITIALLY DEFERRED,
   FOREIGN KEY (number, charge_entry) REFERENCES ledger_entries (job_number, kind) DEFERRABLE INITIALLY DEFERRED,
@@ -474,7 +479,9 @@ CREATE TABLE webhook_deliveries (
   error TEXT,
   token INTEGER NOT NULL DEFAULT 0 CHECK (token >= 0),
   created_at INTEGER NOT NULL,
-  finished_at INTEGER, waits_since INTEGER NOT NULL DEFAULT 0,
+  finished_at INTEGER,
+  -- When `due_at` was set: a wait that seems to begin in the future began before the clock went back, and begins anew (sweeps).
+  waits_since INTEGER NOT NULL DEFAULT 0,
   CONSTRAINT due_while_pending CHECK ((due_at IS NOT NULL) = (status = 'pending') AND (finished_at IS NULL) = (status = 'pending'))
 ) STRICT;
 
@@ -511,7 +518,11 @@ CREATE TABLE webhooks (
   deleted_at INTEGER,
   next_due_at INTEGER,
   claimed_at INTEGER NOT NULL DEFAULT 0,
-  delivery_count INTEGER NOT NULL DEFAULT 0 CHECK (delivery_count >= 0), standing INTEGER NOT NULL DEFAULT 0 CHECK (standing BETWEEN -10 AND 1), proven INTEGER GENERATED ALWAYS AS (standing > 0) VIRTUAL,
+  delivery_count INTEGER NOT NULL DEFAULT 0 CHECK (delivery_count >= 0),
+  -- Places of a sender go to endpoints that answer promptly. Each attempt rates its endpoint (deliveries.ts): a prompt one adds 1,
+  -- up to 1, a slow one sets it to -10.
+  standing INTEGER NOT NULL DEFAULT 0 CHECK (standing BETWEEN -10 AND 1),
+  proven INTEGER GENERATED ALWAYS AS (standing > 0) VIRTUAL,
   CONSTRAINT secret_until_deleted CHECK ((secret IS NULL) = (deleted_at IS NOT NULL))
 ) STRICT, WITHOUT ROWID;
 

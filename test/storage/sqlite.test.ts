@@ -1,10 +1,9 @@
 // The store on SQLite: the contract on a real file, then reviews, other connections, held time and a writer that dies.
 import { describe, expect, test } from 'vitest'
-import type { Asset } from '../../src/core/asset.ts'
 import { openGroupCommit } from '../../src/storage/sqlite/group-commit.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
 import { storeContract } from './contract.ts'
-import { balanceOf, claimOne, entriesOf, firstPage, startJob, startOf, testAsset, testError } from './fixture.ts'
+import { balanceOf, claimOne, entriesOf, firstPage, startJob, startOf, testError } from './fixture.ts'
 import { createTestFolder, openRaw, openTemporaryStore } from './sqlite-fixture.ts'
 
 storeContract('sqlite', openTemporaryStore)
@@ -35,19 +34,6 @@ describe('reviews', () => {
     expect(await store.resolveReview(job.jobId, charge)).toEqual({ outcome: 'not_in_review', status: expected.status })
     expect(await entriesOf(store, accountId)).toEqual(['grant 100', 'hold 10', ...entries])
     expect((await store.verifyLedger()).problems).toEqual([])
-  })
-})
-
-test('outputs of a record that was written before there were previews have none', async () => {
-  using file = createTestFolder()
-  await using store = await openSqliteStore({ path: file.path })
-  const { accountId } = await store.createAccount('a', 100)
-  await startJob(store, accountId)
-  const { job, token } = await claimOne(store)
-  const { previewKey: _, blurhash: __, ...old } = testAsset
-  await store.finishJob(job.jobId, token, { status: 'succeeded', outputs: [old as Asset], creditsActual: 10 })
-  expect(await store.getJob(accountId, job.jobId)).toMatchObject({
-    outputs: [{ ...testAsset, previewKey: null, blurhash: null }],
   })
 })
 

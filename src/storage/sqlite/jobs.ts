@@ -53,7 +53,7 @@ export function toJob(row: JobRow, queuePosition: number | null = null): Job {
     creditsHeld: row.creditsHeld,
     creditsCharged: row.creditsCharged,
     creditsReleased: row.creditsReleased,
-    outputs: (JSON.parse(row.outputs) as Asset[]).map(toAsset),
+    outputs: JSON.parse(row.outputs) as Asset[],
     outputsExpireAtMs: row.outputsExpireAtMs,
     outputsGone: row.outputsGone > 0,
     error: row.error === null ? null : (JSON.parse(row.error) as JobError),
@@ -65,11 +65,6 @@ export function toJob(row: JobRow, queuePosition: number | null = null): Job {
     sequence: row.sequence,
     queuePosition,
   }
-}
-
-/** A row has the output fields that existed when it was written: early ones have no preview. */
-function toAsset(stored: Asset): Asset {
-  return { ...stored, previewKey: stored.previewKey ?? null, blurhash: stored.blurhash ?? null }
 }
 
 /** A row with the fields that determine its queue position. */
@@ -165,29 +160,31 @@ function createJobLister(db: Connection, toPlaced: (row: PlacedRow) => Job): (fi
     (accountId === null ? countEverything.get() : countOf.get(accountId)) ?? 0
 
   /** Exact, without reading rows: jobs that are not in the index of other states have succeeded. */
-  function count(where: readonly string[], filter: Bindings): number {
-    const { status, model, idempotencyKey } = filter
-    const countWhere = (...conditions: string[]) => statementsFor(conditions.join(' AND ')).count.get(filter) ?? 0
-    if (idempotencyKey !== null || (status !== null && status !== 'succeeded')) return countWhere(...where)
-    const base = where.filter((condition) => !condition.startsWith('status ='))
-    const all = model === null ? countAll(filter.accountId) : countWhere(...base)
-    return status === null ? all : all - countWhere(...base, notSucceeded)
+  function count(which: readonly string[], inState: readonly string[], bindings: Bindings): number {
+    const { accountId, status, model, idempotencyKey } = bindings
+    const countWhere = (...conditions: string[]) => statementsFor(conditions.join(' AND ')).count.get(bindings) ?? 0
+    if (idempotencyKey !== null || (status !== null && status !== 'succeeded')) return countWhere(...which, ...inState)
+    const all = model === null ? countAll(accountId) : countWhere(...which)
+    return status === null ? all : all - countWhere(...which, notSucceeded)
   }
 
   return (filter) => {
     const { accountId, status, model, idempotencyKey, limit, offset } = filter
     const bindings: Bindings = { accountId, status, model, idempotencyKey, limit, offset }
-    const where = accountId === null ? ['TRUE'] : ['account_id = :accountId']
-    if (idempotencyKey !== null) where.push('idempotency_key = :idempotencyKey')
-    if (model !== null) where.push('model = :model')
+    const which = [accountId === null ? 'TRUE' : 'account_id = :accountId']
+    if (idempotencyKey !== null) which.push('idempotency_key = :idempotencyKey')
+    if (model !== null) which.push('model = :model')
+    const inState: string[] = []
     // For all accounts the state is a literal in the statement, so the planner can use the partial indexes.
-    if (status !== null) where.push(accountId === null ? `status = '${status}'` : 'status = :status')
+    if (status !== null) inState.push(accountId === null ? `status = '${status}'` : 'status = :status')
     // Tells the planner that the partial index contains all of them.
-    if (status !== null && status !== 'succeeded') where.push(notSucceeded)
+    if (status !== null && status !== 'succeeded') inState.push(notSucceeded)
     // One read transaction, so page and total are consistent.
     return db.transaction(() => ({
-      items: statementsFor(where.join(' AND ')).list.all(bindings).map(toPlaced),
-      total: count(where, bindings),
+      items: statementsFor([...which, ...inState].join(' AND '))
+        .list.all(bindings)
+        .map(toPlaced),
+      total: count(which, inState, bindings),
     }))()
   }
 }

@@ -21,7 +21,8 @@ interface AppliedMigration {
 const fileNamePattern = /^(\d{4})-[a-z0-9-]+\.sql$/
 
 /** Reads the migrations of this program, in order. */
-export function loadMigrations(folder: URL = new URL('./migrations/', import.meta.url)): readonly Migration[] {
+export function loadMigrations(): readonly Migration[] {
+  const folder = new URL('./migrations/', import.meta.url)
   const names = readdirSync(folder).filter((name) => fileNamePattern.test(name))
   return names.sort().map((file) => {
     // Windows line ends do not change a migration.
@@ -89,7 +90,7 @@ function applyNext(
       db.exec(
         'CREATE TABLE IF NOT EXISTS migrations (number INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT',
       )
-      runMigration(db, next.sql)
+      db.exec(next.sql)
       db.prepare('INSERT INTO migrations (number, name, sha256, applied_at) VALUES (?, ?, ?, ?)').run(
         next.number,
         next.name,
@@ -103,16 +104,6 @@ function applyNext(
   } catch (error) {
     if (db.inTransaction) db.exec('ROLLBACK')
     throw error
-  }
-}
-
-/** Runs one step. It may write the text of checks anew, which SQLite refuses unless it is asked. */
-export function runMigration(db: Connection, sql: string): void {
-  db.unsafeMode(true)
-  try {
-    db.exec(sql)
-  } finally {
-    db.unsafeMode(false)
   }
 }
 
