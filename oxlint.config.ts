@@ -18,17 +18,22 @@ interface Part {
 const parts: Readonly<Record<string, Part>> = {
   core: { imports: [engine], not: ['node:*', 'node:*/**', '!node:crypto', ...wire, 'better-sqlite3'] },
   services: {
-    imports: ['core', 'gen', engine],
+    imports: ['core', 'gen', engine, 'runtime'],
     not: ['fastify', '@grpc/**', 'better-sqlite3', 'node:fs', 'node:fs/**'],
   },
-  rpc: { imports: ['core', 'gen', 'net', 'services'], not: ['better-sqlite3'] },
-  gateway: { imports: ['core', 'gen', 'net'], not: ['@grpc/**', 'better-sqlite3', '@connectrpc/connect-node'] },
+  rpc: { imports: ['core', 'gen', 'net', 'services', 'runtime'], not: ['better-sqlite3'] },
+  gateway: {
+    imports: ['core', 'gen', 'net', 'runtime'],
+    not: ['@grpc/**', 'better-sqlite3', '@connectrpc/connect-node'],
+  },
   storage: { imports: ['core', engine], not: wire },
-  runner: { imports: ['core', engine], not: wire },
+  runner: { imports: ['core', engine, 'runtime'], not: wire },
+  feed: { imports: ['core', 'runtime'], not: wire },
+  runtime: { imports: ['core'], not: wire },
   engines: { imports: ['core', engine], not: wire },
-  assets: { imports: ['core', engine], not: wire },
+  assets: { imports: ['core', engine, 'runtime'], not: wire },
   media: { imports: ['core', 'net', engine], not: wire },
-  webhooks: { imports: ['core', 'net'], not: wire },
+  webhooks: { imports: ['core', 'net', 'runtime'], not: wire },
   net: { imports: [], not: wire },
   catalog: { imports: ['core', engine], not: wire },
   cli: {

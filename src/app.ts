@@ -25,7 +25,7 @@ import type { MediaSource } from './core/media.ts'
 import type { Catalog } from './core/model.ts'
 import type { FilesFolders } from './core/retention.ts'
 import type { Store } from './core/store.ts'
-import { createStrangerLog } from './core/stranger-log.ts'
+import { createStrangerLog } from './runtime/stranger-log.ts'
 import type { UploadFiles } from './core/upload.ts'
 import { layOut, makeFolder } from './data-dir.ts'
 import { type Addresses, openDoors } from './doors.ts'
@@ -48,8 +48,8 @@ import { createMediaSource } from './media/source.ts'
 import { createUploadReader } from './media/uploads.ts'
 import { createUrlReader } from './media/url.ts'
 import { createEngines, openCatalog, readPictureBounds } from './models.ts'
-import { startFeed } from './runner/feed.ts'
-import { startRetention } from './runner/retention.ts'
+import { startFeed } from './feed/feed.ts'
+import { startExpiry } from './assets/expiry.ts'
 import type { PlaceBounds } from './runner/places.ts'
 import { startRunner } from './runner/runner.ts'
 import { startSweeper } from './runner/sweeper.ts'
@@ -174,7 +174,7 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
   )
 
   // By every process, whatever its role: who removes what does not matter, and doing it twice does no harm.
-  const retention = startRetention({
+  const retention = startExpiry({
     store,
     folders: assetFolders,
     retainMs: config.retainHours * 3_600_000,

@@ -8,7 +8,7 @@ import { addJobCommands } from './cli/jobs.ts'
 import { addModelCommands } from './cli/models.ts'
 import { addOperatorCommands } from './cli/operator.ts'
 import { addServeCommand } from './cli/serve.ts'
-import { addWebhookCommands } from './cli/webhooks.ts'
+import { addWebhookCommands } from './cli/webhook-commands.ts'
 import { StartupError } from './core/errors.ts'
 
 /** Creates the command line with all its commands. */

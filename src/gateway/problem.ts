@@ -5,7 +5,7 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorDetail, ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
 import { type ErrorCode, type ErrorDetails, errorKinds, isErrorCode, MediagenError } from '../core/errors.ts'
-import { readRequestId } from '../core/request-id.ts'
+import { readRequestId } from '../runtime/request-id.ts'
 import { isStorageTrouble, storageUnavailable } from '../core/storage-trouble.ts'
 import { describeViolations, toViolations } from '../core/violations.ts'
 

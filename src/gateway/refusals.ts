@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
 import { errorKinds, type MediagenError } from '../core/errors.ts'
-import type { StrangerLog } from '../core/stranger-log.ts'
+import type { StrangerLog } from '../runtime/stranger-log.ts'
 
 /** Notes a request that is answered with an error. */
 export type NoteRefusal = (request: FastifyRequest, error: MediagenError) => void

@@ -1,6 +1,6 @@
 // Bodies that do not come, or never end: how long the server puts up with them.
 import type { FastifyInstance } from 'fastify'
-import { leastProgressBytes, tooSlow } from '../core/progress.ts'
+import { leastProgressBytes, tooSlow } from '../runtime/progress.ts'
 
 /** In milliseconds and bytes. */
 export interface BodyBounds {

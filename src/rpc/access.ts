@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.ts'
 import { MediagenError } from '../core/errors.ts'
 import { type ApiKey, hashKeySecret, isKeySecret, isLive, type Permission } from '../core/key.ts'
 import type { Store } from '../core/store.ts'
-import { createTokenBuckets } from '../core/token-bucket.ts'
+import { createTokenBuckets } from '../runtime/token-bucket.ts'
 import { createFailedKeys } from './failed-keys.ts'
 
 /** The caller of a call, as the door read it. */

@@ -1,5 +1,5 @@
 // Counts invalid keys by client address, and rate-limits clients that try many.
-import { createTokenBuckets } from '../core/token-bucket.ts'
+import { createTokenBuckets } from '../runtime/token-bucket.ts'
 import { MediagenError } from '../core/errors.ts'
 import { toClientNetwork } from '../net/client-address.ts'
 

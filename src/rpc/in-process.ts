@@ -8,7 +8,7 @@ import {
   type HandlerContext,
   type Transport,
 } from '@connectrpc/connect'
-import { readRequestId } from '../core/request-id.ts'
+import { readRequestId } from '../runtime/request-id.ts'
 import type { CallHead, GuardedService, StreamCall, UnaryCall, UploadCall } from './pipeline.ts'
 
 const neverAborts = new AbortController().signal

@@ -14,7 +14,7 @@ import { Permission as PermissionCode, permission as permissionOption } from '..
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { ApiKey, Permission } from '../core/key.ts'
-import type { StrangerLog } from '../core/stranger-log.ts'
+import type { StrangerLog } from '../runtime/stranger-log.ts'
 import { boundViolations } from '../core/violations.ts'
 import { callerKey } from '../services/caller.ts'
 import { toPermission } from '../services/convert.ts'

@@ -1,7 +1,7 @@
 // Claims queued jobs while there is room, renews their claims, and receives cancels. run.ts has the run itself.
 import type { ClaimedJob } from '../core/job.ts'
 import type { Catalog } from '../core/model.ts'
-import { createRound } from '../core/round.ts'
+import { createRound } from '../runtime/round.ts'
 import type { Store } from '../core/store.ts'
 import { createFilling } from './filling.ts'
 import type { PlaceBounds } from './places.ts'

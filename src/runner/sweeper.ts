@@ -1,7 +1,7 @@
 // Runs the store's sweep about once a second: lost workers, deadlines, retries, reviews.
 import type { Logger } from 'pino'
 import type { Store } from '../core/store.ts'
-import { createRound } from '../core/round.ts'
+import { createRound } from '../runtime/round.ts'
 import { isDeadNeighbour } from './worker-name.ts'
 
 const sweepMs = 1000

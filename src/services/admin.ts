@@ -19,7 +19,7 @@ import {
   toPermission,
 } from './convert.ts'
 import { findEmpty, readPage, readStatus, refuse, toCredits } from './request.ts'
-import { createRetentionAdmin } from './retention.ts'
+import { createFilesAdmin } from './admin-files.ts'
 import { createWebhookAdmin } from './webhooks.ts'
 
 const longestName = 200
@@ -41,7 +41,7 @@ export function createAdminService({ store, clock, folders, osUser }: AdminParts
   const by = (context: HandlerContext): Actor => actorOf(context, osUser)
   return {
     ...createWebhookAdmin(store, by),
-    ...createRetentionAdmin(store, folders, by),
+    ...createFilesAdmin(store, folders, by),
 
     async createAccount(request, context) {
       const credits = toCredits(request.credits)

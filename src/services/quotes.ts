@@ -5,7 +5,7 @@ import { MediagenError } from '../core/errors.ts'
 import type { Catalog } from '../core/model.ts'
 import { callerOf } from './caller.ts'
 import { toQuoteMessage } from './convert.ts'
-import { completeInput, digestInput, digestQuoted, findReadyModel } from './pricing.ts'
+import { completeInput, digestInput, digestQuoted, findReadyModel } from './model-input.ts'
 import type { QuoteBook } from './quote-book.ts'
 import { readInput } from './request.ts'
 

@@ -4,7 +4,7 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../core/clock.ts'
 import type { Job } from '../core/job.ts'
-import { createRound } from '../core/round.ts'
+import { createRound } from '../runtime/round.ts'
 import type { Store } from '../core/store.ts'
 import {
   type ClaimedDelivery,

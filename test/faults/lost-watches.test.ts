@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { startFeed } from '../../src/runner/feed.ts'
+import { startFeed } from '../../src/feed/feed.ts'
 import { startJob } from '../storage/fixture.ts'
 import { openTemporaryStore } from '../storage/sqlite-fixture.ts'
 import { startTestApp } from '../test-app.ts'

@@ -18,7 +18,7 @@ import { toStartedJob, toStartRequest } from './starts.ts'
 import { createRetentionReads } from './retention.ts'
 import { createUploadReads } from './uploads.ts'
 import { createLedgerVerifier } from './verify.ts'
-import { createWebhookReads } from './webhooks.ts'
+import { createWebhookReads } from './webhook-endpoints.ts'
 
 const checkMs = 1000
 

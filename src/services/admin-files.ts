@@ -14,7 +14,7 @@ import {
 } from '../core/retention.ts'
 
 /** Creates the operator's part, for AdminService. */
-export function createRetentionAdmin(
+export function createFilesAdmin(
   store: RetentionStore & Pick<AuditStore, 'recordAct'>,
   folders: FilesFolders,
   by: (context: HandlerContext) => Actor,

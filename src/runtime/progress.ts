@@ -1,5 +1,5 @@
 // The slowest allowed client: a number of bytes, or the end, in each window. The same for bodies and streams.
-import { MediagenError } from './errors.ts'
+import { MediagenError } from '../core/errors.ts'
 
 /** Bytes that must arrive in each window. */
 export const leastProgressBytes = 65_536

@@ -7,14 +7,14 @@ import {
   type RetentionStore,
   surveyFolders,
 } from '../core/retention.ts'
-import { createRound } from '../core/round.ts'
+import { createRound } from '../runtime/round.ts'
 
 const lookMs = 1000
 // Orphans are rare, and finding them visits every folder.
 const surveyMs = 6 * 3_600_000
 
 /** What is needed. */
-export interface RetentionParts {
+export interface ExpiryParts {
   readonly store: RetentionStore
   readonly folders: FilesFolders
   /** Retention of files, and of orphans, because the database may be an older one that was restored. */
@@ -23,12 +23,12 @@ export interface RetentionParts {
 }
 
 /** Runs until it is stopped. */
-export interface Retention {
+export interface Expiry {
   stop(): Promise<void>
 }
 
 /** Starts removing files: expired files every second, orphans now and every six hours. */
-export function startRetention({ store, folders, retainMs, log }: RetentionParts): Retention {
+export function startExpiry({ store, folders, retainMs, log }: ExpiryParts): Expiry {
   let stopped = false
 
   async function sweep(): Promise<void> {

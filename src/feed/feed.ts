@@ -2,7 +2,7 @@
 import { MediagenError } from '../core/errors.ts'
 import type { JobFeed } from '../core/feed.ts'
 import { isTerminal, type Job } from '../core/job.ts'
-import { createRound } from '../core/round.ts'
+import { createRound } from '../runtime/round.ts'
 import type { Store } from '../core/store.ts'
 
 // The store reports changes by this process; changes by other processes are polled this often.

@@ -1,6 +1,6 @@
 // Refusals of strangers in the log: so many a second, then how many more.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createStrangerLog } from '../../src/core/stranger-log.ts'
+import { createStrangerLog } from '../../src/runtime/stranger-log.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
