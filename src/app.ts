@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { lookup } from 'node:dns'
 import { availableParallelism, hostname } from 'node:os'
+import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
 import type { Transport } from '@connectrpc/connect'
 import type { Engine } from '@mediagen/engine/engine.ts'
@@ -110,11 +111,13 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
 
   const builtin = await findBuiltin()
   if (builtin === null) log.info('the built-in models are not installed')
-  const engines = [...createEngines(builtin, config, log), ...(overrides.engines ?? [])]
+  const folders = layOut(config.dataDir)
+  makeFolder(config.dataDir)
+  const processFolder = openWorkFolder(folders.processes)
+  const engines = [...createEngines(builtin, config, log, processFolder), ...(overrides.engines ?? [])]
   for (const engine of engines) parts.defer(() => engine.close())
   const catalog = openCatalog(builtin, config, engines, clock)
 
-  const folders = layOut(config.dataDir)
   const store = parts.use(await openStore(config.dataDir, clock))
   logActs(store, log)
   const assets = openDiskAssets({
@@ -124,6 +127,7 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
     maxProbeRssBytes: config.childMemoryBytes,
     spareProbes: config.spareProcesses,
     ffmpegPath: config.ffmpegPath,
+    processFolder: join(processFolder, 'probe'),
   })
   parts.defer(() => assets.close())
   // Made on first start, so that no request meets a database that cannot take one.

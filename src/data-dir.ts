@@ -5,7 +5,13 @@ import { StartupError } from './core/errors.ts'
 
 /** The paths in a data directory. */
 export function layOut(dataDir: string) {
-  return { database: join(dataDir, 'mediagen.db'), assets: join(dataDir, 'assets'), work: join(dataDir, 'work') }
+  return {
+    database: join(dataDir, 'mediagen.db'),
+    assets: join(dataDir, 'assets'),
+    work: join(dataDir, 'work'),
+    /** What forked processes may write to. */
+    processes: join(dataDir, 'processes'),
+  }
 }
 
 /**

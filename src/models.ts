@@ -1,4 +1,5 @@
 // The models of this server and their engines; a part of the composition root.
+import { join } from 'node:path'
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { PictureBounds } from '@mediagen/engine/media.ts'
 import type { Logger } from 'pino'
@@ -11,8 +12,16 @@ import type { Catalog } from './core/model.ts'
 import { createCommandEngine } from './engines/command.ts'
 import { createNullEngine } from './engines/null.ts'
 
-/** Creates the engines, with that of the built-in models if they are installed. */
-export function createEngines(builtin: Builtin | null, config: Config, log: Logger): Engine[] {
+/**
+ * Creates the engines, with that of the built-in models if they are installed.
+ * @param processFolder folder for the files of forked processes; null if nothing will run
+ */
+export function createEngines(
+  builtin: Builtin | null,
+  config: Config,
+  log: Logger,
+  processFolder: string | null,
+): Engine[] {
   const shipped = builtin?.createEngine({
     poolSize: config.childProcesses,
     sparePoolSize: config.spareProcesses,
@@ -21,6 +30,7 @@ export function createEngines(builtin: Builtin | null, config: Config, log: Logg
     maxOutputBytes: config.maxOutputBytes,
     pictureBounds: readPictureBounds(config),
     ffmpegPath: config.ffmpegPath,
+    ...(processFolder !== null && { processFolder: join(processFolder, 'render') }),
     logger: log,
   })
   return [

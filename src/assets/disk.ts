@@ -26,6 +26,8 @@ export interface DiskAssetsOptions {
   readonly probeTimeoutMs?: number
   /** An FFmpeg for codecs that no package decodes. Default: none. */
   readonly ffmpegPath?: string | null
+  /** Folder for the files of probe processes. Default: a temporary folder. */
+  readonly processFolder?: string
   /** The module of probe processes; tests replace it. */
   readonly probeEntry?: URL
 }
@@ -40,12 +42,15 @@ const copyBytes = 1024 * 1024
  * @throws when the root cannot be made
  */
 export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
-  const { maxBytes, pictureBounds: bounds = usualPictureBounds, ffmpegPath = null } = options
+  const { maxBytes } = options
   const prober = createProber({
     maxRssBytes: options.maxProbeRssBytes ?? defaultMaxProbeRssBytes,
     spare: options.spareProbes ?? 0,
     timeoutMs: options.probeTimeoutMs ?? defaultProbeTimeoutMs,
-    ...(options.probeEntry && { entry: options.probeEntry }),
+    bounds: options.pictureBounds ?? usualPictureBounds,
+    ffmpegPath: options.ffmpegPath ?? null,
+    folder: options.processFolder,
+    entry: options.probeEntry,
   })
   const root = resolve(options.root)
   mkdirSync(root, { recursive: true })
@@ -70,15 +75,15 @@ export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
       try {
         await moveOrCopy(path, temporary, origin)
         const bytes = await makeOwn(temporary, origin)
-        const request = { path: temporary, name, previewPath, bounds, ffmpegPath }
-        const { extension, hasPreview, ...facts } = await prober.inspect(request, bytes, owner, signal)
+        const file = { path: temporary, name, bytes, previewPath, owner }
+        const { extension, hasPreview, ...facts } = await prober.inspect(file, signal)
         const key = `${jobId}/${index}.${extension}`
         const previewKey = hasPreview ? `${jobId}/${index}.preview.webp` : null
         if (previewKey) await settle(previewPath, join(root, previewKey))
         await settle(temporary, join(root, key))
         await syncFolder(folder)
         await syncFolder(root)
-        return { key, ...facts, previewKey }
+        return { key, ...facts, bytes, previewKey }
       } finally {
         // Whatever it is by now.
         await rm(temporary, { recursive: true, force: true })

@@ -1,8 +1,12 @@
-// Probes outputs in forked processes, because a file may crash, stall or bloat its decoder.
+// Probes outputs in forked processes, because a file may crash, stall or bloat its decoder. Their answers are checked, because
+// a file may also take its decoder over.
 
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { EngineError } from '@mediagen/engine/engine.ts'
+import type { PictureBounds } from '@mediagen/engine/media.ts'
 import { ProcessPool } from '@mediagen/engine/pool.ts'
+import { handOver, moveFile } from '@mediagen/engine/process-folders.ts'
 import { invalidOutput } from './invalid-output.ts'
 import type { Inspection, InspectRequest } from './probe/inspection.ts'
 
@@ -13,18 +17,33 @@ export interface ProberOptions {
   readonly spare: number
   /** Time limit for probing a small output. */
   readonly timeoutMs: number
+  /** Limits of a picture with all its frames, and of a frame of a video. */
+  readonly bounds: PictureBounds
+  /** An FFmpeg for codecs that no package decodes; null for none. */
+  readonly ffmpegPath: string | null
+  /** Folder for the files of the processes. Default: a temporary folder. */
+  readonly folder?: string | undefined
   /** The module of probe processes; tests replace it. */
-  readonly entry?: URL
+  readonly entry?: URL | undefined
+}
+
+/** An output to probe. */
+export interface ProbedFile {
+  readonly path: string
+  /** Its name in messages. */
+  readonly name: string
+  /** A larger file gets more time. */
+  readonly bytes: number
+  /** Where the preview goes, if there is one. */
+  readonly previewPath: string
+  /** Owner of the output; owners take turns. */
+  readonly owner: string
 }
 
 /** Probes outputs. */
 export interface Prober {
-  /**
-   * @param bytes size of the file; a larger file gets more time
-   * @param owner owner of the output; owners take turns
-   * @throws EngineError `output_invalid` if the file may not be served, cannot be decoded, or crashes its decoder
-   */
-  inspect(request: InspectRequest, bytes: number, owner: string, signal?: AbortSignal): Promise<Inspection>
+  /** @throws EngineError `output_invalid` if the file may not be served, cannot be decoded, or crashes its decoder */
+  inspect(file: ProbedFile, signal?: AbortSignal): Promise<Inspection>
   /** Forks a first process, so that the first output need not wait for it. */
   warm(): void
   close(): Promise<void>
@@ -32,11 +51,19 @@ export interface Prober {
 
 // The file is read twice, by the decoder and for its digest, possibly from a slow disk.
 const leastBytesPerMs = 20_000
+const previewName = 'preview'
 
 /** Creates a prober; processes are forked on demand. */
-export function createProber({ maxRssBytes, spare, timeoutMs, entry }: ProberOptions): Prober {
+export function createProber(options: ProberOptions): Prober {
+  const { maxRssBytes, spare, timeoutMs, bounds, ffmpegPath, folder } = options
   const pool = new ProcessPool<InspectRequest, Inspection>({
-    entry: entry ?? new URL('./probe/process.ts', import.meta.url),
+    rights: {
+      entry: options.entry ?? new URL('./probe/process.ts', import.meta.url),
+      // What is beside the folder of its entry.
+      code: [new URL('.', import.meta.url)],
+      startsPrograms: ffmpegPath !== null,
+    },
+    folder,
     size: availableParallelism(),
     spare,
     maxRssBytes,
@@ -47,21 +74,44 @@ export function createProber({ maxRssBytes, spare, timeoutMs, entry }: ProberOpt
     logger: null,
   })
   return {
-    async inspect(request, bytes, owner, signal = new AbortController().signal) {
+    async inspect({ path, name, bytes, previewPath, owner }, signal = new AbortController().signal) {
       const ms = timeoutMs + Math.ceil(bytes / leastBytesPerMs)
       const reason = broke(`takes longer than ${Math.ceil(ms / 1000)} s to decode`)
       try {
-        return await pool.run({ request, owner, signal, onProgress: () => {}, timeout: { ms, reason } })
+        return await pool.run({
+          async request({ input, output }) {
+            const handed = await handOver(path, input, 'output')
+            return { path: handed, name, previewPath: join(output, previewName), bounds, ffmpegPath }
+          },
+          async collect(result, { output }) {
+            const inspection = checkInspection(result)
+            if (inspection.hasPreview) await moveFile(join(output, previewName), previewPath)
+            return inspection
+          },
+          owner,
+          signal,
+          onProgress: () => {},
+          timeout: { ms, reason },
+        })
       } catch (error) {
         // The pool's error does not name the file.
         if (error instanceof EngineError && error.code === brokeCode)
-          throw invalidOutput(request.name, error.message, { cause: error })
+          throw invalidOutput(name, error.message, { cause: error })
         throw error
       }
     },
     warm: () => pool.warm(),
     close: () => pool.close(),
   }
+}
+
+/** The kind of a file decides how browsers treat it, its extension is a part of a path. */
+function checkInspection(inspection: Inspection): Inspection {
+  const { contentType, extension, sha256 } = inspection
+  const isSound = /^[a-z0-9]{1,8}$/.test(extension) && /^[0-9a-f]{64}$/.test(sha256)
+  if (!isSound || !/^(image\/(png|jpeg|webp|avif|gif)|(video|audio)\/[a-z0-9]+)$/.test(contentType))
+    throw broke('makes its decoder answer what cannot be')
+  return inspection
 }
 
 const brokeCode = 'probe_broke'

@@ -18,7 +18,7 @@ export function addModelCommands(program: Command): void {
     .action(async ({ json }: { json?: boolean }) => {
       const config = readConfig(process.env)
       const builtin = await findBuiltin()
-      const engines = createEngines(builtin, config, createLogger('silent'))
+      const engines = createEngines(builtin, config, createLogger('silent'), null)
       const catalog = openCatalog(builtin, config, engines)
       const rows = loadCatalog([...(builtin?.catalog ?? []), ...config.catalog]).map((model) => ({
         id: model.id,

@@ -1,6 +1,7 @@
 // The engine kind `builtin`: media made by this package alone, in forked processes, with no GPU and no account.
 
 import { availableParallelism } from 'node:os'
+import { extname, join } from 'node:path'
 import {
   type Engine,
   EngineError,
@@ -11,6 +12,7 @@ import {
 import { type PictureBounds, usualPictureBounds } from '@mediagen/engine/media.ts'
 import { type Logger, ProcessPool } from '@mediagen/engine/pool.ts'
 import { checkFolderSize } from '@mediagen/engine/folder-size.ts'
+import { handOver, moveFile } from '@mediagen/engine/process-folders.ts'
 import { whyNotFfmpeg } from './film/ffmpeg.ts'
 import type { RenderRequest } from './messages.ts'
 import { isRendererName, rendererNames } from './renderers.ts'
@@ -40,13 +42,22 @@ export interface BuiltinEngineOptions {
   readonly entry?: URL
   /** When the first process is forked, so that the first job finds it warm; null: not before a job needs it. Default: 1500. */
   readonly warmUpAfterMs?: number | null
+  /** Where render processes have their files; on the disk of the folders of runs. Default: a temporary folder. */
+  readonly processFolder?: string
   readonly logger?: Logger
 }
 
 /** Runs models whose catalog entry says `engine: { kind: builtin, renderer: poster | art | … }`. */
 export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine {
   const pool = new ProcessPool<RenderRequest, EngineResult>({
-    entry: options.entry ?? new URL('./render-process.ts', import.meta.url),
+    rights: {
+      entry: options.entry ?? new URL('./render-process.ts', import.meta.url),
+      code: [],
+      // Encoders of sound work in threads.
+      startsThreads: true,
+      startsPrograms: (options.ffmpegPath ?? null) !== null,
+    },
+    folder: options.processFolder,
     size: options.poolSize || availableParallelism(),
     spare: options.sparePoolSize ?? 0,
     maxRssBytes: options.maxChildRssBytes ?? defaultMaxChildRssBytes,
@@ -66,25 +77,44 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
       return `The built-in engine has no renderer ${JSON.stringify(spec['renderer'])}; it has ${rendererNames.join(', ')}.`
     },
     async run(spec: EngineSpec, run: EngineRun): Promise<EngineResult> {
-      const { input, media, folder } = run
+      const { input, media } = run
       const renderer = String(spec['renderer'])
-      const result = await pool.run({
-        request: { renderer, input, media: Object.fromEntries(media), bounds, folder, ffmpeg: await ffmpeg },
+      return await pool.run({
+        async request(folders) {
+          const handed = await handOverMedia(media, folders.input)
+          return { renderer, input, media: handed, bounds, folder: folders.output, ffmpeg: await ffmpeg }
+        },
         owner: run.owner,
         signal: run.signal,
         onProgress: run.onProgress,
         timeout: { ms: maxChildMs, reason: tookTooLong(maxChildMs) },
-        check: () => checkFolderSize(folder, maxOutputBytes),
+        check: ({ output }) => checkFolderSize(output, maxOutputBytes),
+        async collect(result, { output }) {
+          // What was written at last, in one go.
+          await checkFolderSize(output, maxOutputBytes)
+          for (const file of result.files) {
+            if (!/^output\.[a-z0-9]+$/.test(file)) throw new Error(`a render process named its output ${file}`)
+            await moveFile(join(output, file), join(run.folder, file))
+          }
+          return result
+        },
       })
-      // What was written at last, in one go.
-      await checkFolderSize(folder, maxOutputBytes)
-      return result
     },
     async close(): Promise<void> {
       clearTimeout(warmUp)
       await pool.close()
     },
   }
+}
+
+/** Puts media where a process can read them; equal files once. */
+async function handOverMedia(media: EngineRun['media'], folder: string): Promise<Record<string, string>> {
+  const handed = new Map<string, string>()
+  for (const path of new Set(media.values())) {
+    const name = `${handed.size}${extname(path)}`
+    handed.set(path, await handOver(path, folder, name))
+  }
+  return Object.fromEntries([...media].map(([pointer, path]) => [pointer, handed.get(path) as string]))
 }
 
 /** The path of a program that can do it; null, and a warning, for one that cannot. */

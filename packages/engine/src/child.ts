@@ -2,10 +2,8 @@
 // starts, and kills it together with them.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { getCompileCacheDir } from 'node:module'
 import { writeFile } from 'node:fs/promises'
 import { getPriority, setPriority } from 'node:os'
-import { dirname } from 'node:path'
 import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -13,6 +11,8 @@ import { EngineError } from './engine.ts'
 import { LineReader, readCalmly } from './lines.ts'
 import { readMemory } from './memory.ts'
 import { type Reply, replyDescriptor } from './messages.ts'
+import { findCodeCache, type ProcessRights, toNodeFlags } from './permissions.ts'
+import { makeFolders, type ProcessFolders, removeFolder } from './process-folders.ts'
 
 const memoryCheckMs = 250
 // Added to the server's own niceness.
@@ -33,8 +33,10 @@ export interface ProcessFailures {
 }
 
 export interface PooledProcessOptions {
-  /** The module that the process runs; it calls `serveTasks`. */
-  readonly entry: URL
+  /** What the process may do; its entry calls `serveTasks`. */
+  readonly rights: ProcessRights
+  /** A folder for this process alone; created here, and removed when the process has ended. */
+  readonly folder: string
   /** A process that exceeds this, together with the programs that it started, is killed with them, and its task fails. */
   readonly maxRssBytes: number
   readonly failures: ProcessFailures
@@ -48,14 +50,9 @@ interface Assignment {
   readonly reject: (error: Error) => void
 }
 
-/** Node's compile cache: with it a process starts on half the processor time. */
-function compileCache(): { NODE_COMPILE_CACHE?: string } {
-  const folder = getCompileCacheDir()
-  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) }
-}
-
 /** A child process that does one task at a time. */
 export class PooledProcess {
+  readonly folders: ProcessFolders
   readonly #process: ChildProcess
   readonly #options: PooledProcessOptions
   readonly #memoryWatch: NodeJS.Timeout
@@ -71,9 +68,13 @@ export class PooledProcess {
 
   constructor(options: PooledProcessOptions) {
     this.#options = options
-    this.#process = spawn(process.execPath, [fileURLToPath(options.entry)], {
+    this.folders = makeFolders(options.folder)
+    const codeCache = findCodeCache()
+    const flags = toNodeFlags(options.rights, this.folders, codeCache)
+    this.#process = spawn(process.execPath, [...flags, fileURLToPath(options.rights.entry)], {
       // It decodes untrusted files, so it gets none of the server's settings and secrets.
-      env: compileCache(),
+      env: { TMPDIR: this.folders.output, ...(codeCache !== null && { NODE_COMPILE_CACHE: codeCache }) },
+      cwd: this.folders.output,
       // It leads a process group, which is killed as one, so its programs do not outlive it.
       detached: true,
       stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
@@ -107,6 +108,11 @@ export class PooledProcess {
     return this.#gone || this.#killedBecause !== null
   }
 
+  /** Why it was killed; null if it was not. */
+  get killedBecause(): Error | null {
+    return this.#killedBecause
+  }
+
   /** Resident memory at the last check. */
   get rssBytes(): number {
     return this.#rssBytes
@@ -114,6 +120,7 @@ export class PooledProcess {
 
   /** Runs one task; the process must be free. Rejects with an EngineError, or another error if the process broke. */
   perform(request: object, onProgress: (fraction: number) => void): Promise<unknown> {
+    if (this.#killedBecause) return Promise.reject(this.#killedBecause)
     return new Promise((resolve, reject) => {
       this.#assignment = { onProgress, resolve, reject }
       this.#replies.renew()
@@ -212,9 +219,12 @@ export class PooledProcess {
     const said = this.#stderrTail.toString()
     const cause = said === '' ? {} : { cause: new Error(said) }
     const why = this.#killedBecause ?? this.#options.failures.crashed(how, cause)
-    // The pool must forget this child before the end of the task asks the pool for another.
-    this.#options.onExit(this, why, this.#ready)
-    this.#settle(({ reject }) => reject(why))
+    const tell = (): void => {
+      // The pool must forget this child before the end of the task asks the pool for another.
+      this.#options.onExit(this, why, this.#ready)
+      this.#settle(({ reject }) => reject(why))
+    }
+    removeFolder(this.#options.folder).then(tell, tell)
   }
 }
 

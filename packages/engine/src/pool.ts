@@ -1,6 +1,11 @@
 // A pool of forked processes: tasks wait for a free one, their owners take turns, and a dead process is replaced.
 
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { PooledProcess, type ProcessFailures } from './child.ts'
+import type { ProcessRights } from './permissions.ts'
+import { emptyFolders, type ProcessFolders } from './process-folders.ts'
 
 const checkMs = 100
 
@@ -10,8 +15,10 @@ export interface Logger {
 }
 
 export interface ProcessPoolOptions {
-  /** The module that each process runs; it calls `serveTasks`. */
-  readonly entry: URL
+  /** What each process may do; its entry calls `serveTasks`. */
+  readonly rights: ProcessRights
+  /** Parent of the folders of the processes; created when first needed, removed by `close`. Default: a temporary folder. */
+  readonly folder?: string | undefined
   /** Maximum number of processes. */
   readonly size: number
   /** Additional processes while all are busy, for tasks of owners that have none. Default: 0. */
@@ -23,9 +30,11 @@ export interface ProcessPoolOptions {
 }
 
 /** One task for the pool. */
-export interface Task<Request> {
-  /** Sent as JSON. */
-  readonly request: Request
+export interface Task<Request, Result> {
+  /** Puts what the process is to read into its input folder, and returns the message to send, as JSON. */
+  readonly request: (folders: ProcessFolders) => Request | Promise<Request>
+  /** Takes files from the output folder, which is emptied afterwards, and returns the result. */
+  readonly collect?: (result: Result, folders: ProcessFolders) => Promise<Result>
   /** Owner of the task. The waiting owner with the fewest processes is next. */
   readonly owner: string
   readonly signal: AbortSignal
@@ -33,11 +42,11 @@ export interface Task<Request> {
   /** Time limit; the process is then killed. Waiting for a free process does not count. */
   readonly timeout?: { readonly ms: number; readonly reason: Error }
   /** Called repeatedly while a process has the task; if it rejects, the process is killed and the task fails with that error. */
-  readonly check?: () => Promise<void>
+  readonly check?: (folders: ProcessFolders) => Promise<void>
 }
 
 interface Waiting<Request, Result> {
-  readonly task: Task<Request>
+  readonly task: Task<Request, Result>
   readonly resolve: (result: Result) => void
   readonly reject: (error: Error) => void
 }
@@ -53,6 +62,9 @@ export class ProcessPool<Request extends object, Result> {
   /** Reasons of intended aborts and ends, which are not logged as warnings. */
   readonly #aborts = new WeakSet<Error>()
   #closed = false
+  #folder: string | null = null
+  /** Processes that were ever forked. */
+  #forked = 0
   #onLastGone: (() => void) | null = null
 
   constructor(options: ProcessPoolOptions) {
@@ -73,7 +85,7 @@ export class ProcessPool<Request extends object, Result> {
    * Runs a task as soon as a process is free. An abort removes it from the queue, or kills its process.
    * @throws EngineError from the process; the signal's reason if aborted; another error if the process broke.
    */
-  run(task: Task<Request>): Promise<Result> {
+  run(task: Task<Request, Result>): Promise<Result> {
     if (this.#closed) return Promise.reject(new Error('The pool of processes is closed'))
     if (task.signal.aborted) return Promise.reject(abortReason(task.signal))
     return new Promise((resolve, reject) => {
@@ -92,10 +104,13 @@ export class ProcessPool<Request extends object, Result> {
     this.#closed = true
     const reason = new Error('The pool of processes was closed')
     for (const waiting of this.#waiting.splice(0)) waiting.reject(reason)
-    if (this.#children.size === 0) return
-    const gone = new Promise<void>((resolve) => (this.#onLastGone = resolve))
-    for (const child of this.#children) child.kill(reason)
-    await gone
+    if (this.#children.size > 0) {
+      const gone = new Promise<void>((resolve) => (this.#onLastGone = resolve))
+      for (const child of this.#children) child.kill(reason)
+      await gone
+    }
+    // Empty by now.
+    if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true })
   }
 
   #removeWaiting(waiting: Waiting<Request, Result>, reason: Error): void {
@@ -143,20 +158,42 @@ export class ProcessPool<Request extends object, Result> {
       child.kill(reason)
     }
     task.signal.addEventListener('abort', onAbort, { once: true })
-    const { timeout } = task
+    const tell = await this.#perform(child, task).then(
+      (result) => () => resolve(result),
+      // What fails while its process is being killed fails for that.
+      (error: Error) => () => reject(child.killedBecause ?? error),
+    )
+    task.signal.removeEventListener('abort', onAbort)
+    await this.#empty(child)
+    this.#busy.splice(this.#busy.indexOf(task.owner), 1)
+    this.#release(child)
+    tell()
+  }
+
+  async #perform(child: PooledProcess, task: Task<Request, Result>): Promise<Result> {
+    const { folders } = child
+    const request = await task.request(folders)
+    const { timeout, check } = task
     const timer = timeout && setTimeout(() => child.kill(timeout.reason), timeout.ms)
-    const stopChecking = task.check && checkAgain(task.check, (reason) => child.kill(reason))
+    const stopChecking =
+      check &&
+      checkAgain(
+        () => check(folders),
+        (reason) => child.kill(reason),
+      )
     try {
-      resolve((await child.perform(task.request, task.onProgress)) as Result)
-    } catch (error) {
-      reject(error as Error)
+      const result = (await child.perform(request, task.onProgress)) as Result
+      return task.collect ? await task.collect(result, folders) : result
     } finally {
-      task.signal.removeEventListener('abort', onAbort)
       clearTimeout(timer)
       stopChecking?.()
-      this.#busy.splice(this.#busy.indexOf(task.owner), 1)
-      this.#release(child)
     }
+  }
+
+  /** Leaves nothing of a task to the next one. */
+  async #empty(child: PooledProcess): Promise<void> {
+    if (child.dying || (await emptyFolders(child.folders).catch(() => false))) return
+    child.kill(new Error('Replaced: its folders could not be emptied'))
   }
 
   #release(child: PooledProcess): void {
@@ -176,8 +213,10 @@ export class ProcessPool<Request extends object, Result> {
   }
 
   #fork(): PooledProcess {
+    this.#folder ??= this.#options.folder ?? mkdtempSync(join(tmpdir(), 'mediagen-processes-'))
     const child = new PooledProcess({
-      entry: this.#options.entry,
+      rights: this.#options.rights,
+      folder: join(this.#folder, String(++this.#forked)),
       maxRssBytes: this.#options.maxRssBytes,
       failures: this.#options.failures,
       onExit: (gone, why, wasReady) => this.#onExit(gone, why, wasReady),

@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,12 +10,22 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { EngineError } from '../src/engine.ts'
 import { checkFolderSize } from '../src/folder-size.ts'
 import { ProcessPool } from '../src/pool.ts'
+import type { ProcessFolders } from '../src/process-folders.ts'
 
 interface Done {
   readonly files: readonly string[]
   readonly pid: number
 }
-type TestPool = ProcessPool<{ readonly do: string; readonly folder: string }, Done>
+type TestPool = ProcessPool<object, Done>
+
+/** Of the latest task. */
+let handed: ProcessFolders
+
+/** What the stub is asked for. */
+const ask = (what: string) => (folders: ProcessFolders) => {
+  handed = folders
+  return { do: what, folder: folders.output, input: folders.input }
+}
 
 const failures = {
   outOfMemory: (limitBytes: number) => new EngineError('out_of_memory', `more than ${limitBytes} bytes`),
@@ -36,12 +46,21 @@ afterEach(async () => {
 })
 
 let warnings: object[]
+let pools = 0
 
 function createPool(size: number, maxRssBytes = 1e9, spare = 0): TestPool {
-  const entry = new URL('./stub-child.ts', import.meta.url)
+  const rights = { entry: new URL('./stub-child.ts', import.meta.url), code: [], startsPrograms: true }
   warnings = []
   const logger = { warn: (facts: object) => void warnings.push(facts) }
-  return new ProcessPool({ entry, size, spare, maxRssBytes, failures, logger })
+  return new ProcessPool({
+    rights,
+    folder: join(folder, `pool-${++pools}`),
+    size,
+    spare,
+    maxRssBytes,
+    failures,
+    logger,
+  })
 }
 
 interface Started {
@@ -55,7 +74,7 @@ function start(what: string, owner = 'a'): Started {
   const { promise: underway, resolve } = Promise.withResolvers<void>()
   const controller = new AbortController()
   const result = pool.run({
-    request: { do: what, folder },
+    request: ask(what),
     owner,
     signal: controller.signal,
     onProgress: () => resolve(),
@@ -141,9 +160,7 @@ test('an abort takes a waiting job out of the queue and leaves the running one a
 
 test('an abort before the start does not start anything', async () => {
   const signal = AbortSignal.abort(new Error('too late'))
-  await expect(pool.run({ request: { do: 'work', folder }, owner: 'a', signal, onProgress: () => {} })).rejects.toThrow(
-    'too late',
-  )
+  await expect(pool.run({ request: ask('work'), owner: 'a', signal, onProgress: () => {} })).rejects.toThrow('too late')
   expect(pool.pids).toEqual([])
 })
 
@@ -187,41 +204,55 @@ function canBeSignaled(pid: number): boolean {
   }
 }
 
-/** Whether the program that a child has started is still there; where process 1 buries no one, its name stays. */
-async function isProgramAlive(): Promise<boolean> {
-  const pid = Number(await readFile(join(folder, 'pid'), 'utf8'))
+/** Whether a program that a child has started is still there; where process 1 buries no one, its name stays. */
+async function isProgramAlive(pid: number): Promise<boolean> {
   if (process.platform !== 'linux') return canBeSignaled(pid)
   const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   return state !== '' && !/\) [ZX] /.test(state)
 }
 
+const readPid = async (output: string): Promise<number> => Number(await readFile(join(output, 'pid'), 'utf8'))
+
+/** Has a child start a program; `go` lets both go on with what they are there for. */
+async function startProgram(what: string) {
+  const started = start(`start a program ${what}`)
+  await started.underway
+  const pid = await readPid(handed.output)
+  return { ...started, isAlive: () => isProgramAlive(pid), go: () => writeFile(join(handed.input, 'go'), '') }
+}
+
 test.runIf(process.platform === 'linux')('a child whose program hoards memory is stopped with it', async () => {
   pool = createPool(1, 400e6)
-  await expect(start('start a program that hoards').result).rejects.toMatchObject({ code: 'out_of_memory' })
-  await expect.poll(isProgramAlive).toBe(false)
+  const program = await startProgram('that hoards')
+  await program.go()
+  await expect(program.result).rejects.toMatchObject({ code: 'out_of_memory' })
+  await expect.poll(program.isAlive).toBe(false)
   await expect(start('work').result).resolves.toMatchObject({ files: ['output.txt'] })
 })
 
+type StartedProgram = Awaited<ReturnType<typeof startProgram>>
+
 test.each([
-  ['is aborted', 'hangs', (started: Started) => started.abort(new Error('cancelled'))],
-  ['is killed from outside', 'hangs', () => void process.kill(pool.pids[0] as number, 'SIGKILL')],
-  ['crashes', 'and crash', () => {}],
+  ['is aborted', 'that hangs', async (program: StartedProgram) => program.abort(new Error('cancelled'))],
+  ['is killed from outside', 'that hangs', async () => void process.kill(pool.pids[0] as number, 'SIGKILL')],
+  ['crashes', 'and crash', (program: StartedProgram) => program.go()],
 ])('a program that a child has started ends with it when the child %s', async (_how, what, end) => {
-  const started = start(`start a program ${what === 'hangs' ? 'that hangs' : what}`)
-  await started.underway
-  end(started)
-  await expect(started.result).rejects.toThrow(/./)
-  await expect.poll(isProgramAlive).toBe(false)
+  const program = await startProgram(what)
+  await end(program)
+  await expect(program.result).rejects.toThrow(/./)
+  await expect.poll(program.isAlive).toBe(false)
 })
 
 test('a program that a child has started ends when the server is killed', async () => {
   const server = spawn(process.execPath, [fileURLToPath(new URL('./stub-server.ts', import.meta.url)), folder], {
     stdio: 'ignore',
   })
-  await expect.poll(() => existsSync(join(folder, 'pid'))).toBe(true)
-  expect(await isProgramAlive()).toBe(true)
+  const output = join(folder, '1/out')
+  await expect.poll(() => existsSync(join(output, 'pid'))).toBe(true)
+  const pid = await readPid(output)
+  expect(await isProgramAlive(pid)).toBe(true)
   server.kill('SIGKILL')
-  await expect.poll(isProgramAlive).toBe(false)
+  await expect.poll(() => isProgramAlive(pid)).toBe(false)
 })
 
 test('a process yields to the server, also where the system weighs sessions and not processes', async () => {
@@ -275,8 +306,7 @@ test.runIf(process.platform === 'linux')(
 test('a process that has a task for too long is killed; waiting for one does not count', async () => {
   const { signal } = new AbortController()
   const timeout = { ms: 2000, reason: new Error('too long') }
-  const run = (what: string) =>
-    pool.run({ request: { do: what, folder }, owner: 'a', signal, onProgress: () => {}, timeout })
+  const run = (what: string) => pool.run({ request: ask(what), owner: 'a', signal, onProgress: () => {}, timeout })
   const hanging = run('hang')
   const next = run('work')
   await expect(hanging).rejects.toThrow('too long')
@@ -286,9 +316,9 @@ test('a process that has a task for too long is killed; waiting for one does not
 
 test('a process is killed as soon as a check of its task rejects', async () => {
   const { signal } = new AbortController()
-  const check = () => checkFolderSize(folder, 20_000_000)
+  const check = ({ output }: ProcessFolders) => checkFolderSize(output, 20_000_000)
   const filling = pool.run({
-    request: { do: 'fill the disk', folder },
+    request: ask('fill the disk'),
     owner: 'a',
     signal,
     onProgress: () => {},

@@ -20,7 +20,7 @@ function write(text: string, descriptor = replyDescriptor): void {
 }
 
 const tasks = serveTasks(async (request, onProgress) => {
-  const task = request as { do: string; folder: string }
+  const task = request as { do: string; folder: string; input: string }
   switch (task.do) {
     case 'work':
       onProgress(0.5)
@@ -55,12 +55,16 @@ const tasks = serveTasks(async (request, onProgress) => {
     case 'start a program and crash': {
       // Deaf to everything: it does not notice that its parent, or the end of its input, is gone.
       const hoards = task.do.endsWith('hoards')
-      const script = `const hoard = []; setInterval(() => { if (${hoards} && hoard.length < 60) hoard.push(Buffer.alloc(10_000_000, 1)) }, 5)
+      const go = JSON.stringify(join(task.input, 'go'))
+      const script = `const hoard = []; const { existsSync } = require('node:fs')
+        setInterval(() => { if (${hoards} && existsSync(${go}) && hoard.length < 60) hoard.push(Buffer.alloc(10_000_000, 1)) }, 5)
         for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => {})
         require('node:fs').writeFileSync(${JSON.stringify(join(task.folder, 'pid'))}, String(process.pid))`
       spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'ignore', 'ignore'] })
       while (!existsSync(join(task.folder, 'pid'))) await new Promise((resolve) => setTimeout(resolve, 10))
       onProgress(0.1)
+      while (task.do.endsWith('crash') && !existsSync(join(task.input, 'go')))
+        await new Promise((resolve) => setTimeout(resolve, 10))
       if (task.do.endsWith('crash')) return process.abort()
       for (;;) await new Promise((resolve) => setTimeout(resolve, 1000))
     }

@@ -75,16 +75,18 @@ const film = { model: 'builtin/video/motion/text-to-video', input: { prompt: 'x'
 /** An ffmpeg that has every encoder, and then does nothing but what the script says, whatever becomes of its input. */
 async function writeFfmpeg(folder: string, script: string): Promise<string> {
   const path = join(folder, 'ffmpeg')
+  const program = join(folder, 'ffmpeg.cjs')
   const encoders = ['libx264', 'aac', 'libvpx', 'libopus'].map((name) => ` V..... ${name} `).join('\n')
   const lines = [
-    `#!${process.execPath}`,
     `if (process.argv.includes('-encoders')) { console.log(${JSON.stringify(encoders)}); process.exit() }`,
     "for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGPIPE']) process.on(signal, () => {})",
     `require('node:fs').writeFileSync(${JSON.stringify(join(folder, 'pid'))}, String(process.pid))`,
     'setInterval(() => {}, 1000)',
     script,
   ]
-  await writeFile(path, lines.join('\n'), { mode: 0o755 })
+  await writeFile(program, lines.join('\n'))
+  // Of a real one Node knows nothing: it hands down its permissions to programs that are Node, too.
+  await writeFile(path, `#!/bin/sh\nNODE_OPTIONS= exec ${process.execPath} ${program} "$@"\n`, { mode: 0o755 })
   return path
 }
 

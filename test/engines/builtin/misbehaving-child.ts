@@ -1,11 +1,12 @@
 // A render process for tests: it leaves a picture, or does what a broken renderer may do.
 
-import { appendFileSync, copyFileSync, writeSync } from 'node:fs'
+import { appendFileSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { replyDescriptor } from '@mediagen/engine/messages.ts'
 import { serveTasks } from '@mediagen/engine/serve.ts'
 
-const picture = join(import.meta.dirname, '../../models/picture.png')
+// It may read what is beside it and what it is handed, and nothing else: a PNG of one pixel.
+const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 const hoard: Buffer[] = []
 
 function flood(): void {
@@ -38,7 +39,7 @@ const tasks = serveTasks(async (request, onProgress) => {
     case 'fill':
       for (;;) appendFileSync(join(folder, '.rendering'), Buffer.alloc(1_000_000, 1))
     default:
-      copyFileSync(picture, join(folder, 'output.png'))
+      writeFileSync(join(folder, 'output.png'), picture, 'base64')
       return { files: ['output.png'], usage: {} }
   }
 })
