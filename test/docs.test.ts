@@ -3,7 +3,10 @@ import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { madePages } from '../docs/make.ts'
-import { errorKinds, isErrorCode } from '../src/core/errors.ts'
+import { Code } from '@connectrpc/connect'
+import { isErrorCode } from '../src/core/errors.ts'
+import { problemKinds } from '../src/gateway/problem-kinds.ts'
+import { grpcCodes } from '../src/rpc/errors.ts'
 import { createRestOpenapi } from '../src/gateway/openapi.ts'
 import { limits } from '../src/limits.ts'
 
@@ -123,12 +126,18 @@ test('docs/decisions/libraries.md has a line for each dependency', () => {
   expect(unexplained).toEqual([])
 })
 
+/** A code as the gRPC specification spells it. */
+function toGrpcName(code: Code): string {
+  return (Code[code] ?? '').replaceAll(/(?<=[a-z])[A-Z]/g, '_$&').toUpperCase()
+}
+
 test("the contract's table of errors is the table of the code", () => {
   const rows = [...readPage('docs/contract.md').matchAll(/^\|[^|]+\| (\d{3}) +\| (`[^|]+`) +\| (\S+) +\|$/gm)]
   const listed = rows.flatMap(([, http = '', codes = '', grpc = '']) =>
     [...codes.matchAll(/`(\w+)`/g)].map(([, code = '']) => `${code} ${http} ${grpc}`),
   )
-  const expected = Object.entries(errorKinds).map(([code, { http, grpc }]) => {
+  const expected = Object.entries(problemKinds).map(([code, { http }]) => {
+    const grpc = toGrpcName(grpcCodes[code as keyof typeof grpcCodes])
     // A dash stands for what never happens over gRPC.
     const overRestOnly = `${code} ${http} –`
     return listed.includes(overRestOnly) ? overRestOnly : `${code} ${http} ${grpc}`

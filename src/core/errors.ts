@@ -1,5 +1,5 @@
-// Every error that a caller may see: its code, its HTTP status, its gRPC status and the words that explain it.
-// The table is that of docs/contract.md, section 3; a new code does not compile until it has a row.
+// Every error that a caller may see. docs/contract.md, section 3, has the table; a new code does not compile until each
+// door has a row for it: gateway/problem-kinds.ts and rpc/errors.ts.
 
 /** The stable, machine-readable name of an error. Clients branch on it. */
 export type ErrorCode =
@@ -40,285 +40,45 @@ export type ErrorCode =
   | 'overloaded'
   | 'storage_unavailable'
 
-/** gRPC status names, as the gRPC specification spells them. */
-export type GrpcStatus =
-  | 'INVALID_ARGUMENT'
-  | 'UNAUTHENTICATED'
-  | 'FAILED_PRECONDITION'
-  | 'PERMISSION_DENIED'
-  | 'NOT_FOUND'
-  | 'ALREADY_EXISTS'
-  | 'RESOURCE_EXHAUSTED'
-  | 'INTERNAL'
-  | 'UNAVAILABLE'
-  | 'UNIMPLEMENTED'
-  | 'DEADLINE_EXCEEDED'
-
-/** The properties of an error code, wherever it is thrown. */
-export interface ErrorKind {
-  readonly title: string
-  readonly http: number
-  readonly grpc: GrpcStatus
-  /** Whether the very same request may succeed later without any change. */
-  readonly retryable: boolean
-  /** What happened and what to do, for the page that the problem's `type` resolves to. */
-  readonly help: string
-}
-
-export const errorKinds = {
-  invalid_request: {
-    title: 'Invalid request',
-    http: 400,
-    grpc: 'INVALID_ARGUMENT',
-    retryable: false,
-    help: 'The body is not JSON, has the wrong shape, lacks a field or has an unknown one, or a header or a query parameter is wrong. The detail and the list of errors name each place. Nothing was done; correct the request and send it again.',
-  },
-  unsupported_media_type: {
-    title: 'Unsupported media type',
-    http: 415,
-    grpc: 'INVALID_ARGUMENT',
-    retryable: false,
-    help: 'Request bodies are JSON: send Content-Type: application/json. Only POST /v1/files takes a file, as it is or as multipart/form-data.',
-  },
-  invalid_input: {
-    title: 'Invalid input',
-    http: 400,
-    grpc: 'INVALID_ARGUMENT',
-    retryable: false,
-    help: 'The input breaks the schema of the model. Every violation is listed with a JSON pointer. GET /v1/models/{model} shows the schema in its openapi field.',
-  },
-  invalid_media: {
-    title: 'Invalid media',
-    http: 400,
-    grpc: 'INVALID_ARGUMENT',
-    retryable: false,
-    help: 'The uploaded file is not an image, a video or a sound that this server accepts. Its content decides; the detail says what it appears to be. SVG and HTML are not accepted.',
-  },
-  idempotency_key_required: {
-    title: 'Idempotency-Key required',
-    http: 400,
-    grpc: 'INVALID_ARGUMENT',
-    retryable: false,
-    help: 'Starting a generation needs the header Idempotency-Key: one unique value, such as a UUID, for each generation that you intend, and the same value again when you repeat the request.',
-  },
-  idempotency_key_invalid: {
-    title: 'Idempotency-Key invalid',
-    http: 400,
-    grpc: 'INVALID_ARGUMENT',
-    retryable: false,
-    help: 'An Idempotency-Key is 1 to 255 visible ASCII characters, with or without double quotes around it.',
-  },
-  authentication_required: {
-    title: 'Authentication required',
-    http: 401,
-    grpc: 'UNAUTHENTICATED',
-    retryable: false,
-    help: 'Send the header Authorization: Bearer <API_KEY>.',
-  },
-  invalid_api_key: {
-    title: 'Invalid API key',
-    http: 401,
-    grpc: 'UNAUTHENTICATED',
-    retryable: false,
-    help: 'The API key is unknown, has expired or was revoked. Ask the operator of this server for a new one.',
-  },
-  insufficient_credits: {
-    title: 'Insufficient credits',
-    http: 402,
-    grpc: 'FAILED_PRECONDITION',
-    retryable: false,
-    help: 'The available credits of the account do not cover the quote. Nothing was held. The fields required and available give the numbers; running jobs may release credits when they end.',
-  },
-  missing_permission: {
-    title: 'Missing permission',
-    http: 403,
-    grpc: 'PERMISSION_DENIED',
-    retryable: false,
-    help: 'The API key is valid but lacks the permission that the detail names. Use a key that carries it.',
-  },
-  route_not_found: {
-    title: 'Route not found',
-    http: 404,
-    grpc: 'NOT_FOUND',
-    retryable: false,
-    help: 'Nothing is served at this path. GET /openapi.json lists every route.',
-  },
-  model_not_found: {
-    title: 'Model not found',
-    http: 404,
-    grpc: 'NOT_FOUND',
-    retryable: false,
-    help: 'The catalog has no model with this id. GET /v1/models lists the models.',
-  },
-  job_not_found: {
-    title: 'Job not found',
-    http: 404,
-    grpc: 'NOT_FOUND',
-    retryable: false,
-    help: 'The account of this key has no job with this id.',
-  },
-  quote_not_found: {
-    title: 'Quote not found',
-    http: 404,
-    grpc: 'NOT_FOUND',
-    retryable: false,
-    help: 'The quote id was not issued by this server to the account of this key, or it was altered. Ask for a new quote.',
-  },
-  account_not_found: {
-    title: 'Account not found',
-    http: 404,
-    grpc: 'NOT_FOUND',
-    retryable: false,
-    help: 'There is no account with this id.',
-  },
-  key_not_found: {
-    title: 'Key not found',
-    http: 404,
-    grpc: 'NOT_FOUND',
-    retryable: false,
-    help: 'There is no API key with this id.',
-  },
-  asset_not_found: {
-    title: 'Asset not found',
-    http: 404,
-    grpc: 'NOT_FOUND',
-    retryable: false,
-    help: 'There is no file at this address, or the signature of its URL is wrong or has expired. Read the job or the upload again for a fresh URL.',
-  },
-  file_not_found: {
-    title: 'File not found',
-    http: 404,
-    grpc: 'NOT_FOUND',
-    retryable: false,
-    help: 'The account of this key has no upload with this id, or it was deleted or has expired. GET /v1/files lists the uploads.',
-  },
-  webhook_not_found: {
-    title: 'Webhook not found',
-    http: 404,
-    grpc: 'NOT_FOUND',
-    retryable: false,
-    help: 'The account of this key has no webhook endpoint with this id. GET /v1/webhooks lists the endpoints.',
-  },
-  delivery_not_found: {
-    title: 'Delivery not found',
-    http: 404,
-    grpc: 'NOT_FOUND',
-    retryable: false,
-    help: 'There is no webhook delivery with this id.',
-  },
-  method_not_allowed: {
-    title: 'Method not allowed',
-    http: 405,
-    grpc: 'UNIMPLEMENTED',
-    retryable: false,
-    help: 'The route exists, but not with this method. The header Allow lists the methods it takes.',
-  },
-  request_timeout: {
-    title: 'Request timeout',
-    http: 408,
-    grpc: 'DEADLINE_EXCEEDED',
-    retryable: true,
-    help: 'The rest of the request arrived too slowly or not at all. Nothing of it was kept. Send it again; over a slow connection the operator may allow more time (MEDIAGEN_STALL_SECONDS).',
-  },
-  quote_expired: {
-    title: 'Quote expired',
-    http: 409,
-    grpc: 'FAILED_PRECONDITION',
-    retryable: false,
-    help: 'A quote is valid until its expires_at, at most 10 minutes after it was made. Ask for a new one.',
-  },
-  quote_mismatch: {
-    title: 'Quote mismatch',
-    http: 409,
-    grpc: 'FAILED_PRECONDITION',
-    retryable: false,
-    help: 'A quote is valid only for the model and the exact input it was made for. The detail says which of the two differs. Send what was quoted, or ask for a new quote.',
-  },
-  idempotency_key_reused: {
-    title: 'Idempotency-Key reused',
-    http: 409,
-    grpc: 'ALREADY_EXISTS',
-    retryable: false,
-    help: 'This Idempotency-Key already started a generation with another model, input, quote, deadline, priority or retention. Use a new key for a new generation.',
-  },
-  job_not_in_review: {
-    title: 'Job not in review',
-    http: 409,
-    grpc: 'FAILED_PRECONDITION',
-    retryable: false,
-    help: 'Only a job whose outcome is unknown (status needs_review) can be resolved by an operator.',
-  },
-  too_many_webhooks: {
-    title: 'Too many webhooks',
-    http: 409,
-    grpc: 'FAILED_PRECONDITION',
-    retryable: false,
-    help: 'The account has reached its limit of webhook endpoints. Delete one with DELETE /v1/webhooks/{webhook_id} before registering another.',
-  },
-  too_many_uploads: {
-    title: 'Too many uploads',
-    http: 409,
-    grpc: 'FAILED_PRECONDITION',
-    retryable: false,
-    help: 'The uploads of the account take all the disk space that they may. Delete some with DELETE /v1/files/{file_id}, or wait until some expire.',
-  },
-  payload_too_large: {
-    title: 'Payload too large',
-    http: 413,
-    grpc: 'RESOURCE_EXHAUSTED',
-    retryable: false,
-    help: 'The request body is larger than this server accepts. The detail names the limit.',
-  },
-  rate_limited: {
-    title: 'Rate limited',
-    http: 429,
-    grpc: 'RESOURCE_EXHAUSTED',
-    retryable: true,
-    help: 'This key sends more than it may, or too many invalid keys came from this address. Wait for the time in Retry-After, then continue.',
-  },
-  too_many_jobs: {
-    title: 'Too many jobs',
-    http: 429,
-    grpc: 'RESOURCE_EXHAUSTED',
-    retryable: true,
-    help: 'The account has reached its limit of queued jobs. Nothing was held. Wait until some have started, then send the request again with the same Idempotency-Key.',
-  },
-  internal: {
-    title: 'Internal error',
-    http: 500,
-    grpc: 'INTERNAL',
-    retryable: true,
-    help: 'This is a bug in the server. Its log holds the cause under the request id. You can safely start a generation again with the same Idempotency-Key.',
-  },
-  model_unavailable: {
-    title: 'Model unavailable',
-    http: 503,
-    grpc: 'UNAVAILABLE',
-    retryable: true,
-    help: 'The model exists, but its engine is not ready on this server. Nothing was held.',
-  },
-  shutting_down: {
-    title: 'Shutting down',
-    http: 503,
-    grpc: 'UNAVAILABLE',
-    retryable: true,
-    help: 'The server is stopping. Nothing was held. Send the request again with the same Idempotency-Key.',
-  },
-  overloaded: {
-    title: 'Overloaded',
-    http: 503,
-    grpc: 'UNAVAILABLE',
-    retryable: true,
-    help: 'The server has more work than it can do in time, and refuses some requests so that it can answer the others. Nothing was held. Wait for the time in Retry-After, then send the request again with the same Idempotency-Key.',
-  },
-  storage_unavailable: {
-    title: 'Storage unavailable',
-    http: 503,
-    grpc: 'UNAVAILABLE',
-    retryable: true,
-    help: 'The disk or the database of this server cannot be written to right now. Nothing was held. Wait for the time in Retry-After, then send the request again with the same Idempotency-Key.',
-  },
-} as const satisfies Record<ErrorCode, ErrorKind>
+/** Whether the very same request may succeed later without any change, for each code. */
+export const retryable = {
+  invalid_request: false,
+  unsupported_media_type: false,
+  invalid_input: false,
+  invalid_media: false,
+  idempotency_key_required: false,
+  idempotency_key_invalid: false,
+  authentication_required: false,
+  invalid_api_key: false,
+  insufficient_credits: false,
+  missing_permission: false,
+  route_not_found: false,
+  model_not_found: false,
+  job_not_found: false,
+  quote_not_found: false,
+  account_not_found: false,
+  key_not_found: false,
+  asset_not_found: false,
+  file_not_found: false,
+  webhook_not_found: false,
+  delivery_not_found: false,
+  method_not_allowed: false,
+  request_timeout: true,
+  quote_expired: false,
+  quote_mismatch: false,
+  idempotency_key_reused: false,
+  job_not_in_review: false,
+  too_many_webhooks: false,
+  too_many_uploads: false,
+  payload_too_large: false,
+  rate_limited: true,
+  too_many_jobs: true,
+  internal: true,
+  model_unavailable: true,
+  shutting_down: true,
+  overloaded: true,
+  storage_unavailable: true,
+} as const satisfies Record<ErrorCode, boolean>
 
 /** One place of a request that is wrong. */
 export interface Violation {
@@ -365,5 +125,5 @@ export class StartupError extends Error {
 
 /** Whether `text` is one of our error codes. */
 export function isErrorCode(text: string): text is ErrorCode {
-  return Object.hasOwn(errorKinds, text)
+  return Object.hasOwn(retryable, text)
 }

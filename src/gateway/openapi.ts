@@ -1,6 +1,7 @@
 // GET /openapi.json: the OpenAPI 3.1 document of the whole REST interface, from the same schemas that serialize the answers.
 import type { FastifyInstance } from 'fastify'
-import { errorKinds, type ErrorCode } from '../core/errors.ts'
+import type { ErrorCode } from '../core/errors.ts'
+import { problemKinds } from './problem-kinds.ts'
 import { assetOperations, json, openOperations, type Operation, operations, ref } from './openapi-operations.ts'
 import * as schemas from './schemas.ts'
 
@@ -75,12 +76,12 @@ export function addOpenapiRoute(app: FastifyInstance, publicUrl: () => string, s
 function toOperation(operation: Operation): object {
   const isOpen = operation.permission === null
   const codes = [...(isOpen ? (['internal'] as const) : everywhere), ...(operation.errors ?? [])]
-  const byStatus = Map.groupBy(codes, (code) => errorKinds[code].http)
+  const byStatus = Map.groupBy(codes, (code) => problemKinds[code].http)
   const refusals = Object.fromEntries(
     [...byStatus].map(([status, group]) => [
       status,
       {
-        description: group.map((code) => `${errorKinds[code].title} (\`${code}\`)`).join('; '),
+        description: group.map((code) => `${problemKinds[code].title} (\`${code}\`)`).join('; '),
         content: { 'application/problem+json': { schema: ref('Problem') } },
       },
     ]),

@@ -1,6 +1,7 @@
 // GET /problems/{code}: the page that the `type` of a problem resolves to.
 import type { FastifyInstance } from 'fastify'
-import { errorKinds, isErrorCode, MediagenError } from '../core/errors.ts'
+import { isErrorCode, MediagenError, retryable } from '../core/errors.ts'
+import { problemKinds } from './problem-kinds.ts'
 
 /** Adds the routes. */
 export function addProblemPages(app: FastifyInstance): void {
@@ -11,14 +12,14 @@ export function addProblemPages(app: FastifyInstance): void {
     const { code } = request.params
     if (!isErrorCode(code))
       throw new MediagenError('route_not_found', `There is no problem "${code}". GET /problems lists them.`)
-    const kind = errorKinds[code]
-    const body = `<h1>${kind.title}</h1><p><code>${code}</code> · HTTP ${kind.http} · gRPC ${kind.grpc} · ${kind.retryable ? 'can be retried unchanged' : 'must be changed before a retry'}</p><p>${escapeHtml(kind.help)}</p><p><a href="/problems">All problems</a></p>`
+    const kind = problemKinds[code]
+    const body = `<h1>${kind.title}</h1><p><code>${code}</code> · HTTP ${kind.http} · ${retryable[code] ? 'can be retried unchanged' : 'must be changed before a retry'}</p><p>${escapeHtml(kind.help)}</p><p><a href="/problems">All problems</a></p>`
     return reply.type('text/html; charset=utf-8').send(toPage(kind.title, body))
   })
 }
 
 function listProblems(): string {
-  const rows = Object.entries(errorKinds).map(
+  const rows = Object.entries(problemKinds).map(
     ([code, kind]) =>
       `<tr><td>${kind.http}</td><td><a href="/problems/${code}"><code>${code}</code></a></td><td>${kind.title}</td></tr>`,
   )

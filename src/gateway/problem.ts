@@ -4,10 +4,11 @@ import type { Socket } from 'node:net'
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorDetail, ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
-import { type ErrorCode, type ErrorDetails, errorKinds, isErrorCode, MediagenError } from '../core/errors.ts'
+import { type ErrorCode, type ErrorDetails, isErrorCode, MediagenError, retryable } from '../core/errors.ts'
 import { readRequestId } from '../runtime/request-id.ts'
 import { isStorageTrouble, storageUnavailable } from '../core/storage-trouble.ts'
 import { describeViolations, toViolations } from '../core/violations.ts'
+import { problemKinds } from './problem-kinds.ts'
 
 const problemType = 'application/problem+json'
 
@@ -31,7 +32,7 @@ export function sendProblem(
   if (challenge) reply.header('www-authenticate', challenge)
   // Serialized here, so that no response schema of a route drops a member.
   return reply
-    .code(errorKinds[error.code].http)
+    .code(problemKinds[error.code].http)
     .type(problemType)
     .serializer(JSON.stringify)
     .send(toProblem(error, request.id, publicUrl))
@@ -58,7 +59,7 @@ export function refuseConnection(error: MediagenError, socket: Socket, publicUrl
   }
   const requestId = readRequestId(null)
   const body = JSON.stringify(toProblem(error, requestId, publicUrl))
-  const { http } = errorKinds[error.code]
+  const { http } = problemKinds[error.code]
   const head = [
     `HTTP/1.1 ${http} ${STATUS_CODES[http]}`,
     'Connection: close',
@@ -70,7 +71,7 @@ export function refuseConnection(error: MediagenError, socket: Socket, publicUrl
 }
 
 function toProblem(error: MediagenError, requestId: string, publicUrl: string): object {
-  const kind = errorKinds[error.code]
+  const kind = problemKinds[error.code]
   const { violations, required, available, permission } = error.details
   return {
     type: `${publicUrl}/problems/${error.code}`,
@@ -78,7 +79,7 @@ function toProblem(error: MediagenError, requestId: string, publicUrl: string): 
     status: kind.http,
     detail: error.message,
     code: error.code,
-    retryable: kind.retryable,
+    retryable: retryable[error.code],
     request_id: requestId,
     ...(violations && violations.length > 0 && { errors: violations }),
     ...(required !== undefined && { required }),

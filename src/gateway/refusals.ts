@@ -3,7 +3,8 @@ import { ConnectError } from '@connectrpc/connect'
 import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
-import { errorKinds, type MediagenError } from '../core/errors.ts'
+import type { MediagenError } from '../core/errors.ts'
+import { problemKinds } from './problem-kinds.ts'
 import type { StrangerLog } from '../runtime/stranger-log.ts'
 
 /** Notes a request that is answered with an error. */
@@ -26,8 +27,8 @@ export function createRefusalNotes(parts: {
     }
     countRefusal(code)
     const line = { request_id, method, path: url.split('?')[0], code, detail: message }
-    if (errorKinds[code].http < 500 && request.caller) log.info(line, 'request refused')
-    else if (errorKinds[code].http < 500) strangers(line, 'request refused')
+    if (problemKinds[code].http < 500 && request.caller) log.info(line, 'request refused')
+    else if (problemKinds[code].http < 500) strangers(line, 'request refused')
     else if (cause instanceof ConnectError) log.error({ ...line, reason: cause.rawMessage }, 'request failed')
     else log.error({ ...line, err: cause ?? error }, 'request failed')
   }

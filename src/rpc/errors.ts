@@ -1,22 +1,48 @@
 // How an error leaves a service: a ConnectError that carries our code as a typed detail, the same at all three doors.
 import { Code, ConnectError } from '@connectrpc/connect'
 import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
-import { errorKinds, type GrpcStatus, MediagenError } from '../core/errors.ts'
+import { type ErrorCode, MediagenError, retryable } from '../core/errors.ts'
 import { isStorageTrouble, storageUnavailable } from '../core/storage-trouble.ts'
 
-const connectCodes = {
-  INVALID_ARGUMENT: Code.InvalidArgument,
-  UNAUTHENTICATED: Code.Unauthenticated,
-  FAILED_PRECONDITION: Code.FailedPrecondition,
-  PERMISSION_DENIED: Code.PermissionDenied,
-  NOT_FOUND: Code.NotFound,
-  ALREADY_EXISTS: Code.AlreadyExists,
-  RESOURCE_EXHAUSTED: Code.ResourceExhausted,
-  INTERNAL: Code.Internal,
-  UNAVAILABLE: Code.Unavailable,
-  UNIMPLEMENTED: Code.Unimplemented,
-  DEADLINE_EXCEEDED: Code.DeadlineExceeded,
-} as const satisfies Record<GrpcStatus, Code>
+/** The gRPC status of each error. */
+export const grpcCodes = {
+  invalid_request: Code.InvalidArgument,
+  unsupported_media_type: Code.InvalidArgument,
+  invalid_input: Code.InvalidArgument,
+  invalid_media: Code.InvalidArgument,
+  idempotency_key_required: Code.InvalidArgument,
+  idempotency_key_invalid: Code.InvalidArgument,
+  authentication_required: Code.Unauthenticated,
+  invalid_api_key: Code.Unauthenticated,
+  insufficient_credits: Code.FailedPrecondition,
+  missing_permission: Code.PermissionDenied,
+  route_not_found: Code.NotFound,
+  model_not_found: Code.NotFound,
+  job_not_found: Code.NotFound,
+  quote_not_found: Code.NotFound,
+  account_not_found: Code.NotFound,
+  key_not_found: Code.NotFound,
+  asset_not_found: Code.NotFound,
+  file_not_found: Code.NotFound,
+  webhook_not_found: Code.NotFound,
+  delivery_not_found: Code.NotFound,
+  method_not_allowed: Code.Unimplemented,
+  request_timeout: Code.DeadlineExceeded,
+  quote_expired: Code.FailedPrecondition,
+  quote_mismatch: Code.FailedPrecondition,
+  idempotency_key_reused: Code.AlreadyExists,
+  job_not_in_review: Code.FailedPrecondition,
+  too_many_webhooks: Code.FailedPrecondition,
+  too_many_uploads: Code.FailedPrecondition,
+  payload_too_large: Code.ResourceExhausted,
+  rate_limited: Code.ResourceExhausted,
+  too_many_jobs: Code.ResourceExhausted,
+  internal: Code.Internal,
+  model_unavailable: Code.Unavailable,
+  shutting_down: Code.Unavailable,
+  overloaded: Code.Unavailable,
+  storage_unavailable: Code.Unavailable,
+} as const satisfies Record<ErrorCode, Code>
 
 /** What a thrown value is to callers: itself when it is ours, trouble of the disk by its name, else a bug whose cause stays here. */
 export function toMediagenError(thrown: unknown): MediagenError {
@@ -32,7 +58,6 @@ export function toMediagenError(thrown: unknown): MediagenError {
 
 /** The error as it travels. */
 export function toConnectError(error: MediagenError, requestId: string): ConnectError {
-  const kind = errorKinds[error.code]
   const { violations = [], required, available, permission, retryAfterSeconds } = error.details
   const value = {
     code: error.code,
@@ -41,12 +66,12 @@ export function toConnectError(error: MediagenError, requestId: string): Connect
     ...(available !== undefined && { available: BigInt(available) }),
     ...(permission !== undefined && { permission }),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
-    retryable: kind.retryable,
+    retryable: retryable[error.code],
     requestId,
   }
   const metadata = {
     'x-request-id': requestId,
     ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
   }
-  return new ConnectError(error.message, connectCodes[kind.grpc], metadata, [{ desc: ErrorDetailSchema, value }])
+  return new ConnectError(error.message, grpcCodes[error.code], metadata, [{ desc: ErrorDetailSchema, value }])
 }

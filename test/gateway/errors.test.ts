@@ -1,7 +1,8 @@
 // Every row of the error table is reached over HTTP: status, code, headers and body. docs/contract.md, section 3.
 import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
-import { type ErrorCode, errorKinds } from '../../src/core/errors.ts'
+import type { ErrorCode } from '../../src/core/errors.ts'
+import { problemKinds } from '../../src/gateway/problem-kinds.ts'
 import { startTestApp, type TestAnswer } from '../test-app.ts'
 import { expectProblem } from './problem.ts'
 import { createTestClock } from './test-clock.ts'
@@ -205,7 +206,7 @@ test('every code of the table is reached by a test', () => {
     'job_not_in_review',
     'overloaded',
   ]
-  expect(Object.keys(errorKinds).toSorted()).toEqual([...Object.keys(rows), ...elsewhere].toSorted())
+  expect(Object.keys(problemKinds).toSorted()).toEqual([...Object.keys(rows), ...elsewhere].toSorted())
 })
 
 test.each(['internal', 'storage_unavailable'] as const)(

@@ -1,6 +1,6 @@
 // The type of every problem resolves to a page that explains it. docs/contract.md, section 3.
 import { afterAll, expect, test } from 'vitest'
-import { errorKinds } from '../../src/core/errors.ts'
+import { problemKinds } from '../../src/gateway/problem-kinds.ts'
 import { startTestApp } from '../test-app.ts'
 import { expectProblem } from './problem.ts'
 
@@ -15,16 +15,19 @@ test('the type of a problem that was answered can be opened without a key', asyn
   expect(await page.text()).toContain(body.title)
 })
 
-test.each(Object.entries(errorKinds))('%s has a page that names it, its status and what to do', async (code, kind) => {
-  const { status, body } = await app.send(`/problems/${code}`, { key: null })
-  expect(status).toBe(200)
-  for (const part of [code, String(kind.http), kind.grpc, kind.title]) expect(body).toContain(part)
-  expect(body).toMatch(/^<!doctype html>/)
-})
+test.each(Object.entries(problemKinds))(
+  '%s has a page that names it, its status and what to do',
+  async (code, kind) => {
+    const { status, body } = await app.send(`/problems/${code}`, { key: null })
+    expect(status).toBe(200)
+    for (const part of [code, String(kind.http), kind.title]) expect(body).toContain(part)
+    expect(body).toMatch(/^<!doctype html>/)
+  },
+)
 
 test('/problems lists all of them', async () => {
   const { body } = await app.send('/problems', { key: null })
-  for (const code of Object.keys(errorKinds)) expect(body).toContain(`/problems/${code}`)
+  for (const code of Object.keys(problemKinds)) expect(body).toContain(`/problems/${code}`)
 })
 
 test.each(['nonsense', 'toString', '__proto__', '%3Cscript%3E'])('there is no page for %s', async (code) => {

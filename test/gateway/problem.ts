@@ -1,6 +1,7 @@
 // What every error answer has in common, whatever it is about. docs/contract.md, section 3.
 import { expect } from 'vitest'
-import { errorKinds, type ErrorCode } from '../../src/core/errors.ts'
+import { type ErrorCode, retryable } from '../../src/core/errors.ts'
+import { problemKinds } from '../../src/gateway/problem-kinds.ts'
 
 /** An answer that may be a problem. */
 export interface ProblemAnswer {
@@ -13,14 +14,14 @@ export interface ProblemAnswer {
 /** Holds an answer against RFC 9457 and the contract's table. */
 export function expectProblem(answer: ProblemAnswer, url: string, code: ErrorCode): void {
   const { status, headers, body } = answer
-  expect([status, body?.code]).toEqual([errorKinds[code].http, code])
+  expect([status, body?.code]).toEqual([problemKinds[code].http, code])
   expect(headers.get('content-type')).toMatch(/^application\/problem\+json(; charset=utf-8)?$/)
   expect(body).toMatchObject({
     type: `${url}/problems/${code}`,
-    title: errorKinds[code].title,
+    title: problemKinds[code].title,
     status,
     detail: expect.stringMatching(/\S.*\.$/s),
-    retryable: errorKinds[code].retryable,
+    retryable: retryable[code],
     request_id: headers.get('x-request-id'),
   })
 }
