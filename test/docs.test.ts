@@ -97,6 +97,12 @@ describe('ARCHITECTURE.md', () => {
     expect(words.length).toBeLessThanOrEqual(900)
   })
 
+  test('has a row for each folder and file of src/', () => {
+    const rows = page.slice(page.indexOf('| Folder'), page.indexOf('## Invariants'))
+    const named = [...rows.matchAll(/`src\/([\w.-]+)\/?`/g)].map(([, name]) => name)
+    expect(named.toSorted()).toEqual(readdirSync(join(root, 'src')).toSorted())
+  })
+
   test('names on the path of a start every code that POST /v1/generate answers with, and no other', () => {
     const path = page.slice(page.indexOf('## The path of a start'), page.indexOf('## Why'))
     const named = new Set([...path.matchAll(/`([a-z]+(?:_[a-z]+)*)`/g)].map(([, code = '']) => code))
@@ -108,6 +114,39 @@ describe('ARCHITECTURE.md', () => {
       [...description.matchAll(/`(\w+)`/g)].map(([, code = '']) => code),
     )
     expect([...named].toSorted()).toEqual([...new Set(documented)].toSorted())
+  })
+})
+
+describe('docs/decisions', () => {
+  const decisions = readdirSync(join(root, 'docs/decisions')).filter((file) => file !== 'README.md')
+
+  test('its README lists every page by its title', () => {
+    const index = readPage('docs/decisions/README.md')
+    const listed = [...index.matchAll(/^- (\[.*\]\(.*\))$/gm)].map(([, link]) => link)
+    const titled = decisions.map((file) => {
+      const [, title] = /^# (.*)$/m.exec(readPage(`docs/decisions/${file}`)) ?? []
+      return `[${title}](${file})`
+    })
+    expect(listed.toSorted()).toEqual(titled.toSorted())
+  })
+
+  test.each(decisions.filter((file) => file !== 'libraries.md'))(
+    '%s has a date, the context, the decision, figures and what would change it',
+    (file) => {
+      const page = readPage(`docs/decisions/${file}`)
+      expect(page).toMatch(/^# .*\n\nDate: \d{4}-\d{2}-\d{2}.*\n\n## Context\n/)
+      const headings = [...page.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading)
+      expect(headings).toEqual(expect.arrayContaining(['Context', 'Decision', 'Figures', 'What would change our mind']))
+    },
+  )
+
+  test('paths of the repository exist', () => {
+    const missing = [...decisions.map((file) => `docs/decisions/${file}`), 'ARCHITECTURE.md'].flatMap((file) =>
+      [...readPage(file).matchAll(/`((?:src|packages|test|bench|web|proto)\/[\w./-]*)`/g)]
+        .filter(([, path = '']) => !existsSync(join(root, path)))
+        .map(([path]) => `${file}: ${path}`),
+    )
+    expect(missing).toEqual([])
   })
 })
 
@@ -123,7 +162,8 @@ test('docs/decisions/libraries.md has a line for each dependency', () => {
     return [...Object.keys(dependencies), ...Object.keys(devDependencies)]
   })
   const unexplained = names.filter((name) => !name.startsWith('@mediagen/') && !patterns.some((p) => p.test(name)))
-  expect(unexplained).toEqual([])
+  const stale = patterns.filter((pattern) => !names.some((name) => pattern.test(name)))
+  expect([unexplained, stale]).toEqual([[], []])
 })
 
 /** A code as the gRPC specification spells it. */
