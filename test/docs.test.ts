@@ -99,7 +99,7 @@ describe('ARCHITECTURE.md', () => {
 
   test('has a row for each folder and file of src/', () => {
     const rows = page.slice(page.indexOf('| Folder'), page.indexOf('## Invariants'))
-    const named = [...rows.matchAll(/`src\/([\w.-]+)\/?`/g)].map(([, name]) => name)
+    const named = [...rows.matchAll(/`src\/([\w.-]+)\/?`/g)].map(([, name = '']) => name)
     expect(named.toSorted()).toEqual(readdirSync(join(root, 'src')).toSorted())
   })
 
@@ -122,7 +122,7 @@ describe('docs/decisions', () => {
 
   test('its README lists every page by its title', () => {
     const index = readPage('docs/decisions/README.md')
-    const listed = [...index.matchAll(/^- (\[.*\]\(.*\))$/gm)].map(([, link]) => link)
+    const listed = [...index.matchAll(/^- (\[.*\]\(.*\))$/gm)].map(([, link = '']) => link)
     const titled = decisions.map((file) => {
       const [, title] = /^# (.*)$/m.exec(readPage(`docs/decisions/${file}`)) ?? []
       return `[${title}](${file})`
