@@ -14,8 +14,8 @@ interface Part {
   readonly not?: readonly string[]
 }
 
-/** Who may import whom, in `src/`. */
-const parts: Readonly<Record<string, Part>> = {
+/** Who may import whom, in `src/`. test/docs.test.ts holds the table of ARCHITECTURE.md against it. */
+export const parts: Readonly<Record<string, Part>> = {
   core: { imports: [engine], not: ['node:*', 'node:*/**', '!node:crypto', ...wire, 'better-sqlite3'] },
   services: {
     imports: ['core', 'gen', engine, 'runtime'],

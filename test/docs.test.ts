@@ -3,6 +3,7 @@ import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { madePages } from '../docs/make.ts'
+import { parts } from '../oxlint.config.ts'
 import { Code } from '@connectrpc/connect'
 import { isErrorCode } from '../src/core/errors.ts'
 import { problemKinds } from '../src/gateway/problem-kinds.ts'
@@ -101,6 +102,15 @@ describe('ARCHITECTURE.md', () => {
     const rows = page.slice(page.indexOf('| Folder'), page.indexOf('## Invariants'))
     const named = [...rows.matchAll(/`src\/([\w.-]+)\/?`/g)].map(([, name = '']) => name)
     expect(named.toSorted()).toEqual(readdirSync(join(root, 'src')).toSorted())
+  })
+
+  test('says of each part what the linter lets it import', () => {
+    const rows = [...page.matchAll(/^\| `src\/(\w+)\/` +\| [^|]+ \| ([^|]*?) +\|$/gm)]
+    const said = rows.map(([, part, imports]) => [part, imports])
+    const expected = Object.entries(parts)
+      .filter(([part]) => part !== 'cli')
+      .map(([part, { imports }]) => [part, imports.join(', ').replace('@mediagen/', '') || 'nothing of ours'])
+    expect(Object.fromEntries(said)).toEqual(Object.fromEntries(expected))
   })
 
   test('names on the path of a start every code that POST /v1/generate answers with, and no other', () => {
