@@ -26,7 +26,7 @@ export const parts: Readonly<Record<string, Part>> = {
     imports: ['core', 'gen', 'net', 'runtime'],
     not: ['@grpc/**', 'better-sqlite3', '@connectrpc/connect-node'],
   },
-  storage: { imports: ['core', engine], not: wire },
+  storage: { imports: ['core', engine, 'runtime'], not: wire },
   runner: { imports: ['core', engine, 'runtime'], not: wire },
   feed: { imports: ['core', 'runtime'], not: wire },
   runtime: { imports: ['core'], not: wire },

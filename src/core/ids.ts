@@ -1,5 +1,4 @@
 // Ids that sort by time: a prefix for the kind, then a UUIDv7 in lower-case Crockford base32.
-import { takeRandomBytes } from './random-bytes.ts'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const idPattern = /^[a-z]+_[0-9a-hjkmnp-tv-z]{26}$/
@@ -16,7 +15,7 @@ export interface IdSource {
  * Creates an id source.
  * Ids made within one millisecond stay in order by a counter in the 12 bits that RFC 9562 allows for it (section 6.2, method 1).
  */
-export function createIdSource(nowMs: () => number, random: (bytes: number) => Uint8Array = takeRandomBytes): IdSource {
+export function createIdSource(nowMs: () => number, random: (bytes: number) => Uint8Array): IdSource {
   let lastMs = 0
   let counter = 0
   return {

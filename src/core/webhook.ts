@@ -1,7 +1,5 @@
-// Webhooks: deliveries, their retries and their signatures, according to Standard Webhooks (standardwebhooks.com).
-import { createHmac, randomBytes } from 'node:crypto'
+// Webhooks: endpoints, deliveries, how many may be under way, and the part of the store that keeps them.
 import type { Actor } from './audit.ts'
-import { toTimestampText } from './clock.ts'
 import type { Job, terminalStatuses } from './job.ts'
 import type { Page, PageRequest } from './page.ts'
 
@@ -16,15 +14,6 @@ export const keptDeliveryMs = 30 * 86_400_000
  * answers each time.
  */
 export const probation = 10
-
-const secretPrefix = 'whsec_'
-const secretBytes = 32
-const longestUrl = 2048
-const firstDelayMs = 5000
-const delayFactor = 4
-const longestDelayMs = 4 * 3_600_000
-// Jitter: deliveries that failed together do not retry together.
-const jitter = 0.2
 
 /** The event, as the receiver reads it. */
 export type WebhookEvent = `job.${(typeof terminalStatuses)[number]}`
@@ -231,55 +220,4 @@ export interface WebhookStore {
   claimDeliveries(claim: DeliveryClaim): Promise<readonly ClaimedDelivery[]>
   /** Records the outcome of an attempt. False if the token is stale: nothing changed. */
   reportDelivery(report: DeliveryReport): Promise<boolean>
-}
-
-/** Creates the secret of a new endpoint. */
-export function createWebhookSecret(): Buffer {
-  return randomBytes(secretBytes)
-}
-
-/** A secret in the form that the owner of the endpoint sees and that verifying libraries accept. */
-export function toSecretText(secret: Buffer): string {
-  return secretPrefix + secret.toString('base64')
-}
-
-/** What is wrong with the URL of an endpoint, completing "/url …"; null if nothing is. Its address is checked with each connection. */
-export function findBadWebhookUrl(text: string): string | null {
-  if (text.length > longestUrl) return `must have at most ${longestUrl} characters`
-  const url = URL.parse(text)
-  if (!url) return 'must be an absolute URL, such as https://example.com/hooks'
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must begin with https:// or http://'
-  if (url.username !== '' || url.password !== '') return 'must not carry a user name or a password'
-  if (text.includes('#')) return 'must not have a fragment (#)'
-  return null
-}
-
-/** The body of a delivery: the same for each attempt, except for URLs inside `data` that are signed anew. */
-export function toWebhookBody(event: WebhookEvent, createdAtMs: number, data: object): string {
-  return JSON.stringify({ type: event, timestamp: toTimestampText(createdAtMs), data })
-}
-
-/** The headers that prove the origin of a body. Standard Webhooks, "Webhook headers" and "Signature scheme". */
-export function signWebhook(secret: Buffer, id: string, nowMs: number, body: string): Record<string, string> {
-  const timestamp = String(Math.floor(nowMs / 1000))
-  const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64')
-  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` }
-}
-
-/**
- * What becomes of a delivery after its `attempt`th attempt.
- * @param maxAttempts the delivery is given up after this many
- * @param random 0 … 1
- */
-export function planDelivery(
-  attempt: number,
-  maxAttempts: number,
-  result: DeliveryAttempt,
-  nowMs: number,
-  random: number,
-): DeliveryNext {
-  if (result.error === null) return { status: 'delivered' }
-  if (attempt >= maxAttempts) return { status: 'failed' }
-  const delayMs = Math.min(firstDelayMs * delayFactor ** (attempt - 1), longestDelayMs)
-  return { status: 'pending', dueAtMs: nowMs + Math.round(delayMs * (1 + jitter * random)) }
 }

@@ -11,6 +11,7 @@ import { leastCountedBytes, type Upload, type UploadFiles, type UploadStore } fr
 import { callerOf } from './caller.ts'
 import { toFileMessage } from './convert.ts'
 import { readPage, refuse } from './request.ts'
+import { takeRandomBytes } from '../runtime/random-bytes.ts'
 
 /** What the service needs. */
 export interface FilesParts {
@@ -31,7 +32,7 @@ export interface FilesParts {
 /** Creates the service. */
 export function createFilesService(parts: FilesParts): ServiceImpl<typeof FilesService> {
   const { store, files, urls, clock, maxUploadBytes, maxStoredBytes, retainMs, stallMs } = parts
-  const ids = createIdSource(() => clock.nowMs())
+  const ids = createIdSource(() => clock.nowMs(), takeRandomBytes)
   // Bytes of each account that are on the disk but in no record yet.
   const underWay = new Map<string, number>()
 

@@ -2,7 +2,7 @@
 import { createSecretKey } from 'node:crypto'
 import type { Clock } from '../core/clock.ts'
 import { openQuote, type Quote, type SealingKey, sealingKeyNumber, sealQuote } from '../core/quote-seal.ts'
-import { takeRandomBytes } from '../core/random-bytes.ts'
+import { takeRandomBytes } from '../runtime/random-bytes.ts'
 import type { SigningKey, Store } from '../core/store.ts'
 
 // How long a rotation may go unnoticed, and how often quotes that name an unknown key may cause a query.

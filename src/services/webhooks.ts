@@ -4,17 +4,11 @@ import type { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import { DeliveryStatus as DeliveryStatusCode, type WebhooksService } from '../../gen/mediagen/v1/webhooks_pb.ts'
 import type { Actor } from '../core/audit.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
-import {
-  createWebhookSecret,
-  findBadWebhookUrl,
-  toSecretText,
-  type DeliveryStatus,
-  type Webhook,
-  type WebhookStore,
-} from '../core/webhook.ts'
+import { type DeliveryStatus, type Webhook, type WebhookStore } from '../core/webhook.ts'
 import { callerOf } from './caller.ts'
 import { toDeliveryMessage, toDeliveryStatus, toWebhookMessage } from './convert.ts'
 import { findEmpty, readPage, refuse } from './request.ts'
+import { createWebhookSecret, findBadWebhookUrl, toSecretText } from './webhook-endpoint.ts'
 
 const longestDescription = 200
 

@@ -12,12 +12,11 @@ import {
   type DeliveryCaps,
   type DeliveryReport,
   type Endpoint,
-  planDelivery,
-  signWebhook,
-  toWebhookBody,
   type WebhookStore,
 } from '../core/webhook.ts'
 import type { Poster, PostResult } from './poster.ts'
+import { planDelivery } from './retries.ts'
+import { signWebhook, toWebhookBody } from './signature.ts'
 
 // A claim lasts this many times the time limit of an attempt. After a crash, the next attempt is made when it ends.
 const leaseFactor = 2

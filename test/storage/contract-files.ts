@@ -5,6 +5,7 @@ import { removeExpired } from '../../src/core/retention.ts'
 import type { Store } from '../../src/core/store.ts'
 import { leastCountedBytes, type Upload } from '../../src/core/upload.ts'
 import { claimOne, createHeldClock, firstPage, type OpenTestStore, startJob, testAsset } from './fixture.ts'
+import { takeRandomBytes } from '../../src/runtime/random-bytes.ts'
 
 const hourMs = 3_600_000
 const room = 1_000_000
@@ -14,7 +15,7 @@ async function openWithAccount(openStore: OpenTestStore) {
   const clock = createHeldClock()
   const store = await openStore(clock)
   const { accountId } = await store.createAccount('a', 100)
-  const ids = createIdSource(clock.nowMs)
+  const ids = createIdSource(clock.nowMs, takeRandomBytes)
 
   function uploadOf(fields: Partial<Upload> = {}): Upload {
     const fileId = ids.next('file')

@@ -8,6 +8,7 @@ import { createCommands } from './commands.ts'
 import { openFile, setPragmas, toStartupError, type Connection } from './connection.ts'
 import type { FromWriter, Submission, ToWriter, WriterOptions } from './group-commit.ts'
 import { migrate } from './migrate.ts'
+import { takeRandomBytes } from '../../runtime/random-bytes.ts'
 
 // So many commands share a transaction at most; more than that saves nothing and delays the first.
 const maxBatch = 1024
@@ -37,7 +38,7 @@ function serve(db: Connection, port: NonNullable<typeof parentPort>): void {
   const commands = createCommands({
     db,
     nowMs: clock,
-    ids: createIdSource(clock),
+    ids: createIdSource(clock, takeRandomBytes),
     changed: (jobId) => changes.push(jobId),
     acted: (entry) => acts.push(entry),
   })

@@ -1,14 +1,9 @@
 // The rules of webhooks: when a delivery is tried again, which addresses may be registered, and how a body is signed.
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
-import {
-  createWebhookSecret,
-  findBadWebhookUrl,
-  planDelivery,
-  signWebhook,
-  toSecretText,
-  toWebhookBody,
-} from '../../src/core/webhook.ts'
+import { createWebhookSecret, findBadWebhookUrl, toSecretText } from '../../src/services/webhook-endpoint.ts'
+import { planDelivery } from '../../src/webhooks/retries.ts'
+import { signWebhook, toWebhookBody } from '../../src/webhooks/signature.ts'
 
 const maxAttempts = 12
 const refused = { attemptedAtMs: 0, responseStatus: 500, error: 'The endpoint answered 500.', durationMs: 1 }

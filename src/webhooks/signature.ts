@@ -1,0 +1,16 @@
+// What is sent: a body, and headers that prove its origin according to Standard Webhooks (standardwebhooks.com).
+import { createHmac } from 'node:crypto'
+import { toTimestampText } from '../core/clock.ts'
+import type { WebhookEvent } from '../core/webhook.ts'
+
+/** The body of a delivery: the same for each attempt, except for URLs inside `data` that are signed anew. */
+export function toWebhookBody(event: WebhookEvent, createdAtMs: number, data: object): string {
+  return JSON.stringify({ type: event, timestamp: toTimestampText(createdAtMs), data })
+}
+
+/** The headers that prove the origin of a body. Standard Webhooks, "Webhook headers" and "Signature scheme". */
+export function signWebhook(secret: Buffer, id: string, nowMs: number, body: string): Record<string, string> {
+  const timestamp = String(Math.floor(nowMs / 1000))
+  const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64')
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` }
+}
