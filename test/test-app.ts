@@ -2,9 +2,9 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { type Client, createClient, createContextValues } from '@connectrpc/connect'
 import { pino } from 'pino'
-import { expect } from 'vitest'
 import { AdminService } from '../gen/mediagen/v1/admin_pb.ts'
 import { type App, type Overrides, startApp } from '../src/app.ts'
 import { type Config, readConfig } from '../src/config.ts'
@@ -78,9 +78,9 @@ export interface TestApp extends AsyncDisposable {
   gate(): { input: { gate: string }; begun(): Promise<void>; open(): void }
 }
 
-/** Waits until a file is there. */
+/** Waits until a file is there, as long as the test may take. */
 export async function awaitFile(path: string): Promise<void> {
-  await expect.poll(() => existsSync(path), { interval: 10 }).toBe(true)
+  while (!existsSync(path)) await setTimeout(10)
 }
 
 /** Starts a server; `await using app = await startTestApp()` ends it with the test. */
