@@ -1,44 +1,56 @@
 // Bodies that come too slowly, or go on after they were answered, are cut off; those that make progress are not.
 import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { boundBodies } from '../../src/gateway/slow-bodies.ts'
 import { listen } from '../../src/gateway/server.ts'
 
+const windowMs = 300
+const answeredMs = 200
+const leastBytes = 1000
+
 const open: FastifyInstance[] = []
 afterEach(async () => {
+  vi.useRealTimers()
   for (const app of open.splice(0)) await app.close()
 })
 
-/** A server that answers with the size of a body, refuses `/refused` without reading it, and answers `/waits` when it has taken its time. */
-async function openServer(): Promise<number> {
+/** A server that answers with the size of a body, refuses `/refused` without reading it, and answers `/waits` when it is told to. */
+async function openServer() {
   const app = Fastify({
     requestTimeout: 0,
     clientErrorHandler: (_error, socket) => socket.end('HTTP/1.1 400 x\r\n\r\n'),
   })
   open.push(app)
-  boundBodies(app, { windowMs: 300, leastBytes: 1000, answeredMs: 200 })
+  boundBodies(app, { windowMs, leastBytes, answeredMs })
   app.addContentTypeParser('*', (_request, _body, done) => done(null))
+  const read = { bytes: 0 }
+  const { promise: asked, resolve: ask } = Promise.withResolvers<IncomingMessage>()
   app.post('/read', async ({ raw }) => {
-    let bytes = 0
-    for await (const chunk of raw) bytes += (chunk as Buffer).length
-    return { bytes }
+    ask(raw)
+    for await (const chunk of raw) read.bytes += (chunk as Buffer).length
+    return read
   })
-  app.get('/waits', async () => {
-    await pause(700)
+  const { promise: told, resolve: tell } = Promise.withResolvers<void>()
+  app.get('/waits', async ({ raw }) => {
+    ask(raw)
+    await told
     return {}
   })
   app.post('/refused', async (_request, reply) => reply.code(413).send({}))
-  return listen(app, '127.0.0.1', 0)
+  const socket = connect(await listen(app, '127.0.0.1', 0), '127.0.0.1')
+  socket.on('error', () => {})
+  // Time passes when the test says so.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  return { socket, read, asked, tell }
 }
 
-async function post(path: string): Promise<Socket> {
-  const socket = connect(await openServer(), '127.0.0.1')
-  socket.on('error', () => {})
-  socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: image/png\r\nContent-Length: 6000\r\n\r\n`)
-  return socket
+async function post(path: string) {
+  const server = await openServer()
+  server.socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: image/png\r\nContent-Length: 6000\r\n\r\n`)
+  return server
 }
 
 /** However it was closed: a client that still writes is reset. */
@@ -47,36 +59,46 @@ function closed(socket: Socket): Promise<void> {
 }
 
 test('a body that stalls is answered and cut off', async () => {
-  const socket = await post('/read')
+  const { socket, read } = await post('/read')
   socket.write(Buffer.alloc(500))
-  const [answer] = (await once(socket, 'data')) as [Buffer]
-  expect(answer.toString()).toMatch(/^HTTP\/1.1 400/)
+  await expect.poll(() => read.bytes).toBe(500)
+  const answered = once(socket, 'data') as Promise<[Buffer]>
+  vi.advanceTimersByTime(windowMs)
+  expect((await answered)[0].toString()).toMatch(/^HTTP\/1.1 400/)
   await closed(socket)
 })
 
 test('a body that takes longer than the time, and goes on all the while, arrives', async () => {
-  const socket = await post('/read')
+  const { socket, read, asked } = await post('/read')
+  await asked
   const answered = once(socket, 'data') as Promise<[Buffer]>
-  const timer = setInterval(() => socket.write(Buffer.alloc(1000)), 100)
-  const [answer] = await answered
-  clearInterval(timer)
-  expect(answer.toString()).toContain('{"bytes":6000}')
+  for (let sent = leastBytes; sent <= 6000; sent += leastBytes) {
+    socket.write(Buffer.alloc(leastBytes))
+    await expect.poll(() => read.bytes).toBe(sent)
+    vi.advanceTimersByTime(windowMs)
+  }
+  expect((await answered)[0].toString()).toContain('{"bytes":6000}')
   socket.destroy()
 })
 
 test('an answer may take longer than a body, whether or not anybody reads the body of its request', async () => {
-  const socket = connect(await openServer(), '127.0.0.1')
+  const { socket, asked, tell } = await openServer()
   socket.write('GET /waits HTTP/1.1\r\nHost: x\r\nContent-Type: image/png\r\nContent-Length: 2\r\n\r\n{}')
-  const [answer] = (await once(socket, 'data')) as [Buffer]
-  expect(answer.toString()).toMatch(/^HTTP\/1.1 200/)
+  const request = await asked
+  await expect.poll(() => request.complete).toBe(true)
+  vi.advanceTimersByTime(3 * windowMs)
+  const answered = once(socket, 'data') as Promise<[Buffer]>
+  tell()
+  expect((await answered)[0].toString()).toMatch(/^HTTP\/1.1 200/)
   socket.destroy()
 })
 
 test('a body that goes on after it was answered is cut off', async () => {
-  const socket = await post('/refused')
+  const { socket } = await post('/refused')
   const [answer] = (await once(socket, 'data')) as [Buffer]
   expect(answer.toString()).toMatch(/^HTTP\/1.1 413/)
   const timer = setInterval(() => socket.write('x'), 20)
+  vi.advanceTimersByTime(answeredMs)
   await closed(socket)
   clearInterval(timer)
 })

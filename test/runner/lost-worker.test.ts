@@ -84,7 +84,9 @@ test('after kill -9 the next start sees at once to what ran: it is run again and
 })
 
 // These wait for leases to run out: all at the same time.
-test.concurrent('a worker that lives takes over from one that was killed, once its lease is over', async ({ expect }) => {
+test.concurrent('a worker that lives takes over from one that was killed, once its lease is over', async ({
+  expect,
+}) => {
   await using line = openCommandLine(lease)
   const { server, read, open } = await startJobs(line, 'patient')
   const other = await line.serve()
@@ -93,7 +95,9 @@ test.concurrent('a worker that lives takes over from one that was killed, once i
   await expect.poll(() => read(other)).toMatchObject({ status: 'succeeded', attempts: 2 })
 })
 
-test.concurrent('a worker that is stopped for longer than its lease ends nothing when it wakes up', async ({ expect }) => {
+test.concurrent('a worker that is stopped for longer than its lease ends nothing when it wakes up', async ({
+  expect,
+}) => {
   await using line = openCommandLine(lease)
   const { server, read, wallet, open } = await startJobs(line, 'patient')
   const other = await line.serve()
@@ -113,7 +117,9 @@ test.concurrent('a worker that is stopped for longer than its lease ends nothing
   expect(await wallet(other)).toEqual({ available: 990, held: 0 })
 })
 
-test.concurrent('where no worker is left, a server of the role api sees to lost jobs, once their leases are over', async ({ expect }) => {
+test.concurrent('where no worker is left, a server of the role api sees to lost jobs, once their leases are over', async ({
+  expect,
+}) => {
   await using line = openCommandLine(lease)
   const { server, read } = await startJobs(line, 'patient')
   await kill(server)
