@@ -4,15 +4,13 @@ import { type Client, createClient } from '@connectrpc/connect'
 import { InvalidArgumentError } from 'commander'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import { openStore } from '../app.ts'
+import { pageBounds } from '../core/page.ts'
 import { readConfig } from '../config.ts'
 import { createLogger } from '../log.ts'
 import { createOperatorTransport, logActs } from '../operator.ts'
 
 /** A client of AdminService that needs no key. */
 export type Admin = Client<typeof AdminService>
-
-/** Largest page of a list. */
-export const largestPage = 500
 
 /** Runs a command on the data directory that the settings name. Administrative acts are logged on standard error. */
 export async function withAdmin(run: (admin: Admin) => Promise<void>): Promise<void> {
@@ -48,7 +46,7 @@ export function parseCredits(written: string): bigint {
 /** Size of a page, of an option. */
 export function parsePageLimit(written: string): number {
   const limit = Number(written)
-  if (!/^\d+$/.test(written) || limit < 1 || limit > largestPage)
-    throw new InvalidArgumentError(`It must be a whole number, 1 to ${largestPage}.`)
+  if (!/^\d+$/.test(written) || limit < 1 || limit > pageBounds.largestLimit)
+    throw new InvalidArgumentError(`It must be a whole number, 1 to ${pageBounds.largestLimit}.`)
   return limit
 }

@@ -1,7 +1,8 @@
 // The operator's commands about the record of administrative acts.
 import type { Command } from 'commander'
 import type { AuditEntry } from '../../gen/mediagen/v1/admin_pb.ts'
-import { largestPage, parsePageLimit, toTime, withAdmin } from './admin.ts'
+import { pageBounds } from '../core/page.ts'
+import { parsePageLimit, toTime, withAdmin } from './admin.ts'
 import { type Printed, printList } from './print.ts'
 
 const defaultLimit = 50
@@ -14,7 +15,7 @@ export function addAuditCommands(program: Command): void {
     .command('list')
     .description('List administrative acts, newest first: who, what, before and after')
     .option('--account <id>', 'only acts that concern this account', '')
-    .option('--limit <acts>', `how many, at most ${largestPage}`, parsePageLimit, defaultLimit)
+    .option('--limit <acts>', `how many, at most ${pageBounds.largestLimit}`, parsePageLimit, defaultLimit)
     .option('--json', 'print JSON')
     .action(({ account, limit, json }: { account: string; limit: number; json?: boolean }) =>
       withAdmin(async (admin) => {

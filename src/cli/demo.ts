@@ -9,6 +9,7 @@ import { type App, startApp } from '../app.ts'
 import { findBuiltin } from '../builtin.ts'
 import { type Config, readConfig } from '../config.ts'
 import { StartupError } from '../core/errors.ts'
+import { pageBounds } from '../core/page.ts'
 import { permissions } from '../core/key.ts'
 import { toPermissionCode } from '../services/convert.ts'
 import { openLog, stopSignal } from './serve.ts'
@@ -16,7 +17,6 @@ import { openLog, stopSignal } from './serve.ts'
 const demoCredits = 1000n
 // Below this the demo account gets new credits.
 const leastCredits = 10n
-const largestPage = 500
 const mostRetries = 5
 const model = 'builtin/image/art/text-to-image'
 const input = { prompt: 'mountain lake at dusk', style: 'auto', width: 1280, height: 800, format: 'png' }
@@ -90,7 +90,7 @@ async function isKeyLive(httpUrl: string, key: string): Promise<boolean> {
 
 /** Grants new credits to a demo account that has spent its own. */
 async function fillUp(admin: Client<typeof AdminService>, accountId: string): Promise<void> {
-  const { accounts } = await admin.listAccounts({ limit: largestPage })
+  const { accounts } = await admin.listAccounts({ limit: pageBounds.largestLimit })
   const available = accounts.find((account) => account.accountId === accountId)?.available ?? demoCredits
   if (available < leastCredits) await admin.grantCredits({ accountId, credits: demoCredits, note: 'demo refill' })
 }

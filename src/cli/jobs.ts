@@ -3,7 +3,8 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { InspectJobResponse, JobSummary } from '../../gen/mediagen/v1/admin_pb.ts'
 import { jobStatuses, type JobStatus } from '../core/job.ts'
 import { toJobStatusCode, toJobStatusName } from '../services/convert.ts'
-import { largestPage, parseCredits, parsePageLimit, toTime, withAdmin } from './admin.ts'
+import { pageBounds } from '../core/page.ts'
+import { parseCredits, parsePageLimit, toTime, withAdmin } from './admin.ts'
 import { type Printed, printList, printRecord } from './print.ts'
 
 const defaultLimit = 50
@@ -25,7 +26,7 @@ export function addJobCommands(program: Command): void {
     .option('--status <status>', `only jobs in this state: ${jobStatuses.join(', ')}`, parseStatus)
     .option('--account <id>', 'only jobs of this account')
     .option('--model <id>', 'only jobs of this model')
-    .option('--limit <jobs>', `number of jobs, at most ${largestPage}`, parsePageLimit, defaultLimit)
+    .option('--limit <jobs>', `number of jobs, at most ${pageBounds.largestLimit}`, parsePageLimit, defaultLimit)
     .option('--json', 'print JSON')
     .action(({ status, account = '', model = '', limit, json }: ListOptions) =>
       withAdmin(async (admin) => {

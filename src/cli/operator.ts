@@ -4,7 +4,8 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { Account, Key } from '../../gen/mediagen/v1/admin_pb.ts'
 import { toPermissionCode, toPermissionName } from '../services/convert.ts'
 import { isPermission, type Permission, permissions } from '../core/key.ts'
-import { largestPage, parseCredits, readAll, toTime, withAdmin } from './admin.ts'
+import { pageBounds } from '../core/page.ts'
+import { parseCredits, readAll, toTime, withAdmin } from './admin.ts'
 import { type Printed, printList, printRecord } from './print.ts'
 
 const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -39,7 +40,7 @@ function addAccountCommands(program: Command): void {
       withAdmin(async (admin) => {
         const all = await readAll((offset) =>
           admin
-            .listAccounts({ limit: largestPage, offset })
+            .listAccounts({ limit: pageBounds.largestLimit, offset })
             .then((page) => ({ items: page.accounts, total: page.total })),
         )
         printList(all.map(toPrintedAccount), json === true)
@@ -81,7 +82,7 @@ function addKeyCommands(program: Command): void {
       withAdmin(async (admin) => {
         const all = await readAll((offset) =>
           admin
-            .listKeys({ accountId: account, limit: largestPage, offset })
+            .listKeys({ accountId: account, limit: pageBounds.largestLimit, offset })
             .then((page) => ({ items: page.keys, total: page.total })),
         )
         printList(all.map(toPrintedKey), json === true)

@@ -2,7 +2,8 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { type Delivery, DeliveryStatus, type Webhook } from '../../gen/mediagen/v1/webhooks_pb.ts'
 import { type DeliveryStatus as DeliveryStatusName, deliveryStatuses } from '../core/webhook.ts'
-import { largestPage, parsePageLimit, readAll, toTime, withAdmin } from './admin.ts'
+import { pageBounds } from '../core/page.ts'
+import { parsePageLimit, readAll, toTime, withAdmin } from './admin.ts'
 import { type Printed, printList, printRecord } from './print.ts'
 
 const codes = {
@@ -31,7 +32,7 @@ export function addWebhookCommands(program: Command): void {
     .action(({ account, json }: { account: string; json?: boolean }) =>
       withAdmin(async (admin) => {
         const all = await readAll(async (offset) => {
-          const page = await admin.findWebhooks({ accountId: account, limit: largestPage, offset })
+          const page = await admin.findWebhooks({ accountId: account, limit: pageBounds.largestLimit, offset })
           return { items: page.webhooks, total: page.total }
         })
         printList(all.map(toPrintedWebhook), json === true)
@@ -43,7 +44,7 @@ export function addWebhookCommands(program: Command): void {
     .option('--account <id>', 'only deliveries of this account', '')
     .option('--job <id>', 'only deliveries about this job', '')
     .option('--status <status>', `only deliveries in this state: ${deliveryStatuses.join(', ')}`, parseStatus)
-    .option('--limit <count>', `number of deliveries, at most ${largestPage}`, parsePageLimit, 100)
+    .option('--limit <count>', `number of deliveries, at most ${pageBounds.largestLimit}`, parsePageLimit, 100)
     .option('--json', 'print JSON, with every attempt')
     .action(({ account, job, status = DeliveryStatus.UNSPECIFIED, limit, json }: DeliveryOptions) =>
       withAdmin(async (admin) => {

@@ -1,5 +1,8 @@
 // Lists come in pages: which one is wanted, and what it is.
 
+/** How large a page may be, and how far into a list it may begin. docs/contract.md, section 1, Lists. */
+export const pageBounds = { usualLimit: 100, largestLimit: 500, largestOffset: 2 ** 31 - 1 } as const
+
 /** One page of a list, and the total count. */
 export interface Page<Item> {
   readonly items: readonly Item[]

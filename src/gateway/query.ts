@@ -1,6 +1,7 @@
 // Strict query strings: unknown, repeated and malformed parameters are refused by name.
 import type { FastifyRequest } from 'fastify'
 import { MediagenError, type Violation } from '../core/errors.ts'
+import { pageBounds } from '../core/page.ts'
 
 /** Reads one parameter from its text, or undefined if it was not sent; throws an Error whose message completes "?name …". */
 export type Parameter<Value> = (text: string | undefined) => Value
@@ -28,8 +29,11 @@ export function boolean(fallback: boolean): Parameter<boolean> {
 /** Any text; empty if it was not sent. */
 export const text: Parameter<string> = (sent) => sent ?? ''
 
-/** The page parameters of every list. docs/contract.md, section 1, Lists. */
-export const page = { limit: integer(100, 1, 500), offset: integer(0, 0, 2 ** 31 - 1) }
+/** The page parameters of every list. */
+export const page = {
+  limit: integer(pageBounds.usualLimit, 1, pageBounds.largestLimit),
+  offset: integer(0, 0, pageBounds.largestOffset),
+}
 
 /**
  * Reads the query string of a request.

@@ -1,4 +1,6 @@
 // JSON Schemas of the REST records, used twice: to serialize answers fast, and as the components of /openapi.json.
+import { jobStatuses, terminalStatuses } from '../core/job.ts'
+import { deliveryStatuses } from '../core/webhook.ts'
 
 const string = { type: 'string' } as const
 const nullableString = { type: ['string', 'null'] } as const
@@ -63,7 +65,7 @@ const jobErrorSchema = {
 
 export const jobSchema = record('A generation, from its start to its end.', {
   job_id: string,
-  status: { type: 'string', enum: ['queued', 'running', 'succeeded', 'failed', 'canceled', 'expired', 'needs_review'] },
+  status: { type: 'string', enum: jobStatuses },
   model: string,
   quote_id: string,
   progress: { type: 'number', minimum: 0, maximum: 1 },
@@ -177,9 +179,9 @@ export const deliverySchema = record('One event for one endpoint.', {
   job_id: string,
   type: {
     type: 'string',
-    enum: ['job.succeeded', 'job.failed', 'job.canceled', 'job.expired', 'job.needs_review'],
+    enum: terminalStatuses.map((status) => `job.${status}`),
   },
-  status: { type: 'string', enum: ['pending', 'delivered', 'failed'] },
+  status: { type: 'string', enum: deliveryStatuses },
   attempts: { type: 'array', items: deliveryAttemptSchema, description: 'The oldest first.' },
   error: { ...nullableString, description: 'Why it is not delivered yet, or was given up.' },
   next_attempt_at: { ...nullableTime, description: 'Earliest time of the next attempt; null unless pending.' },

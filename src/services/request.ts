@@ -4,12 +4,10 @@ import { JobStatus as JobStatusCode } from '../../gen/mediagen/v1/generation_pb.
 import { findUnhashable } from '../core/canonical-json.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
 import type { JobStatus } from '../core/job.ts'
-import type { PageRequest } from '../core/page.ts'
+import { pageBounds, type PageRequest } from '../core/page.ts'
 import { toJobStatus } from './convert.ts'
 
-const defaultLimit = 100
-const largestLimit = 500
-const largestOffset = 2 ** 31 - 1
+const { usualLimit, largestLimit, largestOffset } = pageBounds
 
 /** Refuses a request and lists everything that is wrong with it. */
 export function refuse(violations: readonly Violation[]): void {
@@ -37,11 +35,11 @@ export function readInput(input: JsonObject | undefined, texts: Readonly<Record<
 }
 
 /**
- * The requested page of a list. docs/contract.md, section 1, Lists: limit 100 by default, at most 500; offset 0 by default.
+ * The requested page of a list.
  * @throws MediagenError `invalid_request`
  */
 export function readPage(request: { limit?: number | undefined; offset: number }): PageRequest {
-  const { limit = defaultLimit, offset } = request
+  const { limit = usualLimit, offset } = request
   const violations: Violation[] = []
   if (limit < 1 || limit > largestLimit) violations.push({ pointer: '/limit', detail: `must be 1 to ${largestLimit}` })
   if (offset < 0 || offset > largestOffset) violations.push({ pointer: '/offset', detail: 'must be 0 or more' })
