@@ -1,4 +1,4 @@
-// The command line. Every command is a few lines in src/cli that call the app.
+// The command line. Every command is a few lines in src/cli.
 import { ConnectError } from '@connectrpc/connect'
 import { Command } from 'commander'
 import { addAssetCommands } from './cli/assets.ts'
@@ -29,11 +29,11 @@ export function createProgram(): Command {
 
 /** Runs one command; a refusal is one sentence on standard error and exit status 1. */
 export async function main(argv: readonly string[]): Promise<void> {
-  // Whoever reads what a command prints may have seen enough.
+  // A reader of the output may close the pipe early.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
   })
-  // What is written here is for this user alone: the database holds the keys that seal quotes.
+  // Files are readable by this user only, because the database has the keys that seal quotes.
   process.umask(0o077)
   try {
     await createProgram().parseAsync(argv)

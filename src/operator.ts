@@ -1,4 +1,4 @@
-// Whoever has the data directory in hand is the operator: a way to AdminService without a key, and the log of what is done.
+// Access to the data directory makes an operator: a transport to AdminService without a key, and the log of administrative acts.
 import { userInfo } from 'node:os'
 import type { Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
@@ -12,7 +12,7 @@ import { createInProcessTransport } from './rpc/in-process.ts'
 import { trustService } from './rpc/pipeline.ts'
 import { createAdminService } from './services/admin.ts'
 
-/** Creates a transport to AdminService for whoever has the data directory in hand. What is done is on record under the OS user. */
+/** Creates a transport to AdminService for a process with access to the data directory. Acts are recorded with the OS user. */
 export function createOperatorTransport(store: Store, dataDir: string, clock: Clock = systemClock): Transport {
   const folders = createFilesFolders(layOut(dataDir).assets)
   const admin = createAdminService({ store, clock, folders, osUser: readOsUser() })
@@ -37,7 +37,7 @@ function toLine({ entryId, act, subject, accountId, actor, before, after }: Audi
   }
 }
 
-/** A container may run under an id that no user has. */
+/** A container may run under an id without a user. */
 function readOsUser(): string {
   try {
     return userInfo().username

@@ -1,4 +1,4 @@
-// The operator's commands about the record of administrative acts.
+// The operator's commands about the audit record.
 import type { Command } from 'commander'
 import type { AuditEntry } from '../../gen/mediagen/v1/admin_pb.ts'
 import { pageBounds } from '../core/page.ts'
@@ -43,7 +43,7 @@ function toPrintedEntry(entry: AuditEntry): Printed {
   }
 }
 
-/** Flat, for a table. */
+/** A flat record for a table. */
 function toRow({ actor, before, after, ...entry }: AuditEntry): Printed {
   return {
     created_at: toTime(entry.createdAt),

@@ -1,11 +1,11 @@
-// The record of administrative acts: who did what to what, and what was so before and after. Entries are never changed or removed.
+// The audit record: who did what to which object, and the state before and after. Entries are never changed or removed.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Page, PageRequest } from './page.ts'
 
-/** Who acts. */
+/** The actor. */
 export type Actor =
   | { readonly kind: 'key'; readonly keyId: string; readonly accountId: string }
-  /** Whoever has the data directory in hand: the user of the operating system. */
+  /** The command line: the user of the operating system. */
   | { readonly kind: 'command_line'; readonly osUser: string }
   /** The server itself. */
   | { readonly kind: 'system' }
@@ -13,7 +13,7 @@ export type Actor =
 /** The server itself. */
 export const systemActor: Actor = { kind: 'system' }
 
-/** Acts that are recorded. */
+/** The recorded acts. */
 export type Act =
   | 'account.created'
   | 'key.created'
@@ -26,19 +26,19 @@ export type Act =
   | 'files.sweep_begun'
   | 'files.swept'
 
-/** What is written down of an act. Nothing of it is secret. */
+/** The record of an act, without secrets. */
 export interface AuditDraft {
   readonly act: Act
-  /** Id of what it was done to, such as `key_…`; for signing keys their purpose, for files `files`. */
+  /** Id of the object, such as `key_…`; for signing keys their purpose, for files `files`. */
   readonly subject: string
-  /** Account that it concerns; null when it concerns none in particular. */
+  /** The account concerned; null if there is none in particular. */
   readonly accountId: string | null
-  /** Null for what was not there. */
+  /** Null if it did not exist. */
   readonly before: JsonObject | null
   readonly after: JsonObject | null
 }
 
-/** An act on record. */
+/** A recorded act. */
 export interface AuditEntry extends AuditDraft {
   /** `audit_…`, sorts by time. */
   readonly entryId: string
@@ -46,9 +46,9 @@ export interface AuditEntry extends AuditDraft {
   readonly createdAtMs: number
 }
 
-/** The part of the store that keeps the record. Acts on its own data are recorded in the transaction that does them. */
+/** The part of the store with the audit record. Acts on its own data are recorded in their own transaction. */
 export interface AuditStore {
-  /** Records an act whose effects lie outside the store, such as the removal of files. */
+  /** Records an act with effects outside the store, such as the removal of files. */
   recordAct(draft: AuditDraft, by: Actor): Promise<AuditEntry>
   /** The newest first; of all accounts when `accountId` is null. */
   listAuditEntries(accountId: string | null, page: PageRequest): Promise<Page<AuditEntry>>

@@ -1,4 +1,4 @@
-// Lists come in pages: which one is wanted, and what it is.
+// Pages of lists: the request and the result.
 
 /** How large a page may be, and how far into a list it may begin. docs/contract.md, section 1, Lists. */
 export const pageBounds = { usualLimit: 100, largestLimit: 500, largestOffset: 2 ** 31 - 1 } as const

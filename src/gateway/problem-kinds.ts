@@ -1,7 +1,7 @@
-// Every error as HTTP tells it: its status, its title, and the page that the problem's `type` resolves to.
+// The HTTP form of every error: its status, its title, and the text of the page behind the problem's `type`.
 import type { ErrorCode } from '../core/errors.ts'
 
-/** What is the same for each error of a code. */
+/** The properties of an error code over HTTP. */
 export interface ProblemKind {
   readonly title: string
   readonly http: number

@@ -1,36 +1,36 @@
-// Resolves the names of strangers' hosts over DNS itself. The resolver of the operating system works on two names at a time
-// (libuv gives it half of its four threads), so a few names whose servers never answer would hold up everybody's.
+// Resolves host names from clients over DNS directly. The operating system's resolver works on two names at a time (libuv gives
+// it half of its four threads), so a few names whose servers never answer would delay all others.
 import { lookup, type LookupAddress } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
 import type { AllowedHosts } from './hosts.ts'
 
-// Each name server is asked twice; the second time it may take twice as long.
+// Each name server is queried twice, the second time with twice the time limit.
 const firstTryMs = 2000
 const tries = 2
 const unknownName: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'ENODATA'])
 
-/** What a resolver is made of. */
+/** The options of a resolver. */
 export interface NameResolverOptions {
   readonly allowed: AllowedHosts
-  /** How long the first answer of a name server may take, in milliseconds. Default: 2000. */
+  /** Time limit of the first query to a name server, in milliseconds. Default: 2000. */
   readonly tryMs?: number
-  /** Name servers, `address:port`. Default: those of the system. */
+  /** Name servers, `address:port`. Default: the system's. */
   readonly servers?: readonly string[]
-  /** The resolver of the operating system; a test may pass its own. */
+  /** The operating system's resolver; a test may pass its own. */
   readonly system?: typeof lookup
 }
 
 /** Resolves names. */
 export interface NameResolver {
-  /** To be used like `dns.lookup`, with `all`. */
+  /** Like `dns.lookup` with `all`. */
   readonly resolve: typeof lookup
-  /** Gives up what is under way. */
+  /** Cancels running queries. */
   cancel(): void
 }
 
 /**
- * Creates a resolver. The operating system is asked for what an operator trusts or DNS does not know: names that the settings
- * allow, names of one label (`localhost`), and where private networks are allowed, names that are in no DNS.
+ * Creates a resolver. The operating system's resolver is used for names that an operator trusts or that DNS does not have: names
+ * that the settings allow, names of one label (`localhost`), and, if private networks are allowed, names that are not in DNS.
  */
 export function createNameResolver(options: NameResolverOptions): NameResolver {
   const { allowed, tryMs = firstTryMs, servers, system = lookup } = options
@@ -54,7 +54,7 @@ export function createNameResolver(options: NameResolverOptions): NameResolver {
       answer.status === 'rejected' ? (answer.reason as { code: string }).code : '',
     )
     const isUnknown = codes.every((code) => unknownName.has(code))
-    // No name server runs here, or an operator has names of private hosts elsewhere, such as in a hosts file.
+    // No name server runs, or the names of private hosts are elsewhere, such as in a hosts file.
     if (codes.includes('ECONNREFUSED') || (isUnknown && allowed.networks.length > 0)) return askSystem(hostname)
     const code = isUnknown ? 'ENOTFOUND' : 'EAI_AGAIN'
     throw Object.assign(new Error(`${hostname} could not be resolved: ${codes.join(', ')}`), { code })

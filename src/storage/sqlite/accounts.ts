@@ -1,4 +1,4 @@
-// Accounts: made, read, and given or taken credits.
+// Accounts: created, read, and credited or debited.
 import { type Act, type Actor, systemActor } from '../../core/audit.ts'
 import { adjust, grant, isCredits, type Posting } from '../../core/ledger.ts'
 import type { Page, PageRequest } from '../../core/page.ts'
@@ -10,13 +10,13 @@ import type { Writing } from './writing.ts'
 
 const accountColumns = 'account_id AS accountId, name, available, held, created_at AS createdAtMs'
 
-/** What a command needs to know of an account. */
+/** The account fields that commands need. */
 export interface AccountState extends Account {
   readonly entryCount: number
   readonly queuedJobs: number
 }
 
-/** Creates a function that reads an account inside a transaction. */
+/** Creates a function that reads an account in a transaction. */
 export function createAccountFinder(db: Connection): (accountId: string) => AccountState | null {
   const find = db.prepare<[string], AccountState>(
     `SELECT ${accountColumns}, entry_count AS entryCount, queued_jobs AS queuedJobs FROM accounts WHERE account_id = ?`,

@@ -1,4 +1,4 @@
-// The audit entries: appended in the transaction of the act that they tell of, and listed. Triggers keep them as they are.
+// Audit entries: appended in the transaction of the act, and listed. Triggers prevent changes.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { type Actor, type AuditDraft, type AuditEntry, systemActor } from '../../core/audit.ts'
 import type { Page, PageRequest } from '../../core/page.ts'
@@ -14,7 +14,7 @@ interface AuditRow extends Omit<AuditEntry, 'actor' | 'before' | 'after'> {
   readonly after: string | null
 }
 
-/** Creates the one function that records acts. */
+/** Creates the only function that records acts. */
 export function createAuditWriter({ db, nowMs, ids, acted }: Writing): (draft: AuditDraft, by: Actor) => AuditEntry {
   const insert = db.prepare(
     `INSERT INTO audit_entries (number, entry_id, actor, key_id, os_user, act, subject, account_id, before, after, created_at)

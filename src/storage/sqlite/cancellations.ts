@@ -1,4 +1,4 @@
-// What people do to a job after it was started: its owner cancels it, an operator resolves it under review.
+// Ends of jobs by people: the owner cancels a job, an operator resolves one under review.
 import { type Actor, systemActor } from '../../core/audit.ts'
 import type { Job } from '../../core/job.ts'
 import { isCredits } from '../../core/ledger.ts'

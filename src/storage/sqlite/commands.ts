@@ -1,4 +1,4 @@
-// The table of everything that the writer thread can do, by name.
+// The table of the writer thread's commands, by name.
 import { createAccountCommands } from './accounts.ts'
 import { createAuditCommands } from './audit.ts'
 import { createClaimCommands } from './claims.ts'
@@ -13,7 +13,7 @@ import { createSweepCommands } from './sweeps.ts'
 import { createUploadCommands } from './uploads.ts'
 import type { Writing } from './writing.ts'
 
-/** Creates the commands; each is called inside a transaction. */
+/** Creates the commands; each is called in a transaction. */
 export function createCommands(writing: Writing) {
   const dataVersion = writing.db.prepare<[], number>('PRAGMA data_version').pluck()
   return {
@@ -26,12 +26,12 @@ export function createCommands(writing: Writing) {
     ...createWebhookCommands(writing),
     ...createDeliveryCommands(writing),
     ...createSweepCommands(writing),
-    /** What SQLite counts of changes by others: only the writer's own connection knows which changes are its own. */
+    /** SQLite's counter of changes by other connections. Only the writer's own connection can tell its changes from others'. */
     changeCounter: (): number => dataVersion.get() ?? 0,
     ...createUploadCommands(writing),
     ...createRetentionCommands(writing),
     ...createAuditCommands(writing),
-    /** Writes a number of the file's head as it is: asks disk and locks as any change does, and changes nothing. */
+    /** Writes a number of the file's header unchanged: needs the disk and the lock like any write, but changes nothing. */
     check(): void {
       const version = Number(writing.db.pragma('user_version', { simple: true }))
       writing.db.pragma(`user_version = ${version}`)

@@ -1,4 +1,4 @@
-// The outbox of webhooks: due deliveries are claimed, and what became of an attempt is written down. Triggers on jobs fill it.
+// The webhook outbox: claims due deliveries, and records the outcome of attempts. Triggers on jobs fill it.
 import { type Actor, systemActor } from '../../core/audit.ts'
 import type { Page } from '../../core/page.ts'
 import {
@@ -25,7 +25,7 @@ interface DeliveryRow extends Omit<Delivery, 'attempts'> {
   readonly attempts: string
 }
 
-/** A claimed delivery as it crosses threads, where a Buffer arrives as a plain Uint8Array. */
+/** A claimed delivery in the form that crosses threads, where a Buffer becomes a plain Uint8Array. */
 interface ClaimedDeliveryRow extends Omit<ClaimedDelivery, 'secret'> {
   readonly secret: Uint8Array
 }
@@ -36,7 +36,7 @@ const deliverySql = `
     d.attempts, d.error, d.due_at AS nextAttemptAtMs, d.created_at AS createdAtMs, d.finished_at AS finishedAtMs
   FROM webhook_deliveries AS d JOIN webhooks AS w ON w.webhook_id = d.webhook_id JOIN jobs AS j ON j.number = d.job_number`
 
-/** Creates a function that gives up what waits for an endpoint. Whatever the clock does, nothing is finished before it was made. */
+/** Creates a function that gives up the pending deliveries of an endpoint. Even if the clock went back, none finishes before it was created. */
 export function createGiveUp({ db, nowMs }: Writing): (webhookId: string, error: string) => void {
   const giveUp = db.prepare<[number, string, string]>(
     "UPDATE webhook_deliveries SET status = 'failed', due_at = NULL, finished_at = max(?, created_at), error = ? WHERE webhook_id = ? AND status = 'pending'",
@@ -44,7 +44,7 @@ export function createGiveUp({ db, nowMs }: Writing): (webhookId: string, error:
   return (webhookId, error) => void giveUp.run(nowMs(), error, webhookId)
 }
 
-/** Creates the commands of senders, and the operator's wish to deliver again. */
+/** Creates the commands of senders, and the operator's redelivery. */
 export function createDeliveryCommands(writing: Writing) {
   return {
     claimDeliveries: createClaim(writing),
@@ -54,7 +54,7 @@ export function createDeliveryCommands(writing: Writing) {
 }
 
 function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly ClaimedDeliveryRow[] {
-  // Of each account no more than it has places: one with many endpoints does not fill the list.
+  // At most as many per account as it has places, so an account with many endpoints does not fill the list.
   const dueWebhooks = db.prepare<
     { proven: number; now: number; webhooks: string; accounts: string; perAccount: number; limit: number },
     Omit<Endpoint, 'proven'>
@@ -116,7 +116,7 @@ function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly
         webhooks: JSON.stringify(webhooks),
         accounts: JSON.stringify([...accountIds, ...except]),
         perAccount,
-        // An account that has some places taken is passed over once it has filled the others.
+        // An account with running attempts is skipped once it has filled its other places.
         limit: left * perAccount,
       })
       for (const found of due) {
@@ -129,7 +129,7 @@ function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly
       }
     }
 
-    // First, within their part of the places: however busy the others are, an endpoint gets its chance to prove itself.
+    // First the unproven ones, within their part of the places, so an endpoint can prove itself however busy the others are.
     const { unprovenAccountIds } = room.full()
     if (unprovenAccountIds) claimFrom(false, caps.unproven.perAccount, unprovenAccountIds)
     claimFrom(true, caps.perAccount, [])
@@ -214,7 +214,7 @@ function createRedeliver(writing: Writing): (deliveryId: string, by?: Actor) => 
   }
 }
 
-/** Creates what sweeps do for deliveries: waits that the clock has left behind begin anew, and what ended long ago is forgotten. */
+/** Creates the sweep of deliveries: restarts waits from before the clock went back, and removes old finished deliveries. */
 export function createDeliverySweep({ db, nowMs }: Writing): (limit: number) => { rebased: number; forgotten: number } {
   const rebase = db.prepare<{ now: number; limit: number }>(
     `UPDATE webhook_deliveries SET due_at = :now + due_at - waits_since, waits_since = :now
@@ -255,7 +255,7 @@ type Bindings = Record<'accountId' | 'webhookId' | 'jobId' | 'status', string | 
 }
 
 const byStatus = 'd.status = :status'
-// Says to the planner that the partial index holds all of them.
+// Tells the planner that the partial index contains all of them.
 const notDelivered = "d.status <> 'delivered'"
 
 function createDeliveryLister(db: Connection): (filter: DeliveryFilter) => Page<Delivery> {
@@ -277,7 +277,7 @@ function createDeliveryLister(db: Connection): (filter: DeliveryFilter) => Page<
     const ofJob = jobId === null ? [] : ['d.job_number = (SELECT number FROM jobs WHERE job_id = :jobId)']
     const ofStatus = status === null ? [] : status === 'delivered' ? [byStatus] : [byStatus, notDelivered]
 
-    /** Exact, and without reading the delivered ones of an endpoint, which are many. */
+    /** Exact, without reading the delivered ones of an endpoint, which are many. */
     function total(): number {
       if (jobId !== null || (status !== null && status !== 'delivered'))
         return count([...owner, ...ofJob, ...ofStatus], bindings)
@@ -287,7 +287,7 @@ function createDeliveryLister(db: Connection): (filter: DeliveryFilter) => Page<
     const list = db.prepare<Bindings, DeliveryRow>(
       `${deliverySql} WHERE ${where} ORDER BY d.number DESC LIMIT :limit OFFSET :offset`,
     )
-    // One read transaction, so that page and total tell of the same moment.
+    // One read transaction, so page and total are consistent.
     return db.transaction(() => ({ items: list.all(bindings).map(toDelivery), total: total() }))()
   }
 }

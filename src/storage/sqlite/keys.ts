@@ -1,4 +1,4 @@
-// API keys: made, found by the hash of their text, listed, revoked.
+// API keys: created, found by the hash of their text, listed, revoked.
 import { LRUCache } from 'lru-cache'
 import { type Actor, systemActor } from '../../core/audit.ts'
 import { toTimestampText } from '../../core/clock.ts'
@@ -8,7 +8,7 @@ import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'
 
-// A key that was found is believed for so long: other processes may revoke it, and that takes effect within a second.
+// Lifetime of a cached key. Other processes may revoke it, which must take effect within a second.
 const believedMs = 500
 const mostBelieved = 10_000
 
@@ -78,7 +78,7 @@ export function createKeyReads(db: Connection) {
   const count = db.prepare<[string], number>('SELECT count(*) FROM api_keys WHERE account_id = ?').pluck()
   const believed = new LRUCache<string, ApiKey>({ max: mostBelieved, ttl: believedMs, ttlResolution: believedMs / 10 })
   return {
-    /** Every call asks for its key. That there is none is not remembered: a new key works at once. */
+    /** Every call looks up its key. A missing key is not cached, so a new key works at once. */
     findKey(secretHash: Buffer): ApiKey | null {
       const name = secretHash.toString('latin1')
       const known = believed.get(name)
@@ -87,7 +87,7 @@ export function createKeyReads(db: Connection) {
       if (key !== null) believed.set(name, key)
       return key
     },
-    /** Believes no key any longer: this process has revoked one. */
+    /** Clears the cache, because this process has revoked a key. */
     forgetKeys: () => believed.clear(),
     listKeys(accountId: string | null, { limit, offset }: PageRequest): Page<ApiKey> {
       const rows = accountId === null ? listAll.all(limit, offset) : list.all(accountId, limit, offset)

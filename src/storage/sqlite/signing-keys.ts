@@ -6,7 +6,7 @@ import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'
 
-/** A signing key as it crosses threads, where a Buffer arrives as a plain Uint8Array. */
+/** A signing key in the form that crosses threads, where a Buffer becomes a plain Uint8Array. */
 interface SigningKeyRow {
   readonly number: number
   readonly secret: Uint8Array
@@ -15,7 +15,7 @@ interface SigningKeyRow {
 
 const listSql = 'SELECT number, secret, created_at AS createdAtMs FROM signing_keys WHERE purpose = ? ORDER BY number'
 
-/** Creates the commands that make signing keys. */
+/** Creates the commands that create signing keys. */
 export function createSigningKeyCommands(writing: Writing) {
   const { db, nowMs } = writing
   const record = createAuditWriter(writing)
@@ -26,7 +26,7 @@ export function createSigningKeyCommands(writing: Writing) {
   )
   const make = (purpose: SigningPurpose) => insert.all(purpose, purpose, randomBytes(32), nowMs())
   return {
-    /** Makes the first key unless another process was faster. */
+    /** Creates the first key unless another process was faster. */
     ensureSigningKeys(purpose: SigningPurpose): readonly SigningKeyRow[] {
       const keys = list.all(purpose)
       return keys.length > 0 ? keys : make(purpose)

@@ -10,7 +10,7 @@ import type { FromWriter, Submission, ToWriter, WriterOptions } from './group-co
 import { migrate } from './migrate.ts'
 import { takeRandomBytes } from '../../runtime/random-bytes.ts'
 
-// So many commands share a transaction at most; more than that saves nothing and delays the first.
+// Maximum number of commands per transaction; more would save nothing and delay the first.
 const maxBatch = 1024
 
 function openWriter({ path, nowMs }: WriterOptions): Connection {
@@ -21,7 +21,7 @@ function openWriter({ path, nowMs }: WriterOptions): Connection {
     // After a failed fsync the system forgets that pages were never written, and shows them all the same: what is found in
     // the log is written and flushed anew, into the file, before anything is built on it.
     db.pragma('wal_checkpoint(PASSIVE)')
-    // A disk that lets nothing be written shows now, not at the first command.
+    // An unwritable disk must fail now, not at the first command.
     db.exec('BEGIN IMMEDIATE; ROLLBACK')
     return db
   } catch (error) {
@@ -73,7 +73,7 @@ function serve(db: Connection, port: NonNullable<typeof parentPort>): void {
   }
 
   port.on('message', (first: ToWriter) => {
-    // What arrived while the last group was committed forms the next one: the slower the disk, the larger the groups.
+    // Commands that arrived during a commit form the next group: the slower the disk, the larger the groups.
     let messages: Extract<ToWriter, { kind: 'commands' }>[] = []
     let waiting = 0
     for (
