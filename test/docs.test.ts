@@ -152,8 +152,8 @@ describe('docs/decisions', () => {
 
   test('paths of the repository exist', () => {
     const missing = [...decisions.map((file) => `docs/decisions/${file}`), 'ARCHITECTURE.md'].flatMap((file) =>
-      [...readPage(file).matchAll(/`((?:src|packages|test|bench|web|proto)\/[\w./-]*)`/g)]
-        .filter(([, path = '']) => !existsSync(join(root, path)))
+      [...readPage(file).matchAll(/`((?:src|packages|test|bench|web|proto)\/[\w./-]*|[a-z]+\/[\w/-]+\.ts)`/g)]
+        .filter(([, path = '']) => !existsSync(join(root, path)) && !existsSync(join(root, 'src', path)))
         .map(([path]) => `${file}: ${path}`),
     )
     expect(missing).toEqual([])
