@@ -155,10 +155,11 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
   const access = createAccess(store, clock, config)
   const keys = startKeyWatch(access)
   parts.defer(() => keys.stop())
+  const pipeline = { access, keys, metrics, log, strangers, maxViolations: config.maxViolations }
   const services = createServices(
     config,
     { store, catalog, feed, watches, urls, clock, files, folders: assetFolders, isStopping: () => stopping },
-    { access, keys, metrics, log, strangers, maxViolations: config.maxViolations },
+    pipeline,
   )
   const inProcess = createInProcessTransport(services)
   const unready = createReadiness(() => describeTrouble(store))
@@ -171,7 +172,7 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
       unready: async () => (stopping ? 'the server is stopping' : await unready()),
       transport: servesApi ? inProcess : null,
       keys: access,
-      rpc: servesApi ? { services, access } : null,
+      rpc: servesApi ? { services, pipeline } : null,
       assets: { store: assets, urls },
       onPublicUrl: (url) => (publicUrl = url),
     }),

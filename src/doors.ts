@@ -13,9 +13,9 @@ import { createFindClient } from './net/client-address.ts'
 import { isLoopback } from './net/hosts.ts'
 import type { Access } from './rpc/access.ts'
 import { addConnect } from './rpc/connect.ts'
-import { type GrpcServer, type GrpcServerOptions, startGrpcServer } from './rpc/grpc-server.ts'
+import { type GrpcBounds, type GrpcServer, type GrpcServerOptions, startGrpcServer } from './rpc/grpc-server.ts'
 import type { Metrics } from './rpc/metrics.ts'
-import type { GuardedService } from './rpc/pipeline.ts'
+import type { GuardedService, PipelineParts } from './rpc/pipeline.ts'
 
 /** What the doors are made of, and what they lead to. */
 export interface DoorParts {
@@ -29,7 +29,7 @@ export interface DoorParts {
   /** Who calls, for REST. */
   readonly keys: Keys
   /** What gRPC, Connect and gRPC-Web serve; null in a pure worker and in front of a core elsewhere. */
-  readonly rpc: { readonly services: readonly GuardedService[]; readonly access: Access } | null
+  readonly rpc: { readonly services: readonly GuardedService[]; readonly pipeline: PipelineParts } | null
   /** Unset where files are not served. */
   readonly assets?: NonNullable<GatewayParts['assets']>
   /** Told the address under which clients reach the HTTP port, before any request comes. */
@@ -87,11 +87,11 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
     return toUrl(host, await listen(app, host, port, door))
   }
   async function openGrpc(
-    services: readonly GuardedService[],
-    options: Omit<GrpcServerOptions, 'maxBodyBytes' | 'findClient'>,
+    { services, pipeline }: NonNullable<DoorParts['rpc']>,
+    options: Pick<GrpcServerOptions, 'host' | 'port' | 'reflection' | 'door'>,
   ): Promise<string> {
-    const { maxBodyBytes, findClient } = server
-    const grpc = await startGrpcServer(services, { ...options, maxBodyBytes, findClient })
+    const { findClient } = server
+    const grpc = await startGrpcServer(services, { ...options, findClient, bounds: toGrpcBounds(config), pipeline })
     opened.defer(() => grpc.close(config.stopGraceSeconds * 1000))
     grpcServers.push(grpc)
     return toUrl(options.host, grpc.port)
@@ -99,18 +99,21 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
 
   const { host, adminHost, adminPort, adminGrpcPort } = config
   const { rpc } = parts
-  const publicServices = rpc && toPublicServices(rpc.services, place)
+  const publicRpc = rpc && { ...rpc, services: toPublicServices(rpc.services, place) }
   const httpUrl = await openHttp(createPublicServer(config, parts, server, place), host, config.httpPort)
   publicUrl = config.publicUrl ?? httpUrl
   parts.onPublicUrl(publicUrl)
   const grpcUrl =
-    publicServices &&
-    (await openGrpc(publicServices, { host, port: config.grpcPort, reflection: place === 'public', door: 'gRPC' }))
+    publicRpc &&
+    (await openGrpc(publicRpc, { host, port: config.grpcPort, reflection: place === 'public', door: 'gRPC' }))
   const adminUrl =
     adminPort === null
       ? null
       : await openHttp(
-          createHealthServer(server, (app) => rpc && addConnect(app, rpc.services, toConnectParts(config, rpc.access))),
+          createHealthServer(
+            server,
+            (app) => rpc && addConnect(app, rpc.services, toConnectParts(config, rpc.pipeline.access)),
+          ),
           adminHost,
           adminPort,
           'admin HTTP',
@@ -118,7 +121,7 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
   const adminGrpcUrl =
     adminGrpcPort === null || rpc === null
       ? null
-      : await openGrpc(rpc.services, { host: adminHost, port: adminGrpcPort, reflection: true, door: 'admin gRPC' })
+      : await openGrpc(rpc, { host: adminHost, port: adminGrpcPort, reflection: true, door: 'admin gRPC' })
   if (place === 'nowhere')
     parts.log.warn(
       { host },
@@ -147,7 +150,7 @@ function createPublicServer(config: Config, parts: DoorParts, server: ServerPart
     maxUploadBytes: config.maxUploadBytes,
     ...(assets && { assets }),
     extend(app) {
-      if (rpc) addConnect(app, toPublicServices(rpc.services, place), toConnectParts(config, rpc.access))
+      if (rpc) addConnect(app, toPublicServices(rpc.services, place), toConnectParts(config, rpc.pipeline.access))
       addConsole(app, config.maxUploadBytes)
     },
   })
@@ -160,6 +163,25 @@ function placeAdmin({ host, adminPort, adminGrpcPort }: Config): AdminPlace {
 
 function toPublicServices(services: readonly GuardedService[], place: AdminPlace): readonly GuardedService[] {
   return place === 'public' ? services : services.filter(({ service }) => service !== AdminService)
+}
+
+function toGrpcBounds(config: Config): GrpcBounds {
+  return {
+    maxBodyBytes: config.maxBodyBytes,
+    maxValues: config.maxValues,
+    stallMs: config.stallSeconds * 1000,
+    maxConnections: config.maxGrpcConnections,
+    maxConnectionsPerAddress: config.maxGrpcConnectionsPerAddress,
+    maxStreams: config.maxStreams,
+    maxKeylessStreams: config.maxKeylessStreams,
+    keylessMs: config.keylessSeconds * 1000,
+    maxKeylessBytes: config.maxKeylessBytes,
+    maxResets: config.maxResets,
+    maxKeylessCalls: config.maxKeylessCalls,
+    maxBytes: config.maxGrpcBytes,
+    maxConnectionBytes: config.maxGrpcConnectionBytes,
+    maxOpenRequestBytes: config.maxOpenRequestBytes,
+  }
 }
 
 function toConnectParts({ maxBodyBytes }: Config, access: Access) {

@@ -124,7 +124,85 @@ const callers = {
 const http = {}
 
 /** What connections may take of the gRPC port. */
-const grpc = {}
+const grpc = {
+  maxGrpcConnections: limit(
+    'MEDIAGEN_MAX_GRPC_CONNECTIONS',
+    2000,
+    [1, 1_000_000],
+    'Connections to the gRPC port',
+    'An idle connection is closed to make room, or the new one at once: `UNAVAILABLE`',
+  ),
+  maxGrpcConnectionsPerAddress: limit(
+    'MEDIAGEN_MAX_GRPC_CONNECTIONS_PER_ADDRESS',
+    200,
+    [1, 1_000_000],
+    'Connections to the gRPC port from one client address (IPv6: one /64)',
+    'The connection is closed at once: `UNAVAILABLE`',
+  ),
+  maxStreams: limit(
+    'MEDIAGEN_MAX_STREAMS',
+    10_000,
+    [1, 1_000_000],
+    'Calls at once on one gRPC connection; a gateway has one connection for all its users',
+    'The client waits until a call ends; what it sends nevertheless is refused: `UNAVAILABLE`',
+  ),
+  maxKeylessStreams: limit(
+    'MEDIAGEN_MAX_KEYLESS_STREAMS',
+    100,
+    [1, 1_000_000],
+    'Calls at once on one gRPC connection before a valid key was used on it',
+    'The client waits until a call ends; what it sends nevertheless is refused: `UNAVAILABLE`',
+  ),
+  keylessSeconds: limit(
+    'MEDIAGEN_KEYLESS_SECONDS',
+    30,
+    [1, 86_400],
+    'How long a gRPC connection may stay open before a valid key is used on it',
+    'The connection is closed: `UNAVAILABLE`; health checks connect again',
+  ),
+  maxKeylessBytes: limit(
+    'MEDIAGEN_MAX_KEYLESS_BYTES',
+    1_048_576,
+    [65_536, huge],
+    'Bytes that a gRPC connection may send before a valid key is used on it',
+    'The connection is closed: `UNAVAILABLE`',
+  ),
+  maxResets: limit(
+    'MEDIAGEN_MAX_RESETS',
+    5000,
+    [1, 1_000_000],
+    'Calls per second that one gRPC connection may give up before they are answered, four times as many at once',
+    'The connection is closed: `UNAVAILABLE`',
+  ),
+  maxKeylessCalls: limit(
+    'MEDIAGEN_MAX_KEYLESS_CALLS',
+    50,
+    [1, 1_000_000],
+    'gRPC calls per second from one address on connections on which no valid key was used, thirty times as many at once',
+    'The connection is closed: `UNAVAILABLE`',
+  ),
+  maxGrpcBytes: limit(
+    'MEDIAGEN_MAX_GRPC_BYTES',
+    268_435_456,
+    [1_048_576, huge],
+    'Bytes of all unfinished gRPC requests and of all answers that clients have not read',
+    'The calls that began first are ended: `overloaded` for a request, `RESOURCE_EXHAUSTED` for an answer',
+  ),
+  maxGrpcConnectionBytes: limit(
+    'MEDIAGEN_MAX_GRPC_CONNECTION_BYTES',
+    67_108_864,
+    [65_536, huge],
+    'The same on one connection',
+    'The calls of the connection that began first are ended in the same way',
+  ),
+  maxOpenRequestBytes: limit(
+    'MEDIAGEN_MAX_OPEN_REQUEST_BYTES',
+    4096,
+    [256, 1_048_576],
+    'Size of a request to the gRPC health and reflection services, which need no key',
+    '`RESOURCE_EXHAUSTED` (`payload_too_large`)',
+  ),
+}
 
 /** What the media of a job may be, and what making them may take. */
 const media = {

@@ -115,21 +115,25 @@ function createFinder(sent: HeadersInit | undefined): (name: string) => string |
 
 /**
  * A HandlerContext for calls outside a Connect handler; `createHandlerContext` costs five times as much. Headers are created on
- * access; our services do not access them.
+ * access; our services do not access them. So is the signal, where `given` creates one.
  */
 export function createCallContext(
   method: DescMethod,
-  signal: AbortSignal | undefined,
+  given: AbortSignal | (() => AbortSignal) | undefined,
   timeoutMs: number | undefined,
   { authorization, requestId }: CallHead,
   values?: ContextValues,
 ): HandlerContext {
   const startedAt = timeoutMs === undefined ? 0 : performance.now()
   const deadline = timeoutMs === undefined ? undefined : AbortSignal.timeout(Math.max(0, timeoutMs))
+  let signal: AbortSignal | undefined
   return {
     method,
     service: method.parent,
-    signal: deadline ? (signal ? AbortSignal.any([signal, deadline]) : deadline) : (signal ?? neverAborts),
+    get signal() {
+      signal ??= joinSignals(typeof given === 'function' ? given() : given, deadline)
+      return signal
+    },
     timeoutMs: () => (timeoutMs === undefined ? undefined : timeoutMs - (performance.now() - startedAt)),
     requestMethod: 'POST',
     get requestHeader() {
@@ -145,4 +149,8 @@ export function createCallContext(
     values: values ?? createContextValues(),
     url: `mediagen:/${method.parent.typeName}/${method.name}`,
   }
+}
+
+function joinSignals(signal: AbortSignal | undefined, deadline: AbortSignal | undefined): AbortSignal {
+  return signal && deadline ? AbortSignal.any([signal, deadline]) : (signal ?? deadline ?? neverAborts)
 }

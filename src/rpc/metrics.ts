@@ -8,6 +8,8 @@ export interface Metrics {
   countCall(rpc: string, code: string, seconds: number): void
   /** Counts one request that the REST door refused by itself. */
   countRefusal(code: string): void
+  /** Counts one call or connection that the gRPC port refused or ended by itself. */
+  countGrpcRefusal(reason: string): void
   /** Counts one job that ended a run. */
   countJob(model: string, status: string): void
   /** Sets how many jobs run here. */
@@ -30,6 +32,12 @@ export function createMetrics(): Metrics {
     labelNames: ['code'],
     registers: [registry],
   })
+  const grpcRefusals = new Counter({
+    name: 'mediagen_grpc_refusals_total',
+    help: 'Calls and connections that the gRPC port refused or ended by itself, before any call of a service, by reason',
+    labelNames: ['reason'],
+    registers: [registry],
+  })
   const jobs = new Counter({
     name: 'mediagen_jobs_total',
     help: 'Runs that ended, by model and status',
@@ -50,6 +58,7 @@ export function createMetrics(): Metrics {
   return {
     countCall: createCallCounts(registry),
     countRefusal: (code) => refusals.labels(code).inc(),
+    countGrpcRefusal: (reason) => grpcRefusals.labels(reason).inc(),
     countJob: (model, status) => jobs.labels(model, status).inc(),
     countWebhook: (status) => webhooks.labels(status).inc(),
     setRunning: (count) => running.set(count),

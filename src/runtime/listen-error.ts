@@ -11,19 +11,15 @@ const settings = {
 /** A listening port. */
 export type Door = keyof typeof settings
 
-/** Reads errors of Node and of grpc-js, which has the code only in its message. */
-export function toListenError(door: Door, host: string, port: number, cause: Error): StartupError {
-  const { code = '', message } = cause as NodeJS.ErrnoException
+const noSuchAddress = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENOTFOUND', 'EAI_AGAIN'])
+const reasons: Readonly<Record<string, string>> = { EADDRINUSE: 'it is in use', EACCES: 'this user may not' }
+
+/** The error of a server that cannot listen. */
+export function toListenError(door: Door, host: string, port: number, cause: NodeJS.ErrnoException): StartupError {
+  const { code = '', message } = cause
   const [hostSetting, portSetting] = settings[door]
-  const words = `${code} ${message}`
-  if (/EADDRNOTAVAIL|EAFNOSUPPORT|ENOTFOUND|EAI_AGAIN|Name resolution failed/.test(words))
-    return new StartupError(
-      `The ${door} port ${port} cannot be opened: this machine has no address ${host}. Set ${hostSetting} to one of its addresses.`,
-      { cause },
-    )
-  const reason = /EADDRINUSE/.test(words) ? 'it is in use' : /EACCES/.test(words) ? 'this user may not' : message
-  return new StartupError(
-    `The ${door} port ${port} on ${host} cannot be opened: ${reason}. Set ${portSetting} to another.`,
-    { cause },
-  )
+  const sentence = noSuchAddress.has(code)
+    ? `The ${door} port ${port} cannot be opened: this machine has no address ${host}. Set ${hostSetting} to one of its addresses.`
+    : `The ${door} port ${port} on ${host} cannot be opened: ${reasons[code] ?? message}. Set ${portSetting} to another.`
+  return new StartupError(sentence, { cause })
 }

@@ -6,12 +6,12 @@ test.for([
   ['HTTP', 'EADDRNOTAVAIL', 'listen EADDRNOTAVAIL: address not available 10.9.9.9', 'MEDIAGEN_HOST'],
   ['HTTP', 'ENOTFOUND', 'getaddrinfo ENOTFOUND 10.9.9.9', 'MEDIAGEN_HOST'],
   ['HTTP', 'EADDRINUSE', 'listen EADDRINUSE', 'MEDIAGEN_HTTP_PORT'],
-  ['gRPC', '', 'No address added out of total 1 resolved errors: [listen EADDRNOTAVAIL: …]', 'MEDIAGEN_HOST'],
-  ['gRPC', '', 'Name resolution failed for target dns:10.9.9.9:0', 'MEDIAGEN_HOST'],
-  ['gRPC', '', 'No address added: [listen EADDRINUSE: …]', 'MEDIAGEN_GRPC_PORT'],
+  ['gRPC', 'EADDRNOTAVAIL', 'listen EADDRNOTAVAIL: address not available 10.9.9.9', 'MEDIAGEN_HOST'],
+  ['gRPC', 'EAI_AGAIN', 'getaddrinfo EAI_AGAIN 10.9.9.9', 'MEDIAGEN_HOST'],
+  ['gRPC', 'EADDRINUSE', 'listen EADDRINUSE', 'MEDIAGEN_GRPC_PORT'],
   ['admin HTTP', 'EADDRINUSE', 'listen EADDRINUSE', 'MEDIAGEN_ADMIN_PORT'],
-  ['admin gRPC', '', 'No address added: [listen EADDRINUSE: …]', 'MEDIAGEN_ADMIN_GRPC_PORT'],
-  ['admin gRPC', '', 'No address added: [listen EADDRNOTAVAIL: …]', 'MEDIAGEN_ADMIN_HOST'],
+  ['admin gRPC', 'EADDRINUSE', 'listen EADDRINUSE', 'MEDIAGEN_ADMIN_GRPC_PORT'],
+  ['admin gRPC', 'EADDRNOTAVAIL', 'listen EADDRNOTAVAIL', 'MEDIAGEN_ADMIN_HOST'],
 ] as const)('%s, %s %s: set %s', ([door, code, message, setting]) => {
   const { message: sentence } = toListenError(door, '10.9.9.9', 8080, Object.assign(new Error(message), { code }))
   expect(sentence).toContain('8080')
