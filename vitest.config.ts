@@ -65,7 +65,7 @@ export default defineConfig({
         test: {
           name: 'long',
           include: tests.map((glob) => glob.replace('.test.ts', '.long.test.ts')),
-          env: seedOf(variedSeed),
+          env: { ...seedOf(variedSeed), MEDIAGEN_TEST_LONG: '1' },
           testTimeout: 3_600_000,
         },
       },

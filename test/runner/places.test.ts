@@ -1,12 +1,10 @@
 // One account may have every place while nobody else waits; when somebody does, it neither keeps them nor gets them back.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import type { EngineRun } from '@mediagen/engine/engine.ts'
 import { openHost } from '../media/media-app.ts'
 import { type Bench, leavePicture, startBench, untilAborted } from './fixture.ts'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 const soon = { timeout: 8000, interval: 20 }
 

@@ -19,6 +19,7 @@ import {
   listBoxes,
   paintPicture,
 } from './films.ts'
+import { isLongRun } from './long-run.ts'
 import { decode, hasFfmpeg, levelOf } from './sounds.ts'
 
 const size = { width: 160, height: 90 }
@@ -60,7 +61,7 @@ const silent: readonly (readonly [string, JsonObject, number])[] = [
 
 describe.runIf(hasFfmpeg)('decoded by ffmpeg', () => {
   describe.each(both)('%s', (format) => {
-    test.each(silent)('%s', { timeout: 60_000 }, async (id, input, frames) => {
+    test.each(silent)('%s', async (id, input, frames) => {
       const used = id.startsWith('kenburns') ? pictures.slice(0, 1) : id.startsWith('slideshow') ? pictures : []
       const { file, name, bytes, usage, progress } = await film(id, { ...input, ...size, format }, used)
       const { audio: _sound, container, ...expected } = formats[format]
@@ -89,7 +90,7 @@ describe.runIf(hasFfmpeg)('decoded by ffmpeg', () => {
       for (const frame of rest) expect(frame.some((value) => value > 60)).toBe(true)
     })
 
-    test('narrated/text-to-video: the voice is there, and in time with the captions', { timeout: 60_000 }, async () => {
+    test('narrated/text-to-video: the voice is there, and in time with the captions', async () => {
       const { file, usage } = await film('narrated/text-to-video', { ...story, ...size, format })
       const { video, audio, seconds } = inspectFilm(file)
       const told = await narrate(story.title, story.text, true, { voice: 'slt', speed: 1 })
@@ -137,9 +138,8 @@ describe.runIf(hasFfmpeg)('decoded by ffmpeg', () => {
     })
   })
 
-  test.each(['gradient', 'particles', 'tiles', 'landscape', 'waves'])(
+  test.each(isLongRun ? ['gradient', 'particles', 'tiles', 'landscape', 'waves'] : ['tiles'])(
     'motion graphics: %s moves evenly and begins again without a seam',
-    { timeout: 60_000 },
     async (style) => {
       const input = { prompt: 'a study', style, duration: 2, width: 96, height: 64 }
       const { file } = await film('motion/text-to-video', input)
@@ -153,9 +153,8 @@ describe.runIf(hasFfmpeg)('decoded by ffmpeg', () => {
     },
   )
 
-  test.each(['crossfade', 'slide', 'wipe', 'zoom', 'iris', 'dip'])(
+  test.each(isLongRun ? ['crossfade', 'slide', 'wipe', 'zoom', 'iris', 'dip'] : ['crossfade', 'dip'])(
     'slideshow: %s leads from one picture to the next',
-    { timeout: 60_000 },
     async (transition) => {
       const input = { seconds_each: 1, transition, transition_seconds: 0.5, motion: false, fit: 'cover' }
       const { file } = await film(
@@ -175,7 +174,7 @@ describe.runIf(hasFfmpeg)('decoded by ffmpeg', () => {
     },
   )
 
-  test.each(both)('an ffmpeg of the machine makes the same film: %s', { timeout: 60_000 }, async (format) => {
+  test.each(both)('an ffmpeg of the machine makes the same film: %s', async (format) => {
     await using fast = createBuiltinEngineFor(ffmpeg)
     const make = filmMaker(
       () => fast.engine,
@@ -196,22 +195,18 @@ describe.runIf(hasFfmpeg)('decoded by ffmpeg', () => {
   })
 })
 
-test.runIf(hasFfmpeg)(
-  'motion graphics with music: stereo, heard, and as long as the pictures',
-  { timeout: 60_000 },
-  async () => {
-    const input = { prompt: 'night drive', style: 'tiles', music: true, duration: 5, width: 64, height: 64 }
-    const { file } = await film('motion/text-to-video', input)
-    const { audio, seconds } = inspectFilm(file)
-    expect(audio).toMatchObject({ codec_name: 'aac', channels: 2 })
-    expect(Math.abs(seconds - 5)).toBeLessThan(0.04)
-    const [left = new Float32Array()] = decode(file, 2)
-    expect(levelOf(left, 0.5, 3)).toBeGreaterThan(0.02)
-    expect(levelOf(left, 4.95, 5)).toBeLessThan(levelOf(left, 0.5, 3) / 3)
-  },
-)
+test.runIf(hasFfmpeg)('motion graphics with music: stereo, heard, and as long as the pictures', async () => {
+  const input = { prompt: 'night drive', style: 'tiles', music: true, duration: 5, width: 64, height: 64 }
+  const { file } = await film('motion/text-to-video', input)
+  const { audio, seconds } = inspectFilm(file)
+  expect(audio).toMatchObject({ codec_name: 'aac', channels: 2 })
+  expect(Math.abs(seconds - 5)).toBeLessThan(0.04)
+  const [left = new Float32Array()] = decode(file, 2)
+  expect(levelOf(left, 0.5, 3)).toBeGreaterThan(0.02)
+  expect(levelOf(left, 4.95, 5)).toBeLessThan(levelOf(left, 0.5, 3) / 3)
+})
 
-test('pictures that take longer to decode than a slideshow costs are refused', { timeout: 60_000 }, async () => {
+test('pictures that take longer to decode than a slideshow costs are refused', async () => {
   const large = join(root, 'large.png')
   await sharp({ create: { width: 8000, height: 5000, channels: 3, background: '#808080' } })
     .png()
@@ -225,7 +220,7 @@ test('pictures that take longer to decode than a slideshow costs are refused', {
   await expect(film('slideshow/images-to-video', input, [large, large])).resolves.toMatchObject({ name: 'output.mp4' })
 })
 
-test('an FFMPEG_PATH that cannot do it is said and not used', { timeout: 60_000 }, async () => {
+test('an FFMPEG_PATH that cannot do it is said and not used', async () => {
   const said: string[] = []
   await using slow = createBuiltinEngineFor(process.execPath, (words) => said.push(words))
   const make = filmMaker(
@@ -237,9 +232,8 @@ test('an FFMPEG_PATH that cannot do it is said and not used', { timeout: 60_000 
   expect(said).toEqual([expect.stringMatching(/^FFMPEG_PATH is not used: .*node.* cannot be run/)])
 })
 
-test.each(both)(
+test.each(isLongRun ? both : (['mp4'] as const))(
   'the same input gives the same bytes, another seed gives others: %s',
-  { timeout: 60_000 },
   async (format) => {
     const input = { prompt: 'a quiet ocean', duration: 1, ...size, format }
     const made = await Promise.all([7, 7, 8].map((seed) => film('motion/text-to-video', { ...input, seed })))
@@ -261,7 +255,7 @@ test.each(both)(
   },
 )
 
-test('a title is left out where the film is words already, and nowhere else', { timeout: 60_000 }, async () => {
+test('a title is left out where the film is words already, and nowhere else', async () => {
   const input = { prompt: 'make something today', seed: 1, duration: 1, ...size }
   for (const style of ['type', 'waves']) {
     const [plain, titled] = await Promise.all(
@@ -271,13 +265,14 @@ test('a title is left out where the film is words already, and nowhere else', { 
   }
 })
 
-test('the smallest and the narrowest frames, the longest words', { timeout: 60_000 }, async () => {
+test('the smallest and the narrowest frames, the longest words', async () => {
   const long = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft'
-  for (const [width, height] of [
+  const sizes = [
+    [64, 320],
     [64, 64],
     [320, 64],
-    [64, 320],
-  ] as const) {
+  ] as const
+  for (const [width, height] of isLongRun ? sizes : sizes.slice(0, 1)) {
     const shot = { width, height, duration: 1 }
     await film('motion/text-to-video', { ...shot, prompt: long, style: 'type' })
     await film('motion/text-to-video', { ...shot, prompt: long, style: 'waves', title: long })
@@ -287,7 +282,7 @@ test('the smallest and the narrowest frames, the longest words', { timeout: 60_0
   }
 })
 
-test('what cannot be filmed is refused in words', { timeout: 60_000 }, async () => {
+test('what cannot be filmed is refused in words', async () => {
   const damaged = join(root, 'damaged.png')
   await writeFile(damaged, (await readFile(pictures[0] as string)).subarray(0, 900))
   const endless = await paintPicture(root, 'endless', 4040, 40)
@@ -314,19 +309,24 @@ test('what cannot be filmed is refused in words', { timeout: 60_000 }, async () 
     })
 })
 
-test.each([
+const lasting: readonly (readonly [string, JsonObject])[] = [
   ['kenburns/image-to-video', { duration: 6 }],
   ['slideshow/images-to-video', { seconds_each: 2 }],
   ['motion/text-to-video', { prompt: 'x', style: 'tiles', duration: 6 }],
   ['narrated/text-to-video', story],
-])('progress moves at least ten times while %s takes long', { timeout: 60_000 }, async (id, input) => {
-  const used = id.startsWith('kenburns') ? pictures.slice(0, 1) : id.startsWith('slideshow') ? pictures : []
-  const { progress } = await film(id, { ...input, width: 640, height: 360 }, used)
-  expect(new Set(progress).size).toBeGreaterThan(9)
-  expect(progress).toEqual(progress.toSorted((a, b) => a - b))
-})
+]
 
-test('a film that is cancelled ends at once, and the engine goes on', { timeout: 60_000 }, async () => {
+test.each(isLongRun ? lasting : lasting.slice(0, 1))(
+  'progress moves at least ten times while %s takes long',
+  async (id, input) => {
+    const used = id.startsWith('kenburns') ? pictures.slice(0, 1) : id.startsWith('slideshow') ? pictures : []
+    const { progress } = await film(id, { ...input, width: 640, height: 360 }, used)
+    expect(new Set(progress).size).toBeGreaterThan(9)
+    expect(progress).toEqual(progress.toSorted((a, b) => a - b))
+  },
+)
+
+test('a film that is cancelled ends at once, and the engine goes on', async () => {
   const controller = new AbortController()
   const running = film('motion/text-to-video', { prompt: 'x', duration: 30 }, [], controller.signal)
   setTimeout(() => controller.abort(new Error('cancelled')), 400)

@@ -135,25 +135,21 @@ describe('lines', () => {
     'ラーメン、ギョーザ、チャーハン、キャッチャー、ファッション',
   ]
 
-  test.each([300, 420, 640, 900])(
-    'in a room %d wide fit it, and begin and end with what may stand there',
-    { timeout: 60_000 },
-    (width) => {
-      for (const text of texts) {
-        const settable = toSettableText('title', text)
-        const room = { width, height: 600, lineHeight: 1.05, minSize: 20, maxSize: 120, maxLines: 9 }
-        const fitted = fitText(settable, style, room)
-        const shown = fitted.lines.map((line) => line.text).join('')
-        expect(shown.replace(/[\s-]/gu, '')).toBe(settable.replace(/[\s-]/gu, ''))
-        expect(heightOf(fitted)).toBeLessThanOrEqual(600.01)
-        for (const [index, line] of fitted.lines.entries()) {
-          expect(widthOf({ ...fitted, lines: [line] }, style)).toBeLessThanOrEqual(width + 0.01)
-          if (index > 0) expect(line.text).not.toMatch(mayNotBegin)
-          if (index < fitted.lines.length - 1) expect(line.text).not.toMatch(mayNotEnd)
-        }
+  test.each([300, 420, 640, 900])('in a room %d wide fit it, and begin and end with what may stand there', (width) => {
+    for (const text of texts) {
+      const settable = toSettableText('title', text)
+      const room = { width, height: 600, lineHeight: 1.05, minSize: 20, maxSize: 120, maxLines: 9 }
+      const fitted = fitText(settable, style, room)
+      const shown = fitted.lines.map((line) => line.text).join('')
+      expect(shown.replace(/[\s-]/gu, '')).toBe(settable.replace(/[\s-]/gu, ''))
+      expect(heightOf(fitted)).toBeLessThanOrEqual(600.01)
+      for (const [index, line] of fitted.lines.entries()) {
+        expect(widthOf({ ...fitted, lines: [line] }, style)).toBeLessThanOrEqual(width + 0.01)
+        if (index > 0) expect(line.text).not.toMatch(mayNotBegin)
+        if (index < fitted.lines.length - 1) expect(line.text).not.toMatch(mayNotEnd)
       }
-    },
-  )
+    }
+  })
 
   test('of Korean end between words', () => {
     const text = '서울의 밤 시장에 오신 것을 환영합니다'

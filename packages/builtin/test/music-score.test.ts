@@ -129,34 +129,29 @@ describe('every style at every length and tempo', () => {
   const durations = [1, 1.7, 2.5, 4, 5, 5.5, 6, 8, 12, 19, 30, 47.1, 88, 120]
   const tempos = [null, 40, 47, 60, 97, 140, 200]
 
-  test.each(styleNames)(
-    '%s: a last chord on the tonic, time to hear it, and nothing after it',
-    { timeout: 60_000 },
-    (style) => {
-      const wrong: string[] = []
-      for (const duration of durations) {
-        for (const bpm of tempos) {
-          const piece = write({ style, duration, bpm, seed: `${duration}` })
-          const end = piece.endSeconds
-          const last = piece.events.filter(({ start }) => start > end - 0.05)
-          const lowest = Math.min(...last.map(({ pitch }) => pitch))
-          const tune = notesOf(piece, 'lead').at(-1)
-          const isHome = toClass(lowest) === piece.tonic && tune !== undefined && toClass(tune.pitch) === piece.tonic
-          const isHeard =
-            duration - end >= Math.min(0.4, 0.3 * duration) && tune !== undefined && tune.start > end - 0.05
-          const isLed = piece.events.some(({ start }) => start < end - 0.05)
-          const isWhole = piece.events.every(
-            ({ start, seconds }) => start + seconds <= duration + 0.5 || start > end - 0.05,
-          )
-          const octaves = bpm === null ? 0 : Math.log2(piece.bpm / bpm)
-          const isInTime = Math.abs(octaves - Math.round(octaves)) < 1e-9
-          if (!isHome || !isHeard || !isLed || !isWhole || !isInTime || piece.sections.at(-1)?.kind !== 'ending')
-            wrong.push(`${duration} s ${bpm} bpm`)
-        }
+  test.each(styleNames)('%s: a last chord on the tonic, time to hear it, and nothing after it', (style) => {
+    const wrong: string[] = []
+    for (const duration of durations) {
+      for (const bpm of tempos) {
+        const piece = write({ style, duration, bpm, seed: `${duration}` })
+        const end = piece.endSeconds
+        const last = piece.events.filter(({ start }) => start > end - 0.05)
+        const lowest = Math.min(...last.map(({ pitch }) => pitch))
+        const tune = notesOf(piece, 'lead').at(-1)
+        const isHome = toClass(lowest) === piece.tonic && tune !== undefined && toClass(tune.pitch) === piece.tonic
+        const isHeard = duration - end >= Math.min(0.4, 0.3 * duration) && tune !== undefined && tune.start > end - 0.05
+        const isLed = piece.events.some(({ start }) => start < end - 0.05)
+        const isWhole = piece.events.every(
+          ({ start, seconds }) => start + seconds <= duration + 0.5 || start > end - 0.05,
+        )
+        const octaves = bpm === null ? 0 : Math.log2(piece.bpm / bpm)
+        const isInTime = Math.abs(octaves - Math.round(octaves)) < 1e-9
+        if (!isHome || !isHeard || !isLed || !isWhole || !isInTime || piece.sections.at(-1)?.kind !== 'ending')
+          wrong.push(`${duration} s ${bpm} bpm`)
       }
-      expect(wrong).toEqual([])
-    },
-  )
+    }
+    expect(wrong).toEqual([])
+  })
 
   test.each(styleNames)('%s: the tune sings, with tones of the chord on strong beats', (style) => {
     let [strong, fitting, leaps, steps] = [0, 0, 0, 0]

@@ -57,7 +57,7 @@ function deviationOf(pitches: readonly number[]): number {
 
 // Flite chooses the pitch of the one; the sound of the other is bent.
 describe.each(['slt', 'rms'] as const)('%s', (voice) => {
-  test('pitch is in semitones, and changes no length', { timeout: 60_000 }, async () => {
+  test('pitch is in semitones, and changes no length', async () => {
     const own = middleOf(await pitchesOf(voice, text))
     for (const pitch of [-4, 4]) {
       const ratio = middleOf(await pitchesOf(voice, text, { pitch })) / own
@@ -67,7 +67,7 @@ describe.each(['slt', 'rms'] as const)('%s', (voice) => {
     expect(Math.abs(durationSeconds(high.sound) - durationSeconds(plain.sound))).toBeLessThan(0.02)
   })
 
-  test('expression is how far the pitch goes', { timeout: 60_000 }, async () => {
+  test('expression is how far the pitch goes', async () => {
     const [flat, own, wide] = [
       deviationOf(await pitchesOf(voice, text, { expression: 0 })),
       deviationOf(await pitchesOf(voice, text)),
@@ -79,7 +79,7 @@ describe.each(['slt', 'rms'] as const)('%s', (voice) => {
     expect(wide).toBeGreaterThan(1.4 * own)
   })
 
-  test('who asks for a yes or a no ends higher than who states', { timeout: 60_000 }, async () => {
+  test('who asks for a yes or a no ends higher than who states', async () => {
     const endOf = (pitches: readonly number[]): number => middleOf(pitches.slice(-4))
     const stated = endOf(await pitchesOf(voice, 'You were away in May.'))
     expect(endOf(await pitchesOf(voice, 'You were away in May?')) / stated).toBeGreaterThan(1.15)
@@ -99,7 +99,7 @@ test('a sound that is bent by nothing is what it was', () => {
   }
 })
 
-test('no two voices of one model have the same pitch', { timeout: 60_000 }, async () => {
+test('no two voices of one model have the same pitch', async () => {
   const middles = new Map<string, number[]>()
   for (const name of voiceNames.filter((voice) => !voice.startsWith('kal'))) {
     const middle = middleOf(await pitchesOf(name, text))
@@ -109,7 +109,7 @@ test('no two voices of one model have the same pitch', { timeout: 60_000 }, asyn
   }
 })
 
-test('people have breath above 10 kHz, robots have none', { timeout: 90_000 }, async () => {
+test('people have breath above 10 kHz, robots have none', async () => {
   for (const voice of voiceNames) {
     const { sound } = await speak('She sells sea shells.', { voice, speed: 1 })
     const [samples = new Float32Array(0)] = sound.channels
@@ -147,7 +147,7 @@ test('a paragraph begins higher than it ends, and its last sentence is slower', 
   expect(last?.speed).toBeLessThan(middle?.speed ?? 0)
 })
 
-test('times hold in every voice, whatever is done to its sound', { timeout: 120_000 }, async () => {
+test('times hold in every voice, whatever is done to its sound', async () => {
   for (const voice of voiceNames) {
     const { sound, sentences } = await speak('Is it late? Yes, it is.', {
       voice,

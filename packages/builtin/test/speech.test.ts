@@ -42,7 +42,7 @@ describe.runIf(hasFfmpeg)('decoded by ffmpeg', () => {
     ['flac', 'flac'],
     ['m4a', 'aac'],
     ['ogg', 'opus'],
-  ])('speech as %s', { timeout: 30_000 }, async (format, codec) => {
+  ])('speech as %s', async (format, codec) => {
     const { file, name, usage } = await say({ text, format })
     expect(name).toBe(`output.${format}`)
     const found = probe(file)
@@ -54,7 +54,7 @@ describe.runIf(hasFfmpeg)('decoded by ffmpeg', () => {
   })
 })
 
-test('every voice speaks, and no two sound the same', { timeout: 90_000 }, async () => {
+test('every voice speaks, and no two sound the same', async () => {
   const voices = (findEntry(id).input['properties'] as Record<string, { enum: string[] }>)['voice']?.enum ?? []
   expect(voices.length).toBeGreaterThan(4)
   const sums = new Set<string>()
@@ -67,14 +67,14 @@ test('every voice speaks, and no two sound the same', { timeout: 90_000 }, async
   expect(sums.size).toBe(voices.length)
 })
 
-test('the same text gives the same bytes, in every format', { timeout: 30_000 }, async () => {
+test('the same text gives the same bytes, in every format', async () => {
   for (const format of ['mp3', 'wav', 'flac', 'm4a', 'ogg']) {
     const [first, again] = [await say({ text: 'Once more.', format }), await say({ text: 'Once more.', format })]
     expect(again.bytes.equals(first.bytes), format).toBe(true)
   }
 })
 
-test('more text takes longer, more speed takes less; progress rises', { timeout: 30_000 }, async () => {
+test('more text takes longer, more speed takes less; progress rises', async () => {
   const [short, long, fast] = [
     await say({ text }),
     await say({ text: `${text} ${text}` }),

@@ -3,13 +3,11 @@ import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ProcessRights } from '../src/permissions.ts'
 import { ProcessPool, type Task } from '../src/pool.ts'
 import { handOver } from '../src/process-folders.ts'
 import type { Attempt } from './intruder.ts'
-
-vi.setConfig({ testTimeout: 30_000 })
 
 type Outcome = { answer?: any; code?: string; message?: string }
 type IntruderTask = Partial<Task<object, Outcome>>

@@ -9,35 +9,44 @@ import { startTestApp, type TestApp } from '../../test-app.ts'
 
 const model = 'test/stub/text-to-image'
 let app: TestApp
+let hurried: TestApp
 
-beforeAll(async () => {
+function start(maxChildMs: number): Promise<TestApp> {
   const engine = createBuiltinEngine({
     entry: new URL('./misbehaving-child.ts', import.meta.url),
     poolSize: 1,
     maxChildRssBytes: 400_000_000,
-    maxChildMs: 6000,
+    maxChildMs,
     maxOutputBytes: 30_000_000,
     warmUpAfterMs: null,
   })
-  const settings = { MEDIAGEN_CATALOG: join(import.meta.dirname, 'models.yaml') }
-  app = await startTestApp(settings, { engines: [engine] })
+  return startTestApp({ MEDIAGEN_CATALOG: join(import.meta.dirname, 'models.yaml') }, { engines: [engine] })
+}
+
+beforeAll(async () => {
+  app = await start(600_000)
+  hurried = await start(2000)
 })
-afterAll(() => app[Symbol.asyncDispose]())
+afterAll(async () => {
+  await app[Symbol.asyncDispose]()
+  await hurried[Symbol.asyncDispose]()
+})
 
 test.each([
   ['leak', 'out_of_memory', /more than 400 MB of memory/, false],
-  ['hang', 'timeout', /longer than 6 s/, true],
+  ['hang', 'timeout', /longer than 2 s/, true],
   ['crash', 'renderer_crashed', /ended unexpectedly \(exit status SIG(ABRT|TRAP)\)/, true],
   ['leave', 'renderer_crashed', /ended unexpectedly \(exit status 0\)/, true],
   ['kill', 'renderer_crashed', /ended unexpectedly \(exit status SIGKILL\)/, true],
   ['flood', 'renderer_crashed', /it sent more than \d+ bytes/, true],
   ['fill', 'output_too_large', /wrote more than 30000000 bytes/, false],
   ['throw', 'engine_crashed', /^The engine stopped unexpectedly\.$/, true],
-])('%s', { timeout: 30_000 }, async (what, code, message, retryable) => {
+])('%s', async (what, code, message, retryable) => {
+  const server = code === 'timeout' ? hurried : app
   const [{ body: failed }, { body: next }, readiness] = await Promise.all([
-    app.generate(model, { do: what }),
-    app.generate(model, { do: 'work' }),
-    app.send('/readyz', { key: null }),
+    server.generate(model, { do: what }),
+    server.generate(model, { do: 'work' }),
+    server.send('/readyz', { key: null }),
   ])
   expect(failed).toMatchObject({
     status: 'failed',
@@ -49,9 +58,9 @@ test.each([
   expect(readiness.status).toBe(200)
 })
 
-test('renders of one account that take long leave a process to another account', { timeout: 60_000 }, async () => {
+test('renders of one account that take long leave a process to another account', async () => {
   const entry = new URL('./misbehaving-child.ts', import.meta.url)
-  const engine = createBuiltinEngine({ entry, poolSize: 2, sparePoolSize: 1, maxChildMs: 30_000, warmUpAfterMs: null })
+  const engine = createBuiltinEngine({ entry, poolSize: 2, sparePoolSize: 1, maxChildMs: 600_000, warmUpAfterMs: null })
   const settings = { MEDIAGEN_CATALOG: join(import.meta.dirname, 'models.yaml') }
   await using shared = await startTestApp(settings, { engines: [engine] })
   const other = await shared.createAccount(100)
@@ -65,7 +74,6 @@ test('renders of one account that take long leave a process to another account',
   await expect.poll(statuses).toBe(2)
   const { body: job } = await shared.generate(model, { do: 'work' }, { account: other })
   expect(job.status).toBe('succeeded')
-  expect(new Date(job.finished_at).getTime() - new Date(job.created_at).getTime()).toBeLessThan(15_000)
   expect((await shared.send(`/v1/jobs/${hanging[0]?.body.job_id}`)).body.status).toBe('running')
 })
 
@@ -98,29 +106,25 @@ test.runIf(process.platform === 'linux').each([
     { MEDIAGEN_CHILD_MEMORY_BYTES: '500000000' },
     'out_of_memory',
   ],
-])(
-  'an FFMPEG_PATH that %s fails its job, and does not live on',
-  { timeout: 60_000 },
-  async (_what, script, settings, code) => {
-    const folder = await mkdtemp(join(tmpdir(), 'mediagen-ffmpeg-'))
-    try {
-      await using bounded = await startTestApp({ ...settings, FFMPEG_PATH: await writeFfmpeg(folder, script) })
-      const { body: job } = await bounded.generate(film.model, film.input)
-      expect(job).toMatchObject({ status: 'failed', error: { code }, billing: { charged: 0 } })
-      const pid = await readFile(join(folder, 'pid'), 'utf8')
-      const state = () => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ') X ')
-      await expect.poll(state, { timeout: 5000 }).toMatch(/\) [ZX] /)
-    } finally {
-      await rm(folder, { recursive: true })
-    }
-  },
-)
+])('an FFMPEG_PATH that %s fails its job, and does not live on', async (_what, script, settings, code) => {
+  const folder = await mkdtemp(join(tmpdir(), 'mediagen-ffmpeg-'))
+  try {
+    await using bounded = await startTestApp({ ...settings, FFMPEG_PATH: await writeFfmpeg(folder, script) })
+    const { body: job } = await bounded.generate(film.model, film.input)
+    expect(job).toMatchObject({ status: 'failed', error: { code }, billing: { charged: 0 } })
+    const pid = await readFile(join(folder, 'pid'), 'utf8')
+    const state = () => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ') X ')
+    await expect.poll(state).toMatch(/\) [ZX] /)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})
 
 test.each([
   ['MEDIAGEN_CHILD_SECONDS', '1', film, 'timeout'],
   ['MEDIAGEN_CHILD_MEMORY_BYTES', '134217728', art, 'out_of_memory'],
   ['MEDIAGEN_MAX_OUTPUT_BYTES', '20000', art, 'output_too_large'],
-])('%s bounds the built-in models', { timeout: 60_000 }, async (name, value, { model: id, input }, code) => {
+])('%s bounds the built-in models', async (name, value, { model: id, input }, code) => {
   await using bounded = await startTestApp({ [name]: value })
   const { body: job } = await bounded.generate(id, input)
   expect(job).toMatchObject({ status: 'failed', error: { code }, billing: { charged: 0 } })

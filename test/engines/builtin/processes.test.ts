@@ -21,7 +21,6 @@ function countRenderProcesses(): number {
 
 test.runIf(process.platform === 'linux')(
   'MEDIAGEN_CHILD_PROCESSES bounds how many jobs of the built-in models are rendered at a time',
-  { timeout: 60_000 },
   async () => {
     // A processor or more is what there would be without it.
     const processes = availableParallelism() > 1 ? 1 : 2
@@ -34,7 +33,7 @@ test.runIf(process.platform === 'linux')(
     const facts = async () => (await read()).map(({ body: { status, progress } }) => [status, progress > 0])
     const expected = ['running', true]
     const other = ['running', processes > 1]
-    await expect.poll(facts, { timeout: 20_000 }).toEqual(expect.arrayContaining([expected, other]))
+    await expect.poll(facts).toEqual(expect.arrayContaining([expected, other]))
     expect(countRenderProcesses()).toBe(processes)
     await Promise.all(started.map(({ body }) => bounded.send(`/v1/jobs/${body.job_id}/cancel`, { method: 'POST' })))
   },

@@ -33,7 +33,9 @@ export async function renderEdit(task: RenderTask): Promise<Rendered> {
   }
   const fitted = await fitInside(pixels, Number(input['max_width']), Number(input['max_height']))
   const encoding = workOfEncoding(formatOf(input), qualityOf(input), fitted)
-  const { extension } = await pace(task, [edited, written], encoding, writeImage(task, fitted))
+  // Its own word of progress would come before the pace's last: progress would go back.
+  const silent = { ...task, onProgress: () => {} }
+  const { extension } = await pace(task, [edited, written], encoding, writeImage(silent, fitted))
   return { extension, usage: { work: work + encoding } }
 }
 

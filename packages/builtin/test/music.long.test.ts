@@ -1,0 +1,2 @@
+// All styles, tempi and lengths of music: music.test.ts tries some of them.
+await import('./music.test.ts')
