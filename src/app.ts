@@ -215,8 +215,8 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
 
 function readWatchBounds({ maxWatchesPerAccount, maxWatches, maxWaitsPerAccount, maxWaits }: Config): WatchBounds {
   return {
-    watches: { perAccount: maxWatchesPerAccount, inAll: maxWatches },
-    waits: { perAccount: maxWaitsPerAccount, inAll: maxWaits },
+    watches: { perOwner: maxWatchesPerAccount, inAll: maxWatches },
+    waits: { perOwner: maxWaitsPerAccount, inAll: maxWaits },
   }
 }
 

@@ -9,8 +9,10 @@ import type { Keys } from './gateway/access.ts'
 import { addConsole } from './gateway/console.ts'
 import type { Health } from './gateway/health.ts'
 import { createGateway, createHealthServer, type GatewayParts, listen, type ServerParts } from './gateway/server.ts'
-import { createFindClient } from './net/client-address.ts'
-import { isLoopback } from './net/hosts.ts'
+import type { ConnectionBounds } from './gateway/connections.ts'
+import { createFindClient, toClientNetwork } from './net/client-address.ts'
+import { isAmong, isLoopback } from './net/hosts.ts'
+import { type FileShares, readFileLimit, shareFiles } from './net/open-files.ts'
 import type { Access } from './rpc/access.ts'
 import { addConnect } from './rpc/connect.ts'
 import { type GrpcBounds, type GrpcServer, type GrpcServerOptions, startGrpcServer } from './rpc/grpc-server.ts'
@@ -69,17 +71,24 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
   const place = placeAdmin(config)
   const grpcServers: GrpcServer[] = []
   let publicUrl = ''
+  const files = shareFiles(readFileLimit())
+  if (files.connections < config.maxConnections)
+    parts.log.warn(
+      { connections: files.connections },
+      'this process may open too few files for MEDIAGEN_MAX_CONNECTIONS (ulimit -n): it takes fewer connections',
+    )
   const server: ServerParts = {
     health: { unready: parts.unready, metrics: parts.metrics.render },
     publicUrl: () => publicUrl,
     maxBodyBytes: config.maxBodyBytes,
-    stallMs: config.stallSeconds * 1000,
+    connections: toConnectionBounds(config, files),
     findClient: createFindClient(config.trustedProxies),
     log: parts.log,
     strangers: parts.strangers,
     maxValues: config.maxValues,
     maxViolations: config.maxViolations,
     countRefusal: parts.metrics.countRefusal,
+    countCut: parts.metrics.countCut,
   }
 
   async function openHttp(app: FastifyInstance, host: string, port: number, door?: 'admin HTTP'): Promise<string> {
@@ -91,7 +100,12 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
     options: Pick<GrpcServerOptions, 'host' | 'port' | 'reflection' | 'door'>,
   ): Promise<string> {
     const { findClient } = server
-    const grpc = await startGrpcServer(services, { ...options, findClient, bounds: toGrpcBounds(config), pipeline })
+    const grpc = await startGrpcServer(services, {
+      ...options,
+      findClient,
+      bounds: toGrpcBounds(config, files),
+      pipeline,
+    })
     opened.defer(() => grpc.close(config.stopGraceSeconds * 1000))
     grpcServers.push(grpc)
     return toUrl(options.host, grpc.port)
@@ -100,7 +114,7 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
   const { host, adminHost, adminPort, adminGrpcPort } = config
   const { rpc } = parts
   const publicRpc = rpc && { ...rpc, services: toPublicServices(rpc.services, place) }
-  const httpUrl = await openHttp(createPublicServer(config, parts, server, place), host, config.httpPort)
+  const httpUrl = await openHttp(createPublicServer(config, parts, server, place, files), host, config.httpPort)
   publicUrl = config.publicUrl ?? httpUrl
   parts.onPublicUrl(publicUrl)
   const grpcUrl =
@@ -138,7 +152,13 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
 }
 
 /** The server of the public HTTP port. */
-function createPublicServer(config: Config, parts: DoorParts, server: ServerParts, place: AdminPlace): FastifyInstance {
+function createPublicServer(
+  config: Config,
+  parts: DoorParts,
+  server: ServerParts,
+  place: AdminPlace,
+  files: FileShares,
+): FastifyInstance {
   const health = place === 'public' ? server.health : { ...server.health, metrics: null }
   const { transport, keys, rpc, assets } = parts
   if (transport === null) return createHealthServer({ ...server, health })
@@ -149,11 +169,28 @@ function createPublicServer(config: Config, parts: DoorParts, server: ServerPart
     keys,
     maxUploadBytes: config.maxUploadBytes,
     ...(assets && { assets }),
+    downloads: {
+      inAll: Math.min(config.maxDownloads, files.downloads),
+      perOwner: config.maxDownloadsPerAddress,
+    },
     extend(app) {
       if (rpc) addConnect(app, toPublicServices(rpc.services, place), toConnectParts(config, rpc.pipeline.access))
       addConsole(app, config.maxUploadBytes)
     },
   })
+}
+
+function toConnectionBounds(config: Config, files: FileShares): ConnectionBounds {
+  const { trustedProxies } = config
+  return {
+    maxConnections: Math.min(config.maxConnections, files.connections),
+    maxPerClient: config.maxConnectionsPerAddress,
+    maxPipelined: config.maxPipelined,
+    maxUnreadBytes: config.maxUnreadBytes,
+    maxUnreadTotalBytes: config.maxUnreadTotalBytes,
+    windowMs: config.stallSeconds * 1000,
+    toClient: (address) => (isAmong(trustedProxies, address) ? null : toClientNetwork(address)),
+  }
 }
 
 function placeAdmin({ host, adminPort, adminGrpcPort }: Config): AdminPlace {
@@ -165,12 +202,12 @@ function toPublicServices(services: readonly GuardedService[], place: AdminPlace
   return place === 'public' ? services : services.filter(({ service }) => service !== AdminService)
 }
 
-function toGrpcBounds(config: Config): GrpcBounds {
+function toGrpcBounds(config: Config, files: FileShares): GrpcBounds {
   return {
     maxBodyBytes: config.maxBodyBytes,
     maxValues: config.maxValues,
     stallMs: config.stallSeconds * 1000,
-    maxConnections: config.maxGrpcConnections,
+    maxConnections: Math.min(config.maxGrpcConnections, files.grpcConnections),
     maxConnectionsPerAddress: config.maxGrpcConnectionsPerAddress,
     maxStreams: config.maxStreams,
     maxKeylessStreams: config.maxKeylessStreams,

@@ -48,8 +48,8 @@ const requests = {
     'MEDIAGEN_STALL_SECONDS',
     60,
     [1, 3600],
-    'How long a client may take to send 65536 bytes, or the rest, of a body or an upload, over HTTP and gRPC',
-    '408 `request_timeout`, and the connection is closed',
+    'How long a client may take to send 65536 bytes, or the rest, of a body or an upload, over HTTP and gRPC, and to read as much of an answer over HTTP',
+    '408 `request_timeout`, and the connection is closed; a reader is cut off',
   ),
   waitSeconds: limit(
     'MEDIAGEN_WAIT_SECONDS',
@@ -121,7 +121,57 @@ const callers = {
 }
 
 /** What connections may take of the HTTP port. */
-const http = {}
+const http = {
+  maxConnections: limit(
+    'MEDIAGEN_MAX_CONNECTIONS',
+    20_000,
+    [1, 1_000_000],
+    'Connections to the HTTP port; at most half of the files that the process may open (`ulimit -n`)',
+    '503 `overloaded`, and the connection is closed',
+  ),
+  maxConnectionsPerAddress: limit(
+    'MEDIAGEN_MAX_CONNECTIONS_PER_ADDRESS',
+    1000,
+    [1, 1_000_000],
+    'Connections to the HTTP port from one client address (IPv6: one /64); those of `MEDIAGEN_TRUSTED_PROXIES` are not counted',
+    '429 `rate_limited`, and the connection is closed',
+  ),
+  maxPipelined: limit(
+    'MEDIAGEN_MAX_PIPELINED',
+    16,
+    [1, 10_000],
+    'Requests of one connection that are processed at once (pipelining)',
+    'No further request is read until the first of them is answered',
+  ),
+  maxUnreadBytes: limit(
+    'MEDIAGEN_MAX_UNREAD_BYTES',
+    1_048_576,
+    [1024, huge],
+    'Bytes of answers that wait on one connection for the client to read them',
+    'No further request is read until the client has read more; after `MEDIAGEN_STALL_SECONDS` without progress the connection is closed',
+  ),
+  maxUnreadTotalBytes: limit(
+    'MEDIAGEN_MAX_UNREAD_TOTAL_BYTES',
+    268_435_456,
+    [65_536, huge],
+    'The same on all connections together',
+    'The connections with the most are closed',
+  ),
+  maxDownloads: limit(
+    'MEDIAGEN_MAX_DOWNLOADS',
+    1000,
+    [1, 1_000_000],
+    'Downloads (`GET /assets/…`) at once; at most an eighth of the files that the process may open',
+    '503 `overloaded`',
+  ),
+  maxDownloadsPerAddress: limit(
+    'MEDIAGEN_MAX_DOWNLOADS_PER_ADDRESS',
+    100,
+    [1, 1_000_000],
+    'Downloads at once to one client address (IPv6: one /64)',
+    '429 `rate_limited`',
+  ),
+}
 
 /** What connections may take of the gRPC port. */
 const grpc = {
@@ -129,7 +179,7 @@ const grpc = {
     'MEDIAGEN_MAX_GRPC_CONNECTIONS',
     2000,
     [1, 1_000_000],
-    'Connections to the gRPC port',
+    'Connections to the gRPC port; at most an eighth of the files that the process may open',
     'An idle connection is closed to make room, or the new one at once: `UNAVAILABLE`',
   ),
   maxGrpcConnectionsPerAddress: limit(

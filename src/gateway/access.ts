@@ -55,7 +55,9 @@ export function checkCallers(app: FastifyInstance, keys: Keys): void {
   app.addHook('onRoute', (route) => {
     const permission = route.config?.permission
     if (permission === undefined) return
-    const check = (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void => {
+    const check = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
+      // What an account has is nobody else's.
+      reply.header('cache-control', 'no-store')
       const { authorization } = request.headers
       const known = authorization === undefined ? undefined : believed.get(authorization)
       if (known !== undefined) return done(admit(request, known, permission))

@@ -3,15 +3,26 @@ import send from '@fastify/send'
 import type { FastifyInstance } from 'fastify'
 import type { AssetStore, AssetUrls } from '../core/asset.ts'
 import { MediagenError } from '../core/errors.ts'
+import { createPlaces, type PlaceBounds } from '../runtime/places.ts'
+import { toClientNetwork } from '../net/client-address.ts'
 
-/** Adds the route. */
-export function addAssetRoutes(app: FastifyInstance, assets: AssetStore, urls: AssetUrls): void {
+const retryAfterSeconds = 5
+
+/**
+ * Adds the route.
+ * @param bounds how many downloads there may be at once, in all and for one address: each holds a file open
+ */
+export function addAssetRoutes(app: FastifyInstance, assets: AssetStore, urls: AssetUrls, bounds: PlaceBounds): void {
+  const places = createPlaces(bounds)
   app.get<{ Params: { '*': string }; Querystring: { expires?: string; signature?: string } }>(
     '/assets/*',
     async (request, reply) => {
       const key = request.params['*']
       const leftMs = urls.msLeft(key, request.query)
       if (leftMs === null) throw notFound()
+      const place = places.take(toClientNetwork(request.client))
+      if (typeof place === 'string') throw tooMany(place, bounds)
+      reply.raw.once('close', place)
       const sent = await send(request.raw, key, {
         root: assets.root,
         // A file never changes under its key, and no cache keeps it longer than its URL works.
@@ -37,6 +48,20 @@ export function addAssetRoutes(app: FastifyInstance, assets: AssetStore, urls: A
         : reply.send(sent.stream)
     },
   )
+}
+
+function tooMany(bound: 'perOwner' | 'inAll', { perOwner, inAll }: PlaceBounds): MediagenError {
+  return bound === 'inAll'
+    ? new MediagenError(
+        'overloaded',
+        `This server sends ${inAll} files, which is as many as it may at once (MEDIAGEN_MAX_DOWNLOADS). Come back later.`,
+        { retryAfterSeconds },
+      )
+    : new MediagenError(
+        'rate_limited',
+        `This address fetches ${perOwner} files, which is as many as it may at once (MEDIAGEN_MAX_DOWNLOADS_PER_ADDRESS). Come back when some have come.`,
+        { retryAfterSeconds },
+      )
 }
 
 function notFound(): MediagenError {

@@ -1,30 +1,144 @@
-// How the server lets go of its connections when it stops: requests under way are answered, nothing else keeps it.
+// All connections of a server: how many there may be, what is done with those that stand still, and how it lets go of them.
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { MediagenError } from '../core/errors.ts'
+import { createPlaces } from '../runtime/places.ts'
+import { tooSlow } from '../runtime/progress.ts'
+import { type Connection, findUnfinished, noteRequest, openConnection, type ReadAhead } from './connection.ts'
+import { findHeaviest, findStall, type Stall, type StallBounds } from './stalls.ts'
 
 // What was asked in full is answered long before; what is still being sent after this is cut off.
 const closeGraceMs = 5000
 // Node closes the connections that are idle when it begins to close; those that become idle later wait for this.
 const sweepMs = 20
+// How often one looks for what stands still.
+const lookMs = 1000
+const retryAfterSeconds = 5
+
+/** Bounds of the connections of one server. */
+export interface ConnectionBounds extends ReadAhead, StallBounds {
+  readonly maxConnections: number
+  /** How many of them one client may have. */
+  readonly maxPerClient: number
+  /** Bytes of answers that wait for clients, on all connections together. */
+  readonly maxUnreadTotalBytes: number
+  /** Whose the connections from an address are; null for a proxy, whose clients cannot be told by it. */
+  readonly toClient: (address: string) => string | null
+}
+
+/** What a connection is not served for. */
+export type Cut = Stall | 'connections' | 'connections_per_address' | 'unread_in_all'
+
+/** What becomes of connections that are not served. */
+export interface ConnectionFates {
+  /** Answers on a bare connection, as far as anybody still listens, and hangs up. */
+  readonly refuse: (error: MediagenError, socket: Socket) => void
+  readonly note: (cut: Cut, socket: Socket) => void
+}
+
+/** The connections of a server. */
+export interface Connections {
+  /** Aborts when the server begins to stop: who waits then is answered, who watches is sent away. */
+  readonly stopping: AbortSignal
+  /** Refuses what a connection sent last, once all that it sent before is answered; what still comes is not read. */
+  refuse(error: MediagenError, socket: Socket): void
+  /** Whether nothing is read from a connection because too much of it is not answered: that is not the client's doing. */
+  isHeld(socket: Socket): boolean
+}
+
+/** Bounds the connections of a server, and makes `app.close()` end. */
+export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds, fates: ConnectionFates): Connections {
+  const connections = new Map<Socket, Connection>()
+  const places = createPlaces({ inAll: bounds.maxConnections, perOwner: bounds.maxPerClient })
+
+  app.server.on('connection', (socket) => {
+    const place = places.take(bounds.toClient(socket.remoteAddress ?? ''))
+    const connection = openConnection(socket, bounds)
+    if (typeof place === 'string') {
+      connection.refused = true
+      fates.note(place === 'inAll' ? 'connections' : 'connections_per_address', socket)
+      fates.refuse(tooMany(place, bounds), socket)
+      return
+    }
+    connections.set(socket, connection)
+    socket.once('close', () => {
+      connections.delete(socket)
+      place()
+    })
+  })
+  app.server.on('request', (request, response) => {
+    const connection = connections.get(request.socket)
+    if (connection) noteRequest(connection, request, response)
+  })
+
+  function refuse(error: MediagenError, socket: Socket): void {
+    const connection = connections.get(socket)
+    if (!connection) return fates.refuse(error, socket)
+    connection.refused = true
+    const unfinished = findUnfinished(connection)
+    const own = connection.unanswered.find(({ req }) => req === unfinished)
+    if (own?.headersSent) return void socket.destroy()
+    const earlier = connection.unanswered.findLast((answer) => answer !== own && isOpen(answer))
+    if (earlier) earlier.once('close', () => fates.refuse(error, socket))
+    else fates.refuse(error, socket)
+  }
+
+  function look(): void {
+    const nowMs = performance.now()
+    for (const connection of connections.values()) {
+      const stall = connection.socket.destroyed ? null : findStall(connection, bounds, nowMs)
+      if (stall === null) continue
+      fates.note(stall, connection.socket)
+      if (stall === 'stalled_body') refuse(tooSlow(bounds.windowMs), connection.socket)
+      else connection.socket.destroy()
+    }
+    for (const { socket } of findHeaviest(connections.values(), bounds.maxUnreadTotalBytes)) {
+      fates.note('unread_in_all', socket)
+      socket.destroy()
+    }
+  }
+
+  const timer = setInterval(look, Math.min(lookMs, bounds.windowMs / 4)).unref()
+  app.addHook('onClose', (_app, done) => {
+    clearInterval(timer)
+    done()
+  })
+  const stopping = boundClose(app, () => [...connections.values()].filter(({ requests }) => requests === 0))
+  return { stopping, refuse, isHeld: (socket) => connections.get(socket)?.held ?? false }
+}
+
+function isOpen(answer: ServerResponse): boolean {
+  return !answer.writableFinished && !answer.destroyed
+}
+
+function tooMany(bound: 'perOwner' | 'inAll', { maxConnections, maxPerClient }: ConnectionBounds): MediagenError {
+  return bound === 'inAll'
+    ? new MediagenError(
+        'overloaded',
+        `This server has ${maxConnections} connections open, which is as many as it may (MEDIAGEN_MAX_CONNECTIONS). Come back later.`,
+        { retryAfterSeconds },
+      )
+    : new MediagenError(
+        'rate_limited',
+        `This address has ${maxPerClient} connections open, which is as many as it may (MEDIAGEN_MAX_CONNECTIONS_PER_ADDRESS). Close some, or use them again.`,
+        {
+          retryAfterSeconds,
+        },
+      )
+}
 
 /**
  * Makes `app.close()` end. By itself it waits for every connection that is not idle, and Node counts those on which
  * nothing was asked yet, as browsers and pools open them ahead, among the busy.
- * Returns a signal that aborts when the server begins to stop: who waits then is answered, who watches is sent away.
  */
-export function boundClose(app: FastifyInstance): AbortSignal {
+function boundClose(app: FastifyInstance, findSilent: () => readonly Connection[]): AbortSignal {
   const stopping = new AbortController()
-  const silent = new Set<Socket>()
-  app.server.on('connection', (socket) => {
-    silent.add(socket)
-    socket.once('close', () => silent.delete(socket))
-  })
-  app.server.on('request', ({ socket }) => silent.delete(socket))
   let cut: NodeJS.Timeout | undefined
   let sweep: NodeJS.Timeout | undefined
   app.addHook('preClose', (done) => {
     stopping.abort()
-    for (const socket of silent) socket.destroy()
+    for (const { socket } of findSilent()) socket.destroy()
     sweep = setInterval(() => app.server.closeIdleConnections(), sweepMs)
     cut = setTimeout(() => app.server.closeAllConnections(), closeGraceMs)
     done()

@@ -47,7 +47,7 @@ export function addConsole(app: FastifyInstance, maxUploadBytes: number): void {
 }
 
 function render(file: string, content: string, link: string | null) {
-  const body = file.endsWith('.ts') ? stripTypeScriptTypes(content) : content
+  const body = Buffer.from(file.endsWith('.ts') ? stripTypeScriptTypes(content) : content)
   const headers = {
     'content-type': contentTypes[extname(file)],
     'cache-control': 'no-cache',

@@ -70,7 +70,12 @@ export function createRestOpenapi(publicUrl: string, serves: Served): object {
 
 /** Adds the route. */
 export function addOpenapiRoute(app: FastifyInstance, publicUrl: () => string, serves: Served): void {
-  app.get('/openapi.json', () => createRestOpenapi(publicUrl(), serves))
+  // Made once: nobody needs a key to ask for it, and however many answers wait to be read, they are the same bytes.
+  let document: Buffer | undefined
+  app.get('/openapi.json', (_request, reply) => {
+    document ??= Buffer.from(JSON.stringify(createRestOpenapi(publicUrl(), serves)))
+    return reply.type('application/json; charset=utf-8').send(document)
+  })
 }
 
 function toOperation(operation: Operation): object {

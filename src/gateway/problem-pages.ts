@@ -1,21 +1,48 @@
 // GET /problems/{code}: the page that the `type` of a problem resolves to.
-import type { FastifyInstance } from 'fastify'
-import { isErrorCode, MediagenError, retryable } from '../core/errors.ts'
+import { createHash } from 'node:crypto'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { type ErrorCode, MediagenError, retryable } from '../core/errors.ts'
+import { cutText } from '../core/log-text.ts'
 import { problemKinds } from './problem-kinds.ts'
+
+const style =
+  'body{font:16px/1.6 system-ui,sans-serif;max-width:42rem;margin:4rem auto;padding:0 1rem;color:#1c1c28;background:#fbfbfd}code{background:#ececf4;padding:.1em .4em;border-radius:.3em}td{padding:.3em 1em .3em 0}a{color:#4338ca}@media(prefers-color-scheme:dark){body{color:#e8e8f0;background:#14141c}code{background:#262633}a{color:#a5b4fc}}'
+// The pages load nothing; only this style is theirs.
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
 
 /** Adds the routes. */
 export function addProblemPages(app: FastifyInstance): void {
-  app.get('/problems', (_request, reply) =>
-    reply.type('text/html; charset=utf-8').send(toPage('Problems', listProblems())),
-  )
+  const list = toPage('Problems', listProblems())
+  const pages = new Map(Object.keys(problemKinds).map((code) => [code, toProblemPage(code as ErrorCode)]))
+
+  app.get('/problems', (_request, reply) => sendPage(reply, list))
   app.get<{ Params: { code: string } }>('/problems/:code', (request, reply) => {
-    const { code } = request.params
-    if (!isErrorCode(code))
-      throw new MediagenError('route_not_found', `There is no problem "${code}". GET /problems lists them.`)
-    const kind = problemKinds[code]
-    const body = `<h1>${kind.title}</h1><p><code>${code}</code> · HTTP ${kind.http} · ${retryable[code] ? 'can be retried unchanged' : 'must be changed before a retry'}</p><p>${escapeHtml(kind.help)}</p><p><a href="/problems">All problems</a></p>`
-    return reply.type('text/html; charset=utf-8').send(toPage(kind.title, body))
+    const page = pages.get(request.params.code)
+    if (!page)
+      throw new MediagenError(
+        'route_not_found',
+        `There is no problem "${cutText(request.params.code)}". GET /problems lists them.`,
+      )
+    return sendPage(reply, page)
   })
+}
+
+function sendPage(reply: FastifyReply, page: Buffer): FastifyReply {
+  return reply.type('text/html; charset=utf-8').header('content-security-policy', contentSecurityPolicy).send(page)
+}
+
+function toProblemPage(code: ErrorCode): Buffer {
+  const kind = problemKinds[code]
+  return toPage(
+    kind.title,
+    `<h1>${kind.title}</h1><p><code>${code}</code> · HTTP ${kind.http} · ${retryable[code] ? 'can be retried unchanged' : 'must be changed before a retry'}</p><p>${escapeHtml(kind.help)}</p><p><a href="/problems">All problems</a></p>`,
+  )
 }
 
 function listProblems(): string {
@@ -26,8 +53,10 @@ function listProblems(): string {
   return `<h1>Problems</h1><table>${rows.join('')}</table>`
 }
 
-function toPage(title: string, body: string): string {
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title} · mediagen</title><style>body{font:16px/1.6 system-ui,sans-serif;max-width:42rem;margin:4rem auto;padding:0 1rem;color:#1c1c28;background:#fbfbfd}code{background:#ececf4;padding:.1em .4em;border-radius:.3em}td{padding:.3em 1em .3em 0}a{color:#4338ca}@media(prefers-color-scheme:dark){body{color:#e8e8f0;background:#14141c}code{background:#262633}a{color:#a5b4fc}}</style><body>${body}</body></html>`
+function toPage(title: string, body: string): Buffer {
+  return Buffer.from(
+    `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title} · mediagen</title><style>${style}</style><body>${body}</body></html>`,
+  )
 }
 
 function escapeHtml(text: string): string {

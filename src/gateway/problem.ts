@@ -34,6 +34,7 @@ export function sendProblem(
   return reply
     .code(problemKinds[error.code].http)
     .type(problemType)
+    .header('cache-control', 'no-store')
     .serializer(JSON.stringify)
     .send(toProblem(error, request.id, publicUrl))
 }
@@ -66,6 +67,9 @@ export function refuseConnection(error: MediagenError, socket: Socket, publicUrl
     `Content-Type: ${problemType}`,
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${requestId}`,
+    'X-Content-Type-Options: nosniff',
+    'Cache-Control: no-store',
+    ...(error.details.retryAfterSeconds === undefined ? [] : [`Retry-After: ${error.details.retryAfterSeconds}`]),
   ]
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
 }

@@ -6,6 +6,7 @@ import type { AssetStore, AssetUrls } from '../core/asset.ts'
 import { MediagenError } from '../core/errors.ts'
 import { type Door, toListenError } from '../runtime/listen-error.ts'
 import { cutText } from '../core/log-text.ts'
+import type { PlaceBounds } from '../runtime/places.ts'
 import { readRequestId } from '../runtime/request-id.ts'
 import type { StrangerLog } from '../runtime/stranger-log.ts'
 import { boundViolations } from '../core/violations.ts'
@@ -13,7 +14,7 @@ import type { FindClient } from '../net/client-address.ts'
 import { type Caller, checkCallers, type Keys } from './access.ts'
 import { addAssetRoutes } from './assets.ts'
 import { nameClients } from './clients.ts'
-import { boundClose } from './connections.ts'
+import { boundConnections, type ConnectionBounds, type Cut } from './connections.ts'
 import { createCoreClient } from './core-client.ts'
 import { addFileRoutes } from './files.ts'
 import { addGenerateRoutes } from './generate.ts'
@@ -23,12 +24,13 @@ import { addJobRoutes } from './jobs.ts'
 import { watchMethods } from './methods.ts'
 import { addModelRoutes } from './models.ts'
 import { addOpenapiRoute } from './openapi.ts'
+import { findHostProblem } from './host.ts'
+import { protect } from './protection.ts'
 import { refuseConnection, sendProblem, toConnectionError, toMediagenError } from './problem.ts'
 import { addProblemPages } from './problem-pages.ts'
 import { nameParameters } from './query.ts'
 import { addQuoteRoutes } from './quotes.ts'
 import { createRefusalNotes } from './refusals.ts'
-import { boundBodies } from './slow-bodies.ts'
 import { addWalletRoutes } from './wallet.ts'
 import { addWebhookRoutes } from './webhooks.ts'
 
@@ -47,8 +49,7 @@ export interface ServerParts {
   /** Address under which clients reach this server; known only when it listens. */
   readonly publicUrl: () => string
   readonly maxBodyBytes: number
-  /** How long a part of a body may take to come (slow-bodies.ts). */
-  readonly stallMs: number
+  readonly connections: ConnectionBounds
   /** Who the client behind a connection is. */
   readonly findClient: FindClient
   readonly log: Logger
@@ -60,6 +61,8 @@ export interface ServerParts {
   readonly maxViolations: number
   /** Counts what is refused here and not by a service. */
   readonly countRefusal: (code: string) => void
+  /** Counts a connection that was not served or cut off. */
+  readonly countCut: (cut: Cut) => void
 }
 
 /** What a server of the REST interface needs. */
@@ -70,6 +73,8 @@ export interface GatewayParts extends ServerParts {
   readonly maxUploadBytes: number
   /** Unset in front of a core elsewhere, which serves its files itself. */
   readonly assets?: { readonly store: AssetStore; readonly urls: AssetUrls }
+  /** How many of its files may be fetched at once. */
+  readonly downloads: PlaceBounds
   /** Adds whatever else is served on this port: Connect, the console. */
   readonly extend: (app: FastifyInstance) => void
 }
@@ -87,7 +92,7 @@ export function createGateway(parts: GatewayParts): FastifyInstance {
   addWalletRoutes(app, core)
   addWebhookRoutes(app, core)
   addFileRoutes(app, core, parts.maxUploadBytes)
-  if (parts.assets) addAssetRoutes(app, parts.assets.store, parts.assets.urls)
+  if (parts.assets) addAssetRoutes(app, parts.assets.store, parts.assets.urls, parts.downloads)
   addHealthRoutes(app, parts.health)
   addOpenapiRoute(app, parts.publicUrl, { assets: parts.assets !== undefined, metrics: parts.health.metrics !== null })
   addProblemPages(app)
@@ -116,8 +121,10 @@ export function createHealthServer(
 function createServer(parts: ServerParts, keys?: Keys): { app: FastifyInstance; stopping: AbortSignal } {
   const note = createRefusalNotes(parts)
   const app = Fastify({
+    // A request without a Host is refused in our own words.
+    http: { requireHostHeader: false },
     bodyLimit: parts.maxBodyBytes,
-    // Bodies have bounds of their own (slow-bodies.ts): a large file may take its time.
+    // Bodies have bounds of their own (stalls.ts): a large file may take its time.
     requestTimeout: 0,
     // A wait of three minutes is silent; nothing on this side may end it.
     connectionTimeout: 0,
@@ -130,27 +137,36 @@ function createServer(parts: ServerParts, keys?: Keys): { app: FastifyInstance; 
     // Input is checked as it is: nothing is converted, completed or dropped on the way.
     ajv: { customOptions: { coerceTypes: false, useDefaults: false, removeAdditional: false, allErrors: true } },
     clientErrorHandler: (thrown, socket) => {
-      const error = toConnectionError(thrown)
-      if (socket.writable) parts.countRefusal(error.code)
-      refuseConnection(error, socket, parts.publicUrl())
+      // The head of a request that nobody reads is not late.
+      if (thrown.code === 'ERR_HTTP_REQUEST_TIMEOUT' && connections.isHeld(socket)) return
+      connections.refuse(toConnectionError(thrown), socket)
     },
     frameworkErrors: (error, request, reply) => {
       const refusal = toMediagenError(error)
-      note(request, refusal)
-      reply.header('x-request-id', request.id)
+      note.request(request, refusal)
+      protect(reply.header('x-request-id', request.id))
       void sendProblem(request, reply, refusal, parts.publicUrl())
     },
   })
   nameClients(app, parts.findClient)
   app.server.headersTimeout = headersTimeoutMs
-  const stopping = boundClose(app)
-  boundBodies(app, { windowMs: parts.stallMs })
+  const connections = boundConnections(app, parts.connections, {
+    refuse(error, socket) {
+      if (socket.writable) note.connection(error, socket)
+      refuseConnection(error, socket, parts.publicUrl())
+    },
+    note(cut, socket) {
+      parts.countCut(cut)
+      parts.strangers({ code: cut, address: socket.remoteAddress }, 'connection cut off')
+    },
+  })
   addBodyParsers(app, parts.maxValues)
   app.decorateRequest('caller', null)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
+    protect(reply)
     // Before the body is read: it does not matter here.
-    done(request.is404 ? routeNotFound(request) : undefined)
+    done(findHostProblem(request, reply) ?? (request.is404 ? routeNotFound(request) : undefined))
   })
   app.setErrorHandler((thrown, request, reply) => {
     let error = nameParameters(request, toMediagenError(thrown))
@@ -162,10 +178,10 @@ function createServer(parts: ServerParts, keys?: Keys): { app: FastifyInstance; 
     if (request.caller && refusedForItsForm.has(error.code) && !(thrown instanceof ConnectError))
       error = charge(request.caller, error, keys)
     if (!(thrown instanceof ConnectError)) error = boundViolations(error, parts.maxViolations)
-    note(request, error)
+    note.request(request, error)
     return sendProblem(request, reply, error, parts.publicUrl())
   })
-  return { app, stopping }
+  return { app, stopping: connections.stopping }
 }
 
 /** Bodies are JSON and nothing else, but where a route reads them itself. */

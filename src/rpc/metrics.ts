@@ -10,6 +10,8 @@ export interface Metrics {
   countRefusal(code: string): void
   /** Counts one call or connection that the gRPC port refused or ended by itself. */
   countGrpcRefusal(reason: string): void
+  /** Counts one connection to the HTTP port that was not served, or cut off, by the reason. */
+  countCut(reason: string): void
   /** Counts one job that ended a run. */
   countJob(model: string, status: string): void
   /** Sets how many jobs run here. */
@@ -38,6 +40,12 @@ export function createMetrics(): Metrics {
     labelNames: ['reason'],
     registers: [registry],
   })
+  const cuts = new Counter({
+    name: 'mediagen_http_cuts_total',
+    help: 'Connections that the REST door did not serve or cut off, by reason',
+    labelNames: ['reason'],
+    registers: [registry],
+  })
   const jobs = new Counter({
     name: 'mediagen_jobs_total',
     help: 'Runs that ended, by model and status',
@@ -59,6 +67,7 @@ export function createMetrics(): Metrics {
     countCall: createCallCounts(registry),
     countRefusal: (code) => refusals.labels(code).inc(),
     countGrpcRefusal: (reason) => grpcRefusals.labels(reason).inc(),
+    countCut: (reason) => cuts.labels(reason).inc(),
     countJob: (model, status) => jobs.labels(model, status).inc(),
     countWebhook: (status) => webhooks.labels(status).inc(),
     setRunning: (count) => running.set(count),

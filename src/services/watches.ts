@@ -1,6 +1,6 @@
 // Bounds concurrent watches and waits: a watch beyond the bound is refused, a wait is answered at once.
 import { MediagenError } from '../core/errors.ts'
-import { createPlaces, type PlaceBounds, type Places } from './places.ts'
+import { createPlaces, type PlaceBounds, type Places } from '../runtime/places.ts'
 
 const retryFullSeconds = 5
 
@@ -30,10 +30,10 @@ export function createWatches(bounds: WatchBounds): Watches {
   return {
     open(accountId) {
       const place = watches.take(accountId)
-      if (place === 'perAccount')
+      if (place === 'perOwner')
         throw new MediagenError(
           'rate_limited',
-          `The account has ${bounds.watches.perAccount} watches open, which is as many as it may (MEDIAGEN_MAX_WATCHES_PER_ACCOUNT). Close some, or read the job instead.`,
+          `The account has ${bounds.watches.perOwner} watches open, which is as many as it may (MEDIAGEN_MAX_WATCHES_PER_ACCOUNT). Close some, or read the job instead.`,
           { retryAfterSeconds: retryFullSeconds },
         )
       if (place === 'inAll')

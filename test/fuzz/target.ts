@@ -1,5 +1,5 @@
 // The server that is fuzzed, as a process of its own, and a watch over what it may not do: grow, stall, fail or go away.
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { type CommandLine, createTestAccount, openCommandLine, type Served } from '../cli/command-line.ts'
 
 const lookMs = 200
@@ -18,11 +18,18 @@ export interface Target extends AsyncDisposable {
   longestTurnMs(): Promise<number>
   /** Resident memory now, in MB. */
   residentMb(): number
+  /** How many files, connections among them, the process has open. */
+  openFiles(): number
 }
 
 /** Starts the server and the watch. */
-export async function startTarget(): Promise<Target> {
-  const line = openCommandLine({ MEDIAGEN_LOG_LEVEL: 'info', MEDIAGEN_STALL_SECONDS: '3', MEDIAGEN_RATE_LIMIT: '0' })
+export async function startTarget(settings: Readonly<Record<string, string>> = {}): Promise<Target> {
+  const line = openCommandLine({
+    MEDIAGEN_LOG_LEVEL: 'info',
+    MEDIAGEN_STALL_SECONDS: '3',
+    MEDIAGEN_RATE_LIMIT: '0',
+    ...settings,
+  })
   const server = await line.serve()
   const { key } = await createTestAccount(line)
   const errors = watchErrors(server)
@@ -57,6 +64,7 @@ export async function startTarget(): Promise<Target> {
       return Math.round(Number(/^nodejs_eventloop_lag_max_seconds (\S+)/m.exec(metrics)?.[1]) * 1000)
     },
     residentMb: () => readResidentMb(server),
+    openFiles: () => readdirSync(`/proc/${server.process.pid}/fd`).length,
     worst: () => ({
       residentMb: Math.round(residentMb),
       healthzMs: Math.round(healthzMs),

@@ -1,5 +1,6 @@
 // HTTP as it is written, over a bare socket: fetch tidies paths and headers that a stranger may send as they please.
-import { connect } from 'node:net'
+import { EventEmitter, once } from 'node:events'
+import { connect, type Socket } from 'node:net'
 
 /** A request; every part is sent as it stands, in UTF-8 where it is no buffer. */
 export interface RawRequest {
@@ -20,11 +21,9 @@ export interface RawAnswer {
 
 /** Sends one request on a connection of its own. */
 export async function sendRaw(url: string, request: RawRequest): Promise<RawAnswer> {
-  const { method = 'GET', path, headers = {}, body } = request
-  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
-  const lines = Object.entries({ host: 'test', connection: 'close', ...length, ...headers })
-  const head = `${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
-  return parseAnswer(await exchange(url, Buffer.concat([Buffer.from(head), Buffer.from(body ?? '')])))
+  return parseAnswer(
+    await exchange(url, toRequest({ ...request, headers: { connection: 'close', ...request.headers } })),
+  )
 }
 
 /** Writes bytes and reads until the server closes the connection. */
@@ -49,4 +48,70 @@ export function parseAnswer(bytes: Buffer): RawAnswer {
   const text = rest.join('\r\n\r\n')
   const isJson = text !== '' && (headers.get('content-type') ?? '').includes('json')
   return { status: Number(statusLine.split(' ')[1]), headers, text, body: isJson ? JSON.parse(text) : null }
+}
+
+/** A connection on which anything may be written, at any time. */
+export interface RawConnection extends Disposable {
+  readonly socket: Socket
+  write(bytes: string | Buffer): void
+  /**
+   * The next answer, in the order in which they come; each has a length.
+   * @throws Error when the server hung up before
+   */
+  next(): Promise<RawAnswer>
+  /** Resolves when the connection is closed, however. */
+  readonly closed: Promise<void>
+}
+
+/** Opens a connection, from another address of this machine when `localAddress` names one. */
+export async function openRaw(url: string, localAddress?: string): Promise<RawConnection> {
+  const { hostname, port } = new URL(url)
+  const socket = connect({ host: hostname, port: Number(port), ...(localAddress !== undefined && { localAddress }) })
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  // Whoever is cut off while it writes is reset.
+  socket.on('error', () => {})
+  await once(socket, 'connect')
+  let chunks: Buffer[] = []
+  const news = new EventEmitter()
+  socket.on('data', (bytes: Buffer) => {
+    chunks.push(bytes)
+    news.emit('bytes')
+  })
+  void closed.then(() => news.emit('bytes'))
+
+  function take(): RawAnswer | null {
+    const received = Buffer.concat(chunks)
+    chunks = [received]
+    const head = received.indexOf('\r\n\r\n')
+    if (head < 0) return null
+    const length = Number(/\r\ncontent-length: (\d+)/i.exec(received.subarray(0, head).toString('latin1'))?.[1] ?? 0)
+    const end = head + 4 + length
+    if (received.length < end) return null
+    const answer = parseAnswer(received.subarray(0, end))
+    chunks = [received.subarray(end)]
+    return answer
+  }
+
+  return {
+    socket,
+    write: (bytes) => void socket.write(bytes),
+    async next() {
+      for (;;) {
+        const answer = take()
+        if (answer) return answer
+        if (socket.destroyed) throw new Error('the server hung up before it answered')
+        await once(news, 'bytes')
+      }
+    },
+    closed,
+    [Symbol.dispose]: () => void socket.destroy(),
+  }
+}
+
+/** A request as it is written. */
+export function toRequest(request: RawRequest): Buffer {
+  const { method = 'GET', path, headers = {}, body } = request
+  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+  const lines = Object.entries({ host: 'test', ...length, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  return Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`), Buffer.from(body ?? '')])
 }

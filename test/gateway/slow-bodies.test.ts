@@ -4,12 +4,15 @@ import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { afterEach, expect, test, vi } from 'vitest'
-import { boundBodies } from '../../src/gateway/slow-bodies.ts'
+import { boundConnections } from '../../src/gateway/connections.ts'
 import { listen } from '../../src/gateway/server.ts'
+import { roomy } from './bounds.ts'
 
 const windowMs = 300
 const answeredMs = 200
 const leastBytes = 1000
+// The server looks at its connections four times in a window.
+const lookMs = windowMs / 4
 
 const open: FastifyInstance[] = []
 afterEach(async () => {
@@ -19,12 +22,15 @@ afterEach(async () => {
 
 /** A server that answers with the size of a body, refuses `/refused` without reading it, and answers `/waits` when it is told to. */
 async function openServer() {
-  const app = Fastify({
-    requestTimeout: 0,
-    clientErrorHandler: (_error, socket) => socket.end('HTTP/1.1 400 x\r\n\r\n'),
-  })
+  // Time passes when the test says so.
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
+  const app = Fastify({ requestTimeout: 0 })
   open.push(app)
-  boundBodies(app, { windowMs, leastBytes, answeredMs })
+  boundConnections(
+    app,
+    { ...roomy, windowMs, leastBytes, answeredMs },
+    { refuse: (_error, socket) => socket.end('HTTP/1.1 400 x\r\n\r\n'), note() {} },
+  )
   app.addContentTypeParser('*', (_request, _body, done) => done(null))
   const read = { bytes: 0 }
   const { promise: asked, resolve: ask } = Promise.withResolvers<IncomingMessage>()
@@ -42,8 +48,6 @@ async function openServer() {
   app.post('/refused', async (_request, reply) => reply.code(413).send({}))
   const socket = connect(await listen(app, '127.0.0.1', 0), '127.0.0.1')
   socket.on('error', () => {})
-  // Time passes when the test says so.
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   return { socket, read, asked, tell }
 }
 
@@ -64,6 +68,8 @@ test('a body that stalls is answered and cut off', async () => {
   await expect.poll(() => read.bytes).toBe(500)
   const answered = once(socket, 'data') as Promise<[Buffer]>
   vi.advanceTimersByTime(windowMs)
+  expect(socket.bytesRead).toBe(0)
+  vi.advanceTimersByTime(lookMs)
   expect((await answered)[0].toString()).toMatch(/^HTTP\/1.1 400/)
   await closed(socket)
 })
@@ -75,7 +81,8 @@ test('a body that takes longer than the time, and goes on all the while, arrives
   for (let sent = leastBytes; sent <= 6000; sent += leastBytes) {
     socket.write(Buffer.alloc(leastBytes))
     await expect.poll(() => read.bytes).toBe(sent)
-    vi.advanceTimersByTime(windowMs)
+    // Polling takes some of the time, too.
+    vi.advanceTimersByTime(windowMs / 2)
   }
   expect((await answered)[0].toString()).toContain('{"bytes":6000}')
   socket.destroy()
@@ -98,7 +105,8 @@ test('a body that goes on after it was answered is cut off', async () => {
   const [answer] = (await once(socket, 'data')) as [Buffer]
   expect(answer.toString()).toMatch(/^HTTP\/1.1 413/)
   const timer = setInterval(() => socket.write('x'), 20)
-  vi.advanceTimersByTime(answeredMs)
-  await closed(socket)
+  const gone = closed(socket)
+  vi.advanceTimersByTime(answeredMs + 2 * lookMs)
+  await gone
   clearInterval(timer)
 })

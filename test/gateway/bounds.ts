@@ -1,0 +1,13 @@
+// Bounds of connections that no test reaches by accident.
+import type { ConnectionBounds } from '../../src/gateway/connections.ts'
+
+/** Bounds with room for everything; tests narrow what they are about. */
+export const roomy: ConnectionBounds = {
+  maxConnections: 1000,
+  maxPerClient: 1000,
+  maxPipelined: 1000,
+  maxUnreadBytes: 1_000_000,
+  maxUnreadTotalBytes: 1_000_000_000,
+  windowMs: 60_000,
+  toClient: () => null,
+}
