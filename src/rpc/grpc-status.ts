@@ -4,7 +4,7 @@ import type { ConnectError } from '@connectrpc/connect'
 import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc'
 
 // A client takes so much of trailers in all as its library sees fit, some no more than 8 KiB.
-const longestMessage = 1000
+const longestMessage = 3000
 
 /** The header of every answer. */
 export function toHeader(requestId: string): OutgoingHttpHeaders {

@@ -27,6 +27,7 @@ interface MessagePlan {
   readonly fields: (FieldPlan | undefined)[]
   /** How many fields are counted with the message itself: the kind of a Value, the key and the value of an entry. */
   readonly freeFields: number
+  readonly isEntry: boolean
 }
 
 const plans = new WeakMap<DescMessage, MessagePlan>()
@@ -89,7 +90,8 @@ class Scan {
     const length = this.#readNumber(end)
     const stop = this.#at + length
     if (stop > end) throw new RangeError('a field is longer than its message')
-    if (field?.message) this.readMessage(field.message, stop, depth + 1)
+    // An entry of a map is no level of its own for the decoder.
+    if (field?.message) this.readMessage(field.message, stop, field.message.isEntry ? depth : depth + 1)
     else {
       if (field?.packable) this.count += length
       this.#at = stop
@@ -129,7 +131,7 @@ class Scan {
 function planMessage(schema: DescMessage): MessagePlan {
   let plan = plans.get(schema)
   if (plan) return plan
-  plan = { fields: [], freeFields: schema.typeName === ValueSchema.typeName ? 1 : 0 }
+  plan = { fields: [], freeFields: schema.typeName === ValueSchema.typeName ? 1 : 0, isEntry: false }
   // Known before its fields are looked at: messages may hold themselves.
   plans.set(schema, plan)
   for (const field of schema.fields) plan.fields[field.number] = planField(field)
@@ -157,7 +159,7 @@ function planField(field: DescField): FieldPlan {
         field.mapKind === 'message'
           ? toPlan(lengthDelimited, planMessage(field.message))
           : toPlan(field.mapKind === 'enum' ? varint : toWireType(field.scalar))
-      return toPlan(lengthDelimited, { fields: [undefined, key, value], freeFields: 2 })
+      return toPlan(lengthDelimited, { fields: [undefined, key, value], freeFields: 2, isEntry: true })
     }
   }
 }

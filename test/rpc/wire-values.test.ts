@@ -70,3 +70,10 @@ test('what is packed counts by its bytes, and counting ends once there are too m
   })
   expect(countWireValues(StructSchema, toBinary(StructSchema, long), 10)).toBeLessThan(20)
 })
+
+test('what JSON may nest, a message may nest: 50 levels of objects', () => {
+  const input = Array.from({ length: 49 }).reduce<JsonObject>((inner) => ({ inner }), {})
+  const bytes = toBinary(CreateQuoteRequestSchema, create(CreateQuoteRequestSchema, { input }))
+  expect(count(bytes)).toBe(51)
+  expect(fromBinary(CreateQuoteRequestSchema, bytes).input).toEqual(input)
+})
