@@ -9,13 +9,17 @@ import { openRawClient, type RawClient, toField, toFrame } from './raw-grpc.ts'
 
 const maxConnectionBytes = 1_500_000
 const maxBytes = 2_000_000
-const app = await startTestApp({
+const app = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_STALL_SECONDS: '1' })
+/** One on which nothing stalls for a minute: what ends there ends for its bytes. */
+const patient = await startTestApp({
   MEDIAGEN_ROLES: 'api',
-  MEDIAGEN_STALL_SECONDS: '1',
   MEDIAGEN_MAX_GRPC_CONNECTION_BYTES: String(maxConnectionBytes),
   MEDIAGEN_MAX_GRPC_BYTES: String(maxBytes),
 })
-afterAll(() => app[Symbol.asyncDispose]())
+afterAll(async () => {
+  await app[Symbol.asyncDispose]()
+  await patient[Symbol.asyncDispose]()
+})
 
 const { OK, DEADLINE_EXCEEDED, UNAVAILABLE } = grpc.status
 const enhanceYourCalm = 11
@@ -24,7 +28,7 @@ const listModels = 'CatalogService/ListModels'
 const reflect = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo'
 const empty = toFrame(Buffer.alloc(0))
 const model = 'test/instant/text-to-image'
-const open = (options = {}) => openRawClient(app.app.grpcUrl, app.account.key, options)
+const open = (options = {}, { app: { grpcUrl }, account } = app) => openRawClient(grpcUrl, account.key, options)
 const frame = toFrame(
   toBinary(CreateQuoteRequestSchema, create(CreateQuoteRequestSchema, { model, input: { prompt: 'x' } })),
 )
@@ -88,7 +92,7 @@ describe('MEDIAGEN_STALL_SECONDS', () => {
     const { stream, ended } = client.call(createQuote, { ends: false })
     for (let at = 0; at < 400_000; at += 100_000) {
       await new Promise((resolve) => stream.write(large.subarray(at, at + 100_000), resolve))
-      await new Promise((resolve) => setTimeout(resolve, 600))
+      await new Promise((resolve) => setTimeout(resolve, 300))
     }
     stream.end(large.subarray(400_000))
     // It was read: the prompt is too long.
@@ -97,19 +101,19 @@ describe('MEDIAGEN_STALL_SECONDS', () => {
 })
 
 test('MEDIAGEN_MAX_GRPC_CONNECTION_BYTES: unfinished requests of a connection that are more lose the one that began first', async () => {
-  using client = await open()
+  using client = await open({}, patient)
   const first = await beginLarge(client)
   const second = await beginLarge(client)
   expect(await first.ended).toMatchObject({ status: UNAVAILABLE, detail: 'overloaded' })
   expect(second.stream.closed).toBe(false)
   expect(await client.call(createQuote, { body: frame }).ended).toMatchObject({ status: OK })
-  expect(await readMetrics(app)).toMatch(
+  expect(await readMetrics(patient)).toMatch(
     /mediagen_rpc_total\{rpc="QuotesService.CreateQuote",code="overloaded"\} [1-9]/,
   )
 })
 
 test('MEDIAGEN_MAX_GRPC_BYTES: those of all connections do, too', async () => {
-  const clients = await Promise.all([open(), open(), open()])
+  const clients = await Promise.all([1, 2, 3].map(() => open({}, patient)))
   const calls = []
   for (const client of clients) calls.push(await beginLarge(client))
   expect(await calls[0]?.ended).toMatchObject({ status: UNAVAILABLE, detail: 'overloaded' })
@@ -118,14 +122,12 @@ test('MEDIAGEN_MAX_GRPC_BYTES: those of all connections do, too', async () => {
 })
 
 test('MEDIAGEN_MAX_GRPC_CONNECTION_BYTES: answers that are not read make room, too', async () => {
-  using client = await open({ settings: { initialWindowSize: 0 } })
-  const size = (await (await open()).call(listModels, { body: empty }).ended).answer.length
+  using client = await open({ settings: { initialWindowSize: 0 } }, patient)
+  const size = (await (await open({}, patient)).call(listModels, { body: empty }).ended).answer.length
   const calls = Array.from({ length: Math.ceil(maxConnectionBytes / size) + 5 }, () =>
     client.call(listModels, { body: empty }),
   )
-  const begun = performance.now()
   expect(await calls[0]?.ended).toMatchObject({ rstCode: enhanceYourCalm })
-  expect(performance.now() - begun, 'before it stalled').toBeLessThan(1000)
 })
 
 test('reflection answers no faster than it is read', async () => {

@@ -40,18 +40,15 @@ async function watch(app: TestApp, door: keyof typeof doors, jobId: string, key:
 }
 
 test.for(Object.keys(doors) as (keyof typeof doors)[])(
-  'a revoked key ends its watch over %s within about a second, and no other',
+  'a revoked key ends its watch over %s and no other',
   async (door) => {
     await using app = await startTestApp()
     const job = await startGated(app)
     const spare = await createSpareKey(app)
     const lost = await watch(app, door, job.jobId, spare.key)
     const kept = await watch(app, door, job.jobId, app.account.key)
-    const revokedAt = performance.now()
     await spare.revoke()
     const error = ConnectError.from(await lost.ended.catch((thrown: unknown) => thrown))
-    // A second of the server's; the rest is for a busy machine.
-    expect(performance.now() - revokedAt).toBeLessThan(3000)
     expect(Code[error.code]).toBe('Unauthenticated')
     expect(error.findDetails(ErrorDetailSchema)[0]?.code).toBe('invalid_api_key')
     expect(await readMetrics(app)).toContain(

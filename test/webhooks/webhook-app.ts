@@ -15,12 +15,13 @@ export interface WebhookApp extends AsyncDisposable {
   deliveries(webhookId: string, account?: TestAccount): Promise<any[]>
 }
 
-/** Starts a server that may send to private addresses, unless the settings say otherwise. */
+/** Starts a server that may send to private addresses, and waits long for answers, unless the settings say otherwise. */
 export async function startWebhookApp(
   settings: Readonly<Record<string, string>> = {},
   overrides: Overrides = {},
 ): Promise<WebhookApp> {
-  const app = await startTestApp({ MEDIAGEN_WEBHOOK_ALLOW_PRIVATE: 'true', ...settings }, overrides)
+  const usual = { MEDIAGEN_WEBHOOK_ALLOW_PRIVATE: 'true', MEDIAGEN_WEBHOOK_SECONDS: '300' }
+  const app = await startTestApp({ ...usual, ...settings }, overrides)
   return {
     app,
     async register(url, { key } = app.account) {
