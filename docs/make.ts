@@ -1,10 +1,12 @@
 // Makes the pages that repeat what the code says: `npm run docs`. test/docs.test.ts holds the pages against the code.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createRouterTransport } from '@connectrpc/connect'
 import type { Command } from 'commander'
+import Fastify from 'fastify'
 import { generalSettings } from '../src/config.ts'
 import { permissions } from '../src/core/key.ts'
-import { createRestOpenapi } from '../src/gateway/openapi.ts'
+import { addRoutes, type RouteParts } from '../src/gateway/server.ts'
 import { limitGroups } from '../src/limits.ts'
 import { createProgram } from '../src/main.ts'
 
@@ -85,13 +87,31 @@ interface DocumentedOperation {
   readonly description?: string
   readonly security?: readonly object[]
   readonly parameters?: readonly { readonly name: string; readonly in: string }[]
+  readonly responses: Readonly<Record<string, { readonly description: string }>>
+}
+
+interface Openapi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>
+}
+
+/** The OpenAPI document of a server that serves everything. */
+export async function readOpenapi(): Promise<Openapi> {
+  const app = Fastify()
+  const parts: RouteParts = {
+    transport: createRouterTransport(() => {}),
+    health: { unready: async () => null, metrics: async () => ({ contentType: 'text/plain', body: '' }) },
+    assets: { root: import.meta.dirname, urls: { msLeft: () => null } },
+    downloads: { inAll: 0, perOwner: 0 },
+    publicUrl: () => 'http://localhost',
+    maxUploadBytes: 0,
+  }
+  addRoutes(app, parts, new AbortController().signal)
+  return (await app.inject('/openapi.json')).json<Openapi>()
 }
 
 /** docs/routes.md. */
-export function describeRoutes(): string {
-  const { paths } = createRestOpenapi('', { assets: true, metrics: true }) as {
-    paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>
-  }
+export async function describeRoutes(): Promise<string> {
+  const { paths } = await readOpenapi()
   const rows = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => {
       const query = (operation.parameters ?? []).filter((parameter) => parameter.in === 'query')
@@ -153,7 +173,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 /** Each page that is made from the code, by its file in this folder. */
-export const madePages: Readonly<Record<string, () => string>> = {
+export const madePages: Readonly<Record<string, () => string | Promise<string>>> = {
   'limits.md': describeLimits,
   'settings.md': describeSettings,
   'routes.md': describeRoutes,
@@ -161,4 +181,5 @@ export const madePages: Readonly<Record<string, () => string>> = {
 }
 
 if (import.meta.main)
-  for (const [file, describe] of Object.entries(madePages)) writeFileSync(join(import.meta.dirname, file), describe())
+  for (const [file, describe] of Object.entries(madePages))
+    writeFileSync(join(import.meta.dirname, file), await describe())

@@ -173,7 +173,7 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
       transport: servesApi ? inProcess : null,
       keys: access,
       rpc: servesApi ? { services, pipeline } : null,
-      assets: { store: assets, urls },
+      assets: { root: assets.root, urls },
       onPublicUrl: (url) => (publicUrl = url),
     }),
   )

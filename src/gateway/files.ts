@@ -16,16 +16,53 @@ interface FileParams {
 }
 
 const permission = 'generate'
+const path = { file_id: 'File id.' }
+const errors = ['file_not_found'] as const
+const documentedContent = {
+  'multipart/form-data': {
+    schema: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['file'],
+      properties: { file: { type: 'string', contentMediaType: 'application/octet-stream' } },
+    },
+  },
+  ...Object.fromEntries(['image/*', 'video/*', 'audio/*', 'application/octet-stream'].map((type) => [type, {}])),
+}
 // Overhead of a form besides its file.
 const formSlack = 65_536
 
 /** Adds the routes. */
 export function addFileRoutes(app: FastifyInstance, core: CoreClient, maxUploadBytes: number): void {
+  app.get(
+    '/v1/files',
+    {
+      config: { permission },
+      schema: {
+        operation: { id: 'listFiles', summary: 'List uploads, newest first.', query: page },
+        response: { 200: fileListSchema },
+      },
+    },
+    async (request) => {
+      const query = readQuery(request, page)
+      const { files, total } = await core.files.listFiles(query, forward(request))
+      return toList(files.map(toFileRecord), total, query)
+    },
+  )
+
   app.post(
     '/v1/files',
     {
       config: { permission, readsBody: true },
-      schema: { response: { 201: fileSchema } },
+      schema: {
+        operation: {
+          id: 'uploadFile',
+          summary: 'Upload an image, a video or a sound to use as an input: the file itself, or a form with one file.',
+          content: documentedContent,
+          errors: ['invalid_media', 'too_many_uploads'],
+        },
+        response: { 201: fileSchema },
+      },
       onRequest(request, _reply, done) {
         checkHead(request, maxUploadBytes)
         done()
@@ -39,15 +76,15 @@ export function addFileRoutes(app: FastifyInstance, core: CoreClient, maxUploadB
     },
   )
 
-  app.get('/v1/files', { config: { permission }, schema: { response: { 200: fileListSchema } } }, async (request) => {
-    const query = readQuery(request, page)
-    const { files, total } = await core.files.listFiles(query, forward(request))
-    return toList(files.map(toFileRecord), total, query)
-  })
-
   app.get<{ Params: FileParams }>(
     '/v1/files/:file_id',
-    { config: { permission }, schema: { response: { 200: fileSchema } } },
+    {
+      config: { permission },
+      schema: {
+        operation: { id: 'getFile', summary: 'Read the record of an upload.', path, errors },
+        response: { 200: fileSchema },
+      },
+    },
     async (request) => {
       readQuery(request, {})
       const { file } = await core.files.getFile({ fileId: request.params.file_id }, forward(request))
@@ -55,11 +92,27 @@ export function addFileRoutes(app: FastifyInstance, core: CoreClient, maxUploadB
     },
   )
 
-  app.delete<{ Params: FileParams }>('/v1/files/:file_id', { config: { permission } }, async (request, reply) => {
-    readQuery(request, {})
-    await core.files.deleteFile({ fileId: request.params.file_id }, forward(request))
-    return reply.code(204).send()
-  })
+  app.delete<{ Params: FileParams }>(
+    '/v1/files/:file_id',
+    {
+      config: { permission },
+      schema: {
+        operation: {
+          id: 'deleteFile',
+          summary:
+            'Delete an upload. Running jobs keep their own copy; queued jobs that refer to it fail and their credits are released.',
+          path,
+          answers: { 204: { description: 'Deleted.' } },
+          errors,
+        },
+      },
+    },
+    async (request, reply) => {
+      readQuery(request, {})
+      await core.files.deleteFile({ fileId: request.params.file_id }, forward(request))
+      return reply.code(204).send()
+    },
+  )
 }
 
 /** What is wrong with a body that was not read yet. */

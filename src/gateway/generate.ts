@@ -4,11 +4,15 @@ import type { FastifyInstance } from 'fastify'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { patienceOf } from './connections.ts'
 import { type CoreClient, forward } from './core-client.ts'
-import { nameHeaders, readHeaders } from './headers.ts'
+import { documentedHeaders, nameHeaders, readHeaders } from './headers.ts'
 import { refuseUnhashable } from './input.ts'
-import { boolean, readQuery } from './query.ts'
+import { flag, readQuery } from './query.ts'
 import { isTerminalStatus, toJobRecord } from './records.ts'
 import { generateBodySchema, jobSchema } from './schemas.ts'
+
+const query = {
+  wait: flag('Answer once the job is terminal or after about three minutes, whichever comes first.'),
+}
 
 // When a client that does not wait may poll.
 const retryAfterSeconds = 1
@@ -23,9 +27,38 @@ interface GenerateBody {
 export function addGenerateRoutes(app: FastifyInstance, core: CoreClient, stopping: AbortSignal): void {
   app.post<{ Body: GenerateBody }>(
     '/v1/generate',
-    { config: { permission: 'generate' }, schema: { body: generateBodySchema, response: { '2xx': jobSchema } } },
+    {
+      config: { permission: 'generate' },
+      schema: {
+        operation: {
+          id: 'startGeneration',
+          summary: 'Hold the quoted credits and start the generation.',
+          headers: documentedHeaders,
+          query,
+          answers: {
+            200: { description: 'The job has ended.' },
+            202: { description: 'The job is still active; Location says where to read it.' },
+          },
+          errors: [
+            'idempotency_key_required',
+            'idempotency_key_invalid',
+            'idempotency_key_reused',
+            'model_not_found',
+            'quote_not_found',
+            'quote_expired',
+            'quote_mismatch',
+            'invalid_input',
+            'insufficient_credits',
+            'too_many_jobs',
+            'model_unavailable',
+          ],
+        },
+        body: generateBodySchema,
+        response: { '2xx': jobSchema },
+      },
+    },
     async (request, reply) => {
-      const { wait } = readQuery(request, { wait: boolean(false) })
+      const { wait } = readQuery(request, query)
       const { model, input, quote_id: quoteId } = request.body
       const terms = readHeaders(request)
       refuseUnhashable(input)

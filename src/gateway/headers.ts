@@ -4,6 +4,29 @@ import { MediagenError, type Violation } from '../core/errors.ts'
 import { longestDeadlineSeconds, priorityRange } from '../core/fair-queue.ts'
 import { toMediagenError } from './problem.ts'
 
+/** The headers of a start, as the OpenAPI document describes them. */
+export const documentedHeaders = {
+  'Idempotency-Key': {
+    required: true,
+    description: 'A unique value for each intended generation; send the same value when you repeat the request.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  },
+  'Cancel-After': {
+    description:
+      'Deadline of the job, in seconds or as a time such as 90s, 5m, 1h30m, at most seven days. A job that passes it ends as expired if it has not begun, else as canceled; nothing is charged.',
+    schema: { type: 'string', examples: ['300', '5m'] },
+  },
+  'Retain-For': {
+    description:
+      'How long the outputs are kept after the job ends, in seconds or as a time such as 90s, 5m, 1h30m, 3d. The default is also the maximum: the retention of the server.',
+    schema: { type: 'string', examples: ['3600', '1h'] },
+  },
+  'Mediagen-Priority': {
+    description: 'A job with a lower priority waits for all other jobs of its model.',
+    schema: { type: 'integer', minimum: priorityRange.least, maximum: priorityRange.most, default: 0 },
+  },
+}
+
 const unitSeconds = { d: 86_400, h: 3600, m: 60 } as const
 
 /**

@@ -1,5 +1,6 @@
 // Liveness, readiness and metrics, for operators.
 import type { FastifyInstance } from 'fastify'
+import { json } from './openapi.ts'
 
 /** The health of the server. */
 export interface Health {
@@ -23,16 +24,44 @@ export function createReadiness(check: () => Promise<string | null>): Health['un
   }
 }
 
+const string = { type: 'string' }
+const healthOperation = {
+  id: 'getHealth',
+  summary: 'Whether the process is alive.',
+  answers: {
+    200: {
+      description: 'It is.',
+      content: json({ type: 'object', required: ['status'], properties: { status: string } }),
+    },
+  },
+}
+const readinessOperation = {
+  id: 'getReadiness',
+  summary: 'Whether the server can serve requests.',
+  answers: {
+    200: { description: 'It can.', content: healthOperation.answers[200].content },
+    503: {
+      description: 'It cannot; `reason` says why.',
+      content: json({ type: 'object', required: ['status', 'reason'], properties: { status: string, reason: string } }),
+    },
+  },
+}
+const metricsOperation = {
+  id: 'getMetrics',
+  summary: 'Counters in the Prometheus text format.',
+  answers: { 200: { description: 'The counters.', content: { 'text/plain': { schema: string } } } },
+}
+
 /** Adds the routes. */
 export function addHealthRoutes(app: FastifyInstance, health: Health): void {
-  app.get('/healthz', () => ({ status: 'ok' }))
-  app.get('/readyz', async (_request, reply) => {
+  app.get('/healthz', { schema: { operation: healthOperation } }, () => ({ status: 'ok' }))
+  app.get('/readyz', { schema: { operation: readinessOperation } }, async (_request, reply) => {
     const reason = await health.unready()
     return reason === null ? { status: 'ready' } : reply.code(503).send({ status: 'not ready', reason })
   })
   const { metrics } = health
   if (metrics === null) return
-  app.get('/metrics', async (_request, reply) => {
+  app.get('/metrics', { schema: { operation: metricsOperation } }, async (_request, reply) => {
     const { contentType, body } = await metrics()
     return reply.type(contentType).send(body)
   })

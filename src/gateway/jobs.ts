@@ -1,51 +1,52 @@
 // /v1/jobs: reading, listing, cancelling and watching jobs. docs/contract.md, section 1.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { JobStatus } from '../../gen/mediagen/v1/generation_pb.ts'
 import { toPointerToken } from '../core/canonical-json.ts'
 import { MediagenError } from '../core/errors.ts'
 import { describeViolations } from '../core/violations.ts'
 import { patienceOf } from './connections.ts'
 import { type CoreClient, forward } from './core-client.ts'
 import { streamJob } from './events.ts'
-import { page, type Parameter, readQuery, text } from './query.ts'
-import { jobStatusNames, parseJobStatus, toJobRecord, toList } from './records.ts'
+import { oneOf, page, readQuery, text } from './query.ts'
+import { jobStatusCodes, toJobRecord, toList } from './records.ts'
 import { jobListSchema, jobSchema } from './schemas.ts'
 
 interface JobParams {
   job_id: string
 }
 
-const status: Parameter<JobStatus> = (sent) => {
-  if (sent === undefined) return JobStatus.UNSPECIFIED
-  const code = parseJobStatus(sent)
-  if (code === undefined) throw new Error(`must be one of ${jobStatusNames.join(', ')}`)
-  return code
+const listQuery = {
+  status: oneOf('Only jobs in this state.', jobStatusCodes),
+  model: text('Only jobs of this model.'),
+  idempotency_key: text('Only the job started with this key.'),
+  ...page,
 }
+const path = { job_id: 'Job id.' }
+const errors = ['job_not_found'] as const
 
 /** Adds the routes. */
 export function addJobRoutes(app: FastifyInstance, core: CoreClient, stopping: AbortSignal): void {
   app.get(
     '/v1/jobs',
-    { config: { permission: 'jobs:read' }, schema: { response: { 200: jobListSchema } } },
+    {
+      config: { permission: 'jobs:read' },
+      schema: {
+        operation: { id: 'listJobs', summary: "List the account's jobs, newest first.", query: listQuery },
+        response: { 200: jobListSchema },
+      },
+    },
     async (request) => {
-      const query = readQuery(request, { status, model: text, idempotency_key: text, ...page })
-      const { jobs, total } = await core.generation.listJobs(
-        {
-          status: query.status,
-          model: query.model,
-          idempotencyKey: query.idempotency_key,
-          limit: query.limit,
-          offset: query.offset,
-        },
-        forward(request),
-      )
+      const { idempotency_key: idempotencyKey, ...query } = readQuery(request, listQuery)
+      const { jobs, total } = await core.generation.listJobs({ idempotencyKey, ...query }, forward(request))
       return toList(jobs.map(toJobRecord), total, query)
     },
   )
 
   app.get<{ Params: JobParams }>(
     '/v1/jobs/:job_id',
-    { config: { permission: 'jobs:read' }, schema: { response: { 200: jobSchema } } },
+    {
+      config: { permission: 'jobs:read' },
+      schema: { operation: { id: 'getJob', summary: 'Read a job.', path, errors }, response: { 200: jobSchema } },
+    },
     async (request) => {
       readQuery(request, {})
       const { job } = await core.generation.getJob({ jobId: request.params.job_id }, forward(request))
@@ -55,7 +56,19 @@ export function addJobRoutes(app: FastifyInstance, core: CoreClient, stopping: A
 
   app.post<{ Params: JobParams }>(
     '/v1/jobs/:job_id/cancel',
-    { config: { permission: 'generate' }, schema: { response: { 200: jobSchema } }, onRequest: forgetEmptyBody },
+    {
+      config: { permission: 'generate' },
+      schema: {
+        operation: {
+          id: 'cancelJob',
+          summary: 'Ask to cancel a job. A terminal job is left as it is.',
+          path,
+          errors,
+        },
+        response: { 200: jobSchema },
+      },
+      onRequest: forgetEmptyBody,
+    },
     async (request) => {
       readQuery(request, {})
       refuseFields(request.body)
@@ -66,7 +79,22 @@ export function addJobRoutes(app: FastifyInstance, core: CoreClient, stopping: A
 
   app.get<{ Params: JobParams }>(
     '/v1/jobs/:job_id/events',
-    { config: { permission: 'jobs:read' } },
+    {
+      config: { permission: 'jobs:read' },
+      schema: {
+        operation: {
+          id: 'watchJob',
+          summary:
+            'Watch a job: a server-sent event `job` with the job record for each change. The stream ends after the terminal one.',
+          path,
+          headers: { 'Last-Event-ID': { description: 'Id of the last event seen.', schema: { type: 'string' } } },
+          answers: {
+            200: { description: 'The events.', content: { 'text/event-stream': { schema: { type: 'string' } } } },
+          },
+          errors,
+        },
+      },
+    },
     async (request, reply) => {
       readQuery(request, {})
       const changes = core.generation.watchJob(

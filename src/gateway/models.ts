@@ -1,40 +1,66 @@
 // /v1/models: the catalog. docs/contract.md, section 1, Lists.
 import type { FastifyInstance } from 'fastify'
-import fastJson from 'fast-json-stringify'
-import { LRUCache } from 'lru-cache'
 import type { Model } from '../../gen/mediagen/v1/catalog_pb.ts'
 import { MediagenError } from '../core/errors.ts'
 import { type CoreClient, forward } from './core-client.ts'
-import { boolean, page, readQuery, text } from './query.ts'
+import { json } from './openapi.ts'
+import { flag, page, readQuery, text } from './query.ts'
 import { toCategoryRecord, toList, toModelRecord, toProductRecord } from './records.ts'
-import { categoryListSchema, modelSchema, productListSchema } from './schemas.ts'
+import { categoryListSchema, modelDetailSchema, modelListSchema, productListSchema } from './schemas.ts'
 
-const json = 'application/json; charset=utf-8'
-const stringifyModel = fastJson(modelSchema)
-const stringifyProducts = fastJson(productListSchema)
-// In one process the core returns the same message objects repeatedly; their JSON is made once.
+const listQuery = {
+  search: text('Matches the name, the description or the model id.'),
+  category: text('Filters by task, for example text-to-image.'),
+  grouped: flag('One entry per product with its modes instead of one per model id.'),
+  ...page,
+}
+
+// In one process the core returns the same messages each time, so each is written as JSON once: a page of 100 models takes
+// 100 to 150 µs of processor time, and 290 µs without (bench/models.ts).
 const modelJson = new WeakMap<Model, string>()
-const pageBytesKept = 16 * 1024 * 1024
 
 /** Adds the routes. */
 export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
-  const pages = createPageBook()
-
-  app.get('/v1/models', { config: { permission: 'models:read' } }, async (request, reply) => {
-    const query = readQuery(request, { search: text, category: text, grouped: boolean(false), ...page })
-    const { search, category, limit, offset } = query
-    if (query.grouped) {
-      const { products, total } = await core.catalog.listProducts({ search, category, limit, offset }, forward(request))
-      return reply.type(json).send(stringifyProducts(toList(products.map(toProductRecord), total, query)))
-    }
-    const { models, total } = await core.catalog.listModels({ search, category, limit, offset }, forward(request))
-    const { data, ...envelope } = toList(models, total, query)
-    return reply.type(json).send(pages.write(JSON.stringify(envelope), data))
-  })
+  app.get(
+    '/v1/models',
+    {
+      config: { permission: 'models:read' },
+      schema: {
+        operation: {
+          id: 'listModels',
+          summary: 'List models that are ready to use, in catalog order.',
+          query: listQuery,
+          answers: {
+            200: {
+              description: 'A page of models, or of products when grouped.',
+              content: json({ oneOf: [modelListSchema, productListSchema] }),
+            },
+          },
+        },
+      },
+    },
+    async (request, reply) => {
+      const { grouped, ...query } = readQuery(request, listQuery)
+      reply.type('application/json; charset=utf-8')
+      if (grouped) {
+        const { products, total } = await core.catalog.listProducts(query, forward(request))
+        return reply.send(JSON.stringify(toList(products.map(toProductRecord), total, query)))
+      }
+      const { models, total } = await core.catalog.listModels(query, forward(request))
+      const { data, ...envelope } = toList(models.map(toModelJson), total, query)
+      return reply.send(Buffer.from(`${JSON.stringify(envelope).slice(0, -1)},"data":[${data.join(',')}]}`))
+    },
+  )
 
   app.get(
     '/v1/models/categories',
-    { config: { permission: 'any' }, schema: { response: { 200: categoryListSchema } } },
+    {
+      config: { permission: 'any' },
+      schema: {
+        operation: { id: 'listCategories', summary: 'List the task categories present in the catalog.' },
+        response: { 200: categoryListSchema },
+      },
+    },
     async (request) => {
       readQuery(request, {})
       const { categories } = await core.catalog.listCategories({}, forward(request))
@@ -45,8 +71,19 @@ export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
   // A model id is in the path with its slashes; Fastify has decoded %2F in the wildcard.
   app.get<{ Params: { '*': string } }>(
     '/v1/models/*',
-    { config: { permission: 'models:read' } },
-    async (request, reply) => {
+    {
+      config: { permission: 'models:read' },
+      schema: {
+        operation: {
+          id: 'getModel',
+          summary: "Read a model's details and its input schema.",
+          path: { model: 'Model id, in the path as it is, slashes included.' },
+          errors: ['model_not_found'],
+        },
+        response: { 200: modelDetailSchema },
+      },
+    },
+    async (request) => {
       readQuery(request, {})
       const id = request.params['*']
       if (id === '')
@@ -56,37 +93,15 @@ export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
         )
       const { model, openapi } = await core.catalog.getModel({ model: id }, forward(request))
       if (!model) throw new Error('the core sent no model')
-      return reply
-        .type(json)
-        .send(`${stringifyModel(toModelRecord(model)).slice(0, -1)},"openapi":${JSON.stringify(openapi)}}`)
+      return { ...toModelRecord(model), openapi }
     },
   )
-}
-
-/** Writes pages of models, and caches the bytes of recent ones. */
-function createPageBook() {
-  const pages = new LRUCache<string, { readonly models: readonly Model[]; readonly bytes: Buffer }>({
-    maxSize: pageBytesKept,
-    sizeCalculation: ({ bytes }) => bytes.length,
-  })
-  return {
-    /** @param envelope JSON of the list without its data */
-    write(envelope: string, models: readonly Model[]): Buffer {
-      const kept = pages.get(envelope)
-      // The same message objects, so nothing has changed.
-      if (kept?.models.length === models.length && models.every((model, i) => model === kept.models[i]))
-        return kept.bytes
-      const bytes = Buffer.from(`${envelope.slice(0, -1)},"data":[${models.map(toModelJson).join(',')}]}`)
-      pages.set(envelope, { models, bytes })
-      return bytes
-    },
-  }
 }
 
 function toModelJson(model: Model): string {
   const known = modelJson.get(model)
   if (known !== undefined) return known
-  const made = stringifyModel(toModelRecord(model))
+  const made = JSON.stringify(toModelRecord(model))
   modelJson.set(model, made)
   return made
 }

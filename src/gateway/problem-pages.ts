@@ -16,21 +16,35 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
+const answers = { 200: { description: 'The page.', content: { 'text/html': { schema: { type: 'string' } } } } }
+const listOperation = { id: 'listProblems', summary: 'A page that lists every problem.', answers }
+const pageOperation = {
+  id: 'getProblem',
+  summary: 'The page that explains a problem. The `type` of a problem is its address.',
+  path: { code: 'Code of the problem.' },
+  answers,
+  errors: ['route_not_found'],
+} as const
+
 /** Adds the routes. */
 export function addProblemPages(app: FastifyInstance): void {
   const list = toPage('Problems', listProblems())
   const pages = new Map(Object.keys(problemKinds).map((code) => [code, toProblemPage(code as ErrorCode)]))
 
-  app.get('/problems', (_request, reply) => sendPage(reply, list))
-  app.get<{ Params: { code: string } }>('/problems/:code', (request, reply) => {
-    const page = pages.get(request.params.code)
-    if (!page)
-      throw new MediagenError(
-        'route_not_found',
-        `There is no problem "${cutText(request.params.code)}". GET /problems lists them.`,
-      )
-    return sendPage(reply, page)
-  })
+  app.get('/problems', { schema: { operation: listOperation } }, (_request, reply) => sendPage(reply, list))
+  app.get<{ Params: { code: string } }>(
+    '/problems/:code',
+    { schema: { operation: pageOperation } },
+    (request, reply) => {
+      const page = pages.get(request.params.code)
+      if (!page)
+        throw new MediagenError(
+          'route_not_found',
+          `There is no problem "${cutText(request.params.code)}". GET /problems lists them.`,
+        )
+      return sendPage(reply, page)
+    },
+  )
 }
 
 function sendPage(reply: FastifyReply, page: Buffer): FastifyReply {

@@ -3,46 +3,80 @@ import type { FastifyRequest } from 'fastify'
 import { MediagenError, type Violation } from '../core/errors.ts'
 import { pageBounds } from '../core/page.ts'
 
-/** Reads one parameter from its text, or undefined if it was not sent; throws an Error whose message completes "?name …". */
-export type Parameter<Value> = (text: string | undefined) => Value
+/** A query parameter: what the OpenAPI document says about it, and how it is read. */
+export interface Parameter<Value> {
+  readonly description: string
+  readonly schema: object
+  readonly required?: true
+  /** Reads its text, or undefined if it was not sent; throws an Error whose message completes "?name …". */
+  readonly read: (sent: string | undefined) => Value
+}
+
+/** The query parameters of a route, by name. */
+export type Query = Readonly<Record<string, Parameter<unknown>>>
 
 /** A whole number within bounds. */
-export function integer(fallback: number, least: number, most: number): Parameter<number> {
-  return (text) => {
-    if (text === undefined) return fallback
-    const value = Number(text)
-    if (!/^-?\d+$/.test(text) || value < least || value > most)
-      throw new Error(`must be a whole number, ${least} to ${most}`)
-    return value
+export function integer(description: string, fallback: number, minimum: number, maximum: number): Parameter<number> {
+  return {
+    description,
+    schema: { type: 'integer', minimum, maximum, default: fallback },
+    read(sent) {
+      if (sent === undefined) return fallback
+      const value = Number(sent)
+      if (!/^-?\d+$/.test(sent) || value < minimum || value > maximum)
+        throw new Error(`must be a whole number, ${minimum} to ${maximum}`)
+      return value
+    },
   }
 }
 
-/** `true` or `false`. */
-export function boolean(fallback: boolean): Parameter<boolean> {
-  return (text) => {
-    if (text === undefined) return fallback
-    if (text !== 'true' && text !== 'false') throw new Error('must be true or false')
-    return text === 'true'
+/** `true` or `false`; false if it was not sent. */
+export function flag(description: string): Parameter<boolean> {
+  return {
+    description,
+    schema: { type: 'boolean', default: false },
+    read(sent) {
+      if (sent !== undefined && sent !== 'true' && sent !== 'false') throw new Error('must be true or false')
+      return sent === 'true'
+    },
   }
 }
 
 /** Any text; empty if it was not sent. */
-export const text: Parameter<string> = (sent) => sent ?? ''
+export function text(description: string): Parameter<string> {
+  return { description, schema: { type: 'string' }, read: (sent) => sent ?? '' }
+}
+
+/** One of several names, read as its code; 0 if it was not sent. */
+export function oneOf<Code extends number>(description: string, codes: ReadonlyMap<string, Code>): Parameter<Code | 0> {
+  const names = [...codes.keys()]
+  return {
+    description,
+    schema: { type: 'string', enum: names },
+    read(sent) {
+      const code = sent === undefined ? 0 : codes.get(sent)
+      if (code === undefined) throw new Error(`must be one of ${names.join(', ')}`)
+      return code
+    },
+  }
+}
 
 /** The page parameters of every list. */
 export const page = {
-  limit: integer(pageBounds.usualLimit, 1, pageBounds.largestLimit),
-  offset: integer(0, 0, pageBounds.largestOffset),
+  limit: integer('Page size.', pageBounds.usualLimit, 1, pageBounds.largestLimit),
+  offset: integer('Number of items to skip.', 0, 0, pageBounds.largestOffset),
 }
+
+type Values<Parameters extends Query> = { [Name in keyof Parameters]: ReturnType<Parameters[Name]['read']> }
 
 /**
  * Reads the query string of a request.
  * @throws MediagenError `invalid_request` that names every wrong parameter
  */
-export function readQuery<Parameters extends Readonly<Record<string, Parameter<unknown>>>>(
+export function readQuery<Parameters extends Query>(
   request: FastifyRequest,
   parameters: Parameters,
-): { [Name in keyof Parameters]: ReturnType<Parameters[Name]> } {
+): Values<Parameters> {
   const sent = request.query as Readonly<Record<string, string | string[]>>
   const violations: Violation[] = []
   for (const name of Object.keys(sent)) {
@@ -50,7 +84,7 @@ export function readQuery<Parameters extends Readonly<Record<string, Parameter<u
       violations.push({ pointer: `?${name}`, detail: 'is not a known query parameter' })
   }
   const values: Record<string, unknown> = {}
-  for (const [name, read] of Object.entries(parameters)) {
+  for (const [name, { read }] of Object.entries(parameters)) {
     const written = Object.hasOwn(sent, name) ? sent[name] : undefined
     try {
       if (Array.isArray(written)) throw new Error('must not be repeated')
@@ -60,7 +94,7 @@ export function readQuery<Parameters extends Readonly<Record<string, Parameter<u
     }
   }
   if (violations.length > 0) throw toQueryError(violations)
-  return values as { [Name in keyof Parameters]: ReturnType<Parameters[Name]> }
+  return values as Values<Parameters>
 }
 
 /**

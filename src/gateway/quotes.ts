@@ -16,7 +16,18 @@ interface QuoteBody {
 export function addQuoteRoutes(app: FastifyInstance, core: CoreClient): void {
   app.post<{ Body: QuoteBody }>(
     '/v1/quotes',
-    { config: { permission: 'generate' }, schema: { body: quoteBodySchema, response: { 200: quoteSchema } } },
+    {
+      config: { permission: 'generate' },
+      schema: {
+        operation: {
+          id: 'createQuote',
+          summary: 'Price one input for one model. Nothing is charged.',
+          errors: ['invalid_input', 'model_not_found', 'model_unavailable'],
+        },
+        body: quoteBodySchema,
+        response: { 200: quoteSchema },
+      },
+    },
     async (request) => {
       readQuery(request, {})
       const { model, input } = request.body

@@ -188,22 +188,9 @@ export function isTerminalStatus(status: JobStatus | undefined): boolean {
   return status !== JobStatus.QUEUED && status !== JobStatus.RUNNING
 }
 
-const statusByName = toCodes<JobStatus>(JobStatusSchema)
-const deliveryStatusByName = toCodes<DeliveryStatus>(DeliveryStatusSchema)
-
-/** The state with this name; undefined if there is none. */
-export function parseJobStatus(name: string): JobStatus | undefined {
-  return statusByName.get(name)
-}
-
-/** The delivery state with this name; undefined if there is none. */
-export function parseDeliveryStatus(name: string): DeliveryStatus | undefined {
-  return deliveryStatusByName.get(name)
-}
-
-/** Names of all states, as REST writes them. */
-export const jobStatusNames = [...statusByName.keys()]
-export const deliveryStatusNames = [...deliveryStatusByName.keys()]
+/** Codes of states by their names, as REST writes them. */
+export const jobStatusCodes = toCodes<JobStatus>(JobStatusSchema)
+export const deliveryStatusCodes = toCodes<DeliveryStatus>(DeliveryStatusSchema)
 
 function toCodes<Code extends number>(codes: DescEnum): ReadonlyMap<string, Code> {
   const named = codes.values.filter(({ number }) => number !== 0)

@@ -9,12 +9,17 @@ const count = { type: 'integer', minimum: 0 } as const
 const time = { type: 'string', description: 'RFC 3339, UTC, milliseconds' } as const
 const nullableTime = { type: ['string', 'null'], description: 'RFC 3339, UTC, milliseconds' } as const
 
-function record<Properties extends Readonly<Record<string, unknown>>>(description: string, properties: Properties) {
-  return { type: 'object', description, required: Object.keys(properties), properties } as const
+/** @param title its name among the components of /openapi.json */
+function record<Properties extends Readonly<Record<string, unknown>>>(
+  title: string,
+  description: string,
+  properties: Properties,
+) {
+  return { title, type: 'object', description, required: Object.keys(properties), properties } as const
 }
 
-function listOf(item: object, description: string) {
-  return record(description, {
+function listOf(item: { readonly title: string }, description: string) {
+  return record(`${item.title}List`, description, {
     object: { const: 'list', type: 'string' },
     data: { type: 'array', items: item },
     total: count,
@@ -24,7 +29,7 @@ function listOf(item: object, description: string) {
   })
 }
 
-export const quoteSchema = record('What one model and one input will cost.', {
+export const quoteSchema = record('Quote', 'What one model and one input will cost.', {
   quote_id: { ...string, description: 'Passed to POST /v1/generate.' },
   model: { ...string, description: 'Model id that was priced.' },
   credits: {
@@ -34,7 +39,7 @@ export const quoteSchema = record('What one model and one input will cost.', {
   expires_at: { ...time, description: 'Last moment at which the quote is valid.' },
 })
 
-const outputSchema = record('An output file.', {
+const outputSchema = record('Output', 'An output file.', {
   url: { ...nullableString, description: 'Signed URL of the file; null once it has expired.' },
   content_type: string,
   bytes: count,
@@ -63,14 +68,14 @@ const jobErrorSchema = {
   properties: { code: string, message: string, retryable: { type: 'boolean' } },
 } as const
 
-export const jobSchema = record('A generation, from its start to its end.', {
+export const jobSchema = record('Job', 'A generation, from its start to its end.', {
   job_id: string,
   status: { type: 'string', enum: jobStatuses },
   model: string,
   quote_id: string,
   progress: { type: 'number', minimum: 0, maximum: 1 },
   credits: { ...credits, description: 'The hold while the job is active, the charge once it is terminal.' },
-  billing: record('Where the credits of the job are.', {
+  billing: record('Billing', 'Where the credits of the job are.', {
     quoted: credits,
     held: credits,
     charged: credits,
@@ -91,7 +96,7 @@ export const jobSchema = record('A generation, from its start to its end.', {
   },
 })
 
-export const modelSchema = record('A catalog entry.', {
+export const modelSchema = record('Model', 'A catalog entry.', {
   id: string,
   object: { const: 'model', type: 'string' },
   created: { type: 'integer', description: 'Seconds since 1970' },
@@ -102,14 +107,14 @@ export const modelSchema = record('A catalog entry.', {
   product: string,
   mode: string,
   modality: { type: 'string', enum: ['image', 'video', 'audio'] },
-  pricing: record('What the model costs.', {
+  pricing: record('Pricing', 'What the model costs.', {
     billing: { type: 'string', enum: ['fixed', 'usage'] },
     summary: string,
     from_credits: credits,
   }),
 })
 
-export const modelDetailSchema = record('A catalog entry with its input schema.', {
+export const modelDetailSchema = record('ModelDetail', 'A catalog entry with its input schema.', {
   ...modelSchema.properties,
   openapi: {
     type: 'object',
@@ -118,7 +123,7 @@ export const modelDetailSchema = record('A catalog entry with its input schema.'
   },
 })
 
-export const productSchema = record('A product with its modes.', {
+export const productSchema = record('Product', 'A product with its modes.', {
   object: { const: 'product', type: 'string' },
   id: string,
   name: string,
@@ -126,20 +131,23 @@ export const productSchema = record('A product with its modes.', {
   modality: { type: 'string', enum: ['image', 'video', 'audio'] },
   modes: {
     type: 'array',
-    items: record('A mode of the product.', { mode: string, model: string, category: string, name: string }),
+    items: record('Mode', 'A mode of the product.', { mode: string, model: string, category: string, name: string }),
   },
 })
 
-export const categorySchema = record('A task category.', {
+export const categorySchema = record('Category', 'A task category.', {
   id: string,
   name: string,
   modality: { type: 'string', enum: ['image', 'video', 'audio'] },
   count,
 })
 
-export const walletSchema = record('The balance of the account, in credits.', { available: credits, held: credits })
+export const walletSchema = record('Wallet', 'The balance of the account, in credits.', {
+  available: credits,
+  held: credits,
+})
 
-export const entrySchema = record('An append-only line of the ledger.', {
+export const entrySchema = record('Entry', 'An append-only line of the ledger.', {
   entry_id: string,
   kind: { type: 'string', enum: ['grant', 'hold', 'charge', 'release', 'adjust'] },
   credits: { type: 'integer', description: 'Negative only for an adjustment downwards.' },
@@ -150,7 +158,7 @@ export const entrySchema = record('An append-only line of the ledger.', {
   created_at: time,
 })
 
-export const webhookSchema = record('An endpoint that is notified when jobs end.', {
+export const webhookSchema = record('Webhook', 'An endpoint that is notified when jobs end.', {
   webhook_id: string,
   url: { ...string, description: 'Where events are sent by POST.' },
   description: { ...nullableString, description: 'A note of its owner.' },
@@ -161,19 +169,23 @@ export const webhookSchema = record('An endpoint that is notified when jobs end.
   },
 })
 
-export const createdWebhookSchema = record('A new endpoint, with its secret.', {
-  ...webhookSchema.properties,
-  secret: { ...string, description: '`whsec_` and the base64 of the signing key. Shown only this once.' },
-})
+export const createdWebhookSchema = record(
+  'CreatedWebhook',
+  'A new endpoint, with its secret, which is shown only this once.',
+  {
+    ...webhookSchema.properties,
+    secret: { ...string, description: '`whsec_` and the base64 of the signing key. Shown only this once.' },
+  },
+)
 
-const deliveryAttemptSchema = record('One attempt of a delivery.', {
+const deliveryAttemptSchema = record('DeliveryAttempt', 'One attempt of a delivery.', {
   attempted_at: time,
   response_status: { type: ['integer', 'null'], description: 'HTTP status of the answer; null when there was none.' },
   error: { ...nullableString, description: 'Why it failed; null if it succeeded.' },
   duration_seconds: { type: 'number', minimum: 0 },
 })
 
-export const deliverySchema = record('One event for one endpoint.', {
+export const deliverySchema = record('Delivery', 'One event for one endpoint.', {
   delivery_id: { ...string, description: 'Also the webhook-id header of every attempt.' },
   webhook_id: string,
   job_id: string,
@@ -189,7 +201,7 @@ export const deliverySchema = record('One event for one endpoint.', {
   finished_at: { ...nullableTime, description: 'When it was delivered or given up.' },
 })
 
-export const fileSchema = record('An uploaded file.', {
+export const fileSchema = record('File', 'An uploaded file.', {
   file_id: { ...string, description: 'Accepted wherever a schema says `format: media`.' },
   url: { ...string, description: 'Signed URL of the file; accepted like the id.' },
   content_type: { ...string, description: 'Detected from the content.' },
@@ -200,6 +212,7 @@ export const fileSchema = record('An uploaded file.', {
 })
 
 export const problemSchema = {
+  title: 'Problem',
   type: 'object',
   description: 'An error as in RFC 9457.',
   required: ['type', 'title', 'status', 'detail', 'code', 'retryable', 'request_id'],
@@ -211,7 +224,10 @@ export const problemSchema = {
     code: { ...string, description: 'Stable name; branch on this.' },
     retryable: { type: 'boolean' },
     request_id: string,
-    errors: { type: 'array', items: record('One place that is wrong.', { pointer: string, detail: string }) },
+    errors: {
+      type: 'array',
+      items: record('Violation', 'One place that is wrong.', { pointer: string, detail: string }),
+    },
     required: { ...credits, description: 'Only with insufficient_credits.' },
     available: { ...credits, description: 'Only with insufficient_credits.' },
     permission: { ...string, description: 'Only with missing_permission.' },

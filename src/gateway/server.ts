@@ -2,7 +2,6 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { ConnectError, type Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
-import type { AssetStore, AssetUrls } from '../core/asset.ts'
 import { MediagenError } from '../core/errors.ts'
 import { type Door, toListenError } from '../runtime/listen-error.ts'
 import { cutText } from '../core/log-text.ts'
@@ -12,7 +11,7 @@ import type { StrangerLog } from '../runtime/stranger-log.ts'
 import { boundViolations } from '../core/violations.ts'
 import type { FindClient } from '../net/client-address.ts'
 import { type Caller, checkCallers, type Keys } from './access.ts'
-import { addAssetRoutes } from './assets.ts'
+import { addAssetRoutes, type ServedAssets } from './assets.ts'
 import { nameClients } from './clients.ts'
 import { boundConnections, type ConnectionBounds, type Cut } from './connections.ts'
 import { createCoreClient } from './core-client.ts'
@@ -23,7 +22,7 @@ import { explainRefusals } from './input.ts'
 import { addJobRoutes } from './jobs.ts'
 import { watchMethods } from './methods.ts'
 import { addModelRoutes } from './models.ts'
-import { addOpenapiRoute } from './openapi.ts'
+import { collectOperations } from './openapi.ts'
 import { findHostProblem } from './host.ts'
 import { protect } from './protection.ts'
 import { refuseConnection, sendProblem, toConnectionError, toMediagenError } from './problem.ts'
@@ -65,26 +64,39 @@ export interface ServerParts {
   readonly countCut: (cut: Cut) => void
 }
 
-/** What a server of the REST interface needs. */
-export interface GatewayParts extends ServerParts {
+/** What the routes of the REST interface need. */
+export interface RouteParts extends Pick<ServerParts, 'health' | 'publicUrl'> {
   readonly transport: Transport
-  readonly keys: Keys
   /** Largest file that is taken, in bytes. */
   readonly maxUploadBytes: number
   /** Unset in front of a core elsewhere, which serves its files itself. */
-  readonly assets?: { readonly store: AssetStore; readonly urls: AssetUrls }
+  readonly assets?: ServedAssets
   /** How many of its files may be fetched at once. */
   readonly downloads: PlaceBounds
+}
+
+/** What a server of the REST interface needs. */
+export interface GatewayParts extends ServerParts, RouteParts {
+  readonly keys: Keys
   /** Adds whatever else is served on this port: Connect, the console. */
   readonly extend: (app: FastifyInstance) => void
 }
 
 /** Creates the server; it does not listen yet. */
 export function createGateway(parts: GatewayParts): FastifyInstance {
-  const core = createCoreClient(parts.transport)
   const { app, stopping } = createServer(parts, parts.keys)
   checkCallers(app, parts.keys)
   const methods = watchMethods(app)
+  addRoutes(app, parts, stopping)
+  methods.close()
+  parts.extend(app)
+  return app
+}
+
+/** Adds the routes of the REST interface, the document that describes them among them. */
+export function addRoutes(app: FastifyInstance, parts: RouteParts, stopping: AbortSignal): void {
+  const core = createCoreClient(parts.transport)
+  const addOpenapiRoute = collectOperations(app, parts.publicUrl)
   addQuoteRoutes(app, core)
   addGenerateRoutes(app, core, stopping)
   addModelRoutes(app, core)
@@ -92,13 +104,10 @@ export function createGateway(parts: GatewayParts): FastifyInstance {
   addWalletRoutes(app, core)
   addWebhookRoutes(app, core)
   addFileRoutes(app, core, parts.maxUploadBytes)
-  if (parts.assets) addAssetRoutes(app, parts.assets.store, parts.assets.urls, parts.downloads)
+  if (parts.assets) addAssetRoutes(app, parts.assets, parts.downloads)
   addHealthRoutes(app, parts.health)
-  addOpenapiRoute(app, parts.publicUrl, { assets: parts.assets !== undefined, metrics: parts.health.metrics !== null })
   addProblemPages(app)
-  methods.close()
-  parts.extend(app)
-  return app
+  addOpenapiRoute()
 }
 
 /**

@@ -9,7 +9,13 @@ import { entryListSchema, walletSchema } from './schemas.ts'
 export function addWalletRoutes(app: FastifyInstance, core: CoreClient): void {
   app.get(
     '/v1/wallet',
-    { config: { permission: 'wallet:read' }, schema: { response: { 200: walletSchema } } },
+    {
+      config: { permission: 'wallet:read' },
+      schema: {
+        operation: { id: 'getWallet', summary: 'Read the balance of the account.' },
+        response: { 200: walletSchema },
+      },
+    },
     async (request) => {
       readQuery(request, {})
       const { available, held } = await core.wallet.getWallet({}, forward(request))
@@ -19,7 +25,13 @@ export function addWalletRoutes(app: FastifyInstance, core: CoreClient): void {
 
   app.get(
     '/v1/wallet/entries',
-    { config: { permission: 'wallet:read' }, schema: { response: { 200: entryListSchema } } },
+    {
+      config: { permission: 'wallet:read' },
+      schema: {
+        operation: { id: 'listEntries', summary: 'List ledger entries, newest first.', query: page },
+        response: { 200: entryListSchema },
+      },
+    },
     async (request) => {
       const query = readQuery(request, page)
       const { entries, total } = await core.wallet.listEntries(query, forward(request))

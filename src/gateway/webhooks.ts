@@ -1,9 +1,8 @@
 // /v1/webhooks: webhook endpoints and their deliveries.
 import type { FastifyInstance } from 'fastify'
-import { DeliveryStatus } from '../../gen/mediagen/v1/webhooks_pb.ts'
 import { type CoreClient, forward } from './core-client.ts'
-import { page, type Parameter, readQuery } from './query.ts'
-import { deliveryStatusNames, parseDeliveryStatus, toDeliveryRecord, toList, toWebhookRecord } from './records.ts'
+import { oneOf, page, readQuery } from './query.ts'
+import { deliveryStatusCodes, toDeliveryRecord, toList, toWebhookRecord } from './records.ts'
 import {
   createdWebhookSchema,
   deliveryListSchema,
@@ -18,18 +17,42 @@ interface WebhookParams {
 
 const permission = 'webhooks'
 
-const status: Parameter<DeliveryStatus> = (sent) => {
-  if (sent === undefined) return DeliveryStatus.UNSPECIFIED
-  const code = parseDeliveryStatus(sent)
-  if (code === undefined) throw new Error(`must be one of ${deliveryStatusNames.join(', ')}`)
-  return code
-}
+const path = { webhook_id: 'Endpoint id.' }
+const errors = ['webhook_not_found'] as const
+const deliveriesQuery = { status: oneOf('Only deliveries in this state.', deliveryStatusCodes), ...page }
 
 /** Adds the routes. */
 export function addWebhookRoutes(app: FastifyInstance, core: CoreClient): void {
+  app.get(
+    '/v1/webhooks',
+    {
+      config: { permission },
+      schema: {
+        operation: { id: 'listWebhooks', summary: 'List webhook endpoints, newest first.', query: page },
+        response: { 200: webhookListSchema },
+      },
+    },
+    async (request) => {
+      const query = readQuery(request, page)
+      const { webhooks, total } = await core.webhooks.listWebhooks(query, forward(request))
+      return toList(webhooks.map(toWebhookRecord), total, query)
+    },
+  )
+
   app.post<{ Body: { url: string; description?: string | null } }>(
     '/v1/webhooks',
-    { config: { permission }, schema: { body: webhookBodySchema, response: { 201: createdWebhookSchema } } },
+    {
+      config: { permission },
+      schema: {
+        operation: {
+          id: 'createWebhook',
+          summary: 'Register an endpoint that receives a signed webhook (standardwebhooks.com) when a job ends.',
+          errors: ['too_many_webhooks'],
+        },
+        body: webhookBodySchema,
+        response: { 201: createdWebhookSchema },
+      },
+    },
     async (request, reply) => {
       readQuery(request, {})
       const { url, description } = request.body
@@ -43,19 +66,15 @@ export function addWebhookRoutes(app: FastifyInstance, core: CoreClient): void {
     },
   )
 
-  app.get(
-    '/v1/webhooks',
-    { config: { permission }, schema: { response: { 200: webhookListSchema } } },
-    async (request) => {
-      const query = readQuery(request, page)
-      const { webhooks, total } = await core.webhooks.listWebhooks(query, forward(request))
-      return toList(webhooks.map(toWebhookRecord), total, query)
-    },
-  )
-
   app.get<{ Params: WebhookParams }>(
     '/v1/webhooks/:webhook_id',
-    { config: { permission }, schema: { response: { 200: webhookSchema } } },
+    {
+      config: { permission },
+      schema: {
+        operation: { id: 'getWebhook', summary: 'Read a webhook endpoint, without its secret.', path, errors },
+        response: { 200: webhookSchema },
+      },
+    },
     async (request) => {
       readQuery(request, {})
       const { webhook } = await core.webhooks.getWebhook({ webhookId: request.params.webhook_id }, forward(request))
@@ -65,7 +84,18 @@ export function addWebhookRoutes(app: FastifyInstance, core: CoreClient): void {
 
   app.delete<{ Params: WebhookParams }>(
     '/v1/webhooks/:webhook_id',
-    { config: { permission } },
+    {
+      config: { permission },
+      schema: {
+        operation: {
+          id: 'deleteWebhook',
+          summary: 'Delete a webhook endpoint. Its pending deliveries are dropped.',
+          path,
+          answers: { 204: { description: 'Deleted.' } },
+          errors,
+        },
+      },
+    },
     async (request, reply) => {
       readQuery(request, {})
       await core.webhooks.deleteWebhook({ webhookId: request.params.webhook_id }, forward(request))
@@ -75,9 +105,21 @@ export function addWebhookRoutes(app: FastifyInstance, core: CoreClient): void {
 
   app.get<{ Params: WebhookParams }>(
     '/v1/webhooks/:webhook_id/deliveries',
-    { config: { permission }, schema: { response: { 200: deliveryListSchema } } },
+    {
+      config: { permission },
+      schema: {
+        operation: {
+          id: 'listDeliveries',
+          summary: 'List the deliveries to an endpoint with their attempts, newest first.',
+          path,
+          query: deliveriesQuery,
+          errors,
+        },
+        response: { 200: deliveryListSchema },
+      },
+    },
     async (request) => {
-      const query = readQuery(request, { status, ...page })
+      const query = readQuery(request, deliveriesQuery)
       const { deliveries, total } = await core.webhooks.listDeliveries(
         { webhookId: request.params.webhook_id, ...query },
         forward(request),

@@ -136,7 +136,7 @@ describe('operations match the routes', () => {
     const parameters = document.paths['/v1/models'].get.parameters
     const schemaOf = (name: string) => parameters.find((parameter: any) => parameter.name === name).schema
     expect(schemaOf('limit')).toEqual({ type: 'integer', minimum: 1, maximum: 500, default: 100 })
-    expect(schemaOf('offset')).toEqual({ type: 'integer', minimum: 0, default: 0 })
+    expect(schemaOf('offset')).toEqual({ type: 'integer', minimum: 0, maximum: 2 ** 31 - 1, default: 0 })
     expect(schemaOf('grouped')).toEqual({ type: 'boolean', default: false })
     const [key] = document.paths['/v1/generate'].post.parameters
     expect(key).toMatchObject({ name: 'Idempotency-Key', in: 'header', required: true })
