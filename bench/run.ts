@@ -14,6 +14,7 @@ import { benchIdle } from './idle.ts'
 import { benchJobs } from './jobs.ts'
 import { benchMedia } from './media.ts'
 import { benchModels } from './models.ts'
+import { benchOverload } from './overload.ts'
 import { benchQueueWait } from './queue-wait.ts'
 import { benchQuotes } from './quotes.ts'
 import { benchRivals } from './rivals.ts'
@@ -29,6 +30,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   growth: benchGrowth,
   idle: benchIdle,
   'event-loop': benchEventLoop,
+  overload: benchOverload,
   jobs: benchJobs,
   rivals: benchRivals,
   'queue-wait': benchQueueWait,

@@ -97,10 +97,17 @@ export function startApp(config: Config, overrides: Overrides = {}): Promise<App
   return config.coreUrl === null ? startCore(config, { ...overrides, log }) : startGateway(config, config.coreUrl, log)
 }
 
-/** Opens the store of a data directory, making the directory when there is none. */
-export async function openStore(dataDir: string, clock: Clock = systemClock): Promise<Store & AsyncDisposable> {
+/**
+ * Opens the store of a data directory, making the directory when there is none.
+ * @param maxQueueMs while changes wait longer for the disk, clients get no more of them in
+ */
+export async function openStore(
+  dataDir: string,
+  clock: Clock = systemClock,
+  maxQueueMs = Infinity,
+): Promise<Store & AsyncDisposable> {
   makeFolder(dataDir)
-  return openSqliteStore({ path: layOut(dataDir).database, clock })
+  return openSqliteStore({ path: layOut(dataDir).database, clock, maxQueueMs })
 }
 
 async function startCore(config: Config, overrides: Overrides & { log: Logger }): Promise<App> {
@@ -118,7 +125,7 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
   for (const engine of engines) parts.defer(() => engine.close())
   const catalog = openCatalog(builtin, config, engines, clock)
 
-  const store = parts.use(await openStore(config.dataDir, clock))
+  const store = parts.use(await openStore(config.dataDir, clock, config.maxQueueMs))
   logActs(store, log)
   const assets = openDiskAssets({
     root: folders.assets,
@@ -150,6 +157,11 @@ async function startCore(config: Config, overrides: Overrides & { log: Logger })
   parts.defer(() => feed.stop())
   const watches = createWatches(readWatchBounds(config))
   metrics.showGauge('mediagen_watches_open', 'Open watches of jobs', watches.opened)
+  metrics.showGauge(
+    'mediagen_write_delay_seconds',
+    'How long the oldest change has waited for the disk',
+    () => store.writeDelayMs() / 1000,
+  )
   metrics.showGauge('mediagen_waits_open', 'Starts that wait for the end of their job', watches.waiting)
   const strangers = createStrangerLog(log, config.maxRefusalLines)
   const access = createAccess(store, clock, config)

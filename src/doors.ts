@@ -4,6 +4,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { AdminService } from '../gen/mediagen/v1/admin_pb.ts'
 import type { Config } from './config.ts'
+import type { MediagenError } from './core/errors.ts'
+import { createShedder, overloaded, type Shedder } from './runtime/shedder.ts'
 import type { StrangerLog } from './runtime/stranger-log.ts'
 import type { Keys } from './gateway/access.ts'
 import { addConsole } from './gateway/console.ts'
@@ -15,6 +17,7 @@ import { isAmong, isLoopback } from './net/hosts.ts'
 import { type FileShares, readFileLimit, shareFiles } from './net/open-files.ts'
 import type { Access } from './rpc/access.ts'
 import { addConnect } from './rpc/connect.ts'
+import { toConnectJson } from './rpc/errors.ts'
 import { type GrpcBounds, type GrpcServer, type GrpcServerOptions, startGrpcServer } from './rpc/grpc-server.ts'
 import type { Metrics } from './rpc/metrics.ts'
 import type { GuardedService, PipelineParts } from './rpc/pipeline.ts'
@@ -70,6 +73,10 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
   await using opened = new AsyncDisposableStack()
   const place = placeAdmin(config)
   const grpcServers: GrpcServer[] = []
+  const shedder = startShedder(config, parts)
+  const refusal = overloaded(config.maxQueueMs)
+  const shed = (): MediagenError | null => (shedder.refuses() ? refusal : null)
+  const overload = { refuses: shedder.refuses, refusal, connectBody: toConnectJson(refusal) }
   let publicUrl = ''
   const files = shareFiles(readFileLimit())
   if (files.connections < config.maxConnections)
@@ -97,7 +104,7 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
   }
   async function openGrpc(
     { services, pipeline }: NonNullable<DoorParts['rpc']>,
-    options: Pick<GrpcServerOptions, 'host' | 'port' | 'reflection' | 'door'>,
+    options: Pick<GrpcServerOptions, 'host' | 'port' | 'reflection' | 'door' | 'shed'>,
   ): Promise<string> {
     const { findClient } = server
     const grpc = await startGrpcServer(services, {
@@ -114,12 +121,16 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
   const { host, adminHost, adminPort, adminGrpcPort } = config
   const { rpc } = parts
   const publicRpc = rpc && { ...rpc, services: toPublicServices(rpc.services, place) }
-  const httpUrl = await openHttp(createPublicServer(config, parts, server, place, files), host, config.httpPort)
+  const httpUrl = await openHttp(
+    createPublicServer(config, parts, { ...server, overload }, place, files),
+    host,
+    config.httpPort,
+  )
   publicUrl = config.publicUrl ?? httpUrl
   parts.onPublicUrl(publicUrl)
   const grpcUrl =
     publicRpc &&
-    (await openGrpc(publicRpc, { host, port: config.grpcPort, reflection: place === 'public', door: 'gRPC' }))
+    (await openGrpc(publicRpc, { host, port: config.grpcPort, reflection: place === 'public', door: 'gRPC', shed }))
   const adminUrl =
     adminPort === null
       ? null
@@ -135,7 +146,13 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
   const adminGrpcUrl =
     adminGrpcPort === null || rpc === null
       ? null
-      : await openGrpc(rpc, { host: adminHost, port: adminGrpcPort, reflection: true, door: 'admin gRPC' })
+      : await openGrpc(rpc, {
+          host: adminHost,
+          port: adminGrpcPort,
+          reflection: true,
+          door: 'admin gRPC',
+          shed: () => null,
+        })
   if (place === 'nowhere')
     parts.log.warn(
       { host },
@@ -155,7 +172,7 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
 function createPublicServer(
   config: Config,
   parts: DoorParts,
-  server: ServerParts,
+  server: ServerParts & Pick<GatewayParts, 'overload'>,
   place: AdminPlace,
   files: FileShares,
 ): FastifyInstance {
@@ -191,6 +208,30 @@ function toConnectionBounds(config: Config, files: FileShares): ConnectionBounds
     windowMs: config.stallSeconds * 1000,
     toClient: (address) => (isAmong(trustedProxies, address) ? null : toClientNetwork(address)),
   }
+}
+
+function readThreadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}
+
+/** What refuses requests while this process is behind; the log says when it begins and ends. */
+function startShedder({ maxQueueMs }: Config, { log, metrics }: DoorParts): Shedder {
+  const shedder = createShedder({
+    maxQueueMs,
+    nowMs: () => performance.now(),
+    cpuMs: readThreadCpuMs,
+    atEndOfRound: setImmediate,
+    onBegin: () => log.warn({ max_queue_ms: maxQueueMs }, 'overloaded: requests wait too long, and some are refused'),
+    onEnd: (refused) => log.warn({ refused }, 'no longer overloaded'),
+  })
+  metrics.showCounter('mediagen_shed_total', 'Requests that were refused because the server was behind', shedder.shed)
+  metrics.showGauge(
+    'mediagen_queue_delay_seconds',
+    'How long requests wait before they are looked at',
+    () => shedder.delayMs() / 1000,
+  )
+  return shedder
 }
 
 function placeAdmin({ host, adminPort, adminGrpcPort }: Config): AdminPlace {

@@ -1,23 +1,6 @@
 // Every limit, in one table: its setting, its default, what it limits, and what a client sees beyond it.
 // docs/limits.md is made from it (`npm run docs`); each has a test whose title begins with its variable.
-import { integer, type Setting } from './setting.ts'
-
-/** A setting that bounds something. */
-export interface Limit extends Setting<number> {
-  /** What happens to whatever goes past it, as the client sees it. */
-  readonly beyond: string
-}
-
-/** A bound: whole numbers, `least` to `most`. */
-function limit(
-  env: string,
-  fallback: number,
-  [least, most]: readonly [number, number],
-  help: string,
-  beyond: string,
-): Limit {
-  return { ...integer(env, fallback, least, most, help), beyond }
-}
+import { type Limit, limit } from './setting.ts'
 
 const huge = Number.MAX_SAFE_INTEGER
 
@@ -57,6 +40,17 @@ const requests = {
     [1, 3600],
     'How long `wait=true` waits',
     '202 with the record as it is then',
+  ),
+}
+
+/** How far behind the server may be. */
+const load = {
+  maxQueueMs: limit(
+    'MEDIAGEN_MAX_QUEUE_MS',
+    1000,
+    [10, 3_600_000],
+    'How long requests may wait before they are looked at, and starts for the disk, in milliseconds; not `/healthz`, `/readyz` and `/metrics`',
+    '503 `overloaded` for so many that the others are answered in time; nothing is held',
   ),
 }
 
@@ -409,6 +403,7 @@ const log = {
 /** The bounds as docs/limits.md groups them. */
 export const limitGroups: Readonly<Record<string, Readonly<Record<string, Limit>>>> = {
   'One request': requests,
+  'All requests together': load,
   'One caller': callers,
   'The HTTP port': http,
   'The gRPC port': grpc,
@@ -418,4 +413,4 @@ export const limitGroups: Readonly<Record<string, Readonly<Record<string, Limit>
 }
 
 /** All bounds. */
-export const limits = { ...requests, ...callers, ...http, ...grpc, ...media, ...webhooks, ...log } as const
+export const limits = { ...requests, ...load, ...callers, ...http, ...grpc, ...media, ...webhooks, ...log } as const

@@ -33,3 +33,20 @@ export function integer(env: string, fallback: number, least: number, most: numb
   }
   return { env, fallback: String(fallback), help, parse }
 }
+
+/** A setting that bounds something. */
+export interface Limit extends Setting<number> {
+  /** What happens to whatever goes past it, as the client sees it. */
+  readonly beyond: string
+}
+
+/** A bound: whole numbers, `least` to `most`. */
+export function limit(
+  env: string,
+  fallback: number,
+  [least, most]: readonly [number, number],
+  help: string,
+  beyond: string,
+): Limit {
+  return { ...integer(env, fallback, least, most, help), beyond }
+}

@@ -233,6 +233,8 @@ export interface Store extends WebhookStore, UploadStore, RetentionStore, AuditS
   onJobsChanged(listener: (jobIds: readonly string[]) => void): () => void
   /** A number that changes whenever another process has changed anything, and never by changes of this process. Cheap to read. */
   changeCounter(): Promise<number>
+  /** How long the oldest change that is not durable yet has waited, in milliseconds; 0 when there is none. */
+  writeDelayMs(): number
   /** Resolves if a change would be durable now; rejects within about a second if not. */
   check(): Promise<void>
   /** Finishes submitted work, then closes. */

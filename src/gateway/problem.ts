@@ -10,7 +10,8 @@ import { isStorageTrouble, storageUnavailable } from '../core/storage-trouble.ts
 import { describeViolations, toViolations } from '../core/violations.ts'
 import { problemKinds } from './problem-kinds.ts'
 
-const problemType = 'application/problem+json'
+/** The media type of a problem. */
+export const problemType = 'application/problem+json'
 
 /** Whatever was thrown behind a route, as one of our errors; `internal` for what is none. */
 export function toMediagenError(thrown: unknown): MediagenError {
@@ -74,7 +75,8 @@ export function refuseConnection(error: MediagenError, socket: Socket, publicUrl
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
 }
 
-function toProblem(error: MediagenError, requestId: string, publicUrl: string): object {
+/** The body of a problem. */
+export function toProblem(error: MediagenError, requestId: string, publicUrl: string): object {
   const kind = problemKinds[error.code]
   const { violations, required, available, permission } = error.details
   return {

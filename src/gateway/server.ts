@@ -1,5 +1,6 @@
 // The HTTP server: the exact /v1 routes as a client of the services, and whatever else is served on its port.
-import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import { createServer as createHttpServer } from 'node:http'
+import Fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerFactory } from 'fastify'
 import { ConnectError, type Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import { MediagenError } from '../core/errors.ts'
@@ -24,6 +25,7 @@ import { watchMethods } from './methods.ts'
 import { addModelRoutes } from './models.ts'
 import { collectOperations } from './openapi.ts'
 import { findHostProblem } from './host.ts'
+import { type Overload, shedRequests } from './overload.ts'
 import { protect } from './protection.ts'
 import { refuseConnection, sendProblem, toConnectionError, toMediagenError } from './problem.ts'
 import { addProblemPages } from './problem-pages.ts'
@@ -77,6 +79,7 @@ export interface RouteParts extends Pick<ServerParts, 'health' | 'publicUrl'> {
 
 /** What a server of the REST interface needs. */
 export interface GatewayParts extends ServerParts, RouteParts {
+  readonly overload: Overload
   readonly keys: Keys
   /** Adds whatever else is served on this port: Connect, the console. */
   readonly extend: (app: FastifyInstance) => void
@@ -84,7 +87,7 @@ export interface GatewayParts extends ServerParts, RouteParts {
 
 /** Creates the server; it does not listen yet. */
 export function createGateway(parts: GatewayParts): FastifyInstance {
-  const { app, stopping } = createServer(parts, parts.keys)
+  const { app, stopping } = createServer(parts, parts)
   checkCallers(app, parts.keys)
   const methods = watchMethods(app)
   addRoutes(app, parts, stopping)
@@ -127,7 +130,10 @@ export function createHealthServer(
 }
 
 /** A server without routes: limits, request ids, and problems for whatever is thrown. */
-function createServer(parts: ServerParts, keys?: Keys): { app: FastifyInstance; stopping: AbortSignal } {
+function createServer(
+  parts: ServerParts,
+  { keys, overload }: Partial<Pick<GatewayParts, 'keys' | 'overload'>> = {},
+): { app: FastifyInstance; stopping: AbortSignal } {
   const note = createRefusalNotes(parts)
   const app = Fastify({
     // A request without a Host is refused in our own words.
@@ -142,6 +148,7 @@ function createServer(parts: ServerParts, keys?: Keys): { app: FastifyInstance; 
     // What comes while the server stops is answered as ever, and starts are refused in our own words.
     return503OnClosing: false,
     requestIdHeader: false,
+    ...(overload && { serverFactory: createShedding(overload, parts.publicUrl) }),
     genReqId: (request) => readRequestId(request.headers['x-request-id']),
     // Input is checked as it is: nothing is converted, completed or dropped on the way.
     ajv: { customOptions: { coerceTypes: false, useDefaults: false, removeAdditional: false, allErrors: true } },
@@ -191,6 +198,14 @@ function createServer(parts: ServerParts, keys?: Keys): { app: FastifyInstance; 
     return sendProblem(request, reply, error, parts.publicUrl())
   })
   return { app, stopping: connections.stopping }
+}
+
+/** Makes the server that Fastify would make, with a door before it. */
+function createShedding(overload: Overload, publicUrl: () => string): FastifyServerFactory {
+  return (handle, { http, keepAliveTimeout, requestTimeout, connectionTimeout }) => {
+    const server = createHttpServer(http ?? {}, shedRequests(handle, overload, publicUrl))
+    return Object.assign(server, { keepAliveTimeout, requestTimeout, timeout: connectionTimeout })
+  }
 }
 
 /** Bodies are JSON and nothing else, but where a route reads them itself. */

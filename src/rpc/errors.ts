@@ -1,5 +1,6 @@
 // How an error leaves a service: a ConnectError that carries our code as a typed detail, the same at all three doors.
 import { Code, ConnectError } from '@connectrpc/connect'
+import { errorToJson } from '@connectrpc/connect/protocol-connect'
 import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
 import { type ErrorCode, MediagenError, retryable } from '../core/errors.ts'
 import { isStorageTrouble, storageUnavailable } from '../core/storage-trouble.ts'
@@ -74,4 +75,9 @@ export function toConnectError(error: MediagenError, requestId: string): Connect
     ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
   }
   return new ConnectError(error.message, grpcCodes[error.code], metadata, [{ desc: ErrorDetailSchema, value }])
+}
+
+/** The error as the Connect protocol writes it, for whoever answers before Connect has seen a request. */
+export function toConnectJson(error: MediagenError): string {
+  return JSON.stringify(errorToJson(toConnectError(error, ''), undefined))
 }

@@ -13,9 +13,11 @@ import { ServerReflection } from '../../gen/grpc/reflection/v1/reflection_pb.ts'
 import { ServerReflection as ServerReflectionAlpha } from '../../gen/grpc/reflection/v1alpha/reflection_pb.ts'
 import { file_mediagen_v1_errors } from '../../gen/mediagen/v1/errors_pb.ts'
 import { type Door, toListenError } from '../runtime/listen-error.ts'
+import type { MediagenError } from '../core/errors.ts'
 import { cutText } from '../core/log-text.ts'
 import { readRequestId } from '../runtime/request-id.ts'
 import type { FindClient } from '../net/client-address.ts'
+import { toConnectError } from './errors.ts'
 import { type CallBooks, type CallBounds, createCallBooks } from './grpc-books.ts'
 import { GrpcCall, isEncoding } from './grpc-call.ts'
 import { createRoutes, type Route } from './grpc-routes.ts'
@@ -54,6 +56,8 @@ export interface GrpcServerOptions {
   readonly door?: Door
   /** Who a call comes from. */
   readonly findClient: FindClient
+  /** Asked once about each call to a service with keys: why it is refused at once, if it is. */
+  readonly shed: () => MediagenError | null
   readonly bounds: GrpcBounds
   /** What refusals and the services that need no key are logged and counted with. */
   readonly pipeline: PipelineParts
@@ -87,14 +91,12 @@ export async function startGrpcServer(
   const health = createHealthService(services.map(({ service }) => service.typeName))
   const open = openServices(services, health, options)
   const openBounds = { ...bounds, maxBodyBytes: bounds.maxOpenRequestBytes }
-  const routes = new Map([
-    ...services.flatMap((service) => createRoutes(service, bounds, sessions.noteKey)),
-    ...open.flatMap((service) => createRoutes(service, openBounds, () => {})),
-  ])
+  const routes = new Map(services.flatMap((service) => createRoutes(service, bounds, sessions.noteKey)))
+  const openRoutes = new Map(open.flatMap((service) => createRoutes(service, openBounds, () => {})))
 
   const server = createHttp2Server(bounds)
   server.on('session', (session) => sessions.open(session))
-  server.on('stream', createStreamHandler({ routes, sessions, books, report, findClient: options.findClient }))
+  server.on('stream', createStreamHandler({ routes, openRoutes, sessions, books, report, ...options }))
   const listener = net.createServer((socket) => {
     if (sessions.admit(socket)) server.emit('connection', socket)
   })
@@ -154,15 +156,16 @@ function openServices(
 /** Counts and logs what the port refuses by itself. */
 type Report = (code: string, facts: object) => void
 
-interface StreamParts {
+interface StreamParts extends Pick<GrpcServerOptions, 'findClient' | 'shed'> {
   readonly routes: ReadonlyMap<string, Route>
+  /** Those of services that need no key. */
+  readonly openRoutes: ReadonlyMap<string, Route>
   readonly sessions: Sessions
   readonly books: CallBooks
   readonly report: Report
-  readonly findClient: FindClient
 }
 
-function createStreamHandler({ routes, sessions, books, report, findClient }: StreamParts) {
+function createStreamHandler({ routes, openRoutes, sessions, books, report, findClient, shed }: StreamParts) {
   return (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void => {
     // Whatever goes wrong with a stream closes it.
     stream.on('error', () => {})
@@ -170,9 +173,11 @@ function createStreamHandler({ routes, sessions, books, report, findClient }: St
     if (!connection || connection.session.destroyed || stream.destroyed) return
     const path = headers[':path'] ?? ''
     const head = readHead(stream, headers, findClient)
-    const route = routes.get(path)
+    const keyed = routes.get(path)
+    const overload = keyed ? shed() : null
+    const route = keyed ?? openRoutes.get(path)
     const encoding = headers['grpc-encoding'] ?? 'identity'
-    if (route && isGrpc(headers) && isEncoding(encoding)) {
+    if (route && overload === null && isGrpc(headers) && isEncoding(encoding)) {
       const { method, bounds } = route
       const call = new GrpcCall(stream, { connection, method, head, encoding, bounds, keeper: books })
       books.add(call)
@@ -192,6 +197,7 @@ function createStreamHandler({ routes, sessions, books, report, findClient }: St
       sessions.noteCall(connection)
     }
     if (!isGrpc(headers)) refuse('not_grpc', { ':status': 415 })
+    else if (overload) refuse(overload.code, toRefusal(head, toConnectError(overload, head.requestId)))
     else if (!route)
       refuse('unknown_method', unimplemented(head, `The server does not implement the method ${cutText(path)}.`))
     else refuse('unknown_encoding', unimplemented(head, 'A request may be encoded as identity, gzip or deflate.'))
@@ -202,8 +208,12 @@ function isGrpc(headers: IncomingHttpHeaders): boolean {
   return headers['content-type']?.startsWith('application/grpc') ?? false
 }
 
-function unimplemented({ requestId }: CallHead, message: string): OutgoingHttpHeaders {
-  return { ...toHeader(requestId), ...toTrailers(new ConnectError(message, Code.Unimplemented)) }
+function unimplemented(head: CallHead, message: string): OutgoingHttpHeaders {
+  return toRefusal(head, new ConnectError(message, Code.Unimplemented))
+}
+
+function toRefusal({ requestId }: CallHead, error: ConnectError): OutgoingHttpHeaders {
+  return { ...toHeader(requestId), ...toTrailers(error) }
 }
 
 function readHead(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, findClient: FindClient): CallHead {

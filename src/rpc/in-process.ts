@@ -97,20 +97,24 @@ function notServed(method: DescMethod): ConnectError {
  * Reads a header without a Headers object, which would take longer than the whole pipeline. Callers in this process are trusted
  * to name their client.
  */
-function readHead(sent: HeadersInit | undefined): CallHead {
-  const find = createFinder(sent)
-  return {
-    authorization: find('authorization'),
-    address: find('x-forwarded-for'),
-    requestId: readRequestId(find('x-request-id')),
+function readHead(sent: HeadersInit = {}): CallHead {
+  let authorization: string | null = null
+  let address: string | null = null
+  let requestId: string | null = null
+  const entries = sent instanceof Headers || Array.isArray(sent) ? sent : Object.entries(sent)
+  for (const [name, value] of entries as Iterable<[string, string]>) {
+    switch (name.toLowerCase()) {
+      case 'authorization':
+        authorization = value
+        break
+      case 'x-forwarded-for':
+        address = value
+        break
+      case 'x-request-id':
+        requestId = value
+    }
   }
-}
-
-function createFinder(sent: HeadersInit | undefined): (name: string) => string | null {
-  if (sent === undefined) return () => null
-  if (sent instanceof Headers) return (name) => sent.get(name)
-  const entries = Array.isArray(sent) ? sent : Object.entries(sent)
-  return (name) => entries.find(([key]) => key.toLowerCase() === name)?.[1] ?? null
+  return { authorization, address, requestId: readRequestId(requestId) }
 }
 
 /**

@@ -18,8 +18,10 @@ export interface Metrics {
   setRunning(jobs: number): void
   /** Counts one attempt to deliver a webhook, by what became of the delivery. */
   countWebhook(status: string): void
-  /** Shows a number that is read when the metrics are asked for. */
+  /** Shows a number that is read when the metrics are asked for: one that goes up and down. */
   showGauge(name: string, help: string, read: () => number): void
+  /** Shows a number that is read when the metrics are asked for: one that only grows. */
+  showCounter(name: string, help: string, read: () => number): void
   /** Everything as Prometheus' text, and its media type. */
   render(): Promise<{ contentType: string; body: string }>
 }
@@ -74,6 +76,18 @@ export function createMetrics(): Metrics {
     showGauge(name, help, read) {
       const gauge: Gauge = new Gauge({ name, help, registers: [], collect: (): void => gauge.set(read()) })
       registry.registerMetric(gauge)
+    },
+    showCounter(name, help, read) {
+      const counter: Counter = new Counter({
+        name,
+        help,
+        registers: [],
+        collect(): void {
+          counter.reset()
+          counter.inc(read())
+        },
+      })
+      registry.registerMetric(counter)
     },
     render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   }

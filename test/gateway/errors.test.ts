@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
 import type { ErrorCode } from '../../src/core/errors.ts'
 import { problemKinds } from '../../src/gateway/problem-kinds.ts'
+import { createSlowClock } from '../slow-clock.ts'
 import { startTestApp, type TestAnswer } from '../test-app.ts'
 import { expectProblem } from './problem.ts'
 import { createTestClock } from './test-clock.ts'
@@ -164,6 +165,24 @@ const rows = {
     produce: () => app.send('/v1/quotes', { body: { model: 'test/unready/video-to-video', input } }),
     headers: { 'retry-after': /^[1-9]\d*$/ },
   },
+  overloaded: {
+    status: 503,
+    retryable: true,
+    produce: async () => {
+      const slow = createSlowClock(15)
+      await using behind = await startTestApp(
+        { MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_QUEUE_MS: '20', MEDIAGEN_PUBLIC_URL: app.url },
+        { clock: slow },
+      )
+      const ask = () => Promise.all(Array.from({ length: 40 }, () => behind.send('/v1/wallet')))
+      // Connections are open when the server falls behind.
+      await ask()
+      slow.slow = true
+      const answers = await ask()
+      return answers.find((answer) => answer.status !== 200) as TestAnswer
+    },
+    headers: { 'retry-after': /^[1-9]\d*$/ },
+  },
   storage_unavailable: {
     status: 503,
     retryable: true,
@@ -204,7 +223,6 @@ test('every code of the table is reached by a test', () => {
     'key_not_found',
     'delivery_not_found',
     'job_not_in_review',
-    'overloaded',
   ]
   expect(Object.keys(problemKinds).toSorted()).toEqual([...Object.keys(rows), ...elsewhere].toSorted())
 })

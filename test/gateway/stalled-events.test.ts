@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { GenerationService, JobStatus } from '../../gen/mediagen/v1/generation_pb.ts'
+import { overloaded } from '../../src/runtime/shedder.ts'
 import { createGateway, listen } from '../../src/gateway/server.ts'
 import { createInProcessTransport } from '../../src/rpc/in-process.ts'
 import type { StreamCall } from '../../src/rpc/pipeline.ts'
@@ -47,6 +48,7 @@ async function openUnread(windowMs: number) {
     maxViolations: 100,
     countRefusal() {},
     findClient: (peer) => peer,
+    overload: { refuses: () => false, refusal: overloaded(1000), connectBody: '' },
     extend() {},
   })
   const url = `http://127.0.0.1:${await listen(gateway, '127.0.0.1', 0)}`

@@ -1,6 +1,7 @@
 // Every error that can travel over gRPC: its status, its typed detail, its words. docs/contract.md, section 3.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { once } from 'node:events'
+import { createSlowClock } from '../slow-clock.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { type ForeignClient, type ForeignError, openForeignClient, toStruct } from './foreign-client.ts'
 
@@ -32,6 +33,7 @@ const table: Readonly<Record<string, { status: string; retryable?: true }>> = {
   model_unavailable: { status: 'UNAVAILABLE', retryable: true },
   shutting_down: { status: 'UNAVAILABLE', retryable: true },
   storage_unavailable: { status: 'UNAVAILABLE', retryable: true },
+  overloaded: { status: 'UNAVAILABLE', retryable: true },
 }
 
 const model = 'test/instant/text-to-image'
@@ -312,6 +314,20 @@ test.each([
   expect(error.message).not.toContain('secret')
   expect(JSON.stringify(error.detail)).not.toContain('secret')
   if (sqliteCode) expect(error.detail.retry_after_seconds).toBeGreaterThan(0)
+})
+
+test('a server that is behind refuses some calls', async () => {
+  const clock = createSlowClock(15)
+  await using behind = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_QUEUE_MS: '20' }, { clock })
+  using behindClient = await openForeignClient(behind.app.grpcUrl, behind.account.key)
+  await behindClient.call('WalletService/GetWallet', {})
+  clock.slow = true
+  const calls = await Promise.allSettled(
+    Array.from({ length: 40 }, () => behindClient.call('WalletService/GetWallet', {})),
+  )
+  const refused = calls.find((call) => call.status === 'rejected')
+  const error = check(refused?.reason as ForeignError, 'overloaded', /Nothing was held/)
+  expect(error.detail.retry_after_seconds).toBeGreaterThan(0)
 })
 
 test('a server that stops ends its watches and starts nothing, and says so', async () => {

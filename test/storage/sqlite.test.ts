@@ -123,6 +123,7 @@ describe('the writer thread', () => {
       file.path,
       { nowMs: () => 0 },
       { onChanged: () => {}, onActs: () => {} },
+      () => 0,
       new URL('./dying-writer.ts', import.meta.url),
     )
     const waiting = [writer.submit('createAccount', 'a', 0), writer.submit('createAccount', 'b', 0)]
@@ -141,5 +142,39 @@ describe('the writer thread', () => {
     } as const
     await expect(store.finishJob('job_x', 1, unclonable)).rejects.toThrow('cannot be stored')
     expect(await balanceOf(store, accountId)).toEqual([100, 0])
+  })
+
+  test('while changes wait too long for the disk clients get no more in, and workers do', async () => {
+    using file = createTestFolder()
+    const held = { ms: 0 }
+    await using store = await openSqliteStore({ path: file.path, maxQueueMs: 1000, monotonicMs: () => held.ms })
+    const { accountId } = await store.createAccount('a', 1000)
+    expect(store.writeDelayMs()).toBe(0)
+    using db = openRaw(file.path)
+    // Another process that writes and writes: the writer waits.
+    db.exec('BEGIN IMMEDIATE')
+    const waiting = startJob(store, accountId)
+    await new Promise(setImmediate)
+    held.ms = 1000
+    const second = startJob(store, accountId)
+    await new Promise(setImmediate)
+    held.ms = 1001
+    expect(store.writeDelayMs()).toBe(1001)
+    await expect(startJob(store, accountId)).rejects.toMatchObject({
+      code: 'overloaded',
+      details: { retryAfterSeconds: 2 },
+    })
+    await expect(store.requestCancel(accountId, 'job_x')).rejects.toMatchObject({ code: 'overloaded' })
+    const beat = store.heartbeat([], 1000)
+    db.exec('ROLLBACK')
+    expect((await waiting).status).toBe('queued')
+    expect((await second).status).toBe('queued')
+    expect(await beat).toMatchObject({ lost: [] })
+    expect(store.writeDelayMs()).toBe(0)
+    expect((await startJob(store, accountId)).status).toBe('queued')
+    expect(
+      (await store.listJobs({ accountId, status: null, model: null, idempotencyKey: null, limit: 10, offset: 0 }))
+        .total,
+    ).toBe(3)
   })
 })

@@ -58,8 +58,16 @@ export interface CommitListener {
 export interface GroupCommit {
   /** Resolves when the command is durable. @throws StorageError */
   submit<Name extends CommandName>(name: Name, ...args: Parameters<Commands[Name]>): Promise<ReturnType<Commands[Name]>>
+  /** How long the oldest command without an answer has waited, in milliseconds; 0 when there is none. */
+  behindMs(): number
   /** Lets the writer finish what was submitted, calls `onAnswered`, then ends the writer: its connection is the last to close. */
   close(onAnswered?: () => void): Promise<void>
+}
+
+/** Commands that travelled together. */
+interface Group {
+  readonly lastId: number
+  readonly submittedMs: number
 }
 
 interface Waiter {
@@ -71,6 +79,7 @@ const writerScript = new URL('./writer.ts', import.meta.url)
 
 /**
  * Starts the writer thread, which opens and migrates the database.
+ * @param monotonicMs a clock that does not go back.
  * @param script what the thread runs; a test may give one that breaks.
  * @throws StartupError
  */
@@ -78,6 +87,7 @@ export async function openGroupCommit(
   path: string,
   clock: Clock,
   listener: CommitListener,
+  monotonicMs: () => number = () => performance.now(),
   script: URL = writerScript,
 ): Promise<GroupCommit> {
   const worker = new Worker(script, {
@@ -91,7 +101,7 @@ export async function openGroupCommit(
     worker.once('error', reject)
     worker.once('exit', () => reject(new Error('the storage writer ended before it was ready')))
   })
-  const groupCommit = createGroupCommit(worker, exited, clock, listener)
+  const groupCommit = createGroupCommit(worker, exited, clock, listener, monotonicMs)
   const greeting = await greeted
   if (greeting.kind === 'refused') {
     await exited
@@ -101,9 +111,18 @@ export async function openGroupCommit(
   return groupCommit
 }
 
-function createGroupCommit(worker: Worker, exited: Promise<void>, clock: Clock, listener: CommitListener): GroupCommit {
+function createGroupCommit(
+  worker: Worker,
+  exited: Promise<void>,
+  clock: Clock,
+  listener: CommitListener,
+  monotonicMs: () => number,
+): GroupCommit {
   const waiters = new Map<number, Waiter>()
+  // Those that are not answered, oldest first.
+  const groups: Group[] = []
   let submissions: Submission[] = []
+  let submittedMs = 0
   let lastId = 0
   let stopped: Error | null = null
   let closing: Promise<void> | null = null
@@ -113,9 +132,11 @@ function createGroupCommit(worker: Worker, exited: Promise<void>, clock: Clock, 
     if (submissions.length === 0 || stopped !== null) return
     const sent = submissions
     submissions = []
+    groups.push({ lastId, submittedMs })
     try {
       worker.postMessage({ kind: 'commands', nowMs: clock.nowMs(), submissions: sent } satisfies ToWriter)
     } catch (error) {
+      groups.pop()
       for (const { id } of sent)
         takeWaiter(id)?.reject(new StorageError('a command holds what cannot be stored', null, { cause: error }))
     }
@@ -134,6 +155,7 @@ function createGroupCommit(worker: Worker, exited: Promise<void>, clock: Clock, 
     if (stopped !== null) return
     stopped = reason
     submissions = []
+    groups.length = 0
     for (const { reject } of waiters.values()) reject(reason)
     waiters.clear()
     idle()
@@ -146,6 +168,9 @@ function createGroupCommit(worker: Worker, exited: Promise<void>, clock: Clock, 
       if (answer.ok) waiter?.resolve(answer.value)
       else waiter?.reject(toStorageError(answer.error))
     }
+    // A group is answered whole.
+    const answeredId = message.answers.at(-1)?.id ?? 0
+    while (groups[0] && groups[0].lastId <= answeredId) groups.shift()
     if (message.changed.length > 0) listener.onChanged(message.changed)
     if (message.acted.length > 0) listener.onActs(message.acted)
   })
@@ -165,8 +190,14 @@ function createGroupCommit(worker: Worker, exited: Promise<void>, clock: Clock, 
         if (waiters.size === 0) worker.ref()
         const id = (lastId += 1)
         waiters.set(id, { resolve, reject })
-        if (submissions.push({ id, name, args }) === 1) setImmediate(flush)
+        if (submissions.push({ id, name, args }) > 1) return
+        submittedMs = monotonicMs()
+        setImmediate(flush)
       })
+    },
+    behindMs() {
+      const [oldest] = groups
+      return oldest ? monotonicMs() - oldest.submittedMs : 0
     },
     close(onAnswered = () => {}) {
       closing ??= (async () => {

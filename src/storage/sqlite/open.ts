@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { AuditEntry } from '../../core/audit.ts'
 import { systemClock, type Clock } from '../../core/clock.ts'
+import { MediagenError } from '../../core/errors.ts'
 import type { ClaimedJob } from '../../core/job.ts'
 import type { Heartbeat, Store } from '../../core/store.ts'
 import { createAccountReads } from './accounts.ts'
@@ -21,45 +22,43 @@ import { createLedgerVerifier } from './verify.ts'
 import { createWebhookReads } from './webhook-endpoints.ts'
 
 const checkMs = 1000
+const retryBehindSeconds = 2
 
 export interface SqliteOptions {
   /** The database file; it is created when there is none. Its folder must exist and be on a local disk. */
   readonly path: string
   /** Read when commands are sent to the writer: its time is theirs. Default: the system's. */
   readonly clock?: Clock
+  /** While changes wait longer than this for the disk, clients get no more of them in. Default: any time. */
+  readonly maxQueueMs?: number
+  /** A clock that does not go back. Default: the system's. */
+  readonly monotonicMs?: () => number
 }
 
 /**
  * Opens the store, bringing the file to the current schema.
  * @throws StartupError when the file or its folder cannot be used; the data is left as it was.
  */
-export async function openSqliteStore({ path, clock = systemClock }: SqliteOptions): Promise<Store & AsyncDisposable> {
+export async function openSqliteStore(options: SqliteOptions): Promise<Store & AsyncDisposable> {
+  const { path, clock = systemClock, maxQueueMs = Infinity, monotonicMs = () => performance.now() } = options
   const listeners = new Set<(jobIds: readonly string[]) => void>()
   const actListeners = new Set<(entry: AuditEntry) => void>()
-  const writer = await openGroupCommit(path, clock, {
-    onChanged(jobIds) {
+  const commits = {
+    onChanged(jobIds: readonly string[]) {
       for (const listener of listeners) listener(jobIds)
     },
-    onActs(entries) {
+    onActs(entries: readonly AuditEntry[]) {
       for (const entry of entries) for (const listener of actListeners) listener(entry)
     },
-  })
-  const reader = await openReaderOrClose(path, writer)
-  const reads = {
-    ...createAccountReads(reader),
-    ...createKeyReads(reader),
-    ...createSigningKeyReads(reader),
-    ...createLedgerReads(reader),
-    ...createAuditReads(reader),
-    ...createJobReads(reader),
-    ...createWebhookReads(reader),
-    ...createDeliveryReads(reader),
-    ...createUploadReads(reader),
-    ...createRetentionReads(reader, () => clock.nowMs()),
   }
+  const writer = await openGroupCommit(path, clock, commits, monotonicMs)
+  const reader = await openReaderOrClose(path, writer)
+  const reads = createReads(reader, clock)
   const verifyLedger = createLedgerVerifier(reader)
   const listWorkers = reader.prepare<[], string>("SELECT DISTINCT worker FROM jobs WHERE status = 'running'").pluck()
   const listWaitingModels = createWaitingModels(reader)
+
+  const ask = submitInTime(writer, maxQueueMs)
 
   async function close(): Promise<void> {
     // The last connection to close folds the write-ahead log into the file; that is the writer's work.
@@ -97,7 +96,7 @@ export async function openSqliteStore({ path, clock = systemClock }: SqliteOptio
     },
 
     async startGeneration(command) {
-      const answer = await writer.submit('startGeneration', toStartRequest(command))
+      const answer = await ask('startGeneration', toStartRequest(command))
       if (answer.outcome === 'replayed') return { outcome: 'replayed', job: reads.place(answer.job) }
       if (answer.outcome !== 'created') return answer
       const { job, place } = toStartedJob(command, answer)
@@ -118,14 +117,14 @@ export async function openSqliteStore({ path, clock = systemClock }: SqliteOptio
     listWorkers: async () => listWorkers.all(),
     endLeases: (workers) => writer.submit('endLeases', workers),
     sweep: (command) => writer.submit('sweep', command),
-    requestCancel: (accountId, jobId) => writer.submit('requestCancel', accountId, jobId),
+    requestCancel: (accountId, jobId) => ask('requestCancel', accountId, jobId),
     resolveReview: (jobId, charge, by) => writer.submit('resolveReview', jobId, charge, by),
 
     createWebhook: (accountId, url, description, secret, limit) =>
-      writer.submit('createWebhook', accountId, url, description, new Uint8Array(secret), limit),
+      ask('createWebhook', accountId, url, description, new Uint8Array(secret), limit),
     getWebhook: async (accountId, webhookId) => reads.getWebhook(accountId, webhookId),
     listWebhooks: async (accountId, page) => reads.listWebhooks(accountId, page),
-    deleteWebhook: (accountId, webhookId) => writer.submit('deleteWebhook', accountId, webhookId),
+    deleteWebhook: (accountId, webhookId) => ask('deleteWebhook', accountId, webhookId),
     listDeliveries: async (filter) => reads.listDeliveries(filter),
     redeliver: (deliveryId, by) => writer.submit('redeliver', deliveryId, by),
     hasDueDelivery: async (nowMs, full) => reads.hasDueDelivery(nowMs, full),
@@ -135,7 +134,7 @@ export async function openSqliteStore({ path, clock = systemClock }: SqliteOptio
     createUpload: (upload, maxStored) => writer.submit('createUpload', upload, maxStored),
     getUpload: async (accountId, fileId, nowMs) => reads.getUpload(accountId, fileId, nowMs),
     listUploads: async (accountId, nowMs, page) => reads.listUploads(accountId, nowMs, page),
-    deleteUpload: (accountId, fileId, nowMs) => writer.submit('deleteUpload', accountId, fileId, nowMs),
+    deleteUpload: (accountId, fileId, nowMs) => ask('deleteUpload', accountId, fileId, nowMs),
     measureUploads: async (accountId) => reads.measureUploads(accountId),
 
     hasExpired: async () => reads.hasExpired(),
@@ -154,11 +153,43 @@ export async function openSqliteStore({ path, clock = systemClock }: SqliteOptio
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
+    writeDelayMs: () => writer.behindMs(),
     check: () => within(checkMs, writer.submit('check')),
     changeCounter: () => writer.submit('changeCounter'),
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+function createReads(reader: Connection, clock: Clock) {
+  return {
+    ...createAccountReads(reader),
+    ...createKeyReads(reader),
+    ...createSigningKeyReads(reader),
+    ...createLedgerReads(reader),
+    ...createAuditReads(reader),
+    ...createJobReads(reader),
+    ...createWebhookReads(reader),
+    ...createDeliveryReads(reader),
+    ...createUploadReads(reader),
+    ...createRetentionReads(reader, () => clock.nowMs()),
+  }
+}
+
+/** Submits what clients want, unless the disk is behind. What workers report is always taken, since it ends work. */
+function submitInTime(writer: GroupCommit, maxQueueMs: number): GroupCommit['submit'] {
+  return async (name, ...args) => {
+    if (writer.behindMs() > maxQueueMs) throw diskBehind(maxQueueMs)
+    return writer.submit(name, ...args)
+  }
+}
+
+function diskBehind(maxQueueMs: number): MediagenError {
+  return new MediagenError(
+    'overloaded',
+    `The disk of this server is behind: changes wait longer than they may (MEDIAGEN_MAX_QUEUE_MS, ${maxQueueMs}). Nothing was held; send the request again later, with the same Idempotency-Key.`,
+    { retryAfterSeconds: retryBehindSeconds },
+  )
 }
 
 async function within(ms: number, answer: Promise<void>): Promise<void> {

@@ -1,0 +1,134 @@
+// Three times as many quotes as the server can make: how long the answered ones take, how soon the others hear, whether
+// /healthz is still answered, and how soon all is well when the load has gone.
+import { setTimeout as pass } from 'node:timers/promises'
+import { createBenchAccount } from './accounts.ts'
+import { type Bench, makeFolder, type Row } from './bench.ts'
+import { sendOpenLoad, type TimedAnswer } from './open-load.ts'
+import { toRequest } from './raw-client.ts'
+import { type Server, startMediagen } from './servers.ts'
+
+const times = 3
+// A quote with a small picture in it: of plain ones, one core could not send three times as many as another answers.
+const order = {
+  model: 'builtin/video/kenburns/image-to-video',
+  input: { image: `data:image/png;base64,${'A'.repeat(20_000)}` },
+}
+const seconds = 8
+const capacityRounds = 4
+// Of the load, the first second and a half: the queue is only becoming long.
+const settlingMs = 1500
+// One request at a time on each, as most clients do.
+const connections = 4000
+const depth = 1
+const healthPauseMs = 100
+const targetMs = 1000
+const recoveryTargetMs = 1000
+
+/** Runs the benchmark. */
+export async function benchOverload(bench: Bench): Promise<readonly Row[]> {
+  const dataDir = makeFolder(bench)
+  const account = await createBenchAccount(dataDir)
+  await using server = await startMediagen(bench.cores, { MEDIAGEN_DATA_DIR: dataDir, MEDIAGEN_ROLES: 'api' })
+  const port = Number(new URL(server.httpUrl).port)
+  const request = toRequest('POST', '/v1/quotes', account.headers, JSON.stringify(order))
+  const capacity = await measureCapacity(port, request)
+
+  const watch = new AbortController()
+  const health = watchHealth(server, watch.signal)
+  const { startMs, answers } = await sendOpenLoad({
+    port,
+    request,
+    perSecond: times * capacity,
+    seconds,
+    connections,
+    depth,
+  })
+  const endMs = startMs + seconds * 1000
+  const recoveredMs = await untilServed(port, request, endMs)
+  watch.abort()
+  const healthMs = await health
+
+  const settled = answers.filter(({ dueMs }) => dueMs >= startMs + settlingMs)
+  const [accepted, shed] = [settled.filter(isAccepted), settled.filter((answer) => !isAccepted(answer))]
+  const lastMs = settled.reduce((last, { answeredMs }) => Math.max(last, answeredMs), 0)
+  const perSecond = accepted.length / ((lastMs - startMs - settlingMs) / 1000)
+  return [
+    {
+      what: `quotes at ${times} times the capacity: answered`,
+      value: `p50 ${at(accepted, 0.5)} ms, p99 ${at(accepted, 0.99)} ms`,
+      byCpu: '',
+      target: `p99 ≤ ${targetMs} ms`,
+      reached: at(accepted, 0.99) <= targetMs,
+      figures: `${Math.round(perSecond)}/s, of ${Math.round(capacity)}/s without overload; longest ${at(accepted, 1)} ms`,
+    },
+    {
+      what: 'the others: 503',
+      value: shed.length === 0 ? 'none' : `p50 ${at(shed, 0.5)} ms, p99 ${at(shed, 0.99)} ms`,
+      byCpu: '',
+      target: '',
+      reached: true,
+      figures: `${shed.length} of ${settled.length}; statuses ${[...new Set(answers.map(({ status }) => status))].join(', ')}`,
+    },
+    {
+      what: '/healthz meanwhile',
+      value: `longest ${Math.round(Math.max(...healthMs))} ms`,
+      byCpu: '',
+      target: `≤ ${targetMs} ms`,
+      reached: Math.max(...healthMs) <= targetMs,
+      figures: `${healthMs.length} asked`,
+    },
+    {
+      what: 'all well after the load',
+      value: `${Math.round(recoveredMs)} ms`,
+      byCpu: '',
+      target: `≤ ${recoveryTargetMs} ms`,
+      reached: recoveredMs <= recoveryTargetMs,
+      figures: 'until twenty quotes in 200 ms are all answered, within 100 ms each',
+    },
+  ]
+}
+
+function isAccepted({ status }: TimedAnswer): boolean {
+  return status === 200
+}
+
+/** The latency that a share of the answers does not exceed, in whole milliseconds. */
+function at(answers: readonly TimedAnswer[], share: number): number {
+  const sorted = answers.map(({ dueMs, answeredMs }) => answeredMs - dueMs).toSorted((a, b) => a - b)
+  return Math.round(sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN)
+}
+
+/** Quotes a second that the server makes when it always has some to make, but never many; the best of some rounds. */
+async function measureCapacity(port: number, request: string): Promise<number> {
+  const rates: number[] = []
+  for (let round = 0; round < capacityRounds; round++) {
+    const saturating = { perSecond: 20_000, seconds: 0.25, connections: 64, depth: 1 }
+    const { answers, startMs } = await sendOpenLoad({ port, request, ...saturating })
+    rates.push(answers.length / ((performance.now() - startMs) / 1000))
+  }
+  return Math.max(...rates)
+}
+
+/** Asks again and again until the signal aborts; answers with how long each answer took. */
+async function watchHealth({ httpUrl }: Server, signal: AbortSignal): Promise<number[]> {
+  const latencies: number[] = []
+  while (!signal.aborted) {
+    const sentAt = performance.now()
+    const response = await fetch(`${httpUrl}/healthz`)
+    await response.text()
+    if (response.status !== 200) throw new Error(`/healthz answered ${response.status}`)
+    latencies.push(performance.now() - sentAt)
+    await pass(healthPauseMs)
+  }
+  return latencies
+}
+
+/** Milliseconds from `endMs` until quotes are answered as if nothing had been. */
+async function untilServed(port: number, request: string, endMs: number): Promise<number> {
+  for (;;) {
+    const fromMs = performance.now()
+    const { answers } = await sendOpenLoad({ port, request, perSecond: 100, seconds: 0.2, connections: 10, depth: 1 })
+    const slow = answers.some((answer) => !isAccepted(answer) || answer.answeredMs - answer.dueMs > 100)
+    if (!slow) return Math.max(0, fromMs - endMs)
+  }
+}
