@@ -96,6 +96,8 @@ export function createSessions(
 
   function sweepOne(connection: Connection, now: number): void {
     const { session, ping, openedAtMs } = connection
+    // One that broke has no socket any more, and closes soon.
+    if (session.destroyed) return
     if (!connection.keySeen) {
       if (session.socket.bytesRead > bounds.maxKeylessBytes) return end(connection, 'too_many_bytes_without_key')
       if (now - openedAtMs > bounds.keylessMs) return end(connection, 'no_key_in_time')
