@@ -15,7 +15,6 @@ import type { ConnectionBounds } from './gateway/connections.ts'
 import { createFindClient, toClientNetwork } from './net/client-address.ts'
 import { isAmong, isLoopback } from './net/hosts.ts'
 import { type FileShares, readFileLimit, shareFiles } from './net/open-files.ts'
-import type { Access } from './rpc/access.ts'
 import { addConnect } from './rpc/connect.ts'
 import { toConnectJson } from './rpc/errors.ts'
 import { type GrpcBounds, type GrpcServer, type GrpcServerOptions, startGrpcServer } from './rpc/grpc-server.ts'
@@ -135,10 +134,7 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
     adminPort === null
       ? null
       : await openHttp(
-          createHealthServer(
-            server,
-            (app) => rpc && addConnect(app, rpc.services, toConnectParts(config, rpc.pipeline.access)),
-          ),
+          createHealthServer(server, (app) => rpc && addConnect(app, rpc.services, config)),
           adminHost,
           adminPort,
           'admin HTTP',
@@ -191,7 +187,7 @@ function createPublicServer(
       perOwner: config.maxDownloadsPerAddress,
     },
     extend(app) {
-      if (rpc) addConnect(app, toPublicServices(rpc.services, place), toConnectParts(config, rpc.pipeline.access))
+      if (rpc) addConnect(app, toPublicServices(rpc.services, place), config)
       addConsole(app, config.maxUploadBytes)
     },
   })
@@ -260,10 +256,6 @@ function toGrpcBounds(config: Config, files: FileShares): GrpcBounds {
     maxConnectionBytes: config.maxGrpcConnectionBytes,
     maxOpenRequestBytes: config.maxOpenRequestBytes,
   }
-}
-
-function toConnectParts({ maxBodyBytes }: Config, access: Access) {
-  return { access, maxMessageBytes: maxBodyBytes }
 }
 
 function toUrl(host: string, port: number): string {

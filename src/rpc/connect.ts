@@ -1,45 +1,131 @@
-// The door for browsers and `buf curl`: Connect and gRPC-Web on the HTTP port, by connect-fastify.
-import { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
-import type { DescService } from '@bufbuild/protobuf'
-import { ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect'
-import type { FastifyInstance } from 'fastify'
-import { readRequestId } from '../runtime/request-id.ts'
-import type { Access } from './access.ts'
-import { toConnectError, toMediagenError } from './errors.ts'
-import type { CallHead, GuardedService, Served, StreamCall, UnaryCall, UploadCall } from './pipeline.ts'
+// The door for browsers and `buf curl`: Connect and gRPC-Web on the HTTP port.
+import type { DescMethod, DescService } from '@bufbuild/protobuf'
+import {
+  ConnectError,
+  createConnectRouter,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+  type ServiceImpl,
+} from '@connectrpc/connect'
+import type { UniversalHandler } from '@connectrpc/connect/protocol'
+import {
+  compressionBrotli,
+  compressionGzip,
+  universalRequestFromNodeRequest,
+  universalResponseToNodeResponse,
+} from '@connectrpc/connect-node'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { MediagenError } from '../core/errors.ts'
+import { checkQuery, readBody, takeBodyForm } from './connect-body.ts'
+import type { CallHead, Gate, GuardedService, Served, StreamCall, UnaryCall, UploadCall } from './pipeline.ts'
+import { findLargestMessage, type RequestBounds } from './request-bytes.ts'
+
+/** What this door knows of a call before the pipeline does. */
+interface WebCall {
+  head: CallHead
+  /** Whether the call was logged and counted: by the gate, or by the pipeline. */
+  isKnown: boolean
+}
+
+const callKey = createContextKey<WebCall | null>(null, { description: 'the call at the web door' })
 
 /** Adds the services to an HTTP server. */
-export function addConnect(
-  app: FastifyInstance,
-  services: readonly GuardedService[],
-  parts: { access: Access; maxMessageBytes: number },
-): void {
-  void app.register(async (scope) => {
-    // One request id for the answer, the log and the error; and the client's real address, not what it claims.
-    scope.addHook('onRequest', (request, _reply, done) => {
-      request.raw.headers['x-request-id'] = request.id
-      request.raw.headers['x-forwarded-for'] = request.client
-      done()
-    })
-    // Connect reads bodies itself, so this scope replaces the gateway's parser.
-    scope.removeContentTypeParser('application/json')
-    await scope.register(fastifyConnectPlugin, {
-      routes(router) {
-        for (const service of services) router.service(service.service, toImpl(service))
-      },
-      readMaxBytes: parts.maxMessageBytes,
-      // gRPC has its own, faster port.
-      grpc: false,
-      // The pipeline checks again; this prevents unauthenticated callers from sending bodies.
-      async requestGate(context) {
-        try {
-          await parts.access.authenticate(readHead(context.requestHeader))
-        } catch (error) {
-          throw toWebError(toConnectError(toMediagenError(error), readHead(context.requestHeader).requestId))
-        }
-      },
-    })
+export function addConnect(app: FastifyInstance, services: readonly GuardedService[], bounds: RequestBounds): void {
+  const gates = new Map(services.flatMap(({ gates }) => [...gates]))
+  const router = createConnectRouter({
+    readMaxBytes: findLargestMessage(bounds),
+    acceptCompression: [compressionGzip, compressionBrotli],
+    // gRPC has its own, faster port.
+    grpc: false,
+    // Runs before the body is read.
+    async requestGate(context) {
+      const call = callOf(context)
+      const gate = gates.get(context.method) as Gate
+      try {
+        call.head = { ...call.head, admitted: await gate.admit(context, call.head) }
+      } catch (error) {
+        call.isKnown = true
+        throw toWebError(error)
+      }
+      if (context.requestMethod !== 'GET') return
+      await checkQuery(context.url, context.method, bounds).catch((error: unknown) => {
+        throw refuse(call, gate, error)
+      })
+    },
   })
+  for (const service of services) router.service(service.service, toImpl(service))
+  void app.register((scope, _options, done) => {
+    // Bodies are read below; this scope replaces the gateway's parser.
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null))
+    for (const handler of router.handlers) {
+      const gate = gates.get(handler.method) as Gate
+      scope.all(handler.requestPath, (request, reply) => answer(handler, gate, bounds, request, reply))
+    }
+    done()
+  })
+}
+
+async function answer(
+  handler: UniversalHandler,
+  gate: Gate,
+  bounds: RequestBounds,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const { raw, client, id } = request
+  const head = { authorization: raw.headers.authorization ?? null, address: client, requestId: id }
+  const call: WebCall = { head, isKnown: false }
+  reply.hijack()
+  for (const [name, value] of Object.entries(reply.getHeaders()))
+    if (value !== undefined) reply.raw.setHeader(name, value)
+  const body = openBody(call, gate, handler.method, bounds, request)
+  const values = createContextValues().set(callKey, call)
+  try {
+    const written = await handler(universalRequestFromNodeRequest(raw, reply.raw, body as never, values))
+    if (!call.isKnown) gate.refuse(head, keepsToNoProtocol())
+    await universalResponseToNodeResponse(written, reply.raw)
+  } catch (error) {
+    // Also when the client has left.
+    reply.raw.destroy(error as Error)
+  }
+}
+
+/** What Connect refuses by itself: only the log and the counters hear of this error. */
+function keepsToNoProtocol(): MediagenError {
+  return new MediagenError('invalid_request', 'The request follows none of the protocols that are served here.')
+}
+
+/** The body, which is read when Connect asks for it; undefined for one that Connect must refuse unread. */
+function openBody(
+  call: WebCall,
+  gate: Gate,
+  method: DescMethod,
+  bounds: RequestBounds,
+  { raw }: FastifyRequest,
+): AsyncIterable<Uint8Array> | undefined {
+  const form = takeBodyForm(raw.headers)
+  if (!form) return undefined
+  const body = readBody(raw, method, form, bounds)
+  // The pipeline is already amid an upload, and reports what is wrong with it.
+  if (method.methodKind === 'client_streaming') return body
+  return (async function* () {
+    try {
+      yield* body
+    } catch (error) {
+      throw error instanceof MediagenError ? refuse(call, gate, error) : error
+    }
+  })()
+}
+
+function refuse(call: WebCall, gate: Gate, error: unknown): ConnectError {
+  call.isKnown = true
+  return toWebError(gate.refuse(call.head, error))
+}
+
+function callOf({ values }: HandlerContext): WebCall {
+  return values.get(callKey) as WebCall
 }
 
 function toImpl(service: GuardedService): ServiceImpl<DescService> {
@@ -49,19 +135,12 @@ function toImpl(service: GuardedService): ServiceImpl<DescService> {
   return Object.fromEntries([...unary, ...streams, ...uploads]) as ServiceImpl<DescService>
 }
 
-/** Reads the header, and answers with the request id. */
-function openHead({ requestHeader, responseHeader }: HandlerContext): CallHead {
-  const head = readHead(requestHeader)
-  responseHeader.set('x-request-id', head.requestId)
-  return head
-}
-
-function readHead(header: Headers): CallHead {
-  return {
-    authorization: header.get('authorization'),
-    address: header.get('x-forwarded-for'),
-    requestId: readRequestId(header.get('x-request-id')),
-  }
+/** Hands the call to the pipeline, and answers with the request id. */
+function openHead(context: HandlerContext): CallHead {
+  const call = callOf(context)
+  call.isKnown = true
+  context.responseHeader.set('x-request-id', call.head.requestId)
+  return call.head
 }
 
 function toWebUnary(run: UnaryCall): Served<UnaryCall> {

@@ -67,7 +67,7 @@ export class FrameReader {
       // The usual case: nothing is copied.
       if (piece.length >= end) {
         this.#piece = piece.length > end ? piece.subarray(end) : null
-        return { compressed: piece[0] === 1, bytes: piece.subarray(headBytes, end) }
+        return { compressed: isCompressed(piece), bytes: piece.subarray(headBytes, end) }
       }
     }
     return this.#assemble(piece)
@@ -121,7 +121,7 @@ export class FrameReader {
     const length = this.#readLength(head)
     const bytes = Buffer.allocUnsafeSlow(Math.min(length, Math.max(leastRoomBytes, arrivedBytes)))
     this.#hold(bytes.length)
-    return { compressed: head[0] === 1, length, bytes, filled: 0 }
+    return { compressed: isCompressed(head), length, bytes, filled: 0 }
   }
 
   #fit(room: Room, bytes: number): void {
@@ -131,4 +131,10 @@ export class FrameReader {
     this.#hold(larger.length - room.bytes.length)
     room.bytes = larger
   }
+}
+
+function isCompressed(head: Buffer): boolean {
+  const flags = head[0] as number
+  if (flags > 1) throw new MediagenError('invalid_request', `A request has the unknown flags ${flags}.`)
+  return flags === 1
 }

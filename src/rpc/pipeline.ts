@@ -16,7 +16,7 @@ import { MediagenError } from '../core/errors.ts'
 import type { ApiKey, Permission } from '../core/key.ts'
 import type { StrangerLog } from '../runtime/stranger-log.ts'
 import { boundViolations } from '../core/violations.ts'
-import { callerKey } from '../services/caller.ts'
+import { callerKey, callerOf } from '../services/caller.ts'
 import { toPermission } from '../services/convert.ts'
 import type { Access, Credentials } from './access.ts'
 import { toConnectError, toMediagenError } from './errors.ts'
@@ -27,6 +27,8 @@ import type { Metrics } from './metrics.ts'
 export interface CallHead extends Credentials {
   /** Request id for the log and the answer. */
   readonly requestId: string
+  /** The caller's key, when the door has already passed the gate. */
+  readonly admitted?: ApiKey
 }
 
 /** Reads the request of a call. It is called once, after the caller is admitted, so a door need not read it before. */
@@ -58,6 +60,14 @@ export type DialogCall = (
   head: CallHead,
 ) => AsyncIterable<MessageInitShape<DescMessage>>
 
+/** The pipeline's first part, for a door whose library reads a request before it calls the service. */
+export interface Gate {
+  /** Admits the caller. A refusal is logged and counted. @throws ConnectError */
+  admit(context: HandlerContext, head: CallHead): Promise<ApiKey>
+  /** Logs and counts a call that does not get as far as the service; returns the error to send. */
+  refuse(head: CallHead, thrown: unknown): Error
+}
+
 /** A service behind the pipeline: what every door serves. */
 export interface GuardedService {
   readonly service: DescService
@@ -66,6 +76,7 @@ export interface GuardedService {
   readonly uploads: ReadonlyMap<DescMethod, UploadCall>
   /** Served by the gRPC port alone. */
   readonly dialogs: ReadonlyMap<DescMethod, DialogCall>
+  readonly gates: ReadonlyMap<DescMethod, Gate>
 }
 
 /** What the pipeline needs. */
@@ -121,7 +132,7 @@ export function trustService<Service extends DescService>(
       }
     })
   }
-  return { service, unary, streams: new Map(), uploads: new Map(), dialogs: new Map() }
+  return { service, unary, streams: new Map(), uploads: new Map(), dialogs: new Map(), gates: new Map() }
 }
 
 function wrapService(
@@ -134,8 +145,10 @@ function wrapService(
   const streams = new Map<DescMethod, StreamCall>()
   const uploads = new Map<DescMethod, UploadCall>()
   const dialogs = new Map<DescMethod, DialogCall>()
+  const gates = new Map<DescMethod, Gate>()
   for (const method of service.methods) {
     const guard = createGuard(method)
+    gates.set(method, createGate(guard))
     const served = (impl as Record<string, ((...call: never[]) => unknown) | undefined>)[method.localName]
     if (!served) throw new Error(`${service.typeName}.${method.name} is not implemented`)
     const run = served.bind(impl)
@@ -153,7 +166,7 @@ function wrapService(
         dialogs.set(method, guardDialog(guard, run as Served<DialogCall>))
     }
   }
-  return { service, unary, streams, uploads, dialogs }
+  return { service, unary, streams, uploads, dialogs, gates }
 }
 
 type Messages = AsyncIterable<MessageShape<DescMessage>>
@@ -250,6 +263,21 @@ function guardDialog(guard: CallGuard, run: Served<DialogCall>): DialogCall {
   }
 }
 
+function createGate(guard: CallGuard): Gate {
+  return {
+    async admit(context, head) {
+      const call = guard.begin(head)
+      try {
+        await guard.admit(call, context)
+        return callerOf(context)
+      } catch (thrown) {
+        throw guard.fail(call, thrown)
+      }
+    },
+    refuse: (head, thrown) => guard.fail(guard.begin(head), thrown),
+  }
+}
+
 interface Call {
   readonly head: CallHead
   readonly startedAt: number
@@ -274,6 +302,7 @@ function createKeyGuard(method: DescMethod, parts: PipelineParts): CallGuard {
   // A gateway asks for the caller before the call itself; only the call counts.
   const isLimited = method !== WalletService.method.getAccess
   return createCallGuard(method, parts, async (call, context) => {
+    if (call.caller) return void context.values.set(callerKey, call.caller)
     const key = await access.authenticate(call.head)
     call.caller = key
     if (permission) access.authorize(key, permission)
@@ -296,7 +325,7 @@ function createCallGuard(method: DescMethod, parts: PipelineParts, admit: Admit)
   }
 
   return {
-    begin: (head) => ({ head, startedAt: performance.now(), caller: null }),
+    begin: (head) => ({ head, startedAt: performance.now(), caller: head.admitted ?? null }),
     admit,
     succeed(call) {
       const ms = performance.now() - call.startedAt

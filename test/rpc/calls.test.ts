@@ -240,6 +240,12 @@ test('an operator measures and sweeps the files of all accounts', async () => {
   })
 })
 
+test('an operator reads the audit', async () => {
+  const { entries, total } = await asAdmin('ListAuditEntries', { limit: 1 })
+  expect(entries).toHaveLength(1)
+  expect(total).toBeGreaterThan(0)
+})
+
 test('no rpc that the server declares was left out above', () => {
   expect([...called].toSorted()).toEqual(client.rpcs.map(({ name }) => name).toSorted())
 })
