@@ -133,16 +133,23 @@ export function toQuoteMessage(quoteId: string, quote: Quote): MessageInitShape<
 }
 
 export function toJobMessage(job: Job, urls: AssetUrls): MessageInitShape<typeof JobSchema> {
+  return {
+    ...toSharedFields(job),
+    quoteId: job.quoteId,
+    credits: BigInt(creditsShown(job)),
+    outputs: job.outputs.map((asset) => toOutputMessage(job, asset, urls)),
+  }
+}
+
+/** What a job's owner and the operator see alike. */
+function toSharedFields(job: Job) {
   const held = BigInt(job.creditsHeld)
   return {
     jobId: job.jobId,
     status: statusCodes[job.status],
     model: job.model,
-    quoteId: job.quoteId,
     progress: job.progress,
-    credits: BigInt(creditsShown(job)),
     billing: { quoted: held, held, charged: BigInt(job.creditsCharged), released: BigInt(job.creditsReleased) },
-    outputs: job.outputs.map((asset) => toOutputMessage(job, asset, urls)),
     ...(job.error && { error: job.error }),
     attempts: job.attempts,
     createdAt: timestampFromMs(job.createdAtMs),
@@ -187,21 +194,10 @@ export function toFileMessage(upload: Upload, urls: AssetUrls): MessageInitShape
 
 /** A job as lists of the operator show it. */
 export function toJobSummary(job: Job): MessageInitShape<typeof JobSummarySchema> {
-  const held = BigInt(job.creditsHeld)
   return {
-    jobId: job.jobId,
+    ...toSharedFields(job),
     accountId: job.accountId,
-    status: statusCodes[job.status],
-    model: job.model,
-    billing: { quoted: held, held, charged: BigInt(job.creditsCharged), released: BigInt(job.creditsReleased) },
-    progress: job.progress,
     outputs: job.outputs.length,
-    ...(job.error && { error: job.error }),
-    attempts: job.attempts,
-    createdAt: timestampFromMs(job.createdAtMs),
-    ...(job.startedAtMs !== null && { startedAt: timestampFromMs(job.startedAtMs) }),
-    ...(job.finishedAtMs !== null && { finishedAt: timestampFromMs(job.finishedAtMs) }),
-    ...(job.queuePosition !== null && { queuePosition: job.queuePosition }),
     cancelRequested: job.cancelRequested,
   }
 }

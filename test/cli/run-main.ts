@@ -82,7 +82,7 @@ function collect(stream: NodeJS.WriteStream): { text(): string; restore(): void 
 }
 
 /** Notes who listens, and removes later whoever has come since. */
-function noteListeners(emitter: NodeJS.EventEmitter, event: string): () => void {
+export function noteListeners(emitter: NodeJS.EventEmitter, event: string): () => void {
   const before = emitter.listeners(event)
   return () => {
     for (const listener of emitter.listeners(event).filter((each) => !before.includes(each)))

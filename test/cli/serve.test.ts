@@ -2,11 +2,21 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createTestAccount, openClient, openCommandLine, watchEnd } from './command-line.ts'
+import { type CommandLine, createTestAccount, openClient, openCommandLine, watchEnd } from './command-line.ts'
 
 const gateModel = 'test/gate/text-to-image'
+
+/** A server with a job that runs until its gate is opened, and a client that waits for the end of it. */
+async function serveWaiting(line: CommandLine, env: Readonly<Record<string, string>> = {}) {
+  const { key } = await createTestAccount(line)
+  const server = await line.serve(env)
+  const client = openClient(server.httpUrl, key)
+  const gate = join(line.folder, 'gate')
+  const waiting = client.generate(gateModel, { gate }, true)
+  await expect.poll(async () => (await client.send('/v1/jobs?status=running')).body.total).toBe(1)
+  return { key, server, waiting, open: () => writeFileSync(gate, '') }
+}
 
 test('it prints its addresses, serves, and a signal ends it with exit status 0 and nothing on stderr', async () => {
   await using line = openCommandLine()
@@ -41,18 +51,13 @@ test('a connection that is kept open does not keep it from ending', async () => 
 
 test('when it stops, who waits is answered with the record as it is, and the next start runs the job', async () => {
   await using line = openCommandLine()
-  const { key } = await createTestAccount(line)
-  const server = await line.serve()
-  const client = openClient(server.httpUrl, key)
-  const gate = join(line.folder, 'gate')
-  const waiting = client.generate(gateModel, { gate }, true)
-  await expect.poll(async () => (await client.send('/v1/jobs?status=running')).body.total).toBe(1)
+  const { key, server, waiting, open } = await serveWaiting(line)
   const stopped = server.stop()
   const { status, body } = await waiting
   expect({ status, job: body.status }).toEqual({ status: 202, job: 'running' })
   expect(await stopped).toMatchObject({ status: 0, stderr: '' })
 
-  writeFileSync(gate, '')
+  open()
   const next = await line.serve()
   const again = openClient(next.httpUrl, key)
   await expect
@@ -65,15 +70,10 @@ test('when it stops, who waits is answered with the record as it is, and the nex
 
 test('a job that ends within the grace is kept', async () => {
   await using line = openCommandLine()
-  const { key } = await createTestAccount(line)
-  const server = await line.serve({ MEDIAGEN_STOP_GRACE_SECONDS: '20' })
-  const client = openClient(server.httpUrl, key)
-  const gate = join(line.folder, 'gate')
-  const waiting = client.generate(gateModel, { gate }, true)
-  await expect.poll(async () => (await client.send('/v1/jobs?status=running')).body.total).toBe(1)
+  const { key, server, waiting, open } = await serveWaiting(line, { MEDIAGEN_STOP_GRACE_SECONDS: '600' })
   const stopped = server.stop()
   const { body } = await waiting
-  writeFileSync(gate, '')
+  open()
   expect((await stopped).status).toBe(0)
   const next = await line.serve({ MEDIAGEN_ROLES: 'api' })
   expect((await openClient(next.httpUrl, key).send(`/v1/jobs/${body.job_id}`)).body).toMatchObject({
@@ -87,20 +87,6 @@ test('a signal and its echo, as npm and a terminal send them, are one wish to st
   const server = await line.serve()
   server.process.kill('SIGINT')
   expect((await server.stop('SIGINT')).status).toBe(0)
-})
-
-test('a second signal, more than a second later, ends it at once', async () => {
-  await using line = openCommandLine()
-  const { key } = await createTestAccount(line)
-  const server = await line.serve({ MEDIAGEN_STOP_GRACE_SECONDS: '60' })
-  const client = openClient(server.httpUrl, key)
-  const waiting = client.generate(gateModel, { gate: join(line.folder, 'never') }, true)
-  await expect.poll(async () => (await client.send('/v1/jobs?status=running')).body.total).toBe(1)
-  server.process.kill('SIGTERM')
-  // The answer to who waits tells that the first signal was heard.
-  await waiting
-  await setTimeout(1100)
-  expect((await server.stop('SIGINT')).status).toBe(1)
 })
 
 test('a server in the role api runs no jobs; one in the role worker on the same data takes them', async () => {

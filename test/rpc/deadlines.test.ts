@@ -2,18 +2,23 @@
 import * as grpc from '@grpc/grpc-js'
 import { expect, test } from 'vitest'
 import { readMetrics } from './metrics.ts'
-import { startTestApp } from '../test-app.ts'
-import { openForeignClient, toStruct } from './foreign-client.ts'
+import { startTestApp, type TestApp } from '../test-app.ts'
+import { type ForeignClient, openForeignClient, toStruct } from './foreign-client.ts'
 
 const gateModel = 'test/gate/text-to-image'
+
+/** A start that waits for the end of a job whose gate is shut. */
+async function prepareGated(app: TestApp, client: ForeignClient) {
+  const gate = app.gate()
+  const input = toStruct(gate.input)
+  const { quote } = await client.call('QuotesService/CreateQuote', { model: gateModel, input })
+  return { gate, request: { model: gateModel, input, quote_id: quote.quote_id, idempotency_key: 'k', wait: true } }
+}
 
 test('a deadline ends a wait, not the job', async () => {
   await using app = await startTestApp()
   using client = await openForeignClient(app.app.grpcUrl, app.account.key)
-  const gate = app.gate()
-  const input = toStruct(gate.input)
-  const { quote } = await client.call('QuotesService/CreateQuote', { model: gateModel, input })
-  const request = { model: gateModel, input, quote_id: quote.quote_id, idempotency_key: 'k', wait: true }
+  const { gate, request } = await prepareGated(app, client)
   const refused = await client.refusal('GenerationService/StartGeneration', request, { deadlineMs: 500 })
   expect(refused.status).toBe('DEADLINE_EXCEEDED')
   gate.open()
@@ -24,10 +29,7 @@ test('a deadline ends a wait, not the job', async () => {
 test('a client that hangs up ends its wait, not the job', async () => {
   await using app = await startTestApp()
   using client = await openForeignClient(app.app.grpcUrl, app.account.key)
-  const gate = app.gate()
-  const input = toStruct(gate.input)
-  const { quote } = await client.call('QuotesService/CreateQuote', { model: gateModel, input })
-  const request = { model: gateModel, input, quote_id: quote.quote_id, idempotency_key: 'k', wait: true }
+  const { gate, request } = await prepareGated(app, client)
   const { call, done } = client.begin('GenerationService/StartGeneration', request)
   await expect.poll(async () => (await client.call('GenerationService/ListJobs', {})).total).toBe(1)
   call.cancel()

@@ -76,17 +76,19 @@ test('one quote serves any number of generations until it expires', async () => 
   expect(new Set(ids).size).toBe(3)
 })
 
+/** A start of a job whose gate is shut. */
+async function prepareGated(app: TestApp, client: ForeignClient) {
+  const gate = app.gate()
+  const gateModel = 'test/gate/text-to-image'
+  const input = toStruct(gate.input)
+  const quote_id = await quote(client, gateModel, input)
+  return { gate, request: { model: gateModel, input, quote_id, idempotency_key: 'k' } }
+}
+
 test('without wait the answer comes at once; with wait it comes with the end of the job', async () => {
   await using app = await startTestApp()
   using client = await open(app)
-  const gate = app.gate()
-  const gateModel = 'test/gate/text-to-image'
-  const request = {
-    model: gateModel,
-    input: toStruct(gate.input),
-    quote_id: await quote(client, gateModel, toStruct(gate.input)),
-    idempotency_key: 'k',
-  }
+  const { gate, request } = await prepareGated(app, client)
   const { job } = await client.call('GenerationService/StartGeneration', request)
   expect(['JOB_STATUS_QUEUED', 'JOB_STATUS_RUNNING']).toContain(job.status)
   const waiting = client.call('GenerationService/StartGeneration', { ...request, wait: true })
@@ -112,16 +114,8 @@ test('a wait that is over answers with the record as it is', async () => {
 test('40 who wait for one job are all answered by its end', async () => {
   await using app = await startTestApp()
   using client = await open(app)
-  const gate = app.gate()
-  const gateModel = 'test/gate/text-to-image'
-  const request = {
-    model: gateModel,
-    input: toStruct(gate.input),
-    quote_id: await quote(client, gateModel, toStruct(gate.input)),
-    idempotency_key: 'k',
-    wait: true,
-  }
-  const waiting = Array.from({ length: 40 }, () => client.call('GenerationService/StartGeneration', request))
+  const { gate, request } = await prepareGated(app, client)
+  const waiting = Array.from({ length: 40 }, () => client.call('GenerationService/StartGeneration', { ...request, wait: true }))
   await expect
     .poll(async () => (await client.call('GenerationService/ListJobs', { status: 'JOB_STATUS_RUNNING' })).total)
     .toBe(1)
