@@ -115,7 +115,9 @@ test('40 who wait for one job are all answered by its end', async () => {
   await using app = await startTestApp()
   using client = await open(app)
   const { gate, request } = await prepareGated(app, client)
-  const waiting = Array.from({ length: 40 }, () => client.call('GenerationService/StartGeneration', { ...request, wait: true }))
+  const waiting = Array.from({ length: 40 }, () =>
+    client.call('GenerationService/StartGeneration', { ...request, wait: true }),
+  )
   await expect
     .poll(async () => (await client.call('GenerationService/ListJobs', { status: 'JOB_STATUS_RUNNING' })).total)
     .toBe(1)
