@@ -36,52 +36,37 @@ export const parts: Readonly<Record<string, Part>> = {
   webhooks: { imports: ['core', 'net', 'runtime'], not: wire },
   net: { imports: [], not: wire },
   catalog: { imports: ['core', engine], not: wire },
-  cli: {
+  // The composition root; nothing but the command line imports it.
+  app: {
     imports: [
-      'app.ts',
-      'builtin.ts',
-      'models.ts',
-      'operator.ts',
-      'config.ts',
-      'log.ts',
+      'assets',
       'catalog',
       'core',
-      'gen',
+      'engines',
+      'feed',
+      'gateway',
+      'media',
+      'net',
+      'rpc',
+      'runner',
+      'runtime',
       'services',
+      'storage',
+      'webhooks',
+      'config.ts',
+      'gen',
+      engine,
     ],
   },
-}
-
-/** The composition root: it imports every part, and the command line imports it. */
-const root: Part = {
-  imports: [
-    ...Object.keys(parts).filter((part) => part !== 'cli'),
-    'app.ts',
-    'builtin.ts',
-    'config.ts',
-    'data-dir.ts',
-    'doors.ts',
-    'log.ts',
-    'models.ts',
-    'operator.ts',
-    'gen',
-    engine,
-  ],
+  cli: { imports: ['app', 'config.ts', 'catalog', 'core', 'gen', 'services'] },
 }
 
 /** The files of `src/` itself. */
 const files: Readonly<Record<string, Part>> = {
   'main.ts': { imports: ['cli', 'core'] },
-  'app.ts': root,
-  'doors.ts': root,
-  'models.ts': root,
-  'operator.ts': root,
-  'builtin.ts': { imports: ['@mediagen/builtin', engine] },
   'config.ts': { imports: ['core', 'net', 'limits.ts', 'setting.ts'] },
   'limits.ts': { imports: ['setting.ts'] },
   'setting.ts': { imports: [] },
-  'data-dir.ts': { imports: ['core'] },
-  'log.ts': { imports: ['core'] },
 }
 
 /** The packages and the console: what they may import of ours. */
@@ -166,12 +151,16 @@ export default defineConfig({
       files: [`src/${name}`],
       rules: restrict(`src/${name}`, './', part),
     })),
+    // The one file that knows the package of the built-in models.
+    {
+      files: ['src/app/builtin.ts'],
+      rules: restrict('src/app/builtin.ts', '../', { imports: ['@mediagen/builtin', engine] }),
+    },
     ...Object.entries(folders).flatMap(([name, imports]) => restrictFolder(name, { imports })),
     {
       files: [
         'src/cli/**',
-        'src/app.ts',
-        'src/models.ts',
+        'src/app/models.ts',
         'test/**',
         'packages/*/test/**',
         'bench/**',

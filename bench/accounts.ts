@@ -1,5 +1,5 @@
 // Accounts with credits and a key, made in a data directory before a server opens it; and the requests that they send.
-import { openStore } from '../src/app.ts'
+import { openStore } from '../src/app/store.ts'
 import { createKeySecret, hashKeySecret } from '../src/core/key.ts'
 
 /** More than any run can spend. */

@@ -1,5 +1,5 @@
 // Whether a claim and the end of a job cost more when 1,000,000 jobs have succeeded before: against none, at the store.
-import { openStore } from '../src/app.ts'
+import { openStore } from '../src/app/store.ts'
 import type { ClaimedJob } from '../src/core/job.ts'
 import { createBenchAccount, order } from './accounts.ts'
 import { type Bench, makeFolder, type Row, toRow } from './bench.ts'

@@ -1,6 +1,6 @@
 // mediagen with a null engine whose runs wait at a gate; SIGHUP opens the gate, and closes it again. Run by waiters.ts.
 import type { Engine } from '@mediagen/engine/engine.ts'
-import { startApp } from '../src/app.ts'
+import { startApp } from '../src/app/start.ts'
 import { readConfig } from '../src/config.ts'
 import { createNullEngine } from '../src/engines/null.ts'
 

@@ -1,5 +1,5 @@
 // Whether quoting, starting and claiming cost more when 200,000 jobs are stored: a full database against an empty one.
-import { openStore } from '../src/app.ts'
+import { openStore } from '../src/app/store.ts'
 import { ask, type BenchAccount, createBenchAccount, order } from './accounts.ts'
 import { type Bench, makeFolder, type Row, toRow } from './bench.ts'
 import { fireHttp } from './http-load.ts'

@@ -1,6 +1,6 @@
 // mediagen with a null engine that tells when each run begins, one line each on standard output. Run by queue-wait.ts.
 import type { Engine } from '@mediagen/engine/engine.ts'
-import { startApp } from '../src/app.ts'
+import { startApp } from '../src/app/start.ts'
 import { readConfig } from '../src/config.ts'
 import { createNullEngine } from '../src/engines/null.ts'
 

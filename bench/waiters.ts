@@ -40,6 +40,7 @@ export async function benchWaiters(bench: Bench): Promise<readonly Row[]> {
     MEDIAGEN_MAX_WAITS_PER_ACCOUNT: '1000000',
     MEDIAGEN_MAX_WAITS: '1000000',
     // All of them come from one address.
+    MEDIAGEN_MAX_CONNECTIONS: '20000',
     MEDIAGEN_MAX_CONNECTIONS_PER_ADDRESS: '20000',
   }
   await using server = await startSpecialMediagen(bench.cores, 'gated-server.ts', settings, {

@@ -118,7 +118,7 @@ const callers = {
 const http = {
   maxConnections: limit(
     'MEDIAGEN_MAX_CONNECTIONS',
-    20_000,
+    10_000,
     [1, 1_000_000],
     'Connections to the HTTP port; at most half of the files that the process may open (`ulimit -n`)',
     '503 `overloaded`, and the connection is closed',

@@ -5,7 +5,7 @@ import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect
 import { expect, test } from 'vitest'
 import { AdminService } from '../gen/mediagen/v1/admin_pb.ts'
 import { WalletService } from '../gen/mediagen/v1/wallet_pb.ts'
-import { startApp } from '../src/app.ts'
+import { startApp } from '../src/app/start.ts'
 import { readConfig } from '../src/config.ts'
 import { permissions } from '../src/core/key.ts'
 import { isLoopback } from '../src/net/hosts.ts'

@@ -61,7 +61,7 @@ test('every folder and file of src/ and every package has a row: none may import
       ? ['', 'a/', 'a/b/', 'a/b/c/'].map((inside) =>
           plant(`src/${entry.name}/${inside}planted.ts`, `${'../'.repeat(inside.length / 2 + 1)}main.ts`),
         )
-      : [plant(`src/${entry.name}`, entry.name === 'main.ts' ? './app.ts' : './main.ts')],
+      : [plant(`src/${entry.name}`, entry.name === 'main.ts' ? './app/start.ts' : './main.ts')],
   )
   for (const inside of ['src', 'test', 'src/a', 'src/a/b/c'])
     for (const name of ['engine', 'builtin'])
@@ -97,13 +97,12 @@ test.each([
   ['src/webhooks/planted.ts', '../runner/runner.ts', /imports only core, net/],
   ['src/net/planted.ts', '../core/errors.ts', /imports nothing else of ours/],
   ['src/catalog/planted.ts', '../storage/sqlite/open.ts', /imports only core/],
-  ['src/cli/planted.ts', '../storage/sqlite/open.ts', /imports only app\.ts/],
+  ['src/cli/planted.ts', '../storage/sqlite/open.ts', /imports only app/],
   ['src/config.ts', './storage/sqlite/open.ts', /imports only core, net/],
   ['src/limits.ts', './config.ts', /imports only setting\.ts/],
-  ['src/data-dir.ts', './config.ts', /imports only core/],
-  ['src/app.ts', './cli/serve.ts', /imports only/],
-  ['src/app.ts', '@mediagen/builtin/engine.ts', /imports only/],
-  ['src/app.ts', '../packages/builtin/src/engine.ts', /imports only/],
+  ['src/app/planted.ts', '../cli/serve.ts', /imports only/],
+  ['src/app/planted.ts', '@mediagen/builtin/engine.ts', /imports only/],
+  ['src/app/builtin.ts', '../../packages/builtin/src/engine.ts', /imports only/],
   ['src/engines/planted.ts', '@mediagen/builtin/engine.ts', /imports only core/],
   ['src/engines/planted.ts', '../../packages/builtin/src/engine.ts', /imports only core/],
   ['packages/engine/src/planted.ts', '@mediagen/builtin/engine.ts', /imports nothing else of ours/],
@@ -151,9 +150,9 @@ test('what a part may import is let pass', () => {
     plant('src/storage/sqlite/record.ts', '../../core/job.ts'),
     plant('src/services/message.ts', '../../gen/mediagen/v1/admin_pb.ts'),
     plant('src/media/host.ts', '../net/hosts.ts'),
-    plant('src/app.ts', './storage/sqlite/open.ts'),
-    plant('src/builtin.ts', '@mediagen/builtin/engine.ts'),
-    plant('src/cli/serve.ts', '../app.ts'),
+    plant('src/app/planted.ts', '../storage/sqlite/open.ts'),
+    plant('src/app/builtin.ts', '@mediagen/builtin/engine.ts'),
+    plant('src/cli/serve.ts', '../app/start.ts'),
     plant('packages/builtin/src/art/styles/ink.ts', '@mediagen/engine/media.ts'),
     plant('packages/builtin/test/art.test.ts', '../src/art/art.ts'),
   ]

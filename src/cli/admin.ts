@@ -3,11 +3,11 @@ import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
 import { type Client, createClient } from '@connectrpc/connect'
 import { InvalidArgumentError } from 'commander'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
-import { openStore } from '../app.ts'
+import { openStore } from '../app/store.ts'
 import { pageBounds } from '../core/page.ts'
 import { readConfig } from '../config.ts'
-import { createLogger } from '../log.ts'
-import { createOperatorTransport, logActs } from '../operator.ts'
+import { createLogger } from '../app/log.ts'
+import { createOperatorTransport, logActs } from '../app/operator.ts'
 
 /** A client of AdminService that needs no key. */
 export type Admin = Client<typeof AdminService>

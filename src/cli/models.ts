@@ -1,11 +1,11 @@
 // Commands about the catalog.
 import type { Command } from 'commander'
 import { resolve } from 'node:path'
-import { findBuiltin } from '../builtin.ts'
+import { findBuiltin } from '../app/builtin.ts'
 import { loadCatalog } from '../catalog/load.ts'
 import { readConfig } from '../config.ts'
-import { createLogger } from '../log.ts'
-import { createEngines, openCatalog } from '../models.ts'
+import { createLogger } from '../app/log.ts'
+import { createEngines, openCatalog } from '../app/models.ts'
 import { printList, printRecord } from './print.ts'
 
 /** Adds the commands. */

@@ -1,9 +1,10 @@
 // `serve`: runs a server until a signal ends it.
 import type { Command } from 'commander'
 import type { Logger } from 'pino'
-import { type App, startApp } from '../app.ts'
+import type { App } from '../app/app.ts'
+import { startApp } from '../app/start.ts'
 import { type Config, findUnknownSettings, readConfig } from '../config.ts'
-import { createLogger } from '../log.ts'
+import { createLogger } from '../app/log.ts'
 import { type Printed, printRecord } from './print.ts'
 
 /** Adds the command. */

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { pino } from 'pino'
-import { startApp } from '../../src/app.ts'
+import { startApp } from '../../src/app/start.ts'
 import { createReadiness } from '../../src/gateway/health.ts'
 import { openTemporaryStore, openRaw } from '../storage/sqlite-fixture.ts'
 import { startTestApp } from '../test-app.ts'

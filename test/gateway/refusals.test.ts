@@ -4,8 +4,8 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { readConfig } from '../../src/config.ts'
-import { startApp } from '../../src/app.ts'
-import { createLogger } from '../../src/log.ts'
+import { startApp } from '../../src/app/start.ts'
+import { createLogger } from '../../src/app/log.ts'
 import { startTestApp } from '../test-app.ts'
 
 /** A log whose lines are kept. */

@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { layOut } from '../../src/data-dir.ts'
+import { layOut } from '../../src/app/data-dir.ts'
 import { createTestClock } from '../gateway/test-clock.ts'
 import { startMediaApp } from './media-app.ts'
 

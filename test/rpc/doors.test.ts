@@ -14,7 +14,7 @@ import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
 import { GenerationService, JobStatus } from '../../gen/mediagen/v1/generation_pb.ts'
 import { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
-import type { App } from '../../src/app.ts'
+import type { App } from '../../src/app/app.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { readMetrics } from './metrics.ts'
 

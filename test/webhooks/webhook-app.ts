@@ -1,5 +1,5 @@
 // What the tests of webhooks share: a server that may send to 127.0.0.1, endpoints on it, and jobs that end.
-import type { Overrides } from '../../src/app.ts'
+import type { Overrides } from '../../src/app/app.ts'
 import { startTestApp, type TestAccount, type TestApp } from '../test-app.ts'
 
 const instant = 'test/instant/text-to-image'

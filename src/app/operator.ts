@@ -2,15 +2,15 @@
 import { userInfo } from 'node:os'
 import type { Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
-import { AdminService } from '../gen/mediagen/v1/admin_pb.ts'
-import { createFilesFolders } from './assets/folders.ts'
-import type { AuditEntry, AuditStore } from './core/audit.ts'
-import { type Clock, systemClock } from './core/clock.ts'
-import type { Store } from './core/store.ts'
+import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
+import { createFilesFolders } from '../assets/folders.ts'
+import type { AuditEntry, AuditStore } from '../core/audit.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
+import type { Store } from '../core/store.ts'
 import { layOut } from './data-dir.ts'
-import { createInProcessTransport } from './rpc/in-process.ts'
-import { trustService } from './rpc/pipeline.ts'
-import { createAdminService } from './services/admin.ts'
+import { createInProcessTransport } from '../rpc/in-process.ts'
+import { trustService } from '../rpc/pipeline.ts'
+import { createAdminService } from '../services/admin.ts'
 
 /** Creates a transport to AdminService for a process with access to the data directory. Acts are recorded with the OS user. */
 export function createOperatorTransport(store: Store, dataDir: string, clock: Clock = systemClock): Transport {

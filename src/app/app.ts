@@ -1,0 +1,25 @@
+// What a running server is, and which of its parts a test may replace.
+import type { lookup } from 'node:dns'
+import type { Transport } from '@connectrpc/connect'
+import type { Engine } from '@mediagen/engine/engine.ts'
+import type { Logger } from 'pino'
+import type { Clock } from '../core/clock.ts'
+import type { Addresses } from './doors.ts'
+
+/** A server that runs. */
+export interface App extends Addresses, AsyncDisposable {
+  /** To every service, in this process; calls carry a key as at the other doors. */
+  readonly services: Transport
+  /** To AdminService, without a key; null for a pure gateway. */
+  readonly operator: Transport | null
+}
+
+/** Parts that a test may replace. */
+export interface Overrides {
+  readonly clock?: Clock
+  readonly log?: Logger
+  /** Engines beside those that ship. */
+  readonly engines?: readonly Engine[]
+  /** How the names are resolved that media are fetched from. */
+  readonly resolve?: typeof lookup
+}

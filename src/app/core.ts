@@ -1,0 +1,147 @@
+// The core: builds every part in reading order, disposes of them in reverse.
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { openDiskAssets } from '../assets/disk.ts'
+import { startExpiry } from '../assets/expiry.ts'
+import { createFilesFolders } from '../assets/folders.ts'
+import { createAssetUrls } from '../assets/signed-urls.ts'
+import { createUploadFiles } from '../assets/uploads.ts'
+import type { Config } from '../config.ts'
+import { systemClock } from '../core/clock.ts'
+import { startFeed } from '../feed/feed.ts'
+import { createReadiness } from '../gateway/health.ts'
+import { createRecogniser } from '../media/recognise.ts'
+import { createAccess } from '../rpc/access.ts'
+import { createInProcessTransport } from '../rpc/in-process.ts'
+import { startKeyWatch } from '../rpc/key-watch.ts'
+import { createMetrics } from '../rpc/metrics.ts'
+import { startSweeper } from '../runner/sweeper.ts'
+import { openWorkFolder } from '../runner/work-folder.ts'
+import { createStrangerLog } from '../runtime/stranger-log.ts'
+import { createWatches } from '../services/watches.ts'
+import type { App, Overrides } from './app.ts'
+import { findBuiltin } from './builtin.ts'
+import { layOut, makeFolder } from './data-dir.ts'
+import { openDoors, logReady } from './doors.ts'
+import { createEngines, openCatalog, readPictureBounds } from './models.ts'
+import { createOperatorTransport, logActs } from './operator.ts'
+import { createServices, readWatchBounds } from './services.ts'
+import { describeTrouble, openStore } from './store.ts'
+import { startWebhooks } from './webhooks.ts'
+import { startWorker, readSweeping } from './worker.ts'
+
+/** Starts a core with its doors, and a worker where the roles say so. */
+export async function startCore(config: Config, overrides: Overrides & { log: Logger }): Promise<App> {
+  const { log, clock = systemClock } = overrides
+  await using parts = new AsyncDisposableStack()
+  let stopping = false
+  let publicUrl = ''
+
+  const builtin = await findBuiltin()
+  if (builtin === null) log.info('the built-in models are not installed')
+  const folders = layOut(config.dataDir)
+  makeFolder(config.dataDir)
+  const processFolder = openWorkFolder(folders.processes)
+  const engines = [...createEngines(builtin, config, log, processFolder), ...(overrides.engines ?? [])]
+  for (const engine of engines) parts.defer(() => engine.close())
+  const catalog = openCatalog(builtin, config, engines, clock)
+
+  const store = parts.use(await openStore(config.dataDir, clock, config.maxQueueMs))
+  logActs(store, log)
+  const assets = openDiskAssets({
+    root: folders.assets,
+    maxBytes: config.maxOutputBytes,
+    pictureBounds: readPictureBounds(config),
+    maxProbeRssBytes: config.childMemoryBytes,
+    spareProbes: config.spareProcesses,
+    ffmpegPath: config.ffmpegPath,
+    processFolder: join(processFolder, 'probe'),
+  })
+  parts.defer(() => assets.close())
+  // Made on first start, so that no request meets a database that cannot take one.
+  await store.signingKeys('quote')
+  const [assetKey] = (await store.signingKeys('asset')).slice(-1)
+  if (!assetKey) throw new Error('the store has no key for assets')
+  const urls = createAssetUrls({
+    secret: assetKey.secret,
+    baseUrl: () => publicUrl,
+    ttlMs: config.assetUrlTtlSeconds * 1000,
+    clock,
+  })
+
+  const assetFolders = createFilesFolders(assets.root)
+  const recognise = createRecogniser(readPictureBounds(config))
+  const files = createUploadFiles({ root: assets.root, recognise })
+
+  const metrics = createMetrics()
+  const feed = await startFeed(store)
+  parts.defer(() => feed.stop())
+  const watches = createWatches(readWatchBounds(config))
+  metrics.showGauge('mediagen_watches_open', 'Open watches of jobs', watches.opened)
+  metrics.showGauge(
+    'mediagen_write_delay_seconds',
+    'How long the oldest change has waited for the disk',
+    () => store.writeDelayMs() / 1000,
+  )
+  metrics.showGauge('mediagen_waits_open', 'Starts that wait for the end of their job', watches.waiting)
+  const strangers = createStrangerLog(log, config.maxRefusalLines)
+  const access = createAccess(store, clock, config)
+  const keys = startKeyWatch(access)
+  parts.defer(() => keys.stop())
+  const pipeline = { access, keys, metrics, log, strangers, maxViolations: config.maxViolations }
+  const services = createServices(
+    config,
+    { store, catalog, feed, watches, urls, clock, files, folders: assetFolders, isStopping: () => stopping },
+    pipeline,
+  )
+  const inProcess = createInProcessTransport(services)
+  const unready = createReadiness(() => describeTrouble(store))
+  const servesApi = config.roles.has('api')
+  const doors = parts.use(
+    await openDoors(config, {
+      log,
+      strangers,
+      metrics,
+      unready: async () => (stopping ? 'the server is stopping' : await unready()),
+      transport: servesApi ? inProcess : null,
+      keys: access,
+      rpc: servesApi ? { services, pipeline } : null,
+      assets: { root: assets.root, urls },
+      onPublicUrl: (url) => (publicUrl = url),
+    }),
+  )
+
+  // By every process, whatever its role: who removes what does not matter, and doing it twice does no harm.
+  const retention = startExpiry({
+    store,
+    folders: assetFolders,
+    retainMs: config.retainHours * 3_600_000,
+    log,
+  })
+  parts.defer(() => retention.stop())
+
+  if (config.roles.has('worker')) {
+    // Stopped after the runner: the last jobs are told of, too.
+    parts.use(startWebhooks(config, { store, urls, clock, log, metrics }))
+    parts.use(startWorker(config, { store, catalog, engines, assets, urls, recognise, clock, log, metrics, overrides }))
+  } else {
+    // Deadlines, lost workers and reviews are seen to though no worker runs.
+    const sweeper = startSweeper({ store, worker: null, ...readSweeping(config), random: Math.random, log })
+    parts.defer(() => sweeper.stop())
+  }
+  // Disposed of first: who waits is answered before anything is taken down.
+  parts.defer(() => {
+    stopping = true
+    doors.drain()
+    feed.stop()
+  })
+
+  logReady(log, doors.addresses, { roles: [...config.roles], models: catalog.ready().length })
+  const owned = parts.move()
+  return {
+    ...doors.addresses,
+    services: inProcess,
+    operator: createOperatorTransport(store, config.dataDir, clock),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}

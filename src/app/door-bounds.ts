@@ -1,0 +1,41 @@
+// The settings of the doors, as each door wants them.
+import type { Config } from '../config.ts'
+import type { ConnectionBounds } from '../gateway/connections.ts'
+import { toClientNetwork } from '../net/client-address.ts'
+import { isAmong } from '../net/hosts.ts'
+import type { FileShares } from '../net/open-files.ts'
+import type { GrpcBounds } from '../rpc/grpc-server.ts'
+
+/** What connections to the HTTP port may take. */
+export function toConnectionBounds(config: Config, files: FileShares): ConnectionBounds {
+  const { trustedProxies } = config
+  return {
+    maxConnections: Math.min(config.maxConnections, files.connections),
+    maxPerClient: config.maxConnectionsPerAddress,
+    maxPipelined: config.maxPipelined,
+    maxUnreadBytes: config.maxUnreadBytes,
+    maxUnreadTotalBytes: config.maxUnreadTotalBytes,
+    windowMs: config.stallSeconds * 1000,
+    toClient: (address) => (isAmong(trustedProxies, address) ? null : toClientNetwork(address)),
+  }
+}
+
+/** What connections to the gRPC port may take. */
+export function toGrpcBounds(config: Config, files: FileShares): GrpcBounds {
+  return {
+    maxBodyBytes: config.maxBodyBytes,
+    maxValues: config.maxValues,
+    stallMs: config.stallSeconds * 1000,
+    maxConnections: Math.min(config.maxGrpcConnections, files.grpcConnections),
+    maxConnectionsPerAddress: config.maxGrpcConnectionsPerAddress,
+    maxStreams: config.maxStreams,
+    maxKeylessStreams: config.maxKeylessStreams,
+    keylessMs: config.keylessSeconds * 1000,
+    maxKeylessBytes: config.maxKeylessBytes,
+    maxResets: config.maxResets,
+    maxKeylessCalls: config.maxKeylessCalls,
+    maxBytes: config.maxGrpcBytes,
+    maxConnectionBytes: config.maxGrpcConnectionBytes,
+    maxOpenRequestBytes: config.maxOpenRequestBytes,
+  }
+}

@@ -1,0 +1,158 @@
+// Everything that listens: the public HTTP and gRPC ports, and those of operators.
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import type { MediagenError } from '../core/errors.ts'
+import type { Health } from '../gateway/health.ts'
+import { createHealthServer, listen, type ServerParts } from '../gateway/server.ts'
+import { createFindClient } from '../net/client-address.ts'
+import { readFileLimit, shareFiles } from '../net/open-files.ts'
+import { addConnect } from '../rpc/connect.ts'
+import { toConnectJson } from '../rpc/errors.ts'
+import { type GrpcServer, type GrpcServerOptions, startGrpcServer } from '../rpc/grpc-server.ts'
+import type { Metrics } from '../rpc/metrics.ts'
+import { overloaded } from '../runtime/shedder.ts'
+import type { StrangerLog } from '../runtime/stranger-log.ts'
+import { toConnectionBounds, toGrpcBounds } from './door-bounds.ts'
+import { createPublicServer, placeAdmin, type PublicParts, toPublicServices } from './public-server.ts'
+import { startShedder } from './overload.ts'
+
+/** What the doors are made of, and what they lead to. */
+export interface DoorParts extends PublicParts {
+  readonly log: Logger
+  /** Where refusals of callers without a valid key go. */
+  readonly strangers: StrangerLog
+  readonly metrics: Metrics
+  readonly unready: Health['unready']
+  /** Told the address under which clients reach the HTTP port, before any request comes. */
+  readonly onPublicUrl: (url: string) => void
+}
+
+/** Where a server listens. */
+export interface Addresses {
+  readonly httpUrl: string
+  /** Null for a pure gateway and a pure worker. */
+  readonly grpcUrl: string | null
+  /** Address of the operators' HTTP port; null when they have none of their own. */
+  readonly adminUrl: string | null
+  /** Address of the operators' gRPC port; null when they have none of their own. */
+  readonly adminGrpcUrl: string | null
+}
+
+/** Doors that are open. Disposed of, they wait for calls under way as long as the settings say, then cut them. */
+export interface Doors extends AsyncDisposable {
+  readonly addresses: Addresses
+  /** Tells health checks that this server is going away. */
+  drain(): void
+}
+
+/**
+ * Opens all doors.
+ * @throws StartupError when a port cannot be had
+ */
+export async function openDoors(config: Config, parts: DoorParts): Promise<Doors> {
+  await using opened = new AsyncDisposableStack()
+  const place = placeAdmin(config)
+  const grpcServers: GrpcServer[] = []
+  const shedder = startShedder(config, parts)
+  const refusal = overloaded(config.maxQueueMs)
+  const shed = (): MediagenError | null => (shedder.refuses() ? refusal : null)
+  const overload = { refuses: shedder.refuses, refusal, connectBody: toConnectJson(refusal) }
+  let publicUrl = ''
+  const files = shareFiles(readFileLimit())
+  if (files.connections < config.maxConnections)
+    parts.log.warn(
+      { connections: files.connections },
+      'this process may open too few files for MEDIAGEN_MAX_CONNECTIONS (ulimit -n): it takes fewer connections',
+    )
+  const server: ServerParts = {
+    health: { unready: parts.unready, metrics: parts.metrics.render },
+    publicUrl: () => publicUrl,
+    maxBodyBytes: config.maxBodyBytes,
+    connections: toConnectionBounds(config, files),
+    findClient: createFindClient(config.trustedProxies),
+    log: parts.log,
+    strangers: parts.strangers,
+    maxValues: config.maxValues,
+    maxViolations: config.maxViolations,
+    countRefusal: parts.metrics.countRefusal,
+    countCut: parts.metrics.countCut,
+  }
+
+  async function openHttp(app: FastifyInstance, host: string, port: number, door?: 'admin HTTP'): Promise<string> {
+    opened.defer(() => app.close())
+    return toUrl(host, await listen(app, host, port, door))
+  }
+  async function openGrpc(
+    { services, pipeline }: NonNullable<DoorParts['rpc']>,
+    options: Pick<GrpcServerOptions, 'host' | 'port' | 'reflection' | 'door' | 'shed'>,
+  ): Promise<string> {
+    const { findClient } = server
+    const grpc = await startGrpcServer(services, {
+      ...options,
+      findClient,
+      bounds: toGrpcBounds(config, files),
+      pipeline,
+    })
+    opened.defer(() => grpc.close(config.stopGraceSeconds * 1000))
+    grpcServers.push(grpc)
+    return toUrl(options.host, grpc.port)
+  }
+
+  const { host, adminHost, adminPort, adminGrpcPort } = config
+  const { rpc } = parts
+  const publicRpc = rpc && { ...rpc, services: toPublicServices(rpc.services, place) }
+  const httpUrl = await openHttp(
+    createPublicServer(config, parts, { ...server, overload }, place, files),
+    host,
+    config.httpPort,
+  )
+  publicUrl = config.publicUrl ?? httpUrl
+  parts.onPublicUrl(publicUrl)
+  const grpcUrl =
+    publicRpc &&
+    (await openGrpc(publicRpc, { host, port: config.grpcPort, reflection: place === 'public', door: 'gRPC', shed }))
+  const adminUrl =
+    adminPort === null
+      ? null
+      : await openHttp(
+          createHealthServer(server, (app) => rpc && addConnect(app, rpc.services, config)),
+          adminHost,
+          adminPort,
+          'admin HTTP',
+        )
+  const adminGrpcUrl =
+    adminGrpcPort === null || rpc === null
+      ? null
+      : await openGrpc(rpc, {
+          host: adminHost,
+          port: adminGrpcPort,
+          reflection: true,
+          door: 'admin gRPC',
+          shed: () => null,
+        })
+  if (place === 'nowhere')
+    parts.log.warn(
+      { host },
+      'AdminService, /metrics and reflection are off, because other machines can reach this server: set MEDIAGEN_ADMIN_PORT (HTTP) and MEDIAGEN_ADMIN_GRPC_PORT to serve them at MEDIAGEN_ADMIN_HOST',
+    )
+  const owned = opened.move()
+  return {
+    addresses: { httpUrl, grpcUrl, adminUrl, adminGrpcUrl },
+    drain() {
+      for (const grpc of grpcServers) grpc.drain()
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+export function toUrl(host: string, port: number): string {
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+}
+
+/** Says where the server is. */
+export function logReady(log: Logger, addresses: Addresses, facts: object): void {
+  const { httpUrl: http, grpcUrl: grpc, adminUrl: admin, adminGrpcUrl: adminGrpc } = addresses
+  log.info({ http, grpc, ...(admin && { admin }), ...(adminGrpc && { admin_grpc: adminGrpc }), ...facts }, 'ready')
+}

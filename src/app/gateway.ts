@@ -1,0 +1,36 @@
+// A pure gateway: the REST door in front of a core elsewhere.
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import { createRateLimit } from '../rpc/access.ts'
+import { createMetrics } from '../rpc/metrics.ts'
+import { createRemoteCore } from '../rpc/remote.ts'
+import { createStrangerLog } from '../runtime/stranger-log.ts'
+import type { App } from './app.ts'
+import { openDoors, logReady } from './doors.ts'
+
+/** Starts a gateway; it connects to the core when the first request comes. */
+export async function startGateway(config: Config, coreUrl: string, log: Logger): Promise<App> {
+  await using parts = new AsyncDisposableStack()
+  const core = createRemoteCore(coreUrl)
+  parts.defer(() => core.close())
+  const doors = parts.use(
+    await openDoors(config, {
+      log,
+      strangers: createStrangerLog(log, config.maxRefusalLines),
+      metrics: createMetrics(),
+      unready: async () => ((await core.isReachable()) ? null : `the core at ${coreUrl} cannot be reached`),
+      transport: core.transport,
+      keys: { authenticate: core.authenticate, limit: createRateLimit(config.rateLimit) },
+      rpc: null,
+      onPublicUrl: () => {},
+    }),
+  )
+  logReady(log, doors.addresses, { core: coreUrl })
+  const owned = parts.move()
+  return {
+    ...doors.addresses,
+    services: core.transport,
+    operator: null,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}

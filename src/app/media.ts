@@ -1,0 +1,37 @@
+// The readers of media that inputs refer to.
+import type { Config } from '../config.ts'
+import type { AssetStore, AssetUrls } from '../core/asset.ts'
+import type { Clock } from '../core/clock.ts'
+import type { MediaSource } from '../core/media.ts'
+import type { Store } from '../core/store.ts'
+import { dataUris } from '../media/data-uri.ts'
+import { createOwnAssetReader } from '../media/own-assets.ts'
+import type { Recogniser } from '../media/recognise.ts'
+import { createMediaSource } from '../media/source.ts'
+import { createUploadReader } from '../media/uploads.ts'
+import { createUrlReader } from '../media/url.ts'
+import type { Overrides } from './app.ts'
+
+/** What the readers need. */
+export interface MediaParts {
+  readonly store: Store
+  readonly assets: AssetStore
+  readonly urls: AssetUrls
+  readonly recognise: Recogniser
+  readonly clock: Clock
+  readonly overrides: Overrides
+}
+
+/** What turns references into files. The first reader that knows one reads it: what is ours is not fetched from ourselves. */
+export function createMedia(config: Config, parts: MediaParts): { source: MediaSource; close(): Promise<void> } {
+  const { store, assets, urls, recognise, clock, overrides } = parts
+  const fetched = createUrlReader({
+    allowed: config.mediaAllowHosts,
+    allowedPorts: config.allowPorts,
+    timeoutMs: config.mediaFetchSeconds * 1000,
+    ...(overrides.resolve && { resolve: overrides.resolve }),
+  })
+  const uploads = createUploadReader({ store, assets, urls, clock })
+  const source = createMediaSource([dataUris, uploads, createOwnAssetReader(assets, urls), fetched], recognise)
+  return { source, close: async () => fetched[Symbol.asyncDispose]() }
+}

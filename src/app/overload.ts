@@ -1,0 +1,29 @@
+// What refuses requests while this process is behind.
+import type { Config } from '../config.ts'
+import { createShedder, type Shedder } from '../runtime/shedder.ts'
+import type { Logger } from 'pino'
+import type { Metrics } from '../rpc/metrics.ts'
+
+function readThreadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}
+
+/** What refuses requests while this process is behind; the log says when it begins and ends. */
+export function startShedder({ maxQueueMs }: Config, { log, metrics }: { log: Logger; metrics: Metrics }): Shedder {
+  const shedder = createShedder({
+    maxQueueMs,
+    nowMs: () => performance.now(),
+    cpuMs: readThreadCpuMs,
+    atEndOfRound: setImmediate,
+    onBegin: () => log.warn({ max_queue_ms: maxQueueMs }, 'overloaded: requests wait too long, and some are refused'),
+    onEnd: (refused) => log.warn({ refused }, 'no longer overloaded'),
+  })
+  metrics.showCounter('mediagen_shed_total', 'Requests that were refused because the server was behind', shedder.shed)
+  metrics.showGauge(
+    'mediagen_queue_delay_seconds',
+    'How long requests wait before they are looked at',
+    () => shedder.delayMs() / 1000,
+  )
+  return shedder
+}

@@ -1,0 +1,69 @@
+// The server of the public HTTP port, and what of the operators' services it serves.
+import type { Transport } from '@connectrpc/connect'
+import type { FastifyInstance } from 'fastify'
+import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
+import type { Config } from '../config.ts'
+import type { Keys } from '../gateway/access.ts'
+import { addConsole } from '../gateway/console.ts'
+import { createGateway, createHealthServer, type GatewayParts, type ServerParts } from '../gateway/server.ts'
+import { isLoopback } from '../net/hosts.ts'
+import { type FileShares } from '../net/open-files.ts'
+import { addConnect } from '../rpc/connect.ts'
+import type { GuardedService, PipelineParts } from '../rpc/pipeline.ts'
+
+/** What the public HTTP port leads to. */
+export interface PublicParts {
+  /** To the services, for REST; null in a pure worker, which serves none. */
+  readonly transport: Transport | null
+  /** Who calls, for REST. */
+  readonly keys: Keys
+  /** What gRPC, Connect and gRPC-Web serve; null in a pure worker and in front of a core elsewhere. */
+  readonly rpc: { readonly services: readonly GuardedService[]; readonly pipeline: PipelineParts } | null
+  /** Unset where files are not served. */
+  readonly assets?: NonNullable<GatewayParts['assets']>
+}
+
+/**
+ * Where AdminService, `/metrics` and reflection are: on the public ports while only this machine reaches those, at an address
+ * of their own when the settings name one, else nowhere.
+ */
+export type AdminPlace = 'public' | 'own' | 'nowhere'
+
+/** Finds the place by the settings. */
+export function placeAdmin({ host, adminPort, adminGrpcPort }: Config): AdminPlace {
+  if (adminPort !== null || adminGrpcPort !== null) return 'own'
+  return isLoopback(host) ? 'public' : 'nowhere'
+}
+
+/** What the public ports serve. */
+export function toPublicServices(services: readonly GuardedService[], place: AdminPlace): readonly GuardedService[] {
+  return place === 'public' ? services : services.filter(({ service }) => service !== AdminService)
+}
+
+/** The server of the public HTTP port. */
+export function createPublicServer(
+  config: Config,
+  { transport, keys, rpc, assets }: PublicParts,
+  server: ServerParts & Pick<GatewayParts, 'overload'>,
+  place: AdminPlace,
+  files: FileShares,
+): FastifyInstance {
+  const health = place === 'public' ? server.health : { ...server.health, metrics: null }
+  if (transport === null) return createHealthServer({ ...server, health })
+  return createGateway({
+    ...server,
+    health,
+    transport,
+    keys,
+    maxUploadBytes: config.maxUploadBytes,
+    ...(assets && { assets }),
+    downloads: {
+      inAll: Math.min(config.maxDownloads, files.downloads),
+      perOwner: config.maxDownloadsPerAddress,
+    },
+    extend(app) {
+      if (rpc) addConnect(app, toPublicServices(rpc.services, place), config)
+      addConsole(app, config.maxUploadBytes)
+    },
+  })
+}

@@ -1,0 +1,88 @@
+// The services behind the pipeline: what every door leads to.
+import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
+import { CatalogService } from '../../gen/mediagen/v1/catalog_pb.ts'
+import { FilesService } from '../../gen/mediagen/v1/files_pb.ts'
+import { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'
+import { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
+import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
+import { WebhooksService } from '../../gen/mediagen/v1/webhooks_pb.ts'
+import type { Config } from '../config.ts'
+import type { FilesFolders } from '../core/retention.ts'
+import type { Store } from '../core/store.ts'
+import type { UploadFiles } from '../core/upload.ts'
+import { isRefusedAddress } from '../net/hosts.ts'
+import { findRefusedPort } from '../net/ports.ts'
+import { type GuardedService, guardService, type PipelineParts } from '../rpc/pipeline.ts'
+import { createAdminService } from '../services/admin.ts'
+import { createCatalogService } from '../services/catalog.ts'
+import { createFilesService } from '../services/files.ts'
+import { createGenerationService, type GenerationParts } from '../services/generation.ts'
+import { createQuoteBook } from '../services/quote-book.ts'
+import { createQuotesService } from '../services/quotes.ts'
+import { createWalletService } from '../services/wallet.ts'
+import type { WatchBounds } from '../services/watches.ts'
+import { createWebhooksService } from '../services/webhooks.ts'
+import { readWebhookHosts } from './webhooks.ts'
+
+/** How many watches and waits there may be. */
+export function readWatchBounds({
+  maxWatchesPerAccount,
+  maxWatches,
+  maxWaitsPerAccount,
+  maxWaits,
+}: Config): WatchBounds {
+  return {
+    watches: { perOwner: maxWatchesPerAccount, inAll: maxWatches },
+    waits: { perOwner: maxWaitsPerAccount, inAll: maxWaits },
+  }
+}
+
+/** What the services are made of. */
+export interface ServiceParts extends Omit<
+  GenerationParts,
+  'store' | 'quotes' | 'waitMs' | 'maxQueuedJobs' | 'retainMs'
+> {
+  readonly store: Store
+  readonly files: UploadFiles
+  readonly folders: FilesFolders
+}
+
+/** The services behind the pipeline: what every door leads to. */
+export function createServices(config: Config, parts: ServiceParts, pipeline: PipelineParts): GuardedService[] {
+  const { store, catalog, clock, files, folders, urls } = parts
+  const quotes = createQuoteBook(store, clock, config.quoteTtlSeconds * 1000)
+  const { maxQueuedJobs, maxUploadBytes } = config
+  const isRefusedHost = (host: string): boolean => isRefusedAddress(readWebhookHosts(config), host)
+  const retainMs = config.retainHours * 3_600_000
+  const uploadLimits = {
+    maxUploadBytes,
+    maxStoredBytes: config.maxStoredUploadBytes,
+    retainMs,
+    stallMs: config.stallSeconds * 1000,
+  }
+  const generation = createGenerationService({
+    ...parts,
+    quotes,
+    waitMs: config.waitSeconds * 1000,
+    maxQueuedJobs,
+    retainMs,
+  })
+  return [
+    guardService(QuotesService, createQuotesService({ catalog, quotes }), pipeline),
+    guardService(GenerationService, generation, pipeline),
+    guardService(CatalogService, createCatalogService({ catalog }), pipeline),
+    guardService(WalletService, createWalletService({ store }), pipeline),
+    guardService(
+      WebhooksService,
+      createWebhooksService({
+        store,
+        isRefusedHost,
+        findRefusedPort: (url) => findRefusedPort(config.allowPorts, url),
+        maxWebhooks: config.webhookEndpoints,
+      }),
+      pipeline,
+    ),
+    guardService(FilesService, createFilesService({ store, files, urls, clock, ...uploadLimits }), pipeline),
+    guardService(AdminService, createAdminService({ store, clock, folders, osUser: null }), pipeline),
+  ]
+}

@@ -1,0 +1,15 @@
+// The composition root begins here: a core with its doors, or a gateway in front of a core elsewhere.
+import type { Config } from '../config.ts'
+import type { App, Overrides } from './app.ts'
+import { startCore } from './core.ts'
+import { startGateway } from './gateway.ts'
+import { createLogger } from './log.ts'
+
+/**
+ * Starts a server: a core with its doors, or with `coreUrl` a pure gateway in front of a core elsewhere.
+ * @throws StartupError when something an operator can mend is in the way
+ */
+export function startApp(config: Config, overrides: Overrides = {}): Promise<App> {
+  const log = overrides.log ?? createLogger(config.logLevel)
+  return config.coreUrl === null ? startCore(config, { ...overrides, log }) : startGateway(config, config.coreUrl, log)
+}

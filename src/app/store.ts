@@ -1,0 +1,28 @@
+// The store of a data directory.
+import { type Clock, systemClock } from '../core/clock.ts'
+import type { Store } from '../core/store.ts'
+import { openSqliteStore } from '../storage/sqlite/open.ts'
+import { layOut, makeFolder } from './data-dir.ts'
+
+/**
+ * Opens the store of a data directory, making the directory when there is none.
+ * @param maxQueueMs while changes wait longer for the disk, clients get no more of them in
+ */
+export async function openStore(
+  dataDir: string,
+  clock: Clock = systemClock,
+  maxQueueMs = Infinity,
+): Promise<Store & AsyncDisposable> {
+  makeFolder(dataDir)
+  return openSqliteStore({ path: layOut(dataDir).database, clock, maxQueueMs })
+}
+
+/** Why the store takes no changes, in words; null when it does. */
+export async function describeTrouble(store: Store): Promise<string | null> {
+  try {
+    await store.check()
+    return null
+  } catch (error) {
+    return `the database cannot be written: ${(error as Error).message}`
+  }
+}

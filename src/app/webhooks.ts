@@ -1,0 +1,55 @@
+// The sender of webhooks.
+import { create } from '@bufbuild/protobuf'
+import type { Logger } from 'pino'
+import { JobSchema } from '../../gen/mediagen/v1/generation_pb.ts'
+import type { Config } from '../config.ts'
+import type { AssetUrls } from '../core/asset.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Store } from '../core/store.ts'
+import { toJobRecord } from '../gateway/records.ts'
+import { type AllowedHosts, everyHost, onlyPublic } from '../net/hosts.ts'
+import type { Metrics } from '../rpc/metrics.ts'
+import { toJobMessage } from '../services/convert.ts'
+import { createPoster } from '../webhooks/poster.ts'
+import { startWebhookSender } from '../webhooks/sender.ts'
+
+/** Which hosts webhooks may be sent to. */
+export function readWebhookHosts(config: Config): AllowedHosts {
+  return config.webhookAllowPrivate ? everyHost : onlyPublic
+}
+
+/** What is told of a job is its record, as the gateway would answer it. */
+export function startWebhooks(
+  config: Config,
+  { store, urls, clock, log, metrics }: { store: Store; urls: AssetUrls; clock: Clock; log: Logger; metrics: Metrics },
+): AsyncDisposable {
+  const poster = createPoster({
+    allowed: readWebhookHosts(config),
+    allowedPorts: config.allowPorts,
+    timeoutMs: config.webhookSeconds * 1000,
+    maxAnswerBytes: config.webhookAnswerBytes,
+  })
+  const sender = startWebhookSender({
+    store,
+    poster,
+    bounds: {
+      places: config.webhookPlaces,
+      unprovenPlaces: config.webhookUnprovenPlaces,
+      placesPerAccount: config.webhookPlacesPerAccount,
+      placesPerWebhook: config.webhookPlacesPerEndpoint,
+      attemptTimeoutMs: config.webhookSeconds * 1000,
+      maxAttempts: config.webhookAttempts,
+    },
+    renderJob: (job) => toJobRecord(create(JobSchema, toJobMessage(job, urls))),
+    clock,
+    random: Math.random,
+    log,
+    onAttempt: metrics.countWebhook,
+  })
+  return {
+    async [Symbol.asyncDispose]() {
+      await sender.stop(config.stopGraceSeconds * 1000)
+      await poster.close()
+    },
+  }
+}

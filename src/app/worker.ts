@@ -1,0 +1,61 @@
+// The worker: the runner with its engines, places and folders.
+import { randomBytes } from 'node:crypto'
+import { availableParallelism, hostname } from 'node:os'
+import type { Engine } from '@mediagen/engine/engine.ts'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import type { Catalog } from '../core/model.ts'
+import type { Metrics } from '../rpc/metrics.ts'
+import type { PlaceBounds } from '../runner/places.ts'
+import { startRunner } from '../runner/runner.ts'
+import { openWorkFolder } from '../runner/work-folder.ts'
+import { createWorkerName } from '../runner/worker-name.ts'
+import { layOut } from './data-dir.ts'
+import { createMedia, type MediaParts } from './media.ts'
+
+/** What the worker is made of. */
+export interface WorkerParts extends MediaParts {
+  readonly catalog: Catalog
+  readonly engines: readonly Engine[]
+  readonly log: Logger
+  readonly metrics: Metrics
+}
+
+/** What runs jobs. */
+export function startWorker(config: Config, parts: WorkerParts): AsyncDisposable {
+  const { engines, assets, metrics } = parts
+  const { source: media, close } = createMedia(config, parts)
+  const runner = startRunner({
+    ...parts,
+    engines: new Map(engines.map((engine) => [engine.kind, engine])),
+    media,
+    maxInputBytes: config.maxInputBytes,
+    workFolder: openWorkFolder(layOut(config.dataDir).work),
+    places: readPlaces(config),
+    worker: createWorkerName(hostname(), process.pid, randomBytes(4).toString('hex')),
+    ...readSweeping(config),
+    random: Math.random,
+    onRunEnded: metrics.countJob,
+    onRunningChanged(running) {
+      // While the engine works there is time for it.
+      if (running > 0) assets.warm()
+      metrics.setRunning(running)
+    },
+  })
+  return {
+    async [Symbol.asyncDispose]() {
+      await runner.stop(config.stopGraceSeconds * 1000)
+      await close()
+    },
+  }
+}
+
+function readPlaces({ placesPercent, spareProcesses: spare }: Config): PlaceBounds {
+  const places = availableParallelism() * 2
+  return { places, perAccount: Math.max(1, Math.floor((places * placesPercent) / 100)), spare }
+}
+
+/** What the sweeper needs of the settings. */
+export function readSweeping(config: Config): { leaseMs: number; reviewMs: number } {
+  return { leaseMs: config.leaseSeconds * 1000, reviewMs: config.reviewHours * 3_600_000 }
+}
