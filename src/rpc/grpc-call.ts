@@ -127,7 +127,8 @@ export class GrpcCall {
     this.#reading = false
     if (this.#failure) throw this.#failure
     const frame = this.#frame
-    if (!frame) throw this.#reader.isAmid ? brokeOff() : invalid('The call carries no request.')
+    if (this.#stream.destroyed || this.#reader.isAmid) throw brokeOff()
+    if (!frame) throw invalid('The call carries no request.')
     this.#frame = null
     return frame.compressed ? this.#decode(await this.#inflate(frame.bytes)) : this.#decode(frame.bytes)
   }
@@ -143,6 +144,7 @@ export class GrpcCall {
       const frame = this.#reader.take()
       if (frame) yield frame.compressed ? this.#decode(await this.#inflate(frame.bytes)) : this.#decode(frame.bytes)
       else if (this.#failure) throw this.#failure
+      else if (this.#stream.destroyed) throw brokeOff()
       else if (this.#stream.readableEnded) break
       else await this.#arrival()
     }
@@ -226,7 +228,6 @@ export class GrpcCall {
   }
 
   #listen(): void {
-    if (this.#stream.destroyed) this.#failure ??= brokeOff()
     this.#stream.on('data', (piece: Buffer) => this.#take(piece))
     this.#stream.once('end', () => this.#wake?.())
   }
@@ -235,7 +236,7 @@ export class GrpcCall {
   #arrival(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve
-      if (this.#failure || this.#stream.readableEnded) resolve()
+      if (this.#failure || this.#stream.readableEnded || this.#stream.destroyed) resolve()
       else this.#stream.resume()
     })
   }
@@ -350,7 +351,6 @@ export class GrpcCall {
     clearTimeout(this.#deadline)
     this.#settle()
     this.#ended = true
-    this.#failure ??= brokeOff()
     this.#reader.discard()
     this.#keeper.forget(this)
     this.#abort()

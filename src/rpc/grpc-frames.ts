@@ -32,7 +32,9 @@ export function toFrame(message: Uint8Array): Buffer {
 export class FrameReader {
   readonly #maxBytes: number
   readonly #hold: (bytes: number) => void
-  readonly #head = { bytes: Buffer.alloc(headBytes), filled: 0 }
+  /** Of a head that comes in pieces. */
+  #head: Buffer | null = null
+  #headFilled = 0
   #piece: Buffer | null = null
   #room: Room | null = null
 
@@ -47,7 +49,7 @@ export class FrameReader {
 
   /** Whether a message has begun and is not whole. */
   get isAmid(): boolean {
-    return this.#room !== null || this.#head.filled > 0 || this.#piece !== null
+    return this.#room !== null || this.#headFilled > 0 || this.#piece !== null
   }
 
   /** Hands over the next piece. All messages of the one before must have been taken. */
@@ -62,7 +64,7 @@ export class FrameReader {
   take(): Frame | null {
     const piece = this.#piece
     if (piece === null) return null
-    if (this.#room === null && this.#head.filled === 0 && piece.length >= headBytes) {
+    if (this.#room === null && this.#headFilled === 0 && piece.length >= headBytes) {
       const end = headBytes + this.#readLength(piece)
       // The usual case: nothing is copied.
       if (piece.length >= end) {
@@ -76,7 +78,7 @@ export class FrameReader {
   /** Lets go of an unfinished message. */
   discard(): void {
     this.#piece = null
-    this.#head.filled = 0
+    this.#headFilled = 0
     if (this.#room) this.#hold(-this.#room.bytes.length)
     this.#room = null
   }
@@ -92,13 +94,13 @@ export class FrameReader {
   }
 
   #assemble(piece: Buffer): Frame | null {
-    const head = this.#head
     let at = 0
     if (this.#room === null) {
-      at = piece.copy(head.bytes, head.filled)
-      head.filled += at
-      if (head.filled < headBytes) return this.#wait()
-      this.#room = this.#openRoom(head.bytes, piece.length - at)
+      this.#head ??= Buffer.alloc(headBytes)
+      at = piece.copy(this.#head, this.#headFilled)
+      this.#headFilled += at
+      if (this.#headFilled < headBytes) return this.#wait()
+      this.#room = this.#openRoom(this.#head, piece.length - at)
     }
     const room = this.#room
     const more = Math.min(piece.length - at, room.length - room.filled)
