@@ -1,5 +1,5 @@
 // The door for browsers and `buf curl`: Connect and gRPC-Web on the HTTP port.
-import type { DescMethod, DescService } from '@bufbuild/protobuf'
+import type { DescMessage, DescMethod, DescService, MessageShape } from '@bufbuild/protobuf'
 import {
   ConnectError,
   createConnectRouter,
@@ -18,7 +18,7 @@ import {
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { MediagenError } from '../core/errors.ts'
 import { checkQuery, readBody, takeBodyForm } from './connect-body.ts'
-import type { CallHead, Gate, GuardedService, Served, StreamCall, UnaryCall, UploadCall } from './pipeline.ts'
+import type { CallHead, Gate, GuardedService, Requests, SingleCall, StreamCall } from './pipeline.ts'
 import { findLargestMessage, type RequestBounds } from './request-bytes.ts'
 
 /** What this door knows of a call before the pipeline does. */
@@ -128,11 +128,11 @@ function callOf({ values }: HandlerContext): WebCall {
   return values.get(callKey) as WebCall
 }
 
-function toImpl(service: GuardedService): ServiceImpl<DescService> {
-  const unary = [...service.unary].map(([method, run]) => [method.localName, toWebUnary(run)] as const)
-  const streams = [...service.streams].map(([method, run]) => [method.localName, toWebStream(run)] as const)
-  const uploads = [...service.uploads].map(([method, run]) => [method.localName, toWebUpload(run)] as const)
-  return Object.fromEntries([...unary, ...streams, ...uploads]) as ServiceImpl<DescService>
+function toImpl({ singles, streams }: GuardedService): ServiceImpl<DescService> {
+  return Object.fromEntries([
+    ...[...singles].map(([method, run]) => [method.localName, toWebSingle(run)] as const),
+    ...[...streams].map(([method, run]) => [method.localName, toWebStream(run)] as const),
+  ]) as ServiceImpl<DescService>
 }
 
 /** Hands the call to the pipeline, and answers with the request id. */
@@ -143,34 +143,31 @@ function openHead(context: HandlerContext): CallHead {
   return call.head
 }
 
-function toWebUnary(run: UnaryCall): Served<UnaryCall> {
-  return async (request, context) => {
+function toWebSingle(run: SingleCall) {
+  return async (input: WebInput, context: HandlerContext) => {
     try {
-      return await run(() => request, context, openHead(context))
+      return await run(toRequests(input), context, openHead(context))
     } catch (error) {
       throw toWebError(error)
     }
   }
 }
 
-function toWebUpload(run: UploadCall): Served<UploadCall> {
-  return async (requests, context) => {
+function toWebStream(run: StreamCall) {
+  return async function* (input: WebInput, context: HandlerContext) {
     try {
-      return await run(requests, context, openHead(context))
+      yield* run(toRequests(input), context, openHead(context))
     } catch (error) {
       throw toWebError(error)
     }
   }
 }
 
-function toWebStream(run: StreamCall): Served<StreamCall> {
-  return async function* (request, context) {
-    try {
-      yield* run(() => request, context, openHead(context))
-    } catch (error) {
-      throw toWebError(error)
-    }
-  }
+/** What Connect hands to an implementation: one request, or as many as come, as its method says. */
+type WebInput = MessageShape<DescMessage> | AsyncIterable<MessageShape<DescMessage>>
+
+function toRequests(input: WebInput): Requests {
+  return { one: () => input as MessageShape<DescMessage>, all: () => input as AsyncIterable<MessageShape<DescMessage>> }
 }
 
 /** The HTTP answer has the request id in a header; as error metadata too, clients would see it twice. */

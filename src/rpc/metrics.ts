@@ -1,6 +1,8 @@
 // What is counted, in Prometheus' terms.
-import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
-import { createCallCounts } from './call-counts.ts'
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+
+// In seconds.
+const durationBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 180]
 
 /** Counters of one server. */
 export interface Metrics {
@@ -30,6 +32,19 @@ export interface Metrics {
 export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
+  const calls = new Counter({
+    name: 'mediagen_rpc_total',
+    help: 'Calls by rpc and outcome (ok or error code)',
+    labelNames: ['rpc', 'code'],
+    registers: [registry],
+  })
+  const durations = new Histogram({
+    name: 'mediagen_rpc_seconds',
+    help: 'How long calls took',
+    labelNames: ['rpc'],
+    buckets: durationBounds,
+    registers: [registry],
+  })
   const refusals = new Counter({
     name: 'mediagen_http_refusals_total',
     help: 'Requests that the REST door refused by itself, before any call, by error code',
@@ -66,7 +81,10 @@ export function createMetrics(): Metrics {
     registers: [registry],
   })
   return {
-    countCall: createCallCounts(registry),
+    countCall(rpc, code, seconds) {
+      calls.labels(rpc, code).inc()
+      durations.labels(rpc).observe(seconds)
+    },
     countRefusal: (code) => refusals.labels(code).inc(),
     countGrpcRefusal: (reason) => grpcRefusals.labels(reason).inc(),
     countCut: (reason) => cuts.labels(reason).inc(),

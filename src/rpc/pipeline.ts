@@ -31,34 +31,21 @@ export interface CallHead extends Credentials {
   readonly admitted?: ApiKey
 }
 
-/** Reads the request of a call. It is called once, after the caller is admitted, so a door need not read it before. */
-export type ReadRequest = () => MessageShape<DescMessage> | Promise<MessageShape<DescMessage>>
+/** The requests of a call. The pipeline asks for one or for all, once the caller is admitted; a door need not read before. */
+export interface Requests {
+  one(): Request | Promise<Request>
+  /** Messages are read only as fast as they are used. */
+  all(): AsyncIterable<Request>
+}
 
-/** A unary rpc behind the pipeline. */
-export type UnaryCall = (
-  read: ReadRequest,
-  context: HandlerContext,
-  head: CallHead,
-) => Promise<MessageInitShape<DescMessage>>
-/** A server-streaming rpc behind the pipeline. */
-export type StreamCall = (
-  read: ReadRequest,
-  context: HandlerContext,
-  head: CallHead,
-) => AsyncIterable<MessageInitShape<DescMessage>>
-/** A client-streaming rpc behind the pipeline. Messages are read only as fast as they are used. */
-export type UploadCall = (
-  requests: AsyncIterable<MessageShape<DescMessage>>,
-  context: HandlerContext,
-  head: CallHead,
-) => Promise<MessageInitShape<DescMessage>>
+type Request = MessageShape<DescMessage>
+type Response = MessageInitShape<DescMessage>
 
-/** An rpc that streams both ways, behind the pipeline. */
-export type DialogCall = (
-  requests: AsyncIterable<MessageShape<DescMessage>>,
-  context: HandlerContext,
-  head: CallHead,
-) => AsyncIterable<MessageInitShape<DescMessage>>
+/** An rpc with one response, behind the pipeline. */
+export type SingleCall = (requests: Requests, context: HandlerContext, head: CallHead) => Promise<Response>
+
+/** An rpc that streams its responses, behind the pipeline. */
+export type StreamCall = (requests: Requests, context: HandlerContext, head: CallHead) => AsyncIterable<Response>
 
 /** The pipeline's first part, for a door whose library reads a request before it calls the service. */
 export interface Gate {
@@ -71,11 +58,8 @@ export interface Gate {
 /** A service behind the pipeline: what every door serves. */
 export interface GuardedService {
   readonly service: DescService
-  readonly unary: ReadonlyMap<DescMethod, UnaryCall>
+  readonly singles: ReadonlyMap<DescMethod, SingleCall>
   readonly streams: ReadonlyMap<DescMethod, StreamCall>
-  readonly uploads: ReadonlyMap<DescMethod, UploadCall>
-  /** Served by the gRPC port alone. */
-  readonly dialogs: ReadonlyMap<DescMethod, DialogCall>
   readonly gates: ReadonlyMap<DescMethod, Gate>
 }
 
@@ -100,7 +84,7 @@ export function guardService<Service extends DescService>(
   impl: ServiceImpl<Service>,
   parts: PipelineParts,
 ): GuardedService {
-  return wrapService(service, impl, (method) => createKeyGuard(method, parts), parts)
+  return wrapService(service, impl, (method) => createKeyGuard(method, parts), parts.keys)
 }
 
 /**
@@ -112,7 +96,7 @@ export function openService<Service extends DescService>(
   impl: ServiceImpl<Service>,
   parts: PipelineParts,
 ): GuardedService {
-  return wrapService(service, impl, (method) => createCallGuard(method, parts, async () => {}), parts)
+  return wrapService(service, impl, (method) => createCallGuard(method, parts, async () => {}))
 }
 
 /** A service for the command line, which has the database itself: no key is required, and errors are converted as usual. */
@@ -120,31 +104,23 @@ export function trustService<Service extends DescService>(
   service: Service,
   impl: ServiceImpl<Service>,
 ): GuardedService {
-  const unary = new Map<DescMethod, UnaryCall>()
-  for (const method of service.methods) {
-    const run = (impl as unknown as Record<string, Served<UnaryCall>>)[method.localName]
-    if (method.methodKind !== 'unary' || !run) continue
-    unary.set(method, async (read, context) => {
-      try {
-        return await run.call(impl, await read(), context)
-      } catch (thrown) {
-        throw toConnectError(toMediagenError(thrown), '')
-      }
-    })
+  const guard: CallGuard = {
+    begin: (head) => ({ head, startedAt: 0, caller: null }),
+    admit: async () => {},
+    succeed() {},
+    fail: (_call, thrown) => toConnectError(toMediagenError(thrown), ''),
   }
-  return { service, unary, streams: new Map(), uploads: new Map(), dialogs: new Map(), gates: new Map() }
+  return wrapService(service, impl, () => guard)
 }
 
 function wrapService(
   service: DescService,
   impl: object,
   createGuard: (method: DescMethod) => CallGuard,
-  { keys }: PipelineParts,
+  keys?: KeyWatch,
 ): GuardedService {
-  const unary = new Map<DescMethod, UnaryCall>()
+  const singles = new Map<DescMethod, SingleCall>()
   const streams = new Map<DescMethod, StreamCall>()
-  const uploads = new Map<DescMethod, UploadCall>()
-  const dialogs = new Map<DescMethod, DialogCall>()
   const gates = new Map<DescMethod, Gate>()
   for (const method of service.methods) {
     const guard = createGuard(method)
@@ -152,52 +128,31 @@ function wrapService(
     const served = (impl as Record<string, ((...call: never[]) => unknown) | undefined>)[method.localName]
     if (!served) throw new Error(`${service.typeName}.${method.name} is not implemented`)
     const run = served.bind(impl)
-    switch (method.methodKind) {
-      case 'unary':
-        unary.set(method, guardUnary(guard, run as Served<UnaryCall>))
-        break
-      case 'server_streaming':
-        streams.set(method, guardStream(guard, run as Served<StreamCall>, keys))
-        break
-      case 'client_streaming':
-        uploads.set(method, guardUpload(guard, run as Served<UploadCall>))
-        break
-      case 'bidi_streaming':
-        dialogs.set(method, guardDialog(guard, run as Served<DialogCall>))
-    }
+    const { methodKind: kind } = method
+    const read = kind === 'client_streaming' || kind === 'bidi_streaming' ? readAll : readOne
+    if (kind === 'unary' || kind === 'client_streaming')
+      singles.set(method, guardSingle(guard, read, run as Served<Promise<Response>>))
+    else streams.set(method, guardStream(guard, read, run as Served<AsyncIterable<Response>>, keys))
   }
-  return { service, unary, streams, uploads, dialogs, gates }
+  return { service, singles, streams, gates }
 }
 
-type Messages = AsyncIterable<MessageShape<DescMessage>>
+/** What an implementation takes of the requests: the one, or all of them. */
+type Read = (requests: Requests) => Request | Promise<Request> | AsyncIterable<Request>
 
-/** An rpc as its service implements it, without headers and with its request already read. */
-export type Served<Rpc extends UnaryCall | StreamCall | UploadCall | DialogCall> = (
-  request: Parameters<Rpc>[0] extends ReadRequest ? MessageShape<DescMessage> : Messages,
-  context: HandlerContext,
-) => ReturnType<Rpc>
+const readOne: Read = (requests) => requests.one()
+const readAll: Read = (requests) => blameCaller(requests.all())
 
-function guardUnary(guard: CallGuard, run: Served<UnaryCall>): UnaryCall {
-  return async (read, context, head) => {
-    const call = guard.begin(head)
-    try {
-      await guard.admit(call, context)
-      const request = read()
-      const response = await run(request instanceof Promise ? await request : request, context)
-      guard.succeed(call)
-      return response
-    } catch (thrown) {
-      throw guard.fail(call, thrown)
-    }
-  }
-}
+/** An rpc as its service implements it. */
+type Served<Answer> = (request: Request | AsyncIterable<Request>, context: HandlerContext) => Answer
 
-function guardUpload(guard: CallGuard, run: Served<UploadCall>): UploadCall {
+function guardSingle(guard: CallGuard, read: Read, run: Served<Promise<Response>>): SingleCall {
   return async (requests, context, head) => {
     const call = guard.begin(head)
     try {
       await guard.admit(call, context)
-      const response = await run(blameCaller(requests), context)
+      const request = read(requests)
+      const response = await run(request instanceof Promise ? await request : request, context)
       guard.succeed(call)
       return response
     } catch (thrown) {
@@ -224,17 +179,22 @@ async function* blameCaller<Message>(requests: AsyncIterable<Message>): AsyncIte
 }
 
 /** Ends a stream when its key no longer works. */
-function guardStream(guard: CallGuard, run: Served<StreamCall>, keys: KeyWatch): StreamCall {
-  return (read, context, head) => {
+function guardStream(
+  guard: CallGuard,
+  read: Read,
+  run: Served<AsyncIterable<Response>>,
+  keys: KeyWatch | undefined,
+): StreamCall {
+  return (requests, context, head) => {
     const call = guard.begin(head)
     return (async function* () {
       const lost = new AbortController()
       let unfollow: (() => void) | undefined
       try {
         await guard.admit(call, context)
-        const request = await read()
+        const request = await read(requests)
         if (call.caller && head.authorization !== null)
-          unfollow = keys.follow(head.authorization, (refusal) => lost.abort(refusal))
+          unfollow = keys?.follow(head.authorization, (refusal) => lost.abort(refusal))
         const signal = AbortSignal.any([context.signal, lost.signal])
         yield* run(request, Object.create(context, { signal: { value: signal } }) as HandlerContext)
         lost.signal.throwIfAborted()
@@ -243,21 +203,6 @@ function guardStream(guard: CallGuard, run: Served<StreamCall>, keys: KeyWatch):
         throw guard.fail(call, thrown)
       } finally {
         unfollow?.()
-      }
-    })()
-  }
-}
-
-function guardDialog(guard: CallGuard, run: Served<DialogCall>): DialogCall {
-  return (requests, context, head) => {
-    const call = guard.begin(head)
-    return (async function* () {
-      try {
-        await guard.admit(call, context)
-        yield* run(blameCaller(requests), context)
-        guard.succeed(call)
-      } catch (thrown) {
-        throw guard.fail(call, thrown)
       }
     })()
   }

@@ -21,6 +21,7 @@ test('/metrics is Prometheus text', async () => {
   expect(status).toBe(200)
   expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)
   expect(body).toMatch(/^# TYPE mediagen_rpc_total counter$/m)
+  expect(body).toMatch(/^# TYPE mediagen_rpc_seconds histogram$/m)
   expect(body).toMatch(/^process_cpu_seconds_total \d/m)
 })
 

@@ -29,14 +29,7 @@ async function openUnread(windowMs: number) {
   const streams = new Map([[GenerationService.method.watchJob, watch]])
   const gateway = createGateway({
     transport: createInProcessTransport([
-      {
-        service: GenerationService,
-        unary: new Map(),
-        streams,
-        uploads: new Map(),
-        dialogs: new Map(),
-        gates: new Map(),
-      },
+      { service: GenerationService, singles: new Map(), streams, gates: new Map() },
     ]),
     health: { unready: async () => null, metrics: async () => ({ contentType: 'text/plain', body: '' }) },
     publicUrl: () => '',

@@ -57,7 +57,7 @@ test('an rpc that nobody implements does not start', () => {
 })
 
 test('the service as it is does start', () => {
-  expect(guardService(WalletService, walletImpl as never, noParts).unary.size).toBe(3)
+  expect(guardService(WalletService, walletImpl as never, noParts).singles.size).toBe(3)
 })
 
 /** A server whose log lines are kept. */
