@@ -121,7 +121,7 @@ const http = {
     10_000,
     [1, 1_000_000],
     'Connections to the HTTP port; at most half of the files that the process may open (`ulimit -n`)',
-    '503 `overloaded`, and the connection is closed',
+    'An idle connection is closed to make room; if there is none, the new one gets 503 `overloaded` and is closed',
   ),
   maxConnectionsPerAddress: limit(
     'MEDIAGEN_MAX_CONNECTIONS_PER_ADDRESS',

@@ -66,7 +66,6 @@ export function addAssetRoutes(app: FastifyInstance, { root, urls }: ServedAsset
       reply.code(sent.statusCode).headers(sent.headers)
       // Outputs are media: whatever they hold is shown or saved, never run.
       reply
-        .header('x-content-type-options', 'nosniff')
         .header('content-security-policy', "default-src 'none'; sandbox")
         .header('cross-origin-resource-policy', 'cross-origin')
       // The headers of a refusal are those of a page that is not sent.

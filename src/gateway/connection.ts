@@ -84,6 +84,12 @@ export function findUnfinished({ last }: Connection): IncomingMessage | null {
   return last === null || last.complete ? null : last
 }
 
+/** Whether nothing is under way: no request, or only a part of one's head. */
+export function isIdle(connection: Connection): boolean {
+  dropAnswered(connection)
+  return connection.unanswered.length === 0 && findUnfinished(connection) === null
+}
+
 /** Bytes of answers that wait for the client. */
 export function countUnread({ socket, unanswered }: Connection): number {
   let bytes = socket.writableLength

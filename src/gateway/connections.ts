@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { MediagenError } from '../core/errors.ts'
 import { createPlaces } from '../runtime/places.ts'
 import { tooSlow } from '../runtime/progress.ts'
-import { type Connection, findUnfinished, noteRequest, openConnection, type ReadAhead } from './connection.ts'
+import { type Connection, findUnfinished, isIdle, noteRequest, openConnection, type ReadAhead } from './connection.ts'
 import { findHeaviest, findStall, type Stall, type StallBounds } from './stalls.ts'
 
 // What was asked in full is answered long before; what is still being sent after this is cut off.
@@ -14,6 +14,8 @@ const closeGraceMs = 5000
 const sweepMs = 20
 // How often one looks for what stands still.
 const lookMs = 1000
+// Among so many of the oldest connections one is looked for that makes room.
+const mostLooked = 1000
 const retryAfterSeconds = 5
 
 /** Bounds of the connections of one server. */
@@ -28,7 +30,7 @@ export interface ConnectionBounds extends ReadAhead, StallBounds {
 }
 
 /** What a connection is not served for. */
-export type Cut = Stall | 'connections' | 'connections_per_address' | 'unread_in_all'
+export type Cut = Stall | 'idle' | 'connections' | 'connections_per_address' | 'unread_in_all'
 
 /** What becomes of connections that are not served. */
 export interface ConnectionFates {
@@ -50,10 +52,33 @@ export interface Connections {
 /** Bounds the connections of a server, and makes `app.close()` end. */
 export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds, fates: ConnectionFates): Connections {
   const connections = new Map<Socket, Connection>()
+  const given = new Map<Socket, () => void>()
   const places = createPlaces({ inAll: bounds.maxConnections, perOwner: bounds.maxPerClient })
 
+  function leave(socket: Socket): void {
+    if (connections.delete(socket)) given.get(socket)?.()
+    given.delete(socket)
+  }
+
+  /** Closes the oldest connection on which nothing is under way; false when none is found. */
+  function makeRoom(): boolean {
+    let looked = 0
+    for (const connection of connections.values()) {
+      if (isIdle(connection)) {
+        leave(connection.socket)
+        fates.note('idle', connection.socket)
+        connection.socket.destroy()
+        return true
+      }
+      if (++looked === mostLooked) return false
+    }
+    return false
+  }
+
   app.server.on('connection', (socket) => {
-    const place = places.take(bounds.toClient(socket.remoteAddress ?? ''))
+    const client = bounds.toClient(socket.remoteAddress ?? '')
+    let place = places.take(client)
+    if (place === 'inAll' && makeRoom()) place = places.take(client)
     const connection = openConnection(socket, bounds)
     if (typeof place === 'string') {
       connection.refused = true
@@ -62,10 +87,8 @@ export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds,
       return
     }
     connections.set(socket, connection)
-    socket.once('close', () => {
-      connections.delete(socket)
-      place()
-    })
+    given.set(socket, place)
+    socket.once('close', () => leave(socket))
   })
   app.server.on('request', (request, response) => {
     const connection = connections.get(request.socket)

@@ -52,8 +52,6 @@ function render(file: string, content: string, link: string | null) {
     'content-type': contentTypes[extname(file)],
     'cache-control': 'no-cache',
     etag: `"${createHash('sha256').update(body).digest('base64url')}"`,
-    'x-content-type-options': 'nosniff',
-    'referrer-policy': 'no-referrer',
     'content-security-policy': contentSecurityPolicy,
     ...(link !== null && { link }),
   }

@@ -45,10 +45,6 @@ function refuse(request: IncomingMessage, response: ServerResponse, overload: Ov
     String(refusal.details.retryAfterSeconds),
     'x-request-id',
     requestId,
-    'x-content-type-options',
-    'nosniff',
-    'cache-control',
-    'no-store',
   ])
   response.end(body)
 }

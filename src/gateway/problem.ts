@@ -35,7 +35,6 @@ export function sendProblem(
   return reply
     .code(problemKinds[error.code].http)
     .type(problemType)
-    .header('cache-control', 'no-store')
     .serializer(JSON.stringify)
     .send(toProblem(error, request.id, publicUrl))
 }

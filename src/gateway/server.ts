@@ -11,7 +11,7 @@ import { readRequestId } from '../runtime/request-id.ts'
 import type { StrangerLog } from '../runtime/stranger-log.ts'
 import { boundViolations } from '../core/violations.ts'
 import type { FindClient } from '../net/client-address.ts'
-import { type Caller, checkCallers, type Keys } from './access.ts'
+import { askForBody, type Caller, checkCallers, type Keys } from './access.ts'
 import { addAssetRoutes, type ServedAssets } from './assets.ts'
 import { nameClients } from './clients.ts'
 import { boundConnections, type ConnectionBounds, type Cut } from './connections.ts'
@@ -26,7 +26,7 @@ import { addModelRoutes } from './models.ts'
 import { collectOperations } from './openapi.ts'
 import { findHostProblem } from './host.ts'
 import { type Overload, shedRequests } from './overload.ts'
-import { protect } from './protection.ts'
+import { ProtectedResponse } from './protection.ts'
 import { refuseConnection, sendProblem, toConnectionError, toMediagenError } from './problem.ts'
 import { addProblemPages } from './problem-pages.ts'
 import { nameParameters } from './query.ts'
@@ -136,8 +136,11 @@ function createServer(
 ): { app: FastifyInstance; stopping: AbortSignal } {
   const note = createRefusalNotes(parts)
   const app = Fastify({
-    // A request without a Host is refused in our own words.
-    http: { requireHostHeader: false },
+    http: {
+      ServerResponse: ProtectedResponse,
+      // A request without a Host is refused in our own words.
+      requireHostHeader: false,
+    },
     bodyLimit: parts.maxBodyBytes,
     // Bodies have bounds of their own (stalls.ts): a large file may take its time.
     requestTimeout: 0,
@@ -160,12 +163,14 @@ function createServer(
     frameworkErrors: (error, request, reply) => {
       const refusal = toMediagenError(error)
       note.request(request, refusal)
-      protect(reply.header('x-request-id', request.id))
+      reply.header('x-request-id', request.id)
       void sendProblem(request, reply, refusal, parts.publicUrl())
     },
   })
   nameClients(app, parts.findClient)
   app.server.headersTimeout = headersTimeoutMs
+  // Node would ask for the body at once; a stranger need not send it.
+  app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response))
   const connections = boundConnections(app, parts.connections, {
     refuse(error, socket) {
       if (socket.writable) note.connection(error, socket)
@@ -180,7 +185,7 @@ function createServer(
   app.decorateRequest('caller', null)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
-    protect(reply)
+    if (request.headers.expect !== undefined && isOpen(request)) askForBody(reply)
     // Before the body is read: it does not matter here.
     done(findHostProblem(request, reply) ?? (request.is404 ? routeNotFound(request) : undefined))
   })
@@ -254,4 +259,9 @@ export async function listen(app: FastifyInstance, host: string, port: number, d
   const address = app.server.address()
   if (address === null || typeof address === 'string') throw new Error('the server listens on no TCP address')
   return address.port
+}
+
+/** Whether a request is served without a key, or with one that the route looks at by itself. */
+function isOpen(request: FastifyRequest): boolean {
+  return !request.is404 && request.routeOptions.config.permission === undefined
 }

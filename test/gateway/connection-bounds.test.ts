@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createTestAccount, openClient, openCommandLine, testCatalog } from '../cli/command-line.ts'
-import { startTestApp } from '../test-app.ts'
+import { startTestApp, type TestApp } from '../test-app.ts'
 import { expectProblem } from './problem.ts'
 import { openRaw, type RawAnswer, type RawConnection } from './raw-http.ts'
 
@@ -26,24 +26,50 @@ async function hangUp(connections: readonly RawConnection[]): Promise<void> {
   await Promise.all(connections.map(({ closed }) => closed))
 }
 
-test('MEDIAGEN_MAX_CONNECTIONS: one more is refused in words and closed, without a request; when one is free, it is served', async () => {
+/** Connections on which a request is under way: its body does not come. */
+async function openBusy(app: TestApp, count: number): Promise<RawConnection[]> {
+  const connections = await openServed(app.url, count)
+  const head = `POST /v1/quotes HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${app.account.key}\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: 10\r\n\r\n`
+  for (const connection of connections) {
+    connection.write(head)
+    expect((await connection.next()).status).toBe(100)
+  }
+  return connections
+}
+
+test('MEDIAGEN_MAX_CONNECTIONS: when all are busy, one more is refused in words and closed; when one is free, it is served', async () => {
   await using app = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_CONNECTIONS: '5' })
-  const served = await openServed(app.url, 5)
+  const busy = await openBusy(app, 4)
+  const connections = [...busy, ...(await openBusy(app, 1))]
   using refused = await openRaw(app.url)
   const answer = await refused.next()
   expectProblem(answer, app.url, 'overloaded')
   expect(answer.headers.get('retry-after')).toMatch(/^\d+$/)
   await refused.closed
-  // Those that were there are served as before.
-  for (const connection of served) expect((await ask(connection)).status).toBe(200)
-  await hangUp(served.splice(0, 1))
+  expect(connections.every(({ socket }) => !socket.destroyed)).toBe(true)
+  await hangUp(connections.splice(0, 1))
   await expect
     .poll(async () => {
       using again = await openRaw(app.url)
       return (await ask(again)).status
     })
     .toBe(200)
-  await hangUp(served)
+  await hangUp(connections)
+})
+
+test('MEDIAGEN_MAX_CONNECTIONS: those on which nothing is under way make room, the oldest first', async () => {
+  await using app = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_CONNECTIONS: '5' })
+  const busy = await openBusy(app, 2)
+  using silent = await openRaw(app.url)
+  const [idle] = (await openServed(app.url, 1)) as [RawConnection]
+  using last = await openRaw(app.url)
+  last.write('GET /healthz HT')
+  const newcomers = await openServed(app.url, 2)
+  await Promise.all([silent.closed, idle.closed])
+  expect([...busy, ...newcomers, last].every(({ socket }) => !socket.destroyed)).toBe(true)
+  last.write('TP/1.1\r\nhost: x\r\n\r\n')
+  expect((await last.next()).status).toBe(200)
+  await hangUp([...busy, ...newcomers])
 })
 
 describe('MEDIAGEN_MAX_CONNECTIONS_PER_ADDRESS', () => {

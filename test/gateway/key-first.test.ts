@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 import { expectProblem, pointersOf } from './problem.ts'
-import { parseAnswer } from './raw-http.ts'
+import { openRaw, parseAnswer } from './raw-http.ts'
 
 const app = await startTestApp({
   MEDIAGEN_ROLES: 'api',
@@ -42,6 +42,19 @@ describe('before a byte of the body has come', () => {
     for (const path of ['/v1/quotes', '/v1/webhooks'])
       expectProblem(await sendHead(path, key), app.url, 'missing_permission')
   })
+})
+
+test('a body is asked for when the key is good, and not before', async () => {
+  const expecting = (key: string) =>
+    `POST /v1/quotes HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n`
+  using unknown = await openRaw(app.url)
+  unknown.write(expecting(stranger))
+  expectProblem(await unknown.next(), app.url, 'invalid_api_key')
+  using known = await openRaw(app.url)
+  known.write(expecting(app.account.key))
+  expect((await known.next()).status).toBe(100)
+  known.write('{}')
+  expectProblem(await known.next(), app.url, 'invalid_request')
 })
 
 describe('MEDIAGEN_MAX_VALUES', () => {
