@@ -1,5 +1,5 @@
 // The only reader of the environment: one table of settings, parsed into one frozen Config, or one error that lists every problem.
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { StartupError } from './core/errors.ts'
 import { limits } from './limits.ts'
@@ -123,6 +123,12 @@ export const generalSettings = {
     'Path of an FFmpeg with libx264, libvpx and libopus: encodes films faster, and decodes outputs in any codec to check them',
     parseProgram,
   ),
+  childUser: text(
+    'MEDIAGEN_CHILD_USER',
+    'nobody',
+    'User that processes which render or decode run as if the server runs as root: a name, `uid` or `uid:gid`; `root` for the server itself',
+    parseUser,
+  ),
   webhookAllowPrivate: text(
     'MEDIAGEN_WEBHOOK_ALLOW_PRIVATE',
     'false',
@@ -194,6 +200,31 @@ function parseProgram(written: string): string | null {
     throw new Error('must be the path of a program')
   }
   return path
+}
+
+/** Null for root, who is the server where this matters. */
+function parseUser(written: string): { readonly uid: number; readonly gid: number } | null {
+  const [, uid, gid = uid] = /^(\d+)(?::(\d+))?$/.exec(written) ?? findUser(written) ?? []
+  if (uid === undefined) throw new Error('must be the name of a user, `uid` or `uid:gid`')
+  return uid === '0' ? null : { uid: Number(uid), gid: Number(gid) }
+}
+
+/** The numbers of a user in the list of the system, as a match of a pattern has them. */
+function findUser(name: string): readonly string[] | null {
+  const [, , uid = '', gid = ''] = readUsers().find(([found]) => found === name) ?? []
+  if (uid !== '') return [name, uid, gid]
+  // Lists of users do not exist everywhere.
+  return name === 'nobody' ? [name, '65534', '65534'] : name === 'root' ? [name, '0', '0'] : null
+}
+
+function readUsers(): string[][] {
+  try {
+    return readFileSync('/etc/passwd', 'utf8')
+      .split('\n')
+      .map((line) => line.split(':'))
+  } catch {
+    return []
+  }
 }
 
 function parseBoolean(written: string): boolean {

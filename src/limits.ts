@@ -327,6 +327,20 @@ const media = {
     'Memory of a process that renders, or that decodes outputs to check them, together with an FFmpeg that it runs, in bytes; a process that uses more is killed',
     'The job fails, and its credits are released',
   ),
+  childOpenFiles: limit(
+    'MEDIAGEN_CHILD_OPEN_FILES',
+    512,
+    [64, 1_048_576],
+    'Open files of such a process, and of an FFmpeg that it runs (Linux)',
+    'The job fails, and its credits are released',
+  ),
+  childTasks: limit(
+    'MEDIAGEN_CHILD_TASKS',
+    256,
+    [64, 4_194_304],
+    'Threads and processes of such a process together with an FFmpeg that it runs (Linux, see docs/containment.md)',
+    'The job fails, and its credits are released',
+  ),
 }
 
 /** What webhooks may take. */

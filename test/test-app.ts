@@ -1,5 +1,5 @@
 // A whole server for tests: own data directory, free ports, the models of test/models, accounts and keys at hand.
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -90,6 +90,8 @@ export async function startTestApp(
   overrides: Overrides = {},
 ): Promise<TestApp> {
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-test-'))
+  // Forked processes may have a user of their own.
+  chmodSync(folder, 0o711)
   const config = readConfig({ ...testSettings, MEDIAGEN_DATA_DIR: join(folder, 'data'), ...settings })
   const log = overrides.log ?? pino({ level: 'silent' })
   const app = await startApp(config, { ...overrides, log })

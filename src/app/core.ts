@@ -21,9 +21,10 @@ import { createStrangerLog } from '../runtime/stranger-log.ts'
 import { createWatches } from '../services/watches.ts'
 import type { App, Overrides } from './app.ts'
 import { findBuiltin } from './builtin.ts'
+import { createContainmentFinder } from './containment.ts'
 import { layOut, makeFolder } from './data-dir.ts'
 import { openDoors, logReady } from './doors.ts'
-import { createEngines, openCatalog, readPictureBounds } from './models.ts'
+import { createEngines, openCatalog, readChildLimits, readPictureBounds } from './models.ts'
 import { createOperatorTransport, logActs } from './operator.ts'
 import { createServices, readWatchBounds } from './services.ts'
 import { describeTrouble, openStore } from './store.ts'
@@ -42,7 +43,9 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
   const folders = layOut(config.dataDir)
   makeFolder(config.dataDir)
   const processFolder = openWorkFolder(folders.processes)
-  const engines = [...createEngines(builtin, config, log, processFolder), ...(overrides.engines ?? [])]
+  const containment = createContainmentFinder(config, processFolder, log)
+  const processes = { folder: processFolder, containment }
+  const engines = [...createEngines(builtin, config, log, processes), ...(overrides.engines ?? [])]
   for (const engine of engines) parts.defer(() => engine.close())
   const catalog = openCatalog(builtin, config, engines, clock)
 
@@ -56,6 +59,8 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
     spareProbes: config.spareProcesses,
     ffmpegPath: config.ffmpegPath,
     processFolder: join(processFolder, 'probe'),
+    containment,
+    childLimits: readChildLimits(config),
   })
   parts.defer(() => assets.close())
   // Made on first start, so that no request meets a database that cannot take one.

@@ -1,5 +1,5 @@
 // The data directory: its layout, and its creation.
-import { mkdirSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { StartupError } from '../core/errors.ts'
 
@@ -30,6 +30,23 @@ export function makeFolder(folder: string): void {
         cause: error,
       },
     )
+  }
+}
+
+/**
+ * Sees to it that a file with secrets, and what SQLite keeps beside it, is for its owner and group alone. A new one is for its
+ * owner alone. Where the file belongs to someone else it stays as it is.
+ */
+export function protectDatabase(path: string): void {
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    try {
+      // SQLite takes an empty file for a new database, and gives the others the same mode.
+      if (file === path) closeSync(openSync(file, 'a', 0o600))
+      const { mode } = statSync(file)
+      if ((mode & 0o007) !== 0) chmodSync(file, mode & 0o770)
+    } catch {
+      // Whoever opens the database says what is wrong with it.
+    }
   }
 }
 

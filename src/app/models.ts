@@ -1,5 +1,6 @@
 // The models of this server and their engines; a part of the composition root.
 import { join } from 'node:path'
+import type { KernelLimits } from '@mediagen/engine/containment.ts'
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { PictureBounds } from '@mediagen/engine/media.ts'
 import type { Logger } from 'pino'
@@ -7,6 +8,7 @@ import type { Builtin } from './builtin.ts'
 import { createCatalog } from '../catalog/catalog.ts'
 import { loadCatalog } from '../catalog/load.ts'
 import type { Config } from '../config.ts'
+import type { ContainmentFinder } from './containment.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import type { Catalog } from '../core/model.ts'
 import { createCommandEngine } from '../engines/command.ts'
@@ -14,13 +16,13 @@ import { createNullEngine } from '../engines/null.ts'
 
 /**
  * Creates the engines, with that of the built-in models if they are installed.
- * @param processFolder folder for the files of forked processes; null if nothing will run
+ * @param processes where forked processes have their files, and how they are contained; null if nothing will run
  */
 export function createEngines(
   builtin: Builtin | null,
   config: Config,
   log: Logger,
-  processFolder: string | null,
+  processes: { readonly folder: string; readonly containment: ContainmentFinder } | null,
 ): Engine[] {
   const shipped = builtin?.createEngine({
     poolSize: config.childProcesses,
@@ -30,7 +32,8 @@ export function createEngines(
     maxOutputBytes: config.maxOutputBytes,
     pictureBounds: readPictureBounds(config),
     ffmpegPath: config.ffmpegPath,
-    ...(processFolder !== null && { processFolder: join(processFolder, 'render') }),
+    ...(processes && { processFolder: join(processes.folder, 'render'), containment: processes.containment }),
+    childLimits: readChildLimits(config),
     logger: log,
   })
   return [
@@ -46,6 +49,11 @@ export function createEngines(
     }),
     createNullEngine(),
   ]
+}
+
+/** What the settings let a forked process have of the kernel. */
+export function readChildLimits({ childOpenFiles, childTasks }: Config): Pick<KernelLimits, 'openFiles' | 'tasks'> {
+  return { openFiles: childOpenFiles, tasks: childTasks }
 }
 
 /** The settings' limits of a picture. */

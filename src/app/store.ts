@@ -2,7 +2,7 @@
 import { type Clock, systemClock } from '../core/clock.ts'
 import type { Store } from '../core/store.ts'
 import { openSqliteStore } from '../storage/sqlite/open.ts'
-import { layOut, makeFolder } from './data-dir.ts'
+import { layOut, makeFolder, protectDatabase } from './data-dir.ts'
 
 /**
  * Opens the store of a data directory, making the directory when there is none.
@@ -14,6 +14,7 @@ export async function openStore(
   maxQueueMs = Infinity,
 ): Promise<Store & AsyncDisposable> {
   makeFolder(dataDir)
+  protectDatabase(layOut(dataDir).database)
   return openSqliteStore({ path: layOut(dataDir).database, clock, maxQueueMs })
 }
 

@@ -7,6 +7,7 @@ import { chmod, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { AssetStore } from '../core/asset.ts'
+import type { Containment, KernelLimits } from '@mediagen/engine/containment.ts'
 import { type PictureBounds, usualPictureBounds } from '@mediagen/engine/media.ts'
 import { invalidOutput } from './invalid-output.ts'
 import { createProber } from './prober.ts'
@@ -28,6 +29,9 @@ export interface DiskAssetsOptions {
   readonly ffmpegPath?: string | null
   /** Folder for the files of probe processes. Default: a temporary folder. */
   readonly processFolder?: string
+  /** How the system contains probe processes. Default: not at all. */
+  readonly containment?: () => Promise<Containment>
+  readonly childLimits?: Pick<KernelLimits, 'openFiles' | 'tasks'>
   /** The module of probe processes; tests replace it. */
   readonly probeEntry?: URL
 }
@@ -50,6 +54,8 @@ export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
     bounds: options.pictureBounds ?? usualPictureBounds,
     ffmpegPath: options.ffmpegPath ?? null,
     folder: options.processFolder,
+    containment: options.containment,
+    limits: options.childLimits,
     entry: options.probeEntry,
   })
   const root = resolve(options.root)

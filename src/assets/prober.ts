@@ -3,6 +3,7 @@
 
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import type { Containment, KernelLimits } from '@mediagen/engine/containment.ts'
 import { EngineError } from '@mediagen/engine/engine.ts'
 import type { PictureBounds } from '@mediagen/engine/media.ts'
 import { ProcessPool } from '@mediagen/engine/pool.ts'
@@ -23,6 +24,9 @@ export interface ProberOptions {
   readonly ffmpegPath: string | null
   /** Folder for the files of the processes. Default: a temporary folder. */
   readonly folder?: string | undefined
+  /** How the system contains the processes. Default: not at all. */
+  readonly containment?: (() => Promise<Containment>) | undefined
+  readonly limits?: Pick<KernelLimits, 'openFiles' | 'tasks'> | undefined
   /** The module of probe processes; tests replace it. */
   readonly entry?: URL | undefined
 }
@@ -52,6 +56,7 @@ export interface Prober {
 // The file is read twice, by the decoder and for its digest, possibly from a slow disk.
 const leastBytesPerMs = 20_000
 const previewName = 'preview'
+const maxFileBytes = 64 * 1024 ** 2
 
 /** Creates a prober; processes are forked on demand. */
 export function createProber(options: ProberOptions): Prober {
@@ -64,6 +69,9 @@ export function createProber(options: ProberOptions): Prober {
       startsPrograms: ffmpegPath !== null,
     },
     folder,
+    containment: options.containment,
+    // Previews, and what a decoder drafts.
+    limits: { ...options.limits, fileBytes: maxFileBytes },
     size: availableParallelism(),
     spare,
     maxRssBytes,

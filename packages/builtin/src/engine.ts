@@ -2,6 +2,7 @@
 
 import { availableParallelism } from 'node:os'
 import { extname, join } from 'node:path'
+import type { Containment, KernelLimits } from '@mediagen/engine/containment.ts'
 import {
   type Engine,
   EngineError,
@@ -20,6 +21,8 @@ import { isRendererName, rendererNames } from './renderers.ts'
 const defaultMaxChildRssBytes = 1_500_000_000
 const defaultMaxChildMs = 600_000
 const defaultMaxOutputBytes = 2 * 1024 ** 3
+// What is cached or drafted on the way is no output.
+const leastFileBytes = 16 * 1024 ** 2
 // Long enough that the server is listening by then.
 const defaultWarmUpAfterMs = 1_500
 
@@ -44,11 +47,15 @@ export interface BuiltinEngineOptions {
   readonly warmUpAfterMs?: number | null
   /** Where render processes have their files; on the disk of the folders of runs. Default: a temporary folder. */
   readonly processFolder?: string
+  /** How the system contains render processes. Default: not at all. */
+  readonly containment?: () => Promise<Containment>
+  readonly childLimits?: Pick<KernelLimits, 'openFiles' | 'tasks'>
   readonly logger?: Logger
 }
 
 /** Runs models whose catalog entry says `engine: { kind: builtin, renderer: poster | art | … }`. */
 export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine {
+  const { maxChildMs = defaultMaxChildMs, maxOutputBytes = defaultMaxOutputBytes } = options
   const pool = new ProcessPool<RenderRequest, EngineResult>({
     rights: {
       entry: options.entry ?? new URL('./render-process.ts', import.meta.url),
@@ -58,13 +65,14 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
       startsPrograms: (options.ffmpegPath ?? null) !== null,
     },
     folder: options.processFolder,
+    containment: options.containment,
+    limits: { ...options.childLimits, fileBytes: Math.max(maxOutputBytes, leastFileBytes) },
     size: options.poolSize || availableParallelism(),
     spare: options.sparePoolSize ?? 0,
     maxRssBytes: options.maxChildRssBytes ?? defaultMaxChildRssBytes,
     failures: renderFailures,
     logger: options.logger ?? null,
   })
-  const { maxChildMs = defaultMaxChildMs, maxOutputBytes = defaultMaxOutputBytes } = options
   const { pictureBounds: bounds = usualPictureBounds } = options
   const ffmpeg = findFfmpeg(options.ffmpegPath ?? null, options.logger ?? null)
   const warmUpAfterMs = options.warmUpAfterMs === undefined ? defaultWarmUpAfterMs : options.warmUpAfterMs

@@ -3,15 +3,17 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
-import { getPriority, setPriority } from 'node:os'
+import { constants, getPriority, setPriority } from 'node:os'
 import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { EngineError } from './engine.ts'
 import { LineReader, readCalmly } from './lines.ts'
-import { readMemory } from './memory.ts'
+import { findChildren, readMemory } from './memory.ts'
 import { type Reply, replyDescriptor } from './messages.ts'
-import { findCodeCache, type ProcessRights, toNodeFlags } from './permissions.ts'
+import { findCodeCache } from './code-cache.ts'
+import type { Containment, KernelLimits } from './containment.ts'
+import { type ProcessRights, toNodeFlags } from './permissions.ts'
 import { makeFolders, type ProcessFolders, removeFolder } from './process-folders.ts'
 
 const memoryCheckMs = 250
@@ -35,6 +37,9 @@ export interface ProcessFailures {
 export interface PooledProcessOptions {
   /** What the process may do; its entry calls `serveTasks`. */
   readonly rights: ProcessRights
+  /** How the system holds it. */
+  readonly containment: Containment
+  readonly limits: KernelLimits
   /** A folder for this process alone; created here, and removed when the process has ended. */
   readonly folder: string
   /** A process that exceeds this, together with the programs that it started, is killed with them, and its task fails. */
@@ -58,6 +63,7 @@ export class PooledProcess {
   readonly #memoryWatch: NodeJS.Timeout
   #assignment: Assignment | null = null
   #ready = false
+  #workerPid: number | undefined
   #rssBytes = 0
   #lookedAtRest = false
   #heldTooMuch = false
@@ -68,13 +74,16 @@ export class PooledProcess {
 
   constructor(options: PooledProcessOptions) {
     this.#options = options
-    this.folders = makeFolders(options.folder)
+    const { containment, rights, folder } = options
+    this.folders = makeFolders(folder, containment.user)
     const codeCache = findCodeCache()
-    const flags = toNodeFlags(options.rights, this.folders, codeCache)
-    this.#process = spawn(process.execPath, [...flags, fileURLToPath(options.rights.entry)], {
+    const command = [...toNodeFlags(rights, this.folders, codeCache), fileURLToPath(rights.entry)]
+    const program = containment.wrap(process.execPath, command, options.limits, folder)
+    this.#process = spawn(program.path, program.args, {
+      ...program.as,
       // It decodes untrusted files, so it gets none of the server's settings and secrets.
       env: { TMPDIR: this.folders.output, ...(codeCache !== null && { NODE_COMPILE_CACHE: codeCache }) },
-      cwd: this.folders.output,
+      cwd: folder,
       // It leads a process group, which is killed as one, so its programs do not outlive it.
       detached: true,
       stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
@@ -88,7 +97,7 @@ export class PooledProcess {
     if (replies) readCalmly(replies, (chunk) => this.#replies.write(chunk))
     // A dead process closes the pipe; 'exit' reports it.
     this.#process.stdin?.on('error', () => {})
-    this.#process.once('exit', (code, signal) => this.#onGone(`exit status ${code ?? signal}`))
+    this.#process.once('exit', (code, signal) => this.#onGone(`exit status ${this.#describeEnd(code, signal)}`))
     // Without a pid it never started and no 'exit' follows; otherwise a message could not be sent.
     this.#process.on('error', (error) => (this.pid === undefined ? this.#onGone(error.message) : this.kill(error)))
     if (this.#process.stderr)
@@ -163,8 +172,10 @@ export class PooledProcess {
   #onReply(message: Reply): void {
     switch (message.type) {
       case 'ready':
+        if (this.#ready) return
         this.#ready = true
-        yieldToServer(this.pid)
+        this.#workerPid = this.#findWorker()
+        yieldToServer(this.#workerPid)
         return
       case 'progress':
         this.#assignment?.onProgress(message.fraction)
@@ -189,11 +200,33 @@ export class PooledProcess {
     if (assignment) how(assignment)
   }
 
+  /** The process that runs the module: what was spawned, or where that waits for the end of its namespaces, its grandchild. */
+  #findWorker(): number | undefined {
+    if (this.pid === undefined || !this.#options.containment.isNested) return this.pid
+    const [first] = findChildren(this.pid)
+    return first === undefined ? undefined : findChildren(first)[0]
+  }
+
+  #describeEnd(code: number | null, signal: NodeJS.Signals | null): number | string {
+    const isNested = this.#options.containment.isNested && code !== null && code > 128
+    const name = isNested && Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0]
+    return signal ?? (name || (code ?? 'unknown'))
+  }
+
+  /** Whether programs are left that it has started, wherever those have put themselves. */
+  get hasPrograms(): boolean {
+    if (this.pid === undefined || this.#workerPid === undefined) return false
+    const { isNested } = this.#options.containment
+    // What has lost its parent becomes a child of the first process of the namespace.
+    const first = isNested ? findChildren(this.pid)[0] : undefined
+    return findChildren(this.#workerPid).length > 0 || (first !== undefined && findChildren(first).length > 1)
+  }
+
   async #checkMemory(): Promise<void> {
     // An idle process keeps its memory; checking it again would cost more than everything else of an idle server.
     if (this.pid === undefined || this.#lookedAtRest) return
     this.#lookedAtRest = this.#assignment === null
-    const held = await readMemory(this.pid)
+    const held = await readMemory(this.pid, this.#workerPid ?? this.pid)
     if (held === null) return
     this.#enforceMemory(held.own)
     // A starting program counts twice for a moment, because it begins as a copy of the process.

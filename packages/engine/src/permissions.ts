@@ -1,8 +1,7 @@
 // What Node lets a forked process do (its permission model): read code and its own files, write its own files, load native
 // libraries. It holds for JavaScript; what is native is held by the system.
 
-import { existsSync, mkdirSync } from 'node:fs'
-import { getCompileCacheDir } from 'node:module'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ProcessFolders } from './process-folders.ts'
@@ -17,18 +16,6 @@ export interface ProcessRights {
   readonly startsThreads?: boolean
   /** Whether it may start programs. */
   readonly startsPrograms?: boolean
-}
-
-/**
- * Where forked processes keep code that was compiled once: with it a process starts on half the processor time. It is not the
- * folder of the server, which runs what it finds there. Null when nothing is kept.
- */
-export function findCodeCache(): string | null {
-  const folder = getCompileCacheDir()
-  if (folder === undefined) return null
-  const cache = join(dirname(folder), 'forked')
-  mkdirSync(cache, { recursive: true })
-  return cache
 }
 
 /** Arguments for Node that let a process do this and nothing else. */

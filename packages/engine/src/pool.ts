@@ -4,10 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PooledProcess, type ProcessFailures } from './child.ts'
+import { fillCodeCache, findCodeCache } from './code-cache.ts'
+import { type Containment, type KernelLimits, uncontained } from './containment.ts'
 import type { ProcessRights } from './permissions.ts'
 import { emptyFolders, type ProcessFolders } from './process-folders.ts'
 
 const checkMs = 100
+// What threads and allocators of Node and WebAssembly reserve beyond what is resident: 1.8 GB were measured.
+const reservedBytes = 4 * 1024 ** 3
 
 /** The part of a logger that is used; pino's fits. */
 export interface Logger {
@@ -19,6 +23,10 @@ export interface ProcessPoolOptions {
   readonly rights: ProcessRights
   /** Parent of the folders of the processes; created when first needed, removed by `close`. Default: a temporary folder. */
   readonly folder?: string | undefined
+  /** How the system holds processes; none is forked before this is known. Default: not at all. */
+  readonly containment?: (() => Promise<Containment>) | undefined
+  /** Limits of each process, if the containment has limits. */
+  readonly limits?: Partial<KernelLimits>
   /** Maximum number of processes. */
   readonly size: number
   /** Additional processes while all are busy, for tasks of owners that have none. Default: 0. */
@@ -62,6 +70,10 @@ export class ProcessPool<Request extends object, Result> {
   /** Reasons of intended aborts and ends, which are not logged as warnings. */
   readonly #aborts = new WeakSet<Error>()
   #closed = false
+  #containment: Containment | null = null
+  /** Whether a process is wanted as soon as the containment is known. */
+  #isWarm = false
+  #isPreparing = false
   #folder: string | null = null
   /** Processes that were ever forked. */
   #forked = 0
@@ -69,6 +81,33 @@ export class ProcessPool<Request extends object, Result> {
 
   constructor(options: ProcessPoolOptions) {
     this.#options = options
+    if (!options.containment) this.#containment = uncontained
+  }
+
+  /** Asks, once and when a process is first needed, how processes are contained here. */
+  #prepare(): void {
+    if (this.#isPreparing || this.#containment !== null) return
+    this.#isPreparing = true
+    const { containment, rights, logger } = this.#options
+    const find = async (): Promise<Containment> => {
+      const found = (await containment?.()) ?? uncontained
+      const cache = findCodeCache()
+      if (cache !== null && found.user) void fillCodeCache(cache, rights.entry, found.user).catch(() => {})
+      return found
+    }
+    find()
+      .catch((error: unknown) => {
+        logger?.warn({ err: error }, 'forked processes are not contained')
+        return uncontained
+      })
+      .then(
+        (found) => {
+          this.#containment = found
+          if (this.#isWarm) this.warm()
+          this.#startNext()
+        },
+        () => {},
+      )
   }
 
   /** Pids of the live processes. */
@@ -78,7 +117,9 @@ export class ProcessPool<Request extends object, Result> {
 
   /** Forks a first process in advance, so the first task does not wait for it. */
   warm(): void {
-    if (!this.#closed && this.#children.size === 0) this.#free.push(this.#fork())
+    this.#isWarm = true
+    this.#prepare()
+    if (!this.#closed && this.#children.size === 0) this.#keep(this.#fork())
   }
 
   /**
@@ -91,6 +132,7 @@ export class ProcessPool<Request extends object, Result> {
     return new Promise((resolve, reject) => {
       const waiting: Waiting<Request, Result> = { task, resolve, reject }
       this.#waiting.push(waiting)
+      this.#prepare()
       // Once the task has left the queue, #start listens.
       task.signal.addEventListener('abort', () => this.#removeWaiting(waiting, abortReason(task.signal)), {
         once: true,
@@ -192,8 +234,11 @@ export class ProcessPool<Request extends object, Result> {
 
   /** Leaves nothing of a task to the next one. */
   async #empty(child: PooledProcess): Promise<void> {
-    if (child.dying || (await emptyFolders(child.folders).catch(() => false))) return
-    child.kill(new Error('Replaced: its folders could not be emptied'))
+    if (child.dying) return
+    if (this.#options.rights.startsPrograms && child.hasPrograms)
+      child.kill(new Error('Replaced: it left programs behind'))
+    else if (!(await emptyFolders(child.folders).catch(() => false)))
+      child.kill(new Error('Replaced: its folders could not be emptied'))
   }
 
   #release(child: PooledProcess): void {
@@ -212,10 +257,18 @@ export class ProcessPool<Request extends object, Result> {
     child?.kill(reason)
   }
 
-  #fork(): PooledProcess {
+  #keep(child: PooledProcess | undefined): void {
+    if (child) this.#free.push(child)
+  }
+
+  /** Undefined as long as it is not known how processes are contained. */
+  #fork(): PooledProcess | undefined {
+    if (this.#containment === null) return undefined
     this.#folder ??= this.#options.folder ?? mkdtempSync(join(tmpdir(), 'mediagen-processes-'))
     const child = new PooledProcess({
       rights: this.#options.rights,
+      containment: this.#containment,
+      limits: { ...this.#usualLimits(), ...this.#options.limits },
       folder: join(this.#folder, String(++this.#forked)),
       maxRssBytes: this.#options.maxRssBytes,
       failures: this.#options.failures,
@@ -223,6 +276,10 @@ export class ProcessPool<Request extends object, Result> {
     })
     this.#children.add(child)
     return child
+  }
+
+  #usualLimits(): KernelLimits {
+    return { openFiles: 512, tasks: 256, fileBytes: 2 ** 31, memoryBytes: this.#options.maxRssBytes + reservedBytes }
   }
 
   #onExit(child: PooledProcess, why: Error, wasReady: boolean): void {
@@ -236,7 +293,7 @@ export class ProcessPool<Request extends object, Result> {
     if (!this.#aborts.has(why)) this.#options.logger?.warn({ pid: child.pid, err: why }, 'a forked process ended')
     this.#startNext()
     // Keeps the pool warm; a process that fails to start is retried only by the next task.
-    if (wasReady && this.#children.size < this.#options.size) this.#free.push(this.#fork())
+    if (wasReady && this.#children.size < this.#options.size) this.#keep(this.#fork())
   }
 }
 

@@ -1,9 +1,10 @@
 // What a forked process has of the disk: a folder that the server leaves files in for it, and one that it writes to.
 
-import { constants, createWriteStream, mkdirSync } from 'node:fs'
-import { chown, copyFile, link, lstat, open, readdir, rename, rm, unlink } from 'node:fs/promises'
+import { chownSync, constants, createWriteStream, mkdirSync } from 'node:fs'
+import { chmod, chown, copyFile, link, lstat, open, readdir, rename, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import type { SystemUser } from './containment.ts'
 
 /** The folders of one process. */
 export interface ProcessFolders {
@@ -13,11 +14,12 @@ export interface ProcessFolders {
   readonly output: string
 }
 
-/** Makes the folders of a process below a folder of its own, which must not exist. */
-export function makeFolders(folder: string): ProcessFolders {
+/** Creates the folders of a process below a folder of its own, which must not exist. @param owner user who writes to them */
+export function makeFolders(folder: string, owner: SystemUser | null): ProcessFolders {
   const folders = { input: join(folder, 'in'), output: join(folder, 'out') }
   mkdirSync(folders.input, { recursive: true })
-  mkdirSync(folders.output)
+  mkdirSync(folders.output, { mode: 0o700 })
+  if (owner) chownSync(folders.output, owner.uid, owner.gid)
   return folders
 }
 
@@ -31,6 +33,8 @@ export async function handOver(path: string, folder: string, name: string): Prom
     if (!['EXDEV', 'EPERM', 'ENOTSUP', 'EMLINK'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
     await copyFile(path, handed)
   }
+  // Whatever the umask of the server is, the process may read it.
+  await chmod(handed, 0o644)
   return handed
 }
 

@@ -2,6 +2,7 @@
 
 import { flushCompileCache } from 'node:module'
 import { Socket } from 'node:net'
+import { fillArgument } from './code-cache.ts'
 import { EngineError } from './engine.ts'
 import { LineReader } from './lines.ts'
 import { type Reply, replyDescriptor } from './messages.ts'
@@ -68,6 +69,7 @@ export function serveTasks(perform: (request: unknown, onProgress: (fraction: nu
       reply({ type: 'ready' })
       // Node writes the cache at exit, but this process will end by SIGKILL.
       flushCompileCache()
+      if (process.argv[2] === fillArgument) process.exit()
     },
   }
 }

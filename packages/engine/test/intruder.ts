@@ -44,8 +44,8 @@ const attempts = {
     return { started, code: error?.code ?? null }
   },
   'leave a program': () => {
-    const { pid } = spawn('/usr/bin/setsid', ['/bin/sh', '-c', 'sleep 60 & sleep 60'], { stdio: 'ignore' })
-    return pid
+    // It outlives whoever started it, in a session and a group of its own.
+    spawnSync('/bin/sh', ['-c', 'setsid sleep 61 > /dev/null 2>&1 < /dev/null &'], { stdio: 'ignore' })
   },
   'open files': ({ count, folder }: Attempt) => {
     const path = join(folder, 'file')
@@ -63,6 +63,7 @@ const attempts = {
     for (let megabytes = 0; megabytes < count; megabytes++) writeFileSync(descriptor, Buffer.alloc(1_000_000))
     return 'written'
   },
+  'end by a signal': () => process.kill(process.pid, 'SIGKILL'),
   status: () => readFileSync('/proc/self/status', 'utf8'),
   'status of a program': () => runShell('cat /proc/self/status /proc/self/limits'),
   environment: () => ({ ...process.env }),

@@ -1,0 +1,210 @@
+// What the system refuses to a forked process, and to native code in it: tried out by a program that is no Node, and so holds
+// to none of Node's permissions. What this machine cannot do is skipped by name.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type Containment, type ContainmentOptions, findContainment, uncontained } from '../src/containment.ts'
+import { ProcessPool } from '../src/pool.ts'
+import type { Attempt } from './intruder.ts'
+
+vi.setConfig({ testTimeout: 30_000 })
+
+type Outcome = { answer?: any; code?: string; message?: string }
+
+const entry = new URL('./intruder.ts', import.meta.url)
+const nobody = { uid: 65534, gid: 65534 }
+const limits = { openFiles: 100, tasks: 64, fileBytes: 5_000_000 }
+
+/** A data directory with a database in it, and a folder for processes. */
+async function makeDataDir() {
+  const base = await mkdtemp(join(tmpdir(), 'mediagen-containment-'))
+  await chmod(base, 0o711)
+  const folder = join(base, 'processes')
+  await mkdir(folder)
+  await writeFile(join(base, 'mediagen.db'), 'secret', { mode: 0o600 })
+  return { base, folder }
+}
+
+const { base, folder } = await makeDataDir()
+const options: ContainmentOptions = {
+  user: nobody,
+  hidden: base,
+  folder,
+  readable: [fileURLToPath(entry)],
+  processes: 4,
+}
+const containment = await findContainment(options)
+const can = {
+  refuseDatabase: containment.hides || containment.user !== null,
+  refuseNetwork: containment.isNested,
+  limit: !containment.missing.some((words) => words.startsWith('limits')),
+  countTasks: containment.hides || containment.user !== null,
+  keepPrivileges: !containment.missing.some((words) => words.startsWith('no_new_privs')),
+}
+for (const words of containment.missing) console.warn(`this machine cannot refuse forked processes: ${words}`)
+
+let pool: ProcessPool<object, Outcome>
+let warnings: { err: Error }[]
+let pools = 0
+
+function createPool(how: Containment): ProcessPool<object, Outcome> {
+  warnings = []
+  return new ProcessPool<object, Outcome>({
+    rights: { entry, code: [], startsPrograms: true },
+    containment: async () => how,
+    limits,
+    folder: join(folder, `pool-${++pools}`),
+    size: 1,
+    maxRssBytes: 1e9,
+    failures: {
+      outOfMemory: () => new Error('memory') as never,
+      crashed: (end, options) => new Error(end, options) as never,
+    },
+    logger: { warn: (facts) => void warnings.push(facts as { err: Error }) },
+  })
+}
+
+const attempt = (what: Attempt['do'], fields: Partial<Attempt> = {}, by = pool): Promise<Outcome> =>
+  by.run({
+    request: ({ output }) => ({ do: what, folder: output, ...fields }),
+    owner: 'a',
+    signal: new AbortController().signal,
+    onProgress: () => {},
+  })
+
+beforeAll(() => {
+  pool = createPool(containment)
+})
+afterAll(async () => {
+  await pool.close()
+  await rm(base, { recursive: true, force: true })
+})
+beforeEach(() => void warnings.splice(0))
+
+/** Whether a process works as ever. */
+const works = async (): Promise<void> => expect(await attempt('work')).toEqual({})
+
+test.runIf(can.refuseDatabase)('the database is not there to be read, and nothing is written beside it', async () => {
+  const { answer } = await attempt('read by a program', { path: join(base, 'mediagen.db') })
+  expect(answer).toMatch(/No such file|Permission denied/)
+  const written = await attempt('write by a program', { path: join(base, 'other') })
+  expect(written.answer).toMatch(/Read-only|Permission denied/)
+  expect(existsSync(join(base, 'other'))).toBe(false)
+  await works()
+})
+
+test.runIf(containment.hides)('nor is anything else of the data directory, by whatever way', async () => {
+  expect((await attempt('read by a program', { path: `/proc/${process.pid}/root${base}/mediagen.db` })).answer).toMatch(
+    /Permission denied/,
+  )
+  expect((await attempt('read by a program', { path: `/proc/${process.pid}/environ` })).answer).toMatch(/denied/)
+})
+
+test.runIf(can.refuseNetwork)('there is no network, not even to this machine', async () => {
+  const server = createServer(() => expect.unreachable('a connection')).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  expect(await attempt('connect', { count: port })).toMatchObject({ code: 'ENETUNREACH' })
+  server.close()
+  await works()
+})
+
+test.runIf(can.limit)('MEDIAGEN_CHILD_OPEN_FILES: the kernel opens so many files and no more', async () => {
+  expect(await attempt('open files', { count: 10_000 })).toMatchObject({ code: 'EMFILE' })
+  expect((await attempt('open files', { count: 50 })).answer).toBe(50)
+})
+
+test.runIf(can.limit)('the kernel writes files of the size that is allowed and no larger', async () => {
+  expect(await attempt('write much', { count: 6 })).toMatchObject({ code: 'EFBIG' })
+  expect((await attempt('write much', { count: 4 })).answer).toBe('written')
+})
+
+test.runIf(can.limit && can.countTasks)(
+  'MEDIAGEN_CHILD_TASKS: a process that starts programs without end is refused them, and what it started ends with it',
+  async () => {
+    const { answer } = await attempt('start programs', { count: 300 })
+    expect(answer).toMatchObject({ code: 'EAGAIN' })
+    expect(answer.started).toBeLessThan(limits.tasks)
+    await works()
+    expect(warnings.map(({ err }) => err.message)).toEqual(['Replaced: it left programs behind'])
+  },
+)
+
+test.runIf(can.refuseNetwork)('a program that made itself a session of its own ends with its process', async () => {
+  const [before] = pool.pids
+  await attempt('leave a program', { path: join(folder, 'mark') })
+  await works()
+  expect(pool.pids).not.toContain(before)
+  expect(warnings.map(({ err }) => err.message)).toEqual(['Replaced: it left programs behind'])
+  await expect.poll(() => listPrograms('sleep 61')).toEqual([])
+})
+
+function listPrograms(command: string): string[] {
+  return readdirSync('/proc').filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim() === command
+    } catch {
+      return false
+    }
+  })
+}
+
+test.runIf(can.keepPrivileges)('it has no capability and can gain none, and leaves no core', async () => {
+  const { answer } = await attempt('status of a program')
+  expect(answer).toMatch(/^NoNewPrivs:\s+1$/m)
+  for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapAmb']) expect(answer).toMatch(new RegExp(`^${set}:\\s+0+$`, 'm'))
+  if (can.limit) expect(answer).toMatch(/^Max core file size +0 +0 /m)
+})
+
+test('the signal that ended it is named, through whatever stands between', async () => {
+  await expect(attempt('end by a signal')).rejects.toThrow('exit status SIGKILL')
+  await works()
+})
+
+describe('where a machine can do less', () => {
+  test.runIf(can.refuseDatabase)(
+    'a folder that cannot be reached is named, and processes run as the server',
+    async () => {
+      if (process.getuid?.() !== 0) return
+      const closed = join(base, 'closed')
+      await mkdir(closed, { mode: 0o700 })
+      const found = await findContainment({ ...options, hidden: '/nowhere', folder: join(closed, 'processes') })
+      expect(found.user).toBeNull()
+      expect(found.missing.join()).toMatch(/the user with id 65534 \(cannot write/)
+      expect(found.missing.join()).toMatch(/a database that is out of reach/)
+    },
+  )
+
+  test.each(['user', 'root', 'none'] as const)('namespaces: %s', async (namespaces) => {
+    const found = await findContainment({ ...options, namespaces: [namespaces, 'none'] })
+    const plain = createPool(found)
+    const run = (what: Attempt['do'], fields: Partial<Attempt> = {}) => attempt(what, fields, plain)
+    try {
+      expect(await run('work')).toEqual({})
+      if (found.user) {
+        const { answer } = await run('read by a program', { path: join(base, 'mediagen.db') })
+        expect(answer).toMatch(/Permission denied/)
+      }
+      if (can.keepPrivileges) expect((await run('status of a program')).answer).toMatch(/^CapEff:\s+0+$/m)
+      if (can.limit) expect(await run('open files', { count: 10_000 })).toMatchObject({ code: 'EMFILE' })
+      await expect(run('end by a signal')).rejects.toThrow('exit status SIGKILL')
+    } finally {
+      await plain.close()
+    }
+    expect(found.missing.filter((words) => words.startsWith('namespaces'))).toHaveLength(found.isNested ? 0 : 1)
+  })
+
+  test('without any of it processes work all the same', async () => {
+    const plain = createPool(uncontained)
+    try {
+      expect(await attempt('work', {}, plain)).toEqual({})
+    } finally {
+      await plain.close()
+    }
+  })
+})

@@ -1,0 +1,54 @@
+// How forked processes are contained on this machine, found out once and said in the log; a part of the composition root.
+import { chmod, stat } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { type Containment, findContainment } from '@mediagen/engine/containment.ts'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import { layOut } from './data-dir.ts'
+
+/** Finds out, when it is first called, how processes are contained. */
+export type ContainmentFinder = () => Promise<Containment>
+
+/** Creates a finder. @param processFolder where the processes of this server have their folders */
+export function createContainmentFinder(config: Config, processFolder: string, log: Logger): ContainmentFinder {
+  let found: Promise<Containment> | null = null
+  return () => (found ??= find(config, processFolder, log))
+}
+
+async function find(config: Config, processFolder: string, log: Logger): Promise<Containment> {
+  const cores = availableParallelism()
+  const containment = await findContainment({
+    user: config.childUser,
+    hidden: config.dataDir,
+    folder: processFolder,
+    // If these can be read, so can what is beside them.
+    readable: [import.meta.resolve('@mediagen/engine/serve.ts'), import.meta.resolve('sharp'), import.meta.url].map(
+      (url) => fileURLToPath(url),
+    ),
+    // Those that render, and those that look into outputs.
+    processes: (config.childProcesses || cores) + cores + 2 * config.spareProcesses,
+  })
+  const { missing, user, hides } = containment
+  if (user && !hides) await closeFolders(config.dataDir)
+  if (missing.length > 0)
+    log.warn(
+      { missing },
+      'processes that render and decode are contained less than they could be: see docs/containment.md',
+    )
+  else log.debug({ uid: user?.uid }, 'processes that render and decode are contained')
+  return containment
+}
+
+/** Closes folders with the files of jobs to users that are neither the owner nor in the group. */
+async function closeFolders(dataDir: string): Promise<void> {
+  const { assets, work } = layOut(dataDir)
+  // Names of runs cannot be guessed, and programs of a user of their own have to get to theirs.
+  for (const [folder, others] of [
+    [assets, 0],
+    [work, 0o001],
+  ] as const) {
+    const stats = await stat(folder).catch(() => null)
+    if (stats) await chmod(folder, (stats.mode & 0o770) | others)
+  }
+}
