@@ -65,7 +65,8 @@ export const parts: Readonly<Record<string, Part>> = {
 const files: Readonly<Record<string, Part>> = {
   'main.ts': { imports: ['cli', 'core'] },
   'config.ts': { imports: ['core', 'net', 'limits.ts', 'setting.ts'] },
-  'limits.ts': { imports: ['setting.ts'] },
+  'limits.ts': { imports: ['setting.ts', 'media-limits.ts'] },
+  'media-limits.ts': { imports: ['setting.ts'] },
   'setting.ts': { imports: [] },
 }
 

@@ -100,6 +100,7 @@ test.each([
   ['src/cli/planted.ts', '../storage/sqlite/open.ts', /imports only app/],
   ['src/config.ts', './storage/sqlite/open.ts', /imports only core, net/],
   ['src/limits.ts', './config.ts', /imports only setting\.ts/],
+  ['src/media-limits.ts', './limits.ts', /imports only setting\.ts/],
   ['src/app/planted.ts', '../cli/serve.ts', /imports only/],
   ['src/app/planted.ts', '@mediagen/builtin/engine.ts', /imports only/],
   ['src/app/builtin.ts', '../../packages/builtin/src/engine.ts', /imports only/],

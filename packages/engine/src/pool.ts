@@ -145,12 +145,12 @@ export class ProcessPool<Request extends object, Result> {
   async close(): Promise<void> {
     this.#closed = true
     const reason = new Error('The pool of processes was closed')
-    for (const waiting of this.#waiting.splice(0)) waiting.reject(reason)
     if (this.#children.size > 0) {
       const gone = new Promise<void>((resolve) => (this.#onLastGone = resolve))
       for (const child of this.#children) child.kill(reason)
       await gone
     }
+    for (const waiting of this.#waiting.splice(0)) waiting.reject(reason)
     // Empty by now.
     if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true })
   }
@@ -177,7 +177,7 @@ export class ProcessPool<Request extends object, Result> {
 
   /** The next task that may start, if any: the first of the owner with the fewest processes. */
   #findNext(): Waiting<Request, Result> | undefined {
-    if (this.#waiting.length === 0 || this.#busy.length >= this.#most) return undefined
+    if (this.#closed || this.#waiting.length === 0 || this.#busy.length >= this.#most) return undefined
     const held = new Map<string, number>()
     for (const owner of this.#busy) held.set(owner, (held.get(owner) ?? 0) + 1)
     const heldBy = ({ task }: Waiting<Request, Result>): number => held.get(task.owner) ?? 0

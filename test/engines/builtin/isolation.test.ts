@@ -141,7 +141,7 @@ test.runIf(process.platform === 'linux')(
 )
 
 test.runIf(process.platform === 'linux').each([
-  ['hangs', '', { MEDIAGEN_CHILD_SECONDS: '3' }, 'timeout'],
+  ['hangs', '', { MEDIAGEN_CHILD_SECONDS: '6' }, 'timeout'],
   [
     'hoards memory',
     'const hoard = []; setInterval(() => hoard.length < 60 && hoard.push(Buffer.alloc(10_000_000, 1)), 5)',
