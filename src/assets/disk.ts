@@ -9,6 +9,7 @@ import { pipeline } from 'node:stream/promises'
 import type { AssetStore } from '../core/asset.ts'
 import type { Containment, KernelLimits } from '@mediagen/engine/containment.ts'
 import { type PictureBounds, usualPictureBounds } from '@mediagen/engine/media.ts'
+import { whenDescriptors } from '../runtime/descriptors.ts'
 import { invalidOutput } from './invalid-output.ts'
 import { createProber } from './prober.ts'
 
@@ -79,16 +80,18 @@ export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
       const temporary = join(folder, `.${index}-${randomUUID()}`)
       const previewPath = `${temporary}.preview`
       try {
-        await moveOrCopy(path, temporary, origin)
-        const bytes = await makeOwn(temporary, origin)
+        // The work is done: it does not fail for what the next moment may bring.
+        const patiently = <Result>(step: () => Promise<Result>): Promise<Result> => whenDescriptors(step, signal)
+        await patiently(() => moveOrCopy(path, temporary, origin))
+        const bytes = await patiently(() => makeOwn(temporary, origin))
         const file = { path: temporary, name, bytes, previewPath, owner }
-        const { extension, hasPreview, ...facts } = await prober.inspect(file, signal)
+        const { extension, hasPreview, ...facts } = await patiently(() => prober.inspect(file, signal))
         const key = `${jobId}/${index}.${extension}`
         const previewKey = hasPreview ? `${jobId}/${index}.preview.webp` : null
-        if (previewKey) await settle(previewPath, join(root, previewKey))
-        await settle(temporary, join(root, key))
-        await syncFolder(folder)
-        await syncFolder(root)
+        if (previewKey) await patiently(() => settle(previewPath, join(root, previewKey)))
+        await patiently(() => settle(temporary, join(root, key)))
+        await patiently(() => syncFolder(folder))
+        await patiently(() => syncFolder(root))
         return { key, ...facts, bytes, previewKey }
       } finally {
         // Whatever it is by now.

@@ -114,8 +114,11 @@ export interface ClaimedJob {
 export type JobOutcome =
   | { readonly status: 'succeeded'; readonly outputs: readonly Asset[]; readonly creditsActual: number }
   | { readonly status: 'failed' | 'canceled'; readonly error: JobError }
-  /** The worker stops and gives the job back unfinished. It is queued again if that is safe, else it goes to review. */
-  | { readonly status: 'queued' }
+  /**
+   * The worker gives the job back unfinished: it stops, or this machine lacks something that the run needs (`hindered`), which
+   * then waits a while. It is queued again if that is safe, else it goes to review.
+   */
+  | { readonly status: 'queued'; readonly hindered?: boolean }
 
 /** The `credits` of the record: the hold while the job is active, the charge once it is terminal. */
 export function creditsShown(job: Job): number {

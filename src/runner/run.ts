@@ -17,8 +17,10 @@ import type { ClaimedJob, Job, JobError, JobOutcome } from '../core/job.ts'
 import { canceledError, deadlineError } from '../core/loss.ts'
 import type { MediaSource } from '../core/media.ts'
 import type { Model } from '../core/model.ts'
+import { lacksDescriptors } from '../core/storage-trouble.ts'
 import { PriceError } from '../core/pricing.ts'
 import type { Heartbeat, Store } from '../core/store.ts'
+import { whenDescriptors } from '../runtime/descriptors.ts'
 import { type Allowance, createAllowance } from './allowance.ts'
 import { fetchMedia } from './media.ts'
 
@@ -175,8 +177,6 @@ async function perform(attempt: Attempt, abort: AbortController): Promise<void> 
     claimed.msToDeadline !== null &&
     setTimeout(() => abort.abort('deadline' satisfies StopReason), Math.max(0, claimed.msToDeadline))
   try {
-    // Earlier runs can no longer end, so their stored outputs belong to no record.
-    for (let earlier = 1; earlier < job.attempts; earlier++) await parts.assets.remove(toFolderName(job, earlier))
     const outcome = await runToOutcome(attempt)
     attempt.decided = true
     const ended = outcome && (await endJob(attempt, outcome))
@@ -199,7 +199,7 @@ async function perform(attempt: Attempt, abort: AbortController): Promise<void> 
     if (deadlineTimer) clearTimeout(deadlineTimer)
     await attempt.engineEnd
     await attempt.outputs?.[Symbol.asyncDispose]()
-    if (attempt.usesFolder) await rm(folder, { recursive: true, force: true })
+    if (attempt.usesFolder) await whenDescriptors(() => rm(folder, { recursive: true, force: true }), attempt.abandoned)
   }
 }
 
@@ -229,9 +229,12 @@ async function endJob(attempt: Attempt, outcome: JobOutcome): Promise<Job | null
 async function runToOutcome(attempt: Attempt): Promise<JobOutcome | null> {
   const { claimed, model, watched, parts } = attempt
   try {
+    const { job } = claimed
+    // Earlier runs can no longer end, so their stored outputs belong to no record.
+    for (let earlier = 1; earlier < job.attempts; earlier++) await parts.assets.remove(toFolderName(job, earlier))
     if (attempt.usesFolder) {
       await mkdir(toOutputFolder(attempt), { recursive: true })
-      attempt.outputs = await holdFolder(toOutputFolder(attempt))
+      attempt.outputs = await patiently(attempt, () => holdFolder(toOutputFolder(attempt)))
     }
     return await produce(attempt)
   } catch (thrown) {
@@ -255,9 +258,36 @@ async function runToOutcome(attempt: Attempt): Promise<JobOutcome | null> {
           },
         }
       case 'failed':
-        return { status: 'failed', error: describeFailure(thrown, claimed, parts.log) }
+        return lacksDescriptors(thrown)
+          ? giveBack(thrown, attempt)
+          : { status: 'failed', error: describeFailure(thrown, claimed, parts.log) }
     }
   }
+}
+
+/** The outcome of a run that found no file descriptor: the fault of whoever has them, and not of this job. */
+function giveBack(thrown: unknown, { claimed: { job }, parts }: Attempt): JobOutcome {
+  parts.log.warn({ err: thrown, job_id: job.jobId }, 'a run was given back for lack of file descriptors')
+  return { status: 'queued', hindered: true }
+}
+
+/**
+ * Takes a step that may find no file descriptor. A run that may be repeated is given back then; one that may not would go to
+ * review, and waits in its place instead if the step did nothing.
+ */
+function patiently<Result>(
+  { model, watched }: Attempt,
+  step: () => Promise<Result>,
+  didNothing?: (thrown: unknown) => boolean,
+): Promise<Result> {
+  return model.resumable ? step() : whenDescriptors(step, watched.signal, didNothing)
+}
+
+/** Whether the program of an engine could not even be started. */
+function wasNotSpawned(thrown: unknown): boolean {
+  for (let error = thrown; error instanceof Error; error = error.cause)
+    if ('syscall' in error && String(error.syscall).startsWith('spawn')) return true
+  return false
 }
 
 async function produce(attempt: Attempt): Promise<JobOutcome> {
@@ -295,18 +325,22 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
   const { job, checkpoint } = attempt.claimed
   const references = model.mediaOf(input)
   if (references.length > 0) attempt.usesFolder = true
-  const media = await fetchMedia(parts.media, {
-    references,
-    accountId: job.accountId,
-    folder: join(folder, 'media'),
-    maxBytes: parts.maxInputBytes,
-    signal: watched.signal,
-  })
+  let fetches = 0
+  const media = await patiently(attempt, () =>
+    fetchMedia(parts.media, {
+      references,
+      accountId: job.accountId,
+      // Another fetch finds nothing of the one before.
+      folder: join(folder, `media${fetches++ || ''}`),
+      maxBytes: parts.maxInputBytes,
+      signal: watched.signal,
+    }),
+  )
   watched.signal.throwIfAborted()
   await attempt.enter()
   // If it is admitted and ended in the same turn, the end counts.
   watched.signal.throwIfAborted()
-  return await engine.run(model.engine, {
+  const run: EngineRun = {
     jobId: job.jobId,
     model: job.model,
     owner: job.accountId,
@@ -316,7 +350,8 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
     checkpoint,
     folder: toOutputFolder(attempt),
     ...watched,
-  })
+  }
+  return await patiently(attempt, () => engine.run(model.engine, run), wasNotSpawned)
 }
 
 /** Paths of the outputs, in the folder that the engine was given, even if its path was replaced meanwhile. */

@@ -14,6 +14,7 @@ export interface Program {
   readonly name: string
   readonly script: string
   readonly timeoutSeconds?: number
+  readonly resumable?: boolean
   /** In place of the shell and the script. */
   readonly run?: readonly string[]
 }
@@ -29,18 +30,20 @@ export function modelOf(name: string): string {
 /** Writes a catalog into `folder`; JSON is YAML. */
 export function writeCatalog(folder: string, programs: readonly Program[]): string {
   const file = join(folder, 'faults.yaml')
-  const models = programs.map(({ name, script, timeoutSeconds = 20, run = ['sh', '-c', script, picture, folder] }) => ({
-    id: modelOf(name),
-    name,
-    description: 'A program of the fault tests.',
-    category: 'text-to-image',
-    modality: 'image',
-    owned_by: 'tests',
-    created: '2026-11-01',
-    price: { credits: price },
-    engine: { kind: 'command', run, timeout_seconds: timeoutSeconds, concurrency: 8 },
-    input: { type: 'object', additionalProperties: false, properties: { padding: { type: 'string' } } },
-  }))
+  const models = programs.map(
+    ({ name, script, timeoutSeconds = 20, resumable = true, run = ['sh', '-c', script, picture, folder] }) => ({
+      id: modelOf(name),
+      name,
+      description: 'A program of the fault tests.',
+      category: 'text-to-image',
+      modality: 'image',
+      owned_by: 'tests',
+      created: '2026-11-01',
+      price: { credits: price },
+      engine: { kind: 'command', run, timeout_seconds: timeoutSeconds, concurrency: 8, resumable },
+      input: { type: 'object', additionalProperties: false, properties: { padding: { type: 'string' } } },
+    }),
+  )
   writeFileSync(file, JSON.stringify({ models }))
   return file
 }

@@ -157,6 +157,26 @@ export function claimTests(openStore: OpenTestStore): void {
     expect(await balanceOf(store, accountId)).toEqual([990, 10])
   })
 
+  test('a run that was hindered is tried a while later, longer each time, and uses up no attempt', async () => {
+    const clock = { ms: Date.parse('2026-11-22T12:00:00Z'), nowMs: () => clock.ms }
+    await using store = await openStore(clock)
+    const { accountId } = await store.createAccount('a', 1000)
+    const { jobId } = await startJob(store, accountId)
+    const sweep = () => store.sweep({ leaseMs: 1000, reviewMs: 1000, limit: 10, random: 0 })
+    for (const waitMs of [1000, 2000, 4000, 8000]) {
+      const { token } = await claimOne(store)
+      expect(await store.finishJob(jobId, token, { status: 'queued', hindered: true })).toMatchObject({
+        status: 'queued',
+      })
+      expect(await store.inspectJob(jobId)).toMatchObject({ lostRuns: 0, availableAtMs: clock.ms + waitMs })
+      clock.ms += waitMs - 1
+      expect((await sweep()).woken).toBe(0)
+      clock.ms += 1
+      expect((await sweep()).woken).toBe(1)
+    }
+    expect(await balanceOf(store, accountId)).toEqual([990, 10])
+  })
+
   test('a heartbeat with a stale token, of an ended or unknown job is lost and changes nothing', async () => {
     await using store = await openStore()
     const { accountId } = await store.createAccount('a', 1000)

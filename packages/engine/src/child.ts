@@ -93,13 +93,17 @@ export class PooledProcess {
       (line) => this.#onLine(line),
       () => this.#misbehaved(`it sent more than ${maxReplyBytes} bytes`),
     )
-    const replies = this.#process.stdio[replyDescriptor] as Readable | null | undefined
+    // Without file descriptors for the pipes there is no `stdio`, whatever the types say; 'error' follows.
+    const { stdio } = this.#process as { stdio?: ChildProcess['stdio'] }
+    const replies = stdio?.[replyDescriptor] as Readable | null | undefined
     if (replies) readCalmly(replies, (chunk) => this.#replies.write(chunk))
     // A dead process closes the pipe; 'exit' reports it.
     this.#process.stdin?.on('error', () => {})
     this.#process.once('exit', (code, signal) => this.#onGone(`exit status ${this.#describeEnd(code, signal)}`))
     // Without a pid it never started and no 'exit' follows; otherwise a message could not be sent.
-    this.#process.on('error', (error) => (this.pid === undefined ? this.#onGone(error.message) : this.kill(error)))
+    this.#process.on('error', (error) =>
+      this.pid === undefined ? this.#onGone(error.message, error) : this.kill(error),
+    )
     if (this.#process.stderr)
       readCalmly(this.#process.stderr, (chunk) => {
         this.#stderrTail = Buffer.concat([this.#stderrTail, chunk]).subarray(-stderrTailBytes)
@@ -244,14 +248,14 @@ export class PooledProcess {
     this.kill(this.#options.failures.outOfMemory(this.#options.maxRssBytes))
   }
 
-  #onGone(how: string): void {
+  #onGone(how: string, failure?: Error): void {
     if (this.#gone) return
     this.#killGroup()
     this.#gone = true
     clearInterval(this.#memoryWatch)
     const said = this.#stderrTail.toString()
-    const cause = said === '' ? {} : { cause: new Error(said) }
-    const why = this.#killedBecause ?? this.#options.failures.crashed(how, cause)
+    const cause = failure ? { cause: failure } : said === '' ? {} : { cause: new Error(said) }
+    const why = (this.#killedBecause ??= this.#options.failures.crashed(how, cause))
     const tell = (): void => {
       // The pool must forget this child before the end of the task asks the pool for another.
       this.#options.onExit(this, why, this.#ready)

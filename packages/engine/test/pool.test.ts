@@ -11,6 +11,7 @@ import { EngineError } from '../src/engine.ts'
 import { checkFolderSize } from '../src/folder-size.ts'
 import { ProcessPool } from '../src/pool.ts'
 import type { ProcessFolders } from '../src/process-folders.ts'
+import { takeDescriptors, whyNoLimits } from './descriptors.ts'
 
 interface Done {
   readonly files: readonly string[]
@@ -31,6 +32,8 @@ const failures = {
   outOfMemory: (limitBytes: number) => new EngineError('out_of_memory', `more than ${limitBytes} bytes`),
   crashed: (how: string, options: ErrorOptions) => new EngineError('crashed', how, true, options),
 }
+
+const noLimits = whyNoLimits()
 
 let folder: string
 let pool: TestPool
@@ -326,6 +329,41 @@ test('a process is killed as soon as a check of its task rejects', async () => {
   })
   await expect(filling).rejects.toMatchObject({ code: 'output_too_large' })
   await expect(start('work').result).resolves.toMatchObject({ files: ['output.txt'] })
+})
+
+test.skipIf(noLimits !== '')(
+  `without file descriptors for a process each task fails for that, and the pool goes on afterwards${noLimits}`,
+  async () => {
+    {
+      await using _ = await takeDescriptors()
+      for (const { status, reason } of (await Promise.allSettled([
+        start('work').result,
+        start('work').result,
+      ])) as PromiseRejectedResult[]) {
+        expect(status).toBe('rejected')
+        expect(reason).toMatchObject({
+          code: 'crashed',
+          cause: { code: 'EMFILE', syscall: expect.stringMatching(/^spawn/) },
+        })
+      }
+    }
+    await expect(start('work').result).resolves.toMatchObject({ files: ['output.txt'] })
+  },
+)
+
+test('a process that dies before it is asked fails its task', async () => {
+  const late = pool.run({
+    request: async (folders) => {
+      const [pid] = pool.pids
+      process.kill(pid as number, 'SIGKILL')
+      await expect.poll(() => pool.pids).toEqual([])
+      return ask('work')(folders)
+    },
+    owner: 'a',
+    signal: new AbortController().signal,
+    onProgress: () => {},
+  })
+  await expect(late).rejects.toMatchObject({ code: 'crashed' })
 })
 
 test('close kills what runs, fails what waits, and takes nothing more', async () => {

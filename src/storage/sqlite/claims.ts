@@ -1,7 +1,7 @@
 // The commands of workers: claim queued jobs, renew claims, report the end of a run. A token fences each claim.
 import { compareCandidates, type Candidate } from '../../core/fair-queue.ts'
 import type { Job, JobOutcome } from '../../core/job.ts'
-import { deadlineError, giveUpRun } from '../../core/loss.ts'
+import { backoffMs, deadlineError, giveUpRun } from '../../core/loss.ts'
 import type { ClaimCommand, HeartbeatOutcome } from '../../core/store.ts'
 import type { Connection } from './connection.ts'
 import { createJobFinder, jobColumns, toJob, type JobRow } from './jobs.ts'
@@ -185,8 +185,10 @@ function createFinish(writing: Writing): (jobId: string, token: number, outcome:
     const job = findJob(jobId)
     if (job === null || job.status !== 'running' || job.token !== token) return null
     const nowMs = writing.nowMs()
-    if (outcome.status === 'queued')
-      return losses.apply(job, giveUpRun(toLostRun(job, nowMs)), { lost: false, availableAtMs: null })
+    if (outcome.status === 'queued') {
+      const availableAtMs = outcome.hindered ? nowMs + backoffMs(job.attempts, 1) : null
+      return losses.apply(job, giveUpRun(toLostRun(job, nowMs)), { lost: false, availableAtMs })
+    }
     if (outcome.status !== 'succeeded')
       return endJob(job, { status: outcome.status, creditsActual: 0, error: outcome.error })
     if (isPassed(job, nowMs)) return endJob(job, { status: 'canceled', creditsActual: 0, error: deadlineError })
