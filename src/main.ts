@@ -33,8 +33,9 @@ export async function main(argv: readonly string[]): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
   })
-  // Files are readable by this user only, because the database has the keys that seal quotes.
-  process.umask(0o077)
+  // Files are readable by this user only, because the database has the keys that seal quotes. Folders let others pass, who
+  // cannot list them: forked processes run as another user and have their folders below.
+  process.umask(0o066)
   try {
     await createProgram().parseAsync(argv)
   } catch (error) {

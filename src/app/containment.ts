@@ -18,6 +18,9 @@ export function createContainmentFinder(config: Config, processFolder: string, l
 
 async function find(config: Config, processFolder: string, log: Logger): Promise<Containment> {
   const cores = availableParallelism()
+  // A data directory of an earlier version lets nobody pass.
+  const stats = await stat(config.dataDir)
+  if (config.childUser && process.getuid?.() === 0) await chmod(config.dataDir, stats.mode | 0o001)
   const containment = await findContainment({
     user: config.childUser,
     hidden: config.dataDir,

@@ -1,5 +1,5 @@
 // `serve`: how it starts, what it says, how it ends and what becomes of the work that it had. docs/contract.md, section 2.
-import { existsSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -134,3 +134,21 @@ test('in front of a core that runs, it serves what the core serves, and notices 
   await expect.poll(async () => (await fetch(`${server.httpUrl}/readyz`)).status).toBe(503)
   expect((await client.send('/v1/wallet')).status).toBe(503)
 })
+
+test.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
+  'as root the program can give its forked processes another user, in a new data directory and in one that lets nobody pass',
+  async () => {
+    await using line = openCommandLine({ MEDIAGEN_LOG_LEVEL: 'warn' })
+    const { key } = await createTestAccount(line)
+    // What is above the data directory is the operator's.
+    chmodSync(line.folder, 0o711)
+    for (const mode of [0o711, 0o700]) {
+      chmodSync(line.dataDir, mode)
+      const server = await line.serve()
+      const { generate } = openClient(server.httpUrl, key)
+      const { body } = await generate('builtin/image/poster/text-to-image', { title: 'Contained' }, true)
+      expect(body.status).toBe('succeeded')
+      expect((await server.stop()).stdout).not.toMatch(/the user with id/)
+    }
+  },
+)
