@@ -1,6 +1,7 @@
 // From a catalog entry to a model that can be quoted and run.
 import { dirname } from 'node:path'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
+import { maxCredits } from '../core/ledger.ts'
 import type { Model } from '../core/model.ts'
 import { createModelOpenapi } from '../core/openapi.ts'
 import { compilePrice, type Price, PriceError } from '../core/pricing.ts'
@@ -154,7 +155,10 @@ function tryPrice(price: Price, field: PriceField, entry: CatalogEntry, tried: T
     const input = Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]))
     const usage = Object.fromEntries(usageNames.map((name, index) => [name, values[names.length + index] as number]))
     try {
-      return price.evaluate(input, billed ? usage : undefined)
+      const credits = price.evaluate(input, billed ? usage : undefined)
+      // No sample of usage comes to this, unless it divides by zero.
+      if (credits === maxCredits) throw new PriceError(`"${String(entry.price[field])}" gives more than any hold`)
+      return credits
     } catch (error) {
       const sample = JSON.stringify(billed ? { ...input, usage } : input)
       throw toEntryError(error, field, ` (for ${sample.slice(0, 200)})`)
