@@ -6,7 +6,7 @@ import type { Config } from '../config.ts'
 import type { AssetUrls } from '../core/asset.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Store } from '../core/store.ts'
-import { toJobRecord } from '../gateway/records.ts'
+import { toRecord } from '../gateway/records.ts'
 import { type AllowedHosts, everyHost, onlyPublic } from '../net/hosts.ts'
 import type { Metrics } from '../rpc/metrics.ts'
 import { toJobMessage } from '../services/convert.ts'
@@ -40,7 +40,7 @@ export function startWebhooks(
       attemptTimeoutMs: config.webhookSeconds * 1000,
       maxAttempts: config.webhookAttempts,
     },
-    renderJob: (job) => toJobRecord(create(JobSchema, toJobMessage(job, urls))),
+    renderJob: (job) => toRecord(JobSchema, create(JobSchema, toJobMessage(job, urls))),
     clock,
     random: Math.random,
     log,

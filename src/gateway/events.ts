@@ -1,8 +1,8 @@
 // Server-sent events (HTML Living Standard, section 9.2): one `job` event per change of a watched job.
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
-import type { WatchJobResponse } from '../../gen/mediagen/v1/generation_pb.ts'
-import { toJobRecord } from './records.ts'
+import { JobSchema, type WatchJobResponse } from '../../gen/mediagen/v1/generation_pb.ts'
+import { toRecord } from './records.ts'
 
 // Proxies close silent connections.
 const heartbeatMs = 15_000
@@ -53,7 +53,7 @@ async function* toEvents(
   try {
     for (let next = first; !next.done; next = await rest.next()) {
       const { job, sequence } = next.value
-      yield `id: ${sequence}\nevent: job\ndata: ${JSON.stringify(toJobRecord(job))}\n\n`
+      yield `id: ${sequence}\nevent: job\ndata: ${JSON.stringify(toRecord(JobSchema, job))}\n\n`
     }
   } catch (error) {
     // A stopping server ends the stream in an orderly way.

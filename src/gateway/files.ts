@@ -1,12 +1,12 @@
 // /v1/files: uploads. A body goes to the core chunk by chunk; nothing holds a whole file.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { UploadFileRequestSchema } from '../../gen/mediagen/v1/files_pb.ts'
+import { FileSchema, type UploadFileRequestSchema } from '../../gen/mediagen/v1/files_pb.ts'
 import { MediagenError } from '../core/errors.ts'
 import { type CoreClient, forward } from './core-client.ts'
 import { isForm, readForm } from './form.ts'
 import { page, readQuery } from './query.ts'
-import { toFileRecord, toList } from './records.ts'
+import { toListOf, toRecord } from './records.ts'
 import { fileListSchema, fileSchema } from './schemas.ts'
 
 type Piece = MessageInitShape<typeof UploadFileRequestSchema>
@@ -46,7 +46,7 @@ export function addFileRoutes(app: FastifyInstance, core: CoreClient, maxUploadB
     async (request) => {
       const query = readQuery(request, page)
       const { files, total } = await core.files.listFiles(query, forward(request))
-      return toList(files.map(toFileRecord), total, query)
+      return toListOf(FileSchema, files, total, query)
     },
   )
 
@@ -70,9 +70,9 @@ export function addFileRoutes(app: FastifyInstance, core: CoreClient, maxUploadB
     },
     async (request, reply) => {
       readQuery(request, {})
-      const { file_id, ...record } = await upload(core, request, maxUploadBytes)
-      reply.code(201).header('location', `/v1/files/${file_id}`)
-      return { file_id, ...record }
+      const file = await upload(core, request, maxUploadBytes)
+      reply.code(201).header('location', `/v1/files/${file?.fileId}`)
+      return toRecord(FileSchema, file)
     },
   )
 
@@ -88,7 +88,7 @@ export function addFileRoutes(app: FastifyInstance, core: CoreClient, maxUploadB
     async (request) => {
       readQuery(request, {})
       const { file } = await core.files.getFile({ fileId: request.params.file_id }, forward(request))
-      return toFileRecord(file)
+      return toRecord(FileSchema, file)
     },
   )
 
@@ -143,7 +143,7 @@ async function upload(core: CoreClient, request: FastifyRequest, maxUploadBytes:
   }
   try {
     const { file } = await core.files.uploadFile(readPieces(), forward(request))
-    return toFileRecord(file)
+    return file
   } catch (error) {
     // Discards the rest of the body, so the client can read the answer.
     request.raw.resume()

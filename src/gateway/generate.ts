@@ -2,12 +2,13 @@
 import type { CallOptions } from '@connectrpc/connect'
 import type { FastifyInstance } from 'fastify'
 import type { JsonObject } from '@bufbuild/protobuf'
+import { JobSchema } from '../../gen/mediagen/v1/generation_pb.ts'
 import { patienceOf } from './connections.ts'
 import { type CoreClient, forward } from './core-client.ts'
 import { documentedHeaders, nameHeaders, readHeaders } from './headers.ts'
 import { refuseUnhashable } from './input.ts'
 import { flag, readQuery } from './query.ts'
-import { isTerminalStatus, toJobRecord } from './records.ts'
+import { isTerminalStatus, toRecord } from './records.ts'
 import { generateBodySchema, jobSchema } from './schemas.ts'
 
 const query = {
@@ -87,9 +88,9 @@ export function addGenerateRoutes(app: FastifyInstance, core: CoreClient, stoppi
           })
         : start(false, forward(request)))
       if (replayed) reply.header('idempotent-replayed', 'true')
-      const record = toJobRecord(job)
+      const record = toRecord(JobSchema, job)
       if (isTerminalStatus(job?.status)) return record
-      reply.code(202).header('location', `/v1/jobs/${record.job_id}`).header('retry-after', String(retryAfterSeconds))
+      reply.code(202).header('location', `/v1/jobs/${job?.jobId}`).header('retry-after', String(retryAfterSeconds))
       return record
     },
   )

@@ -1,5 +1,6 @@
 // /v1/jobs: reading, listing, cancelling and watching jobs. docs/contract.md, section 1.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { JobSchema } from '../../gen/mediagen/v1/generation_pb.ts'
 import { toPointerToken } from '../core/canonical-json.ts'
 import { MediagenError } from '../core/errors.ts'
 import { describeViolations } from '../core/violations.ts'
@@ -7,7 +8,7 @@ import { patienceOf } from './connections.ts'
 import { type CoreClient, forward } from './core-client.ts'
 import { streamJob } from './events.ts'
 import { oneOf, page, readQuery, text } from './query.ts'
-import { jobStatusCodes, toJobRecord, toList } from './records.ts'
+import { jobStatusCodes, toListOf, toRecord } from './records.ts'
 import { jobListSchema, jobSchema } from './schemas.ts'
 
 interface JobParams {
@@ -37,7 +38,7 @@ export function addJobRoutes(app: FastifyInstance, core: CoreClient, stopping: A
     async (request) => {
       const { idempotency_key: idempotencyKey, ...query } = readQuery(request, listQuery)
       const { jobs, total } = await core.generation.listJobs({ idempotencyKey, ...query }, forward(request))
-      return toList(jobs.map(toJobRecord), total, query)
+      return toListOf(JobSchema, jobs, total, query)
     },
   )
 
@@ -50,7 +51,7 @@ export function addJobRoutes(app: FastifyInstance, core: CoreClient, stopping: A
     async (request) => {
       readQuery(request, {})
       const { job } = await core.generation.getJob({ jobId: request.params.job_id }, forward(request))
-      return toJobRecord(job)
+      return toRecord(JobSchema, job)
     },
   )
 
@@ -73,7 +74,7 @@ export function addJobRoutes(app: FastifyInstance, core: CoreClient, stopping: A
       readQuery(request, {})
       refuseFields(request.body)
       const { job } = await core.generation.cancelJob({ jobId: request.params.job_id }, forward(request))
-      return toJobRecord(job)
+      return toRecord(JobSchema, job)
     },
   )
 

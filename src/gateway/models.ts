@@ -1,11 +1,11 @@
 // /v1/models: the catalog. docs/contract.md, section 1, Lists.
 import type { FastifyInstance } from 'fastify'
-import type { Model } from '../../gen/mediagen/v1/catalog_pb.ts'
+import { CategorySchema, type Model, ModelSchema, ProductSchema } from '../../gen/mediagen/v1/catalog_pb.ts'
 import { MediagenError } from '../core/errors.ts'
 import { type CoreClient, forward } from './core-client.ts'
 import { json } from './openapi.ts'
 import { flag, page, readQuery, text } from './query.ts'
-import { toCategoryRecord, toList, toModelRecord, toProductRecord } from './records.ts'
+import { toList, toListOf, toRecord } from './records.ts'
 import { categoryListSchema, modelDetailSchema, modelListSchema, productListSchema } from './schemas.ts'
 
 const listQuery = {
@@ -44,7 +44,7 @@ export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
       reply.type('application/json; charset=utf-8')
       if (grouped) {
         const { products, total } = await core.catalog.listProducts(query, forward(request))
-        return reply.send(JSON.stringify(toList(products.map(toProductRecord), total, query)))
+        return reply.send(JSON.stringify(toListOf(ProductSchema, products, total, query)))
       }
       const { models, total } = await core.catalog.listModels(query, forward(request))
       const { data, ...envelope } = toList(models.map(toModelJson), total, query)
@@ -64,7 +64,7 @@ export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
     async (request) => {
       readQuery(request, {})
       const { categories } = await core.catalog.listCategories({}, forward(request))
-      return toList(categories.map(toCategoryRecord), categories.length, { limit: categories.length, offset: 0 })
+      return toListOf(CategorySchema, categories, categories.length, { limit: categories.length, offset: 0 })
     },
   )
 
@@ -92,8 +92,7 @@ export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
           'The path ends where a model id belongs. GET /v1/models lists the models.',
         )
       const { model, openapi } = await core.catalog.getModel({ model: id }, forward(request))
-      if (!model) throw new Error('the core sent no model')
-      return { ...toModelRecord(model), openapi }
+      return { ...toRecord(ModelSchema, model), openapi }
     },
   )
 }
@@ -101,7 +100,7 @@ export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
 function toModelJson(model: Model): string {
   const known = modelJson.get(model)
   if (known !== undefined) return known
-  const made = JSON.stringify(toModelRecord(model))
+  const made = JSON.stringify(toRecord(ModelSchema, model))
   modelJson.set(model, made)
   return made
 }

@@ -1,10 +1,11 @@
 // POST /v1/quotes. docs/contract.md, section 1, Quote.
 import type { FastifyInstance } from 'fastify'
 import type { JsonObject } from '@bufbuild/protobuf'
+import { QuoteSchema } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { type CoreClient, forward } from './core-client.ts'
 import { refuseUnhashable } from './input.ts'
 import { readQuery } from './query.ts'
-import { toQuoteRecord } from './records.ts'
+import { toRecord } from './records.ts'
 import { quoteBodySchema, quoteSchema } from './schemas.ts'
 
 interface QuoteBody {
@@ -33,7 +34,7 @@ export function addQuoteRoutes(app: FastifyInstance, core: CoreClient): void {
       const { model, input } = request.body
       refuseUnhashable(input)
       const { quote } = await core.quotes.createQuote({ model, input }, forward(request))
-      return toQuoteRecord(quote)
+      return toRecord(QuoteSchema, quote)
     },
   )
 }

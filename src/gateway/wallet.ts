@@ -1,8 +1,9 @@
 // /v1/wallet: the balance of the account and its ledger. docs/contract.md, section 1.
 import type { FastifyInstance } from 'fastify'
+import { EntrySchema } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { type CoreClient, forward } from './core-client.ts'
 import { page, readQuery } from './query.ts'
-import { toEntryRecord, toList } from './records.ts'
+import { toListOf } from './records.ts'
 import { entryListSchema, walletSchema } from './schemas.ts'
 
 /** Adds the routes. */
@@ -35,7 +36,7 @@ export function addWalletRoutes(app: FastifyInstance, core: CoreClient): void {
     async (request) => {
       const query = readQuery(request, page)
       const { entries, total } = await core.wallet.listEntries(query, forward(request))
-      return toList(entries.map(toEntryRecord), total, query)
+      return toListOf(EntrySchema, entries, total, query)
     },
   )
 }

@@ -1,8 +1,9 @@
 // /v1/webhooks: webhook endpoints and their deliveries.
 import type { FastifyInstance } from 'fastify'
+import { DeliverySchema, WebhookSchema } from '../../gen/mediagen/v1/webhooks_pb.ts'
 import { type CoreClient, forward } from './core-client.ts'
 import { oneOf, page, readQuery } from './query.ts'
-import { deliveryStatusCodes, toDeliveryRecord, toList, toWebhookRecord } from './records.ts'
+import { deliveryStatusCodes, toListOf, toRecord } from './records.ts'
 import {
   createdWebhookSchema,
   deliveryListSchema,
@@ -35,7 +36,7 @@ export function addWebhookRoutes(app: FastifyInstance, core: CoreClient): void {
     async (request) => {
       const query = readQuery(request, page)
       const { webhooks, total } = await core.webhooks.listWebhooks(query, forward(request))
-      return toList(webhooks.map(toWebhookRecord), total, query)
+      return toListOf(WebhookSchema, webhooks, total, query)
     },
   )
 
@@ -60,9 +61,8 @@ export function addWebhookRoutes(app: FastifyInstance, core: CoreClient): void {
         { url, description: description ?? '' },
         forward(request),
       )
-      const { webhook_id, ...record } = toWebhookRecord(webhook)
-      reply.code(201).header('location', `/v1/webhooks/${webhook_id}`)
-      return { webhook_id, ...record, secret }
+      reply.code(201).header('location', `/v1/webhooks/${webhook?.webhookId}`)
+      return { ...toRecord(WebhookSchema, webhook), secret }
     },
   )
 
@@ -78,7 +78,7 @@ export function addWebhookRoutes(app: FastifyInstance, core: CoreClient): void {
     async (request) => {
       readQuery(request, {})
       const { webhook } = await core.webhooks.getWebhook({ webhookId: request.params.webhook_id }, forward(request))
-      return toWebhookRecord(webhook)
+      return toRecord(WebhookSchema, webhook)
     },
   )
 
@@ -124,7 +124,7 @@ export function addWebhookRoutes(app: FastifyInstance, core: CoreClient): void {
         { webhookId: request.params.webhook_id, ...query },
         forward(request),
       )
-      return toList(deliveries.map(toDeliveryRecord), total, query)
+      return toListOf(DeliverySchema, deliveries, total, query)
     },
   )
 }
