@@ -2,6 +2,7 @@
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { StartupError } from './core/errors.ts'
+import { parseProgramLimitsText } from './core/program-limits.ts'
 import { limits } from './limits.ts'
 import { parseProxies } from './net/client-address.ts'
 import { parseAllowedHosts } from './net/hosts.ts'
@@ -128,6 +129,12 @@ export const generalSettings = {
     'nobody',
     'User that processes which render or decode run as if the server runs as root: a name, `uid` or `uid:gid`; `root` for the server itself',
     parseUser,
+  ),
+  programLimits: text(
+    'MEDIAGEN_PROGRAM_LIMITS',
+    '',
+    'Limits of programs (`kind: command`), such as `open_files=1024 network=false user=65534`; `limits` in the catalog has all of them, and counts more',
+    parseProgramLimitsText,
   ),
   webhookAllowPrivate: text(
     'MEDIAGEN_WEBHOOK_ALLOW_PRIVATE',

@@ -41,6 +41,7 @@ export function createEngines(
     createCommandEngine({
       environment: process.env,
       maxOutputBytes: config.maxOutputBytes,
+      limits: config.programLimits,
       log: (entry) =>
         log.debug(
           { job_id: entry.jobId, model: entry.model, stream: entry.stream, line: entry.line },

@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { constants, createWriteStream, mkdirSync, type Stats } from 'node:fs'
-import { chmod, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { chmod, chown, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { AssetStore } from '../core/asset.ts'
@@ -153,6 +153,8 @@ async function makeOwn(path: string, origin: Origin): Promise<number> {
     await copy(path, own, origin)
     await rename(own, path)
   }
+  // A program may have a user of its own.
+  if (process.getuid?.() === 0 && stats.uid !== 0) await chown(path, 0, 0)
   // Some encoders leave files that are not readable.
   await chmod(path, 0o644)
   return stats.size

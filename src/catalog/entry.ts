@@ -78,6 +78,19 @@ export const catalogEntrySchema = {
         engineOfKind('command', ['run'], {
           run: { type: 'array', minItems: 1, items: words },
           env: { type: 'object', additionalProperties: { type: 'string' } },
+          limits: {
+            type: 'object',
+            additionalProperties: false,
+            properties: {
+              open_files: { type: 'integer', minimum: 1 },
+              tasks: { type: 'integer', minimum: 1 },
+              file_bytes: { type: 'integer', minimum: 1 },
+              memory_bytes: { type: 'integer', minimum: 1 },
+              network: { type: 'boolean' },
+              user: { type: ['integer', 'string'] },
+              new_privileges: { type: 'boolean' },
+            },
+          },
         }),
         engineOfKind('null', [], {
           delay_ms: { type: 'integer', minimum: 0, maximum: 86_400_000 },

@@ -1,9 +1,11 @@
 // The command engine: any local program, started without a shell, becomes a model. The protocol is in docs/catalog.md
 // and in the JSDoc of createCommandEngine.
 
+import { chown } from 'node:fs/promises'
 import { EngineError } from '@mediagen/engine/engine.ts'
 import type { Engine, EngineResult, EngineRun, EngineSpec } from '@mediagen/engine/engine.ts'
 import { checkFolderSize } from '@mediagen/engine/folder-size.ts'
+import { type ProgramLimits, whyNotStarted } from '@mediagen/engine/limited-program.ts'
 import { listOutputs } from './command/outputs.ts'
 import { startProcessGroup } from './command/process-group.ts'
 import type { ProcessGroup, ProgramEnd } from './command/process-group.ts'
@@ -28,6 +30,8 @@ export interface CommandEngineOptions {
   readonly maxOutputs?: number
   /** Maximum number of bytes in the folder of one run; a program that exceeds it is killed. Default 2 GiB. */
   readonly maxOutputBytes?: number
+  /** Limits of programs whose spec has none of its own, by limit. Default: none but that they gain no privileges. */
+  readonly limits?: ProgramLimits
   /** Milliseconds between two checks of how much the program has written. Default 250. */
   readonly pollMs?: number
 }
@@ -42,6 +46,7 @@ const defaults = {
   maxOutputs: 100,
   maxOutputBytes: 2 * 1024 ** 3,
   pollMs: 250,
+  limits: {},
 }
 
 /**
@@ -55,6 +60,8 @@ const defaults = {
  * `{"error": {"code", "message", "retryable"}}`; every other line, and standard error, goes to the log. Exit code 0 is
  * success and every file left in the folder is an output (`listOutputs`); any other end fails the run with the last
  * error printed, else with the last line of standard error. On abort the process group gets SIGTERM, SIGKILL later.
+ *
+ * `limits` of the spec has what the kernel is to refuse the program (`ProgramLimits`, written with underscores).
  *
  * `run` throws EngineError with the program's own code or `program_failed`, `program_not_started`, `no_output`,
  * `too_many_outputs`, `output_invalid`, `output_too_large`, `canceled`. `unready` reads the file system.
@@ -84,16 +91,16 @@ export function createCommandEngine(options: CommandEngineOptions): Engine {
  * Looks up the program of a spec, once for all specs in the same turn of the event loop: a
  * catalog may name one program thousands of times, and a program that was just installed is still found at once.
  */
-function rememberBriefly({ environment }: Settings): (spec: EngineSpec) => string | null {
+function rememberBriefly({ environment, limits: usualLimits }: Settings): (spec: EngineSpec) => string | null {
   const known = new Map<string, string | null>()
   return (spec) => {
     // The arguments do not belong to it: whether they name files does not decide whether the program can run.
-    const { run, env, base_folder: folder } = spec
+    const { run, env, base_folder: folder, limits } = spec
     const rest = Array.isArray(run) && run.slice(1).every(isArgument) ? { ...spec, run: run.slice(0, 1) } : spec
-    const key = JSON.stringify([rest.run, env, folder])
+    const key = JSON.stringify([rest.run, env, folder, limits])
     let reason = known.get(key)
     if (reason === undefined) {
-      const program = findProgram(rest, environment)
+      const program = findProgram(rest, environment, usualLimits)
       reason = typeof program === 'string' ? program : null
       if (known.size === 0) setImmediate(() => known.clear()).unref()
       known.set(key, reason)
@@ -112,7 +119,7 @@ async function runProgram(
   signal: AbortSignal,
   settings: Settings,
 ): Promise<EngineResult> {
-  const program = findProgram(spec, settings.environment)
+  const program = findProgram(spec, settings.environment, settings.limits)
   if (typeof program === 'string') throw new EngineError('program_not_started', `This model cannot run: ${program}.`)
   if (signal.aborted) throw new EngineError('canceled', 'The run was stopped before it started.')
 
@@ -133,19 +140,27 @@ async function runProgram(
   said.finish()
   if (said.failure !== null) throw said.failure
   if (signal.aborted) throw new EngineError('canceled', 'The run was stopped.')
+  const notStarted = whyNotStarted(end.exitCode, said.lastErrorLine)
+  if (notStarted !== null) throw couldNotStart(program, notStarted)
   if (end.exitCode !== 0) throw said.error ?? toExitError(end, said.lastErrorLine)
   return { files: await listOutputs(run.folder, settings), usage: Object.fromEntries(said.usage) }
 }
 
 async function start(program: Program, folder: string, { killAfterMs }: Settings): Promise<ProcessGroup> {
   try {
+    // What it leaves is its own, and taken from there.
+    const { user } = program.limits
+    if (user) await chown(folder, user.uid, user.gid)
     return await startProcessGroup(program, folder, killAfterMs)
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown error'
-    const busy = ['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE'].includes(code)
-    const words = `The program ${program.name} could not be started (${code}).`
-    throw new EngineError('program_not_started', words, busy, { cause })
+    throw couldNotStart(program, (cause as NodeJS.ErrnoException).code ?? 'unknown error', cause)
   }
+}
+
+function couldNotStart({ name }: Program, reason: string, cause?: unknown): EngineError {
+  const busy = ['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE'].includes(reason)
+  const words = `The program ${name} could not be started (${reason}).`
+  return new EngineError('program_not_started', words, busy, { cause })
 }
 
 function toRequest({ jobId, model, attempt, input, media, checkpoint }: EngineRun): string {

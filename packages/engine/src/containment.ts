@@ -2,21 +2,14 @@
 // no way to gain privileges. What a machine cannot do is found out once, and said in words.
 
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
 import { chown, mkdir, rm } from 'node:fs/promises'
 import { release } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { atMost, toolPath, tools } from './system-tools.ts'
 
 const checkTimeoutMs = 10_000
 const wordsChars = 200
-
-// The tools are looked for here and nowhere else, whatever PATH the server has.
-const toolFolders = ['/usr/bin', '/bin', '/usr/sbin', '/sbin']
-const toolPath = toolFolders.join(':')
-const findTool = (name: string): string =>
-  toolFolders.map((folder) => join(folder, name)).find((path) => existsSync(path)) ?? name
-const tools = { unshare: findTool('unshare'), prlimit: findTool('prlimit'), setpriv: findTool('setpriv') }
 
 /** A user of the system. */
 export interface SystemUser {
@@ -247,10 +240,4 @@ function toPrivilegeTool({ user, namespaces }: Way): string[] {
 function isKernelSince(major: number, minor: number): boolean {
   const [a = 0, b = 0] = release().split('.').map(Number)
   return a > major || (a === major && b >= minor)
-}
-
-/** A limit, or the one that the server has itself: only root may raise that. */
-function atMost(name: string, value: number): number {
-  const hard = new RegExp(`^Max ${name} +\\S+ +(\\d+) `, 'm').exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
-  return Math.min(Math.floor(value), Number(hard ?? Number.POSITIVE_INFINITY))
 }

@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { limitProgram } from '@mediagen/engine/limited-program.ts'
 import type { Program } from './program.ts'
 
 /** How the program itself ended: by an exit code or by a signal. */
@@ -40,7 +41,8 @@ const drainMs = 1000
  * @throws the error of the system call when the program cannot be started
  */
 export async function startProcessGroup(program: Program, folder: string, killAfterMs: number): Promise<ProcessGroup> {
-  const child = spawn(program.path, program.args, {
+  const { path, args } = limitProgram(program, program.limits)
+  const child = spawn(path, args, {
     cwd: folder,
     env: program.environment,
     detached: true,

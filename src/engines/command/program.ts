@@ -3,6 +3,8 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import type { EngineSpec } from '@mediagen/engine/engine.ts'
+import { type ProgramLimits, whyNotLimited } from '@mediagen/engine/limited-program.ts'
+import { parseProgramLimits } from '../../core/program-limits.ts'
 
 /** A program as it will be started. */
 export interface Program {
@@ -12,6 +14,8 @@ export interface Program {
   readonly path: string
   readonly args: readonly string[]
   readonly environment: Readonly<Record<string, string>>
+  /** Limits of the entry, and of the server for what it does not limit. */
+  readonly limits: ProgramLimits
 }
 
 /** Variables that a program is given from the server's own environment; everything else, secrets above all, stays here. */
@@ -23,15 +27,22 @@ const inherited = ['PATH', 'HOME', 'LANG', 'TMPDIR']
  * An argument that names an existing file relative to that folder becomes its absolute path, since the program itself
  * works in the job's folder; every other argument is passed on as it is written.
  * @param environment the server's environment, of which only PATH, HOME, LANG and TMPDIR are handed on
+ * @param usualLimits limits of programs whose spec has none of its own, by limit
  * @returns the program, or in words why it cannot be started. Reads the file system synchronously.
  */
 export function findProgram(
   spec: EngineSpec,
   environment: Readonly<Record<string, string | undefined>>,
+  usualLimits: ProgramLimits = {},
 ): Program | string {
   const { run, env = {}, base_folder: baseFolder = process.cwd() } = spec
   if (!isStringList(run)) return 'engine.run must be a list of strings: the program, then its arguments'
   if (typeof baseFolder !== 'string') return 'engine.base_folder must be a string'
+  const ownLimits = parseProgramLimits(spec['limits'] ?? {})
+  if (typeof ownLimits === 'string') return `engine.limits: ${ownLimits}`
+  const limits = { ...usualLimits, ...ownLimits }
+  const why = whyNotLimited(limits)
+  if (why !== null) return why
   const own = toEnvironment(env)
   if (typeof own === 'string') return own
 
@@ -44,7 +55,7 @@ export function findProgram(
   const found = candidates.filter(isFile)
   const path = found.find(isExecutable)
   if (path === undefined) return `program ${name} ${found.length > 0 ? 'is not executable' : 'not found'}`
-  return { name, path, args: args.map((arg) => toArgument(arg, baseFolder)), environment: given }
+  return { name, path, args: args.map((arg) => toArgument(arg, baseFolder)), environment: given, limits }
 }
 
 function isStringList(value: unknown): value is [string, ...string[]] {
