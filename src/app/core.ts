@@ -16,13 +16,13 @@ import { createInProcessTransport } from '../rpc/in-process.ts'
 import { startKeyWatch } from '../rpc/key-watch.ts'
 import { createMetrics } from '../rpc/metrics.ts'
 import { startSweeper } from '../runner/sweeper.ts'
-import { openWorkFolder } from '../runner/work-folder.ts'
+import { openWorkFolder, workFolderOf } from '../runner/work-folder.ts'
 import { createStrangerLog } from '../runtime/stranger-log.ts'
 import { createWatches } from '../services/watches.ts'
 import type { App, Overrides } from './app.ts'
 import { findBuiltin } from './builtin.ts'
 import { createContainmentFinder } from './containment.ts'
-import { layOut, makeFolder } from './data-dir.ts'
+import { layOut } from './data-dir.ts'
 import { openDoors, logReady } from './doors.ts'
 import { createEngines, openCatalog, readChildLimits, readPictureBounds } from './models.ts'
 import { createOperatorTransport, logActs } from './operator.ts'
@@ -41,8 +41,7 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
   const builtin = await findBuiltin()
   if (builtin === null) log.info('the built-in models are not installed')
   const folders = layOut(config.dataDir)
-  makeFolder(config.dataDir)
-  const processFolder = openWorkFolder(folders.processes)
+  const processFolder = workFolderOf(folders.processes)
   const containment = createContainmentFinder(config, processFolder, log)
   const processes = { folder: processFolder, containment }
   const engines = [...createEngines(builtin, config, log, processes), ...(overrides.engines ?? [])]
@@ -51,6 +50,8 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
 
   const store = parts.use(await openStore(config.dataDir, clock, config.maxQueueMs))
   logActs(store, log)
+  // Not before: a start that is refused leaves nothing, and the store says in words why nothing can be made there.
+  openWorkFolder(folders.processes)
   const assets = openDiskAssets({
     root: folders.assets,
     maxBytes: config.maxOutputBytes,

@@ -134,7 +134,7 @@ async function countOver(app: TestApp): Promise<number> {
 }
 
 test(`${watchers} clients over SSE and gRPC that watch one job are all told its end`, async () => {
-  await using app = await startTestApp()
+  await using app = await startTestApp({ MEDIAGEN_MAX_WATCHES_PER_ACCOUNT: String(watchers) })
   using client = await openForeignClient(app.app.grpcUrl, app.account.key)
   const { open, jobId, path } = await startGated(app)
   const agent = new Agent({ maxSockets: watchers })
