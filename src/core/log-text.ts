@@ -11,7 +11,7 @@ export function cutText(text: string): string {
     : `${text.slice(0, longestText)}… (${text.length - longestText} more characters)`
 }
 
-/** Text in which API keys and webhook secrets are replaced by `mgk_[redacted]`, wherever they stand. */
+/** Replaces API keys and webhook secrets by `mgk_[redacted]` and `whsec_[redacted]`. */
 export function redactSecrets(text: string): string {
   return /mgk|whsec/i.test(text) ? text.replace(secrets, '$1_[redacted]') : text
 }

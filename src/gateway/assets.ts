@@ -85,7 +85,7 @@ function tooMany(bound: 'perOwner' | 'inAll', { perOwner, inAll }: PlaceBounds):
       )
     : new MediagenError(
         'rate_limited',
-        `This address fetches ${perOwner} files, which is as many as it may at once (MEDIAGEN_MAX_DOWNLOADS_PER_ADDRESS). Come back when some have come.`,
+        `This address fetches ${perOwner} files, which is as many as it may at once (MEDIAGEN_MAX_DOWNLOADS_PER_ADDRESS). Try again when some are complete.`,
         { retryAfterSeconds },
       )
 }

@@ -1,12 +1,12 @@
-// One connection: what it sent, what of that is not answered yet, and how much it may send ahead of the answers.
+// One connection of the HTTP port: its unanswered requests, and how far its client may send ahead of the answers.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** What a client may send before it has read the answers. */
+/** How far a client may send ahead of the answers. */
 export interface ReadAhead {
-  /** Requests of one connection that are under way at once. */
+  /** How many requests of one connection are processed at once. */
   readonly maxPipelined: number
-  /** Bytes of answers that wait for the client; while there are more, no further request is read. */
+  /** How many bytes of answers may wait for the client; beyond that, no further request is read. */
   readonly maxUnreadBytes: number
 }
 
@@ -15,39 +15,39 @@ export interface Connection {
   readonly socket: Socket
   /** Node's parser. */
   readonly parse: (bytes: Buffer) => void
-  /** Answers that are not out, oldest first. */
+  /** Answers that are not sent completely, oldest first. */
   readonly unanswered: ServerResponse[]
-  /** How many requests came. */
+  /** The number of requests so far. */
   requests: number
-  /** The request that came last. */
+  /** The latest request. */
   last: IncomingMessage | null
   /** Bytes of the body of `last` that may still come. */
   bodyLeft: number
-  /** Whether reading stands still until answers are out. */
+  /** Whether reading is paused until answers are sent. */
   held: boolean
-  /** The answer that is waited for before reading goes on. */
+  /** The answer after which reading continues. */
   awaited: ServerResponse | null
-  /** Whether it was refused: nothing that comes is read any more. */
+  /** Whether the connection was refused: whatever still arrives is dropped. */
   refused: boolean
-  /** Of the body that comes: whose it is, since when so many bytes are looked for, and how many there were then. */
+  /** The body that is being received: its request, and when the current time window began, at how many bytes. */
   body: { of: IncomingMessage; sinceMs: number; bytes: number } | null
-  /** Since when a body goes on that was answered; null when none does. */
+  /** When the request was answered although its body still arrives; null if there is none. */
   answeredSinceMs: number | null
-  /** Of the answer that is read: since when so many bytes are looked for, and how many the client's side had taken then. */
+  /** The answer that is being sent: when the current time window began, at how many bytes. */
   unread: { sinceMs: number; bytes: number } | null
 }
 
-// Requests in a chunk of bytes are found by parsing it piece by piece: the first piece holds most requests whole, and behind a
-// request that is not answered no piece holds two, since the shortest has 27 bytes.
+// A chunk of bytes is parsed in pieces, to stop between two requests. The first piece is large enough for most requests. While a
+// request is unanswered, the pieces are too small for two requests: the shortest has 27 bytes.
 const firstPiece = 1024
 const nextPiece = 32
-// Nobody knows where a chunked body ends.
+// The length of a chunked body is unknown.
 const chunkedPiece = 512
 
-/** What Node keeps of a socket, without types: whether its HTTP server stopped reading, as it does while answers wait. */
+/** A property that Node does not declare: whether its HTTP server paused the socket, as it does while answers wait. */
 type NodeSocket = Socket & { readonly _paused?: boolean }
 
-/** Takes a connection over from Node's HTTP server, which would parse whatever comes. */
+/** Puts itself between a socket and Node's parser, which would parse everything at once. */
 export function openConnection(socket: Socket, bounds: ReadAhead): Connection {
   const [parse] = socket.listeners('data') as [(bytes: Buffer) => void]
   const connection: Connection = {
@@ -69,7 +69,7 @@ export function openConnection(socket: Socket, bounds: ReadAhead): Connection {
   return connection
 }
 
-/** Notes a request when its head was parsed. */
+/** Records a request when its head is parsed. */
 export function noteRequest(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
   const length = request.headers['content-length']
   connection.requests += 1
@@ -79,26 +79,26 @@ export function noteRequest(connection: Connection, request: IncomingMessage, re
   connection.unanswered.push(response)
 }
 
-/** The request whose body is still on its way; null when there is none. */
+/** The request whose body is still being received; null if there is none. */
 export function findUnfinished({ last }: Connection): IncomingMessage | null {
   return last === null || last.complete ? null : last
 }
 
-/** Whether nothing is under way: no request, or only a part of one's head. */
+/** Whether no request is under way; a part of a head is none. */
 export function isIdle(connection: Connection): boolean {
   dropAnswered(connection)
   return connection.unanswered.length === 0 && findUnfinished(connection) === null
 }
 
-/** Bytes of answers that wait for the client. */
+/** The number of bytes of answers that wait for the client. */
 export function countUnread({ socket, unanswered }: Connection): number {
   let bytes = socket.writableLength
-  // Those of the first are with the socket.
+  // The bytes of the first answer are in the buffer of the socket.
   for (let i = 1; i < unanswered.length; i++) bytes += (unanswered[i] as ServerResponse).writableLength
   return bytes
 }
 
-/** Parses what came, one request in each turn of the event loop, and stops while there is too much to answer. */
+/** Parses received bytes, one request per turn of the event loop, and pauses while too much is unanswered. */
 function read(connection: Connection, bytes: Buffer, bounds: ReadAhead): void {
   const { socket } = connection
   connection.held = false
@@ -121,19 +121,19 @@ function read(connection: Connection, bytes: Buffer, bounds: ReadAhead): void {
   }
 }
 
-/** How many of the next bytes are parsed at once. */
+/** The number of bytes to parse next. */
 function toPiece(connection: Connection, left: number): number {
   if (findUnfinished(connection) === null)
     return Math.min(left, connection.unanswered.length === 0 ? firstPiece : nextPiece)
   if (connection.bodyLeft === Number.POSITIVE_INFINITY) return Math.min(left, chunkedPiece)
-  // What the first piece held of the body is not taken off: as much is read too far at the most.
+  // The part of the body in the first piece is not subtracted, so parsing may overshoot the end by that piece.
   const piece = Math.min(left, Math.max(nextPiece, connection.bodyLeft))
   connection.bodyLeft -= piece
   return piece
 }
 
 function hasEnough(connection: Connection, { maxPipelined, maxUnreadBytes }: ReadAhead): boolean {
-  // The body of a request that was let in is read.
+  // The body of an accepted request is always read.
   if (connection.unanswered.length === 0 || findUnfinished(connection) !== null) return false
   dropAnswered(connection)
   return connection.unanswered.length >= maxPipelined || countUnread(connection) > maxUnreadBytes
@@ -150,7 +150,7 @@ function hold(connection: Connection, rest: Buffer): void {
 }
 
 function resumeAfter(connection: Connection, answer: ServerResponse | undefined): void {
-  // Others resume the socket, too: whoever reads a body.
+  // Readers of bodies resume the socket too, so this may be called again for the same answer.
   if (answer === undefined || connection.awaited === answer) return
   connection.awaited = answer
   answer.once('close', () => resume(connection))

@@ -1,4 +1,4 @@
-// All connections of a server: how many there may be, what is done with those that stand still, and how it lets go of them.
+// All connections of a server: their number, those that stall, and how they are closed when the server stops.
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply } from 'fastify'
@@ -12,29 +12,29 @@ import { findHeaviest, findStall, type Stall, type StallBounds } from './stalls.
 const closeGraceMs = 5000
 // Node closes the connections that are idle when it begins to close; those that become idle later wait for this.
 const sweepMs = 20
-// How often one looks for what stands still.
+// How often connections are checked for stalls.
 const lookMs = 1000
-// Among so many of the oldest connections one is looked for that makes room.
+// To make room, an idle connection is searched among this many of the oldest.
 const mostLooked = 1000
 const retryAfterSeconds = 5
 
 /** Bounds of the connections of one server. */
 export interface ConnectionBounds extends ReadAhead, StallBounds {
   readonly maxConnections: number
-  /** How many of them one client may have. */
+  /** How many connections one client may have. */
   readonly maxPerClient: number
-  /** Bytes of answers that wait for clients, on all connections together. */
+  /** How many bytes of answers may wait for clients, on all connections together. */
   readonly maxUnreadTotalBytes: number
-  /** Whose the connections from an address are; null for a proxy, whose clients cannot be told by it. */
+  /** The client that an address stands for; null for a trusted proxy, which has many. */
   readonly toClient: (address: string) => string | null
 }
 
-/** What a connection is not served for. */
+/** Why a connection was closed or not served. */
 export type Cut = Stall | 'idle' | 'connections' | 'connections_per_address' | 'unread_in_all'
 
-/** What becomes of connections that are not served. */
+/** What to do with connections that are not served. */
 export interface ConnectionFates {
-  /** Answers on a bare connection, as far as anybody still listens, and hangs up. */
+  /** Sends a refusal on the bare connection and closes it. */
   readonly refuse: (error: MediagenError, socket: Socket) => void
   readonly note: (cut: Cut, socket: Socket) => void
 }
@@ -43,9 +43,9 @@ export interface ConnectionFates {
 export interface Connections {
   /** Aborts when the server begins to stop: who waits then is answered, who watches is sent away. */
   readonly stopping: AbortSignal
-  /** Refuses what a connection sent last, once all that it sent before is answered; what still comes is not read. */
+  /** Refuses the latest bytes of a connection after all its earlier requests are answered; whatever still arrives is dropped. */
   refuse(error: MediagenError, socket: Socket): void
-  /** Whether nothing is read from a connection because too much of it is not answered: that is not the client's doing. */
+  /** Whether reading from a connection is paused because too much is unanswered. */
   isHeld(socket: Socket): boolean
 }
 
@@ -60,7 +60,7 @@ export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds,
     given.delete(socket)
   }
 
-  /** Closes the oldest connection on which nothing is under way; false when none is found. */
+  /** Closes the oldest idle connection; returns false if there is none. */
   function makeRoom(): boolean {
     let looked = 0
     for (const connection of connections.values()) {
@@ -144,7 +144,7 @@ function tooMany(bound: 'perOwner' | 'inAll', { maxConnections, maxPerClient }: 
       )
     : new MediagenError(
         'rate_limited',
-        `This address has ${maxPerClient} connections open, which is as many as it may (MEDIAGEN_MAX_CONNECTIONS_PER_ADDRESS). Close some, or use them again.`,
+        `This address has ${maxPerClient} connections open, which is as many as it may (MEDIAGEN_MAX_CONNECTIONS_PER_ADDRESS). Close some, or reuse them.`,
         {
           retryAfterSeconds,
         },

@@ -1,9 +1,8 @@
-// The Host of a request: one, as RFC 9112, section 3.2, has it. Proxies and servers that read different ones can be played off
-// against each other.
+// A request has exactly one Host header (RFC 9112, section 3.2). Of two, a proxy and a server may each believe another one.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { MediagenError } from '../core/errors.ts'
 
-/** What is wrong with the Host of a request; the connection is closed after the answer. */
+/** Returns what is wrong with the Host of a request, if anything, and closes the connection after the answer. */
 export function findHostProblem({ raw }: FastifyRequest, reply: FastifyReply): MediagenError | undefined {
   const hosts = countHosts(raw.rawHeaders)
   if (hosts === 1 || (hosts === 0 && raw.httpVersion === '1.0')) return undefined

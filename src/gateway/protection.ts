@@ -1,7 +1,7 @@
-// Headers that keep browsers and caches from making more of an answer than it is, on every answer of the HTTP port.
+// Security headers of every answer: no type guessing, no scripts or frames, no caching, no referrer.
 import { type IncomingMessage, ServerResponse } from 'node:http'
 
-// What a page may load that loads nothing and is shown in no other: JSON, when a browser opens it.
+// For JSON that a browser opens as a page: it loads nothing and cannot be framed.
 const policy = "content-security-policy: default-src 'none'; frame-ancestors 'none'\r\n"
 const uncached = 'cache-control: no-store\r\n'
 const always = 'x-content-type-options: nosniff\r\nreferrer-policy: no-referrer\r\n'
@@ -10,11 +10,11 @@ type StoreHeader = (this: ServerResponse, firstLine: string, headers: unknown) =
 const { _storeHeader: storeHeader } = ServerResponse.prototype as unknown as { _storeHeader: StoreHeader }
 
 /**
- * An answer that carries the headers; a policy or a caching of its own takes the place of the usual one. They are written
- * behind the first line as they are: Node checks every header that it is given, which for four of them took 4 % of a quote.
+ * An answer with the security headers. A route's own policy or cache control replaces the default. The headers are appended to
+ * the first line as constants: setting them one by one, which makes Node validate each, took 4 % of the time of a quote.
  */
 export class ProtectedResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
-  /** Node's own, which every way to write a head ends in. */
+  /** Node calls this method to write any head. */
   _storeHeader(firstLine: string, headers: Readonly<Record<string, unknown>> | null | undefined): void {
     let lines = firstLine + always
     if (headers?.['content-security-policy'] === undefined) lines += policy

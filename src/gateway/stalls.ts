@@ -1,4 +1,4 @@
-// Connections that stand still: bodies that do not come or never end, and answers that nobody reads.
+// Finds connections that stall: bodies that stop or never end, and answers that the client does not read.
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { leastProgressBytes } from '../runtime/progress.ts'
@@ -6,31 +6,31 @@ import { type Connection, countUnread, findUnfinished } from './connection.ts'
 
 /** In milliseconds and bytes. */
 export interface StallBounds {
-  /** In so long a time … */
+  /** The time window. */
   readonly windowMs: number
-  /** … so many bytes of a body come, or its end; and so many of an answer are taken, or all of it. Default: `leastProgressBytes`. */
+  /** Bytes of a body that must arrive in each window, and of an answer that must be read, or the rest of it. Default: `leastProgressBytes`. */
   readonly leastBytes?: number
-  /** What nobody reads any more, since the request is answered, is listened to for so long. Default: 5 s. */
+  /** How long a body may continue after its request is answered. Default: 5 s. */
   readonly answeredMs?: number
 }
 
-/** What a connection is cut off for. */
+/** Why a connection is cut off. */
 export type Stall = 'stalled_body' | 'endless_body' | 'unread'
 
 const usualAnsweredMs = 5000
 
-/** What Node keeps of a socket, without types. Its own time-outs look at both. */
+/** Properties that Node does not declare; its own socket timeouts use both. */
 type NodeSocket = Socket & {
   readonly _bytesDispatched: number
   readonly _handle: { readonly writeQueueSize: number } | null
 }
 
-/** Looks at a connection from time to time; answers with what it is to be cut off for. */
+/** Checks a connection; call it at regular intervals. Returns why it must be cut off, or null. */
 export function findStall(connection: Connection, bounds: StallBounds, nowMs: number): Stall | null {
   const { windowMs, leastBytes = leastProgressBytes, answeredMs = usualAnsweredMs } = bounds
   if (isUnread(connection, windowMs, leastBytes, nowMs)) return 'unread'
   const body = findUnfinished(connection)
-  // A client whose bytes nobody reads cannot be blamed.
+  // While the server itself does not read, the client is not late.
   if (body === null || connection.socket.isPaused()) {
     connection.body = null
     connection.answeredSinceMs = null
@@ -57,7 +57,7 @@ function isBodyLate(
   return false
 }
 
-/** Whether the request whose body still comes is answered: only the last can be. */
+/** Whether the latest request is answered. */
 function isAnswered({ unanswered }: Connection): boolean {
   return unanswered.at(-1)?.writableFinished ?? true
 }
@@ -75,7 +75,7 @@ function isUnread(connection: Connection, windowMs: number, leastBytes: number, 
   return false
 }
 
-/** Connections to be cut off so that what nobody reads takes no more than `mostBytes` in all: those with the most first. */
+/** The connections to cut off, those with the most unread bytes first, so that no more than `mostBytes` remain in total. */
 export function findHeaviest(connections: Iterable<Connection>, mostBytes: number): Connection[] {
   const unread: { connection: Connection; bytes: number }[] = []
   let sum = 0

@@ -1,7 +1,7 @@
-// How many files this process may have open, and how they are shared out: a connection is one, a download another.
+// The limit of open files of this process, and its division: a connection takes one file, a download another.
 import { readFileSync } from 'node:fs'
 
-/** How many files each may take. What is left is for the database, programs of jobs and their media. */
+/** How many files each kind may take. The rest is for the database, jobs and media. */
 export interface FileShares {
   /** To the HTTP port. */
   readonly connections: number
@@ -16,13 +16,13 @@ export function shareFiles(files: number): FileShares {
   return { connections: 4 * eighth, grpcConnections: eighth, downloads: eighth }
 }
 
-/** How many files this process may have open; Node has raised that to what it may be raised to. */
+/** Reads the limit of open files. Node has raised it to the hard limit. */
 export function readFileLimit(): number {
   try {
     const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
     return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft)
   } catch {
-    // Only Linux tells in a file.
+    // There is no /proc outside Linux.
     return readReportedLimit()
   }
 }
