@@ -181,7 +181,7 @@ const grpc = {
     'MEDIAGEN_MAX_GRPC_CONNECTIONS_PER_ADDRESS',
     200,
     [1, 1_000_000],
-    'Connections to the gRPC port from one client address (IPv6: one /64)',
+    'Connections to the gRPC port from one client address (IPv6: one /64); those of `MEDIAGEN_TRUSTED_PROXIES` are not counted',
     'The connection is closed at once: `UNAVAILABLE`',
   ),
   maxStreams: limit(
@@ -202,7 +202,7 @@ const grpc = {
     'MEDIAGEN_KEYLESS_SECONDS',
     30,
     [1, 86_400],
-    'How long a gRPC connection may stay open before a valid key is used on it',
+    'How long a gRPC connection may stay open before a valid key is used on it, unless it is of `MEDIAGEN_TRUSTED_PROXIES`',
     'The connection is closed: `UNAVAILABLE`; health checks connect again',
   ),
   maxKeylessBytes: limit(

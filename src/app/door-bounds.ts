@@ -8,7 +8,6 @@ import type { GrpcBounds } from '../rpc/grpc-server.ts'
 
 /** What connections to the HTTP port may take. */
 export function toConnectionBounds(config: Config, files: FileShares): ConnectionBounds {
-  const { trustedProxies } = config
   return {
     maxConnections: Math.min(config.maxConnections, files.connections),
     maxPerClient: config.maxConnectionsPerAddress,
@@ -16,7 +15,7 @@ export function toConnectionBounds(config: Config, files: FileShares): Connectio
     maxUnreadBytes: config.maxUnreadBytes,
     maxUnreadTotalBytes: config.maxUnreadTotalBytes,
     windowMs: config.stallSeconds * 1000,
-    toClient: (address) => (isAmong(trustedProxies, address) ? null : toClientNetwork(address)),
+    toClient: createToClient(config),
   }
 }
 
@@ -34,8 +33,14 @@ export function toGrpcBounds(config: Config, files: FileShares): GrpcBounds {
     maxKeylessBytes: config.maxKeylessBytes,
     maxResets: config.maxResets,
     maxKeylessCalls: config.maxKeylessCalls,
+    toClient: createToClient(config),
     maxBytes: config.maxGrpcBytes,
     maxConnectionBytes: config.maxGrpcConnectionBytes,
     maxOpenRequestBytes: config.maxOpenRequestBytes,
   }
+}
+
+/** Whose the connections from an address are; null for a trusted proxy, whose clients share its connections. */
+function createToClient({ trustedProxies }: Config): (address: string) => string | null {
+  return (address) => (isAmong(trustedProxies, address) ? null : toClientNetwork(address))
 }

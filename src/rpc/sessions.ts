@@ -2,8 +2,8 @@
 // Node bounds what one connection may do; what all may do together, and what only callers with a key may do, it cannot know.
 import { constants, type Http2Session } from 'node:http2'
 import type { Socket } from 'node:net'
+import { createPlaces } from '../runtime/places.ts'
 import { createTokenBuckets } from '../runtime/token-bucket.ts'
-import { toClientNetwork } from '../net/client-address.ts'
 
 /** How much connections may take. */
 export interface SessionBounds {
@@ -20,6 +20,8 @@ export interface SessionBounds {
   readonly maxKeylessBytes: number
   /** Calls each second of one network on connections without a key; many seconds' worth at once. */
   readonly maxKeylessCalls: number
+  /** The client behind an address; null for a trusted proxy, whose connections carry the calls of many. */
+  readonly toClient: (address: string) => string | null
 }
 
 /** Why the port refuses or ends a connection by itself. */
@@ -33,7 +35,8 @@ export type SessionRefusal =
 /** One connection. */
 export interface Connection {
   readonly session: Http2Session
-  readonly network: string
+  /** Null for a trusted proxy. */
+  readonly client: string | null
   readonly openedAtMs: number
   keySeen: boolean
   /** Calls that are open. */
@@ -41,6 +44,8 @@ export interface Connection {
   /** Bytes of unfinished requests and of answers that were not read. */
   heldBytes: number
   ping: { sentAtMs: number; answered: boolean }
+  /** Frees the place of the connection, at the latest when it is closed. */
+  readonly leave: () => void
 }
 
 const keylessBurstSeconds = 30
@@ -72,17 +77,22 @@ export interface Sessions {
 export function createSessions(
   bounds: SessionBounds,
   nowMs: () => number,
-  report: (reason: SessionRefusal, network: string) => void,
+  report: (reason: SessionRefusal, client: string | null) => void,
 ): Sessions {
   const connections = new Map<Http2Session, Connection>()
-  const sockets = new Map<string, number>()
-  const { maxKeylessCalls: perSecond } = bounds
+  const places = createPlaces({ inAll: bounds.maxConnections, perOwner: bounds.maxConnectionsPerAddress })
+  const { maxKeylessCalls: perSecond, toClient } = bounds
   const keylessCalls = createTokenBuckets({ perSecond, burst: perSecond * keylessBurstSeconds }, nowMs)
-  let socketCount = 0
+  // Node opens the session of a connection as soon as it is handed over.
+  let leaveArriving = (): void => {}
   let allClosed: (() => void) | undefined
 
+  /** Whether what holds for strangers holds for a connection. */
+  const isStranger = ({ keySeen, client, session }: Connection): boolean =>
+    !keySeen && client !== null && !session.destroyed
+
   function end(connection: Connection, reason: SessionRefusal): void {
-    report(reason, connection.network)
+    report(reason, connection.client)
     connection.session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
   }
 
@@ -91,6 +101,7 @@ export function createSessions(
     const idle = [...connections.values()].filter(({ calls, session }) => calls === 0 && !session.closed)
     const longest = idle.find(({ keySeen }) => !keySeen) ?? idle[0]
     longest?.session.close()
+    longest?.leave()
     return longest !== undefined
   }
 
@@ -98,7 +109,7 @@ export function createSessions(
     const { session, ping, openedAtMs } = connection
     // One that broke has no socket any more, and closes soon.
     if (session.destroyed) return
-    if (!connection.keySeen) {
+    if (isStranger(connection)) {
       if (session.socket.bytesRead > bounds.maxKeylessBytes) return end(connection, 'too_many_bytes_without_key')
       if (now - openedAtMs > bounds.keylessMs) return end(connection, 'no_key_in_time')
     }
@@ -112,34 +123,24 @@ export function createSessions(
 
   return {
     admit(socket) {
-      const network = toClientNetwork(socket.remoteAddress ?? null)
-      const beside = sockets.get(network) ?? 0
-      const reason =
-        beside >= bounds.maxConnectionsPerAddress
-          ? 'too_many_connections_of_address'
-          : socketCount >= bounds.maxConnections && !closeIdle()
-            ? 'too_many_connections'
-            : null
-      if (reason) {
-        report(reason, network)
+      const client = toClient(socket.remoteAddress ?? '')
+      let place = places.take(client)
+      if (place === 'inAll' && closeIdle()) place = places.take(client)
+      if (typeof place === 'string') {
+        report(place === 'inAll' ? 'too_many_connections' : 'too_many_connections_of_address', client)
         socket.destroy()
         return false
       }
-      sockets.set(network, beside + 1)
-      socketCount += 1
-      socket.once('close', () => {
-        socketCount -= 1
-        const left = (sockets.get(network) ?? 1) - 1
-        if (left === 0) sockets.delete(network)
-        else sockets.set(network, left)
-      })
+      leaveArriving = once(place)
+      socket.once('close', leaveArriving)
       return true
     },
     open(session) {
       const now = nowMs()
-      const network = toClientNetwork(session.socket.remoteAddress ?? null)
+      const client = toClient(session.socket.remoteAddress ?? '')
       const ping = { sentAtMs: now, answered: true }
-      connections.set(session, { session, network, openedAtMs: now, keySeen: false, calls: 0, heldBytes: 0, ping })
+      const state = { openedAtMs: now, keySeen: false, calls: 0, heldBytes: 0, ping }
+      connections.set(session, { session, client, ...state, leave: leaveArriving })
       // A connection that breaks is closed; there is nobody to tell.
       session.on('error', () => {})
       session.once('close', () => {
@@ -151,12 +152,13 @@ export function createSessions(
     noteKey(connection) {
       if (connection.keySeen) return
       connection.keySeen = true
-      if (!connection.session.closed) connection.session.settings({ maxConcurrentStreams: bounds.maxStreams })
+      const { session } = connection
+      if (!session.closed && !session.destroyed) session.settings({ maxConcurrentStreams: bounds.maxStreams })
     },
     noteCall(connection) {
-      if (connection.keySeen || connection.session.destroyed) return
+      if (connection.client === null || !isStranger(connection)) return
       // Behind the call and not before it: a first call with a valid key is answered wherever it comes from.
-      if (keylessCalls.take(connection.network, 1) > 0) end(connection, 'too_many_calls_without_key')
+      if (keylessCalls.take(connection.client, 1) > 0) end(connection, 'too_many_calls_without_key')
     },
     sweep() {
       const now = nowMs()
@@ -173,5 +175,13 @@ export function createSessions(
       await promise
       clearTimeout(timer)
     },
+  }
+}
+
+function once(run: () => void): () => void {
+  let ran = false
+  return () => {
+    if (!ran) run()
+    ran = true
   }
 }
