@@ -22,7 +22,10 @@ test('the database is for nobody but its owner, a new one and one that was there
   expect([modeOf(before), modeOf(`${before}-wal`), existsSync(`${before}-shm`)]).toEqual([0o640, 0o640, false])
 })
 
-test.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
+const canSwitch = process.platform === 'linux' && process.getuid?.() === 0
+if (!canSwitch) console.warn('tests of another user are skipped: they need root on Linux')
+
+test.runIf(canSwitch)(
   'MEDIAGEN_CHILD_USER: where a user cannot reach the data directory, one line of the log says so, and jobs run all the same',
   async () => {
     const closed = mkdtempSync(join(tmpdir(), 'mediagen-closed-'))

@@ -1,6 +1,7 @@
 // How forked processes are contained on this machine, found out once and said in the log; a part of the composition root.
 import { chmod, stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
+import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Containment, findContainment } from '@mediagen/engine/containment.ts'
 import type { Logger } from 'pino'
@@ -18,10 +19,7 @@ export function createContainmentFinder(config: Config, processFolder: string, l
 
 async function find(config: Config, processFolder: string, log: Logger): Promise<Containment> {
   const cores = availableParallelism()
-  // A data directory of an earlier version lets nobody pass.
-  const stats = await stat(config.dataDir)
-  if (config.childUser && process.getuid?.() === 0) await chmod(config.dataDir, stats.mode | 0o001)
-  const containment = await findContainment({
+  const options = {
     user: config.childUser,
     hidden: config.dataDir,
     folder: processFolder,
@@ -31,7 +29,14 @@ async function find(config: Config, processFolder: string, log: Logger): Promise
     ),
     // Those that render, and those that look into outputs.
     processes: (config.childProcesses || cores) + cores + 2 * config.spareProcesses,
-  })
+  }
+  let containment = await findContainment(options)
+  if (config.childUser && !containment.user && process.getuid?.() === 0) {
+    // Where it cannot be hidden, another user has to get through the data directory to the folders of processes.
+    for (const folder of [config.dataDir, dirname(processFolder), processFolder])
+      await chmod(folder, (await stat(folder)).mode | 0o001)
+    containment = await findContainment(options)
+  }
   const { missing, user, hides } = containment
   if (user && !hides) await closeFolders(config.dataDir)
   if (missing.length > 0)
@@ -39,7 +44,7 @@ async function find(config: Config, processFolder: string, log: Logger): Promise
       { missing },
       'processes that render and decode are contained less than they could be: see docs/containment.md',
     )
-  else log.debug({ uid: user?.uid }, 'processes that render and decode are contained')
+  else log.debug({ uid: user?.uid, hides }, 'processes that render and decode are contained')
   return containment
 }
 

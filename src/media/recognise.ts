@@ -1,6 +1,7 @@
 // Recognises the media type of a file from its content alone.
 import { open } from 'node:fs/promises'
 import { invalidMedia, type PictureBounds, whyTooLarge } from '@mediagen/engine/media.ts'
+import { lacksDescriptors } from '../core/storage-trouble.ts'
 import { type PictureSize, readPictureSize } from './picture-size.ts'
 
 /** The accepted types, by the type that file-type finds: our name, and the extension that programs expect. */
@@ -54,7 +55,10 @@ async function recogniseMedia(
   // Loaded with the first file, because its forty modules would slow down every start.
   const { fileTypeFromFile } = await import('file-type')
   // A damaged file can make the detection itself fail; its type is then unknown.
-  const type = await fileTypeFromFile(path, { maxBufferSize: maxSniffBytes }).catch(() => undefined)
+  const type = await fileTypeFromFile(path, { maxBufferSize: maxSniffBytes }).catch((error: unknown) => {
+    if (lacksDescriptors(error)) throw error
+    return undefined
+  })
   const { start, end, size } = await look(path, type?.mime ?? '')
   const kind = type && kinds[type.mime]
   if (!kind) {

@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmod, readdir, stat } from 'node:fs/promises'
 import { getCompileCacheDir } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -36,6 +37,9 @@ export async function fillCodeCache(cache: string, entry: URL, user: SystemUser)
     stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
   })
   await once(filler, 'exit')
+  await openFolder(cache)
+  const { mode } = await stat(dirname(cache))
+  await chmod(dirname(cache), mode | 0o001)
   // Node names its folder by the user, too.
   const own = `-${process.getuid?.()}`
   for (const folder of readdirSync(cache)) {
@@ -43,4 +47,14 @@ export async function fillCodeCache(cache: string, entry: URL, user: SystemUser)
     if (folder.endsWith(own) && !existsSync(theirs)) symlinkSync(folder, theirs)
   }
   writeFileSync(mark, '')
+}
+
+/** Lets every user read a folder and what is in it, whatever the umask of the server is. */
+async function openFolder(folder: string): Promise<void> {
+  await chmod(folder, 0o755)
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) await openFolder(path)
+    else if (entry.isFile()) await chmod(path, 0o644)
+  }
 }

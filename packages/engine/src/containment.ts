@@ -2,7 +2,7 @@
 // no way to gain privileges. What a machine cannot do is found out once, and said in words.
 
 import { execFile } from 'node:child_process'
-import { chown, mkdir, rm } from 'node:fs/promises'
+import { chmod, chown, mkdir, rm } from 'node:fs/promises'
 import { release } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -140,6 +140,7 @@ async function tryOut(containment: Containment, { folder, readable }: Containmen
   const output = join(own, 'out')
   await rm(own, { recursive: true, force: true })
   await mkdir(output, { recursive: true })
+  await chmod(own, 0o755)
   if (containment.user) await chown(output, containment.user.uid, containment.user.gid)
   const script = `test -w "$1" || { echo "cannot write $1" >&2; exit 1; }
     for path; do test -r "$path" || { echo "cannot read $path" >&2; exit 1; }; done`

@@ -1,6 +1,6 @@
 // What a forked process has of the disk: a folder that the server leaves files in for it, and one that it writes to.
 
-import { chownSync, constants, createWriteStream, mkdirSync } from 'node:fs'
+import { chmodSync, chownSync, constants, createWriteStream, mkdirSync } from 'node:fs'
 import { chmod, chown, copyFile, link, lstat, open, readdir, rename, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -18,6 +18,8 @@ export interface ProcessFolders {
 export function makeFolders(folder: string, owner: SystemUser | null): ProcessFolders {
   const folders = { input: join(folder, 'in'), output: join(folder, 'out') }
   mkdirSync(folders.input, { recursive: true })
+  // Whatever the umask of the server is.
+  for (const open of [folder, folders.input]) chmodSync(open, 0o755)
   mkdirSync(folders.output, { mode: 0o700 })
   if (owner) chownSync(folders.output, owner.uid, owner.gid)
   return folders

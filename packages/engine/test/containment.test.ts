@@ -46,19 +46,21 @@ const can = {
   countTasks: containment.hides || containment.user !== null,
   keepPrivileges: !containment.missing.some((words) => words.startsWith('no_new_privs')),
 }
+const isRoot = process.getuid?.() === 0
+if (!isRoot) console.warn('tests of another user are skipped: they need root')
 for (const words of containment.missing) console.warn(`this machine cannot refuse forked processes: ${words}`)
 
 let pool: ProcessPool<object, Outcome>
 let warnings: { err: Error }[]
 let pools = 0
 
-function createPool(how: Containment): ProcessPool<object, Outcome> {
+function createPool(how: Containment, within = folder): ProcessPool<object, Outcome> {
   warnings = []
   return new ProcessPool<object, Outcome>({
     rights: { entry, code: [], startsPrograms: true },
     containment: async () => how,
     limits,
-    folder: join(folder, `pool-${++pools}`),
+    folder: join(within, `pool-${++pools}`),
     size: 1,
     maxRssBytes: 1e9,
     failures: {
@@ -167,16 +169,32 @@ test('the signal that ended it is named, through whatever stands between', async
 })
 
 describe('where a machine can do less', () => {
-  test.runIf(can.refuseDatabase)(
-    'a folder that cannot be reached is named, and processes run as the server',
+  test.runIf(isRoot)('a folder that cannot be reached is named, and processes run as the server', async () => {
+    const closed = join(base, 'closed')
+    await mkdir(closed, { mode: 0o700 })
+    const found = await findContainment({ ...options, hidden: '/nowhere', folder: join(closed, 'processes') })
+    expect(found.user).toBeNull()
+    expect(found.missing.join()).toMatch(/the user with id 65534 \(cannot write/)
+    expect(found.missing.join()).toMatch(/a database that is out of reach/)
+  })
+
+  test.runIf(containment.hides)(
+    'a data directory that lets nobody pass is hidden all the same, whatever the umask is',
     async () => {
-      if (process.getuid?.() !== 0) return
-      const closed = join(base, 'closed')
-      await mkdir(closed, { mode: 0o700 })
-      const found = await findContainment({ ...options, hidden: '/nowhere', folder: join(closed, 'processes') })
-      expect(found.user).toBeNull()
-      expect(found.missing.join()).toMatch(/the user with id 65534 \(cannot write/)
-      expect(found.missing.join()).toMatch(/a database that is out of reach/)
+      const closed = join(base, 'passed')
+      const umask = process.umask(0o077)
+      const processes = join(closed, 'processes')
+      try {
+        await mkdir(processes, { recursive: true })
+        const found = await findContainment({ ...options, hidden: closed, folder: processes })
+        expect(found).toMatchObject({ user: containment.user, hides: true, missing: [] })
+        const closedPool = createPool(found, processes)
+        expect(await attempt('work', {}, closedPool)).toEqual({})
+        expect((await attempt('status of a program', {}, closedPool)).answer).toContain('NoNewPrivs')
+        await closedPool.close()
+      } finally {
+        process.umask(umask)
+      }
     },
   )
 
