@@ -21,7 +21,6 @@ export function createNullEngine(): Engine {
   return {
     kind: 'null',
     light: true,
-    needsFolder: ({ picture: wanted }) => wanted === true,
     unready: () => null,
     async run(spec, run) {
       const { delay_ms: delayMs } = spec

@@ -107,7 +107,6 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
     claimed,
     model,
     folder: join(parts.workFolder, `${job.jobId}-${job.attempts}`),
-    usesFolder: parts.engines.get(model.engine.kind)?.needsFolder?.(model.engine) ?? true,
     outputs: null,
     watched,
     time,
@@ -150,8 +149,6 @@ interface Attempt {
   readonly model: Model
   /** Folder of the run, with one folder for the media and one for the engine. */
   readonly folder: string
-  /** Whether there is anything in the folder. */
-  usesFolder: boolean
   /** Folder of the engine's outputs, during the run. */
   outputs: HeldFolder | null
   readonly watched: Watched
@@ -199,7 +196,7 @@ async function perform(attempt: Attempt, abort: AbortController): Promise<void> 
     if (deadlineTimer) clearTimeout(deadlineTimer)
     await attempt.engineEnd
     await attempt.outputs?.[Symbol.asyncDispose]()
-    if (attempt.usesFolder) await whenDescriptors(() => rm(folder, { recursive: true, force: true }), attempt.abandoned)
+    await whenDescriptors(() => rm(folder, { recursive: true, force: true }), attempt.abandoned)
   }
 }
 
@@ -232,10 +229,8 @@ async function runToOutcome(attempt: Attempt): Promise<JobOutcome | null> {
     const { job } = claimed
     // Earlier runs can no longer end, so their stored outputs belong to no record.
     for (let earlier = 1; earlier < job.attempts; earlier++) await parts.assets.remove(toFolderName(job, earlier))
-    if (attempt.usesFolder) {
-      await mkdir(toOutputFolder(attempt), { recursive: true })
-      attempt.outputs = await patiently(attempt, () => holdFolder(toOutputFolder(attempt)))
-    }
+    await mkdir(toOutputFolder(attempt), { recursive: true })
+    attempt.outputs = await patiently(attempt, () => holdFolder(toOutputFolder(attempt)))
     return await produce(attempt)
   } catch (thrown) {
     const reason = watched.signal.aborted ? (watched.signal.reason as StopReason) : 'failed'
@@ -324,7 +319,6 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
   const { model, folder, watched, parts } = attempt
   const { job, checkpoint } = attempt.claimed
   const references = model.mediaOf(input)
-  if (references.length > 0) attempt.usesFolder = true
   let fetches = 0
   const media = await patiently(attempt, () =>
     fetchMedia(parts.media, {

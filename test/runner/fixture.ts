@@ -55,9 +55,8 @@ export interface BenchSettings {
   /** How many of them one account may hold while others wait, and how many there are beyond for those that hold none. */
   readonly placesPerAccount?: number
   readonly sparePlaces?: number
-  /** Whether the engine is light, and whether its runs leave no files. */
+  /** Whether the engine is light. */
   readonly light?: boolean
-  readonly folderless?: boolean
   /** Stands between the runner and the store. */
   readonly wrapStore?: (store: Store) => Store
 }
@@ -96,7 +95,6 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
   const engine: Engine = {
     kind: 'told',
     light: settings.light ?? false,
-    needsFolder: () => settings.folderless !== true,
     unready: () => null,
     run: async (_spec, run) => settings.run(run),
     close: async () => {},

@@ -57,8 +57,6 @@ export interface Engine {
    * concurrency of its model bounds it, and it takes no place of the worker. Default false.
    */
   readonly light?: boolean
-  /** Whether runs of this spec leave files; if not, no folder is created. Default: true. */
-  needsFolder?(spec: EngineSpec): boolean
   /** Null if the model can run now, else why it cannot. */
   unready(spec: EngineSpec): string | null
   /**
