@@ -12,7 +12,12 @@ const ticksPerSecond = 100
 // As bin/mediagen.js does it: that Node strips types is no news.
 const quiet = '--disable-warning=ExperimentalWarning'
 // Free ports, and no limit that would be measured instead.
-const free = { MEDIAGEN_HTTP_PORT: '0', MEDIAGEN_GRPC_PORT: '0', MEDIAGEN_RATE_LIMIT: '0' }
+const free = {
+  MEDIAGEN_HTTP_PORT: '0',
+  MEDIAGEN_GRPC_PORT: '0',
+  MEDIAGEN_RATE_LIMIT: '0',
+  MEDIAGEN_BYTE_RATE: '0',
+}
 
 /** A server that runs. */
 export interface Server extends AsyncDisposable {

@@ -64,6 +64,13 @@ const callers = {
     'Requests per second for each key, with a burst of the same size; 0 for no limit',
     '429 `rate_limited`',
   ),
+  byteRate: limit(
+    'MEDIAGEN_BYTE_RATE',
+    2_097_152,
+    [0, huge],
+    'Bytes of request bodies per second for each key, with a burst of four seconds; files do not count; 0 for no limit',
+    '429 `rate_limited`, before the body is parsed',
+  ),
   failedKeysPerMinute: limit(
     'MEDIAGEN_FAILED_KEYS_PER_MINUTE',
     60,

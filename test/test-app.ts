@@ -17,6 +17,7 @@ const testSettings = {
   MEDIAGEN_HTTP_PORT: '0',
   MEDIAGEN_GRPC_PORT: '0',
   MEDIAGEN_RATE_LIMIT: '0',
+  MEDIAGEN_BYTE_RATE: '0',
   MEDIAGEN_STOP_GRACE_SECONDS: '0',
   MEDIAGEN_CATALOG: join(import.meta.dirname, 'models/models.yaml'),
 }

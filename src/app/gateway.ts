@@ -1,7 +1,7 @@
 // A pure gateway: the REST door in front of a core elsewhere.
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import { createRateLimit } from '../rpc/access.ts'
+import { createKeyRates } from '../rpc/key-rates.ts'
 import { createMetrics } from '../rpc/metrics.ts'
 import { createRemoteCore } from '../rpc/remote.ts'
 import { createStrangerLog } from '../runtime/stranger-log.ts'
@@ -20,7 +20,7 @@ export async function startGateway(config: Config, coreUrl: string, log: Logger)
       metrics: createMetrics(),
       unready: async () => ((await core.isReachable()) ? null : `the core at ${coreUrl} cannot be reached`),
       transport: core.transport,
-      keys: { authenticate: core.authenticate, limit: createRateLimit(config.rateLimit) },
+      keys: { authenticate: core.authenticate, ...createKeyRates(config) },
       rpc: null,
       onPublicUrl: () => {},
     }),

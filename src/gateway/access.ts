@@ -35,6 +35,11 @@ export interface Keys {
    * @throws MediagenError `rate_limited`
    */
   limit(caller: Caller): void
+  /**
+   * Counts the bytes of a body toward the rate of its key, before it is parsed.
+   * @throws MediagenError `rate_limited`
+   */
+  spend(caller: Caller, bytes: number): void
 }
 
 // A caller who was found is believed for so long. Nobody gains by it: the core checks the key of each call again.

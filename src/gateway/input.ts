@@ -6,6 +6,7 @@ import { findUnhashable, toPointerToken } from '../core/canonical-json.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
 import { refuseManyValues } from '../core/json-values.ts'
 import { describeViolations } from '../core/violations.ts'
+import type { Caller } from './access.ts'
 
 /**
  * Refuses values that a message would change before the core can refuse them: texts that are not Unicode, non-finite numbers,
@@ -20,10 +21,16 @@ export function refuseUnhashable(input: JsonObject): void {
 /**
  * Parses bodies with Fastify's own `parser`, and explains what is wrong with those that it refuses.
  * @param maxValues maximum number of values in a body; a body with more is refused before it is parsed
+ * @param spend counts the bytes of a body; it throws when the caller sends too many
  */
-export function explainRefusals(parser: FastifyBodyParser<string>, maxValues: number): FastifyBodyParser<Buffer> {
+export function explainRefusals(
+  parser: FastifyBodyParser<string>,
+  maxValues: number,
+  spend: (caller: Caller, bytes: number) => void,
+): FastifyBodyParser<Buffer> {
   return (request, bytes, done) => {
     try {
+      if (request.caller) spend(request.caller, bytes.length)
       refuseManyValues(bytes, maxValues)
     } catch (error) {
       return done(error as Error)

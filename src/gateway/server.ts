@@ -38,10 +38,12 @@ import { addWebhookRoutes } from './webhooks.ts'
 // A client has so long to send the head of its request; how long the answer takes is another matter.
 const headersTimeoutMs = 60_000
 const longestPath = 65_536
-const refusedForItsForm: ReadonlySet<string> = new Set([
+// What is refused before a service sees it counts toward the rate of its key here.
+const countedHere: ReadonlySet<string> = new Set([
   'invalid_request',
   'unsupported_media_type',
   'payload_too_large',
+  'rate_limited',
 ])
 
 /** What every server needs. */
@@ -181,7 +183,7 @@ function createServer(
       parts.strangers({ code: cut, address: socket.remoteAddress }, 'connection cut off')
     },
   })
-  addBodyParsers(app, parts.maxValues)
+  addBodyParsers(app, parts.maxValues, keys)
   app.decorateRequest('caller', null)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
@@ -196,7 +198,7 @@ function createServer(
         error.code,
         `The body is larger than the ${parts.maxBodyBytes} bytes that this server accepts.`,
       )
-    if (request.caller && refusedForItsForm.has(error.code) && !(thrown instanceof ConnectError))
+    if (request.caller && countedHere.has(error.code) && !(thrown instanceof ConnectError))
       error = charge(request.caller, error, keys)
     if (!(thrown instanceof ConnectError)) error = boundViolations(error, parts.maxViolations)
     note.request(request, error)
@@ -214,7 +216,7 @@ function createShedding(overload: Overload, publicUrl: () => string): FastifySer
 }
 
 /** Bodies are JSON and nothing else, but where a route reads them itself. */
-function addBodyParsers(app: FastifyInstance, maxValues: number): void {
+function addBodyParsers(app: FastifyInstance, maxValues: number, keys: Keys | undefined): void {
   app.removeContentTypeParser('text/plain')
   app.addContentTypeParser('*', (request, _body, done) =>
     done(request.routeOptions.config.readsBody ? null : notJson()),
@@ -222,7 +224,9 @@ function addBodyParsers(app: FastifyInstance, maxValues: number): void {
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer' },
-    explainRefusals(app.getDefaultJsonParser('error', 'error'), maxValues),
+    explainRefusals(app.getDefaultJsonParser('error', 'error'), maxValues, (caller, bytes) =>
+      keys?.spend(caller, bytes),
+    ),
   )
 }
 

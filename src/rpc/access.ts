@@ -3,8 +3,8 @@ import type { Clock } from '../core/clock.ts'
 import { MediagenError } from '../core/errors.ts'
 import { type ApiKey, hashKeySecret, isKeySecret, isLive, type Permission } from '../core/key.ts'
 import type { Store } from '../core/store.ts'
-import { createTokenBuckets } from '../runtime/token-bucket.ts'
 import { createFailedKeys } from './failed-keys.ts'
+import { createKeyRates, type KeyRates, type RateLimits } from './key-rates.ts'
 
 /** The caller of a call, as the door read it. */
 export interface Credentials {
@@ -15,7 +15,7 @@ export interface Credentials {
 }
 
 /** Checks callers. */
-export interface Access {
+export interface Access extends KeyRates {
   /**
    * The key behind an `Authorization` header.
    * @throws MediagenError `authentication_required` or `invalid_api_key`
@@ -28,14 +28,10 @@ export interface Access {
   authenticate(credentials: Credentials): Promise<ApiKey>
   /** @throws MediagenError `missing_permission` */
   authorize(key: ApiKey, permission: Permission): void
-  /** @throws MediagenError `rate_limited` */
-  limit(key: Pick<ApiKey, 'keyId'>): void
 }
 
 /** Rate limits of callers. */
-export interface AccessLimits {
-  /** Requests per second for each key, with a burst of the same size; 0 for no limit. */
-  readonly rateLimit: number
+export interface AccessLimits extends RateLimits {
   /** Invalid keys per minute for each address; 0 for no limit. */
   readonly failedKeysPerMinute: number
 }
@@ -47,10 +43,10 @@ export interface AccessLimits {
 export function createAccess(
   store: Pick<Store, 'findKey'>,
   clock: Clock,
-  { rateLimit, failedKeysPerMinute }: AccessLimits,
+  limits: AccessLimits,
   monotonicMs: () => number = () => performance.now(),
 ): Access {
-  const failed = createFailedKeys(failedKeysPerMinute, monotonicMs)
+  const failed = createFailedKeys(limits.failedKeysPerMinute, monotonicMs)
 
   async function findKey(authorization: string | null): Promise<ApiKey> {
     if (!authorization)
@@ -80,24 +76,6 @@ export function createAccess(
       if (!key.permissions.includes(permission))
         throw new MediagenError('missing_permission', `The API key lacks the permission ${permission}.`, { permission })
     },
-    limit: createRateLimit(rateLimit, monotonicMs),
-  }
-}
-
-/**
- * Counts requests by key; see `Access.limit`.
- * @param monotonicMs a monotonic clock
- */
-export function createRateLimit(
-  perSecond: number,
-  monotonicMs: () => number = () => performance.now(),
-): Access['limit'] {
-  const requests = createTokenBuckets({ perSecond, burst: perSecond }, monotonicMs)
-  return ({ keyId }) => {
-    const waitMs = perSecond === 0 ? 0 : requests.take(keyId, 1)
-    if (waitMs === 0) return
-    throw new MediagenError('rate_limited', `This key may send ${perSecond} requests per second.`, {
-      retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
-    })
+    ...createKeyRates(limits, monotonicMs),
   }
 }

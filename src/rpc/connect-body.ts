@@ -7,6 +7,7 @@ import { MediagenError } from '../core/errors.ts'
 import { refuseManyValues } from '../core/json-values.ts'
 import { cutText } from '../core/log-text.ts'
 import { FrameReader, toFrame } from './grpc-frames.ts'
+import type { Spend } from './pipeline.ts'
 import { decodeRequest, findLargestMessage, type RequestBounds } from './request-bytes.ts'
 
 const inflaters = { gzip: promisify(gunzip), br: promisify(brotliDecompress) } as const
@@ -40,17 +41,20 @@ export function takeBodyForm(headers: IncomingHttpHeaders): BodyForm | null {
 /**
  * Reads a body and checks each message as soon as it is whole. Nothing is read before the first message is asked for.
  * @returns the same body, not compressed
- * @throws MediagenError `payload_too_large` or `invalid_request`
+ * @param spend told the size of each message, inflated, before it is decoded
+ * @throws MediagenError `payload_too_large` or `invalid_request`, or what `spend` throws
  */
 export async function* readBody(
   pieces: AsyncIterable<Buffer>,
   method: DescMethod,
   form: BodyForm,
   bounds: RequestBounds,
+  spend: Spend,
 ): AsyncIterable<Uint8Array> {
   const largest = findLargest(form, bounds)
   if (!form.isFramed) {
     const bytes = await inflate(await readWhole(pieces, largest), form.encoding, largest)
+    spend(bytes.length)
     checkMessage(method, bytes, form, bounds)
     yield bytes
     return
@@ -61,6 +65,7 @@ export async function* readBody(
     reader.push(piece)
     for (let frame = reader.take(); frame; frame = reader.take()) {
       const bytes = frame.compressed ? await inflate(frame.bytes, form.encoding ?? 'gzip', largest) : frame.bytes
+      spend(bytes.length)
       checkMessage(method, bytes, form, bounds)
       yield toFrame(bytes)
     }

@@ -107,9 +107,9 @@ function openBody(
 ): AsyncIterable<Uint8Array> | undefined {
   const form = takeBodyForm(raw.headers)
   if (!form) return undefined
-  const body = readBody(raw, method, form, bounds)
   // The pipeline is already amid an upload, and reports what is wrong with it.
-  if (method.methodKind === 'client_streaming') return body
+  if (method.methodKind === 'client_streaming') return readBody(raw, method, form, bounds, () => {})
+  const body = readBody(raw, method, form, bounds, (bytes) => gate.spend(call.head, bytes))
   return (async function* () {
     try {
       yield* body

@@ -8,7 +8,7 @@ import { MediagenError } from '../core/errors.ts'
 import { leastProgressBytes, tooSlow } from '../runtime/progress.ts'
 import { type Frame, FrameReader, toFrame } from './grpc-frames.ts'
 import { okTrailers, parseTimeout, toHeader, toTrailers } from './grpc-status.ts'
-import type { CallHead } from './pipeline.ts'
+import type { CallHead, Spend } from './pipeline.ts'
 import { decodeRequest, findLargestMessage, type RequestBounds } from './request-bytes.ts'
 import type { Connection } from './sessions.ts'
 
@@ -117,9 +117,10 @@ export class GrpcCall {
 
   /**
    * Reads the one request of a call.
-   * @throws MediagenError when it is none, is too large, stalls, or breaks off
+   * @param spend told its size, inflated, before it is decoded
+   * @throws MediagenError when it is none, is too large, stalls, or breaks off, or what `spend` throws
    */
-  async readOne(): Promise<Message> {
+  async readOne(spend: Spend): Promise<Message> {
     this.#listen()
     this.#reading = true
     this.#window = { sinceMs: this.#keeper.latestMs, bytes: 0 }
@@ -130,7 +131,9 @@ export class GrpcCall {
     if (this.#stream.destroyed || this.#reader.isAmid) throw brokeOff()
     if (!frame) throw invalid('The call carries no request.')
     this.#frame = null
-    return frame.compressed ? this.#decode(await this.#inflate(frame.bytes)) : this.#decode(frame.bytes)
+    const bytes = frame.compressed ? await this.#inflate(frame.bytes) : frame.bytes
+    spend(bytes.length)
+    return this.#decode(bytes)
   }
 
   /**

@@ -30,9 +30,9 @@ export function createRoutes(
     return [`/${method.parent.typeName}/${method.name}`, { method, bounds, run }] as const
   }
   const toRequests = (call: GrpcCall): Requests => ({
-    one() {
+    one(spend) {
       admitted(call.connection)
-      return call.readOne()
+      return call.readOne(spend)
     },
     async *all() {
       admitted(call.connection)

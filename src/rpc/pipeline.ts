@@ -33,10 +33,14 @@ export interface CallHead extends Credentials {
 
 /** The requests of a call. The pipeline asks for one or for all, once the caller is admitted; a door need not read before. */
 export interface Requests {
-  one(): Request | Promise<Request>
+  /** @param spend told the size of the request before it is decoded, by doors that do that; throws when it is too much */
+  one(spend: Spend): Request | Promise<Request>
   /** Messages are read only as fast as they are used. */
   all(): AsyncIterable<Request>
 }
+
+/** Counts bytes of requests. @throws MediagenError `rate_limited` */
+export type Spend = (bytes: number) => void
 
 type Request = MessageShape<DescMessage>
 type Response = MessageInitShape<DescMessage>
@@ -51,6 +55,8 @@ export type StreamCall = (requests: Requests, context: HandlerContext, head: Cal
 export interface Gate {
   /** Admits the caller. A refusal is logged and counted. @throws ConnectError */
   admit(context: HandlerContext, head: CallHead): Promise<ApiKey>
+  /** Counts the bytes of a request of an admitted caller. @throws MediagenError `rate_limited` */
+  spend(head: CallHead, bytes: number): void
   /** Logs and counts a call that does not get as far as the service; returns the error to send. */
   refuse(head: CallHead, thrown: unknown): Error
 }
@@ -107,6 +113,7 @@ export function trustService<Service extends DescService>(
   const guard: CallGuard = {
     begin: (head) => ({ head, startedAt: 0, caller: null }),
     admit: async () => {},
+    spend() {},
     succeed() {},
     fail: (_call, thrown) => toConnectError(toMediagenError(thrown), ''),
   }
@@ -138,9 +145,9 @@ function wrapService(
 }
 
 /** What an implementation takes of the requests: the one, or all of them. */
-type Read = (requests: Requests) => Request | Promise<Request> | AsyncIterable<Request>
+type Read = (requests: Requests, spend: Spend) => Request | Promise<Request> | AsyncIterable<Request>
 
-const readOne: Read = (requests) => requests.one()
+const readOne: Read = (requests, spend) => requests.one(spend)
 const readAll: Read = (requests) => blameCaller(requests.all())
 
 /** An rpc as its service implements it. */
@@ -151,7 +158,7 @@ function guardSingle(guard: CallGuard, read: Read, run: Served<Promise<Response>
     const call = guard.begin(head)
     try {
       await guard.admit(call, context)
-      const request = read(requests)
+      const request = read(requests, (bytes) => guard.spend(call.caller, bytes))
       const response = await run(request instanceof Promise ? await request : request, context)
       guard.succeed(call)
       return response
@@ -192,7 +199,7 @@ function guardStream(
       let unfollow: (() => void) | undefined
       try {
         await guard.admit(call, context)
-        const request = await read(requests)
+        const request = await read(requests, (bytes) => guard.spend(call.caller, bytes))
         if (call.caller && head.authorization !== null)
           unfollow = keys?.follow(head.authorization, (refusal) => lost.abort(refusal))
         const signal = AbortSignal.any([context.signal, lost.signal])
@@ -219,6 +226,7 @@ function createGate(guard: CallGuard): Gate {
         throw guard.fail(call, thrown)
       }
     },
+    spend: (head, bytes) => guard.spend(head.admitted ?? null, bytes),
     refuse: (head, thrown) => guard.fail(guard.begin(head), thrown),
   }
 }
@@ -232,6 +240,8 @@ interface Call {
 interface CallGuard {
   begin(head: CallHead): Call
   readonly admit: Admit
+  /** Counts bytes of requests. @throws MediagenError `rate_limited` */
+  spend(caller: ApiKey | null, bytes: number): void
   /** Logs and counts. */
   succeed(call: Call): void
   /** Logs and counts; returns the error to send. */
@@ -257,7 +267,7 @@ function createKeyGuard(method: DescMethod, parts: PipelineParts): CallGuard {
 }
 
 function createCallGuard(method: DescMethod, parts: PipelineParts, admit: Admit): CallGuard {
-  const { metrics, log, strangers, maxViolations } = parts
+  const { access, metrics, log, strangers, maxViolations } = parts
   const rpc = `${method.parent.name}.${method.name}`
 
   function toLine({ head, caller }: Call, ms: number) {
@@ -272,6 +282,9 @@ function createCallGuard(method: DescMethod, parts: PipelineParts, admit: Admit)
   return {
     begin: (head) => ({ head, startedAt: performance.now(), caller: head.admitted ?? null }),
     admit,
+    spend(caller, bytes) {
+      if (caller) access.spend(caller, bytes)
+    },
     succeed(call) {
       const ms = performance.now() - call.startedAt
       metrics.countCall(rpc, 'ok', ms / 1000)

@@ -33,6 +33,7 @@ interface JobRecord {
 export async function killUnderLoad(kills: number, seed: number): Promise<void> {
   await using line = openCommandLine({
     MEDIAGEN_RATE_LIMIT: '0',
+    MEDIAGEN_BYTE_RATE: '0',
     MEDIAGEN_MAX_QUEUED_JOBS: '100000',
     MEDIAGEN_CATALOG: `${testCatalog}:${join(import.meta.dirname, 'models.yaml')}`,
   })

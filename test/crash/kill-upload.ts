@@ -21,7 +21,7 @@ interface FileRecord {
 
 /** Kills a server so many times while files are uploaded, and holds that what was acknowledged is whole, and nothing else is there. */
 export async function killUnderUploads(kills: number): Promise<void> {
-  await using line = openCommandLine({ MEDIAGEN_RATE_LIMIT: '0' })
+  await using line = openCommandLine({ MEDIAGEN_RATE_LIMIT: '0', MEDIAGEN_BYTE_RATE: '0' })
   const { accountId, key } = await createTestAccount(line)
   const acknowledged: FileRecord[] = []
   const sent: string[] = []

@@ -48,7 +48,11 @@ export async function serve(line: CommandLine) {
 
 export async function open() {
   mendDisk()
-  const line = openCommandLine({ MEDIAGEN_RATE_LIMIT: '0', MEDIAGEN_MAX_QUEUED_JOBS: '100000' })
+  const line = openCommandLine({
+    MEDIAGEN_RATE_LIMIT: '0',
+    MEDIAGEN_BYTE_RATE: '0',
+    MEDIAGEN_MAX_QUEUED_JOBS: '100000',
+  })
   const { accountId, key } = await createTestAccount(line)
   await line.json(['credits', 'grant', '--account', accountId, '--credits', '999000'])
   return { line, key }

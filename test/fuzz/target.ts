@@ -28,6 +28,7 @@ export async function startTarget(settings: Readonly<Record<string, string>> = {
     MEDIAGEN_LOG_LEVEL: 'info',
     MEDIAGEN_STALL_SECONDS: '3',
     MEDIAGEN_RATE_LIMIT: '0',
+    MEDIAGEN_BYTE_RATE: '0',
     ...settings,
   })
   const server = await line.serve()

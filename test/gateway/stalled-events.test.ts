@@ -42,6 +42,7 @@ async function openUnread(windowMs: number) {
     keys: {
       authenticate: async () => ({ keyId: 'key_x', accountId: 'acct_x', permissions: ['jobs:read'] }),
       limit() {},
+      spend() {},
     },
     maxValues: 100,
     strangers() {},

@@ -1,0 +1,53 @@
+// Requests and bytes per second of each key, by a held clock.
+import { expect, test } from 'vitest'
+import { createKeyRates, type RateLimits } from '../../src/rpc/key-rates.ts'
+
+const key = { keyId: 'key_a' }
+
+function open(limits: Partial<RateLimits>) {
+  const clock = { ms: 0 }
+  const all = { rateLimit: 0, byteRate: 0, maxBodyBytes: 1000, ...limits }
+  return { clock, rates: createKeyRates(all, () => clock.ms) }
+}
+
+/** After how many seconds the caller may come again; 0 when it was let through. */
+function retryAfter(step: () => void): number | undefined {
+  try {
+    step()
+    return 0
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'rate_limited' })
+    return (error as { details: { retryAfterSeconds?: number } }).details.retryAfterSeconds
+  }
+}
+
+test('bytes: four seconds at once, then as many as come; another key has its own', () => {
+  const { clock, rates } = open({ byteRate: 1000 })
+  const send = (bytes: number) => retryAfter(() => rates.spend(key, bytes))
+  expect([send(1000), send(1000), send(1000), send(1000)]).toEqual([0, 0, 0, 0])
+  expect(send(500)).toBe(1)
+  expect(retryAfter(() => rates.spend({ keyId: 'key_b' }, 500))).toBe(0)
+  clock.ms += 500
+  expect(send(500)).toBe(0)
+  expect(send(1000)).toBe(1)
+  clock.ms += 60_000
+  expect(send(4000)).toBe(0)
+  expect(send(3500)).toBe(4)
+})
+
+test('the largest request that is allowed passes, however low the rate', () => {
+  const { clock, rates } = open({ byteRate: 10, maxBodyBytes: 1000 })
+  expect(retryAfter(() => rates.spend(key, 1000))).toBe(0)
+  expect(retryAfter(() => rates.spend(key, 1000))).toBe(100)
+  clock.ms += 100_000
+  // What is larger is refused elsewhere, by its size.
+  expect(retryAfter(() => rates.spend(key, 5000))).toBe(0)
+})
+
+test('0 is no limit', () => {
+  const { rates } = open({})
+  for (let i = 0; i < 1000; i++) {
+    rates.limit(key)
+    rates.spend(key, 1e9)
+  }
+})
