@@ -20,9 +20,9 @@ interface Room {
 }
 
 /** Puts a frame around a message. */
-export function toFrame(message: Uint8Array): Buffer {
+export function toFrame(message: Uint8Array, compressed = false): Buffer {
   const frame = Buffer.allocUnsafe(headBytes + message.length)
-  frame[0] = 0
+  frame[0] = compressed ? 1 : 0
   frame.writeUInt32BE(message.length, 1)
   frame.set(message, headBytes)
   return frame

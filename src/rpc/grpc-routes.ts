@@ -1,50 +1,98 @@
-// The rpcs of the gRPC port by their paths, each run through the pipeline.
-import type { DescMethod } from '@bufbuild/protobuf'
+// The services as grpc-js takes them. All rpcs are streams to it: of others it reads the request before it calls a handler.
+import { create, type DescMethod, toBinary } from '@bufbuild/protobuf'
 import { ConnectError, type HandlerContext } from '@connectrpc/connect'
-import type { GrpcCall } from './grpc-call.ts'
+import type { MethodDefinition, Server } from '@grpc/grpc-js'
+import type { GrpcRoute, GuardedCall } from './guarded-call.ts'
+import { createCallContext } from './in-process.ts'
 import type { GuardedService, Requests } from './pipeline.ts'
-import type { RequestBounds } from './request-bytes.ts'
+import { decodeRequest, findLargestMessage, type RequestBounds } from './request-bytes.ts'
 import type { Connection } from './sessions.ts'
 
-/** An rpc. */
-export interface Route {
-  readonly method: DescMethod
+/** What routes need. */
+export interface RouteParts {
   readonly bounds: RequestBounds
-  /** Answers a call, whatever comes of it. */
-  run(call: GrpcCall, context: HandlerContext): void
+  /** Told when the pipeline has admitted the caller, before anything of the request is read. */
+  admitted(connection: Connection): void
+  /** The call that grpc-js hands to a handler right now. */
+  current(): GuardedCall
 }
 
-/** Told when the pipeline has admitted the caller, before anything of the request is read. */
-type Admitted = (connection: Connection) => void
+type Answer = (call: GuardedCall, context: HandlerContext) => Promise<void>
 
-/** Creates the routes of a service, by their paths. */
-export function createRoutes(
+/** Adds a service to a server; returns its routes by their paths. */
+export function addService(
+  server: Server,
   service: GuardedService,
-  bounds: RequestBounds,
-  admitted: Admitted,
-): (readonly [string, Route])[] {
-  const toRoute = (method: DescMethod, answer: (call: GrpcCall, context: HandlerContext) => Promise<void>) => {
-    const run: Route['run'] = (call, context) => {
-      answer(call, context).catch((error: unknown) => call.refuse(ConnectError.from(error)))
-    }
-    return [`/${method.parent.typeName}/${method.name}`, { method, bounds, run }] as const
-  }
-  const toRequests = (call: GrpcCall): Requests => ({
-    one(spend) {
+  parts: RouteParts,
+): (readonly [string, GrpcRoute])[] {
+  const answers = createAnswers(service, parts)
+  const paths = [...answers.keys()].map((method) => [method, `/${method.parent.typeName}/${method.name}`] as const)
+  server.addService(
+    Object.fromEntries(paths.map(([{ name }, path]) => [name, toDefinition(path)])),
+    Object.fromEntries(
+      [...answers].map(([method, answer]) => [method.name, () => handle(parts.current(), method, answer)]),
+    ),
+  )
+  return paths.map(([method, path]) => [
+    path,
+    {
+      rpc: `${method.parent.name}.${method.name}`,
+      maxBytes: findLargestMessage(parts.bounds),
+      takesMany: method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming',
+      isOpen: false,
+    },
+  ])
+}
+
+function handle(call: GuardedCall, method: DescMethod, answer: Answer): void {
+  const context = createCallContext(method, () => call.signal, undefined, call.head)
+  answer(call, context).catch((error: unknown) => call.refuse(ConnectError.from(error)))
+}
+
+function createAnswers({ singles, streams }: GuardedService, { bounds, admitted }: RouteParts) {
+  const toRequests = (call: GuardedCall, method: DescMethod): Requests => ({
+    async one(spend) {
       admitted(call.connection)
-      return call.readOne(spend)
+      const bytes = await call.readOne()
+      spend(bytes.length)
+      return decodeRequest(method, bytes, bounds)
     },
     async *all() {
       admitted(call.connection)
-      yield* call.readAll()
+      for await (const bytes of call.readAll()) yield decodeRequest(method, bytes, bounds)
     },
   })
-  return [
-    ...[...service.singles].map(([method, run]) =>
-      toRoute(method, async (call, context) => call.answer(await run(toRequests(call), context, call.head))),
-    ),
-    ...[...service.streams].map(([method, run]) =>
-      toRoute(method, (call, context) => call.answerAll(run(toRequests(call), context, call.head))),
-    ),
-  ]
+  const answers = new Map<DescMethod, Answer>()
+  for (const [method, run] of singles)
+    answers.set(method, async (call, context) =>
+      call.answer(encode(method, await run(toRequests(call, method), context, call.head))),
+    )
+  for (const [method, run] of streams)
+    answers.set(method, (call, context) =>
+      call.answerAll(encodeAll(method, run(toRequests(call, method), context, call.head))),
+    )
+  return answers
+}
+
+function encode({ output }: DescMethod, message: unknown): Buffer {
+  const { buffer, byteOffset, byteLength } = toBinary(output, create(output, message as never))
+  return Buffer.from(buffer, byteOffset, byteLength)
+}
+
+async function* encodeAll(method: DescMethod, messages: AsyncIterable<unknown>) {
+  for await (const message of messages) yield encode(method, message)
+}
+
+/** Bytes as they are: they are decoded when the pipeline asks for them. */
+function toDefinition(path: string): MethodDefinition<Buffer, Buffer> {
+  const pass = (bytes: Buffer): Buffer => bytes
+  return {
+    path,
+    requestStream: true,
+    responseStream: true,
+    requestSerialize: pass,
+    requestDeserialize: pass,
+    responseSerialize: pass,
+    responseDeserialize: pass,
+  }
 }

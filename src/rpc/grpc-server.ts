@@ -1,32 +1,21 @@
-// The gRPC port: HTTP/2 is Node's, gRPC is our own, since a caller must be known before anything of a call is read.
-import {
-  createServer,
-  type Http2Server,
-  type IncomingHttpHeaders,
-  type OutgoingHttpHeaders,
-  type ServerHttp2Stream,
-} from 'node:http2'
+// The gRPC port: grpc-js serves it, behind guards, since it bounds neither connections nor what a call may hold.
+import type { Http2Server, IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import net, { type AddressInfo } from 'node:net'
-import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect'
-import { Health } from '../../gen/grpc/health/v1/health_pb.ts'
-import { ServerReflection } from '../../gen/grpc/reflection/v1/reflection_pb.ts'
-import { ServerReflection as ServerReflectionAlpha } from '../../gen/grpc/reflection/v1alpha/reflection_pb.ts'
-import { file_mediagen_v1_errors } from '../../gen/mediagen/v1/errors_pb.ts'
-import { type Door, toListenError } from '../runtime/listen-error.ts'
-import type { MediagenError } from '../core/errors.ts'
+import { Code, ConnectError } from '@connectrpc/connect'
+import * as grpc from '@grpc/grpc-js'
+import { MediagenError } from '../core/errors.ts'
 import { cutText } from '../core/log-text.ts'
-import { readRequestId } from '../runtime/request-id.ts'
 import type { FindClient } from '../net/client-address.ts'
+import { type Door, toListenError } from '../runtime/listen-error.ts'
+import { readRequestId } from '../runtime/request-id.ts'
 import { toConnectError } from './errors.ts'
-import { type CallBooks, type CallBounds, createCallBooks } from './grpc-books.ts'
-import { GrpcCall, isEncoding } from './grpc-call.ts'
-import { createRoutes, type Route } from './grpc-routes.ts'
-import { toHeader, toTrailers } from './grpc-status.ts'
-import { createHealthService, type HealthService } from './health.ts'
-import { createCallContext } from './in-process.ts'
-import { type CallHead, type GuardedService, openService, type PipelineParts } from './pipeline.ts'
-import { createReflectionService } from './reflection.ts'
-import type { RequestBounds } from './request-bytes.ts'
+import { type CallBooks, type CallBounds, createCallBooks, type HeldCall } from './grpc-books.ts'
+import { addService } from './grpc-routes.ts'
+import { parseTimeout, toStatus } from './grpc-status.ts'
+import { type CallParts, type GrpcRoute, GuardedCall } from './guarded-call.ts'
+import { addOpenServices } from './open-services.ts'
+import type { CallHead, GuardedService, PipelineParts } from './pipeline.ts'
+import { findLargestMessage, type RequestBounds } from './request-bytes.ts'
 import { createSessions, type SessionBounds, type Sessions } from './sessions.ts'
 
 /** A running gRPC server. */
@@ -64,6 +53,7 @@ export interface GrpcServerOptions {
 }
 
 const longestSweepMs = 1000
+const longestTimerMs = 2 ** 31 - 1
 const resetSeconds = 4
 const mebibyte = 1_048_576
 
@@ -75,7 +65,7 @@ export async function startGrpcServer(
   services: readonly GuardedService[],
   options: GrpcServerOptions,
 ): Promise<GrpcServer> {
-  const { bounds, pipeline } = options
+  const { bounds, pipeline, findClient, shed } = options
   const report: Report = (code, facts) => {
     pipeline.metrics.countGrpcRefusal(code)
     pipeline.strangers({ code, ...facts }, 'gRPC refused')
@@ -85,20 +75,26 @@ export async function startGrpcServer(
   const sweepMs = Math.min(longestSweepMs, bounds.stallMs / 2)
   const books = createCallBooks(bounds, sweepMs, clockMs, {
     noteCall: ({ connection }) => sessions.noteCall(connection),
-    noteUnread: ({ method, head }) =>
-      report('answer_not_read', { rpc: `${method.parent.name}.${method.name}`, request_id: head.requestId }),
+    noteUnread: ({ route, head }) => report('answer_not_read', { rpc: route.rpc, request_id: head.requestId }),
+    noteOpen: (call, status) => noteOpen(pipeline, call, status),
   })
-  const health = createHealthService(services.map(({ service }) => service.typeName))
-  const open = openServices(services, health, options)
-  const openBounds = { ...bounds, maxBodyBytes: bounds.maxOpenRequestBytes }
-  const routes = new Map(services.flatMap((service) => createRoutes(service, bounds, sessions.noteKey)))
-  const openRoutes = new Map(open.flatMap((service) => createRoutes(service, openBounds, () => {})))
-
-  const server = createHttp2Server(bounds)
-  server.on('session', (session) => sessions.open(session))
-  server.on('stream', createStreamHandler({ routes, openRoutes, sessions, books, report, ...options }))
+  // What the guard knows of the stream that grpc-js is told of, which it hands on in the same turn.
+  const arriving: Arriving = { parts: null, call: null }
+  const server = createServer(bounds, arriving)
+  const open = addOpenServices(
+    server,
+    services.map(({ service }) => service),
+    { reflection: options.reflection, maxBytes: bounds.maxOpenRequestBytes },
+  )
+  const parts = { bounds, admitted: sessions.noteKey, current: () => arriving.call as GuardedCall }
+  const routes = new Map([...open.routes, ...services.flatMap((service) => addService(server, service, parts))])
+  const { injectConnection } = server.createConnectionInjector(grpc.ServerCredentials.createInsecure())
+  const http2Server = findHttp2Server(server)
+  // A connection that breaks is closed; there is nobody to tell.
+  http2Server.on('session', (session) => sessions.open(session)).on('sessionError', () => {})
+  guardStreams(http2Server, { routes, sessions, books, report, findClient, shed, arriving })
   const listener = net.createServer((socket) => {
-    if (sessions.admit(socket)) server.emit('connection', socket)
+    if (sessions.admit(socket)) injectConnection(socket)
   })
   const port = await listen(listener, options)
   const sweeping = setInterval(() => {
@@ -108,26 +104,53 @@ export async function startGrpcServer(
   sweeping.unref()
   return {
     port,
-    drain: health.drain,
+    drain: open.drain,
     async close(graceMs) {
       listener.close()
       await sessions.close(graceMs)
       clearInterval(sweeping)
+      server.forceShutdown()
     },
   }
 }
 
-function createHttp2Server(bounds: GrpcBounds): Http2Server {
-  const server = createServer({
-    settings: { maxConcurrentStreams: Math.min(bounds.maxKeylessStreams, bounds.maxStreams) },
-    // For every connection; those without a key may not even call as often (sessions.ts).
+interface Arriving {
+  parts: CallParts | null
+  call: GuardedCall | null
+}
+
+function createServer(bounds: GrpcBounds, arriving: Arriving): grpc.Server {
+  // What matters comes as an error; standard error is for the one sentence that tells it.
+  grpc.setLogVerbosity(grpc.logVerbosity.NONE)
+  const server = new grpc.Server({
+    'grpc.enable_channelz': 0,
+    'grpc.max_receive_message_length': findLargestMessage(bounds),
+    'grpc.max_concurrent_streams': Math.min(bounds.maxKeylessStreams, bounds.maxStreams),
+    // What calls hold is bounded by the books. Near this bound Node ends calls of clients that do nothing wrong.
+    'grpc-node.max_session_memory': Math.ceil((2 * bounds.maxConnectionBytes) / mebibyte) + 64,
+    interceptors: [
+      (_method, call) => {
+        const parts = arriving.parts as CallParts
+        // How far it inflates has no option for a single method; test/rpc/hostile-requests.test.ts tells when this stops to work.
+        Object.assign(call, { maxReceiveMessageSize: parts.route.maxBytes })
+        return (arriving.call = new GuardedCall(call, parts))
+      },
+    ],
+  })
+  // For every connection; those without a key may not even call as often (sessions.ts).
+  // There is no option that reaches Node's; test/rpc/rapid-reset.test.ts tells when this stops to work.
+  Object.assign((server as unknown as { commonServerOptions: object }).commonServerOptions, {
     streamResetRate: bounds.maxResets,
     streamResetBurst: bounds.maxResets * resetSeconds,
-    // What calls hold is bounded by the books. Near this bound Node ends calls of clients that do nothing wrong.
-    maxSessionMemory: Math.ceil((2 * bounds.maxConnectionBytes) / mebibyte) + 64,
   })
-  // A connection that breaks is closed; there is nobody to tell.
-  return server.on('sessionError', () => {})
+  return server
+}
+
+/** What the injector hands connections to. */
+function findHttp2Server(server: grpc.Server): Http2Server {
+  const [http2Server] = (server as unknown as { http2Servers: Map<Http2Server, unknown> }).http2Servers.keys()
+  if (!http2Server) throw new Error('grpc-js keeps its HTTP/2 server elsewhere')
+  return http2Server
 }
 
 function listen(listener: net.Server, { host, port, door = 'gRPC' }: GrpcServerOptions): Promise<number> {
@@ -137,83 +160,125 @@ function listen(listener: net.Server, { host, port, door = 'gRPC' }: GrpcServerO
   })
 }
 
-/** Services that need no key, logged and counted as all others. */
-function openServices(
-  services: readonly GuardedService[],
-  health: HealthService,
-  { reflection, pipeline }: GrpcServerOptions,
-): GuardedService[] {
-  const open = [openService(Health, health.impl, pipeline)]
-  if (!reflection) return open
-  const listed = [...services.map(({ service }) => service), Health, ServerReflection, ServerReflectionAlpha]
-  // No service names the errors: error details travel packed, and a client asks for their type by name.
-  const impl = createReflectionService(listed, [file_mediagen_v1_errors])
-  // The two versions differ in their name alone.
-  const alpha = impl as unknown as ServiceImpl<typeof ServerReflectionAlpha>
-  return [...open, openService(ServerReflection, impl, pipeline), openService(ServerReflectionAlpha, alpha, pipeline)]
-}
-
 /** Counts and logs what the port refuses by itself. */
 type Report = (code: string, facts: object) => void
 
+/** Calls of services that need no key are logged and counted as the pipeline does it for all others. */
+function noteOpen(
+  { metrics, strangers }: PipelineParts,
+  { route: { rpc }, head, beganAtMs }: HeldCall,
+  { code, details }: Pick<grpc.StatusObject, 'code' | 'details'>,
+): void {
+  const ms = performance.now() - beganAtMs
+  const name = grpc.status[code].toLowerCase()
+  metrics.countCall(rpc, name, ms / 1000)
+  if (code !== grpc.status.OK)
+    strangers({ rpc, request_id: head.requestId, ms: Math.round(ms), code: name, detail: details }, 'call refused')
+}
+
 interface StreamParts extends Pick<GrpcServerOptions, 'findClient' | 'shed'> {
-  readonly routes: ReadonlyMap<string, Route>
-  /** Those of services that need no key. */
-  readonly openRoutes: ReadonlyMap<string, Route>
+  readonly routes: ReadonlyMap<string, GrpcRoute>
   readonly sessions: Sessions
   readonly books: CallBooks
   readonly report: Report
+  readonly arriving: Arriving
 }
 
-function createStreamHandler({ routes, openRoutes, sessions, books, report, findClient, shed }: StreamParts) {
-  return (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void => {
+type ServeStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void
+
+/** Stands before grpc-js, which is told of a stream once it is known who sends it and what for. */
+function guardStreams(
+  server: Http2Server,
+  { routes, sessions, books, report, findClient, shed, arriving }: StreamParts,
+): void {
+  const [serve] = server.listeners('stream') as ServeStream[]
+  server.removeAllListeners('stream')
+  server.on('stream', (stream, headers) => {
     // Whatever goes wrong with a stream closes it.
     stream.on('error', () => {})
     const connection = sessions.find(stream.session)
     if (!connection || connection.session.destroyed || stream.destroyed) return
     const path = headers[':path'] ?? ''
     const head = readHead(stream, headers, findClient)
-    const keyed = routes.get(path)
-    const overload = keyed ? shed() : null
-    const route = keyed ?? openRoutes.get(path)
-    const encoding = headers['grpc-encoding'] ?? 'identity'
-    if (route && overload === null && isGrpc(headers) && isEncoding(encoding)) {
-      const { method, bounds } = route
-      const call = new GrpcCall(stream, { connection, method, head, encoding, bounds, keeper: books })
-      books.add(call)
-      call.limitTime(headers['grpc-timeout'])
-      route.run(
-        call,
-        createCallContext(method, () => call.signal, undefined, head),
-      )
-      return
-    }
-    const refuse = (code: string, answer: OutgoingHttpHeaders): void => {
+    const route = routes.get(path)
+    const refusal = findRefusal(headers, route, shed)
+    if (!route || refusal) {
+      const { code, error } = refusal ?? unknownMethod(path)
       report(code, { path: cutText(path), request_id: head.requestId })
-      stream.respond(answer, { endStream: true })
+      stream.respond(error ? toAnswer(error(head.requestId), head) : { ':status': 415 }, { endStream: true })
       // What the client still sends is of no use.
       stream.resume()
       stream.close()
       sessions.noteCall(connection)
+      return
     }
-    if (!isGrpc(headers)) refuse('not_grpc', { ':status': 415 })
-    else if (overload) refuse(overload.code, toRefusal(head, toConnectError(overload, head.requestId)))
-    else if (!route)
-      refuse('unknown_method', unimplemented(head, `The server does not implement the method ${cutText(path)}.`))
-    else refuse('unknown_encoding', unimplemented(head, 'A request may be encoded as identity, gzip or deflate.'))
-  }
+    const timeout = headers['grpc-timeout']
+    const timeoutMs = timeout === undefined ? Number.POSITIVE_INFINITY : parseTimeout(String(timeout))
+    arriving.parts = { stream, connection, route, head, keeper: books }
+    arriving.call = null
+    // It needs no other headers, and takes its time for each.
+    serve?.(stream, {
+      ':path': path,
+      'content-type': 'application/grpc',
+      'grpc-encoding': headers['grpc-encoding'] ?? 'identity',
+      // Longer ones it would take for none at all, and end the call at once.
+      ...(timeoutMs !== null && timeoutMs <= longestTimerMs && { 'grpc-timeout': timeout }),
+    })
+    const call = takeCall(arriving)
+    if (!call) return
+    books.add(call)
+    if (timeoutMs === null) call.fail(new MediagenError('invalid_request', 'The grpc-timeout cannot be read.'))
+  })
+}
+
+function takeCall({ call }: Arriving): GuardedCall | null {
+  return call
 }
 
 function isGrpc(headers: IncomingHttpHeaders): boolean {
   return headers['content-type']?.startsWith('application/grpc') ?? false
 }
 
-function unimplemented(head: CallHead, message: string): OutgoingHttpHeaders {
-  return toRefusal(head, new ConnectError(message, Code.Unimplemented))
+/** What is refused before grpc-js is told of it; one that is not gRPC is told so without an error. */
+interface Refusal {
+  readonly code: string
+  readonly error: ((requestId: string) => ConnectError) | null
 }
 
-function toRefusal({ requestId }: CallHead, error: ConnectError): OutgoingHttpHeaders {
-  return { ...toHeader(requestId), ...toTrailers(error) }
+const encodings: ReadonlySet<string | readonly string[]> = new Set(['identity', 'gzip', 'deflate'])
+const notGrpc: Refusal = { code: 'not_grpc', error: null }
+const unknownEncoding: Refusal = {
+  code: 'unknown_encoding',
+  error: () => new ConnectError('A request may be encoded as identity, gzip or deflate.', Code.Unimplemented),
+}
+
+function unknownMethod(path: string): Refusal {
+  const message = `The server does not implement the method ${cutText(path)}.`
+  return { code: 'unknown_method', error: () => new ConnectError(message, Code.Unimplemented) }
+}
+
+function findRefusal(
+  headers: IncomingHttpHeaders,
+  route: GrpcRoute | undefined,
+  shed: GrpcServerOptions['shed'],
+): Refusal | null {
+  if (!isGrpc(headers)) return notGrpc
+  if (!route) return unknownMethod(headers[':path'] ?? '')
+  if (!encodings.has(headers['grpc-encoding'] ?? 'identity')) return unknownEncoding
+  const overload = route.isOpen ? null : shed()
+  return overload && { code: overload.code, error: (requestId) => toConnectError(overload, requestId) }
+}
+
+function toAnswer(error: ConnectError, { requestId }: CallHead): OutgoingHttpHeaders {
+  const { code, details, metadata } = toStatus(error, requestId)
+  return {
+    ':status': 200,
+    'content-type': 'application/grpc+proto',
+    'grpc-accept-encoding': 'identity,deflate,gzip',
+    'grpc-status': String(code),
+    'grpc-message': encodeURI(details),
+    ...metadata.toHttp2Headers(),
+  }
 }
 
 function readHead(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, findClient: FindClient): CallHead {

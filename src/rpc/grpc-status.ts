@@ -1,34 +1,32 @@
-// How a call over gRPC ends on the wire: headers and trailers. https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
-import type { OutgoingHttpHeaders } from 'node:http2'
+// How a call over gRPC ends: what our errors are to grpc-js, and how long a call may last.
 import type { ConnectError } from '@connectrpc/connect'
 import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc'
+import { Metadata, type StatusObject } from '@grpc/grpc-js'
 
 // A client takes so much of trailers in all as its library sees fit, some no more than 8 KiB.
 const longestMessage = 3000
 
 /** The header of every answer. */
-export function toHeader(requestId: string): OutgoingHttpHeaders {
-  return {
-    ':status': 200,
-    'content-type': 'application/grpc+proto',
-    'grpc-accept-encoding': 'identity,deflate,gzip',
-    'x-request-id': requestId,
-  }
+export function toHeader(requestId: string): Metadata {
+  const header = new Metadata()
+  header.set('x-request-id', requestId)
+  return header
 }
 
-/** The trailers of a call that went well. */
-export const okTrailers: OutgoingHttpHeaders = { 'grpc-status': '0' }
-
-/** The trailers of a refusal, with our code as a typed detail where there is one. */
-export function toTrailers(error: ConnectError): OutgoingHttpHeaders {
+/** A refusal, with our code as a typed detail where there is one. */
+export function toStatus(error: ConnectError, requestId: string): StatusObject {
   const { rawMessage } = error
   const short = rawMessage.length > longestMessage ? `${rawMessage.slice(0, longestMessage)}…` : rawMessage
   // What was cut between the two halves of a character cannot be encoded.
-  Object.assign(error, { rawMessage: short.toWellFormed() })
-  const trailers = setTrailerStatus(new Headers(), error)
-  // Connect encodes more than it must, and grpc-js decodes no more than that.
-  trailers.set('grpc-message', error.rawMessage.replaceAll(/[^ -$&-~]+/g, encodeURIComponent))
-  return Object.fromEntries(trailers)
+  const details = short.toWellFormed()
+  Object.assign(error, { rawMessage: details })
+  const metadata = toHeader(requestId)
+  for (const [name, value] of error.metadata) metadata.set(name, value)
+  const trailer = new Headers()
+  setTrailerStatus(trailer, error)
+  const packed = trailer.get('grpc-status-details-bin')
+  if (packed) metadata.set('grpc-status-details-bin', Buffer.from(packed, 'base64'))
+  return { code: error.code as number, details, metadata }
 }
 
 /** Milliseconds that a `grpc-timeout` allows; null when it cannot be read. */

@@ -93,18 +93,6 @@ export function guardService<Service extends DescService>(
   return wrapService(service, impl, (method) => createKeyGuard(method, parts), parts.keys)
 }
 
-/**
- * A service for everyone: no key is required. Its calls are logged and counted like all others.
- * Only the gRPC port serves bidirectional streams.
- */
-export function openService<Service extends DescService>(
-  service: Service,
-  impl: ServiceImpl<Service>,
-  parts: PipelineParts,
-): GuardedService {
-  return wrapService(service, impl, (method) => createCallGuard(method, parts, async () => {}))
-}
-
 /** A service for the command line, which has the database itself: no key is required, and errors are converted as usual. */
 export function trustService<Service extends DescService>(
   service: Service,

@@ -57,7 +57,7 @@ test('a message above the limit is refused, one below it is read', async () => {
     detail: { code: 'payload_too_large', retryable: false },
   })
   expect(refused.message).toContain('20000')
-  // Far beyond it, grpc-js refuses before anything is read: there is no detail then.
+  // Far beyond it, the length alone is refused, before the request comes.
   expect((await ask({ prompt: 'x'.repeat(200_000) })).status).toBe('RESOURCE_EXHAUSTED')
 })
 

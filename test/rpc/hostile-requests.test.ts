@@ -1,9 +1,9 @@
 // What a request over gRPC may be, and that nothing of it is looked at before its caller is known. docs/contract.md, section 2.
 import { once } from 'node:events'
-import { deflateSync, gzipSync } from 'node:zlib'
+import zlib, { deflateSync, gzipSync } from 'node:zlib'
 import * as grpc from '@grpc/grpc-js'
 import { create, type JsonObject, toBinary } from '@bufbuild/protobuf'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { CreateQuoteRequestSchema } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { keepLog } from '../kept-log.ts'
 import { startTestApp } from '../test-app.ts'
@@ -136,6 +136,27 @@ describe('the size of a request', () => {
       status: RESOURCE_EXHAUSTED,
     })
   })
+
+  test('MEDIAGEN_MAX_OPEN_REQUEST_BYTES: they inflate no more than that', async () => {
+    using client = await open(null)
+    // As it comes it is within the bound.
+    const body = toFrame(gzipSync(toField(1, 'x'.repeat(10_000))), true)
+    expect(body.length).toBeLessThan(300)
+    const end = await client.call('/grpc.health.v1.Health/Check', { body, headers: { 'grpc-encoding': 'gzip' } }).ended
+    expect(end).toMatchObject({ status: RESOURCE_EXHAUSTED, detail: 'payload_too_large' })
+  })
+})
+
+test('of many requests in one frame of HTTP/2, none is inflated before it is asked for', async () => {
+  const inflated = vi.spyOn(zlib, 'createGunzip')
+  using client = await open()
+  // 600 of them are in 16 KiB.
+  const body = Buffer.concat(Array.from({ length: 600 }, () => toFrame(gzipSync(Buffer.alloc(0)), true)))
+  const upload = '/mediagen.v1.FilesService/UploadFile'
+  const end = await client.call(upload, { body, headers: { 'grpc-encoding': 'gzip' } }).ended
+  expect(end).toMatchObject({ status: INVALID_ARGUMENT })
+  expect([1, 2]).toContain(inflated.mock.calls.length)
+  inflated.mockRestore()
 })
 
 describe('the values of a request', () => {

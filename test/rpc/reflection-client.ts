@@ -1,9 +1,8 @@
 // A small client of server reflection: from an address to a schema, with nothing of this project's own.
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import * as grpc from '@grpc/grpc-js'
 import { loadFileDescriptorSetFromBuffer, loadSync, type PackageDefinition } from '@grpc/proto-loader'
-
-const root = join(import.meta.dirname, '../..')
 
 /** The two versions of the protocol that clients speak. */
 export type ReflectionVersion = 'v1' | 'v1alpha'
@@ -27,11 +26,13 @@ interface ReflectionAnswer {
 
 /** Opens a connection to the reflection service at `address` (`host:port`). */
 export function openReflection(address: string, version: ReflectionVersion = 'v1'): ReflectionClient {
-  const service = (
-    grpc.loadPackageDefinition(
-      loadSync(join(root, `proto/grpc/reflection/${version}/reflection.proto`), foreignOptions),
-    ) as any
-  ).grpc.reflection[version].ServerReflection
+  const folder = join(
+    createRequire(import.meta.url).resolve('@grpc/reflection'),
+    '../../proto/grpc/reflection',
+    version,
+  )
+  const service = (grpc.loadPackageDefinition(loadSync(join(folder, 'reflection.proto'), foreignOptions)) as any).grpc
+    .reflection[version].ServerReflection
   const client = new service(address, grpc.credentials.createInsecure())
 
   function ask(question: object): Promise<ReflectionAnswer> {

@@ -1,0 +1,80 @@
+// What the gRPC port serves to everyone: health, and reflection where it is on, as other tools expect them.
+import { type DescFile, type DescService, toBinary } from '@bufbuild/protobuf'
+import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
+import type { handleServerStreamingCall, Server, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js'
+import { ReflectionService } from '@grpc/reflection'
+import { HealthImplementation } from 'grpc-health-check'
+import { file_mediagen_v1_errors } from '../../gen/mediagen/v1/errors_pb.ts'
+import type { GrpcRoute } from './guarded-call.ts'
+import { loadHealthFile } from './health-file.ts'
+
+/** What is to be served. */
+export interface OpenOptions {
+  readonly reflection: boolean
+  /** Length of the largest request. */
+  readonly maxBytes: number
+}
+
+/** What is served, and what turns the health. */
+export interface OpenServices {
+  readonly routes: ReadonlyMap<string, GrpcRoute>
+  /** Tells from now on that nothing is served, to those who watch at once. */
+  drain(): void
+}
+
+/** Adds health and reflection to a server. */
+export function addOpenServices(
+  server: Server,
+  services: readonly DescService[],
+  { reflection, maxBytes }: OpenOptions,
+): OpenServices {
+  const routes = new Map<string, GrpcRoute>()
+  /** Notes what is added. */
+  const toServer = (change: (impl: UntypedServiceImplementation) => UntypedServiceImplementation): Server =>
+    ({
+      addService(definition: ServiceDefinition, impl: UntypedServiceImplementation) {
+        for (const { path, requestStream } of Object.values(definition)) {
+          const [service = '', method = ''] = path.slice(path.lastIndexOf('.') + 1).split('/')
+          routes.set(path, { rpc: `${service}.${method}`, maxBytes, takesMany: requestStream, isOpen: true })
+        }
+        server.addService(definition, change(impl))
+      },
+    }) as Partial<Server> as Server
+  const names = ['', ...services.map(({ typeName }) => typeName)]
+  const health = new HealthImplementation(Object.fromEntries(names.map((name) => [name, 'SERVING' as const])))
+  health.addToServer(toServer((impl) => ({ ...impl, watch: forgetNames(impl['watch'] as Watch, new Set(names)) })))
+  if (reflection) createReflection(services).addToServer(toServer((impl) => impl))
+  return {
+    routes,
+    drain() {
+      for (const name of names) health.setStatus(name, 'NOT_SERVING')
+    },
+  }
+}
+
+type Watch = handleServerStreamingCall<{ service: string }, object>
+
+/** The library keeps every name that was ever watched; those that are not served are one to it, and SERVICE_UNKNOWN. */
+function forgetNames(watch: Watch, names: ReadonlySet<string>): Watch {
+  return (call) => {
+    if (!names.has(call.request.service)) call.request.service = 'unknown'
+    watch(call)
+  }
+}
+
+function createReflection(services: readonly DescService[]): ReflectionService {
+  const files = new Map<string, DescFile>()
+  const collect = (file: DescFile): void => {
+    if (files.has(file.name)) return
+    for (const dependency of file.dependencies) collect(dependency)
+    files.set(file.name, file)
+  }
+  for (const service of services) collect(service.file)
+  // No service names it: error details travel packed, and a client asks for their type by name.
+  collect(file_mediagen_v1_errors)
+  const fileDescriptorProtos = [...[...files.values()].map(({ proto }) => proto), loadHealthFile()].map((proto) =>
+    Buffer.from(toBinary(FileDescriptorProtoSchema, proto)),
+  )
+  // Reflection reads the descriptors only; the rest of a proto-loader package is not needed.
+  return new ReflectionService({ files: { fileDescriptorProtos } } as never)
+}
