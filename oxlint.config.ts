@@ -58,7 +58,7 @@ export const parts: Readonly<Record<string, Part>> = {
       engine,
     ],
   },
-  cli: { imports: ['app', 'config.ts', 'catalog', 'core', 'gen', 'services'] },
+  cli: { imports: ['app', 'config.ts', 'catalog', 'core', 'gateway', 'gen', 'services'] },
 }
 
 /** The files of `src/` itself. */

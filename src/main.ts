@@ -24,7 +24,14 @@ export function createProgram(): Command {
   addWebhookCommands(program)
   addAssetCommands(program)
   addAuditCommands(program)
+  for (const command of listCommands(program))
+    if (!command.options.some(({ long }) => long === '--json')) command.option('--json', 'print JSON')
   return program
+}
+
+/** The commands that do something, and not those that only hold others. */
+function listCommands(command: Command): Command[] {
+  return command.commands.length === 0 ? [command] : command.commands.flatMap(listCommands)
 }
 
 /** Runs one command; a refusal is one sentence on standard error and exit status 1. */

@@ -1,34 +1,45 @@
 // Shared by the operator's commands: AdminService over the data directory, reading whole lists, formatting values.
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
 import { type Client, createClient } from '@connectrpc/connect'
-import { InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import { openStore } from '../app/store.ts'
 import { pageBounds } from '../core/page.ts'
 import { readConfig } from '../config.ts'
 import { createLogger } from '../app/log.ts'
 import { createOperatorTransport, logActs } from '../app/operator.ts'
+import { print, type Printed } from './print.ts'
 
 /** A client of AdminService that needs no key. */
 export type Admin = Client<typeof AdminService>
 
-/** Runs a command on the data directory that the settings name. Administrative acts are logged on standard error. */
-export async function withAdmin(run: (admin: Admin) => Promise<void>): Promise<void> {
-  const { dataDir, logLevel } = readConfig(process.env)
-  await using store = await openStore(dataDir)
-  logActs(store, createLogger(logLevel, process.stderr))
-  await run(createClient(AdminService, createOperatorTransport(store, dataDir)))
+/**
+ * The action of a command on the data directory that the settings name: prints what `run` returns. `run` gets what commander
+ * gives to actions. Administrative acts are logged on standard error.
+ */
+export function withAdmin<Given extends readonly unknown[]>(
+  run: (admin: Admin, ...given: Given) => Promise<Printed | readonly Printed[] | undefined>,
+): (...given: Given) => Promise<void> {
+  return async (...given) => {
+    const { dataDir, logLevel } = readConfig(process.env)
+    await using store = await openStore(dataDir)
+    logActs(store, createLogger(logLevel, process.stderr))
+    const answer = await run(createClient(AdminService, createOperatorTransport(store, dataDir)), ...given)
+    const command = given.at(-1) as Command
+    if (answer) print(answer, command.opts()['json'])
+  }
 }
 
-/** Reads all pages of a list. */
-export async function readAll<Item>(
-  readPage: (offset: number) => Promise<{ items: Item[]; total: number }>,
-): Promise<Item[]> {
-  const all: Item[] = []
+/** Reads all pages of a list; `name` is the field of a page that holds its items. */
+export async function readAll<Name extends string, Page extends { total: number } & Record<Name, unknown[]>>(
+  name: Name,
+  list: (page: { limit: number; offset: number }) => Promise<Page>,
+): Promise<Page[Name]> {
+  const all = [] as unknown[] as Page[Name]
   while (true) {
-    const { items, total } = await readPage(all.length)
-    all.push(...items)
-    if (items.length === 0 || all.length >= total) return all
+    const page = await list({ limit: pageBounds.largestLimit, offset: all.length })
+    all.push(...page[name])
+    if (page[name].length === 0 || all.length >= page.total) return all
   }
 }
 

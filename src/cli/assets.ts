@@ -1,7 +1,8 @@
 // The operator's commands about files: disk usage, and the removal of expired files and orphans.
 import type { Command } from 'commander'
+import { SweepFilesResponseSchema } from '../../gen/mediagen/v1/admin_pb.ts'
+import { toRecord } from '../gateway/records.ts'
 import { withAdmin } from './admin.ts'
-import { printList, printRecord } from './print.ts'
 
 /** Adds the commands. */
 export function addAssetCommands(program: Command): void {
@@ -11,41 +12,26 @@ export function addAssetCommands(program: Command): void {
     .description(
       'Show disk usage by account and kind: outputs with their previews, uploads, expired (not removed yet), orphans (named by no record)',
     )
-    .option('--json', 'print JSON')
-    .action(({ json }: { json?: boolean }) =>
+    .action(
       withAdmin(async (admin) => {
         const { usage } = await admin.measureFiles({})
-        printList(
-          usage.map(({ accountId, kind, files, bytes }) => ({
-            account_id: accountId || null,
-            kind,
-            files: Number(files),
-            bytes: Number(bytes),
-          })),
-          json === true,
-        )
+        return usage.map(({ accountId, kind, files, bytes }) => ({
+          account_id: accountId || null,
+          kind,
+          files: Number(files),
+          bytes: Number(bytes),
+        }))
       }),
     )
   assets
     .command('sweep')
     .description('Remove expired files, and orphans that nothing was written to for an hour')
     .option('--dry-run', 'only print what would be removed')
-    .option('--json', 'print JSON')
-    .action(({ dryRun = false, json }: { dryRun?: boolean; json?: boolean }) =>
-      withAdmin(async (admin) => {
+    .action(
+      withAdmin(async (admin, { dryRun = false }: { dryRun?: boolean }) => {
         const swept = await admin.sweepFiles({ dryRun })
-        printRecord(
-          {
-            dry_run: dryRun,
-            expired_files: Number(swept.expiredFiles),
-            expired_bytes: Number(swept.expiredBytes),
-            orphaned_files: Number(swept.orphanedFiles),
-            orphaned_bytes: Number(swept.orphanedBytes),
-            not_removed: swept.notRemoved,
-          },
-          json === true,
-        )
         if (swept.notRemoved.length > 0) process.exitCode = 1
+        return { dry_run: dryRun, ...toRecord(SweepFilesResponseSchema, swept) }
       }),
     )
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { AuditEntry } from '../../gen/mediagen/v1/admin_pb.ts'
 import { pageBounds } from '../core/page.ts'
 import { parsePageLimit, toTime, withAdmin } from './admin.ts'
-import { type Printed, printList } from './print.ts'
+import type { Printed } from './print.ts'
 
 const defaultLimit = 50
 
@@ -16,11 +16,10 @@ export function addAuditCommands(program: Command): void {
     .description('List administrative acts, newest first: who, what, before and after')
     .option('--account <id>', 'only acts that concern this account', '')
     .option('--limit <acts>', `how many, at most ${pageBounds.largestLimit}`, parsePageLimit, defaultLimit)
-    .option('--json', 'print JSON')
-    .action(({ account, limit, json }: { account: string; limit: number; json?: boolean }) =>
-      withAdmin(async (admin) => {
+    .action(
+      withAdmin(async (admin, { account, limit, json }: { account: string; limit: number; json?: boolean }) => {
         const { entries } = await admin.listAuditEntries({ accountId: account, limit })
-        printList(entries.map(json ? toPrintedEntry : toRow), json === true)
+        return entries.map(json ? toPrintedEntry : toRow)
       }),
     )
 }

@@ -5,7 +5,7 @@ import { jobStatuses, type JobStatus } from '../core/job.ts'
 import { toJobStatusCode, toJobStatusName } from '../services/convert.ts'
 import { pageBounds } from '../core/page.ts'
 import { parseCredits, parsePageLimit, toTime, withAdmin } from './admin.ts'
-import { type Printed, printList, printRecord } from './print.ts'
+import type { Printed } from './print.ts'
 
 const defaultLimit = 50
 
@@ -14,7 +14,6 @@ interface ListOptions {
   readonly account?: string
   readonly model?: string
   readonly limit: number
-  readonly json?: boolean
 }
 
 /** Adds the commands. */
@@ -27,37 +26,30 @@ export function addJobCommands(program: Command): void {
     .option('--account <id>', 'only jobs of this account')
     .option('--model <id>', 'only jobs of this model')
     .option('--limit <jobs>', `number of jobs, at most ${pageBounds.largestLimit}`, parsePageLimit, defaultLimit)
-    .option('--json', 'print JSON')
-    .action(({ status, account = '', model = '', limit, json }: ListOptions) =>
-      withAdmin(async (admin) => {
+    .action(
+      withAdmin(async (admin, { status, account = '', model = '', limit }: ListOptions) => {
         const filter = status === undefined ? {} : { status: toJobStatusCode(status) }
         const page = await admin.listAllJobs({ ...filter, accountId: account, model, limit })
-        printList(page.jobs.map(toPrintedJob), json === true)
+        return page.jobs.map(toPrintedJob)
       }),
     )
   jobs
     .command('show <job_id>')
     .description('Show what became of a job and of its credits')
-    .option('--json', 'print JSON')
-    .action((jobId: string, { json }: { json?: boolean }) =>
-      withAdmin(async (admin) => printRecord(toPrintedDetail(await admin.inspectJob({ jobId })), json === true)),
-    )
+    .action(withAdmin(async (admin, jobId: string) => toPrintedDetail(await admin.inspectJob({ jobId }))))
   jobs
     .command('resolve <job_id>')
     .description('End a job that is under review: charge part of its hold, or release all of it')
     .option('--charge <credits>', 'credits to charge, at most the hold; the rest is released', parseCredits)
     .option('--release', 'release everything')
-    .option('--json', 'print JSON')
-    .action(
-      (jobId: string, { charge, release, json }: { charge?: bigint; release?: boolean; json?: boolean }, command) => {
-        const one = (charge !== undefined) !== (release === true)
-        if (!one) (command as Command).error('error: give either --charge <credits> or --release')
-        return withAdmin(async (admin) => {
-          const { charged, released } = await admin.resolveJob({ jobId, charge: charge ?? 0n })
-          printRecord({ job_id: jobId, charged: Number(charged), released: Number(released) }, json === true)
-        })
-      },
-    )
+    .action((jobId: string, { charge, release }: { charge?: bigint; release?: boolean }, command: Command) => {
+      const one = (charge !== undefined) !== (release === true)
+      if (!one) command.error('error: give either --charge <credits> or --release')
+      return withAdmin(async (admin, _command: Command) => {
+        const { charged, released } = await admin.resolveJob({ jobId, charge: charge ?? 0n })
+        return { job_id: jobId, charged: Number(charged), released: Number(released) }
+      })(command)
+    })
 }
 
 function toPrintedJob(job: JobSummary): Printed {

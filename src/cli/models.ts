@@ -6,7 +6,7 @@ import { loadCatalog } from '../catalog/load.ts'
 import { readConfig } from '../config.ts'
 import { createLogger } from '../app/log.ts'
 import { createEngines, openCatalog } from '../app/models.ts'
-import { printList, printRecord } from './print.ts'
+import { print } from './print.ts'
 
 /** Adds the commands. */
 export function addModelCommands(program: Command): void {
@@ -14,7 +14,6 @@ export function addModelCommands(program: Command): void {
   models
     .command('list')
     .description('List all models of the catalog, and why a model is not ready')
-    .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const config = readConfig(process.env)
       const builtin = await findBuiltin()
@@ -26,7 +25,7 @@ export function addModelCommands(program: Command): void {
         price: model.priceSummary,
         ready: catalog.unready(model) ?? 'yes',
       }))
-      printList(
+      print(
         json
           ? rows.map(({ ready, ...row }) => ({
               ...row,
@@ -34,19 +33,18 @@ export function addModelCommands(program: Command): void {
               reason: ready === 'yes' ? null : ready,
             }))
           : rows,
-        json === true,
+        json,
       )
       await Promise.all(engines.map((engine) => engine.close()))
     })
   models
     .command('check [files...]')
     .description('Check catalog files, by default those that the server would load; exit status 1 if one is invalid')
-    .option('--json', 'print JSON')
     .action(async (files: string[], { json }: { json?: boolean }) => {
       const paths =
         files.length > 0
           ? files.map((file) => resolve(file))
           : [...((await findBuiltin())?.catalog ?? []), ...readConfig(process.env).catalog]
-      printRecord({ ok: true, models: loadCatalog(paths).length }, json === true)
+      print({ ok: true, models: loadCatalog(paths).length }, json)
     })
 }

@@ -1,12 +1,12 @@
 // The operator's commands: accounts, keys, credits, ledger. They open the data directory themselves and work while the server runs.
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { type Command, InvalidArgumentError } from 'commander'
-import type { Account, Key } from '../../gen/mediagen/v1/admin_pb.ts'
+import { AccountSchema, type Key, KeySchema } from '../../gen/mediagen/v1/admin_pb.ts'
 import { toPermissionCode, toPermissionName } from '../services/convert.ts'
 import { isPermission, type Permission, permissions } from '../core/key.ts'
-import { pageBounds } from '../core/page.ts'
-import { parseCredits, readAll, toTime, withAdmin } from './admin.ts'
-import { type Printed, printList, printRecord } from './print.ts'
+import { toRecord } from '../gateway/records.ts'
+import { parseCredits, readAll, withAdmin } from './admin.ts'
+import { print, type Printed } from './print.ts'
 
 const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const longestLifeMs = 36_500 * 86_400_000
@@ -25,26 +25,18 @@ function addAccountCommands(program: Command): void {
     .description('Create an account')
     .requiredOption('--name <name>', 'display name')
     .option('--credits <credits>', 'initial credits', parseCredits, 0n)
-    .option('--json', 'print JSON')
-    .action(({ name, credits, json }: { name: string; credits: bigint; json?: boolean }) =>
-      withAdmin(async (admin) => {
-        const { account } = await admin.createAccount({ name, credits })
-        printRecord(toPrintedAccount(account), json === true)
-      }),
+    .action(
+      withAdmin(async (admin, { name, credits }: { name: string; credits: bigint }) =>
+        toRecord(AccountSchema, (await admin.createAccount({ name, credits })).account),
+      ),
     )
   accounts
     .command('list')
     .description('List accounts with their balances')
-    .option('--json', 'print JSON')
-    .action(({ json }: { json?: boolean }) =>
-      withAdmin(async (admin) => {
-        const all = await readAll((offset) =>
-          admin
-            .listAccounts({ limit: pageBounds.largestLimit, offset })
-            .then((page) => ({ items: page.accounts, total: page.total })),
-        )
-        printList(all.map(toPrintedAccount), json === true)
-      }),
+    .action(
+      withAdmin(async (admin) =>
+        (await readAll('accounts', admin.listAccounts)).map((account) => toRecord(AccountSchema, account)),
+      ),
     )
 }
 
@@ -60,44 +52,29 @@ function addKeyCommands(program: Command): void {
       parsePermissions,
     )
     .option('--expires-in <time>', 'lifetime of the key, for example 30d, 12h, 90m', parseDuration)
-    .option('--json', 'print JSON')
-    .action((options: { account: string; permissions: Permission[]; expiresIn?: number; json?: boolean }) =>
-      withAdmin(async (admin) => {
-        const expiresAt =
-          options.expiresIn === undefined ? {} : { expiresAt: timestampFromMs(Date.now() + options.expiresIn) }
+    .action(
+      withAdmin(async (admin, options: { account: string; permissions: Permission[]; expiresIn?: number }) => {
         const { key, secret } = await admin.createKey({
           accountId: options.account,
           permissions: options.permissions.map(toPermissionCode),
-          ...expiresAt,
+          ...(options.expiresIn !== undefined && { expiresAt: timestampFromMs(Date.now() + options.expiresIn) }),
         })
-        printRecord({ ...toPrintedKey(key), key: secret }, options.json === true)
+        return { ...toPrintedKey(key), key: secret }
       }),
     )
   keys
     .command('list')
     .description('List API keys, without their text')
-    .option('--account <id>', 'only keys of this account')
-    .option('--json', 'print JSON')
-    .action(({ account = '', json }: { account?: string; json?: boolean }) =>
-      withAdmin(async (admin) => {
-        const all = await readAll((offset) =>
-          admin
-            .listKeys({ accountId: account, limit: pageBounds.largestLimit, offset })
-            .then((page) => ({ items: page.keys, total: page.total })),
-        )
-        printList(all.map(toPrintedKey), json === true)
-      }),
+    .option('--account <id>', 'only keys of this account', '')
+    .action(
+      withAdmin(async (admin, { account }: { account: string }) =>
+        (await readAll('keys', (page) => admin.listKeys({ accountId: account, ...page }))).map(toPrintedKey),
+      ),
     )
   keys
     .command('revoke <key_id>')
     .description('Revoke an API key; it stops working everywhere within one second')
-    .option('--json', 'print JSON')
-    .action((keyId: string, { json }: { json?: boolean }) =>
-      withAdmin(async (admin) => {
-        const { key } = await admin.revokeKey({ keyId })
-        printRecord(toPrintedKey(key), json === true)
-      }),
-    )
+    .action(withAdmin(async (admin, keyId: string) => toPrintedKey((await admin.revokeKey({ keyId })).key)))
 }
 
 function addMoneyCommands(program: Command): void {
@@ -108,16 +85,10 @@ function addMoneyCommands(program: Command): void {
     .requiredOption('--account <id>', 'account that receives them')
     .requiredOption('--credits <credits>', 'number of credits', parseCredits)
     .option('--note <text>', 'reason, for the ledger', '')
-    .option('--json', 'print JSON')
-    .action((options: { account: string; credits: bigint; note: string; json?: boolean }) =>
-      withAdmin(async (admin) => {
-        const { account } = await admin.grantCredits({
-          accountId: options.account,
-          credits: options.credits,
-          note: options.note,
-        })
-        printRecord(toPrintedAccount(account), options.json === true)
-      }),
+    .action(
+      withAdmin(async (admin, { account: accountId, ...change }: Change) =>
+        toRecord(AccountSchema, (await admin.grantCredits({ accountId, ...change })).account),
+      ),
     )
   credits
     .command('adjust')
@@ -125,16 +96,10 @@ function addMoneyCommands(program: Command): void {
     .requiredOption('--account <id>', 'account to correct')
     .requiredOption('--credits <credits>', 'credits to add; a negative number removes credits', parseAdjustment)
     .requiredOption('--note <text>', 'reason, for the ledger')
-    .option('--json', 'print JSON')
-    .action((options: { account: string; credits: bigint; note: string; json?: boolean }) =>
-      withAdmin(async (admin) => {
-        const { account } = await admin.adjustCredits({
-          accountId: options.account,
-          credits: options.credits,
-          note: options.note,
-        })
-        printRecord(toPrintedAccount(account), options.json === true)
-      }),
+    .action(
+      withAdmin(async (admin, { account: accountId, ...change }: Change) =>
+        toRecord(AccountSchema, (await admin.adjustCredits({ accountId, ...change })).account),
+      ),
     )
   program
     .command('ledger')
@@ -142,12 +107,12 @@ function addMoneyCommands(program: Command): void {
     .command('verify')
     .description('Check every invariant of the ledger over all data; exit status 1 if one is broken')
     .option('--repair-plan', 'print how each problem could be repaired; nothing is changed')
-    .option('--json', 'print JSON')
-    .action(({ json, repairPlan }: { json?: boolean; repairPlan?: boolean }) =>
-      withAdmin(async (admin) => {
+    .action(
+      withAdmin(async (admin, { json, repairPlan }: { json?: boolean; repairPlan?: boolean }) => {
         const { accounts, entries, jobs, problems, repairs } = await admin.verifyLedger({})
         const plan = problems.map((problem, index) => ({ problem, repair: repairs[index] ?? '' }))
-        printRecord(
+        if (problems.length > 0) process.exitCode = 1
+        print(
           {
             ok: problems.length === 0,
             accounts: Number(accounts),
@@ -156,10 +121,9 @@ function addMoneyCommands(program: Command): void {
             problems,
             ...(repairPlan && json && { repair_plan: plan }),
           },
-          json === true,
+          json,
         )
-        if (repairPlan && !json) printList(plan, false)
-        if (problems.length > 0) process.exitCode = 1
+        return repairPlan && !json ? plan : undefined
       }),
     )
   program
@@ -167,34 +131,17 @@ function addMoneyCommands(program: Command): void {
     .description('Quote sealing')
     .command('rotate-key')
     .description('Seal new quotes with a new key; existing quotes stay valid until they expire')
-    .option('--json', 'print JSON')
-    .action(({ json }: { json?: boolean }) =>
-      withAdmin(async (admin) => {
-        const { keyNumber } = await admin.rotateQuoteKey({})
-        printRecord({ key_number: keyNumber }, json === true)
-      }),
-    )
+    .action(withAdmin(async (admin) => ({ key_number: (await admin.rotateQuoteKey({})).keyNumber })))
 }
 
-function toPrintedAccount(account: Account | undefined): Printed {
-  return {
-    account_id: account?.accountId,
-    name: account?.name,
-    available: Number(account?.available),
-    held: Number(account?.held),
-    created_at: toTime(account?.createdAt),
-  }
+interface Change {
+  readonly account: string
+  readonly credits: bigint
+  readonly note: string
 }
 
 function toPrintedKey(key: Key | undefined): Printed {
-  return {
-    key_id: key?.keyId,
-    account_id: key?.accountId,
-    permissions: key?.permissions.map(toPermissionName) ?? [],
-    created_at: toTime(key?.createdAt),
-    expires_at: toTime(key?.expiresAt),
-    revoked_at: toTime(key?.revokedAt),
-  }
+  return { ...toRecord(KeySchema, key), permissions: key?.permissions.map(toPermissionName) }
 }
 
 function parseAdjustment(written: string): bigint {

@@ -3,14 +3,14 @@
 /** A record as a command prints it: flat, snake_case. */
 export type Printed = Readonly<Record<string, unknown>>
 
-/** Prints one record. */
-export function printRecord(record: Printed, json: boolean): void {
-  process.stdout.write(json ? `${JSON.stringify(record)}\n` : `${toLines(record)}\n`)
+/** Prints a record as lines, a list as a table, and either as JSON if that is asked for. */
+export function print(what: Printed | readonly Printed[], json = false): void {
+  if (json) process.stdout.write(`${JSON.stringify(what)}\n`)
+  else process.stdout.write(isList(what) ? toTable(what) : `${toLines(what)}\n`)
 }
 
-/** Prints a list of records as a JSON array or a table. */
-export function printList(records: readonly Printed[], json: boolean): void {
-  process.stdout.write(json ? `${JSON.stringify(records)}\n` : toTable(records))
+function isList(what: Printed | readonly Printed[]): what is readonly Printed[] {
+  return Array.isArray(what)
 }
 
 function toLines(record: Printed): string {

@@ -5,7 +5,7 @@ import type { App } from '../app/app.ts'
 import { startApp } from '../app/start.ts'
 import { type Config, findUnknownSettings, readConfig } from '../config.ts'
 import { createLogger } from '../app/log.ts'
-import { type Printed, printRecord } from './print.ts'
+import { print, type Printed } from './print.ts'
 
 /** Adds the command. */
 export function addServeCommand(program: Command): void {
@@ -22,7 +22,7 @@ export function addServeCommand(program: Command): void {
       // Installed first, so a signal during the start also stops the server properly.
       const stopped = stopSignal()
       await using app = await startApp(config, { log: openLog(config) })
-      if (json) printRecord(toAddresses(app), true)
+      if (json) print(toAddresses(app), true)
       await stopped
     })
 }
