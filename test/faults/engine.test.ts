@@ -235,7 +235,7 @@ test.each(faults)('$promise: $code', async ({ name, script, code, words }) => {
     error: { code, message: expect.stringMatching(words) },
     billing: { held: price, charged: 0, released: price },
   })
-  expect(body.outputs ?? []).toEqual([])
+  expect(body.outputs).toEqual([])
   expect(foreign.filter((path) => !existsSync(path))).toEqual([])
   if (script.includes(note) && code === 'timeout') await expectGroupGone()
   // What ended by itself was waited for, with all that it had started.

@@ -67,7 +67,7 @@ test('connections that are kept open, or on which nothing was asked, do not keep
   vi.useFakeTimers({ toFake: ['setTimeout'] })
   try {
     await app[Symbol.asyncDispose]()
-    await Promise.all(ends)
+    expect(await Promise.all(ends)).toHaveLength(3)
   } finally {
     vi.useRealTimers()
   }
@@ -82,8 +82,9 @@ test('who watches a job while the server stops sees the stream end', async () =>
   const reader = events.body?.getReader()
   await reader?.read()
   const stopped = app[Symbol.asyncDispose]()
-  let ended = false
-  while (!ended) ended = (await reader?.read())?.done ?? true
+  let last: { done: boolean } | undefined
+  while (!last?.done) last = await reader?.read()
+  expect(last.done).toBe(true)
   await stopped
 })
 

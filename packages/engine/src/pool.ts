@@ -59,6 +59,9 @@ interface Waiting<Request, Result> {
   readonly reject: (error: Error) => void
 }
 
+/** Processes of all pools, so that no two have one folder. */
+let forkedEver = 0
+
 /** Runs tasks in forked processes, one each at a time. Processes are forked on demand and kept. */
 export class ProcessPool<Request extends object, Result> {
   readonly #options: ProcessPoolOptions
@@ -75,8 +78,6 @@ export class ProcessPool<Request extends object, Result> {
   #isWarm = false
   #isPreparing = false
   #folder: string | null = null
-  /** Processes that were ever forked. */
-  #forked = 0
   #onLastGone: (() => void) | null = null
 
   constructor(options: ProcessPoolOptions) {
@@ -119,7 +120,7 @@ export class ProcessPool<Request extends object, Result> {
   warm(): void {
     this.#isWarm = true
     this.#prepare()
-    if (!this.#closed && this.#children.size === 0) this.#keep(this.#fork())
+    if (!this.#closed && this.#children.size === 0) this.#forkAhead()
   }
 
   /**
@@ -164,7 +165,13 @@ export class ProcessPool<Request extends object, Result> {
 
   #startNext(): void {
     for (let next = this.#findNext(); next !== undefined; next = this.#findNext()) {
-      const child = this.#takeFree() ?? (this.#children.size < this.#most ? this.#fork() : undefined)
+      let child: PooledProcess | undefined
+      try {
+        child = this.#takeFree() ?? (this.#children.size < this.#most ? this.#fork() : undefined)
+      } catch (cause) {
+        this.#removeWaiting(next, this.#options.failures.crashed((cause as Error).message, { cause }))
+        continue
+      }
       if (!child) return
       this.#waiting.splice(this.#waiting.indexOf(next), 1)
       void this.#start(child, next)
@@ -257,11 +264,20 @@ export class ProcessPool<Request extends object, Result> {
     child?.kill(reason)
   }
 
-  #keep(child: PooledProcess | undefined): void {
-    if (child) this.#free.push(child)
+  /** Forks a process before it is needed, if it can be. */
+  #forkAhead(): void {
+    try {
+      const child = this.#fork()
+      if (child) this.#free.push(child)
+    } catch (error) {
+      this.#options.logger?.warn({ err: error }, 'a process could not be forked')
+    }
   }
 
-  /** Undefined as long as it is not known how processes are contained. */
+  /**
+   * Undefined as long as it is not known how processes are contained.
+   * @throws the system's error if its folders cannot be made, as on a full disk
+   */
   #fork(): PooledProcess | undefined {
     if (this.#containment === null) return undefined
     this.#folder ??= this.#options.folder ?? mkdtempSync(join(tmpdir(), 'mediagen-processes-'))
@@ -269,7 +285,7 @@ export class ProcessPool<Request extends object, Result> {
       rights: this.#options.rights,
       containment: this.#containment,
       limits: { ...this.#usualLimits(), ...this.#options.limits },
-      folder: join(this.#folder, String(++this.#forked)),
+      folder: join(this.#folder, String((forkedEver += 1))),
       maxRssBytes: this.#options.maxRssBytes,
       failures: this.#options.failures,
       onExit: (gone, why, wasReady) => this.#onExit(gone, why, wasReady),
@@ -293,7 +309,7 @@ export class ProcessPool<Request extends object, Result> {
     if (!this.#aborts.has(why)) this.#options.logger?.warn({ pid: child.pid, err: why }, 'a forked process ended')
     this.#startNext()
     // Keeps the pool warm; a process that fails to start is retried only by the next task.
-    if (wasReady && this.#children.size < this.#options.size) this.#keep(this.#fork())
+    if (wasReady && this.#children.size < this.#options.size) this.#forkAhead()
   }
 }
 

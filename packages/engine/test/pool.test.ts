@@ -99,6 +99,19 @@ test('queues what it has no process for', async () => {
   expect(new Set(results.map(({ pid }) => pid)).size).toBe(1)
 })
 
+test('where no folder can be made each task fails, nothing else does, and the next one works when it can', async () => {
+  // In the place of the folder of its processes.
+  const place = join(folder, `pool-${pools}`)
+  await writeFile(place, '')
+  pool.warm()
+  for (let task = 0; task < 2; task++)
+    await expect(start('work').result).rejects.toMatchObject({ code: 'crashed', retryable: true })
+  expect(warnings).toMatchObject([{ err: { code: 'ENOTDIR' } }])
+  await rm(place)
+  await expect(start('work').result).resolves.toMatchObject({ files: ['output.txt'] })
+  expect(pool.pids).toHaveLength(1)
+})
+
 test('uses as many processes as its size allows', async () => {
   pool = createPool(2)
   const hanging = start('hang')
