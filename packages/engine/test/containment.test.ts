@@ -4,11 +4,12 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Containment, type ContainmentOptions, findContainment, uncontained } from '../src/containment.ts'
+import { findChildren } from '../src/memory.ts'
 import { ProcessPool } from '../src/pool.ts'
 import type { Attempt } from './intruder.ts'
 
@@ -160,8 +161,24 @@ test.runIf(can.keepPrivileges)('it has no capability and can gain none, and leav
   const { answer } = await attempt('status of a program')
   expect(answer).toMatch(/^NoNewPrivs:\s+1$/m)
   for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapAmb']) expect(answer).toMatch(new RegExp(`^${set}:\\s+0+$`, 'm'))
-  if (can.limit) expect(answer).toMatch(/^Max core file size +0 +0 /m)
+  if (!can.limit) return
+  expect(answer).toMatch(/^Max core file size +0 +0 /m)
+  // What may be resident, and what is reserved beyond it.
+  expect(answer).toMatch(new RegExp(`^Max data size +${1e9 + 4 * 1024 ** 3} `, 'm'))
 })
+
+test.runIf(process.platform === 'linux')(
+  'its memory is watched, and it yields to the server, through whatever stands between',
+  async () => {
+    await works()
+    const [top = 0] = pool.pids
+    const worker = containment.isNested ? findChildren(findChildren(top)[0] ?? 0)[0] : top
+    const nice = Math.min(getPriority() + 5, 19)
+    await expect.poll(() => getPriority(worker)).toBe(nice)
+    await expect(attempt('hoard')).rejects.toThrow('memory')
+    await works()
+  },
+)
 
 test('the signal that ended it is named, through whatever stands between', async () => {
   await expect(attempt('end by a signal')).rejects.toThrow('exit status SIGKILL')

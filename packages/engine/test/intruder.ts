@@ -66,6 +66,10 @@ const attempts = {
   'end by a signal': () => process.kill(process.pid, 'SIGKILL'),
   status: () => readFileSync('/proc/self/status', 'utf8'),
   'status of a program': () => runShell('cat /proc/self/status /proc/self/limits'),
+  hoard: () => {
+    const hoard: Buffer[] = []
+    for (;;) hoard.push(Buffer.alloc(10_000_000, 1))
+  },
   environment: () => ({ ...process.env }),
   work: ({ folder }: Attempt) => writeFileSync(join(folder, 'work'), 'x'),
 }
