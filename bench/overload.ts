@@ -28,7 +28,11 @@ const recoveryTargetMs = 1000
 export async function benchOverload(bench: Bench): Promise<readonly Row[]> {
   const dataDir = makeFolder(bench)
   const account = await createBenchAccount(dataDir)
-  await using server = await startMediagen(bench.cores, { MEDIAGEN_DATA_DIR: dataDir, MEDIAGEN_ROLES: 'api' })
+  await using server = await startMediagen(bench.cores, {
+    MEDIAGEN_DATA_DIR: dataDir,
+    MEDIAGEN_ROLES: 'api',
+    MEDIAGEN_MAX_CONNECTIONS_PER_ADDRESS: '1000000',
+  })
   const port = Number(new URL(server.httpUrl).port)
   const request = toRequest('POST', '/v1/quotes', account.headers, JSON.stringify(order))
   const capacity = await measureCapacity(port, request)

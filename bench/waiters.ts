@@ -39,6 +39,8 @@ export async function benchWaiters(bench: Bench): Promise<readonly Row[]> {
     MEDIAGEN_MAX_QUEUED_JOBS: '1000000',
     MEDIAGEN_MAX_WAITS_PER_ACCOUNT: '1000000',
     MEDIAGEN_MAX_WAITS: '1000000',
+    // All begin to wait at once.
+    MEDIAGEN_MAX_QUEUE_MS: '60000',
     // All of them come from one address.
     MEDIAGEN_MAX_CONNECTIONS: '20000',
     MEDIAGEN_MAX_CONNECTIONS_PER_ADDRESS: '20000',

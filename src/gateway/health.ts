@@ -57,7 +57,11 @@ export function addHealthRoutes(app: FastifyInstance, health: Health): void {
   app.get('/healthz', { schema: { operation: healthOperation } }, () => ({ status: 'ok' }))
   app.get('/readyz', { schema: { operation: readinessOperation } }, async (_request, reply) => {
     const reason = await health.unready()
-    return reason === null ? { status: 'ready' } : reply.code(503).send({ status: 'not ready', reason })
+    if (reason === null) return { status: 'ready' }
+    return reply
+      .code(503)
+      .header('retry-after', String(keptMs / 1000))
+      .send({ status: 'not ready', reason })
   })
   const { metrics } = health
   if (metrics === null) return

@@ -43,6 +43,13 @@ test.skipIf(noLimits !== '')(`jobs wait for file descriptors, and succeed when t
     })
     expect(upload.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
     expect([upload.status, (await upload.json()).code]).toEqual([503, 'storage_unavailable'])
+    const { pathname, search } = new URL(first.body.outputs[0].url)
+    const asset = await app.send(pathname + search, { key: null })
+    expect(asset.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    expect([asset.status, asset.body.code], 'a file is not gone because it cannot be opened').toEqual([
+      503,
+      'storage_unavailable',
+    ])
     expect((await app.send('/healthz', { key: null })).status).toBe(200)
   }
   for (const jobId of jobs)

@@ -11,12 +11,13 @@ test('a database that takes no changes is not ready, in words, and ready again o
   await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
   const ready = async () => {
     const response = await fetch(`${app.app.httpUrl}/readyz`)
-    return { status: response.status, body: await response.json() }
+    return { status: response.status, headers: response.headers, body: await response.json() }
   }
   {
     using other = openRaw(join(app.config.dataDir, 'mediagen.db'))
     other.exec('BEGIN IMMEDIATE')
-    const { status, body } = await ready()
+    const { status, headers, body } = await ready()
+    expect(headers.get('retry-after')).toBe('1')
     expect([status, body]).toEqual([
       503,
       { status: 'not ready', reason: expect.stringMatching(/^the database cannot be written: /) },
