@@ -206,6 +206,16 @@ test.for<[string, Buffer, Record<string, string>]>([
   })
 })
 
+test('a refusal that lists more than trailers can hold is answered with as much as they can', async () => {
+  await using roomy = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+  using client = await openRawClient(roomy.app.grpcUrl, roomy.account.key)
+  for (const length of [10, 900]) {
+    const input = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`f${at}`.padEnd(length, 'ü'), 1]))
+    const end = await client.call(createQuote, { body: toFrame(toRequest(input)) }).ended
+    expect(end).toMatchObject({ status: INVALID_ARGUMENT, detail: 'invalid_input' })
+  }
+})
+
 test('what the port itself refuses is logged and counted, too', async () => {
   lines.length = 0
   using client = await open(null)
