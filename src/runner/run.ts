@@ -196,7 +196,8 @@ async function perform(attempt: Attempt, abort: AbortController): Promise<void> 
     if (deadlineTimer) clearTimeout(deadlineTimer)
     await attempt.engineEnd
     await attempt.outputs?.[Symbol.asyncDispose]()
-    await whenDescriptors(() => rm(folder, { recursive: true, force: true }), attempt.abandoned)
+    // Not even a lost claim ends this: nobody else removes the folder as long as this process lives.
+    await whenDescriptors(() => rm(folder, { recursive: true, force: true }))
   }
 }
 
