@@ -6,6 +6,7 @@ import type { Account, AdjustOutcome } from '../../core/store.ts'
 import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'
 import { createLedgerWriter } from './ledger.ts'
+import { createPages } from './pages.ts'
 import type { Writing } from './writing.ts'
 
 const accountColumns = 'account_id AS accountId, name, available, held, created_at AS createdAtMs'
@@ -95,16 +96,10 @@ export function createAccountCommands(writing: Writing) {
 /** Creates the reads of accounts. */
 export function createAccountReads(db: Connection) {
   const find = db.prepare<[string], Account>(`SELECT ${accountColumns} FROM accounts WHERE account_id = ?`)
-  const list = db.prepare<[number, number], Account>(
-    `SELECT ${accountColumns} FROM accounts ORDER BY account_id DESC LIMIT ? OFFSET ?`,
-  )
-  const count = db.prepare<[], number>('SELECT count(*) FROM accounts').pluck()
+  const pages = createPages<Account>(db, accountColumns, 'accounts', 'account_id')
   return {
     getAccount: (accountId: string): Account | null => find.get(accountId) ?? null,
-    listAccounts: ({ limit, offset }: PageRequest): Page<Account> => ({
-      items: list.all(limit, offset),
-      total: count.get() ?? 0,
-    }),
+    listAccounts: (page: PageRequest): Page<Account> => pages.read([], {}, page),
   }
 }
 

@@ -3,6 +3,7 @@ import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { type Actor, type AuditDraft, type AuditEntry, systemActor } from '../../core/audit.ts'
 import type { Page, PageRequest } from '../../core/page.ts'
 import type { Connection } from './connection.ts'
+import { createPages, ofAccount } from './pages.ts'
 import type { Writing } from './writing.ts'
 
 interface AuditRow extends Omit<AuditEntry, 'actor' | 'before' | 'after'> {
@@ -47,20 +48,13 @@ export function createAuditCommands(writing: Writing) {
 
 /** Creates the reads. */
 export function createAuditReads(db: Connection) {
-  const select = `SELECT a.entry_id AS entryId, a.actor, a.key_id AS keyId, k.account_id AS keyAccountId, a.os_user AS osUser, a.act,
-      a.subject, a.account_id AS accountId, a.before, a.after, a.created_at AS createdAtMs
-    FROM audit_entries AS a LEFT JOIN api_keys AS k ON k.key_id = a.key_id`
-  const listAll = db.prepare<[number, number], AuditRow>(`${select} ORDER BY a.number DESC LIMIT ? OFFSET ?`)
-  const countAll = db.prepare<[], number>('SELECT count(*) FROM audit_entries').pluck()
-  const list = db.prepare<[string, number, number], AuditRow>(
-    `${select} WHERE a.account_id = ? ORDER BY a.number DESC LIMIT ? OFFSET ?`,
-  )
-  const count = db.prepare<[string], number>('SELECT count(*) FROM audit_entries WHERE account_id = ?').pluck()
+  const columns = `entry_id AS entryId, actor, key_id AS keyId, os_user AS osUser, act, subject, account_id AS accountId, before, after,
+    created_at AS createdAtMs, (SELECT account_id FROM api_keys AS k WHERE k.key_id = audit_entries.key_id) AS keyAccountId`
+  const pages = createPages<AuditRow>(db, columns, 'audit_entries', 'number')
   return {
-    listAuditEntries(accountId: string | null, { limit, offset }: PageRequest): Page<AuditEntry> {
-      const rows = accountId === null ? listAll.all(limit, offset) : list.all(accountId, limit, offset)
-      const total = accountId === null ? countAll.get() : count.get(accountId)
-      return { items: rows.map(toEntry), total: total ?? 0 }
+    listAuditEntries(accountId: string | null, page: PageRequest): Page<AuditEntry> {
+      const { items, total } = pages.read(ofAccount(accountId), { accountId }, page)
+      return { items: items.map(toEntry), total }
     },
   }
 }

@@ -18,6 +18,7 @@ import {
 } from '../../core/webhook.ts'
 import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'
+import { createPages } from './pages.ts'
 import { jobColumns, toJob, type JobRow } from './jobs.ts'
 import type { Writing } from './writing.ts'
 
@@ -31,10 +32,10 @@ interface ClaimedDeliveryRow extends Omit<ClaimedDelivery, 'secret'> {
 }
 
 const goneError = 'The endpoint answered 410 Gone, so it was disabled.'
-const deliverySql = `
-  SELECT d.delivery_id AS deliveryId, d.webhook_id AS webhookId, w.account_id AS accountId, w.url, j.job_id AS jobId, d.event, d.status,
-    d.attempts, d.error, d.due_at AS nextAttemptAtMs, d.created_at AS createdAtMs, d.finished_at AS finishedAtMs
-  FROM webhook_deliveries AS d JOIN webhooks AS w ON w.webhook_id = d.webhook_id JOIN jobs AS j ON j.number = d.job_number`
+const deliveryColumns = `d.delivery_id AS deliveryId, d.webhook_id AS webhookId, w.account_id AS accountId, w.url, j.job_id AS jobId, d.event,
+  d.status, d.attempts, d.error, d.due_at AS nextAttemptAtMs, d.created_at AS createdAtMs, d.finished_at AS finishedAtMs`
+const deliveryTables =
+  'webhook_deliveries AS d JOIN webhooks AS w ON w.webhook_id = d.webhook_id JOIN jobs AS j ON j.number = d.job_number'
 
 /** Creates a function that gives up the pending deliveries of an endpoint. Even if the clock went back, none finishes before it was created. */
 export function createGiveUp({ db, nowMs }: Writing): (webhookId: string, error: string) => void {
@@ -191,7 +192,7 @@ function createRedeliver(writing: Writing): (deliveryId: string, by?: Actor) => 
   const renew = db.prepare<[number, number, number]>(
     "UPDATE webhook_deliveries SET status = 'pending', due_at = ?, waits_since = ?, finished_at = NULL, attempt = 0, token = token + 1 WHERE number = ?",
   )
-  const read = db.prepare<[number], DeliveryRow>(`${deliverySql} WHERE d.number = ?`)
+  const read = db.prepare<[number], DeliveryRow>(`SELECT ${deliveryColumns} FROM ${deliveryTables} WHERE d.number = ?`)
   return (deliveryId, by = systemActor) => {
     const found = find.get(deliveryId)
     if (found === undefined) return { outcome: 'no_delivery' }
@@ -249,46 +250,40 @@ export function createDeliveryReads(db: Connection) {
   }
 }
 
-type Bindings = Record<'accountId' | 'webhookId' | 'jobId' | 'status', string | null> & {
-  limit: number
-  offset: number
-}
-
 const byStatus = 'd.status = :status'
 // Tells the planner that the partial index contains all of them.
 const notDelivered = "d.status <> 'delivered'"
 
 function createDeliveryLister(db: Connection): (filter: DeliveryFilter) => Page<Delivery> {
-  function count(where: readonly string[], bindings: Bindings): number {
-    const from = 'FROM webhook_deliveries AS d JOIN webhooks AS w ON w.webhook_id = d.webhook_id'
-    const sql = `SELECT count(*) ${from} WHERE ${where.join(' AND ')}`
-    return db.prepare<Bindings, number>(sql).pluck().get(bindings) ?? 0
-  }
-  function countAll(where: readonly string[], bindings: Bindings): number {
-    const sql = `SELECT coalesce(sum(w.delivery_count), 0) FROM webhooks AS w WHERE ${where.join(' AND ')}`
-    return db.prepare<Bindings, number>(sql).pluck().get(bindings) ?? 0
-  }
+  const pages = createPages<DeliveryRow>(db, deliveryColumns, deliveryTables, 'd.number')
+  const counts = createPages(
+    db,
+    '',
+    'webhook_deliveries AS d JOIN webhooks AS w ON w.webhook_id = d.webhook_id',
+    'number',
+  )
 
-  return ({ accountId, webhookId, jobId, status, limit, offset }) => {
-    const bindings: Bindings = { accountId, webhookId, jobId, status, limit, offset }
-    const owner = ['TRUE']
+  return (filter) => {
+    const { accountId, webhookId, jobId, status } = filter
+    const owner: string[] = []
     if (accountId !== null) owner.push('w.account_id = :accountId')
     if (webhookId !== null) owner.push('w.webhook_id = :webhookId')
     const ofJob = jobId === null ? [] : ['d.job_number = (SELECT number FROM jobs WHERE job_id = :jobId)']
     const ofStatus = status === null ? [] : status === 'delivered' ? [byStatus] : [byStatus, notDelivered]
 
-    /** Exact, without reading the delivered ones of an endpoint, which are many. */
-    function total(): number {
-      if (jobId !== null || (status !== null && status !== 'delivered'))
-        return count([...owner, ...ofJob, ...ofStatus], bindings)
-      return countAll(owner, bindings) - (status === null ? 0 : count([...owner, notDelivered], bindings))
+    function countAll(): number {
+      const where = owner.length === 0 ? '' : `WHERE ${owner.join(' AND ')}`
+      const sql = `SELECT coalesce(sum(w.delivery_count), 0) FROM webhooks AS w ${where}`
+      return db.prepare<[object], number>(sql).pluck().get(filter) ?? 0
     }
-    const where = [...owner, ...ofJob, ...ofStatus].join(' AND ')
-    const list = db.prepare<Bindings, DeliveryRow>(
-      `${deliverySql} WHERE ${where} ORDER BY d.number DESC LIMIT :limit OFFSET :offset`,
-    )
-    // One read transaction, so page and total are consistent.
-    return db.transaction(() => ({ items: list.all(bindings).map(toDelivery), total: total() }))()
+    /** Exact, and without reading the delivered ones of an endpoint, which are many. */
+    function count(): number {
+      if (jobId !== null || (status !== null && status !== 'delivered'))
+        return counts.count([...owner, ...ofJob, ...ofStatus], filter)
+      return countAll() - (status === null ? 0 : counts.count([...owner, notDelivered], filter))
+    }
+    const { items, total } = pages.read([...owner, ...ofJob, ...ofStatus], filter, filter, count)
+    return { items: items.map(toDelivery), total }
   }
 }
 

@@ -4,6 +4,7 @@ import type { Job, JobError, OperatorJob } from '../../core/job.ts'
 import type { Page } from '../../core/page.ts'
 import type { JobFilter, StartedJob } from '../../core/store.ts'
 import type { Connection } from './connection.ts'
+import { createPages, ofAccount } from './pages.ts'
 import { createPositionFinder, type Place } from './positions.ts'
 
 /** The row of a job. */
@@ -129,49 +130,16 @@ function createInspector(db: Connection, toPlaced: (row: PlacedRow) => Job): (jo
   }
 }
 
-type Bindings = {
-  accountId: string | null
-  status: string | null
-  model: string | null
-  idempotencyKey: string | null
-  limit: number
-  offset: number
-}
-
 function createJobLister(db: Connection, toPlaced: (row: PlacedRow) => Job): (filter: JobFilter) => Page<Job> {
-  const statements = new Map<string, ReturnType<typeof prepareList>>()
-
-  function prepareList(where: string) {
-    return {
-      list: db.prepare<Bindings, PlacedRow>(
-        `SELECT ${placedColumns} FROM jobs WHERE ${where} ORDER BY number DESC LIMIT :limit OFFSET :offset`,
-      ),
-      count: db.prepare<Bindings, number>(`SELECT count(*) FROM jobs WHERE ${where}`).pluck(),
-    }
-  }
-  function statementsFor(where: string) {
-    let found = statements.get(where)
-    if (found === undefined) statements.set(where, (found = prepareList(where)))
-    return found
-  }
+  const pages = createPages<PlacedRow>(db, placedColumns, 'jobs', 'number')
   const countOf = db.prepare<[string], number>('SELECT job_count FROM accounts WHERE account_id = ?').pluck()
   const countEverything = db.prepare<[], number>('SELECT coalesce(sum(job_count), 0) FROM accounts').pluck()
   const countAll = (accountId: string | null) =>
     (accountId === null ? countEverything.get() : countOf.get(accountId)) ?? 0
 
-  /** Exact, without reading rows: jobs that are not in the index of other states have succeeded. */
-  function count(which: readonly string[], inState: readonly string[], bindings: Bindings): number {
-    const { accountId, status, model, idempotencyKey } = bindings
-    const countWhere = (...conditions: string[]) => statementsFor(conditions.join(' AND ')).count.get(bindings) ?? 0
-    if (idempotencyKey !== null || (status !== null && status !== 'succeeded')) return countWhere(...which, ...inState)
-    const all = model === null ? countAll(accountId) : countWhere(...which)
-    return status === null ? all : all - countWhere(...which, notSucceeded)
-  }
-
   return (filter) => {
-    const { accountId, status, model, idempotencyKey, limit, offset } = filter
-    const bindings: Bindings = { accountId, status, model, idempotencyKey, limit, offset }
-    const which = [accountId === null ? 'TRUE' : 'account_id = :accountId']
+    const { accountId, status, model, idempotencyKey } = filter
+    const which = ofAccount(accountId)
     if (idempotencyKey !== null) which.push('idempotency_key = :idempotencyKey')
     if (model !== null) which.push('model = :model')
     const inState: string[] = []
@@ -179,13 +147,16 @@ function createJobLister(db: Connection, toPlaced: (row: PlacedRow) => Job): (fi
     if (status !== null) inState.push(accountId === null ? `status = '${status}'` : 'status = :status')
     // Tells the planner that the partial index contains all of them.
     if (status !== null && status !== 'succeeded') inState.push(notSucceeded)
-    // One read transaction, so page and total are consistent.
-    return db.transaction(() => ({
-      items: statementsFor([...which, ...inState].join(' AND '))
-        .list.all(bindings)
-        .map(toPlaced),
-      total: count(which, inState, bindings),
-    }))()
+
+    /** Exact, without reading rows: jobs that are not in the index of other states have succeeded. */
+    function count(): number {
+      if (idempotencyKey !== null || (status !== null && status !== 'succeeded'))
+        return pages.count([...which, ...inState], filter)
+      const all = model === null ? countAll(accountId) : pages.count(which, filter)
+      return status === null ? all : all - pages.count([...which, notSucceeded], filter)
+    }
+    const { items, total } = pages.read([...which, ...inState], filter, filter, count)
+    return { items: items.map(toPlaced), total }
   }
 }
 

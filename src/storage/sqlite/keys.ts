@@ -6,6 +6,7 @@ import type { ApiKey, Permission } from '../../core/key.ts'
 import type { Page, PageRequest } from '../../core/page.ts'
 import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'
+import { createPages, ofAccount } from './pages.ts'
 import type { Writing } from './writing.ts'
 
 // Lifetime of a cached key. Other processes may revoke it, which must take effect within a second.
@@ -68,14 +69,7 @@ export function createKeyCommands(writing: Writing) {
 /** Creates the reads of keys. */
 export function createKeyReads(db: Connection) {
   const find = db.prepare<[Buffer], KeyRow>(`SELECT ${keyColumns} FROM api_keys WHERE secret_hash = ?`)
-  const listAll = db.prepare<[number, number], KeyRow>(
-    `SELECT ${keyColumns} FROM api_keys ORDER BY key_id DESC LIMIT ? OFFSET ?`,
-  )
-  const countAll = db.prepare<[], number>('SELECT count(*) FROM api_keys').pluck()
-  const list = db.prepare<[string, number, number], KeyRow>(
-    `SELECT ${keyColumns} FROM api_keys WHERE account_id = ? ORDER BY key_id DESC LIMIT ? OFFSET ?`,
-  )
-  const count = db.prepare<[string], number>('SELECT count(*) FROM api_keys WHERE account_id = ?').pluck()
+  const pages = createPages<KeyRow>(db, keyColumns, 'api_keys', 'key_id')
   const believed = new LRUCache<string, ApiKey>({ max: mostBelieved, ttl: believedMs, ttlResolution: believedMs / 10 })
   return {
     /** Every call looks up its key. A missing key is not cached, so a new key works at once. */
@@ -89,10 +83,9 @@ export function createKeyReads(db: Connection) {
     },
     /** Clears the cache, because this process has revoked a key. */
     forgetKeys: () => believed.clear(),
-    listKeys(accountId: string | null, { limit, offset }: PageRequest): Page<ApiKey> {
-      const rows = accountId === null ? listAll.all(limit, offset) : list.all(accountId, limit, offset)
-      const total = accountId === null ? countAll.get() : count.get(accountId)
-      return { items: rows.flatMap((row) => toKey(row) ?? []), total: total ?? 0 }
+    listKeys(accountId: string | null, page: PageRequest): Page<ApiKey> {
+      const { items, total } = pages.read(ofAccount(accountId), { accountId }, page)
+      return { items: items.flatMap((row) => toKey(row) ?? []), total }
     },
   }
 }

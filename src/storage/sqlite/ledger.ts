@@ -2,6 +2,7 @@
 import type { LedgerEntry, Posting } from '../../core/ledger.ts'
 import type { Page, PageRequest } from '../../core/page.ts'
 import type { Connection } from './connection.ts'
+import { createPages, ofAccount } from './pages.ts'
 import type { Writing } from './writing.ts'
 
 /** The account fields that an entry needs, with the number of earlier entries. */
@@ -43,17 +44,12 @@ export function createLedgerWriter({ db, nowMs, ids }: Writing) {
 
 /** Creates the reads of the ledger. */
 export function createLedgerReads(db: Connection) {
-  const list = db.prepare<[string, number, number], LedgerEntry>(
-    `SELECT e.entry_id AS entryId, e.account_id AS accountId, j.job_id AS jobId, e.kind, e.credits,
-            e.available_after AS availableAfter, e.held_after AS heldAfter, e.note, e.created_at AS createdAtMs
-     FROM ledger_entries AS e LEFT JOIN jobs AS j ON j.number = e.job_number
-     WHERE e.account_id = ? ORDER BY e.number DESC LIMIT ? OFFSET ?`,
-  )
+  const columns = `entry_id AS entryId, account_id AS accountId, kind, credits, available_after AS availableAfter, held_after AS heldAfter,
+    note, created_at AS createdAtMs, (SELECT job_id FROM jobs AS j WHERE j.number = job_number) AS jobId`
+  const pages = createPages<LedgerEntry>(db, columns, 'ledger_entries', 'number')
   const count = db.prepare<[string], number>('SELECT entry_count FROM accounts WHERE account_id = ?').pluck()
   return {
-    listEntries: (accountId: string, { limit, offset }: PageRequest): Page<LedgerEntry> => ({
-      items: list.all(accountId, limit, offset),
-      total: count.get(accountId) ?? 0,
-    }),
+    listEntries: (accountId: string, page: PageRequest): Page<LedgerEntry> =>
+      pages.read(ofAccount(accountId), { accountId }, page, () => count.get(accountId) ?? 0),
   }
 }

@@ -48,24 +48,7 @@ export function createStartCommands(writing: Writing) {
     `SELECT ${jobColumns}, request_digest AS requestDigest FROM jobs WHERE account_id = ? AND idempotency_key = ?`,
   )
   const shares = createQueueShares(db)
-  const insertJob = db.prepare<
-    [
-      string,
-      string,
-      string,
-      string,
-      string,
-      Buffer,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number | null,
-      number | null,
-    ]
-  >(
+  const insertJob = db.prepare<(string | number | Buffer | null)[]>(
     `INSERT INTO jobs (job_id, account_id, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at,
        priority, fair, resumable, max_attempts, deadline_at, retain_ms)
      VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

@@ -2,6 +2,7 @@
 import type { Page, PageRequest } from '../../core/page.ts'
 import { type CreateUploadOutcome, leastCountedBytes, type Upload } from '../../core/upload.ts'
 import type { Connection } from './connection.ts'
+import { createPages, ofAccount } from './pages.ts'
 import type { Writing } from './writing.ts'
 
 const uploadColumns = `file_id AS fileId, account_id AS accountId, key, content_type AS contentType, bytes, sha256,
@@ -34,18 +35,12 @@ export function createUploadReads(db: Connection) {
   const find = db.prepare<[string, string, number], Upload>(
     `SELECT ${uploadColumns} FROM files WHERE file_id = ? AND account_id = ? AND gone = 0 AND expires_at > ?`,
   )
-  const live = 'FROM files WHERE account_id = ? AND gone = 0 AND expires_at > ?'
-  const list = db.prepare<[string, number, number, number], Upload>(
-    `SELECT ${uploadColumns} ${live} ORDER BY file_id DESC LIMIT ? OFFSET ?`,
-  )
-  const count = db.prepare<[string, number], number>(`SELECT count(*) ${live}`).pluck()
+  const pages = createPages<Upload>(db, uploadColumns, 'files', 'file_id')
   return {
     getUpload: (accountId: string, fileId: string, nowMs: number): Upload | null =>
       find.get(fileId, accountId, nowMs) ?? null,
-    listUploads: (accountId: string, nowMs: number, { limit, offset }: PageRequest): Page<Upload> => ({
-      items: list.all(accountId, nowMs, limit, offset),
-      total: count.get(accountId, nowMs) ?? 0,
-    }),
+    listUploads: (accountId: string, nowMs: number, page: PageRequest): Page<Upload> =>
+      pages.read([...ofAccount(accountId), 'gone = 0', 'expires_at > :nowMs'], { accountId, nowMs }, page),
     measureUploads: createMeasure(db),
   }
 }

@@ -3,6 +3,7 @@ import type { Page, PageRequest } from '../../core/page.ts'
 import type { CreateWebhookOutcome, Webhook } from '../../core/webhook.ts'
 import type { Connection } from './connection.ts'
 import { createGiveUp } from './deliveries.ts'
+import { createPages, ofAccount } from './pages.ts'
 import type { Writing } from './writing.ts'
 
 const webhookColumns =
@@ -48,24 +49,14 @@ export function createWebhookCommands(writing: Writing) {
 
 /** Creates the reads of endpoints. */
 export function createWebhookReads(db: Connection) {
-  const live = 'FROM webhooks WHERE deleted_at IS NULL'
+  const live = 'deleted_at IS NULL'
   const find = db.prepare<[string, string], Webhook>(
-    `SELECT ${webhookColumns} ${live} AND account_id = ? AND webhook_id = ?`,
+    `SELECT ${webhookColumns} FROM webhooks WHERE ${live} AND account_id = ? AND webhook_id = ?`,
   )
-  const list = db.prepare<[string, number, number], Webhook>(
-    `SELECT ${webhookColumns} ${live} AND account_id = ? ORDER BY webhook_id DESC LIMIT ? OFFSET ?`,
-  )
-  const count = db.prepare<[string], number>(`SELECT count(*) ${live} AND account_id = ?`).pluck()
-  const listAll = db.prepare<[number, number], Webhook>(
-    `SELECT ${webhookColumns} ${live} ORDER BY webhook_id DESC LIMIT ? OFFSET ?`,
-  )
-  const countAll = db.prepare<[], number>(`SELECT count(*) ${live}`).pluck()
+  const pages = createPages<Webhook>(db, webhookColumns, 'webhooks', 'webhook_id')
   return {
     getWebhook: (accountId: string, webhookId: string): Webhook | null => find.get(accountId, webhookId) ?? null,
-    listWebhooks(accountId: string | null, { limit, offset }: PageRequest): Page<Webhook> {
-      const items = accountId === null ? listAll.all(limit, offset) : list.all(accountId, limit, offset)
-      const total = accountId === null ? countAll.get() : count.get(accountId)
-      return { items, total: total ?? 0 }
-    },
+    listWebhooks: (accountId: string | null, page: PageRequest): Page<Webhook> =>
+      pages.read([live, ...ofAccount(accountId)], { accountId }, page),
   }
 }
