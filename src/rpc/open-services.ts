@@ -1,12 +1,12 @@
 // What the gRPC port serves to everyone: health, and reflection where it is on, as other tools expect them.
-import { type DescFile, type DescService, toBinary } from '@bufbuild/protobuf'
-import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
+import { type DescFile, type DescService, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { type FileDescriptorProto, FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
 import type { handleServerStreamingCall, Server, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js'
+import { loadSync, type MessageTypeDefinition } from '@grpc/proto-loader'
 import { ReflectionService } from '@grpc/reflection'
-import { HealthImplementation } from 'grpc-health-check'
+import { HealthImplementation, protoPath } from 'grpc-health-check'
 import { file_mediagen_v1_errors } from '../../gen/mediagen/v1/errors_pb.ts'
 import type { GrpcRoute } from './guarded-call.ts'
-import { loadHealthFile } from './health-file.ts'
 
 /** What is to be served. */
 export interface OpenOptions {
@@ -72,9 +72,33 @@ function createReflection(services: readonly DescService[]): ReflectionService {
   for (const service of services) collect(service.file)
   // No service names it: error details travel packed, and a client asks for their type by name.
   collect(file_mediagen_v1_errors)
-  const fileDescriptorProtos = [...[...files.values()].map(({ proto }) => proto), loadHealthFile()].map((proto) =>
+  const fileDescriptorProtos = [...[...files.values()].map(({ proto }) => proto), readHealthFile()].map((proto) =>
     Buffer.from(toBinary(FileDescriptorProtoSchema, proto)),
   )
   // Reflection reads the descriptors only; the rest of a proto-loader package is not needed.
   return new ReflectionService({ files: { fileDescriptorProtos } } as never)
+}
+
+const health = '.grpc.health.v1'
+const fullNames: Readonly<Record<string, string>> = {
+  Statuses: `${health}.HealthListResponse.StatusesEntry`,
+  HealthCheckResponse: `${health}.HealthCheckResponse`,
+  ServingStatus: `${health}.HealthCheckResponse.ServingStatus`,
+}
+
+/**
+ * The file of grpc.health.v1. protobufjs, which parses it, leaves names of types relative and calls the entries of a map as it
+ * likes; strict clients such as buf and grpcurl would throw the whole file away.
+ */
+function readHealthFile(): FileDescriptorProto {
+  const { fileDescriptorProtos } = loadSync(protoPath)['grpc.health.v1.HealthCheckRequest'] as MessageTypeDefinition<
+    object,
+    object
+  >
+  const file = fromBinary(FileDescriptorProtoSchema, fileDescriptorProtos[0] ?? new Uint8Array())
+  for (const message of file.messageType.flatMap((message) => [message, ...message.nestedType])) {
+    if (message.options?.mapEntry) message.name += 'Entry'
+    for (const field of message.field) field.typeName = fullNames[field.typeName] ?? field.typeName
+  }
+  return file
 }
