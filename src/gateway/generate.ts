@@ -5,7 +5,7 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { JobSchema } from '../../gen/mediagen/v1/generation_pb.ts'
 import { patienceOf } from './connections.ts'
 import { type CoreClient, forward } from './core-client.ts'
-import { documentedHeaders, nameHeaders, readHeaders } from './headers.ts'
+import { startHeaders, nameHeaders, readHeaders } from './headers.ts'
 import { refuseUnhashable } from './input.ts'
 import { flag, readQuery } from './query.ts'
 import { isTerminalStatus, toRecord } from './records.ts'
@@ -34,7 +34,7 @@ export function addGenerateRoutes(app: FastifyInstance, core: CoreClient, stoppi
         operation: {
           id: 'startGeneration',
           summary: 'Hold the quoted credits and start the generation.',
-          headers: documentedHeaders,
+          headers: startHeaders,
           query,
           answers: {
             200: { description: 'The job has ended.' },
@@ -61,25 +61,26 @@ export function addGenerateRoutes(app: FastifyInstance, core: CoreClient, stoppi
     async (request, reply) => {
       const { wait } = readQuery(request, query)
       const { model, input, quote_id: quoteId } = request.body
-      const terms = readHeaders(request)
+      const {
+        'Idempotency-Key': idempotencyKey,
+        'Cancel-After': expiresInSeconds,
+        'Retain-For': retainSeconds,
+        'Mediagen-Priority': priority,
+      } = readHeaders(request)
       refuseUnhashable(input)
-      const idempotencyKey = request.headers['idempotency-key']
+      const order = {
+        model,
+        input,
+        quoteId,
+        idempotencyKey,
+        priority,
+        ...(expiresInSeconds !== undefined && { expiresInSeconds }),
+        ...(retainSeconds !== undefined && { retainSeconds }),
+      }
       const start = (mayWait: boolean, options: CallOptions) =>
-        core.generation
-          .startGeneration(
-            {
-              model,
-              input,
-              quoteId,
-              wait: mayWait,
-              idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : '',
-              ...terms,
-            },
-            options,
-          )
-          .catch((error: unknown) => {
-            throw nameHeaders(error)
-          })
+        core.generation.startGeneration({ ...order, wait: mayWait }, options).catch((error: unknown) => {
+          throw nameHeaders(error)
+        })
       const { job, replayed } = await (wait
         ? start(true, { ...forward(request), signal: patienceOf(reply, stopping) }).catch((error: unknown) => {
             // This server is stopping and the core is not: the core answers the same request with the record as it is.

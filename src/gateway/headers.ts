@@ -1,91 +1,77 @@
-// The optional headers of a start: Cancel-After, Mediagen-Priority and Retain-For.
+// The headers of a start: Idempotency-Key, Cancel-After, Mediagen-Priority and Retain-For.
 import type { FastifyRequest } from 'fastify'
-import { MediagenError, type Violation } from '../core/errors.ts'
+import { MediagenError } from '../core/errors.ts'
 import { longestDeadlineSeconds, priorityRange } from '../core/fair-queue.ts'
 import { toMediagenError } from './problem.ts'
+import { integer, type Parameter, readParameters, type Values } from './query.ts'
 
-/** The headers of a start, as the OpenAPI document describes them. */
-export const documentedHeaders = {
+const unitSeconds = { d: 86_400, h: 3600, m: 60 } as const
+
+/** The headers of a start. */
+export const startHeaders = {
   'Idempotency-Key': {
     required: true,
     description: 'A unique value for each intended generation; send the same value when you repeat the request.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
+    // The core checks it.
+    read: (sent: string | undefined) => sent ?? '',
   },
-  'Cancel-After': {
-    description:
-      'Deadline of the job, in seconds or as a time such as 90s, 5m, 1h30m, at most seven days. A job that passes it ends as expired if it has not begun, else as canceled; nothing is charged.',
-    schema: { type: 'string', examples: ['300', '5m'] },
-  },
-  'Retain-For': {
-    description:
-      'How long the outputs are kept after the job ends, in seconds or as a time such as 90s, 5m, 1h30m, 3d. The default is also the maximum: the retention of the server.',
-    schema: { type: 'string', examples: ['3600', '1h'] },
-  },
-  'Mediagen-Priority': {
-    description: 'A job with a lower priority waits for all other jobs of its model.',
-    schema: { type: 'integer', minimum: priorityRange.least, maximum: priorityRange.most, default: 0 },
-  },
-}
-
-const unitSeconds = { d: 86_400, h: 3600, m: 60 } as const
+  'Cancel-After': seconds(
+    'Deadline of the job, in seconds or as a time such as 90s, 5m, 1h30m, at most seven days. A job that passes it ends as expired if it has not begun, else as canceled; nothing is charged.',
+    ['300', '5m'],
+    longestDeadlineSeconds,
+    'must be seconds, or a time such as 90s, 5m or 1h30m; 1 second to 7 days',
+  ),
+  'Retain-For': seconds(
+    'How long the outputs are kept after the job ends, in seconds or as a time such as 90s, 5m, 1h30m, 3d. The default is also the maximum: the retention of the server.',
+    ['3600', '1h'],
+    // The core checks the maximum.
+    2 ** 31 - 1,
+    'must be seconds, or a time such as 90s, 5m, 1h30m or 3d',
+  ),
+  'Mediagen-Priority': integer(
+    'A job with a lower priority waits for all other jobs of its model.',
+    0,
+    priorityRange.least,
+    priorityRange.most,
+  ),
+} as const
 
 /**
  * Reads the headers.
  * @throws MediagenError `invalid_request` that names each invalid header
  */
-export function readHeaders(request: FastifyRequest): {
-  priority: number
-  expiresInSeconds?: number
-  retainSeconds?: number
-} {
-  const after = request.headers['cancel-after']
-  const rank = request.headers['mediagen-priority']
-  const kept = request.headers['retain-for']
-  const expiresInSeconds = after === undefined ? undefined : parseSeconds(String(after), longestDeadlineSeconds)
-  // The core checks the maximum.
-  const retainSeconds = kept === undefined ? undefined : parseSeconds(String(kept), 2 ** 31 - 1)
-  const priority = rank === undefined ? 0 : parsePriority(String(rank))
-  const violations: Violation[] = []
-  if (expiresInSeconds === null)
-    violations.push({
-      pointer: 'Cancel-After',
-      detail: `must be seconds, or a time such as 90s, 5m or 1h30m; 1 second to 7 days`,
-    })
-  if (retainSeconds === null)
-    violations.push({ pointer: 'Retain-For', detail: 'must be seconds, or a time such as 90s, 5m, 1h30m or 3d' })
-  if (priority === null)
-    violations.push({
-      pointer: 'Mediagen-Priority',
-      detail: `must be a whole number, ${priorityRange.least} to ${priorityRange.most}`,
-    })
-  if (violations.length > 0)
-    throw new MediagenError(
-      'invalid_request',
-      `The header ${violations.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; the header ')}.`,
-      { violations },
-    )
+export function readHeaders({ headers }: FastifyRequest): Values<typeof startHeaders> {
+  const { values, violations } = readParameters(
+    startHeaders,
+    (name) => headers[name.toLowerCase()],
+    (name) => name,
+  )
+  if (violations.length === 0) return values
+  const words = violations.map(({ pointer, detail }) => `${pointer} ${detail}`)
+  throw new MediagenError('invalid_request', `The header ${words.join('; the header ')}.`, { violations })
+}
+
+/** Seconds, or a time in days, hours, minutes and seconds. */
+function seconds(
+  description: string,
+  examples: readonly string[],
+  most: number,
+  detail: string,
+): Parameter<number | undefined> {
   return {
-    priority: priority ?? 0,
-    ...(typeof expiresInSeconds === 'number' && { expiresInSeconds }),
-    ...(typeof retainSeconds === 'number' && { retainSeconds }),
+    description,
+    schema: { type: 'string', examples },
+    read(sent) {
+      if (sent === undefined) return undefined
+      const [whole, days = 0, hours = 0, minutes = 0, rest = 0] =
+        /^(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s?)?$/.exec(sent) ?? []
+      const { d, h, m } = unitSeconds
+      const total = Number(days) * d + Number(hours) * h + Number(minutes) * m + Number(rest)
+      if (!whole || total < 1 || total > most) throw new Error(detail)
+      return total
+    },
   }
-}
-
-/** Parses seconds, or a time in days, hours, minutes and seconds; null if it is neither or out of range. */
-function parseSeconds(written: string, most: number): number | null {
-  const [whole, days = 0, hours = 0, minutes = 0, seconds = 0] =
-    /^(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s?)?$/.exec(written.trim()) ?? []
-  if (!whole) return null
-  const { d, h, m } = unitSeconds
-  const total = Number(days) * d + Number(hours) * h + Number(minutes) * m + Number(seconds)
-  return total >= 1 && total <= most ? total : null
-}
-
-function parsePriority(written: string): number | null {
-  const value = Number(written)
-  return /^-?\d{1,3}$/.test(written.trim()) && value >= priorityRange.least && value <= priorityRange.most
-    ? value || 0
-    : null
 }
 
 /** Renames the fields of a refusal by the core to the headers they came from. */

@@ -88,7 +88,7 @@ export function addJobRoutes(app: FastifyInstance, core: CoreClient, stopping: A
           summary:
             'Watch a job: a server-sent event `job` with the job record for each change. The stream ends after the terminal one.',
           path,
-          headers: { 'Last-Event-ID': { description: 'Id of the last event seen.', schema: { type: 'string' } } },
+          headers: { 'Last-Event-ID': text('Id of the last event seen.') },
           answers: {
             200: { description: 'The events.', content: { 'text/event-stream': { schema: { type: 'string' } } } },
           },

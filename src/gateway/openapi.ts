@@ -21,7 +21,7 @@ export interface Operation {
   /** Descriptions of the parameters in the path; the last one is the wildcard, if the path has one. */
   readonly path?: Readonly<Record<string, string>>
   readonly query?: Query
-  readonly headers?: Readonly<Record<string, object>>
+  readonly headers?: Query
   /** The content of a body that is not JSON. */
   readonly content?: object
   /** Answers by status: those without a response schema, and what else there is to say about the others. */
@@ -156,21 +156,20 @@ function describePermission(permission: RoutePermission | undefined): object {
 }
 
 function listParameters({ path = {}, headers = {}, query = {} }: Operation): object[] {
-  return [
-    ...Object.entries(path).map(([name, description]) => ({
+  const list = (where: 'header' | 'query', parameters: Query): object[] =>
+    Object.entries(parameters).map(([name, { description, schema, required }]) => ({
       name,
-      in: 'path',
-      required: true,
-      description,
-      schema: { type: 'string' },
-    })),
-    ...Object.entries(headers).map(([name, header]) => ({ name, in: 'header', ...header })),
-    ...Object.entries(query).map(([name, { description, schema, required }]) => ({
-      name,
-      in: 'query',
-      description,
+      in: where,
       required,
+      description,
       schema,
-    })),
-  ]
+    }))
+  const inPath = Object.entries(path).map(([name, description]) => ({
+    name,
+    in: 'path',
+    required: true,
+    description,
+    schema: { type: 'string' },
+  }))
+  return [...inPath, ...list('header', headers), ...list('query', query)]
 }

@@ -1,9 +1,9 @@
-// Strict query strings: unknown, repeated and malformed parameters are refused by name.
+// Parameters in the query and in headers: unknown, repeated and malformed ones are refused by name.
 import type { FastifyRequest } from 'fastify'
 import { MediagenError, type Violation } from '../core/errors.ts'
 import { pageBounds } from '../core/page.ts'
 
-/** A query parameter: what the OpenAPI document says about it, and how it is read. */
+/** A parameter: what the OpenAPI document says about it, and how it is read. */
 export interface Parameter<Value> {
   readonly description: string
   readonly schema: object
@@ -12,7 +12,7 @@ export interface Parameter<Value> {
   readonly read: (sent: string | undefined) => Value
 }
 
-/** The query parameters of a route, by name. */
+/** Parameters of a route, by name. */
 export type Query = Readonly<Record<string, Parameter<unknown>>>
 
 /** A whole number within bounds. */
@@ -67,7 +67,28 @@ export const page = {
   offset: integer('Number of items to skip.', 0, 0, pageBounds.largestOffset),
 }
 
-type Values<Parameters extends Query> = { [Name in keyof Parameters]: ReturnType<Parameters[Name]['read']> }
+/** What a route gets of its parameters. */
+export type Values<Parameters extends Query> = { [Name in keyof Parameters]: ReturnType<Parameters[Name]['read']> }
+
+/** Reads parameters. What is wrong is named by `toPointer`, and has no value. */
+export function readParameters<Parameters extends Query>(
+  parameters: Parameters,
+  find: (name: string) => string | string[] | undefined,
+  toPointer: (name: string) => string,
+): { values: Values<Parameters>; violations: Violation[] } {
+  const violations: Violation[] = []
+  const values: Record<string, unknown> = {}
+  for (const [name, { read }] of Object.entries(parameters)) {
+    const written = find(name)
+    try {
+      if (Array.isArray(written)) throw new Error('must not be repeated')
+      values[name] = read(written)
+    } catch (error) {
+      violations.push({ pointer: toPointer(name), detail: (error as Error).message })
+    }
+  }
+  return { values: values as Values<Parameters>, violations }
+}
 
 /**
  * Reads the query string of a request.
@@ -78,23 +99,17 @@ export function readQuery<Parameters extends Query>(
   parameters: Parameters,
 ): Values<Parameters> {
   const sent = request.query as Readonly<Record<string, string | string[]>>
-  const violations: Violation[] = []
-  for (const name of Object.keys(sent)) {
-    if (!Object.hasOwn(parameters, name))
-      violations.push({ pointer: `?${name}`, detail: 'is not a known query parameter' })
-  }
-  const values: Record<string, unknown> = {}
-  for (const [name, { read }] of Object.entries(parameters)) {
-    const written = Object.hasOwn(sent, name) ? sent[name] : undefined
-    try {
-      if (Array.isArray(written)) throw new Error('must not be repeated')
-      values[name] = read(written)
-    } catch (error) {
-      violations.push({ pointer: `?${name}`, detail: (error as Error).message })
-    }
-  }
-  if (violations.length > 0) throw toQueryError(violations)
-  return values as Values<Parameters>
+  const toPointer = (name: string): string => `?${name}`
+  const unknown = Object.keys(sent)
+    .filter((name) => !Object.hasOwn(parameters, name))
+    .map((name) => ({ pointer: toPointer(name), detail: 'is not a known query parameter' }))
+  const { values, violations } = readParameters(
+    parameters,
+    (name) => (Object.hasOwn(sent, name) ? sent[name] : undefined),
+    toPointer,
+  )
+  if (unknown.length + violations.length > 0) throw toQueryError([...unknown, ...violations])
+  return values
 }
 
 /**
