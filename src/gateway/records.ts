@@ -16,14 +16,20 @@ import { type DeliveryStatus, DeliveryStatusSchema } from '../../gen/mediagen/v1
 /** A record; the response schema of a route says which of its fields are sent. */
 export type JsonRecord = Record<string, unknown>
 
-type Convert = (value: never) => unknown
+type Convert = (value: unknown) => unknown
 
 /** What is not as the rule says. */
-const exceptions = new Map<DescMessage, (message: never) => JsonRecord>([
-  [OutputSchema, ({ expired, url }: Output) => ({ url: expired ? null : url })],
-  [ModelSchema, ({ created }: Model) => ({ object: 'model', created: Math.floor(msOf(created) / 1000) })],
-  [ProductSchema, () => ({ object: 'product' })],
-])
+const exceptions: Readonly<Record<string, (message: Message) => JsonRecord>> = {
+  [OutputSchema.typeName](message) {
+    const { expired, url } = message as Output
+    return { url: expired ? null : url }
+  },
+  [ModelSchema.typeName]: (message) => ({
+    object: 'model',
+    created: Math.floor(msOf((message as Model).created) / 1000),
+  }),
+  [ProductSchema.typeName]: () => ({ object: 'product' }),
+}
 const converters = new Map<DescMessage, (message: Message) => JsonRecord>()
 
 /** The record of a message that the core always sends. */
@@ -40,14 +46,14 @@ function converterOf(desc: DescMessage): (message: Message) => JsonRecord {
     localName: field.localName,
     convert: createConverter(field),
   }))
-  const except = exceptions.get(desc)
-  const made = (message: Message): JsonRecord => {
+  const except = exceptions[desc.typeName]
+  const made = (message: Message & Partial<JsonRecord>): JsonRecord => {
     const record: JsonRecord = {}
     for (const { name, localName, convert } of fields) {
-      const value = (message as unknown as JsonRecord)[localName]
-      record[name] = value === undefined ? null : convert(value as never)
+      const value = message[localName]
+      record[name] = value === undefined ? null : convert(value)
     }
-    return except ? Object.assign(record, except(message as never)) : record
+    return except ? Object.assign(record, except(message)) : record
   }
   converters.set(desc, made)
   return made
@@ -55,12 +61,13 @@ function converterOf(desc: DescMessage): (message: Message) => JsonRecord {
 
 function createConverter(field: DescField): Convert {
   const convert = createValueConverter(field)
-  return field.fieldKind === 'list' ? (values: unknown[]) => values.map((value) => convert(value as never)) : convert
+  return field.fieldKind === 'list' ? (values) => (values as unknown[]).map(convert) : convert
 }
 
 function createValueConverter({ message, enum: codes, scalar }: DescField): Convert {
-  if (message) return message.typeName === TimestampSchema.typeName ? toTime : converterOf(message)
-  if (codes) return (code: number) => codes.value[code]?.localName.toLowerCase()
+  if (message?.typeName === TimestampSchema.typeName) return (time) => toTime(time as Timestamp)
+  if (message) return converterOf(message) as Convert
+  if (codes) return (code) => codes.value[code as number]?.localName.toLowerCase()
   return scalar === ScalarType.INT64 ? Number : (value) => value
 }
 

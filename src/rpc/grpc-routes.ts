@@ -1,5 +1,5 @@
 // The services as grpc-js takes them. All rpcs are streams to it: of others it reads the request before it calls a handler.
-import { create, type DescMethod, toBinary } from '@bufbuild/protobuf'
+import { create, type DescMessage, type DescMethod, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { ConnectError, type HandlerContext } from '@connectrpc/connect'
 import type { MethodDefinition, Server } from '@grpc/grpc-js'
 import type { GrpcRoute, GuardedCall } from './guarded-call.ts'
@@ -75,7 +75,7 @@ function createAnswers({ singles, streams }: GuardedService, { bounds, admitted 
 }
 
 function encode({ output }: DescMethod, message: unknown): Buffer {
-  const { buffer, byteOffset, byteLength } = toBinary(output, create(output, message as never))
+  const { buffer, byteOffset, byteLength } = toBinary(output, create(output, message as MessageInitShape<DescMessage>))
   return Buffer.from(buffer, byteOffset, byteLength)
 }
 

@@ -41,7 +41,7 @@ export function createInProcessTransport(services: readonly GuardedService[]): T
         get trailer() {
           return context.responseTrailer
         },
-        message: create(method.output, message as never),
+        message: create(method.output, message as MessageInitShape<typeof method.output>),
       }
     },
     async stream(method, signal, timeoutMs, header, input, contextValues) {
@@ -62,7 +62,7 @@ export function createInProcessTransport(services: readonly GuardedService[]): T
         method,
         header: context.responseHeader,
         trailer: context.responseTrailer,
-        message: toMessages(method, messages, context.signal) as never,
+        message: toMessages(method.output, messages, context.signal),
       }
     },
   }
@@ -82,8 +82,12 @@ async function* answerOnce(run: SingleCall, ...call: Parameters<SingleCall>) {
   yield await run(...call)
 }
 
-async function* toMessages(method: DescMethod, messages: ReturnType<StreamCall>, signal: AbortSignal) {
-  yield* createAll(method.output, messages)
+async function* toMessages<Desc extends DescMessage>(
+  desc: Desc,
+  messages: ReturnType<StreamCall>,
+  signal: AbortSignal,
+) {
+  yield* createAll(desc, messages as AsyncIterable<MessageInitShape<Desc>>)
   throwIfOver(signal)
 }
 

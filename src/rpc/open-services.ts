@@ -75,8 +75,10 @@ function createReflection(services: readonly DescService[]): ReflectionService {
   const fileDescriptorProtos = [...[...files.values()].map(({ proto }) => proto), readHealthFile()].map((proto) =>
     Buffer.from(toBinary(FileDescriptorProtoSchema, proto)),
   )
-  // Reflection reads the descriptors only; the rest of a proto-loader package is not needed.
-  return new ReflectionService({ files: { fileDescriptorProtos } } as never)
+  // Reflection reads the descriptors only, whatever they are said to define.
+  return new ReflectionService({
+    files: { format: 'Protocol Buffer 3 EnumDescriptorProto', type: {}, fileDescriptorProtos },
+  })
 }
 
 const health = '.grpc.health.v1'
