@@ -55,7 +55,7 @@ export default defineConfig({
     // A time-out is a safety net, not an assertion: one core beside a busy loop is to be enough for every test.
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { timeout: 60_000 }, requireAssertions: true },
     // Half of a run went into loading the same modules for each file again. Tests change no global state, so that files can share a process.
     isolate: false,
     projects: [

@@ -1,4 +1,5 @@
 // A page of a browser, driven as a person would: looked at, clicked, typed into, handed files.
+import { expect } from 'vitest'
 
 /** A page of the browser. */
 export interface BrowserPage extends AsyncDisposable {
@@ -33,7 +34,7 @@ export interface PageEvent {
 }
 
 // Sooner than a test gives up, which would not know what it waited for.
-const untilMs = 45_000
+const untilMs = 100_000
 
 /** Drives a page; `listen` hands on its events, `close` ends it. */
 export async function drivePage(
@@ -74,10 +75,13 @@ export async function drivePage(
       if (loaderId !== undefined) await loaded.promise
     },
     // Looked at anew on every frame, by the page itself.
-    until: (expression) =>
-      evaluate(
+    async until(expression) {
+      const value = await evaluate(
         `new Promise((resolve, reject) => { const end = Date.now() + ${untilMs}; const look = () => { let value; try { value = ${expression} } catch {} ; if (value) resolve(value); else if (Date.now() > end) reject(new Error('this never came true: ' + ${JSON.stringify(expression)})); else setTimeout(look, 16) }; look() })`,
-      ),
+      )
+      expect(value, expression).toBeTruthy()
+      return value as never
+    },
     async resize(width) {
       await send('Emulation.setDeviceMetricsOverride', { width, height: 844, deviceScaleFactor: 1, mobile: false })
     },

@@ -4,7 +4,6 @@ import { startTestApp } from '../test-app.ts'
 import type { BrowserPage } from './browser-page.ts'
 import { type Browser, chromiumPath, openBrowser } from './chromium.ts'
 
-const browserMs = 120_000
 if (!chromiumPath)
   console.warn(
     'SKIPPED test/web/browser.test.ts: no Chromium on this machine. Install one (apt-get install chromium) or set CHROMIUM to its path.',
@@ -15,7 +14,7 @@ const inBrowser = test.skipIf(!chromiumPath)
 let browser: Browser
 beforeAll(async () => {
   if (chromiumPath) browser = await openBrowser()
-}, browserMs)
+})
 afterAll(() => browser?.[Symbol.asyncDispose]())
 
 /** Types into a field; again when the page drew the field anew meanwhile, as it may on a slow machine. */
@@ -32,7 +31,7 @@ const textOf = (selector: string): string => `document.querySelector(${JSON.stri
 const press = (page: BrowserPage, selector: string): Promise<void> =>
   page.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`)
 
-inBrowser('from a key in the address to a picture', { timeout: browserMs }, async () => {
+inBrowser('from a key in the address to a picture', async () => {
   await using app = await startTestApp()
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${app.account.key}`)
@@ -70,25 +69,21 @@ inBrowser('from a key in the address to a picture', { timeout: browserMs }, asyn
   expect(page.errors).toEqual([])
 })
 
-inBrowser(
-  'what the server refuses is said at the field; a failed job says why and costs nothing',
-  { timeout: browserMs },
-  async () => {
-    await using app = await startTestApp()
-    await using page = await browser.openPage()
-    await page.open(`${app.url}/#key=${app.account.key}&/model/test/failing/text-to-image`)
-    await fill(page, '.field[data-name=width] .number', '9999')
-    await fill(page, 'textarea', 'x')
-    expect(await page.until(textOf('.field[data-name=width].wrong .field-error'))).toBe('At most 2,048.')
-    await fill(page, '.field[data-name=width] .number', '512')
-    await page.until(`!document.querySelector('.wrong') && ${textOf('.large')} === 'Generate for 7 credits'`)
-    await press(page, '.large')
-    expect(await page.until(textOf('.job .notice p'))).toBe('the paint ran out')
-    expect(await page.evaluate(textOf('.job-status'))).toBe('FailedNothing charged, 7 credits returned')
-  },
-)
+inBrowser('what the server refuses is said at the field; a failed job says why and costs nothing', async () => {
+  await using app = await startTestApp()
+  await using page = await browser.openPage()
+  await page.open(`${app.url}/#key=${app.account.key}&/model/test/failing/text-to-image`)
+  await fill(page, '.field[data-name=width] .number', '9999')
+  await fill(page, 'textarea', 'x')
+  expect(await page.until(textOf('.field[data-name=width].wrong .field-error'))).toBe('At most 2,048.')
+  await fill(page, '.field[data-name=width] .number', '512')
+  await page.until(`!document.querySelector('.wrong') && ${textOf('.large')} === 'Generate for 7 credits'`)
+  await press(page, '.large')
+  expect(await page.until(textOf('.job .notice p'))).toBe('the paint ran out')
+  expect(await page.evaluate(textOf('.job-status'))).toBe('FailedNothing charged, 7 credits returned')
+})
 
-inBrowser('a running job shows its progress and can be canceled', { timeout: browserMs }, async () => {
+inBrowser('a running job shows its progress and can be canceled', async () => {
   await using app = await startTestApp()
   await using page = await browser.openPage()
   const gate = app.gate()
@@ -101,39 +96,33 @@ inBrowser('a running job shows its progress and can be canceled', { timeout: bro
   await page.until(`${textOf('.job-status')} === 'CanceledNothing charged, 10 credits returned'`)
 })
 
-inBrowser(
-  'a video and a sound are played, and the library shows what they look like',
-  { timeout: browserMs },
-  async () => {
-    await using app = await startTestApp()
-    const [film, speech] = await Promise.all([
-      app.generate('builtin/video/motion/text-to-video', { prompt: 'waves', duration: 2 }),
-      app.generate('builtin/audio/speech/text-to-speech', { text: 'Good morning.' }),
-    ])
-    await using page = await browser.openPage()
-    await page.open(`${app.url}/#key=${app.account.key}&/library`)
-    await page.until(`document.querySelectorAll('.tile img').length === 2`)
-    await page.until(
-      `[...document.querySelectorAll('.tile img')].every(({ complete, naturalWidth }) => complete && naturalWidth === 512)`,
-    )
-    expect(
-      await page.evaluate(
-        `[...document.querySelectorAll('.tile-length')].map(({ textContent }) => textContent).sort()`,
-      ),
-    ).toEqual([expect.stringMatching(/^0:0[01]$/), '0:02'])
-    for (const [{ body }, player] of [
-      [film, 'video[poster]'],
-      [speech, '.sound audio'],
-    ] as const) {
-      await page.evaluate(`location.hash = '#/job/${body.job_id}'`)
-      const seconds = await page.until<number>(`document.querySelector('.job-page ${player}')?.duration`)
-      expect(Math.abs(seconds - body.outputs[0].duration_seconds)).toBeLessThan(0.1)
-    }
-    expect(page.errors).toEqual([])
-  },
-)
+inBrowser('a video and a sound are played, and the library shows what they look like', async () => {
+  await using app = await startTestApp()
+  const [film, speech] = await Promise.all([
+    app.generate('builtin/video/motion/text-to-video', { prompt: 'waves', duration: 2 }),
+    app.generate('builtin/audio/speech/text-to-speech', { text: 'Good morning.' }),
+  ])
+  await using page = await browser.openPage()
+  await page.open(`${app.url}/#key=${app.account.key}&/library`)
+  await page.until(`document.querySelectorAll('.tile img').length === 2`)
+  await page.until(
+    `[...document.querySelectorAll('.tile img')].every(({ complete, naturalWidth }) => complete && naturalWidth === 512)`,
+  )
+  expect(
+    await page.evaluate(`[...document.querySelectorAll('.tile-length')].map(({ textContent }) => textContent).sort()`),
+  ).toEqual([expect.stringMatching(/^0:0[01]$/), '0:02'])
+  for (const [{ body }, player] of [
+    [film, 'video[poster]'],
+    [speech, '.sound audio'],
+  ] as const) {
+    await page.evaluate(`location.hash = '#/job/${body.job_id}'`)
+    const seconds = await page.until<number>(`document.querySelector('.job-page ${player}')?.duration`)
+    expect(Math.abs(seconds - body.outputs[0].duration_seconds)).toBeLessThan(0.1)
+  }
+  expect(page.errors).toEqual([])
+})
 
-inBrowser('an answer that the end of its job has overtaken changes nothing', { timeout: browserMs }, async () => {
+inBrowser('an answer that the end of its job has overtaken changes nothing', async () => {
   await using app = await startTestApp()
   await using page = await browser.openPage()
   const gate = app.gate()
@@ -167,7 +156,7 @@ inBrowser('an answer that the end of its job has overtaken changes nothing', { t
   expect(await page.evaluate(textOf('.job-status'))).toBe(canceled)
 })
 
-inBrowser('a wrong key is refused in words, and the right one opens the catalog', { timeout: browserMs }, async () => {
+inBrowser('a wrong key is refused in words, and the right one opens the catalog', async () => {
   await using app = await startTestApp()
   await using page = await browser.openPage()
   await page.open(`${app.url}/`)
@@ -197,7 +186,6 @@ inBrowser('a wrong key is refused in words, and the right one opens the catalog'
 
 inBrowser(
   'a card of the catalog shows what its model made, be it a sound, and whether its price only begins there',
-  { timeout: browserMs },
   async () => {
     await using app = await startTestApp()
     await app.generate('builtin/audio/speech/text-to-speech', { text: 'Hello there.' }, { wait: true })

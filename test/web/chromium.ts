@@ -14,7 +14,7 @@ const places = [
   '/usr/bin/google-chrome',
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ]
-const startMs = 30_000
+const startMs = 100_000
 
 /** Path of the browser; undefined when this machine has none. */
 export const chromiumPath = places.find((path) => path !== '' && existsSync(path))

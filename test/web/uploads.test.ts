@@ -11,7 +11,6 @@ import type { BrowserPage } from './browser-page.ts'
 import { type Browser, chromiumPath, openBrowser } from './chromium.ts'
 
 const catalog = join(import.meta.dirname, '../media/models.yaml')
-const testMs = 120_000
 const maxBytes = 200_000
 const folder = mkdtempSync(join(tmpdir(), 'mediagen-pictures-'))
 const place = `#/model/${copyModel}`
@@ -33,7 +32,7 @@ beforeAll(async () => {
   browser = await openBrowser()
   page = await browser.openPage()
   await page.send('Browser.grantPermissions', { permissions: ['clipboardReadWrite', 'clipboardSanitizedWrite'] })
-}, testMs)
+})
 
 afterAll(async () => {
   await browser?.[Symbol.asyncDispose]()
@@ -79,7 +78,7 @@ const remove = async () => {
 }
 const uploads = async () => (await app.send('/v1/files')).body.data as { content_type: string; bytes: number }[]
 
-inBrowser('a file is chosen, shown, priced and made into something', { timeout: testMs }, async () => {
+inBrowser('a file is chosen, shown, priced and made into something', async () => {
   await openForm()
   await page.choose(`${single} [type=file]`, [await paint('harbour.png', 120)])
   expect(await arrived()).toMatch(/^harbour\.png\s+PNG · \d\d kB$/)
@@ -111,62 +110,58 @@ inBrowser('a file is chosen, shown, priced and made into something', { timeout: 
   expect(page.errors).toEqual([])
 })
 
-inBrowser(
-  'a file comes by dropping, by pasting, by its address or the id of an upload',
-  { timeout: testMs },
-  async () => {
-    const picture = await paint('square.png', 40)
-    await openForm()
-    await page.drop(`${single} .drop`, [picture])
-    expect(await arrived()).toMatch(/^square\.png/)
-    await remove()
-    // Beside the field, where the browser would leave the page for the picture.
-    await page.drop('h1', [picture])
-    expect(await arrived()).toMatch(/^square\.png/)
-    await remove()
+inBrowser('a file comes by dropping, by pasting, by its address or the id of an upload', async () => {
+  const picture = await paint('square.png', 40)
+  await openForm()
+  await page.drop(`${single} .drop`, [picture])
+  expect(await arrived()).toMatch(/^square\.png/)
+  await remove()
+  // Beside the field, where the browser would leave the page for the picture.
+  await page.drop('h1', [picture])
+  expect(await arrived()).toMatch(/^square\.png/)
+  await remove()
 
-    await page.evaluate(`(async () => {
+  await page.evaluate(`(async () => {
     const canvas = new OffscreenCanvas(30, 20)
     canvas.getContext('2d').fillRect(5, 5, 10, 10)
     await navigator.clipboard.write([new ClipboardItem({ 'image/png': await canvas.convertToBlob() })])
   })()`)
-    await page.press('v', 'paste')
-    expect(await arrived()).toMatch(/PNG · \d+ bytes/)
-    await remove()
-    // Nothing has the focus.
-    await page.evaluate('document.activeElement.blur()')
-    await page.press('v', 'paste')
-    expect(await arrived()).toMatch(/PNG/)
-    await remove()
-    const headers = { authorization: `Bearer ${app.account.key}`, 'content-type': 'image/png' }
-    const body = new Uint8Array(readFileSync(picture))
-    const sent: any = await (await fetch(`${app.url}/v1/files`, { method: 'POST', headers, body })).json()
+  await page.press('v', 'paste')
+  expect(await arrived()).toMatch(/PNG · \d+ bytes/)
+  await remove()
+  // Nothing has the focus.
+  await page.evaluate('document.activeElement.blur()')
+  await page.press('v', 'paste')
+  expect(await arrived()).toMatch(/PNG/)
+  await remove()
+  const headers = { authorization: `Bearer ${app.account.key}`, 'content-type': 'image/png' }
+  const body = new Uint8Array(readFileSync(picture))
+  const sent: any = await (await fetch(`${app.url}/v1/files`, { method: 'POST', headers, body })).json()
 
-    // The field for addresses is the next one for whoever goes on by keys.
-    await page.press('Tab')
-    await page.type('www.example.com/a.png')
-    await page.press('Enter')
-    expect(await page.until(textOf(`${single} > .field-error`))).toMatch(/begins with https:\/\/ or http:\/\//)
-    await page.evaluate('document.activeElement.select()')
-    await page.type(sent.url)
-    await page.press('Enter')
-    await arrived()
-    expect(await page.evaluate(textOf(`${single} > .field-error`))).toBe('')
-    await remove()
-    await page.press('Tab')
-    await page.type(sent.file_id)
-    await page.press('Enter')
-    expect(await arrived()).toMatch(/^file_\w+\s+PNG · \d+(\.\d)? kB/)
-    await page.until(`${textOf('.large')} === 'Generate for 7 credits'`)
-    await remove()
-    await page.press('Tab')
-    await page.type('file_00000000000000000000000000')
-    await page.press('Enter')
-    expect(await page.until(textOf(`${single} .slot.failed .fine`))).toMatch(/no upload/)
-  },
-)
+  // The field for addresses is the next one for whoever goes on by keys.
+  await page.press('Tab')
+  await page.type('www.example.com/a.png')
+  await page.press('Enter')
+  expect(await page.until(textOf(`${single} > .field-error`))).toMatch(/begins with https:\/\/ or http:\/\//)
+  await page.evaluate('document.activeElement.select()')
+  await page.type(sent.url)
+  await page.press('Enter')
+  await arrived()
+  expect(await page.evaluate(textOf(`${single} > .field-error`))).toBe('')
+  await remove()
+  await page.press('Tab')
+  await page.type(sent.file_id)
+  await page.press('Enter')
+  expect(await arrived()).toMatch(/^file_\w+\s+PNG · \d+(\.\d)? kB/)
+  await page.until(`${textOf('.large')} === 'Generate for 7 credits'`)
+  await remove()
+  await page.press('Tab')
+  await page.type('file_00000000000000000000000000')
+  await page.press('Enter')
+  expect(await page.until(textOf(`${single} .slot.failed .fine`))).toMatch(/no upload/)
+})
 
-inBrowser('what cannot be taken is said where it was given', { timeout: testMs }, async () => {
+inBrowser('what cannot be taken is said where it was given', async () => {
   await openForm()
   const before = await uploads()
   const refused = async (path: string) => {
@@ -192,7 +187,7 @@ inBrowser('what cannot be taken is said where it was given', { timeout: testMs }
   expect(await page.until(textOf(`${single} .slot.failed .fine`))).toMatch(/permission.*generate/)
 })
 
-inBrowser('several files are put in order, taken away and made in that order', { timeout: testMs }, async () => {
+inBrowser('several files are put in order, taken away and made in that order', async () => {
   await openForm()
   const pictures = await Promise.all([10, 20, 30, 40].map((width) => paint(`${width}.png`, width)))
   await page.choose(`${several} [type=file]`, pictures)
@@ -237,7 +232,7 @@ inBrowser('several files are put in order, taken away and made in that order', {
   clock.aheadMs = 0
 })
 
-inBrowser('a server that dies under an upload, and the same upload after it is back', { timeout: testMs }, async () => {
+inBrowser('a server that dies under an upload, and the same upload after it is back', async () => {
   await using line = openCommandLine({ MEDIAGEN_CATALOG: catalog })
   const { key } = await createTestAccount(line)
   const server = await line.serve()

@@ -274,11 +274,14 @@ test('the smallest and the narrowest frames, the longest words', async () => {
   ] as const
   for (const [width, height] of isLongRun ? sizes : sizes.slice(0, 1)) {
     const shot = { width, height, duration: 1 }
-    await film('motion/text-to-video', { ...shot, prompt: long, style: 'type' })
-    await film('motion/text-to-video', { ...shot, prompt: long, style: 'waves', title: long })
-    await film('kenburns/image-to-video', shot, pictures.slice(2))
-    await film('slideshow/images-to-video', { width, height, seconds_each: 1, captions: [long, long] }, pictures)
-    await film('narrated/text-to-video', { width, height, title: long, text: 'One. Two.', speak_title: false })
+    const made = [
+      await film('motion/text-to-video', { ...shot, prompt: long, style: 'type' }),
+      await film('motion/text-to-video', { ...shot, prompt: long, style: 'waves', title: long }),
+      await film('kenburns/image-to-video', shot, pictures.slice(2)),
+      await film('slideshow/images-to-video', { width, height, seconds_each: 1, captions: [long, long] }, pictures),
+      await film('narrated/text-to-video', { width, height, title: long, text: 'One. Two.', speak_title: false }),
+    ]
+    expect(made.map(({ name }) => name)).toEqual(Array(5).fill('output.mp4'))
   }
 })
 
