@@ -2,11 +2,11 @@
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { createKeyRates } from '../rpc/key-rates.ts'
-import { createMetrics } from '../rpc/metrics.ts'
 import { createRemoteCore } from '../rpc/remote.ts'
 import { createStrangerLog } from '../runtime/stranger-log.ts'
 import type { App } from './app.ts'
 import { openDoors, logReady } from './doors.ts'
+import { createMetrics } from './metrics.ts'
 
 /** Starts a gateway; it connects to the core when the first request comes. */
 export async function startGateway(config: Config, coreUrl: string, log: Logger): Promise<App> {

@@ -2,7 +2,7 @@
 import type { Config } from '../config.ts'
 import { createShedder, type Shedder } from '../runtime/shedder.ts'
 import type { Logger } from 'pino'
-import type { Metrics } from '../rpc/metrics.ts'
+import type { Metrics } from './metrics.ts'
 
 function readThreadCpuMs(): number {
   const { user, system } = process.threadCpuUsage()

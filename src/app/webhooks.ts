@@ -8,10 +8,10 @@ import type { Clock } from '../core/clock.ts'
 import type { Store } from '../core/store.ts'
 import { toRecord } from '../gateway/records.ts'
 import { type AllowedHosts, everyHost, onlyPublic } from '../net/hosts.ts'
-import type { Metrics } from '../rpc/metrics.ts'
 import { toJobMessage } from '../services/convert.ts'
 import { createPoster } from '../webhooks/poster.ts'
 import { startWebhookSender } from '../webhooks/sender.ts'
+import type { Metrics } from './metrics.ts'
 
 /** Which hosts webhooks may be sent to. */
 export function readWebhookHosts(config: Config): AllowedHosts {

@@ -5,13 +5,13 @@ import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Catalog } from '../core/model.ts'
-import type { Metrics } from '../rpc/metrics.ts'
 import type { PlaceBounds } from '../runner/places.ts'
 import { startRunner } from '../runner/runner.ts'
 import { openWorkFolder } from '../runner/work-folder.ts'
 import { createWorkerName } from '../runner/worker-name.ts'
 import { layOut } from './data-dir.ts'
 import { createMedia, type MediaParts } from './media.ts'
+import type { Metrics } from './metrics.ts'
 
 /** What the worker is made of. */
 export interface WorkerParts extends MediaParts {

@@ -83,7 +83,8 @@ async function answer(
   const body = openBody(call, gate, handler.method, bounds, request)
   const values = createContextValues().set(callKey, call)
   try {
-    const written = await handler(universalRequestFromNodeRequest(raw, reply.raw, body as never, values))
+    const read = universalRequestFromNodeRequest(raw, reply.raw, undefined, values)
+    const written = await handler(body ? { ...read, body } : read)
     if (!call.isKnown) gate.refuse(head, keepsToNoProtocol())
     await universalResponseToNodeResponse(written, reply.raw)
   } catch (error) {

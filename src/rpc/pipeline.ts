@@ -21,7 +21,6 @@ import { toPermission } from '../services/convert.ts'
 import type { Access, Credentials } from './access.ts'
 import { toConnectError, toMediagenError } from './errors.ts'
 import type { KeyWatch } from './key-watch.ts'
-import type { Metrics } from './metrics.ts'
 
 /** The head of a call, as its door read it. */
 export interface CallHead extends Credentials {
@@ -69,11 +68,19 @@ export interface GuardedService {
   readonly gates: ReadonlyMap<DescMethod, Gate>
 }
 
+/** Where calls are counted. */
+export interface CallMetrics {
+  /** Counts one finished call. */
+  countCall(rpc: string, code: string, seconds: number): void
+  /** Counts one call or connection that the gRPC port refused or ended by itself. */
+  countGrpcRefusal(reason: string): void
+}
+
 /** What the pipeline needs. */
 export interface PipelineParts {
   readonly access: Access
   readonly keys: KeyWatch
-  readonly metrics: Metrics
+  readonly metrics: CallMetrics
   readonly log: Logger
   /** Where refusals of callers without a valid key go. */
   readonly strangers: StrangerLog

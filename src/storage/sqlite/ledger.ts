@@ -45,7 +45,7 @@ export function createLedgerWriter({ db, nowMs, ids }: Writing) {
 /** Creates the reads of the ledger. */
 export function createLedgerReads(db: Connection) {
   const columns = `entry_id AS entryId, account_id AS accountId, kind, credits, available_after AS availableAfter, held_after AS heldAfter,
-    note, created_at AS createdAtMs, (SELECT job_id FROM jobs AS j WHERE j.number = job_number) AS jobId`
+    note, created_at AS createdAtMs, (SELECT job_id FROM jobs AS j WHERE j.number = ledger_entries.job_number) AS jobId`
   const pages = createPages<LedgerEntry>(db, columns, 'ledger_entries', 'number')
   const count = db.prepare<[string], number>('SELECT entry_count FROM accounts WHERE account_id = ?').pluck()
   return {

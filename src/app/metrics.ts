@@ -1,17 +1,14 @@
-// What is counted, in Prometheus' terms.
+// Everything that a server counts, as Prometheus metrics. Each part gets only the functions that it calls.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import type { CallMetrics } from '../rpc/pipeline.ts'
 
 // In seconds.
 const durationBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 180]
 
 /** Counters of one server. */
-export interface Metrics {
-  /** Counts one finished call. */
-  countCall(rpc: string, code: string, seconds: number): void
+export interface Metrics extends CallMetrics {
   /** Counts one request that the REST door refused by itself. */
   countRefusal(code: string): void
-  /** Counts one call or connection that the gRPC port refused or ended by itself. */
-  countGrpcRefusal(reason: string): void
   /** Counts one connection to the HTTP port that was not served, or cut off, by the reason. */
   countCut(reason: string): void
   /** Counts one job that ended a run. */
