@@ -1,6 +1,5 @@
 // The identity of an input: RFC 8785 canonical JSON and its SHA-256.
 import { hash } from 'node:crypto'
-import canonicalize from 'canonicalize'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { Violation } from './errors.ts'
 
@@ -15,36 +14,50 @@ export function digestParts(...parts: readonly string[]): string {
   return hash('sha256', parts.map((part) => `${part.length}:${part}`).join(''), 'hex')
 }
 
-/** RFC 8785 form of an input in which `findUnhashable` finds nothing. */
-export function toCanonicalJson(input: JsonObject): string {
-  return canonicalize(input) as string
+/**
+ * The RFC 8785 form of an input, or why it has none: a text with a lone surrogate, a number that no double can hold, or too deep
+ * nesting. The pointer of a violation begins with `/input`.
+ */
+export function toCanonicalJson(input: JsonObject): string | Violation {
+  const written = write(input, 1)
+  return typeof written === 'string' ? written : { ...written, pointer: `/input${written.pointer}` }
 }
 
-/**
- * Why an input has no canonical form: a text with a lone surrogate, a number that no double can hold, or too deep nesting.
- * @param pointer JSON pointer of `value`
- */
-export function findUnhashable(value: JsonValue, pointer: string, depth = 1): Violation | null {
+/** A violation's pointer is built while returning, because usually there is none. */
+function write(value: JsonValue, depth: number): string | Violation {
   if (typeof value === 'string')
-    return value.isWellFormed() ? null : { pointer, detail: 'must be valid Unicode: it holds a lone surrogate' }
-  if (typeof value === 'number' && !Number.isFinite(value))
-    return { pointer, detail: 'must be a number that a double can hold' }
-  if (value === null || typeof value !== 'object') return null
-  if (depth > maxInputDepth) return { pointer, detail: `must not nest deeper than ${maxInputDepth} levels` }
-  if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) {
-      const found = findUnhashable(value[i] as JsonValue, '', depth + 1)
-      if (found) return { ...found, pointer: `${pointer}/${i}${found.pointer}` }
-    }
-    return null
+    return value.isWellFormed() ? JSON.stringify(value) : refuse('must be valid Unicode: it holds a lone surrogate')
+  if (typeof value === 'number')
+    return Number.isFinite(value) ? String(value) : refuse('must be a number that a double can hold')
+  if (value === null || typeof value !== 'object') return String(value)
+  if (depth > maxInputDepth) return refuse(`must not nest deeper than ${maxInputDepth} levels`)
+  return Array.isArray(value) ? writeList(value, depth) : writeObject(value, depth)
+}
+
+function writeList(list: readonly JsonValue[], depth: number): string | Violation {
+  let text = ''
+  for (let i = 0; i < list.length; i++) {
+    const written = write(list[i] as JsonValue, depth + 1)
+    if (typeof written !== 'string') return { ...written, pointer: `/${i}${written.pointer}` }
+    text += i === 0 ? written : `,${written}`
   }
-  for (const name in value) {
-    if (!name.isWellFormed()) return { pointer, detail: 'has a field name that holds a lone surrogate' }
-    // The pointer is built while returning, because usually there is nothing to report.
-    const found = findUnhashable(value[name] as JsonValue, '', depth + 1)
-    if (found) return { ...found, pointer: `${pointer}/${toPointerToken(name)}${found.pointer}` }
+  return `[${text}]`
+}
+
+/** Sorting without a comparison orders names by their UTF-16 code units, as the RFC asks. */
+function writeObject(object: JsonObject, depth: number): string | Violation {
+  let text = ''
+  for (const name of Object.keys(object).sort()) {
+    if (!name.isWellFormed()) return refuse('has a field name that holds a lone surrogate')
+    const written = write(object[name] as JsonValue, depth + 1)
+    if (typeof written !== 'string') return { ...written, pointer: `/${toPointerToken(name)}${written.pointer}` }
+    text += `${text === '' ? '' : ','}${JSON.stringify(name)}:${written}`
   }
-  return null
+  return `{${text}}`
+}
+
+function refuse(detail: string): Violation {
+  return { pointer: '', detail }
 }
 
 /** A field name as a token of a JSON pointer (RFC 6901). */

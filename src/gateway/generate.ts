@@ -6,7 +6,6 @@ import { JobSchema } from '../../gen/mediagen/v1/generation_pb.ts'
 import { patienceOf } from './connections.ts'
 import { type CoreClient, forward } from './core-client.ts'
 import { startHeaders, nameHeaders, readHeaders } from './headers.ts'
-import { refuseUnhashable } from './input.ts'
 import { flag, readQuery } from './query.ts'
 import { isTerminalStatus, toRecord } from './records.ts'
 import { generateBodySchema, jobSchema } from './schemas.ts'
@@ -67,7 +66,6 @@ export function addGenerateRoutes(app: FastifyInstance, core: CoreClient, stoppi
         'Retain-For': retainSeconds,
         'Mediagen-Priority': priority,
       } = readHeaders(request)
-      refuseUnhashable(input)
       const order = {
         model,
         input,

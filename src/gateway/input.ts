@@ -1,22 +1,12 @@
-// Parses bodies, and checks the input of a model before it goes to the core.
+// Parses bodies, and explains what is wrong with those that cannot be read.
 import { isUtf8 } from 'node:buffer'
-import type { JsonObject, JsonValue } from '@bufbuild/protobuf'
+import type { JsonValue } from '@bufbuild/protobuf'
 import type { FastifyBodyParser } from 'fastify'
-import { findUnhashable, toPointerToken } from '../core/canonical-json.ts'
+import { toPointerToken } from '../core/canonical-json.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
 import { refuseManyValues } from '../core/json-values.ts'
 import { describeViolations } from '../core/violations.ts'
 import type { Caller } from './access.ts'
-
-/**
- * Refuses values that a message would change before the core can refuse them: texts that are not Unicode, non-finite numbers,
- * and nesting deeper than a message allows.
- * @throws MediagenError `invalid_request`
- */
-export function refuseUnhashable(input: JsonObject): void {
-  const found = findUnhashable(input, '/input')
-  if (found) throw new MediagenError('invalid_request', describeViolations([found]), { violations: [found] })
-}
 
 /**
  * Parses bodies with Fastify's own `parser`, and explains what is wrong with those that it refuses.

@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { QuoteSchema } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { type CoreClient, forward } from './core-client.ts'
-import { refuseUnhashable } from './input.ts'
 import { readQuery } from './query.ts'
 import { toRecord } from './records.ts'
 import { quoteBodySchema, quoteSchema } from './schemas.ts'
@@ -32,7 +31,6 @@ export function addQuoteRoutes(app: FastifyInstance, core: CoreClient): void {
     async (request) => {
       readQuery(request, {})
       const { model, input } = request.body
-      refuseUnhashable(input)
       const { quote } = await core.quotes.createQuote({ model, input }, forward(request))
       return toRecord(QuoteSchema, quote)
     },

@@ -1,7 +1,11 @@
 // The transport from a gateway to a remote core: gRPC, as a Connect Transport.
+import type { JsonObject } from '@bufbuild/protobuf'
 import { createClient, type Transport } from '@connectrpc/connect'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
+import { toCanonicalJson } from '../core/canonical-json.ts'
+import { MediagenError } from '../core/errors.ts'
 import type { ApiKey } from '../core/key.ts'
+import { describeViolations } from '../core/violations.ts'
 import { toPermission } from '../services/convert.ts'
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node'
 
@@ -27,7 +31,14 @@ export interface RemoteCore {
 /** Connects with the first call. */
 export function createRemoteCore(coreUrl: string): RemoteCore {
   const sessions = new Http2SessionManager(coreUrl, { pingIntervalMs })
-  const transport = createGrpcTransport({ baseUrl: coreUrl, sessionManager: sessions })
+  const grpc = createGrpcTransport({ baseUrl: coreUrl, sessionManager: sessions })
+  const transport: Transport = {
+    ...grpc,
+    async unary(method, signal, timeoutMs, header, message, values) {
+      refuseUnhashable((message as { input?: JsonObject }).input)
+      return grpc.unary(method, signal, timeoutMs, header, message, values)
+    },
+  }
   const wallet = createClient(WalletService, transport)
   return {
     transport,
@@ -43,4 +54,15 @@ export function createRemoteCore(coreUrl: string): RemoteCore {
     isReachable: async () => (await sessions.connect()) !== 'error',
     close: () => sessions.abort(),
   }
+}
+
+/**
+ * Refuses the input of a model if the wire could not carry it as it is, such as a text that is not Unicode: the core would get
+ * another one.
+ * @throws MediagenError `invalid_request`
+ */
+function refuseUnhashable(input: JsonObject | undefined): void {
+  const found = input && toCanonicalJson(input)
+  if (typeof found === 'object')
+    throw new MediagenError('invalid_request', describeViolations([found]), { violations: [found] })
 }

@@ -13,10 +13,10 @@ import type { Quote } from '../core/quote-seal.ts'
 import type { StartOutcome, Store } from '../core/store.ts'
 import { callerOf } from './caller.ts'
 import { toJobMessage } from './convert.ts'
-import { completeInput, digestInput, digestQuoted, findReadyModel } from './model-input.ts'
+import { completeInput, digestQuoted, findReadyModel, readInput } from './model-input.ts'
 import type { QuoteBook } from './quote-book.ts'
 import { quoteNotFound } from './quotes.ts'
-import { readInput, readPage, readStatus, refuse } from './request.ts'
+import { readPage, readStatus, refuse } from './request.ts'
 import { readRetention, readTerms, type Terms, toTermParts } from './terms.ts'
 import type { Watches } from './watches.ts'
 
@@ -125,10 +125,9 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
     async startGeneration(request, context) {
       const { accountId } = callerOf(context)
       const { model, quoteId, wait } = request
-      const input = readInput(request.input, { model, quote_id: quoteId })
+      const { input, inputDigest } = readInput(request.input, { model, quote_id: quoteId })
       const terms = readTerms(request)
       const idempotencyKey = parseIdempotencyKey(request.idempotencyKey)
-      const inputDigest = digestInput(input)
       const requestDigest = Buffer.from(digestParts(model, inputDigest, quoteId, ...toTermParts(terms)), 'hex')
       const order = { accountId, model, input, quoteId, terms, idempotencyKey, inputDigest, requestDigest }
       const { job, replayed } = await startOrFindEarlier(order)

@@ -1,16 +1,31 @@
-// Shared by quoting and starting: finds the model, hashes the input, validates it against the schema.
+// Shared by quoting and starting: hashes the input, finds the model, validates the input against its schema.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { digestParts, toCanonicalJson } from '../core/canonical-json.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { Catalog, Model } from '../core/model.ts'
 import { describeViolations } from '../core/violations.ts'
+import { findEmpty, refuse } from './request.ts'
 
 // An engine becomes ready after an operator has acted.
 const retryUnreadySeconds = 30
 
-/** The digest of an input alone. All other digests are made from it, so a large input is hashed once. */
-export function digestInput(input: JsonObject): string {
-  return digestParts(toCanonicalJson(input))
+/** An input as it was sent. */
+export interface SentInput {
+  readonly input: JsonObject
+  /** The digest of the input alone. All other digests are made from it, so a large input is hashed once. */
+  readonly inputDigest: string
+}
+
+/**
+ * Reads the input of a request, which must have a canonical form, and checks that further texts are present.
+ * @throws MediagenError `invalid_request`
+ */
+export function readInput(input: JsonObject | undefined, texts: Readonly<Record<string, string>>): SentInput {
+  const violations = findEmpty(texts)
+  const canonical = input ? toCanonicalJson(input) : { pointer: '/input', detail: 'is required' }
+  if (typeof canonical !== 'string') violations.push(canonical)
+  refuse(violations)
+  return { input: input as JsonObject, inputDigest: digestParts(canonical as string) }
 }
 
 /** What a quote is valid for: one account, one model, one input. */

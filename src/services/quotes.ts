@@ -5,9 +5,8 @@ import { MediagenError } from '../core/errors.ts'
 import type { Catalog } from '../core/model.ts'
 import { callerOf } from './caller.ts'
 import { toQuoteMessage } from './convert.ts'
-import { completeInput, digestInput, digestQuoted, findReadyModel } from './model-input.ts'
+import { completeInput, digestQuoted, findReadyModel, readInput } from './model-input.ts'
 import type { QuoteBook } from './quote-book.ts'
-import { readInput } from './request.ts'
 
 /** Creates the service. */
 export function createQuotesService(parts: { catalog: Catalog; quotes: QuoteBook }): ServiceImpl<typeof QuotesService> {
@@ -15,10 +14,10 @@ export function createQuotesService(parts: { catalog: Catalog; quotes: QuoteBook
   return {
     async createQuote(request, context) {
       const { accountId } = callerOf(context)
-      const input = readInput(request.input, { model: request.model })
+      const { input, inputDigest } = readInput(request.input, { model: request.model })
       const model = findReadyModel(catalog, request.model)
       const credits = model.quotedPrice(completeInput(model, input))
-      const digest = digestQuoted(accountId, model.id, digestInput(input))
+      const digest = digestQuoted(accountId, model.id, inputDigest)
       const { quoteId, quote } = await quotes.seal(accountId, { model: model.id, credits, digest })
       return { quote: toQuoteMessage(quoteId, quote) }
     },

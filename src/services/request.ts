@@ -1,7 +1,5 @@
 // Checks that several services make on their requests. Violations name the field, the same through every door.
-import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { JobStatus as JobStatusCode } from '../../gen/mediagen/v1/generation_pb.ts'
-import { findUnhashable } from '../core/canonical-json.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
 import type { JobStatus } from '../core/job.ts'
 import { pageBounds, type PageRequest } from '../core/page.ts'
@@ -20,18 +18,6 @@ export function findEmpty(texts: Readonly<Record<string, string>>): Violation[] 
   return Object.entries(texts)
     .filter(([, text]) => text === '')
     .map(([name]) => ({ pointer: `/${name}`, detail: 'is required' }))
-}
-
-/**
- * The model, the input and further texts of a request, all present and hashable.
- * @throws MediagenError `invalid_request`
- */
-export function readInput(input: JsonObject | undefined, texts: Readonly<Record<string, string>>): JsonObject {
-  const violations = findEmpty(texts)
-  const unhashable = input ? findUnhashable(input, '/input') : { pointer: '/input', detail: 'is required' }
-  if (unhashable) violations.push(unhashable)
-  refuse(violations)
-  return input as JsonObject
 }
 
 /**
