@@ -6,6 +6,7 @@ import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import { builtinCatalog } from '@mediagen/builtin/catalog.ts'
 import { loadCatalog } from '../src/catalog/load.ts'
 import type { Model } from '../src/core/model.ts'
+import { priceUsage } from '../src/core/pricing.ts'
 import { type Bench, makeFolder, type Row } from './bench.ts'
 import { runScript } from './run-pinned.ts'
 
@@ -36,9 +37,10 @@ export async function benchMedia(bench: Bench): Promise<readonly Row[]> {
     const media = Object.fromEntries(model.mediaOf(checked.input).map(({ pointer }) => [pointer, picture]))
     const task = join(folder, 'task.json')
     const { input } = checked
+    const price = model.usagePrice(input)
     writeFileSync(task, JSON.stringify({ renderer: model.engine['renderer'], input, media, file: `${task}.out` }))
     const taken = (await runScript(bench.cores, 'media-render.ts', [task])) as Taken
-    rows.push(toRow(model, taken, model.actualPrice(checked.input, taken.usage)))
+    rows.push(toRow(model, taken, price ? priceUsage(price, taken.usage) : model.quotedPrice(input)))
   }
   return rows
 }

@@ -77,7 +77,7 @@ export function createModel(
   }
 }
 
-type Pricing = Pick<Model, 'billing' | 'priceSummary' | 'fromCredits' | 'quotedPrice' | 'actualPrice'>
+type Pricing = Pick<Model, 'billing' | 'priceSummary' | 'fromCredits' | 'quotedPrice' | 'usagePrice'>
 
 function createPricing(entry: CatalogEntry, tried: TriedPrices): Pricing {
   const { price } = entry
@@ -97,16 +97,14 @@ function createPricing(entry: CatalogEntry, tried: TriedPrices): Pricing {
   const written = constant
     ? `${fromCredits} ${fromCredits === 1 ? 'credit' : 'credits'}`
     : `${String(price[field])} credits`
-  const evaluate = nameModel(entry.id, field, quoted)
-  // Only `actual` may read usage.
-  const quotedPrice = (input: JsonObject): number => evaluate(input)
+  const quotedPrice = nameModel(entry.id, field, quoted)
   if (field === 'credits') {
     return {
       billing: 'fixed',
       priceSummary: price.summary ?? written,
       fromCredits,
       quotedPrice,
-      actualPrice: quotedPrice,
+      usagePrice: () => null,
     }
   }
   const actual = compileField('actual', entry)
@@ -123,7 +121,7 @@ function createPricing(entry: CatalogEntry, tried: TriedPrices): Pricing {
     priceSummary: price.summary ?? `at most ${written}; charged: ${String(price.actual)}`,
     fromCredits,
     quotedPrice,
-    actualPrice: nameModel(entry.id, 'actual', actual),
+    usagePrice: createUsagePrice(String(price.actual), actual),
   }
 }
 
@@ -168,11 +166,16 @@ function tryPrice(price: Price, field: PriceField, entry: CatalogEntry, tried: T
   return credits
 }
 
+function createUsagePrice(expression: string, { variables }: Price): Model['usagePrice'] {
+  const names = [...variables].filter((name) => name !== 'usage')
+  return (input) => ({ expression, input: Object.fromEntries(names.map((name) => [name, input[name] ?? null])) })
+}
+
 /** Adds the model to the error of a price that cannot be computed: loading tries some inputs, not all. */
-function nameModel(id: string, field: PriceField, price: Price): Price['evaluate'] {
-  return (input, usage) => {
+function nameModel(id: string, field: PriceField, price: Price): Model['quotedPrice'] {
+  return (input) => {
     try {
-      return price.evaluate(input, usage)
+      return price.evaluate(input)
     } catch (error) {
       throw error instanceof PriceError ? new PriceError(`price.${field} of ${id}: ${error.message}`) : error
     }

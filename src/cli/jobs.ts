@@ -76,6 +76,7 @@ function toPrintedDetail(seen: InspectJobResponse): Printed {
   return {
     ...toPrintedJob(job),
     message: job.error?.message ?? null,
+    key: seen.keyId,
     progress: job.progress,
     outputs: job.outputs,
     cancel_requested: job.cancelRequested,

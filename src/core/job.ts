@@ -1,6 +1,7 @@
 // A job: its record, its states and their transitions. docs/contract.md, section 1.
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { Asset } from './asset.ts'
+import type { UsagePrice } from './pricing.ts'
 
 /** The state of a job. */
 export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled' | 'expired' | 'needs_review'
@@ -81,6 +82,8 @@ export interface Job {
 /** A job with the fields that only an operator sees. */
 export interface OperatorJob {
   readonly job: Job
+  /** The key that started it. */
+  readonly keyId: string
   /** −10 … 0 */
   readonly priority: number
   /** When it is canceled or expires by itself. */
@@ -104,6 +107,8 @@ export interface ClaimedJob {
   readonly job: Job
   readonly input: JsonObject
   readonly checkpoint: JsonValue
+  /** The price of its usage as promised when it started; null when the price is fixed. */
+  readonly usagePrice: UsagePrice | null
   /** Fencing token of the claim: a report with an older token changes nothing. */
   readonly token: number
   /** How long it may run before its deadline, by the clock of the store; null without one. */

@@ -1,6 +1,7 @@
 // A model of the catalog: its description, its input, its price and its engine.
-import type { EngineSpec, JsonObject, Usage } from '@mediagen/engine/engine.ts'
+import type { EngineSpec, JsonObject } from '@mediagen/engine/engine.ts'
 import type { Violation } from './errors.ts'
+import type { UsagePrice } from './pricing.ts'
 import type { MediaReference } from './media.ts'
 
 /** What kind of media a model makes. */
@@ -48,8 +49,8 @@ export interface Model {
   mediaOf(input: JsonObject): readonly MediaReference[]
   /** Credits to quote for an input with defaults applied; an upper bound when billed by usage. Throws PriceError. */
   quotedPrice(input: JsonObject): number
-  /** Credits that the work cost; the quoted price if the price is fixed. Throws PriceError. */
-  actualPrice(input: JsonObject, usage: Usage): number
+  /** What a job with this input, defaults applied, will cost by usage; null when the price is fixed. Stored with the job. */
+  usagePrice(input: JsonObject): UsagePrice | null
 }
 
 /** All models that a server knows. */

@@ -39,6 +39,22 @@ export interface Price {
   evaluate(input: JsonObject, usage?: Usage): number
 }
 
+/** A price of usage, complete: nothing of the catalog is needed to compute it, so a later change of the catalog does not alter it. */
+export interface UsagePrice {
+  /** CEL */
+  readonly expression: string
+  /** The fields of the input that the expression reads. */
+  readonly input: JsonObject
+}
+
+/**
+ * Credits that the work of a job cost.
+ * @throws PriceError
+ */
+export function priceUsage({ expression, input }: UsagePrice, usage: Usage): number {
+  return compilePrice(expression).evaluate(input, usage)
+}
+
 /**
  * Compiles a price.
  * @throws PriceError when `expression` is not CEL.

@@ -6,6 +6,7 @@ import type { ClaimedJob, Job, JobOutcome, JobStatus, OperatorJob } from './job.
 import type { ApiKey, Permission } from './key.ts'
 import type { Balance, LedgerEntry } from './ledger.ts'
 import type { Page, PageRequest } from './page.ts'
+import type { UsagePrice } from './pricing.ts'
 import type { RetentionStore } from './retention.ts'
 import type { UploadStore } from './upload.ts'
 import type { WebhookStore } from './webhook.ts'
@@ -30,6 +31,8 @@ export type SigningPurpose = 'quote' | 'asset'
 
 export interface StartCommand {
   readonly accountId: string
+  /** The key that starts it. */
+  readonly keyId: string
   readonly model: string
   readonly input: JsonObject
   readonly quoteId: string
@@ -37,6 +40,8 @@ export interface StartCommand {
   /** SHA-256 of model, canonical input, quote id and terms: a repeated request must have the same. */
   readonly requestDigest: Buffer
   readonly credits: number
+  /** The price of the work that is done, when billed by usage; null charges the quote. */
+  readonly usagePrice: UsagePrice | null
   /** Maximum number of queued jobs of the account. */
   readonly maxQueuedJobs: number
   /** −10 … 0; a lower one yields. */

@@ -18,7 +18,7 @@ import { canceledError, deadlineError } from '../core/loss.ts'
 import type { MediaSource } from '../core/media.ts'
 import type { Model } from '../core/model.ts'
 import { lacksDescriptors } from '../core/storage-trouble.ts'
-import { PriceError } from '../core/pricing.ts'
+import { PriceError, priceUsage } from '../core/pricing.ts'
 import type { Heartbeat, Store } from '../core/store.ts'
 import { whenDescriptors } from '../runtime/descriptors.ts'
 import { type Allowance, createAllowance } from './allowance.ts'
@@ -288,7 +288,7 @@ function wasNotSpawned(thrown: unknown): boolean {
 
 async function produce(attempt: Attempt): Promise<JobOutcome> {
   const { model, watched } = attempt
-  const { job, input } = attempt.claimed
+  const { job, input, usagePrice } = attempt.claimed
   const { engines, assets } = attempt.parts
   const engine = engines.get(model.engine.kind)
   if (!engine)
@@ -304,7 +304,7 @@ async function produce(attempt: Attempt): Promise<JobOutcome> {
     for (const [index, path] of (await findOutputs(result, attempt)).entries())
       outputs.push(await storeOutput(attempt, index, path))
     watched.signal.throwIfAborted()
-    const creditsActual = model.billing === 'fixed' ? job.creditsHeld : model.actualPrice(checked.input, result.usage)
+    const creditsActual = usagePrice === null ? job.creditsHeld : priceUsage(usagePrice, result.usage)
     return { status: 'succeeded', outputs, creditsActual }
   } catch (error) {
     await assets.remove(toFolderName(job))

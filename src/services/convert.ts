@@ -206,6 +206,7 @@ export function toJobSummary(job: Job): MessageInitShape<typeof JobSummarySchema
 export function toOperatorJobMessage(seen: OperatorJob): MessageInitShape<typeof InspectJobResponseSchema> {
   return {
     job: toJobSummary(seen.job),
+    keyId: seen.keyId,
     priority: seen.priority,
     resumable: seen.resumable,
     maxAttempts: seen.maxAttempts,

@@ -44,6 +44,7 @@ export interface GenerationParts {
 /** A start as requested. */
 interface Order {
   readonly accountId: string
+  readonly keyId: string
   readonly model: string
   readonly input: JsonObject
   readonly quoteId: string
@@ -70,7 +71,7 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
 
   /** Starts the job if the request passes every check. */
   async function start(order: Order): Promise<Started> {
-    const { accountId, input, quoteId, terms, idempotencyKey, inputDigest, requestDigest } = order
+    const { accountId, keyId, input, quoteId, terms, idempotencyKey, inputDigest, requestDigest } = order
     if (parts.isStopping())
       throw new MediagenError('shutting_down', 'This server is stopping. Nothing was held; send the request again.', {
         retryAfterSeconds: retryShutdownSeconds,
@@ -81,18 +82,20 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
     const quote = await parts.quotes.open(accountId, quoteId)
     if (!quote) throw quoteNotFound()
     checkQuote(quote, parts.clock.nowMs(), model.id, digestQuoted(accountId, model.id, inputDigest))
-    completeInput(model, input)
+    const usagePrice = model.usagePrice(completeInput(model, input))
 
     const { maxQueuedJobs } = parts
     const { credits } = quote
     const command = {
       accountId,
+      keyId,
       model: model.id,
       input,
       quoteId,
       idempotencyKey,
       requestDigest,
       credits,
+      usagePrice,
       maxQueuedJobs,
       ...terms,
       retainMs,
@@ -123,13 +126,13 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
 
   return {
     async startGeneration(request, context) {
-      const { accountId } = callerOf(context)
+      const { accountId, keyId } = callerOf(context)
       const { model, quoteId, wait } = request
       const { input, inputDigest } = readInput(request.input, { model, quote_id: quoteId })
       const terms = readTerms(request)
       const idempotencyKey = parseIdempotencyKey(request.idempotencyKey)
       const requestDigest = Buffer.from(digestParts(model, inputDigest, quoteId, ...toTermParts(terms)), 'hex')
-      const order = { accountId, model, input, quoteId, terms, idempotencyKey, inputDigest, requestDigest }
+      const order = { accountId, keyId, model, input, quoteId, terms, idempotencyKey, inputDigest, requestDigest }
       const { job, replayed } = await startOrFindEarlier(order)
       return { job: toJobMessage(await followJob(job, wait, context.signal), urls), replayed }
     },

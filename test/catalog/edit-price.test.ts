@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { loadCatalog } from '../../src/catalog/load.ts'
+import { priceUsage } from '../../src/core/pricing.ts'
 
 const model = loadCatalog(builtinCatalog).find(({ id }) => id === 'builtin/image/art/edit')
 
@@ -50,7 +51,8 @@ test('the work of an edit is within what was quoted for the megapixels that it m
       work += workOfEncoding(format, quality, { width: out, height: out })
       const named: JsonObject[] = operations.map(([[name, settings]]) => ({ [name]: settings }))
       const input = { image: 'x', operations: named, megapixels, max_width: side, max_height: side, format }
-      expect(model?.actualPrice(input, { work })).toBeLessThanOrEqual(model?.quotedPrice(input) ?? 0)
+      const price = model?.usagePrice(input)
+      expect(price && priceUsage(price, { work })).toBeLessThanOrEqual(model?.quotedPrice(input) ?? 0)
     }),
   )
 })

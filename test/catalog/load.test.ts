@@ -7,6 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { catalogEntrySchema } from '../../src/catalog/entry.ts'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { StartupError } from '../../src/core/errors.ts'
+import { priceUsage } from '../../src/core/pricing.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'mediagen-catalog-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -87,7 +88,9 @@ test('a price billed by usage has a bound and what it comes to', () => {
   const [model] = load({ ...good, price: { at_most: 'width * 2', actual: 'ceil(usage.seconds) * 2' } })
   expect(model).toMatchObject({ billing: 'usage', fromCredits: 128 })
   expect(model?.quotedPrice({ width: 100 })).toBe(200)
-  expect(model?.actualPrice({ width: 100 }, { seconds: 3.5 })).toBe(8)
+  const price = model?.usagePrice({ width: 100 })
+  expect(price).toEqual({ expression: 'ceil(usage.seconds) * 2', input: {} })
+  expect(price && priceUsage(price, { seconds: 3.5 })).toBe(8)
 })
 
 test('checking an input applies defaults to a copy and leaves what was given as it is', () => {

@@ -71,6 +71,8 @@ export interface Bench extends AsyncDisposable {
   readonly ended: string[]
   /** Queues a job that holds 10 credits. */
   start(credits?: number, fields?: Partial<StartCommand>): Promise<Job>
+  /** Changes the price of the catalog. */
+  reprice(price: CatalogEntry['price']): void
   /** The job once it is terminal. */
   end(job: Job): Promise<Job>
   /** Available and held credits. */
@@ -91,7 +93,11 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
   const store = await openSqliteStore({ path: join(folder, 'test.db') })
   const { accountId } = await store.createAccount('test', 1000)
   const assets = openDiskAssets({ root: join(folder, 'assets'), maxBytes: 1_000_000 })
-  const model = createModel(toEntry(settings), join(folder, 'models.yaml'), createSchemaCompiler())
+  const schemas = createSchemaCompiler()
+  const createTold = (price: CatalogEntry['price'] = { credits: 10 }) =>
+    createModel(toEntry(settings, price), join(folder, 'models.yaml'), schemas)
+  let model = createTold(settings.price)
+  let ready = [model]
   const engine: Engine = {
     kind: 'told',
     light: settings.light ?? false,
@@ -105,7 +111,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
   const workFolder = join(folder, 'work')
   const runner = startRunner({
     store: settings.wrapStore?.(store) ?? store,
-    catalog: { ready: () => [model], find: (id) => (id === model.id ? model : undefined), unready: () => null },
+    catalog: { ready: () => ready, find: (id) => (id === model.id ? model : undefined), unready: () => null },
     engines: new Map([[engine.kind, engine]]),
     assets,
     media: createMediaSource([dataUris, urls], createRecogniser(usualPictureBounds)),
@@ -138,9 +144,15 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     accountId,
     ended,
     async start(credits = 10, fields = {}) {
-      const started = await store.startGeneration(startOf(accountId, { model: model.id, credits, ...fields }))
+      const usagePrice = model.usagePrice({ prompt: 'a lighthouse' })
+      const command = startOf(accountId, { model: model.id, credits, usagePrice, ...fields })
+      const started = await store.startGeneration(command)
       if (started.outcome !== 'created') throw new Error(`start was ${started.outcome}`)
       return started.job
+    },
+    reprice(price) {
+      model = createTold(price)
+      ready = [model]
     },
     async end(job) {
       const last = await feed.awaitEnd(accountId, job.jobId, 60_000, stays)
@@ -163,7 +175,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
   }
 }
 
-function toEntry(settings: BenchSettings): CatalogEntry {
+function toEntry(settings: BenchSettings, price: CatalogEntry['price']): CatalogEntry {
   return {
     id: 'test/told',
     name: 'Told',
@@ -172,7 +184,7 @@ function toEntry(settings: BenchSettings): CatalogEntry {
     modality: 'image',
     owned_by: 'tests',
     created: '2026-11-01',
-    price: settings.price ?? { credits: 10 },
+    price,
     engine: {
       kind: 'told',
       timeout_seconds: settings.timeoutSeconds ?? 20,

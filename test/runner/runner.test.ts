@@ -149,6 +149,30 @@ test.for([
   expect(await bench.balance()).toEqual([1000, 0])
 })
 
+test.for([
+  ['a fixed price that became one by usage', { credits: 20 }, usagePrice, 20],
+  ['a price by usage that became fixed', usagePrice, { credits: 20 }, 8],
+  ['a price by usage that rose', usagePrice, { at_most: 40, actual: 'ceil(usage.seconds) * 4' }, 8],
+] as const)('a job is charged by the terms that it was started with: %s', async ([, before, after, charged]) => {
+  const gate = Promise.withResolvers<void>()
+  const runs: string[] = []
+  await using bench = await startBench({
+    price: before,
+    places: 1,
+    async run(run) {
+      if (runs.push(run.jobId) === 1) await gate.promise
+      return report({ seconds: 3.2 })(run)
+    },
+  })
+  const first = await bench.start(20)
+  const second = await bench.start(20)
+  bench.reprice(after)
+  gate.resolve()
+  for (const job of [first, second])
+    expect(await bench.end(job)).toMatchObject({ status: 'succeeded', creditsCharged: charged })
+  expect((await bench.store.verifyLedger()).problems).toEqual([])
+})
+
 test('a queued job is canceled at once and never runs', async () => {
   const runs: string[] = []
   await using bench = await startBench({

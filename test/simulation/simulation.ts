@@ -72,6 +72,8 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
         {
           ...kind,
           accountId: chance.below(40) === 0 ? 'acct_nobody' : (chance.pick(accounts) ?? ''),
+          keyId: 'key_x',
+          usagePrice: null,
           input: '{"prompt":"x"}',
           quoteId: 'quote_x',
           idempotencyKey,

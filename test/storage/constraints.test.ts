@@ -81,6 +81,7 @@ const insertJob = (fields: Record<string, string> = {}) => {
     request_digest: 'zeroblob(32)',
     credits_held: '5',
     created_at: '0',
+    key_id: "'key_x'",
     ...fields,
   }
   return `INSERT INTO jobs (${Object.keys(row).join(', ')}) VALUES (${Object.values(row).join(', ')});`
@@ -358,6 +359,7 @@ const refused: Record<string, [name: string, sql: string, words: string | RegExp
     ['a new job that lost a run', insertJob({ lost_runs: '1', credits_held: '0' }), /lost no run|CHECK/],
     ['a priority out of range', insertJob({ priority: '11', credits_held: '0' }), 'CHECK'],
     ['another place in the queue', 'UPDATE jobs SET fair = 0 WHERE job_id = {queued}', 'does not change'],
+    ['another price of usage', "UPDATE jobs SET usage_price = '{}' WHERE job_id = {queued}", 'does not change'],
     ['another priority', 'UPDATE jobs SET priority = 1 WHERE job_id = {queued}', 'does not change'],
     ['another deadline', 'UPDATE jobs SET deadline_at = 1 WHERE job_id = {queued}', 'does not change'],
     ['a job made resumable', 'UPDATE jobs SET resumable = 1 WHERE job_id = {paid}', 'does not change'],

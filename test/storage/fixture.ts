@@ -43,6 +43,8 @@ export function startOf(accountId: string, fields: Partial<StartCommand> = {}): 
   const idempotencyKey = fields.idempotencyKey ?? `key-${(keys += 1)}`
   return {
     accountId,
+    keyId: 'key_test',
+    usagePrice: null,
     model: 'test/image',
     input: { prompt: 'a lighthouse' },
     quoteId: 'quote_test',

@@ -198,7 +198,7 @@ BEGIN
 END;
 
 CREATE TRIGGER jobs_keep_terms BEFORE UPDATE OF number, job_id, account_id, model, quote_id, idempotency_key, request_digest, credits_held, created_at,
-  priority, fair, resumable, max_attempts, deadline_at, retain_ms ON jobs
+  priority, fair, resumable, max_attempts, deadline_at, retain_ms, key_id, usage_price ON jobs
 BEGIN
   SELECT RAISE(ABORT, 'jobs: what a job was started with does not change');
 END;
@@ -304,6 +304,9 @@ CREATE TABLE jobs (
   available_at INTEGER CHECK (available_at IS NULL OR status = 'queued'),
   -- How long the outputs are kept, as it was said at the start; null for ever.
   retain_ms INTEGER CHECK (retain_ms > 0),
+  -- The key that started it, and the price of its usage, complete; null charges what is held.
+  key_id TEXT NOT NULL,
+  usage_price TEXT CHECK (json_valid(usage_price)),
   -- 0 while the files of the outputs are there, 1 when they are to be removed, 2 when they have been. The record stays.
   outputs_gone INTEGER NOT NULL DEFAULT 0 CHECK (outputs_gone BETWEEN 0 AND 2),
   outputs_expire_at INTEGER GENERATED ALWAYS AS (CASE WHEN status = 'succeeded' AND outputs <> '[]' THEN finished_at + retain_ms END) VIRTUAL,

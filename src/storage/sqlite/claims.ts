@@ -15,11 +15,12 @@ const runningProgressMax = 0.999
 // Whoever has jobs far behind so many of others does not wait for a place yet: the queue itself is fair.
 const maxLooked = 1000
 
-/** A claimed job in the form that crosses threads; input and checkpoint are JSON. */
+/** A claimed job in the form that crosses threads; input, checkpoint and price are JSON. */
 export interface ClaimedRow {
   readonly job: Job
   readonly input: string
   readonly checkpoint: string | null
+  readonly usagePrice: string | null
   readonly token: number
   readonly msToDeadline: number | null
 }
@@ -51,7 +52,7 @@ export function createWaitingModels(db: Connection): () => readonly string[] {
   return () => list.all()
 }
 
-type ClaimRow = JobRow & { token: number; checkpoint: string | null; deadlineAtMs: number | null }
+type ClaimRow = JobRow & Pick<ClaimedRow, 'token' | 'checkpoint' | 'usagePrice'> & { deadlineAtMs: number | null }
 
 interface Queued extends Candidate {
   readonly model: string
@@ -98,7 +99,7 @@ function createClaim(writing: Writing): (command: ClaimCommand) => readonly Clai
   const claim = db.prepare<[string, number, number, number], ClaimRow>(
     `UPDATE jobs SET status = 'running', progress = 0, attempts = attempts + 1, token = token + 1, worker = ?, lease_until = ?,
        started_at = coalesce(started_at, max(?, created_at)), sequence = sequence + 1
-     WHERE number = ? RETURNING ${jobColumns}, token, checkpoint, deadline_at AS deadlineAtMs`,
+     WHERE number = ? RETURNING ${jobColumns}, token, checkpoint, usage_price AS usagePrice, deadline_at AS deadlineAtMs`,
   )
   const findInput = db.prepare<[number], string>('SELECT input FROM job_inputs WHERE number = ?').pluck()
 
@@ -109,7 +110,8 @@ function createClaim(writing: Writing): (command: ClaimCommand) => readonly Clai
     shares.moveOn(row.model, key)
     changed(row.jobId)
     const msToDeadline = row.deadlineAtMs === null ? null : row.deadlineAtMs - nowMs()
-    return { job: toJob(row), input, checkpoint: row.checkpoint, token: row.token, msToDeadline }
+    const { checkpoint, usagePrice, token } = row
+    return { job: toJob(row), input, checkpoint, usagePrice, token, msToDeadline }
   }
 
   return ({ worker, room, limit, leaseMs, except = [], share }) => {

@@ -108,16 +108,17 @@ type InspectedRow = PlacedRow & Omit<OperatorJob, 'job' | 'resumable'> & { reado
 
 function createInspector(db: Connection, toPlaced: (row: PlacedRow) => Job): (jobId: string) => OperatorJob | null {
   const find = db.prepare<[string], InspectedRow>(
-    `SELECT ${placedColumns}, resumable, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs,
+    `SELECT ${placedColumns}, key_id AS keyId, resumable, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs,
        available_at AS availableAtMs, worker, lease_until AS leaseUntilMs FROM jobs WHERE job_id = ?`,
   )
   return (jobId) => {
     const row = find.get(jobId)
     if (row === undefined) return null
-    const { priority, deadlineAtMs, maxAttempts, lostRuns, availableAtMs, worker, leaseUntilMs } = row
+    const { keyId, priority, deadlineAtMs, maxAttempts, lostRuns, availableAtMs, worker, leaseUntilMs } = row
     const resumable = row.resumable === 1
     return {
       job: toPlaced(row),
+      keyId,
       priority,
       deadlineAtMs,
       resumable,

@@ -4,6 +4,7 @@ import type { AuditEntry } from '../../core/audit.ts'
 import { systemClock, type Clock } from '../../core/clock.ts'
 import { MediagenError } from '../../core/errors.ts'
 import type { ClaimedJob } from '../../core/job.ts'
+import type { UsagePrice } from '../../core/pricing.ts'
 import type { Heartbeat, Store } from '../../core/store.ts'
 import { createAccountReads } from './accounts.ts'
 import { createAuditReads } from './audit.ts'
@@ -211,13 +212,12 @@ async function openReaderOrClose(path: string, writer: GroupCommit): Promise<Con
   }
 }
 
-function toClaimedJob({ job, input, checkpoint, token, msToDeadline }: ClaimedRow): ClaimedJob {
+function toClaimedJob({ input, checkpoint, usagePrice, ...row }: ClaimedRow): ClaimedJob {
   return {
-    job,
+    ...row,
     input: JSON.parse(input) as JsonObject,
     checkpoint: checkpoint === null ? null : (JSON.parse(checkpoint) as JsonValue),
-    token,
-    msToDeadline,
+    usagePrice: usagePrice === null ? null : (JSON.parse(usagePrice) as UsagePrice),
   }
 }
 

@@ -11,16 +11,24 @@ import { createQueueShares } from './queue-shares.ts'
 import type { Writing } from './writing.ts'
 
 /** A start in the form that crosses threads: text clones faster than objects and buffers. */
-export interface StartRequest extends Omit<StartCommand, 'input' | 'requestDigest'> {
+export interface StartRequest extends Omit<StartCommand, 'input' | 'requestDigest' | 'usagePrice'> {
   /** JSON */
   readonly input: string
+  /** JSON */
+  readonly usagePrice: string | null
   /** Hexadecimal */
   readonly requestDigest: string
 }
 
 /** Packs a start for the writer thread. */
 export function toStartRequest(command: StartCommand): StartRequest {
-  return { ...command, input: JSON.stringify(command.input), requestDigest: command.requestDigest.toString('hex') }
+  const { input, requestDigest, usagePrice } = command
+  return {
+    ...command,
+    input: JSON.stringify(input),
+    requestDigest: requestDigest.toString('hex'),
+    usagePrice: usagePrice && JSON.stringify(usagePrice),
+  }
 }
 
 /** The result of a start in the form that crosses threads; for a queued job only the fields that the request did not have. */
@@ -50,8 +58,8 @@ export function createStartCommands(writing: Writing) {
   const shares = createQueueShares(db)
   const insertJob = db.prepare<(string | number | Buffer | null)[]>(
     `INSERT INTO jobs (job_id, account_id, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at,
-       priority, fair, resumable, max_attempts, deadline_at, retain_ms)
-     VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       priority, fair, resumable, max_attempts, deadline_at, retain_ms, key_id, usage_price)
+     VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const insertInput = db.prepare<[number | bigint, string]>('INSERT INTO job_inputs (number, input) VALUES (?, ?)')
 
@@ -91,6 +99,8 @@ export function createStartCommands(writing: Writing) {
         request.maxAttempts,
         request.expiresInMs === null ? null : createdAtMs + request.expiresInMs,
         request.retainMs,
+        request.keyId,
+        request.usagePrice,
       )
       const number = Number(lastInsertRowid)
       insertInput.run(number, request.input)
