@@ -49,7 +49,7 @@ Every request to \`/v1\` carries \`Authorization: Bearer <API_KEY>\`; the second
 
 const commandsHead = `# Commands
 
-\`npm run --silent mediagen -- <command>\` runs a command. With Node 24 or newer on the machine, \`bin/mediagen.js <command>\` does the same. Commands read the same settings as the server. Commands that read or change data open the data directory themselves, need no API key, and work while the server runs.
+\`npm run --silent mediagen -- <command>\` runs a command. With Node 24 or newer on the machine, \`bin/mediagen.js <command>\` does the same. Commands read the same settings as the server. Commands that read or change data open the data directory themselves, need no API key, and work while the server runs. Only \`serve\`, \`demo\` and \`migrate\` create a data directory or change its schema; every other command refuses a missing or older database and changes nothing.
 
 Every command takes \`--json\` to print JSON for programs, and \`--help\`. The exit status is 0 on success and 1 on failure.
 

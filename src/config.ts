@@ -11,8 +11,11 @@ import { integer, text } from './setting.ts'
 
 /** The settings that are not limits; those are in limits.ts. docs/settings.md is made from this table (`npm run docs`). */
 export const generalSettings = {
-  dataDir: text('MEDIAGEN_DATA_DIR', './data', 'Folder for the database and all files; created if missing', (value) =>
-    resolve(value),
+  dataDir: text(
+    'MEDIAGEN_DATA_DIR',
+    './data',
+    'Folder for the database and all files; `serve`, `demo` and `migrate` create it',
+    (value) => resolve(value),
   ),
   host: text('MEDIAGEN_HOST', '127.0.0.1', 'Address that the HTTP and gRPC ports listen on'),
   httpPort: integer(

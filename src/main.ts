@@ -5,6 +5,7 @@ import { addAssetCommands } from './cli/assets.ts'
 import { addAuditCommands } from './cli/audit.ts'
 import { addDemoCommand } from './cli/demo.ts'
 import { addJobCommands } from './cli/jobs.ts'
+import { addMigrateCommand } from './cli/migrate.ts'
 import { addModelCommands } from './cli/models.ts'
 import { addOperatorCommands } from './cli/operator.ts'
 import { addServeCommand } from './cli/serve.ts'
@@ -18,6 +19,7 @@ export function createProgram(): Command {
     .showHelpAfterError('(use --help for usage)')
   addServeCommand(program)
   addDemoCommand(program)
+  addMigrateCommand(program)
   addOperatorCommands(program)
   addJobCommands(program)
   addModelCommands(program)

@@ -18,6 +18,14 @@ export async function openStore(
   return openSqliteStore({ path: layOut(dataDir).database, clock, maxQueueMs })
 }
 
+/**
+ * Opens the store of a data directory that has one; nothing is created or migrated.
+ * @throws StartupError when there is none, or its schema is not that of this program
+ */
+export function openExistingStore(dataDir: string): Promise<Store & AsyncDisposable> {
+  return openSqliteStore({ path: layOut(dataDir).database, migrates: false })
+}
+
 /** Why the store takes no changes, in words; null when it does. */
 export async function describeTrouble(store: Store): Promise<string | null> {
   try {

@@ -3,7 +3,7 @@ import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
 import { type Client, createClient } from '@connectrpc/connect'
 import { type Command, InvalidArgumentError } from 'commander'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
-import { openStore } from '../app/store.ts'
+import { openExistingStore } from '../app/store.ts'
 import { pageBounds } from '../core/page.ts'
 import { readConfig } from '../config.ts'
 import { createLogger } from '../app/log.ts'
@@ -22,7 +22,7 @@ export function withAdmin<Given extends readonly unknown[]>(
 ): (...given: Given) => Promise<void> {
   return async (...given) => {
     const { dataDir, logLevel } = readConfig(process.env)
-    await using store = await openStore(dataDir)
+    await using store = await openExistingStore(dataDir)
     logActs(store, createLogger(logLevel, process.stderr))
     const answer = await run(createClient(AdminService, createOperatorTransport(store, dataDir)), ...given)
     const command = given.at(-1) as Command

@@ -1,6 +1,6 @@
 // The operator's commands: accounts, keys, credits, ledger. They open the data directory themselves and work while the server runs.
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { AccountSchema, type Key, KeySchema } from '../../gen/mediagen/v1/admin_pb.ts'
 import { toPermissionCode, toPermissionName } from '../services/convert.ts'
 import { isPermission, type Permission, permissions } from '../core/key.ts'
@@ -24,7 +24,10 @@ function addAccountCommands(program: Command): void {
     .command('create')
     .description('Create an account')
     .requiredOption('--name <name>', 'display name')
-    .option('--credits <credits>', 'initial credits', parseCredits, 0n)
+    .addOption(
+      // With words of its own: the help writes defaults as JSON, which has no BigInt.
+      new Option('--credits <credits>', 'initial credits').argParser(parseCredits).default(0n, '0'),
+    )
     .action(
       withAdmin(async (admin, { name, credits }: { name: string; credits: bigint }) =>
         toRecord(AccountSchema, (await admin.createAccount({ name, credits })).account),

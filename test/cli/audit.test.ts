@@ -57,6 +57,7 @@ test('the list is limited and filtered, and a table for people', async () => {
 
 test('MEDIAGEN_LOG_LEVEL silences the line, not the record', async () => {
   await using line = openCommandLine({ MEDIAGEN_LOG_LEVEL: 'warn' })
+  await line.run(['migrate'])
   const { stderr } = await line.run(['accounts', 'create', '--name', 'quiet'])
   expect(stderr).toBe('')
   expect(await line.json(['audit', 'list'])).toHaveLength(1)

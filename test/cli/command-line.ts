@@ -2,7 +2,7 @@
 // is about processes as the real bin/mediagen.js.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -36,7 +36,7 @@ export interface CommandLine extends AsyncDisposable {
   spawn(args: readonly string[], env?: Readonly<Record<string, string>>, node?: string): Promise<Ended>
   /** Starts a command and leaves it running. */
   start(args: readonly string[], env?: Readonly<Record<string, string>>): ChildProcess
-  /** Runs a command with --json and parses what it printed; rejects when it fails. */
+  /** Runs a command with --json and parses what it printed; rejects when it fails. Where there is no database yet, `migrate` creates it. */
   json(args: readonly string[]): Promise<any>
   /** Starts a server and waits until it says where it is. */
   serve(env?: Readonly<Record<string, string>>, args?: readonly string[]): Promise<Served>
@@ -113,9 +113,8 @@ export function openCommandLine(settings: Readonly<Record<string, string>> = {},
     spawn: (args, env = {}, node = process.execPath) => watchEnd(start(args, env, node)),
     serve,
     async json(args) {
-      const { status, stdout, stderr } = await run([...args, '--json'])
-      if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}: ${stderr}`)
-      return JSON.parse(stdout)
+      if (!existsSync(join(dataDir, 'mediagen.db'))) expectDone(await run(['migrate']))
+      return JSON.parse(expectDone(await run([...args, '--json'])))
     },
     async [Symbol.asyncDispose]() {
       for (const child of children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)) {
@@ -126,6 +125,12 @@ export function openCommandLine(settings: Readonly<Record<string, string>> = {},
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** What a command printed that must not fail. */
+function expectDone({ status, stdout, stderr }: Ended): string {
+  if (status !== 0) throw new Error(`the command ended with ${status}: ${stderr}`)
+  return stdout
 }
 
 /** A client of a server that runs: quotes and starts as REST clients do. */

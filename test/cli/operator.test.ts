@@ -160,6 +160,7 @@ const refusals: readonly [name: string, args: readonly string[], words: RegExp][
 
 test('what makes no sense is refused in words, with exit status 1 and nothing done', async () => {
   await using line = openCommandLine()
+  await line.run(['migrate'])
   for (const [index, [name, args, words]] of refusals.entries()) {
     // Two in processes of their own, which end with the status.
     const { status, stdout, stderr } = await (index < 2 ? line.spawn(args) : line.run(args))

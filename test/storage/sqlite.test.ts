@@ -120,7 +120,7 @@ describe('the writer thread', () => {
   test('a writer that dies rejects what waits and what comes', async () => {
     using file = createTestFolder()
     const writer = await openGroupCommit(
-      file.path,
+      { path: file.path, migrates: true },
       { nowMs: () => 0 },
       { onChanged: () => {}, onActs: () => {} },
       () => 0,

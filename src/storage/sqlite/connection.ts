@@ -31,6 +31,18 @@ export function openFile(path: string): Connection {
   }
 }
 
+/** @throws StartupError if there is no database */
+export function requireFile(path: string): void {
+  if (!existsSync(path)) throw noDatabase(path)
+}
+
+/** The refusal of a command that creates no database. */
+export function noDatabase(path: string): StartupError {
+  return new StartupError(
+    `There is no database ${path}. Set MEDIAGEN_DATA_DIR if it is in another folder; \`mediagen migrate\` creates a new one, and so does the first \`mediagen serve\`.`,
+  )
+}
+
 /** SQLite would open an unwritable file read-only, and leave files beside it that are in the way after that is fixed. */
 function checkAccess(path: string): void {
   const folder = dirname(path)

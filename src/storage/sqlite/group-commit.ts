@@ -32,6 +32,8 @@ export type FromWriter =
 /** What the writer thread is started with. */
 export interface WriterOptions {
   readonly path: string
+  /** Whether the file is created when there is none, and brought to the current schema. */
+  readonly migrates: boolean
   readonly nowMs: number
 }
 
@@ -78,20 +80,20 @@ interface Waiter {
 const writerScript = new URL('./writer.ts', import.meta.url)
 
 /**
- * Starts the writer thread, which opens and migrates the database.
+ * Starts the writer thread, which opens the database.
  * @param monotonicMs a clock that does not go back.
  * @param script what the thread runs; a test may give one that breaks.
  * @throws StartupError
  */
 export async function openGroupCommit(
-  path: string,
+  file: Omit<WriterOptions, 'nowMs'>,
   clock: Clock,
   listener: CommitListener,
   monotonicMs: () => number = () => performance.now(),
   script: URL = writerScript,
 ): Promise<GroupCommit> {
   const worker = new Worker(script, {
-    workerData: { path, nowMs: clock.nowMs() } satisfies WriterOptions,
+    workerData: { ...file, nowMs: clock.nowMs() } satisfies WriterOptions,
     name: 'sqlite-writer',
   })
   // Every listener is there before the thread can speak: what it says last arrives together with its end.

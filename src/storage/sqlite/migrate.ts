@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import { StartupError } from '../../core/errors.ts'
-import { busyTimeoutMs, sqliteCode, type Connection } from './connection.ts'
+import { busyTimeoutMs, type Connection, noDatabase, sqliteCode } from './connection.ts'
 
 /** One step of the schema. */
 export interface Migration {
@@ -50,6 +50,20 @@ export function migrate(
   let applied = readApplied(db, path, migrations)
   useWriteAheadLog(db)
   while (applied.length < migrations.length) applied = applyNext(db, path, migrations, nowMs)
+}
+
+/**
+ * Checks that a file has the schema of this program; changes nothing.
+ * @throws StartupError when it has an older one or none, and as `migrate` does
+ */
+export function requireSchema(db: Connection, path: string, migrations: readonly Migration[] = loadMigrations()): void {
+  const missing = migrations[readApplied(db, path, migrations).length]
+  if (missing === undefined) return
+  // SQLite takes an empty file for a new database.
+  if (db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined) throw noDatabase(path)
+  throw new StartupError(
+    `The database ${path} was made by an older version of mediagen (migration ${missing.name} is missing): run \`mediagen migrate\`, or start the server, which does the same.`,
+  )
 }
 
 function readApplied(db: Connection, path: string, migrations: readonly Migration[]): readonly AppliedMigration[] {

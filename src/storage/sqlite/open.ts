@@ -26,8 +26,10 @@ const checkMs = 1000
 const retryBehindSeconds = 2
 
 export interface SqliteOptions {
-  /** The database file; it is created when there is none. Its folder must exist and be on a local disk. */
+  /** The database file. Its folder must exist and be on a local disk. */
   readonly path: string
+  /** Whether the file is created when there is none, and brought to the current schema. Default: yes. */
+  readonly migrates?: boolean
   /** Read when commands are sent to the writer: its time is theirs. Default: the system's. */
   readonly clock?: Clock
   /** While changes wait longer than this for the disk, clients get no more of them in. Default: any time. */
@@ -37,11 +39,12 @@ export interface SqliteOptions {
 }
 
 /**
- * Opens the store, bringing the file to the current schema.
+ * Opens the store.
  * @throws StartupError when the file or its folder cannot be used; the data is left as it was.
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store & AsyncDisposable> {
   const { path, clock = systemClock, maxQueueMs = Infinity, monotonicMs = () => performance.now() } = options
+  const { migrates = true } = options
   const listeners = new Set<(jobIds: readonly string[]) => void>()
   const actListeners = new Set<(entry: AuditEntry) => void>()
   const commits = {
@@ -52,7 +55,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
       for (const entry of entries) for (const listener of actListeners) listener(entry)
     },
   }
-  const writer = await openGroupCommit(path, clock, commits, monotonicMs)
+  const writer = await openGroupCommit({ path, migrates }, clock, commits, monotonicMs)
   const reader = await openReaderOrClose(path, writer)
   const reads = createReads(reader, clock)
   const verifyLedger = createLedgerVerifier(reader)

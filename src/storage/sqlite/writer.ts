@@ -5,19 +5,21 @@ import type { AuditEntry } from '../../core/audit.ts'
 import { createIdSource } from '../../core/ids.ts'
 import { createBatchRunner, toFailure, type Answer } from './batch.ts'
 import { createCommands } from './commands.ts'
-import { openFile, setPragmas, toStartupError, type Connection } from './connection.ts'
+import { openFile, requireFile, setPragmas, toStartupError, type Connection } from './connection.ts'
 import type { FromWriter, Submission, ToWriter, WriterOptions } from './group-commit.ts'
-import { migrate } from './migrate.ts'
+import { migrate, requireSchema } from './migrate.ts'
 import { takeRandomBytes } from '../../runtime/random-bytes.ts'
 
 // Maximum number of commands per transaction; more would save nothing and delay the first.
 const maxBatch = 1024
 
-function openWriter({ path, nowMs }: WriterOptions): Connection {
+function openWriter({ path, migrates, nowMs }: WriterOptions): Connection {
+  if (!migrates) requireFile(path)
   const db = openFile(path)
   try {
     setPragmas(db)
-    migrate(db, path, nowMs)
+    if (migrates) migrate(db, path, nowMs)
+    else requireSchema(db, path)
     // After a failed fsync the system forgets that pages were never written, and shows them all the same: what is found in
     // the log is written and flushed anew, into the file, before anything is built on it.
     db.pragma('wal_checkpoint(PASSIVE)')

@@ -1,0 +1,20 @@
+// `migrate`: creates the database, or brings it to the schema of this version.
+import type { Command } from 'commander'
+import { layOut } from '../app/data-dir.ts'
+import { openStore } from '../app/store.ts'
+import { readConfig } from '../config.ts'
+import { print } from './print.ts'
+
+/** Adds the command. */
+export function addMigrateCommand(program: Command): void {
+  program
+    .command('migrate')
+    .description(
+      'Create the database if there is none, or bring it to the schema of this version; `serve` and `demo` do so when they start',
+    )
+    .action(async (_options: object, command: Command) => {
+      const { dataDir } = readConfig(process.env)
+      await (await openStore(dataDir)).close()
+      print({ database: layOut(dataDir).database }, command.opts()['json'])
+    })
+}

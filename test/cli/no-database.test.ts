@@ -1,0 +1,85 @@
+// Only serve, demo and migrate create or migrate a database. Every other command says what to do, and changes nothing.
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { createProgram } from '../../src/main.ts'
+import { loadMigrations } from '../../src/storage/sqlite/migrate.ts'
+import { listCommands } from './commands.ts'
+import { openCommandLine } from './command-line.ts'
+
+// What a command needs beside its name to get as far as the database.
+const needed: Readonly<Record<string, readonly string[]>> = {
+  'accounts create': ['--name', 'x'],
+  'keys create': ['--account', 'acct_x', '--permissions', 'admin'],
+  'keys revoke': ['key_x'],
+  'credits grant': ['--account', 'acct_x', '--credits', '1'],
+  'credits adjust': ['--account', 'acct_x', '--credits', '1', '--note', 'x'],
+  'jobs show': ['job_x'],
+  'jobs resolve': ['job_x', '--release'],
+  'webhooks redeliver': ['whd_x'],
+}
+const creating = new Set(['serve', 'demo', 'migrate'])
+const withoutDatabase = new Set(['models list', 'models check'])
+const commands = listCommands(createProgram())
+  .filter(({ name, command }) => command.commands.length === 0 && !creating.has(name))
+  .map(({ name }) => name)
+const operating = commands.filter((name) => !withoutDatabase.has(name))
+const toArgs = (name: string): string[] => [...name.split(' '), ...(needed[name] ?? [])]
+
+test.for(commands)('%s creates no data directory', async (name) => {
+  await using line = openCommandLine()
+  const { status, stdout, stderr } = await line.run(toArgs(name), { MEDIAGEN_DATA_DIR: join(line.folder, 'dtaa') })
+  expect(readdirSync(line.folder)).toEqual([])
+  if (withoutDatabase.has(name)) {
+    expect(status).toBe(0)
+    return
+  }
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+  expect(stderr).toBe(
+    `mediagen: There is no database ${join(line.folder, 'dtaa', 'mediagen.db')}. Set MEDIAGEN_DATA_DIR if it is in another folder; \`mediagen migrate\` creates a new one, and so does the first \`mediagen serve\`.\n`,
+  )
+})
+
+test('a database without tables is none yet', async () => {
+  await using line = openCommandLine()
+  mkdirSync(line.dataDir)
+  const file = join(line.dataDir, 'mediagen.db')
+  writeFileSync(file, '')
+  expect(await line.run(['jobs', 'list'])).toMatchObject({ status: 1, stderr: expect.stringContaining('no database') })
+  expect(readdirSync(line.dataDir)).toEqual(['mediagen.db'])
+  expect(readFileSync(file)).toHaveLength(0)
+})
+
+/** Makes the database one of an older version, which lacked the last migration. */
+function forgetLastMigration(file: string): Buffer {
+  const db = new Database(file)
+  db.exec('DELETE FROM migrations WHERE number = (SELECT max(number) FROM migrations)')
+  db.close()
+  return readFileSync(file)
+}
+
+test.for(operating)('%s leaves an older database as it is', async (name) => {
+  await using line = openCommandLine()
+  await line.run(['migrate'])
+  const file = join(line.dataDir, 'mediagen.db')
+  const before = forgetLastMigration(file)
+  const { status, stdout, stderr } = await line.run(toArgs(name))
+  expect({ status, stdout }, stderr).toEqual({ status: 1, stdout: '' })
+  expect(stderr).toContain('older version of mediagen')
+  expect(stderr).toContain('mediagen migrate')
+  expect(stderr).toContain(loadMigrations().at(-1)?.name)
+  expect(readFileSync(file).equals(before)).toBe(true)
+  expect(readdirSync(line.dataDir)).toEqual(['mediagen.db'])
+})
+
+test('migrate creates a database, says where, and may be repeated; then accounts can be created before any server ran', async () => {
+  await using line = openCommandLine()
+  const database = join(line.dataDir, 'mediagen.db')
+  expect(JSON.parse((await line.run(['migrate', '--json'])).stdout)).toEqual({ database })
+  expect(existsSync(database)).toBe(true)
+  const { stdout } = await line.run(['accounts', 'create', '--name', 'early'])
+  expect(stdout).toContain('early')
+  expect(await line.run(['migrate'])).toMatchObject({ status: 0, stdout: `database  ${database}\n` })
+  expect((await line.run(['accounts', 'list'])).stdout).toContain('early')
+})
