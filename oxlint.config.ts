@@ -35,7 +35,7 @@ export const parts: Readonly<Record<string, Part>> = {
   media: { imports: ['core', 'net', engine], not: wire },
   webhooks: { imports: ['core', 'net', 'runtime'], not: wire },
   net: { imports: [], not: wire },
-  catalog: { imports: ['core', engine], not: wire },
+  catalog: { imports: ['core', engine, 'runtime'], not: wire },
   // The composition root; nothing but the command line imports it.
   app: {
     imports: [

@@ -9,6 +9,7 @@ import type { Model } from '../src/core/model.ts'
 import { priceUsage } from '../src/core/pricing.ts'
 import { type Bench, makeFolder, type Row } from './bench.ts'
 import { runScript } from './run-pinned.ts'
+import { createBuiltinEngine } from '@mediagen/builtin/engine.ts'
 
 /** As far as a price may be off, up and down. */
 const factor = 2
@@ -30,7 +31,9 @@ export async function benchMedia(bench: Bench): Promise<readonly Row[]> {
   const photo = sharp({ create: { width: 1200, height: 800, channels: 3, background: '#808080', noise } }).blur(6)
   await photo.png().toFile(picture)
   const rows: Row[] = []
-  for (const model of loadCatalog(builtinCatalog).filter(({ engine }) => engine.kind === 'builtin')) {
+  for (const model of loadCatalog(builtinCatalog, [createBuiltinEngine({ warmUpAfterMs: null })]).filter(
+    ({ engine }) => engine.kind === 'builtin',
+  )) {
     process.stderr.write(`  ${model.id} …\n`)
     const checked = model.checkInput(defaultInput(model.inputSchema))
     if (!checked.ok) throw new Error(`The examples of ${model.id} are no input: ${JSON.stringify(checked.violations)}`)

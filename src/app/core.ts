@@ -46,7 +46,7 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
   const processes = { folder: processFolder, containment }
   const engines = [...createEngines(builtin, config, log, processes), ...(overrides.engines ?? [])]
   for (const engine of engines) parts.defer(() => engine.close())
-  const catalog = openCatalog(builtin, config, engines, clock)
+  const catalog = await openCatalog(builtin, config, engines, clock)
 
   const store = parts.use(await openStore(config.dataDir, clock, config.maxQueueMs))
   logActs(store, log)

@@ -5,12 +5,11 @@ import type { Engine } from '@mediagen/engine/engine.ts'
 import type { PictureBounds } from '@mediagen/engine/media.ts'
 import type { Logger } from 'pino'
 import type { Builtin } from './builtin.ts'
-import { createCatalog } from '../catalog/catalog.ts'
+import { type AskingCatalog, createCatalog } from '../catalog/catalog.ts'
 import { loadCatalog } from '../catalog/load.ts'
 import type { Config } from '../config.ts'
 import type { ContainmentFinder } from './containment.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
-import type { Catalog } from '../core/model.ts'
 import { createCommandEngine } from '../engines/command.ts'
 import { createNullEngine } from '../engines/null.ts'
 
@@ -62,18 +61,20 @@ export function readPictureBounds({ maxPixels, maxSidePixels }: Config): Picture
   return { pixels: maxPixels, side: maxSidePixels }
 }
 
-/** Loads the built-in models, if installed, and those that the settings name. */
-export function openCatalog(
+/** Loads the built-in models, if installed, and those that the settings name; it knows which of them are ready. */
+export async function openCatalog(
   builtin: Builtin | null,
   config: Config,
   engines: readonly Engine[],
   clock: Clock = systemClock,
-): Catalog {
+): Promise<AskingCatalog> {
   const shipped = builtin?.catalog ?? []
-  return createCatalog(
+  const catalog = createCatalog(
     // Tests compile the built-in schemas; a start need not.
-    loadCatalog([...shipped, ...config.catalog], shipped),
+    loadCatalog([...shipped, ...config.catalog], engines, shipped),
     new Map(engines.map((engine) => [engine.kind, engine])),
     clock,
   )
+  await catalog.ask()
+  return catalog
 }

@@ -1,34 +1,77 @@
-// The catalog in use: all models, and which of them are ready now.
+// The catalog in use: all models, and which of them are ready, as far as their engines last said.
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Catalog, Model } from '../core/model.ts'
+import { createRound } from '../runtime/round.ts'
 
-// Checking readiness looks at files and sockets, so a list of models may be out of date by this much.
+// Engines look at files and ask other servers, so what is known may be out of date by this much.
 const readyForMs = 5000
+// An engine that does not answer in time is not ready; its answer counts when it comes.
+const answerMs = 5000
 
-/** Creates a catalog of models; their engines are looked up by kind. */
-export function createCatalog(models: readonly Model[], engines: ReadonlyMap<string, Engine>, clock: Clock): Catalog {
+/** A catalog that asks engines in the background. */
+export interface AskingCatalog extends Catalog {
+  readonly models: readonly Model[]
+  /** Asks now; resolves when what is known is up to date. */
+  ask(): Promise<void>
+}
+
+/** Creates a catalog of models; their engines are looked up by kind. Nothing is ready until it has asked. */
+export function createCatalog(
+  models: readonly Model[],
+  engines: ReadonlyMap<string, Engine>,
+  clock: Clock,
+): AskingCatalog {
   const byId = new Map(models.map((model) => [model.id, model]))
+  const reasons = new Map<string, string | null>(models.map(({ id }) => [id, 'its engine was not asked yet']))
   let ready: readonly Model[] = []
-  let readyUntilMs = Number.NEGATIVE_INFINITY
+  let askAgainMs = Number.NEGATIVE_INFINITY
 
-  function unready(model: Model): string | null {
+  async function askEngine(model: Model): Promise<void> {
     const engine = engines.get(model.engine.kind)
-    return engine ? engine.unready(model.engine) : `this server has no engine "${model.engine.kind}"`
+    const reason = engine
+      ? await engine
+          .unready(model.engine)
+          .catch((error: unknown) => `its engine cannot say whether it is: ${String(error)}`)
+      : `this server has no engine "${model.engine.kind}"`
+    reasons.set(model.id, reason)
+  }
+
+  async function askAll(): Promise<void> {
+    askAgainMs = clock.nowMs() + readyForMs
+    const silent = new Set(models)
+    const answers = models.map((model) => askEngine(model).then(() => silent.delete(model)))
+    const timer = Promise.withResolvers<void>()
+    const late = setTimeout(timer.resolve, answerMs)
+    await Promise.race([Promise.all(answers), timer.promise])
+    clearTimeout(late)
+    for (const { id } of silent) reasons.set(id, `its engine did not answer in ${answerMs / 1000} s`)
+    const now = models.filter((model) => reasons.get(model.id) === null)
+    // An unchanged list stays the same object, so values derived from it can be cached.
+    if (now.length !== ready.length || now.some((model, index) => model !== ready[index])) ready = now
+  }
+
+  const asking = createRound(askAll, () => {})
+  function askIfOld(): void {
+    const leftMs = askAgainMs - clock.nowMs()
+    // More is left when the clock was put back.
+    if (leftMs <= 0 || leftMs > readyForMs) asking.again()
   }
 
   return {
+    models,
     ready() {
-      const nowMs = clock.nowMs()
-      if (nowMs >= readyUntilMs) {
-        const now = models.filter((model) => unready(model) === null)
-        // An unchanged list stays the same object, so values derived from it can be cached.
-        if (now.length !== ready.length || now.some((model, index) => model !== ready[index])) ready = now
-        readyUntilMs = nowMs + readyForMs
-      }
+      askIfOld()
       return ready
     },
     find: (id) => byId.get(id),
-    unready,
+    unready(model) {
+      askIfOld()
+      return reasons.get(model.id) ?? null
+    },
+    async ask() {
+      asking.again()
+      await asking.settled()
+    },
   }
 }

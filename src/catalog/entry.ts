@@ -1,5 +1,5 @@
 // The format of a catalog file: a JSON Schema for an entry, and the type of an entry that is valid.
-import type { EngineSpec, JsonObject } from '@mediagen/engine/engine.ts'
+import type { Engine, EngineSpec, JsonObject } from '@mediagen/engine/engine.ts'
 import { type Modality, modalities } from '../core/model.ts'
 
 /** One model as it is written in a catalog file. */
@@ -23,7 +23,6 @@ export interface CatalogEntry {
     readonly timeout_seconds?: number
     readonly concurrency?: number
     readonly max_attempts?: number
-    readonly resumable?: boolean
   }
   readonly input: JsonObject
 }
@@ -33,13 +32,16 @@ const expression = { type: ['string', 'number'], minLength: 1 }
 const slug = '[a-z0-9]+(?:[._-][a-z0-9]+)*'
 const path = { type: 'string', pattern: `^${slug}(?:/${slug})*$`, maxLength: 200 }
 
-function engineOfKind(kind: string, required: readonly string[], properties: object): object {
+/** An engine as far as the form of its entries needs it. */
+export type EngineKind = Pick<Engine, 'kind' | 'schema'>
+
+function engineOfKind(kind: string, schema: JsonObject): object {
   // oxlint-disable-next-line unicorn/no-thenable -- `then` is JSON Schema's keyword; nothing awaits a schema.
-  return { if: { properties: { kind: { const: kind } } }, then: { required, properties } }
+  return { if: { properties: { kind: { const: kind } } }, then: schema }
 }
 
-/** JSON Schema 2020-12 of one entry. */
-export const catalogEntrySchema = {
+/** JSON Schema 2020-12 of one entry; engines bring the form of their own settings. */
+export const createEntrySchema = (kinds: readonly EngineKind[]) => ({
   type: 'object',
   additionalProperties: false,
   required: ['id', 'name', 'description', 'category', 'modality', 'owned_by', 'created', 'price', 'engine', 'input'],
@@ -67,36 +69,12 @@ export const catalogEntrySchema = {
       type: 'object',
       required: ['kind'],
       properties: {
-        kind: { enum: ['builtin', 'command', 'null'] },
+        kind: { enum: kinds.map(({ kind }) => kind) },
         timeout_seconds: { type: 'number', exclusiveMinimum: 0, maximum: 86_400 },
         concurrency: { type: 'integer', minimum: 1, maximum: 1000 },
         max_attempts: { type: 'integer', minimum: 1, maximum: 100 },
-        resumable: { type: 'boolean' },
       },
-      allOf: [
-        engineOfKind('builtin', ['renderer'], { renderer: words }),
-        engineOfKind('command', ['run'], {
-          run: { type: 'array', minItems: 1, items: words },
-          env: { type: 'object', additionalProperties: { type: 'string' } },
-          limits: {
-            type: 'object',
-            additionalProperties: false,
-            properties: {
-              open_files: { type: 'integer', minimum: 1 },
-              tasks: { type: 'integer', minimum: 1 },
-              file_bytes: { type: 'integer', minimum: 1 },
-              memory_bytes: { type: 'integer', minimum: 1 },
-              network: { type: 'boolean' },
-              user: { type: ['integer', 'string'] },
-              new_privileges: { type: 'boolean' },
-            },
-          },
-        }),
-        engineOfKind('null', [], {
-          delay_ms: { type: 'integer', minimum: 0, maximum: 86_400_000 },
-          picture: { type: 'boolean' },
-        }),
-      ],
+      allOf: kinds.map(({ kind, schema }) => engineOfKind(kind, schema)),
       unevaluatedProperties: false,
     },
     input: {
@@ -105,4 +83,4 @@ export const catalogEntrySchema = {
       properties: { type: { const: 'object' }, properties: { type: 'object' } },
     },
   },
-}
+})

@@ -5,7 +5,7 @@ import { parseDocument } from 'yaml'
 import { StartupError } from '../core/errors.ts'
 import type { Model } from '../core/model.ts'
 import { toViolations } from '../core/violations.ts'
-import type { CatalogEntry } from './entry.ts'
+import type { CatalogEntry, EngineKind } from './entry.ts'
 import { createModel, EntryError, type TriedPrices } from './model.ts'
 import { createSchemaCompiler, type SchemaCompiler } from './schema.ts'
 
@@ -14,13 +14,18 @@ const mostProblemsShown = 20
 
 /**
  * Loads catalog files and folders of them, in order; a folder's files in the order of their names.
+ * @param kinds the engines that entries may name
  * @param tested files whose input schemas are known to be valid: they are compiled when an input arrives
  * @throws StartupError that lists what is wrong, each with file, model and field.
  */
-export function loadCatalog(paths: readonly string[], tested: readonly string[] = []): readonly Model[] {
+export function loadCatalog(
+  paths: readonly string[],
+  kinds: readonly EngineKind[],
+  tested: readonly string[] = [],
+): readonly Model[] {
   const problems: string[] = []
   const models = new Map<string, Model>()
-  const schemas = createSchemaCompiler()
+  const schemas = createSchemaCompiler(kinds)
   const checked: Shared = { schemas, tried: new Map() }
   const believed: Shared = { ...checked, schemas: { ...schemas, compileInput: schemas.compileInputLater } }
   for (const file of paths.flatMap((path) => listFiles(path, problems))) {

@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { CheckedInput } from '../core/model.ts'
 import { isMediaReference, mediaReferenceForm } from '../core/media.ts'
 import { type SchemaError, toViolations } from '../core/violations.ts'
-import { catalogEntrySchema } from './entry.ts'
+import { createEntrySchema, type EngineKind } from './entry.ts'
 
 /** Compiles schemas; equal schemas are compiled once. */
 export interface SchemaCompiler {
@@ -21,13 +21,13 @@ export interface SchemaCompiler {
 }
 
 // Compiling these is the slowest step here, so it happens when a catalog first needs them, once per process.
-let entryForm: ValidateFunction | undefined
+const entryForms = new Map<string, ValidateFunction>()
 let schemaForm: Ajv2020 | undefined
 
-/** Creates a compiler. */
-export function createSchemaCompiler(): SchemaCompiler {
+/** Creates a compiler; entries may name the given kinds of engines. */
+export function createSchemaCompiler(kinds: readonly EngineKind[]): SchemaCompiler {
   const ajv = createAjv()
-  const validateEntry = (entryForm ??= ajv.compile(catalogEntrySchema))
+  let validateEntry: ValidateFunction | undefined
   const compiled = new Map<string, ValidateFunction>()
 
   function compile(schema: JsonObject, check: boolean): ValidateFunction {
@@ -43,6 +43,7 @@ export function createSchemaCompiler(): SchemaCompiler {
 
   return {
     checkEntry(entry) {
+      validateEntry ??= compileEntryForm(ajv, kinds)
       return validateEntry(entry) ? [] : (validateEntry.errors ?? [])
     },
     compileInput(schema) {
@@ -54,6 +55,13 @@ export function createSchemaCompiler(): SchemaCompiler {
       return (input) => checkInput((validate ??= compile(schema, false)), input)
     },
   }
+}
+
+function compileEntryForm(ajv: Ajv2020, kinds: readonly EngineKind[]): ValidateFunction {
+  const names = JSON.stringify(kinds.map(({ kind, schema }) => [kind, schema]))
+  const form = entryForms.get(names) ?? ajv.compile(createEntrySchema(kinds))
+  entryForms.set(names, form)
+  return form
 }
 
 function createAjv(): Ajv2020 {

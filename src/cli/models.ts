@@ -18,8 +18,8 @@ export function addModelCommands(program: Command): void {
       const config = readConfig(process.env)
       const builtin = await findBuiltin()
       const engines = createEngines(builtin, config, createLogger('silent'), null)
-      const catalog = openCatalog(builtin, config, engines)
-      const rows = loadCatalog([...(builtin?.catalog ?? []), ...config.catalog]).map((model) => ({
+      const catalog = await openCatalog(builtin, config, engines)
+      const rows = catalog.models.map((model) => ({
         id: model.id,
         category: model.category,
         price: model.priceSummary,
@@ -41,10 +41,12 @@ export function addModelCommands(program: Command): void {
     .command('check [files...]')
     .description('Check catalog files, by default those that the server would load; exit status 1 if one is invalid')
     .action(async (files: string[], { json }: { json?: boolean }) => {
+      const config = readConfig(process.env)
+      const builtin = await findBuiltin()
+      const engines = createEngines(builtin, config, createLogger('silent'), null)
       const paths =
-        files.length > 0
-          ? files.map((file) => resolve(file))
-          : [...((await findBuiltin())?.catalog ?? []), ...readConfig(process.env).catalog]
-      print({ ok: true, models: loadCatalog(paths).length }, json)
+        files.length > 0 ? files.map((file) => resolve(file)) : [...(builtin?.catalog ?? []), ...config.catalog]
+      print({ ok: true, models: loadCatalog(paths, engines).length }, json)
+      await Promise.all(engines.map((engine) => engine.close()))
     })
 }

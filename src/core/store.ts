@@ -105,8 +105,6 @@ export interface Heartbeat {
   readonly jobId: string
   readonly token: number
   readonly progress: number
-  /** Undefined keeps the checkpoint. */
-  readonly checkpoint?: JsonValue
 }
 
 export interface HeartbeatOutcome {
@@ -216,8 +214,10 @@ export interface Store extends WebhookStore, UploadStore, RetentionStore, AuditS
   listWaitingModels(): Promise<readonly string[]>
   /** Claims queued jobs for a worker, by priority and then fairly among accounts. They are then running, with one more attempt. */
   claimJobs(command: ClaimCommand): Promise<readonly ClaimedJob[]>
-  /** Renews claims, and records progress and checkpoints. */
+  /** Renews claims, and records progress. */
   heartbeat(beats: readonly Heartbeat[], leaseMs: number): Promise<HeartbeatOutcome>
+  /** Keeps a checkpoint for the next run. False when the token is stale: nothing changed. */
+  saveCheckpoint(jobId: string, token: number, checkpoint: JsonValue): Promise<boolean>
   /**
    * Ends a run and settles its hold in the same transaction. Null when the token is stale: nothing changed.
    * A job that succeeds after its deadline is canceled; this clock decides.

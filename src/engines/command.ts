@@ -3,7 +3,7 @@
 
 import { chown } from 'node:fs/promises'
 import { EngineError } from '@mediagen/engine/engine.ts'
-import type { Engine, EngineResult, EngineRun, EngineSpec } from '@mediagen/engine/engine.ts'
+import type { Engine, EngineResult, EngineRun, EngineSpec, JsonObject } from '@mediagen/engine/engine.ts'
 import { checkFolderSize } from '@mediagen/engine/folder-size.ts'
 import { type ProgramLimits, whyNotStarted } from '@mediagen/engine/limited-program.ts'
 import { listOutputs } from './command/outputs.ts'
@@ -49,8 +49,34 @@ const defaults = {
   limits: {},
 }
 
+const words = { type: 'string', minLength: 1 }
+const count = { type: 'integer', minimum: 1 }
+
+/** JSON Schema of what a catalog says about a program. */
+const schema: JsonObject = {
+  required: ['run'],
+  properties: {
+    run: { type: 'array', minItems: 1, items: words },
+    env: { type: 'object', additionalProperties: { type: 'string' } },
+    resumable: { type: 'boolean' },
+    limits: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        open_files: count,
+        tasks: count,
+        file_bytes: count,
+        memory_bytes: count,
+        network: { type: 'boolean' },
+        user: { type: ['integer', 'string'] },
+        new_privileges: { type: 'boolean' },
+      },
+    },
+  },
+}
+
 /**
- * Creates the engine of kind `command`, whose spec is `{ run: [program, ...args], env?, base_folder? }` (the other
+ * Creates the engine of kind `command`, whose spec is `{ run: [program, ...args], env?, resumable?, base_folder? }` (the other
  * settings of such a spec are the runner's). See `findProgram` for how the program and its arguments are looked up.
  *
  * The program works in the empty folder of the run. Standard input is one JSON object `{ job_id, model, attempt, input,
@@ -73,7 +99,10 @@ export function createCommandEngine(options: CommandEngineOptions): Engine {
   const unready = rememberBriefly(settings)
   return {
     kind: 'command',
-    unready,
+    schema,
+    waits: () => false,
+    unready: async (spec) => unready(spec),
+    afterLoss: ({ resumable }) => (resumable === false ? 'never' : 'again'),
     async run(spec, run) {
       const signal = AbortSignal.any([run.signal, closing.signal])
       const result = runProgram(spec, run, signal, settings)
@@ -123,7 +152,7 @@ async function runProgram(
   if (typeof program === 'string') throw new EngineError('program_not_started', `This model cannot run: ${program}.`)
   if (signal.aborted) throw new EngineError('canceled', 'The run was stopped before it started.')
 
-  const request = `${toRequest(run)}\n`
+  const request = `${await toRequest(run)}\n`
   const group = await start(program, run.folder, settings)
   const terminate = () => group.terminate()
   signal.addEventListener('abort', terminate)
@@ -137,7 +166,7 @@ async function runProgram(
   const end = await group.ended
   signal.removeEventListener('abort', terminate)
   stopWatching()
-  said.finish()
+  await said.finish()
   if (said.failure !== null) throw said.failure
   if (signal.aborted) throw new EngineError('canceled', 'The run was stopped.')
   const notStarted = whyNotStarted(end.exitCode, said.lastErrorLine)
@@ -163,8 +192,9 @@ function couldNotStart({ name }: Program, reason: string, cause?: unknown): Engi
   return new EngineError('program_not_started', words, busy, { cause })
 }
 
-function toRequest({ jobId, model, attempt, input, media, checkpoint }: EngineRun): string {
-  return JSON.stringify({ job_id: jobId, model, attempt, input, media: Object.fromEntries(media), checkpoint })
+async function toRequest({ jobId, model, attempt, input, checkpoint, media }: EngineRun): Promise<string> {
+  const files = Object.fromEntries(await media())
+  return JSON.stringify({ job_id: jobId, model, attempt, input, media: files, checkpoint })
 }
 
 /** Checks the folder repeatedly, one check at a time, until the returned function is called. */

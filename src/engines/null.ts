@@ -20,8 +20,12 @@ export function createNullEngine(): Engine {
   const closing = new AbortController()
   return {
     kind: 'null',
-    light: true,
-    unready: () => null,
+    schema: {
+      properties: { delay_ms: { type: 'integer', minimum: 0, maximum: 86_400_000 }, picture: { type: 'boolean' } },
+    },
+    waits: () => true,
+    unready: async () => null,
+    afterLoss: () => 'again',
     async run(spec, run) {
       const { delay_ms: delayMs } = spec
       if (typeof delayMs === 'number' && delayMs > 0)

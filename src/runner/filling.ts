@@ -110,7 +110,7 @@ export function createFilling(parts: FillingParts): () => Promise<void> {
   }
 
   function isLight({ engine }: Model): boolean {
-    return parts.engines.get(engine.kind)?.light === true
+    return parts.engines.get(engine.kind)?.waits(engine) === true
   }
 
   return fill

@@ -6,7 +6,7 @@ import type { Phase } from './run.ts'
 
 /** How many places there are, and for whom. */
 export interface PlaceBounds {
-  /** Runs at once, of all models whose engine is not light. */
+  /** Runs at once, of all models that do not only wait. */
   readonly places: number
   /** Places that one account may hold while others wait, at least one. */
   readonly perAccount: number

@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type HeldFolder, holdFolder } from '@mediagen/engine/held-folder.ts'
 import type { Logger } from 'pino'
 import {
+  ClaimLost,
   type Engine,
   EngineError,
   type EngineResult,
@@ -30,7 +31,7 @@ const longestRetryMs = 5000
 
 /** What a run needs. */
 export interface RunParts {
-  readonly store: Pick<Store, 'finishJob' | 'heartbeat'>
+  readonly store: Pick<Store, 'finishJob' | 'saveCheckpoint'>
   /** Duration of a claim after a renewal. */
   readonly leaseMs: number
   readonly engines: ReadonlyMap<string, Engine>
@@ -78,11 +79,15 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
   const abort = new AbortController()
   const abandon = new AbortController()
   let progress = 0
-  let checkpoint: JsonValue | undefined
   const isRemote = model.mediaOf(claimed.input).some(({ reference }) => parts.media.isRemote(reference))
   let phase: Phase = isRemote ? 'fetching' : 'working'
   const admitted = Promise.withResolvers<void>()
   const time = createAllowance(model.timeoutMs, () => abort.abort('timeout' satisfies StopReason))
+
+  function stop(reason: StopReason): void {
+    abort.abort(reason)
+    if (reason === 'lost' || reason === 'stopping') abandon.abort()
+  }
 
   async function enter(): Promise<void> {
     if (phase === 'working') return
@@ -93,14 +98,11 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
     time.run()
   }
 
-  const watched: Pick<EngineRun, 'signal' | 'onProgress' | 'onCheckpoint'> = {
+  const watched: Watched = {
     signal: abort.signal,
     onProgress(fraction) {
       if (!(fraction > progress)) return
       progress = Math.min(fraction, 1)
-    },
-    onCheckpoint(value) {
-      checkpoint = value
     },
   }
   const attempt: Attempt = {
@@ -115,7 +117,7 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
     abandoned: abandon.signal,
     engineEnd: Promise.resolve(),
     decided: false,
-    takeNews: () => ({ jobId: job.jobId, token, progress, ...(checkpoint !== undefined && { checkpoint }) }),
+    lose: () => stop('lost'),
   }
   const done = perform(attempt, abort).catch((error: unknown) => {
     parts.log.error({ err: error, job_id: job.jobId }, 'a job could not be ended')
@@ -132,16 +134,13 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
       admitted.resolve()
     },
     done,
-    stop(reason) {
-      abort.abort(reason)
-      if (reason === 'lost' || reason === 'stopping') abandon.abort()
-    },
-    takeNews: attempt.takeNews,
+    stop,
+    takeNews: () => ({ jobId: job.jobId, token, progress }),
     isDecided: () => attempt.decided,
   }
 }
 
-type Watched = Pick<EngineRun, 'signal' | 'onProgress' | 'onCheckpoint'>
+type Watched = Pick<EngineRun, 'signal' | 'onProgress'>
 
 /** The internal state of a run. */
 interface Attempt {
@@ -163,7 +162,8 @@ interface Attempt {
   engineEnd: Promise<unknown>
   /** Whether there is an outcome, recorded or not. */
   decided: boolean
-  readonly takeNews: () => Heartbeat
+  /** Ends the run because its claim is lost. */
+  readonly lose: () => void
 }
 
 async function perform(attempt: Attempt, abort: AbortController): Promise<void> {
@@ -201,22 +201,35 @@ async function perform(attempt: Attempt, abort: AbortController): Promise<void> 
   }
 }
 
+/** Records the end; the token of the claim ensures that it is recorded at most once. */
+async function endJob(attempt: Attempt, outcome: JobOutcome): Promise<Job | null> {
+  const { job, token } = attempt.claimed
+  return write(attempt, 'the end of a job', () => attempt.parts.store.finishJob(job.jobId, token, outcome))
+}
+
+/** Saves a checkpoint, however long that takes. A run whose claim is lost ends. */
+async function saveCheckpoint(attempt: Attempt, checkpoint: JsonValue): Promise<void> {
+  const { job, token } = attempt.claimed
+  const { store } = attempt.parts
+  const saved = await write(attempt, 'a checkpoint', () => store.saveCheckpoint(job.jobId, token, checkpoint))
+  if (saved) return
+  attempt.lose()
+  throw new ClaimLost()
+}
+
 /**
- * Records the end. If the store fails for a while, for example on a full disk, this is retried: the claim is kept meanwhile,
- * and its token ensures that the end is recorded at most once.
+ * Writes to the store. While that fails, for example on a full disk, it is retried: the claim is kept meanwhile.
  * @throws the last error of the store if the run is given up first; the claim then runs out
  */
-async function endJob(attempt: Attempt, outcome: JobOutcome): Promise<Job | null> {
+async function write<Result>(attempt: Attempt, what: string, step: () => Promise<Result>): Promise<Result> {
   const { claimed, abandoned, parts } = attempt
-  const { job, token } = claimed
+  const { jobId } = claimed.job
   for (let waitMs = firstRetryMs; ; waitMs = Math.min(waitMs * 2, longestRetryMs)) {
     try {
-      // A checkpoint since the last heartbeat, such as from a program that is told to stop, is for the next run.
-      if (outcome.status === 'queued') await parts.store.heartbeat([attempt.takeNews()], parts.leaseMs)
-      return await parts.store.finishJob(job.jobId, token, outcome)
+      return await step()
     } catch (error) {
       if (abandoned.aborted) throw error
-      parts.log.error({ err: error, job_id: job.jobId, retry_ms: waitMs }, 'the end of a job could not be written')
+      parts.log.error({ err: error, job_id: jobId, retry_ms: waitMs }, `${what} could not be written`)
       // Giving up ends the pause, not a running attempt.
       await pause(waitMs, undefined, { signal: abandoned }).catch(() => {})
     }
@@ -341,10 +354,13 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
     owner: job.accountId,
     attempt: job.attempts,
     input,
-    media,
     checkpoint,
     folder: toOutputFolder(attempt),
     ...watched,
+    media: async () => media,
+    saveCheckpoint: (value) => saveCheckpoint(attempt, value),
+    preview: () => {},
+    download: () => Promise.reject(new Error('there is no downloader yet')),
   }
   return await patiently(attempt, () => engine.run(model.engine, run), wasNotSpawned)
 }

@@ -18,7 +18,14 @@ export interface RunnerParts extends Omit<RunParts, 'onFetched'>, SweeperParts {
   readonly store: SweeperParts['store'] &
     Pick<
       Store,
-      'listWaitingModels' | 'claimJobs' | 'heartbeat' | 'finishJob' | 'getJob' | 'onJobsChanged' | 'changeCounter'
+      | 'listWaitingModels'
+      | 'claimJobs'
+      | 'heartbeat'
+      | 'saveCheckpoint'
+      | 'finishJob'
+      | 'getJob'
+      | 'onJobsChanged'
+      | 'changeCounter'
     >
   readonly catalog: Catalog
   readonly places: PlaceBounds

@@ -6,8 +6,9 @@ import { loadCatalog } from '../../src/catalog/load.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Model } from '../../src/core/model.ts'
 import { priceUsage } from '../../src/core/pricing.ts'
+import { kinds } from './kinds.ts'
 
-const models = loadCatalog(builtinCatalog)
+const models = loadCatalog(builtinCatalog, kinds)
 const picture = 'data:image/png;base64,iVBORw0KGgo='
 
 function find(id: string): Model {

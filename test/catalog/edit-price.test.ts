@@ -6,8 +6,9 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { priceUsage } from '../../src/core/pricing.ts'
+import { kinds } from './kinds.ts'
 
-const model = loadCatalog(builtinCatalog).find(({ id }) => id === 'builtin/image/art/edit')
+const model = loadCatalog(builtinCatalog, kinds).find(({ id }) => id === 'builtin/image/art/edit')
 
 const operation = fc.constantFrom<readonly [string, JsonValue]>(
   ['crop', { left: 0, top: 0, width: 1, height: 1 }],

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, describe, expect, test } from 'vitest'
-import { catalogEntrySchema } from '../../src/catalog/entry.ts'
+import { createEntrySchema } from '../../src/catalog/entry.ts'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { StartupError } from '../../src/core/errors.ts'
 import { priceUsage } from '../../src/core/pricing.ts'
+import { kinds } from './kinds.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'mediagen-catalog-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -42,11 +43,11 @@ function write(content: unknown, extension = 'yaml'): string {
   return file
 }
 
-const load = (...models: object[]) => loadCatalog([write({ models })])
+const load = (...models: object[]) => loadCatalog([write({ models })], kinds)
 
 function refusal(paths: readonly string[]): string {
   try {
-    loadCatalog(paths)
+    loadCatalog(paths, kinds)
   } catch (error) {
     expect(error).toBeInstanceOf(StartupError)
     return (error as Error).message
@@ -107,7 +108,7 @@ test('files and folders are read in their order, the files of a folder by name, 
   writeFileSync(join(inner, 'a.json'), entry('a'))
   writeFileSync(join(inner, 'notes.txt'), 'no catalog')
   const first = write({ models: [{ ...good, id: 'z' }] })
-  expect(loadCatalog([first, inner]).map(({ id }) => id)).toEqual(['z', 'a', 'b'])
+  expect(loadCatalog([first, inner], kinds).map(({ id }) => id)).toEqual(['z', 'a', 'b'])
 })
 
 test('in JSON the same key may stand in several objects, and braces and quotes in strings are no matter', () => {
@@ -116,7 +117,7 @@ test('in JSON the same key may stand in several objects, and braces and quotes i
     { ...good, id: 'a', description },
     { ...good, id: 'b' },
   ]
-  expect(loadCatalog([write({ models }, 'json')]).map(({ id }) => id)).toEqual(['a', 'b'])
+  expect(loadCatalog([write({ models }, 'json')], kinds).map(({ id }) => id)).toEqual(['a', 'b'])
 })
 
 test('an empty list of models is a catalog', () => {
@@ -305,5 +306,5 @@ test('an input without a price is reported with the model, the field and the exp
 
 test('the form of catalog entries is a schema, though no start holds it against the schema of schemas', () => {
   const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false })
-  expect(ajv.validateSchema(catalogEntrySchema), ajv.errorsText()).toBe(true)
+  expect(ajv.validateSchema(createEntrySchema(kinds)), ajv.errorsText()).toBe(true)
 })

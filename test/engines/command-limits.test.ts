@@ -9,6 +9,7 @@ import { hasTool } from '@mediagen/engine/system-tools.ts'
 import { afterAll, describe, expect, test } from 'vitest'
 import { parseProgramLimits, parseProgramLimitsText } from '../../src/core/program-limits.ts'
 import { createCommandEngine } from '../../src/engines/command.ts'
+import { runOf } from '@mediagen/engine/run-of.ts'
 
 const isRoot = process.getuid?.() === 0
 const can = { setpriv: hasTool('setpriv'), prlimit: hasTool('prlimit'), unshare: hasTool('unshare') && isRoot }
@@ -28,22 +29,7 @@ async function run(script: string, limits: JsonObject = {}, usual: ProgramLimits
       await engine.close()
     },
   })
-  await engine.run(
-    { kind: 'command', run: ['sh', '-c', script], limits },
-    {
-      jobId: 'job_1',
-      model: 'acme/test',
-      owner: 'acct_1',
-      attempt: 1,
-      input: {},
-      media: new Map(),
-      checkpoint: null,
-      folder,
-      signal: new AbortController().signal,
-      onProgress: () => {},
-      onCheckpoint: () => {},
-    },
-  )
+  await engine.run({ kind: 'command', run: ['sh', '-c', script], limits }, runOf({ folder }))
   return { text: readFileSync(join(folder, 'out.txt'), 'utf8'), folder }
 }
 
@@ -101,12 +87,12 @@ describe('limits that are wrong', () => {
     [{ user: 'me' }, 'engine.limits: user must be a number, or two as in 1000:1000'],
     [{ files: 1 }, 'engine.limits: files is not a limit'],
     [[], 'engine.limits: must be a map of limits'],
-  ])('%j', (limits, words) => {
-    expect(engine.unready({ kind: 'command', run: ['sh'], limits })).toBe(words)
+  ])('%j', async (limits, words) => {
+    expect(await engine.unready({ kind: 'command', run: ['sh'], limits })).toBe(words)
   })
 
-  test.runIf(!isRoot)('a user needs root', () => {
-    expect(engine.unready({ kind: 'command', run: ['sh'], limits: { user: 1 } })).toContain('as root')
+  test.runIf(!isRoot)('a user needs root', async () => {
+    expect(await engine.unready({ kind: 'command', run: ['sh'], limits: { user: 1 } })).toContain('as root')
   })
 })
 

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EngineRun, JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import { createCommandEngine } from '../../src/engines/command.ts'
 import type { CommandEngineOptions } from '../../src/engines/command.ts'
+import { runOf } from '@mediagen/engine/run-of.ts'
 
 const node = process.execPath
 let base: string
@@ -40,13 +41,9 @@ async function start(script: string, trial: Trial = {}) {
   const log: NonNullable<CommandEngineOptions['log']> = ({ line }) => lines.push(line)
   const engine = createCommandEngine({ environment: process.env, log, ...trial.options })
   const folder = await mkdtemp(join(base, 'run-'))
-  const run: EngineRun = {
-    jobId: 'job_1',
-    model: 'acme/test',
-    owner: 'acct_1',
-    attempt: 1,
+  const run = runOf({
     input: trial.input ?? {},
-    media: new Map(Object.entries(trial.media ?? {})),
+    media: async () => new Map(Object.entries(trial.media ?? {})),
     checkpoint: trial.checkpoint ?? null,
     folder,
     signal: controller.signal,
@@ -54,8 +51,8 @@ async function start(script: string, trial: Trial = {}) {
       progress.push(fraction)
       trial.onProgress?.(fraction)
     },
-    onCheckpoint: (checkpoint) => checkpoints.push(checkpoint),
-  }
+    saveCheckpoint: async (checkpoint) => void checkpoints.push(checkpoint),
+  })
   const spec = { kind: 'command', run: trial.run ?? [node, '-e', script], base_folder: base, ...trial.spec }
   const result = engine.run(spec, run)
   result.catch(() => {})
@@ -173,16 +170,16 @@ describe('what a program says', () => {
   })
 
   test('a program that prints without end does not keep the server busy', async () => {
-    const message = '{"checkpoint":0}'
+    const message = 'still here'
     const linesInChunk = (64 * 1024) / (message.length + 1)
-    const trial = await start('', { run: ['yes', message] })
+    const trial = await start('', { run: ['yes', message], options: { maxLogLines: Infinity } })
     // A timer that is shorter than the pause after each chunk has its turn before the next one, on any machine.
     let before = 0
     for (let turns = 0; turns < 30;) {
       await new Promise((resolve) => setTimeout(resolve, 8))
-      expect(trial.checkpoints.length - before).toBeLessThanOrEqual(Math.ceil(linesInChunk))
-      if (trial.checkpoints.length > before) turns += 1
-      before = trial.checkpoints.length
+      expect(trial.lines.length - before).toBeLessThanOrEqual(Math.ceil(linesInChunk))
+      if (trial.lines.length > before) turns += 1
+      before = trial.lines.length
     }
     trial.abort()
     await expect(trial.result).rejects.toMatchObject({ code: 'canceled' })
@@ -370,15 +367,15 @@ describe('whether a model is ready', () => {
   test('a program on PATH, beside the catalog, or by its path', async () => {
     await mkdir(join(base, 'bin'))
     await writeFile(join(base, 'bin/paint'), '#!/bin/sh\n')
-    expect(unready({ run: ['sh', '-c', 'true'] })).toBeNull()
-    expect(unready({ run: [node] })).toBeNull()
-    expect(unready({ run: ['./bin/paint'] })).toBe('program ./bin/paint is not executable')
+    expect(await unready({ run: ['sh', '-c', 'true'] })).toBeNull()
+    expect(await unready({ run: [node] })).toBeNull()
+    expect(await unready({ run: ['./bin/paint'] })).toBe('program ./bin/paint is not executable')
     await chmod(join(base, 'bin/paint'), 0o755)
-    expect(unready({ run: ['./bin/paint'] })).toBeNull()
-    expect(unready({ run: ['bin/paint'] })).toBeNull()
-    expect(unready({ run: ['paint'] })).toBe('program paint not found')
-    expect(unready({ run: ['./bin'] })).toBe('program ./bin not found')
-    expect(unready({ run: ['paint'], env: { PATH: join(base, 'bin') } })).toBeNull()
+    expect(await unready({ run: ['./bin/paint'] })).toBeNull()
+    expect(await unready({ run: ['bin/paint'] })).toBeNull()
+    expect(await unready({ run: ['paint'] })).toBe('program paint not found')
+    expect(await unready({ run: ['./bin'] })).toBe('program ./bin not found')
+    expect(await unready({ run: ['paint'], env: { PATH: join(base, 'bin') } })).toBeNull()
   })
 
   test.each([
@@ -387,7 +384,7 @@ describe('whether a model is ready', () => {
     [{ run: ['sh', 1] }, 'engine.run must be a list'],
     [{ run: ['sh'], env: { A: {} } }, 'engine.env.A must be a string'],
     [{ run: ['sh'], env: { 'A=B': 'x' } }, 'engine.env.A=B cannot be set'],
-  ])('settings that are wrong: %j', (spec, words) => {
-    expect(unready(spec as JsonObject)).toContain(words)
+  ])('settings that are wrong: %j', async (spec, words) => {
+    expect(await unready(spec as JsonObject)).toContain(words)
   })
 })

@@ -50,13 +50,13 @@ export interface BenchSettings {
   readonly price?: CatalogEntry['price']
   readonly timeoutSeconds?: number
   readonly concurrency?: number
-  /** Jobs that may run at once, of all models whose engine is not light. */
+  /** Jobs that may run at once, of all models that do not only wait. */
   readonly places?: number
   /** How many of them one account may hold while others wait, and how many there are beyond for those that hold none. */
   readonly placesPerAccount?: number
   readonly sparePlaces?: number
-  /** Whether the engine is light. */
-  readonly light?: boolean
+  /** Whether runs only wait for another server. */
+  readonly waits?: boolean
   /** Stands between the runner and the store. */
   readonly wrapStore?: (store: Store) => Store
 }
@@ -93,15 +93,17 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
   const store = await openSqliteStore({ path: join(folder, 'test.db') })
   const { accountId } = await store.createAccount('test', 1000)
   const assets = openDiskAssets({ root: join(folder, 'assets'), maxBytes: 1_000_000 })
-  const schemas = createSchemaCompiler()
+  const schemas = createSchemaCompiler([])
   const createTold = (price: CatalogEntry['price'] = { credits: 10 }) =>
     createModel(toEntry(settings, price), join(folder, 'models.yaml'), schemas)
   let model = createTold(settings.price)
   let ready = [model]
   const engine: Engine = {
     kind: 'told',
-    light: settings.light ?? false,
-    unready: () => null,
+    schema: {},
+    waits: () => settings.waits ?? false,
+    unready: async () => null,
+    afterLoss: () => 'again',
     run: async (_spec, run) => settings.run(run),
     close: async () => {},
   }

@@ -283,10 +283,12 @@ test('a runner that stops lets runs end within the grace and gives others back t
         await gate
         return leavePicture(run)
       }
-      run.onCheckpoint({ step: 3 })
+      await run.saveCheckpoint({ step: 3 })
       // As a program does that is told to end.
-      run.signal.addEventListener('abort', () => run.onCheckpoint({ step: 4 }))
-      return untilAborted(run)
+      return untilAborted(run).catch(async (error: unknown) => {
+        await run.saveCheckpoint({ step: 4 })
+        throw error
+      })
     },
   })
   const quick = await bench.start()
@@ -359,7 +361,7 @@ test('no more jobs of a model run at once than the model allows', async () => {
 })
 
 test('a light engine takes no place, one that is not light does, and each model keeps to its concurrency', async () => {
-  await using light = await startBench({ run: untilAborted, light: true, places: 1, concurrency: 3 })
+  await using light = await startBench({ run: untilAborted, waits: true, places: 1, concurrency: 3 })
   await using heavy = await startBench({ run: untilAborted, places: 1, concurrency: 3 })
   for (const [bench, atOnce] of [
     [light, 3],

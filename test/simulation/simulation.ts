@@ -118,7 +118,6 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
     const beats = worker.claims.map((held) => ({
       ...held,
       progress: chance.number() * 1.1,
-      checkpoint: chance.pick([null, '{"s":1}']) ?? null,
     }))
     const { lost, cancelRequested } = world.run('heartbeat', beats, leaseMs)
     for (const held of worker.claims.filter(({ jobId }) => lost.includes(jobId))) {

@@ -32,7 +32,7 @@ export function leaseTests(openStore: OpenTestStore): void {
     await using _ = store
     clock.ms += leaseMs - 1
     expect(await store.sweep(sweepOf())).toMatchObject({ requeued: 0, more: false })
-    await store.heartbeat([{ jobId, token, progress: 0.5, checkpoint: { step: 1 } }], leaseMs)
+    await store.heartbeat([{ jobId, token, progress: 0.5 }], leaseMs)
     clock.ms += leaseMs - 1
     expect(await store.sweep(sweepOf())).toMatchObject({ requeued: 0 })
     clock.ms += 1
@@ -46,7 +46,7 @@ export function leaseTests(openStore: OpenTestStore): void {
   test('it is tried again after a wait that grows and is spread, with its checkpoint and its place in the queue', async () => {
     const { store, clock, jobId, token } = await openRunning(openStore, { maxAttempts: 20 })
     await using _ = store
-    await store.heartbeat([{ jobId, token, progress: 0.5, checkpoint: { step: 1 } }], leaseMs)
+    await store.saveCheckpoint(jobId, token, { step: 1 })
     for (const [losses, waitMs] of [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000].entries()) {
       clock.ms += leaseMs
       await store.sweep(sweepOf())
@@ -116,7 +116,7 @@ export function leaseTests(openStore: OpenTestStore): void {
     clock.ms += leaseMs
     await store.sweep(sweepOf())
     const before = await store.inspectJob(jobId)
-    const stale = { jobId, token, progress: 0.9, checkpoint: 'stale' }
+    const stale = { jobId, token, progress: 0.9 }
     const success = { status: 'succeeded', outputs: [], creditsActual: 10 } as const
     expect(await store.heartbeat([stale], leaseMs)).toMatchObject({ lost: [jobId] })
     expect(await store.finishJob(jobId, token, success)).toBeNull()

@@ -4,6 +4,7 @@ import { builtinCatalog } from '@mediagen/builtin/catalog.ts'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { type Field, toField, toForm } from '../../web/form-model.ts'
 import type { JsonObject } from '../../web/records.ts'
+import { kinds } from '../catalog/kinds.ts'
 
 const field = (schema: JsonObject, name = 'x', root: JsonObject = {}): Field => toField(name, schema, true, root)
 
@@ -91,7 +92,7 @@ test('a schema that refers to itself ends', () => {
 })
 
 test('every model that ships has a form without a field of JSON', () => {
-  const models = loadCatalog(builtinCatalog)
+  const models = loadCatalog(builtinCatalog, kinds)
   expect(models.length).toBeGreaterThan(2)
   for (const model of models) {
     const form = toForm({ openapi: model.openapi })
@@ -101,7 +102,7 @@ test('every model that ships has a form without a field of JSON', () => {
 })
 
 test('the operations of an edit are a list of picks', () => {
-  const edit = loadCatalog(builtinCatalog).find(({ id }) => id === 'builtin/image/art/edit')
+  const edit = loadCatalog(builtinCatalog, kinds).find(({ id }) => id === 'builtin/image/art/edit')
   const operations = toForm({ openapi: edit?.openapi ?? {} })?.fields.find(({ name }) => name === 'operations')
   expect(operations).toMatchObject({ kind: 'list', maxItems: 16, item: { kind: 'pick' } })
 })

@@ -1,5 +1,6 @@
 // The gallery's work: makes a sample with the engine and keeps it under a key that says what it was made from.
 
+import { runOf } from '@mediagen/engine/run-of.ts'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
@@ -52,19 +53,8 @@ export async function makeWork(engine: Engine, folder: string, { model, input, k
   mkdirSync(join(run, 'out'), { recursive: true })
   const startedMs = performance.now()
   try {
-    await engine.run(model.engine, {
-      jobId: key,
-      model: model.id,
-      owner: 'gallery',
-      attempt: 1,
-      input,
-      media: await handIn(model, input, join(run, 'media')),
-      checkpoint: null,
-      folder: join(run, 'out'),
-      signal: new AbortController().signal,
-      onProgress: () => {},
-      onCheckpoint: () => {},
-    })
+    const media = (): ReturnType<typeof handIn> => handIn(model, input, join(run, 'media'))
+    await engine.run(model.engine, runOf({ jobId: key, model: model.id, input, media, folder: join(run, 'out') }))
     const seconds = (performance.now() - startedMs) / 1000
     const [output] = readdirSync(join(run, 'out'))
     if (output === undefined) throw new Error('nothing was made')

@@ -80,16 +80,19 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
 
   return {
     kind: 'builtin',
-    unready(spec: EngineSpec): string | null {
+    schema: { required: ['renderer'], properties: { renderer: { type: 'string', minLength: 1 } } },
+    waits: () => false,
+    afterLoss: () => 'again',
+    async unready(spec: EngineSpec): Promise<string | null> {
       if (isRendererName(spec['renderer'])) return null
       return `The built-in engine has no renderer ${JSON.stringify(spec['renderer'])}; it has ${rendererNames.join(', ')}.`
     },
     async run(spec: EngineSpec, run: EngineRun): Promise<EngineResult> {
-      const { input, media } = run
+      const { input } = run
       const renderer = String(spec['renderer'])
       return await pool.run({
         async request(folders) {
-          const handed = await handOverMedia(media, folders.input)
+          const handed = await handOverMedia(await run.media(), folders.input)
           return { renderer, input, media: handed, bounds, folder: folders.output, ffmpeg: await ffmpeg }
         },
         owner: run.owner,
@@ -116,7 +119,7 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
 }
 
 /** Puts media where a process can read them; equal files once. */
-async function handOverMedia(media: EngineRun['media'], folder: string): Promise<Record<string, string>> {
+async function handOverMedia(media: ReadonlyMap<string, string>, folder: string): Promise<Record<string, string>> {
   const handed = new Map<string, string>()
   for (const path of new Set(media.values())) {
     const name = `${handed.size}${extname(path)}`

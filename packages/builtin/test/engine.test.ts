@@ -24,9 +24,9 @@ async function decode(
   return { width, height, format, deviation: Math.max(...stats.channels.slice(0, 3).map(({ stdev }) => stdev)) }
 }
 
-test('every entry of the catalog file names a renderer that there is', () => {
-  for (const entry of entries) expect(pictures.engine.unready(entry.engine)).toBeNull()
-  expect(pictures.engine.unready({ kind: 'builtin', renderer: 'constructor' })).toContain('"constructor"')
+test('every entry of the catalog file names a renderer that there is', async () => {
+  for (const entry of entries) expect(await pictures.engine.unready(entry.engine)).toBeNull()
+  expect(await pictures.engine.unready({ kind: 'builtin', renderer: 'constructor' })).toContain('"constructor"')
 })
 
 test.each([

@@ -7,6 +7,7 @@ import sharp from 'sharp'
 import type { Engine, JsonObject } from '@mediagen/engine/engine.ts'
 import { completeInput, findEntry, handIn } from '../catalog/entries.ts'
 import { createBuiltinEngine } from '../src/engine.ts'
+import { runOf } from '@mediagen/engine/run-of.ts'
 
 /** What a run left. */
 export interface Picture {
@@ -36,19 +37,9 @@ export async function startPictureEngine(): Promise<PictureEngine> {
       const folder = await mkdtemp(join(root, 'run-'))
       const media = await handIn(entry, completed, `${folder}.media`)
       const progress: number[] = []
-      const result = await engine.run(entry.engine, {
-        jobId: 'job',
-        model: entry.id,
-        owner: 'acct_1',
-        attempt: 1,
-        input: completed,
-        media,
-        checkpoint: null,
-        folder,
-        signal,
-        onProgress: (fraction) => void progress.push(fraction),
-        onCheckpoint: () => {},
-      })
+      const onProgress = (fraction: number) => void progress.push(fraction)
+      const run = runOf({ input: completed, media: async () => media, folder, signal, onProgress })
+      const result = await engine.run(entry.engine, run)
       const files = await readdir(folder)
       if (files.join() !== result.files.join()) throw new Error(`left ${files.join()}, said ${result.files.join()}`)
       const name = result.files[0] as string

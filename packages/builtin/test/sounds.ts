@@ -7,6 +7,7 @@ import type { Engine, JsonObject } from '@mediagen/engine/engine.ts'
 import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import { completeInput, findEntry } from '../catalog/entries.ts'
 import type { Renderer } from '../src/renderer.ts'
+import { runOf } from '@mediagen/engine/run-of.ts'
 
 /** Whether ffmpeg and ffprobe are there; tests that decode are skipped by name without them. */
 export const hasFfmpeg = ['ffmpeg', 'ffprobe'].every((tool) => spawnSync(tool, ['-version']).status === 0)
@@ -34,19 +35,9 @@ export async function make(
   const model = findEntry(id)
   const folder = await mkdtemp(join(root, 'run-'))
   const progress: number[] = []
-  const { files, usage } = await engine.run(model.engine, {
-    jobId: 'job',
-    model: id,
-    owner: 'acct_1',
-    attempt: 1,
-    input: completeInput(model, input),
-    media,
-    checkpoint: null,
-    folder,
-    signal,
-    onProgress: (fraction) => void progress.push(fraction),
-    onCheckpoint: () => {},
-  })
+  const onProgress = (fraction: number) => void progress.push(fraction)
+  const run = runOf({ input: completeInput(model, input), media: async () => media, folder, signal, onProgress })
+  const { files, usage } = await engine.run(model.engine, run)
   const [name = ''] = files
   if (files.length !== 1 || (await readdir(folder)).join() !== name) throw new Error(`left ${files.join()}`)
   const file = join(folder, name)

@@ -2,7 +2,7 @@
 // the end of the run needs.
 
 import type { Readable } from 'node:stream'
-import type { EngineError, EngineRun } from '@mediagen/engine/engine.ts'
+import type { EngineError, EngineRun, JsonValue } from '@mediagen/engine/engine.ts'
 import type { ProcessGroup } from './process-group.ts'
 import { createLineReader, maxUsageNames, parseMessage } from './protocol.ts'
 
@@ -32,8 +32,8 @@ export interface Transcript {
   readonly failure: unknown
   /** Kills the program for a reason of the server. */
   readonly fail: (reason: unknown) => void
-  /** Processes last lines that have no line end. */
-  readonly finish: () => void
+  /** Processes last lines that have no line end, and waits until the last checkpoint is saved. */
+  readonly finish: () => Promise<void>
 }
 
 /** Pause after each chunk (at most 64 KiB) of output. */
@@ -48,6 +48,7 @@ export function listen(group: ProcessGroup, run: EngineRun, limits: TranscriptLi
     group.kill()
   }
   const log = createLog(run, limits)
+  const checkpoints = createCheckpoints(run, fail)
   let progress = 0
   const onOutput = (line: string) => {
     const message = parseMessage(line)
@@ -57,7 +58,7 @@ export function listen(group: ProcessGroup, run: EngineRun, limits: TranscriptLi
       if (usage.has(name) || usage.size < maxUsageNames) usage.set(name, amount)
     }
     if (message.progress !== undefined && message.progress > progress) run.onProgress((progress = message.progress))
-    if (message.checkpoint !== undefined) run.onCheckpoint(message.checkpoint)
+    if (message.checkpoint !== undefined) checkpoints.save(message.checkpoint)
   }
   const onError = (line: string) => {
     said.lastErrorLine = line
@@ -67,9 +68,10 @@ export function listen(group: ProcessGroup, run: EngineRun, limits: TranscriptLi
   const stderr = createLineReader(limits.maxLineBytes, guard(onError, fail))
   read(group.stdout, stdout.write)
   read(group.stderr, stderr.write)
-  const finish = () => {
+  const finish = async () => {
     stdout.end()
     stderr.end()
+    await checkpoints.saved()
   }
   return Object.assign(said, { usage, fail, finish })
 }
@@ -82,6 +84,30 @@ function read(stream: Readable, write: (chunk: Buffer) => void): void {
     stream.pause()
     setTimeout(() => stream.resume(), breathMs)
   })
+}
+
+/** Saves one checkpoint at a time: of those that come meanwhile the last, if it is another. */
+function createCheckpoints(run: EngineRun, fail: (reason: unknown) => void) {
+  let saved = JSON.stringify(run.checkpoint)
+  let next: JsonValue | undefined
+  let saving: Promise<void> | null = null
+  async function saveAll(): Promise<void> {
+    for (let value = next; value !== undefined; value = next) {
+      next = undefined
+      const text = JSON.stringify(value)
+      if (text === saved) continue
+      await run.saveCheckpoint(value)
+      saved = text
+    }
+    saving = null
+  }
+  return {
+    save(value: JsonValue): void {
+      next = value
+      saving ??= saveAll().catch(fail)
+    },
+    saved: async () => await saving,
+  }
 }
 
 function createLog({ jobId, model }: EngineRun, { log, maxLogLines }: TranscriptLimits) {

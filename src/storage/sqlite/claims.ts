@@ -2,7 +2,7 @@
 import { compareCandidates, type Candidate } from '../../core/fair-queue.ts'
 import type { Job, JobOutcome } from '../../core/job.ts'
 import { backoffMs, deadlineError, giveUpRun } from '../../core/loss.ts'
-import type { ClaimCommand, HeartbeatOutcome } from '../../core/store.ts'
+import type { ClaimCommand, Heartbeat, HeartbeatOutcome } from '../../core/store.ts'
 import type { Connection } from './connection.ts'
 import { createJobFinder, jobColumns, toJob, type JobRow } from './jobs.ts'
 import { createLosses, isPassed, toLostRun } from './losses.ts'
@@ -25,17 +25,14 @@ export interface ClaimedRow {
   readonly msToDeadline: number | null
 }
 
-/** A heartbeat in the form that crosses threads; the checkpoint is JSON, null keeps the old one. */
-export interface Beat {
-  readonly jobId: string
-  readonly token: number
-  readonly progress: number
-  readonly checkpoint: string | null
-}
-
 /** Creates the commands of workers. */
 export function createClaimCommands(writing: Writing) {
-  return { claimJobs: createClaim(writing), heartbeat: createHeartbeat(writing), finishJob: createFinish(writing) }
+  return {
+    claimJobs: createClaim(writing),
+    heartbeat: createHeartbeat(writing),
+    saveCheckpoint: createCheckpoints(writing),
+    finishJob: createFinish(writing),
+  }
 }
 
 /** Creates the list of models with claimable jobs: one index seek per model, however many jobs it has. */
@@ -148,24 +145,22 @@ function createHeartbeat({
   db,
   nowMs,
   changed,
-}: Writing): (beats: readonly Beat[], leaseMs: number) => HeartbeatOutcome {
+}: Writing): (beats: readonly Heartbeat[], leaseMs: number) => HeartbeatOutcome {
   const findJob = createJobFinder(db)
-  const renew = db.prepare<[number, string | null, number]>(
-    'UPDATE jobs SET lease_until = ?, checkpoint = coalesce(?, checkpoint) WHERE number = ?',
-  )
+  const renew = db.prepare<[number, number]>('UPDATE jobs SET lease_until = ? WHERE number = ?')
   const advance = db.prepare<[number, number]>('UPDATE jobs SET progress = ?, sequence = sequence + 1 WHERE number = ?')
 
   return (beats, leaseMs) => {
     const lost: string[] = []
     const cancelRequested: string[] = []
     const deadlinePassed: string[] = []
-    for (const { jobId, token, progress, checkpoint } of beats) {
+    for (const { jobId, token, progress } of beats) {
       const job = findJob(jobId)
       if (job === null || job.status !== 'running' || job.token !== token) {
         lost.push(jobId)
         continue
       }
-      renew.run(nowMs() + leaseMs, checkpoint, job.number)
+      renew.run(nowMs() + leaseMs, job.number)
       const reached = Math.min(progress, runningProgressMax)
       if (reached > job.progress) {
         advance.run(reached, job.number)
@@ -176,6 +171,13 @@ function createHeartbeat({
     }
     return { lost, cancelRequested, deadlinePassed }
   }
+}
+
+function createCheckpoints({ db }: Writing): (jobId: string, token: number, checkpoint: string) => boolean {
+  const save = db.prepare<[string, string, number]>(
+    "UPDATE jobs SET checkpoint = ? WHERE job_id = ? AND token = ? AND status = 'running'",
+  )
+  return (jobId, token, checkpoint) => save.run(checkpoint, jobId, token).changes === 1
 }
 
 function createFinish(writing: Writing): (jobId: string, token: number, outcome: JobOutcome) => Job | null {

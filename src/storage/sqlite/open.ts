@@ -5,10 +5,10 @@ import { systemClock, type Clock } from '../../core/clock.ts'
 import { MediagenError } from '../../core/errors.ts'
 import type { ClaimedJob } from '../../core/job.ts'
 import type { UsagePrice } from '../../core/pricing.ts'
-import type { Heartbeat, Store } from '../../core/store.ts'
+import type { Store } from '../../core/store.ts'
 import { createAccountReads } from './accounts.ts'
 import { createAuditReads } from './audit.ts'
-import { type Beat, type ClaimedRow, createWaitingModels } from './claims.ts'
+import { type ClaimedRow, createWaitingModels } from './claims.ts'
 import { openReader, type Connection } from './connection.ts'
 import { openGroupCommit, StorageError, type GroupCommit } from './group-commit.ts'
 import { createJobReads } from './jobs.ts'
@@ -113,7 +113,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
 
     listWaitingModels: async () => listWaitingModels(),
     claimJobs: async (command) => (await writer.submit('claimJobs', command)).map(toClaimedJob),
-    heartbeat: async (beats, leaseMs) => writer.submit('heartbeat', beats.map(toBeat), leaseMs),
+    heartbeat: async (beats, leaseMs) => writer.submit('heartbeat', beats, leaseMs),
+    saveCheckpoint: (jobId, token, checkpoint) =>
+      writer.submit('saveCheckpoint', jobId, token, JSON.stringify(checkpoint)),
     async finishJob(jobId, token, outcome) {
       const job = await writer.submit('finishJob', jobId, token, outcome)
       return job && reads.place(job)
@@ -222,8 +224,4 @@ function toClaimedJob({ input, checkpoint, usagePrice, ...row }: ClaimedRow): Cl
     checkpoint: checkpoint === null ? null : (JSON.parse(checkpoint) as JsonValue),
     usagePrice: usagePrice === null ? null : (JSON.parse(usagePrice) as UsagePrice),
   }
-}
-
-function toBeat({ jobId, token, progress, checkpoint }: Heartbeat): Beat {
-  return { jobId, token, progress, checkpoint: checkpoint === undefined ? null : JSON.stringify(checkpoint) }
 }

@@ -1,0 +1,21 @@
+// A run of an engine outside of the service, for tests and tools: a job without media, checkpoint or limits.
+import type { EngineRun } from './engine.ts'
+
+/** A run with the given fields. */
+export function runOf(fields: Partial<EngineRun> & Pick<EngineRun, 'folder'>): EngineRun {
+  return {
+    jobId: 'job_1',
+    model: 'acme/test',
+    owner: 'acct_1',
+    attempt: 1,
+    input: {},
+    checkpoint: null,
+    signal: new AbortController().signal,
+    media: async () => new Map(),
+    onProgress: () => {},
+    saveCheckpoint: async () => {},
+    preview: () => {},
+    download: () => Promise.reject(new Error('nothing is downloaded here')),
+    ...fields,
+  }
+}

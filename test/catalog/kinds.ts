@@ -1,0 +1,10 @@
+// The engines that entries of tests may name.
+import { createBuiltinEngine } from '@mediagen/builtin/engine.ts'
+import { createCommandEngine } from '../../src/engines/command.ts'
+import { createNullEngine } from '../../src/engines/null.ts'
+
+export const kinds = [
+  createBuiltinEngine({ warmUpAfterMs: null }),
+  createCommandEngine({ environment: {} }),
+  createNullEngine(),
+]
