@@ -1,4 +1,4 @@
-// The services as grpc-js takes them. All rpcs are streams to it: of others it reads the request before it calls a handler.
+// The services as grpc-js takes them. It has no handlers for them: guarded calls serve them, as soon as grpc-js has the header.
 import { create, type DescMessage, type DescMethod, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { ConnectError, type HandlerContext } from '@connectrpc/connect'
 import type { MethodDefinition, Server } from '@grpc/grpc-js'
@@ -13,8 +13,6 @@ export interface RouteParts {
   readonly bounds: RequestBounds
   /** Told when the pipeline has admitted the caller, before anything of the request is read. */
   admitted(connection: Connection): void
-  /** The call that grpc-js hands to a handler right now. */
-  current(): GuardedCall
 }
 
 type Answer = (call: GuardedCall, context: HandlerContext) => Promise<void>
@@ -25,26 +23,22 @@ export function addService(
   service: GuardedService,
   parts: RouteParts,
 ): (readonly [string, GrpcRoute])[] {
-  const answers = createAnswers(service, parts)
-  const paths = [...answers.keys()].map((method) => [method, `/${method.parent.typeName}/${method.name}`] as const)
-  server.addService(
-    Object.fromEntries(paths.map(([{ name }, path]) => [name, toDefinition(path)])),
-    Object.fromEntries(
-      [...answers].map(([method, answer]) => [method.name, () => handle(parts.current(), method, answer)]),
-    ),
+  const answers = [...createAnswers(service, parts)].map(
+    ([method, answer]) => [method, `/${method.parent.typeName}/${method.name}`, answer] as const,
   )
-  return paths.map(([method, path]) => [
+  server.addService(Object.fromEntries(answers.map(([{ name }, path]) => [name, toDefinition(path)])), {})
+  return answers.map(([method, path, answer]) => [
     path,
     {
       rpc: `${method.parent.name}.${method.name}`,
       maxBytes: findLargestMessage(parts.bounds),
       takesMany: method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming',
-      isOpen: false,
+      serve: (call) => serve(call, method, answer),
     },
   ])
 }
 
-function handle(call: GuardedCall, method: DescMethod, answer: Answer): void {
+function serve(call: GuardedCall, method: DescMethod, answer: Answer): void {
   const context = createCallContext(method, () => call.signal, undefined, call.head)
   answer(call, context).catch((error: unknown) => call.refuse(ConnectError.from(error)))
 }

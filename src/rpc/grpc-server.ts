@@ -86,7 +86,7 @@ export async function startGrpcServer(
     services.map(({ service }) => service),
     { reflection: options.reflection, maxBytes: bounds.maxOpenRequestBytes },
   )
-  const parts = { bounds, admitted: sessions.noteKey, current: () => arriving.call as GuardedCall }
+  const parts = { bounds, admitted: sessions.noteKey }
   const routes = new Map([...open.routes, ...services.flatMap((service) => addService(server, service, parts))])
   const { injectConnection } = server.createConnectionInjector(grpc.ServerCredentials.createInsecure())
   const http2Server = findHttp2Server(server)
@@ -265,7 +265,7 @@ function findRefusal(
   if (!isGrpc(headers)) return notGrpc
   if (!route) return unknownMethod(headers[':path'] ?? '')
   if (!encodings.has(headers['grpc-encoding'] ?? 'identity')) return unknownEncoding
-  const overload = route.isOpen ? null : shed()
+  const overload = route.serve === null ? null : shed()
   return overload && { code: overload.code, error: (requestId) => toConnectError(overload, requestId) }
 }
 

@@ -24,8 +24,8 @@ export interface GrpcRoute {
   readonly maxBytes: number
   /** Whether the client sends a stream of messages. */
   readonly takesMany: boolean
-  /** Whether no key is needed: then the handler is one of grpc-js, not one of ours. */
-  readonly isOpen: boolean
+  /** Answers a call. Null for a service that needs no key: then a handler of grpc-js does. */
+  readonly serve: ((call: GuardedCall) => void) | null
 }
 
 /** What a call is made of. */
@@ -110,15 +110,19 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
 
   override start(listener: Listener): void {
     super.start({
-      onReceiveMetadata: (metadata) => listener.onReceiveMetadata(metadata),
+      onReceiveMetadata: (metadata) => {
+        // The handler of grpc-js would create a Duplex that nobody needs.
+        if (this.route.serve) this.route.serve(this)
+        else listener.onReceiveMetadata(metadata)
+      },
       onReceiveMessage: (message) => {
         this.#release()
-        if (this.route.isOpen) return listener.onReceiveMessage(message)
+        if (this.route.serve === null) return listener.onReceiveMessage(message)
         this.#settle(message as Buffer)
       },
       onReceiveHalfClose: () => {
         this.#window = null
-        if (this.route.isOpen) return listener.onReceiveHalfClose()
+        if (this.route.serve === null) return listener.onReceiveHalfClose()
         this.#settle(null)
       },
       onCancel: () => {
@@ -153,7 +157,7 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
     this.#answered = true
     this.#window = null
     const { headersSent } = this.#stream
-    if (this.route.isOpen) this.#keeper.noteOpen(this, status)
+    if (this.route.serve === null) this.#keeper.noteOpen(this, status)
     this.#send(status)
     if (headersSent) this.#stream.once('wantTrailers', () => this.#leave())
     else this.#leave()
@@ -218,7 +222,7 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
     this.#window = null
     this.#release()
     this.#reader.discard()
-    if (this.route.isOpen && failure instanceof MediagenError)
+    if (this.route.serve === null && failure instanceof MediagenError)
       return this.refuse(toConnectError(failure, this.head.requestId))
     this.#waiting?.reject(this.#failure)
     this.#waiting = null
@@ -368,7 +372,7 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
   }
 
   #close(): void {
-    if (this.route.isOpen && !this.#answered) this.#keeper.noteOpen(this, { code: Status.OK, details: '' })
+    if (this.route.serve === null && !this.#answered) this.#keeper.noteOpen(this, { code: Status.OK, details: '' })
     this.#noteCall()
     this.#answered = true
     this.#reader.discard()

@@ -35,7 +35,7 @@ export function addOpenServices(
       addService(definition: ServiceDefinition, impl: UntypedServiceImplementation) {
         for (const { path, requestStream } of Object.values(definition)) {
           const [service = '', method = ''] = path.slice(path.lastIndexOf('.') + 1).split('/')
-          routes.set(path, { rpc: `${service}.${method}`, maxBytes, takesMany: requestStream, isOpen: true })
+          routes.set(path, { rpc: `${service}.${method}`, maxBytes, takesMany: requestStream, serve: null })
         }
         server.addService(definition, change(impl))
       },
