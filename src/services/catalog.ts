@@ -1,16 +1,22 @@
 // CatalogService: the models and the input that each takes. docs/contract.md, section 1, Lists.
-import type { MessageInitShape } from '@bufbuild/protobuf'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
-import type {
-  CatalogService,
-  CategorySchema,
-  Model as ModelMessage,
-  ProductSchema,
+import { LRUCache } from 'lru-cache'
+import {
+  type CatalogService,
+  type CategorySchema,
+  type ListModelsResponse,
+  ListModelsResponseSchema,
+  type Model as ModelMessage,
+  type ProductSchema,
 } from '../../gen/mediagen/v1/catalog_pb.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { Catalog, Model } from '../core/model.ts'
 import { toModalityCode, toModelMessage } from './convert.ts'
 import { readPage, refuse } from './request.ts'
+
+// Pages without a search that are kept; the gateway keeps the JSON of each, 200 kB for the largest.
+const mostPages = 64
 
 interface Listed {
   readonly model: Model
@@ -27,12 +33,21 @@ interface Filter {
 /** Creates the service. */
 export function createCatalogService(parts: { catalog: Catalog }): ServiceImpl<typeof CatalogService> {
   const { catalog } = parts
-  const list = rememberList(catalog)
+  const pages = new LRUCache<string, ListModelsResponse>({ max: mostPages })
+  const list = rememberList(catalog, () => pages.clear())
   return {
     listModels(request) {
       const { limit, offset } = readPage(request)
-      const found = filterModels(list(), request)
-      return { models: found.slice(offset, offset + limit).map((listed) => listed.message), total: found.length }
+      const all = list()
+      const { search, category } = request
+      const name = search === '' ? `${limit} ${offset} ${category}` : null
+      const known = name === null ? undefined : pages.get(name)
+      if (known) return known
+      const found = filterModels(all, request)
+      const models = found.slice(offset, offset + limit).map((listed) => listed.message)
+      const made = create(ListModelsResponseSchema, { models, total: found.length })
+      if (name !== null) pages.set(name, made)
+      return made
     },
     listProducts(request) {
       const { limit, offset } = readPage(request)
@@ -54,13 +69,14 @@ export function createCatalogService(parts: { catalog: Catalog }): ServiceImpl<t
 }
 
 /** The ready models as messages, rebuilt only when the set of ready models changes. */
-function rememberList(catalog: Catalog): () => readonly Listed[] {
+function rememberList(catalog: Catalog, onChange: () => void): () => readonly Listed[] {
   let source: readonly Model[] = []
   let list: readonly Listed[] = []
   return () => {
     const ready = catalog.ready()
     if (ready !== source) {
       source = ready
+      onChange()
       list = ready.map((model) => ({
         model,
         message: toModelMessage(model),
