@@ -48,7 +48,8 @@ export function createModel(
   }
   const createdAtMs = Date.parse(`${entry.created}T00:00:00Z`)
   return {
-    id: entry.id,
+    // A text from a YAML file is a slice of it: two bytes a character if the file holds any beyond Latin. Ids go into every answer.
+    id: Buffer.from(entry.id).toString(),
     product: entry.product ?? entry.id,
     mode: entry.mode ?? entry.category,
     name: entry.name,

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync, mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isStringOneByteRepresentation } from 'node:v8'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createEntrySchema } from '../../src/catalog/entry.ts'
@@ -44,6 +45,19 @@ function write(content: unknown, extension = 'yaml'): string {
 }
 
 const load = (...models: object[]) => loadCatalog([write({ models })], kinds)
+
+test('an id takes one byte a character, whatever else is in its file', () => {
+  const [model] = loadCatalog(
+    [
+      write(
+        `models:\n- ${JSON.stringify({ ...good, id: undefined, name: '“☃”' }).replace('{', '{id: acme/paint/text-to-image, ')}`,
+      ),
+    ],
+    kinds,
+  )
+  expect(model?.name).toBe('“☃”')
+  expect(isStringOneByteRepresentation(model?.id ?? '')).toBe(true)
+})
 
 function refusal(paths: readonly string[]): string {
   try {
