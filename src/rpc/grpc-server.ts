@@ -171,7 +171,7 @@ function noteOpen(
 ): void {
   const ms = performance.now() - beganAtMs
   const name = grpc.status[code].toLowerCase()
-  metrics.countCall(rpc, name, ms / 1000)
+  metrics.countCalls(rpc)(name, ms / 1000)
   if (code !== grpc.status.OK)
     strangers({ rpc, request_id: head.requestId, ms: Math.round(ms), code: name, detail: details }, 'call refused')
 }

@@ -70,8 +70,8 @@ export interface GuardedService {
 
 /** Where calls are counted. */
 export interface CallMetrics {
-  /** Counts one finished call. */
-  countCall(rpc: string, code: string, seconds: number): void
+  /** Returns what counts one finished call of an rpc: its outcome, `ok` or an error code, and its duration. */
+  countCalls(rpc: string): (code: string, seconds: number) => void
   /** Counts one call or connection that the gRPC port refused or ended by itself. */
   countGrpcRefusal(reason: string): void
 }
@@ -264,6 +264,7 @@ function createKeyGuard(method: DescMethod, parts: PipelineParts): CallGuard {
 function createCallGuard(method: DescMethod, parts: PipelineParts, admit: Admit): CallGuard {
   const { access, metrics, log, strangers, maxViolations } = parts
   const rpc = `${method.parent.name}.${method.name}`
+  const count = metrics.countCalls(rpc)
 
   function toLine({ head, caller }: Call, ms: number) {
     return {
@@ -282,14 +283,14 @@ function createCallGuard(method: DescMethod, parts: PipelineParts, admit: Admit)
     },
     succeed(call) {
       const ms = performance.now() - call.startedAt
-      metrics.countCall(rpc, 'ok', ms / 1000)
+      count('ok', ms / 1000)
       if (log.isLevelEnabled('debug')) log.debug(toLine(call, ms), 'call')
     },
     fail(call, thrown) {
       const ms = performance.now() - call.startedAt
       const line = toLine(call, ms)
       const error = boundViolations(toMediagenError(thrown), maxViolations)
-      metrics.countCall(rpc, error.code, ms / 1000)
+      count(error.code, ms / 1000)
       if (error.code === 'internal' || error.code === 'storage_unavailable')
         log.error({ ...line, code: error.code, err: error.cause }, 'call failed')
       else if (call.caller) log.info({ ...line, code: error.code, detail: error.message }, 'call refused')

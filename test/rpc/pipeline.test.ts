@@ -15,8 +15,8 @@ import { startTestApp } from '../test-app.ts'
 import { openForeignClient } from './foreign-client.ts'
 import { readMetrics } from './metrics.ts'
 
-// A service is refused before any part of it is used.
-const noParts = {} as PipelineParts
+// A service is refused before any part is used, except to prepare its counters.
+const noParts = { metrics: { countCalls: () => () => {} } } as unknown as PipelineParts
 const walletImpl = { getWallet: () => ({}), listEntries: () => ({}), getAccess: () => ({}) }
 
 /** WalletService, its file changed by `change`. */
