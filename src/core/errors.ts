@@ -108,7 +108,11 @@ export class MediagenError extends Error {
   readonly details: ErrorDetails
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options?: ErrorOptions) {
+    // A refusal says what is wrong by its words. A stack, which only a bug needs, makes it several times as dear.
+    const { stackTraceLimit } = Error
+    if (code !== 'internal') Error.stackTraceLimit = 0
     super(message, options)
+    Error.stackTraceLimit = stackTraceLimit
     this.name = 'MediagenError'
     this.code = code
     this.details = details
