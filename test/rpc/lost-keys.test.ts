@@ -71,10 +71,12 @@ test('a revoked key ends its server-sent events, and the client learns why when 
 })
 
 test('a key that expires ends its watch', async () => {
-  await using app = await startTestApp()
+  const clock = { aheadMs: 0, nowMs: () => Date.now() + clock.aheadMs }
+  await using app = await startTestApp({}, { clock })
   const job = await startGated(app)
-  const key = await app.createKey(app.account.accountId, ['jobs:read'], Date.now() + 1500)
+  const key = await app.createKey(app.account.accountId, ['jobs:read'], Date.now() + 3_600_000)
   const { ended } = await watch(app, 'gRPC', job.jobId, key)
+  clock.aheadMs = 3_600_000
   const error = ConnectError.from(await ended.catch((thrown: unknown) => thrown))
   expect(error.findDetails(ErrorDetailSchema)[0]?.code).toBe('invalid_api_key')
 })
