@@ -10,12 +10,11 @@ import { readFileLimit, shareFiles } from '../net/open-files.ts'
 import { addConnect } from '../rpc/connect.ts'
 import { toConnectJson } from '../rpc/errors.ts'
 import { type GrpcServer, type GrpcServerOptions, startGrpcServer } from '../rpc/grpc-server.ts'
-import { overloaded } from '../runtime/shedder.ts'
 import type { StrangerLog } from '../runtime/stranger-log.ts'
 import { toConnectionBounds, toGrpcBounds } from './door-bounds.ts'
 import type { Metrics } from './metrics.ts'
 import { createPublicServer, placeAdmin, type PublicParts, toPublicServices } from './public-server.ts'
-import { startShedder } from './overload.ts'
+import { overloaded, startShedder } from './overload.ts'
 
 /** What the doors are made of, and what they lead to. */
 export interface DoorParts extends PublicParts {

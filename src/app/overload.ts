@@ -1,5 +1,6 @@
 // What refuses requests while this process is behind.
 import type { Config } from '../config.ts'
+import { MediagenError } from '../core/errors.ts'
 import { createShedder, type Shedder } from '../runtime/shedder.ts'
 import type { Logger } from 'pino'
 import type { Metrics } from './metrics.ts'
@@ -26,4 +27,15 @@ export function startShedder({ maxQueueMs }: Config, { log, metrics }: { log: Lo
     () => shedder.delayMs() / 1000,
   )
   return shedder
+}
+
+const retryAfterSeconds = 2
+
+/** What a refused request hears. */
+export function overloaded(maxQueueMs: number): MediagenError {
+  return new MediagenError(
+    'overloaded',
+    `This server is behind: requests wait longer than they may (MEDIAGEN_MAX_QUEUE_MS, ${maxQueueMs}). Nothing was held; send the request again later, with the same Idempotency-Key.`,
+    { retryAfterSeconds },
+  )
 }

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { MediagenError } from '../core/errors.ts'
+import { GuardError } from '../runtime/guard-error.ts'
 import { createPlaces } from '../runtime/places.ts'
 import { tooSlow } from '../runtime/progress.ts'
 import { type Connection, findUnfinished, isIdle, noteRequest, openConnection, type ReadAhead } from './connection.ts'
@@ -35,7 +35,7 @@ export type Cut = Stall | 'idle' | 'connections' | 'connections_per_address' | '
 /** What to do with connections that are not served. */
 export interface ConnectionFates {
   /** Sends a refusal on the bare connection and closes it. */
-  readonly refuse: (error: MediagenError, socket: Socket) => void
+  readonly refuse: (error: Error, socket: Socket) => void
   readonly note: (cut: Cut, socket: Socket) => void
 }
 
@@ -44,7 +44,7 @@ export interface Connections {
   /** Aborts when the server begins to stop: who waits then is answered, who watches is sent away. */
   readonly stopping: AbortSignal
   /** Refuses the latest bytes of a connection after all its earlier requests are answered; whatever still arrives is dropped. */
-  refuse(error: MediagenError, socket: Socket): void
+  refuse(error: Error, socket: Socket): void
   /** Whether reading from a connection is paused because too much is unanswered. */
   isHeld(socket: Socket): boolean
 }
@@ -95,7 +95,7 @@ export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds,
     if (connection) noteRequest(connection, request, response)
   })
 
-  function refuse(error: MediagenError, socket: Socket): void {
+  function refuse(error: Error, socket: Socket): void {
     const connection = connections.get(socket)
     if (!connection) return fates.refuse(error, socket)
     connection.refused = true
@@ -135,19 +135,17 @@ function isOpen(answer: ServerResponse): boolean {
   return !answer.writableFinished && !answer.destroyed
 }
 
-function tooMany(bound: 'perOwner' | 'inAll', { maxConnections, maxPerClient }: ConnectionBounds): MediagenError {
+function tooMany(bound: 'perOwner' | 'inAll', { maxConnections, maxPerClient }: ConnectionBounds): GuardError {
   return bound === 'inAll'
-    ? new MediagenError(
+    ? new GuardError(
         'overloaded',
         `This server has ${maxConnections} connections open, which is as many as it may (MEDIAGEN_MAX_CONNECTIONS). Come back later.`,
-        { retryAfterSeconds },
+        retryAfterSeconds,
       )
-    : new MediagenError(
+    : new GuardError(
         'rate_limited',
         `This address has ${maxPerClient} connections open, which is as many as it may (MEDIAGEN_MAX_CONNECTIONS_PER_ADDRESS). Close some, or reuse them.`,
-        {
-          retryAfterSeconds,
-        },
+        retryAfterSeconds,
       )
 }
 

@@ -3,6 +3,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { FileSchema, type UploadFileRequestSchema } from '../../gen/mediagen/v1/files_pb.ts'
 import { MediagenError } from '../core/errors.ts'
+import { isRefusal, toRefusal } from '../runtime/refusal.ts'
 import { type CoreClient, forward } from './core-client.ts'
 import { isForm, readForm } from './form.ts'
 import { page, readQuery } from './query.ts'
@@ -137,7 +138,7 @@ async function upload(core: CoreClient, request: FastifyRequest, maxUploadBytes:
     try {
       yield* toPieces(request, maxUploadBytes)
     } catch (error) {
-      broken = error instanceof MediagenError ? error : brokenOff(error)
+      broken = isRefusal(error) ? toRefusal(error) : brokenOff(error)
       throw broken
     }
   }

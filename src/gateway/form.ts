@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import { Busboy, type BusboyHeaders } from '@fastify/busboy'
-import { MediagenError } from '../core/errors.ts'
+import { GuardError } from '../runtime/guard-error.ts'
 
 const partName = 'file'
 // More than one of each is refused by name, so the bounds only need to detect that.
@@ -23,15 +23,15 @@ export function isForm(contentType: string | undefined): boolean {
 
 /**
  * The bytes of the one file of a form: the part `file`.
- * @throws MediagenError `invalid_request` if there is no file, anything else, or no form
+ * @throws GuardError `invalid_request` if there is no file, anything else, or no form
  */
 export async function* readForm(headers: IncomingHttpHeaders, body: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   const form = openForm(headers)
-  let problem: MediagenError | null = null
+  let problem: GuardError | null = null
   let files = 0
   let chunks: Buffer[] = []
   const refuse = (words: string, cause?: unknown) => {
-    problem ??= new MediagenError('invalid_request', words, {}, { cause })
+    problem ??= new GuardError('invalid_request', words, null, { cause })
   }
   form.on('error', (error) => refuse(`The body is not a multipart form: ${(error as Error).message}.`, error))
   form.on('field', (name) =>
@@ -73,6 +73,6 @@ function openForm(headers: IncomingHttpHeaders) {
   try {
     return new Busboy({ headers: headers as BusboyHeaders, limits })
   } catch (error) {
-    throw new MediagenError('invalid_request', `The body is not a multipart form: ${(error as Error).message}.`)
+    throw new GuardError('invalid_request', `The body is not a multipart form: ${(error as Error).message}.`)
   }
 }

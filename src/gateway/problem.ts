@@ -5,6 +5,7 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorDetail, ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
 import { type ErrorCode, type ErrorDetails, isErrorCode, MediagenError, retryable } from '../core/errors.ts'
+import { isRefusal, toRefusal } from '../runtime/refusal.ts'
 import { readRequestId } from '../runtime/request-id.ts'
 import { isStorageTrouble, storageUnavailable } from '../core/storage-trouble.ts'
 import { describeViolations, toViolations } from '../core/violations.ts'
@@ -15,7 +16,7 @@ export const problemType = 'application/problem+json'
 
 /** Whatever was thrown behind a route, as one of our errors; `internal` for what is none. */
 export function toMediagenError(thrown: unknown): MediagenError {
-  if (thrown instanceof MediagenError) return thrown
+  if (isRefusal(thrown)) return toRefusal(thrown)
   if (thrown instanceof ConnectError) return fromConnectError(thrown)
   return fromFastifyError(thrown as FastifyError)
 }
@@ -41,7 +42,7 @@ export function sendProblem(
 
 /** What a connection is refused for that brought no HTTP request, or the rest of one too slowly. */
 export function toConnectionError(thrown: NodeJS.ErrnoException): MediagenError {
-  if (thrown instanceof MediagenError) return thrown
+  if (isRefusal(thrown)) return toRefusal(thrown)
   if (thrown.code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return new MediagenError('request_timeout', 'The request took too long to arrive.')
   return new MediagenError(

@@ -160,7 +160,7 @@ function createServer(
     clientErrorHandler: (thrown, socket) => {
       // The head of a request that nobody reads is not late.
       if (thrown.code === 'ERR_HTTP_REQUEST_TIMEOUT' && connections.isHeld(socket)) return
-      connections.refuse(toConnectionError(thrown), socket)
+      connections.refuse(thrown, socket)
     },
     frameworkErrors: (error, request, reply) => {
       const refusal = toMediagenError(error)
@@ -174,7 +174,8 @@ function createServer(
   // Node would ask for the body at once; a stranger need not send it.
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response))
   const connections = boundConnections(app, parts.connections, {
-    refuse(error, socket) {
+    refuse(thrown, socket) {
+      const error = toConnectionError(thrown)
       if (socket.writable) note.connection(error, socket)
       refuseConnection(error, socket, parts.publicUrl())
     },

@@ -17,6 +17,7 @@ import {
 } from '@connectrpc/connect-node'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { MediagenError } from '../core/errors.ts'
+import { isRefusal } from '../runtime/refusal.ts'
 import { checkQuery, readBody, takeBodyForm } from './connect-body.ts'
 import type { CallHead, Gate, GuardedService, Requests, SingleCall, StreamCall } from './pipeline.ts'
 import { findLargestMessage, type RequestBounds } from './request-bytes.ts'
@@ -115,7 +116,7 @@ function openBody(
     try {
       yield* body
     } catch (error) {
-      throw error instanceof MediagenError ? refuse(call, gate, error) : error
+      throw isRefusal(error) ? refuse(call, gate, error) : error
     }
   })()
 }

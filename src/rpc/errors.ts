@@ -4,6 +4,7 @@ import { errorToJson } from '@connectrpc/connect/protocol-connect'
 import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
 import { type ErrorCode, MediagenError, retryable } from '../core/errors.ts'
 import { isStorageTrouble, storageUnavailable } from '../core/storage-trouble.ts'
+import { isRefusal, toRefusal } from '../runtime/refusal.ts'
 
 /** The gRPC status of each error. */
 export const grpcCodes = {
@@ -47,7 +48,7 @@ export const grpcCodes = {
 
 /** What a thrown value is to callers: itself when it is ours, trouble of the disk by its name, else a bug whose cause stays here. */
 export function toMediagenError(thrown: unknown): MediagenError {
-  if (thrown instanceof MediagenError) return thrown
+  if (isRefusal(thrown)) return toRefusal(thrown)
   if (isStorageTrouble(thrown)) return storageUnavailable(thrown)
   return new MediagenError(
     'internal',

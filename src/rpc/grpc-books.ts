@@ -1,7 +1,16 @@
 // All calls that are open on the gRPC port, and what they hold: bytes of unfinished requests and of answers that nobody has read.
 import type { StatusObject } from '@grpc/grpc-js'
-import type { CallHead } from './pipeline.ts'
 import type { Connection } from './sessions.ts'
+
+/** The head of a call. */
+export interface CallHead {
+  /** The value of the header. */
+  readonly authorization: string | null
+  /** The client's address, as far as it is known. */
+  readonly address: string | null
+  /** Under which the call is logged and answered. */
+  readonly requestId: string
+}
 
 /** A call as the books see it. */
 export interface HeldCall {
@@ -39,6 +48,8 @@ export interface CallKeeper {
   noteCall(call: HeldCall): void
   /** An answer was not read in time, or had to make room. */
   noteUnread(call: HeldCall): void
+  /** How a call ends that is refused for an error. */
+  toStatus(error: Error, requestId: string): StatusObject
   /** A call that needs no key has ended. */
   noteOpen(call: HeldCall, status: Pick<StatusObject, 'code' | 'details'>): void
 }
@@ -59,7 +70,7 @@ export function createCallBooks(
   bounds: CallBounds,
   sweepMs: number,
   clockMs: () => number,
-  told: Pick<CallKeeper, 'noteCall' | 'noteUnread' | 'noteOpen'>,
+  told: Pick<CallKeeper, 'noteCall' | 'noteUnread' | 'noteOpen' | 'toStatus'>,
 ): CallBooks {
   // In the order in which they began.
   const calls = new Set<HeldCall>()

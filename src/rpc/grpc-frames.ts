@@ -1,5 +1,5 @@
 // How gRPC messages lie in a stream of bytes: a flag, a length, the message; again and again.
-import { MediagenError } from '../core/errors.ts'
+import { GuardError } from '../runtime/guard-error.ts'
 
 const headBytes = 5
 // Room for a message that comes in pieces; it grows as they come, for a length alone is no reason to take memory.
@@ -59,7 +59,7 @@ export class FrameReader {
 
   /**
    * The next message that is whole; null when more must come.
-   * @throws MediagenError `payload_too_large` as soon as the length of a message says so
+   * @throws GuardError `payload_too_large` as soon as the length of a message says so
    */
   take(): Frame | null {
     const piece = this.#piece
@@ -86,7 +86,7 @@ export class FrameReader {
   #readLength(head: Buffer): number {
     const length = head.readUInt32BE(1)
     if (length > this.#maxBytes)
-      throw new MediagenError(
+      throw new GuardError(
         'payload_too_large',
         `A message of ${length} bytes is larger than the ${this.#maxBytes} bytes that this server takes.`,
       )
@@ -137,6 +137,6 @@ export class FrameReader {
 
 function isCompressed(head: Buffer): boolean {
   const flags = head[0] as number
-  if (flags > 1) throw new MediagenError('invalid_request', `A request has the unknown flags ${flags}.`)
+  if (flags > 1) throw new GuardError('invalid_request', `A request has the unknown flags ${flags}.`)
   return flags === 1
 }

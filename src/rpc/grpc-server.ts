@@ -3,10 +3,12 @@ import type { Http2Server, IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2
 import net, { type AddressInfo } from 'node:net'
 import { Code, ConnectError } from '@connectrpc/connect'
 import * as grpc from '@grpc/grpc-js'
-import { MediagenError } from '../core/errors.ts'
+import type { MediagenError } from '../core/errors.ts'
 import { cutText } from '../core/log-text.ts'
 import type { FindClient } from '../net/client-address.ts'
+import { GuardError } from '../runtime/guard-error.ts'
 import { type Door, toListenError } from '../runtime/listen-error.ts'
+import { isRefusal, toRefusal } from '../runtime/refusal.ts'
 import { readRequestId } from '../runtime/request-id.ts'
 import { toConnectError } from './errors.ts'
 import { type CallBooks, type CallBounds, createCallBooks, type HeldCall } from './grpc-books.ts'
@@ -77,6 +79,8 @@ export async function startGrpcServer(
     noteCall: ({ connection }) => sessions.noteCall(connection),
     noteUnread: ({ route, head }) => report('answer_not_read', { rpc: route.rpc, request_id: head.requestId }),
     noteOpen: (call, status) => noteOpen(pipeline, call, status),
+    toStatus: (error, requestId) =>
+      toStatus(isRefusal(error) ? toConnectError(toRefusal(error), requestId) : ConnectError.from(error), requestId),
   })
   // What the guard knows of the stream that grpc-js is told of, which it hands on in the same turn.
   const arriving: Arriving = { parts: null, call: null }
@@ -227,7 +231,7 @@ function guardStreams(
     const call = takeCall(arriving)
     if (!call) return
     books.add(call)
-    if (timeoutMs === null) call.fail(new MediagenError('invalid_request', 'The grpc-timeout cannot be read.'))
+    if (timeoutMs === null) call.fail(new GuardError('invalid_request', 'The grpc-timeout cannot be read.'))
   })
 }
 

@@ -2,19 +2,13 @@
 import { create } from '@bufbuild/protobuf'
 import { ConnectError } from '@connectrpc/connect'
 import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc'
-import { Metadata, type StatusObject } from '@grpc/grpc-js'
+import type { StatusObject } from '@grpc/grpc-js'
 import { ErrorDetailSchema, ViolationSchema } from '../../gen/mediagen/v1/errors_pb.ts'
+import { toHeader } from './guarded-call.ts'
 
 // Clients accept trailers of a limited size: some of only 8 KiB, most of 64 KiB.
 const longestMessage = 3000
 const longestDetails = 32_768
-
-/** The header of every answer. */
-export function toHeader(requestId: string): Metadata {
-  const header = new Metadata()
-  header.set('x-request-id', requestId)
-  return header
-}
 
 /** A refusal, with our code as a typed detail if it has one. */
 export function toStatus(error: ConnectError, requestId: string): StatusObject {

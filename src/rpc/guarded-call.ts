@@ -1,14 +1,11 @@
 // One call over grpc-js, guarded: nothing of it is read before it is asked for, then one message at a time, and it ends when it stalls.
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import { Code, ConnectError } from '@connectrpc/connect'
-import { ServerInterceptingCall, type ServerInterceptingCallInterface, status as Status } from '@grpc/grpc-js'
-import { MediagenError } from '../core/errors.ts'
+import { Metadata, ServerInterceptingCall, type ServerInterceptingCallInterface, status as Status } from '@grpc/grpc-js'
+import { GuardError } from '../runtime/guard-error.ts'
 import { leastProgressBytes, tooSlow } from '../runtime/progress.ts'
-import { toConnectError } from './errors.ts'
-import type { CallKeeper, HeldCall } from './grpc-books.ts'
+import type { CallHead, CallKeeper, HeldCall } from './grpc-books.ts'
 import { FrameReader, toFrame } from './grpc-frames.ts'
-import { toHeader, toStatus } from './grpc-status.ts'
-import type { CallHead } from './pipeline.ts'
 import type { Connection } from './sessions.ts'
 
 const retryGivenUpSeconds = 1
@@ -166,7 +163,7 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
 
   /**
    * Reads the one request of a call.
-   * @throws MediagenError when it is none, is too large, stalls, or breaks off
+   * @throws GuardError when it is none, is too large, stalls, or breaks off
    */
   async readOne(): Promise<Buffer> {
     const request = await this.#next()
@@ -177,7 +174,7 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
 
   /**
    * Reads requests as they are asked for: while none is, the flow control of HTTP/2 holds the client.
-   * @throws MediagenError as `readOne`
+   * @throws GuardError as `readOne`
    */
   async *readAll(): AsyncGenerator<Buffer> {
     for (;;) {
@@ -212,8 +209,8 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
   }
 
   /** Ends the call with an error, whatever was answered before. */
-  refuse(error: ConnectError): void {
-    this.sendStatus(toStatus(error, this.head.requestId))
+  refuse(error: Error): void {
+    this.sendStatus(this.#keeper.toStatus(error, this.head.requestId))
   }
 
   /** Ends the reading of the request. Whoever waits for it is told why; where nobody does, the client is. */
@@ -222,8 +219,7 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
     this.#window = null
     this.#release()
     this.#reader.discard()
-    if (this.route.serve === null && failure instanceof MediagenError)
-      return this.refuse(toConnectError(failure, this.head.requestId))
+    if (this.route.serve === null) return this.refuse(failure)
     this.#waiting?.reject(this.#failure)
     this.#waiting = null
   }
@@ -244,10 +240,10 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
     if (this.#unread.bytes > 0) this.#cut()
     else
       this.fail(
-        new MediagenError(
+        new GuardError(
           'overloaded',
           'Unfinished requests take all the room that there is for them, and this one began first. Send it again.',
-          { retryAfterSeconds: retryGivenUpSeconds },
+          retryGivenUpSeconds,
         ),
       )
   }
@@ -305,11 +301,11 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
   #refuseForLibrary(status: PartialStatus): void {
     if (status.code === Status.DEADLINE_EXCEEDED) {
       this.refuse(new ConnectError('The deadline of the call passed.', Code.DeadlineExceeded))
-      this.fail(new MediagenError('request_timeout', 'The deadline passed before the request was whole.'))
+      this.fail(new GuardError('request_timeout', 'The deadline passed before the request was whole.'))
     } else if (!this.#isFed) this.sendStatus(status)
     else if (status.code === Status.RESOURCE_EXHAUSTED)
       this.fail(
-        new MediagenError(
+        new GuardError(
           'payload_too_large',
           `A request is larger than the ${this.route.maxBytes} bytes that this server takes, once it is inflated.`,
         ),
@@ -391,10 +387,17 @@ function takeListener(stream: ServerHttp2Stream, event: 'data' | 'end'): (bytes?
   return listener
 }
 
-function invalid(message: string): MediagenError {
-  return new MediagenError('invalid_request', message)
+/** The header of every answer. */
+export function toHeader(requestId: string): Metadata {
+  const header = new Metadata()
+  header.set('x-request-id', requestId)
+  return header
 }
 
-function brokeOff(): MediagenError {
+function invalid(message: string): GuardError {
+  return new GuardError('invalid_request', message)
+}
+
+function brokeOff(): GuardError {
   return invalid('The request broke off before it was whole.')
 }

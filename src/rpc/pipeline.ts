@@ -14,6 +14,7 @@ import { Permission as PermissionCode, permission as permissionOption } from '..
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { ApiKey, Permission } from '../core/key.ts'
+import { isRefusal } from '../runtime/refusal.ts'
 import type { StrangerLog } from '../runtime/stranger-log.ts'
 import { boundViolations } from '../core/violations.ts'
 import { callerKey, callerOf } from '../services/caller.ts'
@@ -168,7 +169,7 @@ async function* blameCaller<Message>(requests: AsyncIterable<Message>): AsyncIte
   try {
     yield* requests
   } catch (thrown) {
-    if (thrown instanceof MediagenError) throw thrown
+    if (isRefusal(thrown)) throw thrown
     if (thrown instanceof ConnectError && thrown.code === Code.ResourceExhausted)
       throw new MediagenError(
         'payload_too_large',

@@ -2,7 +2,6 @@
 // round to their connection, so how long a round takes is how long they wait. A long round is nothing by itself: a burst, a pause of
 // the machine. A queue that stands is overload: rounds that stay long. Then each round answers what it can in a short time and refuses
 // the rest, so that rounds, and with them waits, become short again. (Nichols and Jacobson call it CoDel: Controlling Queue Delay.)
-import { MediagenError } from '../core/errors.ts'
 
 /** Refuses requests while the server is behind. */
 export interface Shedder {
@@ -132,15 +131,4 @@ export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin,
     },
     shed: () => shed,
   }
-}
-
-const retryAfterSeconds = 2
-
-/** What a refused request hears. */
-export function overloaded(maxQueueMs: number): MediagenError {
-  return new MediagenError(
-    'overloaded',
-    `This server is behind: requests wait longer than they may (MEDIAGEN_MAX_QUEUE_MS, ${maxQueueMs}). Nothing was held; send the request again later, with the same Idempotency-Key.`,
-    { retryAfterSeconds },
-  )
 }

@@ -1,0 +1,22 @@
+// Why a guard refuses something that a client sent.
+
+/** What is wrong, by the name that clients get. */
+export type GuardCode = 'invalid_request' | 'payload_too_large' | 'request_timeout' | 'rate_limited' | 'overloaded'
+
+/** A refusal by a guard; its message is for the client. */
+export class GuardError extends Error {
+  readonly code: GuardCode
+  /** When the client may try again; null if it makes no difference. */
+  readonly retryAfterSeconds: number | null
+
+  constructor(code: GuardCode, message: string, retryAfterSeconds: number | null = null, options?: ErrorOptions) {
+    // A refusal needs no stack, which makes it several times as dear.
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
+    super(message, options)
+    Error.stackTraceLimit = stackTraceLimit
+    this.name = 'GuardError'
+    this.code = code
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}

@@ -1,0 +1,15 @@
+// Refusals by guards as errors of ours.
+import { MediagenError } from '../core/errors.ts'
+import { GuardError } from './guard-error.ts'
+
+/** Whether a thrown value is meant for the client. */
+export function isRefusal(thrown: unknown): thrown is MediagenError | GuardError {
+  return thrown instanceof MediagenError || thrown instanceof GuardError
+}
+
+/** A refusal as an error of ours. */
+export function toRefusal(refusal: MediagenError | GuardError): MediagenError {
+  if (refusal instanceof MediagenError) return refusal
+  const { code, message, retryAfterSeconds, cause } = refusal
+  return new MediagenError(code, message, retryAfterSeconds === null ? {} : { retryAfterSeconds }, { cause })
+}
