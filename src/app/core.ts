@@ -80,7 +80,7 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
   const files = createUploadFiles({ root: assets.root, recognise })
 
   const metrics = createMetrics()
-  const feed = await startFeed(store)
+  const feed = startFeed(store)
   parts.defer(() => feed.stop())
   const watches = createWatches(readWatchBounds(config))
   metrics.showGauge('mediagen_watches_open', 'Open watches of jobs', watches.opened)

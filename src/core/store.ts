@@ -62,6 +62,16 @@ export type StartOutcome =
   | { readonly outcome: 'no_credits'; readonly available: number }
   | { readonly outcome: 'too_many_jobs'; readonly queued: number }
 
+/** A job that has changed. */
+export interface JobNews {
+  readonly jobId: string
+  /** Its record after the change, where it is known. */
+  readonly job: Job | null
+}
+
+/** Told which jobs changed; null when another process changed something and it is not known what. */
+export type NewsListener = (jobs: readonly JobNews[] | null) => void
+
 /** A job that was started with an idempotency key, and the digest of that request. */
 export interface StartedJob {
   readonly job: Job
@@ -234,10 +244,13 @@ export interface Store extends WebhookStore, UploadStore, RetentionStore, AuditS
   /** Ends a job under review: charges `charge` of its hold and releases the rest. */
   resolveReview(jobId: string, charge: number, by?: Actor): Promise<ResolveOutcome>
 
-  /** Calls back with the ids of jobs that this process changed, once the change is durable. Changes by other processes are not reported. */
-  onJobsChanged(listener: (jobIds: readonly string[]) => void): () => void
-  /** A number that changes whenever another process has changed anything, and never by changes of this process. Cheap to read. */
-  changeCounter(): Promise<number>
+  /**
+   * Calls back when something has changed and is durable, whoever changed it. A hint, which may be lost: whoever must not miss a
+   * change also reads every second or two.
+   */
+  onNews(listener: NewsListener): () => void
+  /** The number of the last change of each of these jobs: a cheap way to find those that have changed. */
+  readSequences(jobIds: readonly string[]): Promise<ReadonlyMap<string, number>>
   /** How long the oldest change that is not durable yet has waited, in milliseconds; 0 when there is none. */
   writeDelayMs(): number
   /** Resolves if a change would be durable now; rejects within about a second if not. */

@@ -1,15 +1,24 @@
 // Distributes changes of jobs to their watchers: one read of a job per change, for all its watchers.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { MediagenError } from '../core/errors.ts'
 import type { JobFeed } from '../core/feed.ts'
 import { isTerminal, type Job } from '../core/job.ts'
 import { createRound } from '../runtime/round.ts'
 import type { Store } from '../core/store.ts'
 
-// The store reports changes by this process; changes by other processes are polled this often.
-const lookIntervalMs = 500
+// News may be lost, so all watched jobs are compared this often, so many in one read.
+const lookIntervalMs = 2000
+const jobsPerRead = 500
 const retryShutdownSeconds = 2
 
 type Listener = (job: Job) => void
+
+/** Who watches a job. */
+interface Watched {
+  readonly listeners: Set<Listener>
+  /** The change that they know. */
+  sequence: number
+}
 
 /** A feed over a store. */
 export interface StoreFeed extends JobFeed {
@@ -18,48 +27,55 @@ export interface StoreFeed extends JobFeed {
 }
 
 /** Starts a feed. */
-export async function startFeed(store: Pick<Store, 'getJob' | 'onJobsChanged' | 'changeCounter'>): Promise<StoreFeed> {
-  const watched = new Map<string, Set<Listener>>()
+export function startFeed(store: Pick<Store, 'getJob' | 'readSequences' | 'onNews'>): StoreFeed {
+  const watched = new Map<string, Watched>()
   /** Called when the feed stops; a set, because ten thousand may wait and each must be removed cheaply. */
   const sleepers = new Set<() => void>()
   let stopped = false
-  let seenCounter = await store.changeCounter()
 
-  async function tell(jobId: string): Promise<void> {
+  function tell(job: Job | null): void {
+    const found = job && watched.get(job.jobId)
+    if (!found || job.sequence <= found.sequence) return
+    found.sequence = job.sequence
+    for (const listener of found.listeners) listener(job)
+  }
+
+  function read(jobId: string): void {
     if (!watched.has(jobId)) return
-    const job = await store.getJob(null, jobId)
-    if (job) for (const listener of watched.get(jobId) ?? []) listener(job)
+    // What fails here is found by the next comparison.
+    store.getJob(null, jobId).then(tell, () => {})
   }
 
-  function tellSoon(jobId: string): void {
-    tell(jobId).catch(() => {
-      // The read failed; watchers are notified by the next poll.
-      seenCounter = Number.NaN
-    })
+  /** Reads the watched jobs that have changed. */
+  async function compare(): Promise<void> {
+    const jobIds = [...watched.keys()]
+    for (let from = 0; from < jobIds.length; from += jobsPerRead) {
+      if (stopped) return
+      const sequences = await store.readSequences(jobIds.slice(from, from + jobsPerRead))
+      for (const [jobId, sequence] of sequences) if (sequence > (watched.get(jobId)?.sequence ?? Infinity)) read(jobId)
+      await nextTurn()
+    }
   }
 
-  const ignoreChanges = store.onJobsChanged((jobIds) => {
-    for (const jobId of jobIds) tellSoon(jobId)
+  // A failed comparison is repeated by the timer.
+  const comparing = createRound(compare, () => {})
+  const ignoreNews = store.onNews((jobs) => {
+    if (jobs === null) return comparing.again()
+    for (const { jobId, job } of jobs)
+      if (job) tell(job)
+      else read(jobId)
   })
-  async function look(): Promise<void> {
-    if (watched.size === 0) return
-    const counter = await store.changeCounter()
-    if (counter === seenCounter) return
-    seenCounter = counter
-    for (const jobId of watched.keys()) tellSoon(jobId)
-  }
-  // A failed poll is repeated by the timer.
-  const looking = createRound(look, () => {})
-  const timer = setInterval(() => looking.again(), lookIntervalMs)
+  const timer = setInterval(() => comparing.again(), lookIntervalMs)
   timer.unref()
 
   function listen(jobId: string, listener: Listener): () => void {
-    let listeners = watched.get(jobId)
-    if (!listeners) watched.set(jobId, (listeners = new Set()))
+    let found = watched.get(jobId)
+    if (!found) watched.set(jobId, (found = { listeners: new Set(), sequence: 0 }))
+    const { listeners } = found
     listeners.add(listener)
     return () => {
       listeners.delete(listener)
-      if (listeners.size === 0 && watched.get(jobId) === listeners) watched.delete(jobId)
+      if (listeners.size === 0 && watched.get(jobId)?.listeners === listeners) watched.delete(jobId)
     }
   }
 
@@ -76,6 +92,7 @@ export async function startFeed(store: Pick<Store, 'getJob' | 'onJobsChanged' | 
         ignore()
         return null
       }
+      tell(now)
       mailbox.put(now)
       return follow(mailbox, signal, ignore)
     },
@@ -93,6 +110,7 @@ export async function startFeed(store: Pick<Store, 'getJob' | 'onJobsChanged' | 
       signal.addEventListener('abort', wake)
       try {
         const now = await store.getJob(accountId, jobId)
+        tell(now)
         if (!now || isTerminal(now.status)) return now
         if (!signal.aborted && !stopped) await ended
         return latest ?? (await store.getJob(accountId, jobId))
@@ -107,7 +125,7 @@ export async function startFeed(store: Pick<Store, 'getJob' | 'onJobsChanged' | 
     stop() {
       stopped = true
       clearInterval(timer)
-      ignoreChanges()
+      ignoreNews()
       for (const wake of sleepers) wake()
     },
   }

@@ -36,13 +36,11 @@ export interface FillingParts {
   readonly isStopped: () => boolean
   /** Requests another round. */
   readonly again: () => void
-  /** Called when jobs wait for a model that is not ready, because readiness is not reported. */
-  readonly onUnready: () => void
 }
 
 /** Creates a function that assigns all places that can be assigned now. */
 export function createFilling(parts: FillingParts): () => Promise<void> {
-  const { store, runs, leaseMs, begin, isStopped, again, onUnready } = parts
+  const { store, runs, leaseMs, begin, isStopped, again } = parts
   const readyModels = rememberReady(parts.catalog)
   // Models whose next place goes to the queue, which takes turns with runs that have their files, so neither starves.
   const queueIsNext = new Set<Model>()
@@ -72,7 +70,6 @@ export function createFilling(parts: FillingParts): () => Promise<void> {
   async function claim(taken: TakenPlaces): Promise<void> {
     const ready = readyModels()
     const models = await store.listWaitingModels()
-    if (models.some((id) => !ready.has(id))) onUnready()
     const [working, ahead] = split([...runs], ({ phase }) => phase === 'working')
     const tooMany = Math.max(0, ahead.length - aheadPerPlace * parts.places.places)
     const waiting = countRoom(models, ready, tooMany > 0 ? runs : working)

@@ -2,7 +2,7 @@
 import type { ClaimedJob } from '../core/job.ts'
 import type { Catalog } from '../core/model.ts'
 import { createRound } from '../runtime/round.ts'
-import type { Store } from '../core/store.ts'
+import type { JobNews, Store } from '../core/store.ts'
 import { createFilling } from './filling.ts'
 import type { PlaceBounds } from './places.ts'
 import { type Run, type RunParts, startRun } from './run.ts'
@@ -10,23 +10,13 @@ import { startSweeper, type SweeperParts } from './sweeper.ts'
 
 // Claims are renewed this often, in one batch with progress and checkpoints.
 const heartbeatMs = 1000
-// The store reports new jobs; changes by other processes are polled this often.
-const lookMs = 500
+// News of queued jobs may be lost, and that a model is ready is not told: the queue is looked at this often.
+const lookMs = 1000
 
 /** What the runner needs. */
 export interface RunnerParts extends Omit<RunParts, 'onFetched'>, SweeperParts {
   readonly store: SweeperParts['store'] &
-    Pick<
-      Store,
-      | 'listWaitingModels'
-      | 'claimJobs'
-      | 'heartbeat'
-      | 'saveCheckpoint'
-      | 'finishJob'
-      | 'getJob'
-      | 'onJobsChanged'
-      | 'changeCounter'
-    >
+    Pick<Store, 'listWaitingModels' | 'claimJobs' | 'heartbeat' | 'saveCheckpoint' | 'finishJob' | 'getJob' | 'onNews'>
   readonly catalog: Catalog
   readonly places: PlaceBounds
   readonly onRunningChanged: (jobs: number) => void
@@ -47,7 +37,6 @@ export function startRunner(parts: RunnerParts): Runner {
   // The run of each job that has the claim; an earlier one may still be ending.
   const current = new Map<string, Run>()
   let stopped = false
-  let seenCounter = Number.NaN
   function begin(claimed: ClaimedJob): Run {
     const model = catalog.find(claimed.job.model)
     // Only models with room were claimed, and those are in the catalog.
@@ -77,43 +66,30 @@ export function startRunner(parts: RunnerParts): Runner {
   }
 
   /** Cancels by this process need not wait for a heartbeat. */
-  async function hearCancels(jobIds: readonly string[]): Promise<void> {
-    for (const jobId of jobIds) {
+  async function hearCancels(jobs: readonly JobNews[]): Promise<void> {
+    for (const { jobId, job } of jobs) {
       const run = current.get(jobId)
-      if (run && !run.isDecided() && (await store.getJob(null, jobId))?.cancelRequested) run.stop('canceled')
+      if (run && !run.isDecided() && (job ?? (await store.getJob(null, jobId)))?.cancelRequested) run.stop('canceled')
     }
   }
 
-  /** Claims when another process has changed something, or when the last round was incomplete. */
-  async function look(): Promise<void> {
-    const counter = await store.changeCounter()
-    if (counter !== seenCounter) filling.again()
-    seenCounter = counter
-  }
-
-  const lookAgain = (): void => void (seenCounter = Number.NaN)
   const fill = createFilling({
     ...parts,
     runs,
     begin,
     isStopped: () => stopped,
     again: () => filling.again(),
-    onUnready: lookAgain,
   })
-  const filling = createRound(fill, (error) => {
-    log.error({ err: error }, 'jobs could not be claimed')
-    lookAgain()
-  })
-  // A failed poll is repeated by the timer.
-  const looking = createRound(look, () => {})
+  const filling = createRound(fill, (error) => log.error({ err: error }, 'jobs could not be claimed'))
   const beating = createRound(beat, (error) => log.error({ err: error }, 'runs could not be reported'))
 
   const heartbeatTimer = setInterval(() => beating.again(), heartbeatMs)
-  const lookTimer = setInterval(() => looking.again(), lookMs)
-  const ignoreChanges = store.onJobsChanged((jobIds) => {
+  const lookTimer = setInterval(() => filling.again(), lookMs)
+  const ignoreNews = store.onNews((jobs) => {
+    if (jobs === null) return filling.again()
     // If this fails, the heartbeat reports the cancel.
-    hearCancels(jobIds).catch((error: unknown) => log.error({ err: error }, 'a changed job could not be read'))
-    if (jobIds.some((jobId) => !current.has(jobId))) filling.again()
+    hearCancels(jobs).catch((error: unknown) => log.error({ err: error }, 'a changed job could not be read'))
+    if (jobs.some(({ jobId }) => !current.has(jobId))) filling.again()
   })
   const sweeper = startSweeper(parts)
   filling.again()
@@ -122,9 +98,8 @@ export function startRunner(parts: RunnerParts): Runner {
     async stop(graceMs) {
       stopped = true
       clearInterval(lookTimer)
-      ignoreChanges()
+      ignoreNews()
       await sweeper.stop()
-      await looking.settled()
       await filling.settled()
       const timer = setTimeout(() => {
         for (const run of runs) run.stop('stopping')

@@ -45,8 +45,7 @@ export interface SenderBounds {
 
 /** What the sender needs. */
 export interface WebhookSenderParts {
-  readonly store: Pick<WebhookStore, 'hasDueDelivery' | 'claimDeliveries' | 'reportDelivery'> &
-    Pick<Store, 'onJobsChanged'>
+  readonly store: Pick<WebhookStore, 'hasDueDelivery' | 'claimDeliveries' | 'reportDelivery'> & Pick<Store, 'onNews'>
   readonly poster: Poster
   readonly bounds: SenderBounds
   /** The record of a job, exactly as REST returns it. */
@@ -109,7 +108,7 @@ export function startWebhookSender(parts: WebhookSenderParts): WebhookSender {
   const claiming = createRound(claim, (error) => log.error({ err: error }, 'deliveries could not be claimed'))
   const timer = setInterval(() => claiming.again(), lookMs)
   timer.unref()
-  const ignoreChanges = store.onJobsChanged(() => claiming.again())
+  const ignoreChanges = store.onNews(() => claiming.again())
   claiming.again()
 
   return {

@@ -13,9 +13,8 @@ test('a watch or a wait whose first read fails is refused and forgotten', async 
   const { accountId } = await store.createAccount('test', 1000)
   const { jobId } = await startJob(store, accountId)
   let reads = 0
-  const feed = await startFeed({
+  const feed = startFeed({
     ...store,
-    changeCounter: async () => 0,
     async getJob(account) {
       if (account !== null) throw new Error('the disk hiccuped')
       reads += 1

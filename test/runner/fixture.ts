@@ -109,7 +109,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
   }
   const ended: string[] = []
   const urls = createUrlReader({ allowed: parseAllowedHosts('127.0.0.1'), timeoutMs: 60_000 })
-  const feed = await startFeed(store)
+  const feed = startFeed(store)
   const workFolder = join(folder, 'work')
   const runner = startRunner({
     store: settings.wrapStore?.(store) ?? store,

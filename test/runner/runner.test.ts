@@ -269,7 +269,7 @@ test('a canceled job does not wait for an engine that is deaf to it', async () =
   await begun
   await bench.store.requestCancel(bench.accountId, started.jobId)
   expect(await bench.end(started)).toMatchObject({ status: 'canceled', creditsReleased: 10 })
-  expect(bench.ended).toEqual(['canceled'])
+  await expect.poll(() => bench.ended).toEqual(['canceled'])
   wake(undefined as never)
 })
 

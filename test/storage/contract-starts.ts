@@ -176,9 +176,9 @@ export function changeTests(openStore: OpenTestStore): void {
     const { accountId } = await store.createAccount('a', 1000)
     const heard: (readonly string[])[] = []
     const readable: Promise<unknown>[] = []
-    const stop = store.onJobsChanged((jobIds) => {
-      heard.push(jobIds)
-      for (const jobId of jobIds) readable.push(store.getJob(null, jobId))
+    const stop = store.onNews((jobs) => {
+      heard.push((jobs ?? []).map(({ jobId }) => jobId))
+      for (const { jobId } of jobs ?? []) readable.push(store.getJob(null, jobId))
     })
     const jobs = await Promise.all([startJob(store, accountId), startJob(store, accountId), startJob(store, accountId)])
     expect(heard).toEqual([jobs.map((job) => job.jobId)])
@@ -193,12 +193,23 @@ export function changeTests(openStore: OpenTestStore): void {
     expect(heard).toHaveLength(2)
   })
 
-  test('the change counter rests, whatever this process changes', async () => {
+  test('the end of a job is told with its record', async () => {
     await using store = await openStore()
-    const before = await store.changeCounter()
-    const { accountId } = await store.createAccount('a', 10)
-    await startJob(store, accountId)
-    expect(await store.changeCounter()).toBe(before)
+    const { accountId } = await store.createAccount('a', 1000)
+    const { jobId } = await startJob(store, accountId)
+    const { promise: told, resolve } = Promise.withResolvers<unknown>()
+    store.onNews((jobs) => resolve(jobs?.[0]))
+    await store.requestCancel(accountId, jobId)
+    expect(await told).toEqual({ jobId, job: await store.getJob(accountId, jobId) })
+  })
+
+  test('sequences are read of the jobs that there are', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 1000)
+    const [first, second] = [await startJob(store, accountId), await startJob(store, accountId)]
+    await store.requestCancel(accountId, second.jobId)
+    const sequences = await store.readSequences([first.jobId, second.jobId, 'job_none'])
+    expect(Object.fromEntries(sequences)).toEqual({ [first.jobId]: 1, [second.jobId]: 2 })
   })
 
   test('closing finishes what was submitted and refuses what comes later', async () => {

@@ -194,7 +194,7 @@ export function leaseTests(openStore: OpenTestStore): void {
     const { store, clock, jobId } = await openRunning(openStore)
     await using _ = store
     const heard: string[] = []
-    store.onJobsChanged((jobIds) => heard.push(...jobIds))
+    store.onNews((jobs) => heard.push(...(jobs ?? []).map(({ jobId: changed }) => changed)))
     clock.ms += leaseMs
     await store.sweep(sweepOf())
     clock.ms += minuteMs

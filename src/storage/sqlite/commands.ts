@@ -15,7 +15,6 @@ import type { Writing } from './writing.ts'
 
 /** Creates the commands; each is called in a transaction. */
 export function createCommands(writing: Writing) {
-  const dataVersion = writing.db.prepare<[], number>('PRAGMA data_version').pluck()
   return {
     ...createAccountCommands(writing),
     ...createKeyCommands(writing),
@@ -26,8 +25,6 @@ export function createCommands(writing: Writing) {
     ...createWebhookCommands(writing),
     ...createDeliveryCommands(writing),
     ...createSweepCommands(writing),
-    /** SQLite's counter of changes by other connections. Only the writer's own connection can tell its changes from others'. */
-    changeCounter: (): number => dataVersion.get() ?? 0,
     ...createUploadCommands(writing),
     ...createRetentionCommands(writing),
     ...createAuditCommands(writing),

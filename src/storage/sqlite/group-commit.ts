@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads'
 import type { AuditEntry } from '../../core/audit.ts'
 import type { Clock } from '../../core/clock.ts'
 import { StartupError } from '../../core/errors.ts'
+import type { JobNews, NewsListener } from '../../core/store.ts'
 import type { Answer, Failure } from './batch.ts'
 import type { CommandName, Commands } from './commands.ts'
 
@@ -20,12 +21,14 @@ export type ToWriter =
   | { readonly kind: 'close' }
 
 export type FromWriter =
+  /** Another process has changed something. */
+  | { readonly kind: 'elsewhere' }
   | { readonly kind: 'ready' }
   | { readonly kind: 'refused'; readonly failure: Failure; readonly startup: boolean }
   | {
       readonly kind: 'answers'
       readonly answers: readonly (Answer & { readonly id: number })[]
-      readonly changed: readonly string[]
+      readonly changed: readonly JobNews[]
       readonly acted: readonly AuditEntry[]
     }
 
@@ -49,10 +52,9 @@ export class StorageError extends Error {
   }
 }
 
-/** What is told of groups that were answered, once each. */
+/** What is told of groups that were answered, once each, and of changes elsewhere. */
 export interface CommitListener {
-  /** Ids of jobs that changed. */
-  onChanged(jobIds: readonly string[]): void
+  readonly onNews: NewsListener
   onActs(entries: readonly AuditEntry[]): void
 }
 
@@ -164,6 +166,7 @@ function createGroupCommit(
   }
 
   worker.on('message', (message: FromWriter) => {
+    if (message.kind === 'elsewhere') listener.onNews(null)
     if (message.kind !== 'answers') return
     for (const answer of message.answers) {
       const waiter = takeWaiter(answer.id)
@@ -173,7 +176,7 @@ function createGroupCommit(
     // A group is answered whole.
     const answeredId = message.answers.at(-1)?.id ?? 0
     while (groups[0] && groups[0].lastId <= answeredId) groups.shift()
-    if (message.changed.length > 0) listener.onChanged(message.changed)
+    if (message.changed.length > 0) listener.onNews(message.changed)
     if (message.acted.length > 0) listener.onActs(message.acted)
   })
   worker.on('error', (error) => stop(new StorageError('the storage writer has died', null, { cause: error })))

@@ -79,6 +79,11 @@ export function createJobReads(db: Connection) {
   const findStarted = db.prepare<[string, string], PlacedRow & { requestDigest: Buffer }>(
     `SELECT ${placedColumns}, request_digest AS requestDigest FROM jobs WHERE account_id = ? AND idempotency_key = ?`,
   )
+  const sequences = db
+    .prepare<[string], [string, number]>(
+      'SELECT job_id, sequence FROM jobs WHERE job_id IN (SELECT value FROM json_each(?))',
+    )
+    .raw()
   const findPosition = createPositionFinder(db)
   const toPlaced = (row: PlacedRow): Job => toJob(row, row.status === 'queued' ? findPosition(row) : null)
 
@@ -99,6 +104,8 @@ export function createJobReads(db: Connection) {
       // It was the next, so a worker may have claimed it meanwhile.
       return { ...job, queuePosition: row?.status === 'queued' ? findPosition(row) : 1 }
     },
+    readSequences: (jobIds: readonly string[]): ReadonlyMap<string, number> =>
+      new Map(sequences.all(JSON.stringify(jobIds))),
     inspectJob: createInspector(db, toPlaced),
     listJobs: createJobLister(db, toPlaced),
   }

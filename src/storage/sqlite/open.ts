@@ -5,7 +5,7 @@ import { systemClock, type Clock } from '../../core/clock.ts'
 import { MediagenError } from '../../core/errors.ts'
 import type { ClaimedJob } from '../../core/job.ts'
 import type { UsagePrice } from '../../core/pricing.ts'
-import type { Store } from '../../core/store.ts'
+import type { NewsListener, Store } from '../../core/store.ts'
 import { createAccountReads } from './accounts.ts'
 import { createAuditReads } from './audit.ts'
 import { type ClaimedRow, createWaitingModels } from './claims.ts'
@@ -45,11 +45,11 @@ export interface SqliteOptions {
 export async function openSqliteStore(options: SqliteOptions): Promise<Store & AsyncDisposable> {
   const { path, clock = systemClock, maxQueueMs = Infinity, monotonicMs = () => performance.now() } = options
   const { migrates = true } = options
-  const listeners = new Set<(jobIds: readonly string[]) => void>()
+  const listeners = new Set<NewsListener>()
   const actListeners = new Set<(entry: AuditEntry) => void>()
   const commits = {
-    onChanged(jobIds: readonly string[]) {
-      for (const listener of listeners) listener(jobIds)
+    onNews(jobs: Parameters<NewsListener>[0]) {
+      for (const listener of listeners) listener(jobs)
     },
     onActs(entries: readonly AuditEntry[]) {
       for (const entry of entries) for (const listener of actListeners) listener(entry)
@@ -108,6 +108,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     },
     findStartedJob: async (accountId, idempotencyKey) => reads.findStartedJob(accountId, idempotencyKey),
     getJob: async (accountId, jobId) => reads.getJob(accountId, jobId),
+    readSequences: async (jobIds) => reads.readSequences(jobIds),
     listJobs: async (filter) => reads.listJobs(filter),
     inspectJob: async (jobId) => reads.inspectJob(jobId),
 
@@ -155,13 +156,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
       return () => actListeners.delete(listener)
     },
 
-    onJobsChanged(listener) {
+    onNews(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
     writeDelayMs: () => writer.behindMs(),
     check: () => within(checkMs, writer.submit('check')),
-    changeCounter: () => writer.submit('changeCounter'),
     close,
     [Symbol.asyncDispose]: close,
   }

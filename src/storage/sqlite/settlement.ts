@@ -53,7 +53,8 @@ export function createSettlement(writing: Writing): (job: JobState, ending: Endi
       const share = shares.read(job.model, job.accountId)
       shares.write(job.model, job.accountId, leavePlace(share, job.creditsHeld))
     }
-    changed(job.jobId)
-    return toJob(row)
+    const ended = toJob(row)
+    changed(job.jobId, ended)
+    return ended
   }
 }

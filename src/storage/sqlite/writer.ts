@@ -2,6 +2,7 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { StartupError } from '../../core/errors.ts'
 import type { AuditEntry } from '../../core/audit.ts'
+import type { JobNews } from '../../core/store.ts'
 import { createIdSource } from '../../core/ids.ts'
 import { createBatchRunner, toFailure, type Answer } from './batch.ts'
 import { createCommands } from './commands.ts'
@@ -12,6 +13,8 @@ import { takeRandomBytes } from '../../runtime/random-bytes.ts'
 
 // Maximum number of commands per transaction; more would save nothing and delay the first.
 const maxBatch = 1024
+// How long a change by another process may go unnoticed.
+const lookMs = 250
 
 function openWriter({ path, migrates, nowMs }: WriterOptions): Connection {
   if (!migrates) requireFile(path)
@@ -34,14 +37,14 @@ function openWriter({ path, migrates, nowMs }: WriterOptions): Connection {
 
 function serve(db: Connection, port: NonNullable<typeof parentPort>): void {
   let nowMs = 0
-  let changes: string[] = []
+  let changes: JobNews[] = []
   let acts: AuditEntry[] = []
   const clock = () => nowMs
   const commands = createCommands({
     db,
     nowMs: clock,
     ids: createIdSource(clock, takeRandomBytes),
-    changed: (jobId) => changes.push(jobId),
+    changed: (jobId, job) => changes.push({ jobId, job: job ?? null }),
     acted: (entry) => acts.push(entry),
   })
   const runBatch = createBatchRunner(db)
@@ -61,18 +64,28 @@ function serve(db: Connection, port: NonNullable<typeof parentPort>): void {
     const answers = runBatch(
       messages.flatMap((message) => message.submissions.map((submission) => toStep(submission, message.nowMs))),
     )
-    const changed: string[] = []
+    const changed: JobNews[] = []
     const acted: AuditEntry[] = []
     const answered = answers.map((answer, index): Answer & { id: number } => {
       const id = submissions[index]?.id ?? 0
       if (!answer.ok) return { ...answer, id }
-      const step = answer.value as { value: unknown; changes: readonly string[]; acts: readonly AuditEntry[] }
+      const step = answer.value as { value: unknown; changes: readonly JobNews[]; acts: readonly AuditEntry[] }
       changed.push(...step.changes)
       acted.push(...step.acts)
       return { ok: true, value: step.value, id }
     })
     port.postMessage({ kind: 'answers', answers: answered, changed, acted } satisfies FromWriter)
   }
+
+  // Changes by other connections: only the one that writes can tell its own from theirs.
+  const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
+  let seenVersion = dataVersion.get()
+  const looking = setInterval(() => {
+    const version = dataVersion.get()
+    if (version === seenVersion) return
+    seenVersion = version
+    port.postMessage({ kind: 'elsewhere' } satisfies FromWriter)
+  }, lookMs)
 
   port.on('message', (first: ToWriter) => {
     // Commands that arrived during a commit form the next group: the slower the disk, the larger the groups.
@@ -85,6 +98,7 @@ function serve(db: Connection, port: NonNullable<typeof parentPort>): void {
     ) {
       if (message.kind === 'close') {
         if (messages.length > 0) run(messages)
+        clearInterval(looking)
         db.pragma('optimize')
         db.close()
         port.close()

@@ -1,6 +1,7 @@
 // The parameters of every command of the writer thread.
 import type { AuditEntry } from '../../core/audit.ts'
 import type { IdSource } from '../../core/ids.ts'
+import type { Job } from '../../core/job.ts'
 import type { Connection } from './connection.ts'
 
 /** The writer's side of a command: its connection, its time, its ids, and the lists of its changes. */
@@ -9,8 +10,8 @@ export interface Writing {
   /** Time of the command's batch, by the clock of the main thread. */
   nowMs(): number
   readonly ids: IdSource
-  /** Reports a changed job; dropped if the command is rolled back. */
-  changed(jobId: string): void
+  /** Reports a changed job, with its record where it is at hand; dropped if the command is rolled back. */
+  changed(jobId: string, job?: Job): void
   /** Reports an administrative act; dropped if the command is rolled back. */
   acted(entry: AuditEntry): void
 }
