@@ -32,6 +32,7 @@ export const parts: Readonly<Record<string, Part>> = {
   runtime: { imports: ['core'], not: wire },
   engines: { imports: ['core', engine], not: wire },
   assets: { imports: ['core', engine, 'runtime'], not: wire },
+  blobs: { imports: ['core', 'runtime'], not: wire },
   media: { imports: ['core', 'net', engine], not: wire },
   webhooks: { imports: ['core', 'net', 'runtime'], not: wire },
   net: { imports: [], not: wire },
@@ -40,6 +41,7 @@ export const parts: Readonly<Record<string, Part>> = {
   app: {
     imports: [
       'assets',
+      'blobs',
       'catalog',
       'core',
       'engines',

@@ -100,7 +100,10 @@ export async function readOpenapi(): Promise<Openapi> {
   const parts: RouteParts = {
     transport: createRouterTransport(() => {}),
     health: { unready: async () => null, metrics: async () => ({ contentType: 'text/plain', body: '' }) },
-    assets: { root: import.meta.dirname, urls: { msLeft: () => null } },
+    assets: {
+      blobs: { stat: async () => null, open: async () => null, sign: async () => null },
+      urls: { msLeft: () => null },
+    },
     downloads: { inAll: 0, perOwner: 0 },
     publicUrl: () => 'http://localhost',
     maxUploadBytes: 0,

@@ -1,9 +1,9 @@
 // The core: builds every part in reading order, disposes of them in reverse.
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { openDiskAssets } from '../assets/disk.ts'
 import { startExpiry } from '../assets/expiry.ts'
 import { createFilesFolders } from '../assets/folders.ts'
+import { openOutputs } from '../assets/outputs.ts'
 import { createAssetUrls } from '../assets/signed-urls.ts'
 import { createUploadFiles } from '../assets/uploads.ts'
 import type { Config } from '../config.ts'
@@ -19,9 +19,10 @@ import { openWorkFolder, workFolderOf } from '../runner/work-folder.ts'
 import { createStrangerLog } from '../runtime/stranger-log.ts'
 import { createWatches } from '../services/watches.ts'
 import type { App, Overrides } from './app.ts'
+import { createBlobs } from './blobs.ts'
 import { findBuiltin } from './builtin.ts'
 import { createContainmentFinder } from './containment.ts'
-import { layOut } from './data-dir.ts'
+import { layOut, makeFolder } from './data-dir.ts'
 import { openDoors, logReady } from './doors.ts'
 import { createMetrics } from './metrics.ts'
 import { createEngines, openCatalog, readChildLimits, readPictureBounds } from './models.ts'
@@ -52,8 +53,12 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
   logActs(store, log)
   // Not before: a start that is refused leaves nothing, and the store says in words why nothing can be made there.
   openWorkFolder(folders.processes)
-  const assets = openDiskAssets({
-    root: folders.assets,
+  makeFolder(folders.assets)
+  const blobs = createBlobs(config.dataDir)
+  const intake = join(processFolder, 'intake')
+  const assets = openOutputs({
+    blobs,
+    intake,
     maxBytes: config.maxOutputBytes,
     pictureBounds: readPictureBounds(config),
     maxProbeRssBytes: config.childMemoryBytes,
@@ -75,9 +80,9 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
     clock,
   })
 
-  const assetFolders = createFilesFolders(assets.root)
+  const assetFolders = createFilesFolders(blobs)
   const recognise = createRecogniser(readPictureBounds(config))
-  const files = createUploadFiles({ root: assets.root, recognise })
+  const files = createUploadFiles({ blobs, intake, recognise })
 
   const metrics = createMetrics()
   const feed = startFeed(store)
@@ -112,7 +117,7 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
       transport: servesApi ? inProcess : null,
       keys: access,
       rpc: servesApi ? { services, pipeline } : null,
-      assets: { root: assets.root, urls },
+      assets: { blobs, urls },
       onPublicUrl: (url) => (publicUrl = url),
     }),
   )
@@ -129,7 +134,9 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
   if (config.roles.has('worker')) {
     // Stopped after the runner: the last jobs are told of, too.
     parts.use(startWebhooks(config, { store, urls, clock, log, metrics }))
-    parts.use(startWorker(config, { store, catalog, engines, assets, urls, recognise, clock, log, metrics, overrides }))
+    parts.use(
+      startWorker(config, { store, catalog, engines, assets, blobs, urls, recognise, clock, log, metrics, overrides }),
+    )
   } else {
     // Deadlines, lost workers and reviews are seen to though no worker runs.
     const sweeper = startSweeper({ store, worker: null, ...readSweeping(config), random: Math.random, log })

@@ -1,6 +1,7 @@
 // The readers of media that inputs refer to.
 import type { Config } from '../config.ts'
-import type { AssetStore, AssetUrls } from '../core/asset.ts'
+import type { AssetUrls } from '../core/asset.ts'
+import type { Blobs } from '../core/blobs.ts'
 import type { Clock } from '../core/clock.ts'
 import type { MediaSource } from '../core/media.ts'
 import type { Store } from '../core/store.ts'
@@ -15,7 +16,7 @@ import type { Overrides } from './app.ts'
 /** What the readers need. */
 export interface MediaParts {
   readonly store: Store
-  readonly assets: AssetStore
+  readonly blobs: Blobs
   readonly urls: AssetUrls
   readonly recognise: Recogniser
   readonly clock: Clock
@@ -24,14 +25,14 @@ export interface MediaParts {
 
 /** What turns references into files. The first reader that knows one reads it: what is ours is not fetched from ourselves. */
 export function createMedia(config: Config, parts: MediaParts): { source: MediaSource; close(): Promise<void> } {
-  const { store, assets, urls, recognise, clock, overrides } = parts
+  const { store, blobs, urls, recognise, clock, overrides } = parts
   const fetched = createUrlReader({
     allowed: config.mediaAllowHosts,
     allowedPorts: config.allowPorts,
     timeoutMs: config.mediaFetchSeconds * 1000,
     ...(overrides.resolve && { resolve: overrides.resolve }),
   })
-  const uploads = createUploadReader({ store, assets, urls, clock })
-  const source = createMediaSource([dataUris, uploads, createOwnAssetReader(assets, urls), fetched], recognise)
+  const uploads = createUploadReader({ store, blobs, urls, clock })
+  const source = createMediaSource([dataUris, uploads, createOwnAssetReader(blobs, urls), fetched], recognise)
   return { source, close: async () => fetched[Symbol.asyncDispose]() }
 }

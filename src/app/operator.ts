@@ -7,14 +7,14 @@ import { createFilesFolders } from '../assets/folders.ts'
 import type { AuditEntry, AuditStore } from '../core/audit.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import type { Store } from '../core/store.ts'
-import { layOut } from './data-dir.ts'
+import { createBlobs } from './blobs.ts'
 import { createInProcessTransport } from '../rpc/in-process.ts'
 import { trustService } from '../rpc/pipeline.ts'
 import { createAdminService } from '../services/admin.ts'
 
 /** Creates a transport to AdminService for a process with access to the data directory. Acts are recorded with the OS user. */
 export function createOperatorTransport(store: Store, dataDir: string, clock: Clock = systemClock): Transport {
-  const folders = createFilesFolders(layOut(dataDir).assets)
+  const folders = createFilesFolders(createBlobs(dataDir))
   const admin = createAdminService({ store, clock, folders, osUser: readOsUser() })
   return createInProcessTransport([trustService(AdminService, admin)])
 }

@@ -4,6 +4,7 @@ import { availableParallelism, hostname } from 'node:os'
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
+import type { AssetStore } from '../core/asset.ts'
 import type { Catalog } from '../core/model.ts'
 import type { PlaceBounds } from '../runner/places.ts'
 import { startRunner } from '../runner/runner.ts'
@@ -16,6 +17,7 @@ import type { Metrics } from './metrics.ts'
 /** What the worker is made of. */
 export interface WorkerParts extends MediaParts {
   readonly catalog: Catalog
+  readonly assets: AssetStore
   readonly engines: readonly Engine[]
   readonly log: Logger
   readonly metrics: Metrics

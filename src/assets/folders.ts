@@ -1,54 +1,35 @@
-// The folders of the asset store on the disk: those of runs and uploads, and orphans.
-import type { Dir } from 'node:fs'
-import { opendir, readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+// What is stored, by what it belongs to: the outputs of a run, an upload, and orphans.
+import { type Blobs, deleteAll, type StoredBlob } from '../core/blobs.ts'
 import { isId } from '../core/ids.ts'
 import type { FilesFolder, FilesFolders } from '../core/retention.ts'
 
 /** Creates the port. */
-export function createFilesFolders(root: string): FilesFolders {
+export function createFilesFolders(blobs: Blobs): FilesFolders {
   return {
     async *list() {
-      for await (const entry of (await openRoot(root)) ?? []) {
-        if (!entry.isDirectory() || !isOurs(entry.name)) continue
-        const folder = await measure(root, entry.name)
-        if (folder) yield folder
+      // Keys that begin alike come one after another.
+      let folder: FilesFolder | null = null
+      for await (const blob of blobs.list('')) {
+        const name = blob.key.slice(0, blob.key.indexOf('/'))
+        if (!isOurs(name)) continue
+        if (folder !== null && folder.name !== name) {
+          yield folder
+          folder = null
+        }
+        folder = add(folder ?? { name, files: 0, bytes: 0, untouchedMs: Number.POSITIVE_INFINITY }, blob)
       }
+      if (folder !== null) yield folder
     },
-    remove: (folder) => rm(join(root, folder), { recursive: true, force: true }),
+    remove: (name) => deleteAll(blobs, `${name}/`),
   }
 }
 
-/** Null if the folder does not exist yet. Throws if it cannot be read. */
-async function openRoot(root: string): Promise<Dir | null> {
-  try {
-    return await opendir(root)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    return null
-  }
+function add({ name, files, bytes, untouchedMs }: FilesFolder, blob: StoredBlob): FilesFolder {
+  const ageMs = Date.now() - blob.storedAtMs
+  return { name, files: files + 1, bytes: bytes + blob.bytes, untouchedMs: Math.min(untouchedMs, ageMs) }
 }
 
-/** Whether a folder belongs to a run (`job_…`, `job_…-2`) or an upload (`file_…`); others, such as `lost+found`, are left alone. */
+/** Whether a name is that of a run (`job_…`, `job_…-2`) or of an upload (`file_…`); whatever else is stored is left alone. */
 function isOurs(name: string): boolean {
   return isId('file', name) || isId('job', name.replace(/-\d+$/, ''))
-}
-
-/** Null if it was removed meanwhile. */
-async function measure(root: string, name: string): Promise<FilesFolder | null> {
-  const path = join(root, name)
-  const found = await readdir(path).catch(() => null)
-  if (!found) return null
-  const sizes = await Promise.all(
-    [path, ...found.map((file) => join(path, file))].map((one) => stat(one).catch(() => null)),
-  )
-  const [own, ...files] = sizes
-  const touchedAtMs = Math.max(...sizes.map((stats) => stats?.mtimeMs ?? 0))
-  return {
-    name,
-    files: files.length,
-    bytes: files.reduce((sum, stats) => sum + (stats?.size ?? 0), 0),
-    // By the file system's clock.
-    untouchedMs: own ? Date.now() - touchedAtMs : 0,
-  }
 }

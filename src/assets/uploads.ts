@@ -1,49 +1,46 @@
-// Uploaded files on the local disk: <root>/<file id>/0.<extension>, written as they arrive and durable before they are reported.
+// Uploaded files: the blobs <file id>/0.<extension>. They are written to the local disk as they arrive, to be recognised there.
 import { createHash } from 'node:crypto'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EngineError } from '@mediagen/engine/engine.ts'
+import { type Blobs, deleteAll } from '../core/blobs.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { ReceivedFile, UploadFiles } from '../core/upload.ts'
-import { syncFolder } from './disk.ts'
 
 export interface UploadFilesOptions {
-  /** Folder of the asset store, which serves the files. */
-  readonly root: string
+  /** Where uploads are stored. */
+  readonly blobs: Blobs
+  /** Folder for uploads that are not whole yet; created if missing. */
+  readonly intake: string
   /** Recognises the content of a file; throws EngineError `invalid_media` if it is not accepted. */
   readonly recognise: (path: string, name: string) => Promise<{ contentType: string; extension: string }>
 }
 
-// No key can name it, and it is removed with the folder of the upload.
-const partName = '.part'
-
 /** Creates the port; it need not be closed. */
-export function createUploadFiles({ root, recognise }: UploadFilesOptions): UploadFiles {
+export function createUploadFiles({ blobs, intake, recognise }: UploadFilesOptions): UploadFiles {
   return {
     async receive(fileId, chunks) {
-      const folder = join(root, fileId)
-      await mkdir(folder)
+      await mkdir(intake, { recursive: true, mode: 0o700 })
+      const part = join(intake, fileId)
       try {
-        const part = join(folder, partName)
         const written = await writeAll(part, chunks)
         const { contentType, extension } = await recognise(part, 'The file')
         const key = `${fileId}/0.${extension}`
-        await rename(part, join(root, key))
-        await syncFolder(folder)
-        await syncFolder(root)
+        await blobs.put(key, { file: part })
         return { key, contentType, ...written }
       } catch (error) {
-        await rm(folder, { recursive: true, force: true })
         throw error instanceof EngineError
           ? new MediagenError('invalid_media', error.message, {}, { cause: error })
           : error
+      } finally {
+        await rm(part, { force: true })
       }
     },
-    remove: (fileId) => rm(join(root, fileId), { recursive: true, force: true }),
+    remove: (fileId) => deleteAll(blobs, `${fileId}/`),
   }
 }
 
-/** Writes, counts and hashes the chunks; durable when it resolves. */
+/** Writes, counts and hashes the chunks. */
 async function writeAll(
   path: string,
   chunks: AsyncIterable<Uint8Array>,
@@ -58,6 +55,5 @@ async function writeAll(
     await file.appendFile(chunk)
   }
   if (bytes === 0) throw new MediagenError('invalid_request', 'The file is empty.')
-  await file.sync()
   return { bytes, sha256: hash.digest('hex') }
 }

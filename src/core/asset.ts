@@ -2,7 +2,7 @@
 
 /** A stored output file, as in the job's record. */
 export interface Asset {
-  /** Its path below the asset store's root, for example `job_01jd…/0.png`; also the path of its URL below `/assets/`. */
+  /** Its key among the blobs, for example `job_01jd…/0.png`; also the path of its URL below `/assets/`. */
   readonly key: string
   /** Media type, detected from the content, never from the name. */
   readonly contentType: string
@@ -14,7 +14,7 @@ export interface Asset {
   readonly durationSeconds: number | null
   /** Lower-case hexadecimal SHA-256 of the file. */
   readonly sha256: string
-  /** Path of a small picture of it (WebP, at most 512 pixels on its long side); null if there is none. */
+  /** Key of a small picture of it (WebP, at most 512 pixels on its long side); null if there is none. */
   readonly previewKey: string | null
   /** The preview in about thirty characters, to show while it loads (blurha.sh); null for a sound. */
   readonly blurhash: string | null
@@ -30,8 +30,8 @@ export interface PutOptions {
 /** Storage of output files. */
 export interface AssetStore {
   /**
-   * Checks the file at `path` and moves it into the store, durably: when this resolves, the asset survives a power cut.
-   * @param run names the run of the job, for example the job's id; it is the folder of the asset's key
+   * Checks the local file at `path` and moves it into the store, durably: when this resolves, the asset survives a power cut.
+   * @param run names the run of the job, for example the job's id; the asset's key begins with it
    * @param index position of the file among the outputs of the job, from 0
    * @param options `signal` aborts the check of the file, and with it the promise; `owner` is whose it is: owners take turns
    *   at being looked at
@@ -44,8 +44,6 @@ export interface AssetStore {
   warm(): void
   /** Stops checking outputs; a running `put` fails. */
   close(): Promise<void>
-  /** Absolute folder below which every key is a file. */
-  readonly root: string
 }
 
 /** Makes and checks the URLs under which files are served. */

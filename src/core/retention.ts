@@ -1,6 +1,6 @@
 // Retention of files: the ports that find and remove expired files and orphans.
 
-/** Expired files: one folder below the root of the assets. */
+/** Expired files: all blobs whose keys begin with the name of this folder. */
 export interface Removal {
   readonly folder: string
   /** The job of the outputs; null for an upload, whose folder is its id. */
@@ -31,16 +31,16 @@ export interface RetentionStore {
   findOwners(folders: readonly string[]): Promise<ReadonlyMap<string, FolderOwner>>
 }
 
-/** One folder of files on the disk. */
+/** The stored files of a run or an upload. A folder is what their keys have before the first slash. */
 export interface FilesFolder {
   readonly name: string
   readonly files: number
   readonly bytes: number
-  /** Time since the last write to it. */
+  /** Time since the last one was stored. */
   readonly untouchedMs: number
 }
 
-/** The folders of files on the disk. */
+/** All stored files, by folder. */
 export interface FilesFolders {
   list(): AsyncIterable<FilesFolder>
   /** Removes a folder with its content. Ignores a missing one. */
@@ -53,13 +53,13 @@ export const orphanMs = 3_600_000
 /** Folders per query. */
 export const foldersAtOnce = 200
 
-/** A folder found on the disk. */
+/** A stored folder with its owner. */
 export interface FoundFolder extends FilesFolder {
-  /** Null for an orphan: no record names it, and nothing was written to it for `orphanMs`. */
+  /** Null for an orphan: no record names it, and nothing was stored in it for `orphanMs`. */
   readonly owner: FolderOwner | null
 }
 
-/** Lists all folders with their owners; skips folders that are being written and have no record yet. */
+/** Lists all folders with their owners; skips those that are young and may get a record yet. */
 export async function* surveyFolders(
   folders: Pick<FilesFolders, 'list'>,
   store: Pick<RetentionStore, 'findOwners'>,

@@ -6,7 +6,7 @@ export interface Upload {
   /** `file_…` */
   readonly fileId: string
   readonly accountId: string
-  /** Its path below the root of the assets, for example `file_01jd…/0.png`. */
+  /** Its key among the blobs, for example `file_01jd…/0.png`. */
   readonly key: string
   /** Media type, detected from the content. */
   readonly contentType: string

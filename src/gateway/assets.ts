@@ -1,10 +1,12 @@
-// GET /assets/…: output files under signed URLs, with Range, HEAD, ETag and conditional requests by @fastify/send.
-import send from '@fastify/send'
+// GET /assets/…: output files under signed URLs, with Range, HEAD, ETag and conditional requests.
+import { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import type { AssetUrls } from '../core/asset.ts'
+import { type Blobs, contentTypeOf, type StoredBlob } from '../core/blobs.ts'
 import { MediagenError } from '../core/errors.ts'
 import { createPlaces, type PlaceBounds } from '../runtime/places.ts'
 import { toClientNetwork } from '../net/client-address.ts'
+import { readAsked } from './byte-range.ts'
 import { text } from './query.ts'
 
 const retryAfterSeconds = 5
@@ -21,6 +23,7 @@ const operation = {
   answers: {
     200: file,
     206: { ...file, description: 'The requested range of the file.' },
+    307: { description: 'The file is at another address, in Location.' },
     304: { description: 'The client already has this version of the file.' },
     412: { description: 'The condition does not hold.' },
     416: { description: 'The file has no such range.' },
@@ -28,9 +31,9 @@ const operation = {
   errors: ['asset_not_found', 'rate_limited', 'overloaded'],
 } as const
 
-/** What the route needs: the folder of the files, and a check of their URLs. */
+/** What the route needs: the files, and a check of their URLs. */
 export interface ServedAssets {
-  readonly root: string
+  readonly blobs: Pick<Blobs, 'stat' | 'open' | 'sign'>
   readonly urls: Pick<AssetUrls, 'msLeft'>
 }
 
@@ -38,7 +41,7 @@ export interface ServedAssets {
  * Adds the route.
  * @param bounds how many downloads there may be at once, in all and for one address: each holds a file open
  */
-export function addAssetRoutes(app: FastifyInstance, { root, urls }: ServedAssets, bounds: PlaceBounds): void {
+export function addAssetRoutes(app: FastifyInstance, { blobs, urls }: ServedAssets, bounds: PlaceBounds): void {
   const places = createPlaces(bounds)
   app.get<{ Params: { '*': string }; Querystring: { expires?: string; signature?: string } }>(
     '/assets/*',
@@ -50,30 +53,43 @@ export function addAssetRoutes(app: FastifyInstance, { root, urls }: ServedAsset
       const place = places.take(toClientNetwork(request.client))
       if (typeof place === 'string') throw tooMany(place, bounds)
       reply.raw.once('close', place)
-      const sent = await send(request.raw, key, {
-        root,
-        // A file never changes under its key, and no cache keeps it longer than its URL works.
-        maxAge: leftMs,
-        immutable: true,
-        dotfiles: 'deny',
-      })
-      const refused = sent.type === 'error'
-      if (refused) {
-        sent.stream.destroy()
-        // A range or a condition that does not hold says so; whatever else is wrong, there is no such file.
-        if (sent.statusCode !== 416 && sent.statusCode !== 412) throw notFound()
-      }
-      reply.code(sent.statusCode).headers(sent.headers)
+      const found = await blobs.stat(key)
+      if (!found) throw notFound()
+      const direct = request.method === 'GET' ? await blobs.sign(key, leftMs) : null
+      if (direct !== null) return reply.header('cache-control', 'no-store').redirect(direct, 307)
+      const validators = { etag: toEtag(found), modifiedAtMs: found.storedAtMs }
+      const { status, range } = readAsked(request.headers, found.bytes, validators)
+      const hasContent = status === 200 || status === 206
+      // An answer to HEAD has the length of the file, too, as long as its body is a stream.
+      const isHead = request.method === 'HEAD' || !hasContent
+      const content = isHead ? Readable.from([]) : await blobs.open(key, range ?? undefined)
+      if (!content) throw notFound()
       // Outputs are media: whatever they hold is shown or saved, never run.
       reply
+        .code(status)
         .header('content-security-policy', "default-src 'none'; sandbox")
         .header('cross-origin-resource-policy', 'cross-origin')
-      // The headers of a refusal are those of a page that is not sent.
-      return refused
-        ? reply.removeHeader('content-type').removeHeader('content-length').send()
-        : reply.send(sent.stream)
+      if (status === 416) reply.header('content-range', `bytes */${found.bytes}`)
+      if (status === 412 || status === 416) return reply.send()
+      // A file never changes under its key, and no cache keeps it longer than its URL works.
+      reply
+        .header('cache-control', `public, max-age=${Math.floor(leftMs / 1000)}, immutable`)
+        .header('etag', validators.etag)
+        .header('last-modified', new Date(found.storedAtMs).toUTCString())
+        .header('accept-ranges', 'bytes')
+      if (status === 304) return reply.send()
+      const { start, end } = range ?? { start: 0, end: found.bytes - 1 }
+      if (range) reply.header('content-range', `bytes ${start}-${end}/${found.bytes}`)
+      return reply
+        .type(contentTypeOf(key))
+        .header('content-length', end - start + 1)
+        .send(content)
     },
   )
+}
+
+function toEtag({ bytes, storedAtMs }: StoredBlob): string {
+  return `W/"${bytes.toString(16)}-${storedAtMs.toString(16)}"`
 }
 
 function tooMany(bound: 'perOwner' | 'inAll', { perOwner, inAll }: PlaceBounds): MediagenError {

@@ -1,18 +1,22 @@
 // An output that hangs, bloats or crashes whatever decodes it fails alone, in words, and soon.
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openDiskAssets } from '../../src/assets/disk.ts'
+import { openOutputs } from '../../src/assets/outputs.ts'
+import { createDiskBlobs } from '../../src/blobs/disk.ts'
 import type { AssetStore } from '../../src/core/asset.ts'
 
 let folder: string
+let intake: string
 let store: AssetStore
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'mediagen-hostile-'))
-  store = openDiskAssets({
-    root: join(folder, 'assets'),
+  intake = join(folder, 'intake')
+  store = openOutputs({
+    blobs: createDiskBlobs(join(folder, 'assets')),
+    intake,
     maxBytes: 1000,
     probeEntry: new URL('./hostile-process.ts', import.meta.url),
     probeTimeoutMs: 3000,
@@ -43,7 +47,7 @@ test.each([
   expect((await Promise.all(others)).map(({ key }) => key)).toEqual(['job_a/0.png', 'job_b/0.png', 'job_c/0.png'])
   expect((await put('job_d', 'good')).key).toBe('job_d/0.png')
   // Nothing of it is left, half-written previews included.
-  expect(readdirSync(join(store.root, 'job_bad'))).toEqual([])
+  expect([readdirSync(intake), existsSync(join(folder, 'assets', 'job_bad'))]).toEqual([[], false])
 })
 
 test('looking into an output ends when nobody wants it any more', async () => {
@@ -52,12 +56,12 @@ test('looking into an output ends when nobody wants it any more', async () => {
   await put('job_a', 'good')
   cancel.abort(new Error('canceled'))
   await expect(bad).rejects.toThrow('canceled')
-  expect(readdirSync(join(store.root, 'job_bad'))).toEqual([])
+  expect([readdirSync(intake), existsSync(join(folder, 'assets', 'job_bad'))]).toEqual([[], false])
 })
 
 test('a store that is closed while it looks into an output fails that and leaves no process', async () => {
   const waiting = put('job_bad', 'hang')
-  await expect.poll(() => readdirSync(store.root)).toEqual(['job_bad'])
+  await expect.poll(() => existsSync(intake) && readdirSync(intake).length).toBe(1)
   await store.close()
   await expect(waiting).rejects.toThrow('closed')
 })

@@ -1,11 +1,12 @@
 // POST /v1/files and its kin: files that inputs refer to, uploaded over real HTTP.
 import { createHash, randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { ReadableStream } from 'node:stream/web'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { listIntake, listUploads } from '../files-on-disk.ts'
 import { startTestApp, type TestAccount } from '../test-app.ts'
 
 const picture = new Uint8Array(readFileSync(join(import.meta.dirname, '../models/picture.png')))
@@ -48,20 +49,8 @@ function formOf(parts: Record<string, Blob | string>): FormData {
 
 const blob = new Blob([picture], { type: 'image/png' })
 
-const root = join(app.config.dataDir, 'assets')
-
-/** Folders of uploads on the disk that hold no whole file. */
-function unfinished(): string[] {
-  return folders().filter((name) => !readdirSync(join(root, name)).some((file) => file.startsWith('0.')))
-}
-/** Folders of uploads that hold one. */
-function stored(): string[] {
-  const partial = unfinished()
-  return folders().filter((name) => !partial.includes(name))
-}
-function folders(): string[] {
-  return readdirSync(root).filter((name) => name.startsWith('file_'))
-}
+const unfinished = (): string[] => listIntake(app.config.dataDir)
+const stored = (): string[] => listUploads(app.config.dataDir).map((path) => basename(path))
 
 describe('a file is stored', () => {
   test.each<[string, () => ReturnType<typeof post>]>([
@@ -266,7 +255,7 @@ test('a client that hangs up leaves nothing', async () => {
     )
     const piece = pictureOf(50_000)
     socket.write(length.startsWith('T') ? Buffer.concat([Buffer.from('c350\r\n'), piece, Buffer.from('\r\n')]) : piece)
-    // It has begun: its folder is there.
+    // It has begun.
     await expect.poll(() => unfinished().length).toBe(1)
     socket.destroy()
     await expect.poll(unfinished).toEqual([])
@@ -285,7 +274,8 @@ test('a client that stalls is told so, and leaves nothing', async () => {
   const [answer] = (await once(socket, 'data')) as [Buffer]
   expect(answer.toString()).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n[^]*"code":"request_timeout"/)
   socket.destroy()
-  await expect.poll(() => readdirSync(join(slow.config.dataDir, 'assets'))).toEqual([])
+  await expect.poll(() => listIntake(slow.config.dataDir)).toEqual([])
+  expect(listUploads(slow.config.dataDir)).toEqual([])
   expect((await slow.send('/v1/files')).body.total).toBe(0)
 })
 
@@ -316,7 +306,7 @@ describe('the uploads of an account', () => {
     expect((await app.send(`/v1/files/${file_id}`, { key: account.key })).body.code).toBe('file_not_found')
     expect((await app.send(`/v1/files/${file_id}`, { method: 'DELETE', key: account.key })).status).toBe(404)
     expect((await fetch(url)).status).toBe(404)
-    expect(folders()).not.toContain(file_id)
+    expect(stored()).not.toContain(file_id)
   })
 
   test('take so much room and no more; what is deleted makes room', async () => {

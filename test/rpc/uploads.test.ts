@@ -1,12 +1,13 @@
 // UploadFile, a client stream, over gRPC by a foreign client and over Connect: what is whole is stored, what is not leaves nothing.
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createClient } from '@connectrpc/connect'
 import { createConnectTransport } from '@connectrpc/connect-node'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { FilesService } from '../../gen/mediagen/v1/files_pb.ts'
+import { listIntake, listUploads } from '../files-on-disk.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { type ForeignClient, openForeignClient } from './foreign-client.ts'
 import { readMetrics } from './metrics.ts'
@@ -28,10 +29,9 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]()
 })
 
-/** Folders of uploads on the disk. */
+/** What uploads have on the disk, whole or not. */
 function folders(): string[] {
-  const root = join(app.config.dataDir, 'assets')
-  return existsSync(root) ? readdirSync(root).filter((name) => name.startsWith('file_')) : []
+  return [...listUploads(app.config.dataDir), ...listIntake(app.config.dataDir)]
 }
 
 /** A picture with so many bytes: what follows its end is passed over by readers. */
@@ -142,7 +142,7 @@ test('a client that stalls is refused by the name of what it did, and its room i
       expect(error.message).toMatch(/stalled: fewer than 65536 bytes of it, and not its end, arrived within 1 seconds/)
     }),
   )
-  expect(readdirSync(join(slow.config.dataDir, 'assets'))).toEqual([])
+  expect([listUploads(slow.config.dataDir), listIntake(slow.config.dataDir)]).toEqual([[], []])
   // What goes on all the while may take longer; and what stalled takes no room.
   const { call, done } = stalling.beginUpload(rpc)
   for (const piece of [{ header: {} }, ...toChunks(pictureOf(900_000), 100_000), { end: {} }]) {

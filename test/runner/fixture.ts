@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import type { Engine, EngineResult, EngineRun } from '@mediagen/engine/engine.ts'
-import { openDiskAssets } from '../../src/assets/disk.ts'
+import { openOutputs } from '../../src/assets/outputs.ts'
+import { createDiskBlobs } from '../../src/blobs/disk.ts'
 import { createModel } from '../../src/catalog/model.ts'
 import { createSchemaCompiler } from '../../src/catalog/schema.ts'
 import type { CatalogEntry } from '../../src/catalog/entry.ts'
@@ -92,7 +93,11 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-runner-'))
   const store = await openSqliteStore({ path: join(folder, 'test.db') })
   const { accountId } = await store.createAccount('test', 1000)
-  const assets = openDiskAssets({ root: join(folder, 'assets'), maxBytes: 1_000_000 })
+  const assets = openOutputs({
+    blobs: createDiskBlobs(join(folder, 'assets')),
+    intake: join(folder, 'intake'),
+    maxBytes: 1_000_000,
+  })
   const schemas = createSchemaCompiler([])
   const createTold = (price: CatalogEntry['price'] = { credits: 10 }) =>
     createModel(toEntry(settings, price), join(folder, 'models.yaml'), schemas)

@@ -1,21 +1,24 @@
-// Output files on the local disk: <root>/<job id>/<index>.<extension>, each with an <index>.preview.webp; durable before
-// they are reported.
+// Output files: taken from whoever made them, checked, and stored as the blobs <run>/<index>.<extension>, each with an
+// <index>.preview.webp.
 
 import { randomUUID } from 'node:crypto'
-import { constants, createWriteStream, mkdirSync, type Stats } from 'node:fs'
+import { constants, createWriteStream, type Stats } from 'node:fs'
 import { chmod, chown, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { AssetStore } from '../core/asset.ts'
+import { type Blobs, deleteAll } from '../core/blobs.ts'
 import type { Containment, KernelLimits } from '@mediagen/engine/containment.ts'
 import { type PictureBounds, usualPictureBounds } from '@mediagen/engine/media.ts'
 import { whenDescriptors } from '../runtime/descriptors.ts'
 import { invalidOutput } from './invalid-output.ts'
 import { createProber } from './prober.ts'
 
-export interface DiskAssetsOptions {
-  /** Folder of the store; created if missing. */
-  readonly root: string
+export interface OutputsOptions {
+  /** Where outputs are stored. */
+  readonly blobs: Blobs
+  /** Folder for outputs that are being checked; created if missing. Nobody else may write to it. */
+  readonly intake: string
   /** Maximum size of an output file, in bytes. */
   readonly maxBytes: number
   /** Limits of a picture with all its frames, and of a frame of a video. Default: 50 megapixels, no side longer than 32,768. */
@@ -42,12 +45,11 @@ const defaultProbeTimeoutMs = 60_000
 const copyBytes = 1024 * 1024
 
 /**
- * Opens an asset store on disk. A file on the same file system is moved into the store; any other is copied and
- * removed with its folder. Processes are forked when the store is warmed, or with the first output.
- * @throws when the root cannot be made
+ * Opens the store of outputs. A file on the file system of the intake is moved there; any other is copied and removed with
+ * its folder. Processes are forked when the store is warmed, or with the first output.
  */
-export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
-  const { maxBytes } = options
+export function openOutputs(options: OutputsOptions): AssetStore {
+  const { blobs, intake, maxBytes } = options
   const prober = createProber({
     maxRssBytes: options.maxProbeRssBytes ?? defaultMaxProbeRssBytes,
     spare: options.spareProbes ?? 0,
@@ -59,52 +61,46 @@ export function openDiskAssets(options: DiskAssetsOptions): AssetStore {
     limits: options.childLimits,
     entry: options.probeEntry,
   })
-  const root = resolve(options.root)
-  mkdirSync(root, { recursive: true })
-
-  const folderOf = (jobId: string) => {
-    // Ids are made by this server; one that could leave the root is a bug.
-    if (!/^[A-Za-z0-9_-]{1,128}$/.test(jobId)) throw new TypeError(`not a job id: ${jobId}`)
-    return join(root, jobId)
-  }
 
   return {
-    root,
-    async put(jobId, index, path, { owner = jobId, signal } = {}) {
-      const folder = folderOf(jobId)
+    async put(run, index, path, { owner = run, signal } = {}) {
+      checkRun(run)
       const name = basename(path)
       const origin: Origin = { name, maxBytes, maker: (await stat(dirname(path))).uid }
       checkFile(await lstat(path), origin)
-      await mkdir(folder, { recursive: true })
-      // In the job's own folder, so `remove` also removes it if the server dies meanwhile; no key can name it.
-      const temporary = join(folder, `.${index}-${randomUUID()}`)
-      const previewPath = `${temporary}.preview`
+      await mkdir(intake, { recursive: true, mode: 0o700 })
+      const taken = join(intake, randomUUID())
+      const previewPath = `${taken}.preview`
       try {
         // The work is done: it does not fail for what the next moment may bring.
         const patiently = <Result>(step: () => Promise<Result>): Promise<Result> => whenDescriptors(step, signal)
-        await patiently(() => moveOrCopy(path, temporary, origin))
-        const bytes = await patiently(() => makeOwn(temporary, origin))
-        const file = { path: temporary, name, bytes, previewPath, owner }
+        await patiently(() => moveOrCopy(path, taken, origin))
+        const bytes = await patiently(() => makeOwn(taken, origin))
+        const file = { path: taken, name, bytes, previewPath, owner }
         const { extension, hasPreview, ...facts } = await patiently(() => prober.inspect(file, signal))
-        const key = `${jobId}/${index}.${extension}`
-        const previewKey = hasPreview ? `${jobId}/${index}.preview.webp` : null
-        if (previewKey) await patiently(() => settle(previewPath, join(root, previewKey)))
-        await patiently(() => settle(temporary, join(root, key)))
-        await patiently(() => syncFolder(folder))
-        await patiently(() => syncFolder(root))
+        const key = `${run}/${index}.${extension}`
+        const previewKey = hasPreview ? `${run}/${index}.preview.webp` : null
+        if (previewKey) await blobs.put(previewKey, { file: previewPath }, { signal })
+        await blobs.put(key, { file: taken }, { signal })
         return { key, ...facts, bytes, previewKey }
       } finally {
         // Whatever it is by now.
-        await rm(temporary, { recursive: true, force: true })
+        await rm(taken, { recursive: true, force: true })
         await rm(previewPath, { force: true })
       }
     },
-    async remove(jobId) {
-      await rm(folderOf(jobId), { recursive: true, force: true })
+    async remove(run) {
+      checkRun(run)
+      await deleteAll(blobs, `${run}/`)
     },
     warm: () => prober.warm(),
     close: () => prober.close(),
   }
+}
+
+/** Names of runs are made by this server; one that is more than the beginning of a key is a bug. */
+function checkRun(run: string): void {
+  if (!/^[A-Za-z0-9_-]{1,128}$/.test(run)) throw new TypeError(`not the name of a run: ${run}`)
 }
 
 function checkFile(stats: Stats, { name, maxBytes, maker }: Origin): void {
@@ -166,19 +162,4 @@ async function copy(from: string, to: string, origin: Origin): Promise<void> {
   checkFile(await file.stat(), origin)
   const content = file.createReadStream({ autoClose: false, end: origin.maxBytes, highWaterMark: copyBytes })
   await pipeline(content, createWriteStream(to, { flags: 'wx' }))
-}
-
-/** Flushes a file to the disk and renames it to its final name. */
-async function settle(from: string, to: string): Promise<void> {
-  {
-    await using file = await open(from, 'r')
-    await file.sync()
-  }
-  await rename(from, to)
-}
-
-/** A rename is durable only when the folder is flushed too. */
-export async function syncFolder(path: string): Promise<void> {
-  await using folder = await open(path, 'r')
-  await folder.sync()
 }

@@ -5,16 +5,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openDiskAssets } from '../../src/assets/disk.ts'
+import { openOutputs } from '../../src/assets/outputs.ts'
+import { createDiskBlobs } from '../../src/blobs/disk.ts'
 import type { AssetStore } from '../../src/core/asset.ts'
 
 let base: string
+let root: string
+let intake: string
 let store: AssetStore
 let png: Buffer
 
 beforeEach(async () => {
   base = await mkdtemp(join(tmpdir(), 'mediagen-assets-'))
-  store = openDiskAssets({ root: join(base, 'data', 'store'), maxBytes: 100_000 })
+  root = join(base, 'data', 'store')
+  intake = join(base, 'data', 'intake')
+  store = openOutputs({ blobs: createDiskBlobs(root), intake, maxBytes: 100_000 })
   png = await sharp({ create: { width: 40, height: 30, channels: 3, background: '#246' } })
     .png()
     .toBuffer()
@@ -45,8 +50,8 @@ describe('put', () => {
       previewKey: 'job_1/2.preview.webp',
       blurhash: expect.stringMatching(/^.{20,40}$/),
     })
-    expect(await readFile(join(store.root, asset.key))).toEqual(png)
-    expect((await readdir(join(store.root, 'job_1'))).toSorted()).toEqual(['2.png', '2.preview.webp'])
+    expect(await readFile(join(root, asset.key))).toEqual(png)
+    expect((await readdir(join(root, 'job_1'))).toSorted()).toEqual(['2.png', '2.preview.webp'])
   })
 
   test('several outputs at the same time, and one again', async () => {
@@ -54,12 +59,12 @@ describe('put', () => {
     await Promise.all(paths.map((path, index) => store.put('job_1', index, path)))
     await store.put('job_1', 1, await leave('b', png))
     const names = ['0.png', '0.preview.webp', '1.png', '1.preview.webp', '2.png', '2.preview.webp']
-    expect((await readdir(join(store.root, 'job_1'))).toSorted()).toEqual(names)
+    expect((await readdir(join(root, 'job_1'))).toSorted()).toEqual(names)
   })
 
   test('a file that only its owner may not read is readable in the store', async () => {
     const { key } = await store.put('job_1', 0, await leave('a.png', png, 0o000))
-    expect((await stat(join(store.root, key))).mode & 0o777).toBe(0o644)
+    expect((await stat(join(root, key))).mode & 0o777).toBe(0o644)
   })
 
   test('a file with a second name is copied, so that nobody can change it any more', async () => {
@@ -67,7 +72,7 @@ describe('put', () => {
     await link(path, join(base, 'cache.png'))
     const { key } = await store.put('job_1', 0, path)
     await writeFile(join(base, 'cache.png'), 'changed')
-    expect(await readFile(join(store.root, key))).toEqual(png)
+    expect(await readFile(join(root, key))).toEqual(png)
   })
 
   test.runIf(process.getuid?.() === 0)(
@@ -88,7 +93,7 @@ describe('put', () => {
     try {
       await writeFile(join(other, 'a.png'), png)
       const { key } = await store.put('job_1', 0, join(other, 'a.png'))
-      expect(await readFile(join(store.root, key))).toEqual(png)
+      expect(await readFile(join(root, key))).toEqual(png)
     } finally {
       await rm(other, { recursive: true, force: true })
     }
@@ -108,7 +113,7 @@ describe('put', () => {
       const failure = { name: 'EngineError', code: 'output_invalid', message: expect.stringContaining(message) }
       await expect(store.put('job_1', 0, path)).rejects.toMatchObject(failure)
     }
-    expect(await readdir(join(store.root, 'job_1'))).toEqual([])
+    expect([existsSync(root), await readdir(intake)]).toEqual([false, []])
   })
 
   test('a job id never leads out of the store', async () => {
@@ -123,10 +128,10 @@ describe('put', () => {
 describe('remove', () => {
   test('removes all files of the job, half-written ones too, and is quiet about others', async () => {
     await store.put('job_1', 0, await leave('a.png', png))
-    await writeFile(join(store.root, 'job_1', '.1-half'), 'x')
+    await writeFile(join(root, 'job_1', '.1-half'), 'x')
     await store.put('job_2', 0, await leave('b.png', png))
     await store.remove('job_1')
     await store.remove('job_3')
-    expect(await readdir(store.root)).toEqual(['job_2'])
+    expect(await readdir(root)).toEqual(['job_2'])
   })
 })

@@ -1,0 +1,88 @@
+// Blobs: the port to the files of this service (outputs, previews, uploads). A disk or an object store is behind it.
+
+/** A stored file. */
+export interface StoredBlob {
+  /** Its name, for example `job_01jd…/0.png`. What comes before the first slash names what it belongs to. */
+  readonly key: string
+  readonly bytes: number
+  /** When it was stored, by the clock of the store, in milliseconds since 1970. */
+  readonly storedAtMs: number
+}
+
+/** What becomes a blob: bytes, or a local file that is handed over and may be moved. */
+export type BlobSource = AsyncIterable<Uint8Array> | { readonly file: string }
+
+/** A part of a blob: the bytes from `start` through `end`, counted from 0. Both are within the blob. */
+export interface ByteRange {
+  readonly start: number
+  readonly end: number
+}
+
+/** The content of a blob. Destroying it releases what it holds open. */
+export type BlobContent = NodeJS.ReadableStream & { destroy(): void }
+
+/**
+ * The files. A blob is visible only when it is whole and durable, and its content never changes. There are no folders: a key
+ * is a name, and a slash in it is a character like any other.
+ */
+export interface Blobs {
+  /**
+   * Stores a blob, durably when this resolves; it replaces one of the same key. Nothing is visible if it rejects.
+   * @param key see `isBlobKey`
+   * @throws TypeError for anything else
+   */
+  put(key: string, source: BlobSource, options?: { readonly signal?: AbortSignal | undefined }): Promise<void>
+  /** The facts of a blob; null if there is none. */
+  stat(key: string): Promise<StoredBlob | null>
+  /** The content, or a part of it; null if there is no such blob. Who reads finishes, even if it is deleted meanwhile. */
+  open(key: string, range?: ByteRange): Promise<BlobContent | null>
+  /**
+   * Writes a private copy to a local path where no file exists yet: changing it does not change the blob.
+   * @returns false if there is no such blob
+   */
+  copyTo(key: string, path: string): Promise<boolean>
+  /** All blobs whose keys begin with `prefix`, in an order that keeps keys together that begin alike up to a slash. */
+  list(prefix: string): AsyncIterable<StoredBlob>
+  /**
+   * Deletes blobs; ignores missing ones.
+   * @throws the first failure, after all others were deleted
+   */
+  delete(keys: readonly string[]): Promise<void>
+  /** A URL of the store itself from which anyone can read the blob for `ms`; null if the store serves none. */
+  sign(key: string, ms: number): Promise<string | null>
+}
+
+/** Whether a text can be a key: segments of letters, digits and `._-`, separated by slashes, that lead nowhere else as a path. */
+export function isBlobKey(text: string): boolean {
+  return text.length <= 500 && /^[A-Za-z0-9_][\w.-]*(\/(?!\.{1,2}(\/|$))[\w.-]+)+$/.test(text)
+}
+
+/** Deletes all blobs whose keys begin with `prefix`. */
+export async function deleteAll(blobs: Pick<Blobs, 'list' | 'delete'>, prefix: string): Promise<void> {
+  const keys: string[] = []
+  for await (const { key } of blobs.list(prefix)) keys.push(key)
+  if (keys.length > 0) await blobs.delete(keys)
+}
+
+/** Types of served files by their extension. */
+const contentTypes: Readonly<Record<string, string>> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  webp: 'image/webp',
+  avif: 'image/avif',
+  gif: 'image/gif',
+  mp4: 'video/mp4',
+  mov: 'video/quicktime',
+  webm: 'video/webm',
+  mp3: 'audio/mpeg',
+  wav: 'audio/wav',
+  flac: 'audio/flac',
+  ogg: 'audio/ogg',
+  m4a: 'audio/mp4',
+  aac: 'audio/aac',
+}
+
+/** The media type of a blob, which its key says. */
+export function contentTypeOf(key: string): string {
+  return contentTypes[key.slice(key.lastIndexOf('.') + 1)] ?? 'application/octet-stream'
+}
