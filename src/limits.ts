@@ -50,8 +50,8 @@ const load = {
     'MEDIAGEN_MAX_QUEUE_MS',
     1000,
     [10, 3_600_000],
-    'How long requests may wait before they are looked at, and starts for the disk, in milliseconds; not `/healthz`, `/readyz` and `/metrics`',
-    '503 `overloaded` for so many that the others are answered in time; nothing is held',
+    'How long requests may wait to be handled, and starts for the disk, in milliseconds; it does not apply to `/healthz`, `/readyz` and `/metrics`',
+    '503 `overloaded` for some requests, so that the others are answered in time; nothing is held',
   ),
 }
 
@@ -75,7 +75,7 @@ const callers = {
     'MEDIAGEN_FAILED_KEYS_PER_MINUTE',
     60,
     [0, 1_000_000],
-    'API keys that do not work which an address (of IPv6 a /64) may send a minute, at once or spread; 0 for no limit. A valid key always works',
+    'Requests per minute with an invalid API key from one address (IPv6: one /64), with a burst of the same size; 0 for no limit. A valid key always works',
     '429 `rate_limited` in place of 401',
   ),
   maxWatchesPerAccount: limit(
@@ -96,15 +96,15 @@ const callers = {
     'MEDIAGEN_MAX_WAITS_PER_ACCOUNT',
     1000,
     [1, 1_000_000],
-    'Starts of an account that wait at a time (`wait=true`)',
-    'The job is started all the same; the record as it is then, 202, at once',
+    'Concurrent waiting starts of an account (`wait=true`)',
+    'The job is started, but not waited for: 202 with the record at once',
   ),
   maxWaits: limit(
     'MEDIAGEN_MAX_WAITS',
     10_000,
     [1, 1_000_000],
-    'Starts of all accounts in one process that wait at a time',
-    'The job is started all the same; the record as it is then, 202, at once',
+    'Concurrent waiting starts of all accounts in one process',
+    'The job is started, but not waited for: 202 with the record at once',
   ),
   maxQueuedJobs: limit(
     'MEDIAGEN_MAX_QUEUED_JOBS',
@@ -196,20 +196,20 @@ const grpc = {
     10_000,
     [1, 1_000_000],
     'Calls at once on one gRPC connection; a gateway has one connection for all its users',
-    'The client waits until a call ends; what it sends nevertheless is refused: `UNAVAILABLE`',
+    'The client waits until a call ends; a call that it starts anyway is refused: `UNAVAILABLE`',
   ),
   maxKeylessStreams: limit(
     'MEDIAGEN_MAX_KEYLESS_STREAMS',
     100,
     [1, 1_000_000],
-    'Calls at once on one gRPC connection before a valid key was used on it',
-    'The client waits until a call ends; what it sends nevertheless is refused: `UNAVAILABLE`',
+    'Concurrent calls on one gRPC connection before a valid key was used on it',
+    'The client waits until a call ends; a call that it starts anyway is refused: `UNAVAILABLE`',
   ),
   keylessSeconds: limit(
     'MEDIAGEN_KEYLESS_SECONDS',
     30,
     [1, 86_400],
-    'How long a gRPC connection may stay open before a valid key is used on it, unless it is of `MEDIAGEN_TRUSTED_PROXIES`',
+    'How long a gRPC connection may stay open before a valid key is used on it, unless it comes from `MEDIAGEN_TRUSTED_PROXIES`',
     'The connection is closed: `UNAVAILABLE`; health checks connect again',
   ),
   maxKeylessBytes: limit(
@@ -223,14 +223,14 @@ const grpc = {
     'MEDIAGEN_MAX_RESETS',
     5000,
     [1, 1_000_000],
-    'Calls per second that one gRPC connection may give up before they are answered, four times as many at once',
+    'Calls per second that the client of one gRPC connection may cancel before they are answered, with a burst of four seconds',
     'The connection is closed: `UNAVAILABLE`',
   ),
   maxKeylessCalls: limit(
     'MEDIAGEN_MAX_KEYLESS_CALLS',
     50,
     [1, 1_000_000],
-    'gRPC calls per second from one address on connections on which no valid key was used, thirty times as many at once',
+    'gRPC calls per second from one address on connections on which no valid key was used, with a burst of thirty seconds',
     'The connection is closed: `UNAVAILABLE`',
   ),
   maxGrpcBytes: limit(
@@ -276,7 +276,7 @@ const webhooks = {
     'MEDIAGEN_WEBHOOK_UNPROVEN_PLACES',
     64,
     [1, 4096],
-    'How many of them go to endpoints that have not answered yet, or were slow (a third of `MEDIAGEN_WEBHOOK_SECONDS`) and have not answered eleven times since: one at a time to each, two to each account',
+    'How many of them may go to unproven endpoints: those that have not answered yet, or were slow (a third of `MEDIAGEN_WEBHOOK_SECONDS`) and have not answered eleven times since. At most one to each endpoint, two to each account',
     'The delivery waits',
   ),
   webhookPlacesPerAccount: limit(
@@ -322,8 +322,8 @@ const log = {
     'MEDIAGEN_MAX_REFUSAL_LINES',
     10,
     [0, 1_000_000],
-    'Lines of the log a second about refused callers that sent no valid key; metrics count all',
-    'Answers are the same; one line a second says how many more were refused, by code',
+    'Log lines per second about refused callers without a valid key; metrics count all',
+    'Answers do not change; one line per second says how many more were refused, by code',
   ),
 }
 

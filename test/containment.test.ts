@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 30_000 })
 const poster = ['builtin/image/poster/text-to-image', { title: 'Contained' }] as const
 const modeOf = (path: string): number => statSync(path).mode & 0o777
 
-test('the database is for nobody but its owner, a new one and one that was there before', async () => {
+test('a new database and an existing one are readable for their owner alone', async () => {
   await using app = await startTestApp()
   const { database } = layOut(app.config.dataDir)
   for (const file of [database, `${database}-wal`, `${database}-shm`]) expect(modeOf(file)).toBe(0o600)

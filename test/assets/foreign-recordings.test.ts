@@ -161,7 +161,7 @@ withFfmpeg('files of FFmpeg', () => {
     })
   })
 
-  test('a codec that nobody plays is named', async () => {
+  test('an unsupported codec is named', async () => {
     const path = join(folder, 'old.mp4')
     runFfmpeg(`${picture} -c:v mpeg4 ${path}`)
     await expect(look(path)).rejects.toMatchObject({

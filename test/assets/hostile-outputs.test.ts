@@ -50,7 +50,7 @@ test.each([
   expect([readdirSync(intake), existsSync(join(folder, 'assets', 'job_bad'))]).toEqual([[], false])
 })
 
-test('looking into an output ends when nobody wants it any more', async () => {
+test('checking an output ends when its job is canceled', async () => {
   const cancel = new AbortController()
   const bad = put('job_bad', 'hang', cancel.signal)
   await put('job_a', 'good')

@@ -67,7 +67,7 @@ describe('put', () => {
     expect((await stat(join(root, key))).mode & 0o777).toBe(0o644)
   })
 
-  test('a file with a second name is copied, so that nobody can change it any more', async () => {
+  test('a file with a second hard link is copied, so that it cannot be changed afterwards', async () => {
     const path = await leave('a.png', png)
     await link(path, join(base, 'cache.png'))
     const { key } = await store.put('job_1', 0, path)

@@ -120,7 +120,7 @@ async function drawHalves(width: number, height: number) {
 const near = (value: number) => expect.toSatisfy((found: number) => Math.abs(found - value) < 30, `about ${value}`)
 
 describe('previews', () => {
-  test('at most 512 pixels on the long side, of the same shape, and what is smaller stays as it is', async () => {
+  test('at most 512 pixels on the long side, in the same proportions; a smaller picture keeps its size', async () => {
     const large = await probe(await (await drawHalves(1600, 400)).jpeg().toBuffer(), 1e7)
     expect(await sharp(large.previewPath).metadata()).toMatchObject({ format: 'webp', width: 512, height: 128 })
     expect(await colorAt(large.previewPath, 0.25, 0.5)).toEqual([near(255), near(0), near(0)])
@@ -129,7 +129,7 @@ describe('previews', () => {
     expect(await sharp(small.previewPath).metadata()).toMatchObject({ format: 'webp', width: 64, height: 48 })
   })
 
-  test('a turned photograph stands upright', async () => {
+  test('a rotated photograph is turned upright', async () => {
     const photograph = await (await drawHalves(300, 200)).withMetadata({ orientation: 6 }).jpeg().toBuffer()
     const { previewPath } = await probe(photograph)
     expect(await sharp(previewPath).metadata()).toMatchObject({ width: 200, height: 300 })
@@ -144,7 +144,7 @@ describe('previews', () => {
     expect([metadata.width, metadata.height, metadata.pages ?? 1]).toEqual([64, 48, 1])
   })
 
-  test('what is transparent stays so', async () => {
+  test('transparency is kept', async () => {
     const { previewPath } = await probe(await draw().ensureAlpha(0.5).png().toBuffer())
     expect(await sharp(previewPath).metadata()).toMatchObject({ hasAlpha: true })
   })
@@ -172,7 +172,7 @@ describe('previews', () => {
     expect([(size % 9) + 1, Math.floor(size / 9) + 1]).toEqual([across, down])
   })
 
-  test('there is none of what is refused', async () => {
+  test('a refused output has no preview', async () => {
     const content = await draw().png().toBuffer()
     const path = join(base, 'refused')
     await writeFile(path, content.subarray(0, 2000))

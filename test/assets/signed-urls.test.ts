@@ -46,7 +46,7 @@ describe('signing', () => {
 })
 
 describe('verifying', () => {
-  test('accepts what was signed, up to its last moment', () => {
+  test('accepts a signed URL until it expires', () => {
     const { urls, clock } = createUrls(noonMs + 1)
     const { url, expiresAtMs } = urls.sign(key)
     const query = toQuery(url)

@@ -183,7 +183,7 @@ test('a balance is brought neither below zero nor beyond 2^53 - 1', async () => 
   expect(less.stderr).toMatch(/^mediagen: The credits would bring the balance out of range.*available now: 0/)
 })
 
-test('what is in the data directory is for its user alone', async () => {
+test('the data directory is readable for its user alone', async () => {
   await using line = openCommandLine()
   await createTestAccount(line)
   // Forked processes with a user of their own pass through it to their folders, and may not list it.

@@ -24,7 +24,7 @@ test('any JSON, tight or with white space', () => {
   )
 })
 
-test('counting ends once there are too many, and what is no JSON is counted without harm', () => {
+test('counting ends once there are too many, and invalid JSON does no harm', () => {
   expect(countJsonValues(Buffer.from('0,'.repeat(1000)), 10)).toBe(11)
   for (const text of ['', '"', '"\\', '}}}]]', '[[[', '{"a"']) countJsonValues(Buffer.from(text), 10)
 })

@@ -43,7 +43,7 @@ test('MEDIAGEN_BYTE_RATE: what goes beyond is refused, and told when to come aga
   expect((await send(other.key, large, 1))[0]?.status, 'another key has its own').toBe(200)
 })
 
-test('what is refused for its form has been sent all the same', async () => {
+test('bytes of a malformed request count', async () => {
   const { key } = await app.createAccount(0)
   const answers = await send(key, { ...large, more: 1 }, 4)
   expect(answers.map(({ status }) => status)).toEqual([400, 400, 429, 429])

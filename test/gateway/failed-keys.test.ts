@@ -52,7 +52,7 @@ test('a key that works goes on working from there, and everybody else is answere
   expect((await askFrom('127.0.0.4', wrongKey)).body.code).toBe('invalid_api_key')
 })
 
-test('nobody becomes another by what it says of itself', async () => {
+test('X-Forwarded-For of an untrusted client is ignored', async () => {
   await exhaust('127.0.0.5')
   const answer = await askFrom('127.0.0.5', wrongKey, { 'x-forwarded-for': '203.0.113.9' })
   expect(answer.status).toBe(429)

@@ -45,7 +45,7 @@ test('an upload that was deleted while the job waited fails it in words, and the
   expect((await app.send('/v1/wallet')).body).toEqual(before)
 })
 
-test('what has not even the form of an id is refused before anything is held', async () => {
+test('a text that is not an upload id is refused before anything is held', async () => {
   const { status, body } = await app.send('/v1/quotes', { body: { model, input: { image: 'file_x' } } })
   expect([status, body.code]).toEqual([400, 'invalid_input'])
   expect(body.errors).toMatchObject([{ pointer: '/input/image' }])

@@ -231,7 +231,7 @@ describe('what is refused leaves nothing, and says why', () => {
   })
 })
 
-test('what is too large is refused while it is still being sent', async () => {
+test('a file that is too large is refused while it is being sent', async () => {
   const { hostname, port } = new URL(app.url)
   const socket = connect(Number(port), hostname)
   socket.write(
@@ -309,7 +309,7 @@ describe('the uploads of an account', () => {
     expect(stored()).not.toContain(file_id)
   })
 
-  test('take so much room and no more; what is deleted makes room', async () => {
+  test('are limited in their total size; deleting one makes room', async () => {
     const records = []
     for (let count = 0; count < 5; count++) records.push((await post(picture)).body)
     const refused = await post(picture)

@@ -191,7 +191,7 @@ test('starting needs the permission generate and no other', async () => {
   expect((await app.generate(model, { prompt: 'x' }, { account: { accountId, key } })).status).toBe(200)
 })
 
-test('an account may have so many queued jobs and no more; who comes later is told when to come again', async () => {
+test('queued jobs are limited per account; the refusal says when to try again', async () => {
   await using small = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_QUEUED_JOBS: '2' })
   const start = () => small.generate(model, { prompt: 'x' }, { wait: false })
   expect((await start()).status).toBe(202)

@@ -39,7 +39,7 @@ test('the thumbnail of the README shrinks a picture that was handed in', async (
   expect(await sharp(Buffer.from(await file.arrayBuffer())).metadata()).toMatchObject({ width: 16, format: 'png' })
 })
 
-test('what is no media fails the job in words that name the field, and the credits are back', async () => {
+test('a file that is not media fails the job with a message that names the field, and releases the credits', async () => {
   const before = (await app.send('/v1/wallet')).body
   const { body: job } = await app.generate(model, { image: 'data:image/png,<svg xmlns="http://www.w3.org/2000/svg"/>' })
   expect(job).toMatchObject({

@@ -89,7 +89,7 @@ test('a job that is over is told once, and the stream ends', async () => {
   expect(events.map(({ job }) => job)).toEqual([body])
 })
 
-test('who comes back with Last-Event-ID is told only what is new', async () => {
+test('a client that reconnects with Last-Event-ID gets only new events', async () => {
   const { gate, jobId } = await startGated()
   const hangUp = new AbortController()
   let last = 0

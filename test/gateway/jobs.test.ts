@@ -212,7 +212,7 @@ describe('POST /v1/jobs/{job_id}/cancel', () => {
     expect(status).toBe(200)
   })
 
-  test('a field that nobody knows is refused by name', async () => {
+  test('an unknown field is refused by name', async () => {
     const payer = await idle.createAccount(100)
     const [id = ''] = await queue(idle, payer, [model])
     const { status, body } = await idle.send(`/v1/jobs/${id}/cancel`, { key: payer.key, body: { force: true } })

@@ -97,7 +97,7 @@ describe('MEDIAGEN_MAX_VIOLATIONS', () => {
   })
 })
 
-test('a caller who is known costs no question; a revoked key is refused all the same', async () => {
+test('a cached caller is not looked up again, but a revoked key is refused', async () => {
   const key = await app.createKey(app.account.accountId, ['wallet:read'])
   expect((await app.send('/v1/wallet', { key })).status).toBe(200)
   const { keys } = await app.admin.listKeys({ accountId: app.account.accountId, limit: 1 })

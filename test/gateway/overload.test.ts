@@ -53,7 +53,7 @@ test('MEDIAGEN_MAX_QUEUE_MS: who waits longer is refused until the server has ca
   expect(Number(shed)).toBeGreaterThanOrEqual(process.env['MEDIAGEN_TEST_GATEWAY'] === '1' ? 0 : refused.length)
 })
 
-test('starts do not pile up before a disk that stands still, quotes go on, and so do starts when it does', async () => {
+test('starts do not pile up while the disk stands still; quotes go on, and starts do when the disk does', async () => {
   await using app = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_QUEUE_MS: '100' })
   const model = 'test/instant/text-to-image'
   const input = { prompt: 'x' }

@@ -33,7 +33,7 @@ test('a data URI becomes a video that can be downloaded', async () => {
   expect([poster.headers.get('content-type'), format, width, height]).toEqual(['image/webp', 'webp', 128, 96])
 })
 
-test('what is no picture fails the job in words and gives the credits back', async () => {
+test('a file that is not a picture fails the job with a reason and releases the credits', async () => {
   await using app = await startTestApp()
   const image = `data:image/png;base64,${Buffer.from('not a picture').toString('base64')}`
   const { body } = await app.generate(model, { image }, { wait: true })

@@ -91,7 +91,7 @@ describe('outputs', () => {
     },
   )
 
-  test('how long they are kept is a part of the request that an Idempotency-Key stands for', async () => {
+  test('Retain-For is part of the request that an Idempotency-Key identifies', async () => {
     const { quote_id } = await app.quote(model, input)
     const send = (headers: Record<string, string>) =>
       app.send('/v1/generate?wait=true', {

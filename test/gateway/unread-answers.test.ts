@@ -132,7 +132,7 @@ describe.runIf(isLinux)('how many downloads there may be at once', () => {
     await expect.poll(countOpen).toBe(0)
   })
 
-  test('behind a trusted proxy the clients are told apart by X-Forwarded-For; nobody else is believed', async () => {
+  test('X-Forwarded-For identifies clients behind a trusted proxy, and is ignored from others', async () => {
     const unread = await Promise.all([1, 2, 3].map(() => fetchUnread('127.0.0.9', '203.0.113.1')))
     await expect.poll(countOpen).toBe(3)
     expectProblem(await ask('127.0.0.9', '203.0.113.1'), origin, 'rate_limited')
@@ -143,7 +143,7 @@ describe.runIf(isLinux)('how many downloads there may be at once', () => {
   })
 })
 
-test('MEDIAGEN_MAX_UNREAD_TOTAL_BYTES: of all that nobody reads the most is cut off, until it is little enough', async () => {
+test('MEDIAGEN_MAX_UNREAD_TOTAL_BYTES: the connections with the most unread bytes are cut off until the total is within the limit', async () => {
   const fastify = Fastify({ forceCloseConnections: true })
   const cuts: string[] = []
   const bounds = { ...roomy, maxUnreadTotalBytes: 60_000_000 }

@@ -102,7 +102,7 @@ test.each([
   })
 })
 
-test('parameters that nobody knows are refused by name', async () => {
+test('unknown parameters are refused by name', async () => {
   const { webhook_id } = (await register({ url })).body
   const deliveries = `/v1/webhooks/${webhook_id}/deliveries`
   for (const [path, name] of [

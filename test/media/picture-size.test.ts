@@ -54,6 +54,6 @@ test('of a GIF is that of its first frame where this is larger than the screen',
   expect(await sizeOf(bytes, 'image/gif')).toEqual({ width: 301, height: 203 })
 })
 
-test('of what is no picture is not known', async () => {
+test('is unknown for a file that is not a picture', async () => {
   expect(await sizeOf(Buffer.from('RIFF'), 'audio/wav')).toBeNull()
 })

@@ -213,7 +213,7 @@ test('a file that is longer than its Content-Length is cut there, and then it is
   expect([code, message]).toEqual(['invalid_media', 'image cannot be decoded: the file is damaged or incomplete.'])
 })
 
-test('what nobody listens for is refused, and TLS that is none', async () => {
+test('closed ports and failed TLS handshakes are explained', async () => {
   const closed = await openHost(() => {})
   await closed[Symbol.asyncDispose]()
   expect((await media.refusal({ image: closed.url })).message).toBe(

@@ -81,7 +81,7 @@ test('it is asked where no name server runs', async () => {
   expect(bySystem).toEqual(['good.test'])
 })
 
-test('what is under way can be given up', async () => {
+test('running queries can be canceled', async () => {
   await using server = await openNameServer(zone)
   const { names, resolve } = open(server, { tryMs: 60_000 })
   const pending = resolve('one.silent.test')

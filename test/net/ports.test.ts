@@ -41,7 +41,7 @@ test('MEDIAGEN_ALLOW_PORTS names further ones', () => {
     expect(() => parseAllowedPorts(wrong), wrong).toThrow('must be ports, 1 to 65535, separated by commas')
 })
 
-test('the agent looks at the port when it connects, whoever registered the address', async () => {
+test('the agent checks the port when it connects', async () => {
   await using receiver = await openReceiver()
   const agent = createPublicAgent({ allowed: everyHost, timeoutMs: 500, resolve: lookup })
   const refusal = (url: string): Promise<unknown> =>

@@ -24,7 +24,7 @@ async function refusal(url: string, resolve: typeof lookup, allowed = onlyPublic
   return error
 }
 
-test('refuses a name of which any address is private, in whatever order', async () => {
+test('refuses a name with any private address, in any order', async () => {
   for (const addresses of [['93.184.215.14', '127.0.0.1'], ['10.0.0.1', '93.184.215.14'], ['::1'], []])
     for (const scheme of ['http', 'https'])
       expect(await refusal(`${scheme}://name.test/`, resolveTo(...addresses))).toMatchObject({
@@ -79,7 +79,7 @@ test.each(['http://host', 'a b', '10.0.0.0/33', '256.1.1.1', '127.1', '0x7f.1', 
   },
 )
 
-test('an allowed name of which one address is not allowed is refused', async () => {
+test('refuses an allowed name if one of its addresses is not allowed', async () => {
   const resolve = resolveTo('10.0.0.5', '10.0.0.6')
   expect(await refusal('http://name.test/', resolve, parseAllowedHosts('10.0.0.5'))).toMatchObject({
     name: 'PrivateAddressError',

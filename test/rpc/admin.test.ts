@@ -82,7 +82,7 @@ function fromValue(value: any): any {
   return value.number_value ?? value.string_value ?? value.bool_value
 }
 
-test('no method is open to a key that may do all but administer, or to nobody, and nothing is on record of it', async () => {
+test('every method needs the permission admin, and refused calls are not recorded', async () => {
   const before = await countActs()
   const everyday = await app.createKey(
     app.account.accountId,

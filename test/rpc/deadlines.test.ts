@@ -73,7 +73,7 @@ test('the limit is that of the request as JSON: what REST takes, the gRPC port t
   expect(quote.credits).toBe('3')
 })
 
-test('bytes that are no message are the fault of whoever sent them', async () => {
+test('malformed bytes are an error of the client', async () => {
   await using app = await startTestApp()
   const client = new grpc.Client(new URL(app.app.grpcUrl ?? '').host, grpc.credentials.createInsecure())
   const metadata = new grpc.Metadata()

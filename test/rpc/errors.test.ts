@@ -76,7 +76,7 @@ const start = async (change: object) =>
     ...change,
   })
 
-test('what is missing in a request is listed, all of it', async () => {
+test('all missing fields of a request are listed', async () => {
   const error = check(
     await client.refusal('GenerationService/StartGeneration', { idempotency_key: 'k' }),
     'invalid_request',
@@ -120,7 +120,7 @@ test('an idempotency key that is missing or not legal is refused', async () => {
     check(await start({ idempotency_key: illegal }), 'idempotency_key_invalid', /255/)
 })
 
-test('without a key, or with one that does not work, nobody comes in', async () => {
+test('a call without a valid key is refused', async () => {
   const expired = await app.createKey(app.account.accountId, ['wallet:read'], Date.now() + 300)
   check(await client.refusal('WalletService/GetWallet', {}, { key: null }), 'authentication_required', /Authorization/)
   check(

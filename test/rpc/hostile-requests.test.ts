@@ -84,7 +84,7 @@ describe('the size of a request', () => {
     expect(end.message).toContain('1000000 bytes')
   })
 
-  test('MEDIAGEN_MAX_BODY_BYTES: what is larger once it is inflated is refused by name, logged and counted', async () => {
+  test('MEDIAGEN_MAX_BODY_BYTES: a request that is larger once inflated is refused by name, logged and counted', async () => {
     lines.length = 0
     for (const [encoding, bytes] of [
       ['gzip', bomb],

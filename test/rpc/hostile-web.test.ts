@@ -115,14 +115,14 @@ describe.for(Object.keys(forms))('%s', (name) => {
     expect(await countOf('invalid_request')).toBe(before + 1)
   })
 
-  test('MEDIAGEN_MAX_BODY_BYTES: what is larger, inflated or not, is refused, logged and counted', async () => {
+  test('MEDIAGEN_MAX_BODY_BYTES: a larger body, inflated or not, is refused, logged and counted', async () => {
     const before = await countOf('payload_too_large')
     expect((await send(form({ prompt: 'x'.repeat(6_000_000) }))).text).toMatch(/larger( |%20)than/)
     expect(await countOf('payload_too_large')).toBe(before + 1)
     expect(lines).toContainEqual(expect.objectContaining({ rpc, code: 'payload_too_large' }))
   })
 
-  test('what is no message is the fault of whoever sent it', async () => {
+  test('a malformed message is an error of the client', async () => {
     const before = await countOf('invalid_request')
     const { text } = await send({ ...form({}), body: Buffer.from([0, 0, 0, 0, 2, 0x0a, 0xff]) })
     expect(text).toMatch(/invalid_argument|grpc-status: 3/)

@@ -49,7 +49,7 @@ test('an rpc whose permission no key can carry does not start', () => {
   expect(() => guardService(altered, walletImpl as never, noParts)).toThrow('names no permission that a key can carry')
 })
 
-test('an rpc that nobody implements does not start', () => {
+test('a service with an unimplemented rpc does not start', () => {
   const { getWallet: _, ...partial } = walletImpl
   expect(() => guardService(WalletService, partial as never, noParts)).toThrow(
     'mediagen.v1.WalletService.GetWallet is not implemented',

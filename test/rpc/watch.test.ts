@@ -65,7 +65,7 @@ test('a watch resumes after the last sequence that was seen', async () => {
   expect(resumed.seen.at(-1)?.job.status).toBe('JOB_STATUS_SUCCEEDED')
 })
 
-test('the end is told to whoever asks, and not again to those who have seen it', async () => {
+test('a watch of an ended job gets the end, unless the client has seen it', async () => {
   await using app = await startTestApp()
   using client = await open(app)
   const { job_id } = (await app.generate('test/instant/text-to-image', { prompt: 'x' })).body
@@ -105,7 +105,7 @@ test('a client that leaves costs nothing any longer, and its job goes on', async
   )
 })
 
-test('who reads late gets the end all the same', async () => {
+test('a late reader gets the end', async () => {
   await using app = await startTestApp()
   using client = await open(app)
   const job = await startGated(app)

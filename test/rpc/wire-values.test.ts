@@ -60,7 +60,7 @@ test('bytes that decode were counted: as many values as came of them, or more', 
   )
 })
 
-test('what is packed counts by its bytes, and counting ends once there are too many', () => {
+test('packed fields count by their bytes, and counting ends once there are too many', () => {
   const keys = create(CreateKeyRequestSchema, { accountId: 'a', permissions: [1, 2, 3, 4] })
   expect(countWireValues(CreateKeyRequestSchema, toBinary(CreateKeyRequestSchema, keys), most)).toBe(3 + 4)
   const long = create(StructSchema, {

@@ -116,7 +116,7 @@ test('a run that has its files and waits for a place can be canceled, and its de
   await expect.poll(bench.runFolders, soon).toEqual([])
 })
 
-test('a server that stops gives back what is fetched and what has its files', async () => {
+test('a server that stops returns jobs that fetch, or have fetched, to the queue', async () => {
   const { begun, run } = createGates()
   await using bench = await startBench({ run, places: 1 })
   await using slow = await openSilentHost()

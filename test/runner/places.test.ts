@@ -37,7 +37,7 @@ async function createQueue(bench: Bench) {
   }
 }
 
-test('MEDIAGEN_SPARE_PROCESSES: an account alone has every place, and the job of another begins at once all the same', async () => {
+test('MEDIAGEN_SPARE_PROCESSES: one account may have every place, and the job of another one still begins at once', async () => {
   const gates = createGates()
   await using bench = await startBench({ run: gates.run, places: 4, placesPerAccount: 2, sparePlaces: 1 })
   const queue = await createQueue(bench)

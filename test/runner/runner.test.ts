@@ -85,7 +85,7 @@ test('a run that takes too long is ended, and everything comes back', async () =
   })
 })
 
-test('an output that is no media fails the job, removes what was stored, and everything comes back', async () => {
+test('an output that is not media fails the job, removes stored files and releases the credits', async () => {
   const run = (run: EngineRun) => {
     leavePicture(run, 'good.png')
     writeFileSync(join(run.folder, 'bad.png'), 'not a picture')

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { createPlaces } from '../../src/runtime/places.ts'
 
-test('an owner has so many, all have so many, and what is given back is free', () => {
+test('places are limited per owner and in total, and a returned place is free', () => {
   const places = createPlaces({ perOwner: 2, inAll: 3 })
   const a = [places.take('a'), places.take('a')]
   expect(places.take('a')).toBe('perOwner')
@@ -17,7 +17,7 @@ test('an owner has so many, all have so many, and what is given back is free', (
   expect(places.take('a')).toBeTypeOf('function')
 })
 
-test('nobody has a bound of their own', () => {
+test('no owner means no limit per owner', () => {
   const places = createPlaces({ perOwner: 1, inAll: 2 })
   expect(places.take(null)).toBeTypeOf('function')
   expect(places.take(null)).toBeTypeOf('function')

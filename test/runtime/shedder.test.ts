@@ -81,7 +81,7 @@ test('a single round that goes on beyond what requests may wait is cut short', (
   expect(tookMs).toBeLessThan(3500)
 })
 
-test.each([1.5, 2, 3])('at %s times the capacity what is answered is answered soon', (times) => {
+test.each([1.5, 2, 3])('at %s times the capacity, the requests that are answered are answered soon', (times) => {
   const loop = openLoop()
   load(loop, times * 1000, 10)
   const { answered, refused, longestMs } = load(loop, times * 1000, 10)
@@ -92,7 +92,7 @@ test.each([1.5, 2, 3])('at %s times the capacity what is answered is answered so
   expect(loop.told).toEqual(['begin'])
 })
 
-test('a queue that stands below what requests may wait is overload, too', () => {
+test('a standing queue is overload even while waits are shorter than the limit', () => {
   const loop = openLoop()
   // 400 ms of requests in each round, for ever.
   const rounds = Array.from({ length: 10 }, () => loop.round(400, 1))

@@ -18,7 +18,7 @@ test('a burst is taken at once, then as much as comes', () => {
   expect(buckets.take('a', 500)).toBe(500)
 })
 
-test('what is refused takes nothing, and no bucket holds more than a burst', () => {
+test('a refusal takes no tokens, and no bucket holds more than a burst', () => {
   const { clock, buckets } = open({ perSecond: 1, burst: 2 })
   expect(buckets.take('a', 3)).toBe(1000)
   expect(buckets.take('a', 2)).toBe(0)

@@ -110,7 +110,7 @@ export function auditTests(openStore: OpenTestStore): void {
     expect(await newest(store)).toEqual(recorded)
   })
 
-  test('what was refused is not on record, and what nobody is named for is by the server', async () => {
+  test('refused acts are not recorded, and acts without an actor are recorded for the server', async () => {
     await using store = await openStore()
     const { accountId } = await store.createAccount('a', 0)
     expect((await newest(store))?.actor).toEqual({ kind: 'system' })
@@ -147,7 +147,7 @@ export function auditTests(openStore: OpenTestStore): void {
     expect(await acts('acct_none')).toEqual([0])
   })
 
-  test('each act is told once it is durable, and no longer once nobody listens', async () => {
+  test('listeners hear of each act once it is durable, until they stop listening', async () => {
     await using store = await openStore()
     const told: AuditEntry[] = []
     const stop = store.onAct((entry) => told.push(entry))

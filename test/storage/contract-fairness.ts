@@ -65,7 +65,7 @@ export function fairnessTests(openStore: OpenTestStore): void {
     expect((await claim(store, 1, ['x', 'y'])).map(({ job }) => job.jobId)).toEqual([jobId])
   })
 
-  test('what was canceled before it ran does not count against its account', async () => {
+  test('a job that was canceled before it ran does not count against its account', async () => {
     await using store = await openStore()
     const a = await store.createAccount('a', 1000)
     const b = await store.createAccount('b', 1000)
@@ -78,7 +78,7 @@ export function fairnessTests(openStore: OpenTestStore): void {
     expect((await claim(store, 1)).map(({ job }) => job.jobId)).toEqual([first.jobId])
   })
 
-  test('a lower priority yields to all others, whoever they are', async () => {
+  test('a lower priority yields to the jobs of all accounts', async () => {
     await using store = await openStore()
     const a = await store.createAccount('a', 1000)
     const b = await store.createAccount('b', 1000)

@@ -212,7 +212,7 @@ export function changeTests(openStore: OpenTestStore): void {
     expect(Object.fromEntries(sequences)).toEqual({ [first.jobId]: 1, [second.jobId]: 2 })
   })
 
-  test('closing finishes what was submitted and refuses what comes later', async () => {
+  test('closing finishes submitted commands and refuses later ones', async () => {
     const store = await openStore()
     const { accountId } = await store.createAccount('a', 1000)
     const submitted = Array.from({ length: 20 }, () => store.startGeneration(startOf(accountId)))

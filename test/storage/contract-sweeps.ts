@@ -130,7 +130,7 @@ export function leaseTests(openStore: OpenTestStore): void {
     expect(await entriesOf(store, accountId)).toEqual(['grant 100', 'hold 10', 'charge 10'])
   })
 
-  test('a late heartbeat keeps the job, as long as nobody took it', async () => {
+  test('a late heartbeat keeps a job that was not claimed again', async () => {
     const { store, clock, jobId, token } = await openRunning(openStore)
     await using _ = store
     clock.ms += 10 * leaseMs

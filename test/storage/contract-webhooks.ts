@@ -167,7 +167,7 @@ export function webhookTests(openStore: OpenTestStore): void {
     expect((await list(store)).total).toBe(0)
   })
 
-  test('a claimed delivery is nobody else’s until its lease is over', async () => {
+  test('a claimed delivery cannot be claimed again until its lease ends', async () => {
     await using store = await openStore()
     const { accountId } = await store.createAccount('a', 0)
     const webhookId = await makeWebhook(store, accountId)
@@ -340,7 +340,7 @@ export function webhookTests(openStore: OpenTestStore): void {
     expect(await claim(store)).toMatchObject([{ event: 'job.failed', createdAtMs }])
   })
 
-  test('what was delivered or given up is forgotten after 30 days, a part in each sweep, and what waits is kept', async () => {
+  test('finished deliveries are deleted after 30 days, some in each sweep; waiting ones are kept', async () => {
     const clock = createHeldClock()
     await using store = await openStore(clock)
     const { accountId } = await store.createAccount('a', 0)

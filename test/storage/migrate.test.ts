@@ -71,7 +71,7 @@ test('the settings of a connection are the durable ones', () => {
   db.close()
 })
 
-test('a later migration is applied once, to what is there', async () => {
+test('a later migration is applied once to an existing database', async () => {
   using file = createTestFolder()
   await makeDatabase(file.path)
   using db = openRaw(file.path)

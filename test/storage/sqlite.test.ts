@@ -105,7 +105,7 @@ describe('the writer thread', () => {
     expect([createdAtMs, job.createdAtMs, running.startedAtMs]).toEqual([1_000_000, 1_000_500, 1_001_000])
   })
 
-  test('what was submitted during one turn is committed once', async () => {
+  test('commands of one turn are committed together', async () => {
     using file = createTestFolder()
     await using store = await openSqliteStore({ path: file.path })
     const { accountId } = await store.createAccount('a', 1000)

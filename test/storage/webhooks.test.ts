@@ -67,7 +67,7 @@ test.each([
   expect(() => db.exec(sql)).toThrow(message)
 })
 
-test('what is asked again and again is answered from an index', async () => {
+test('frequent queries use an index', async () => {
   using file = createTestFolder()
   await using opened = await openWithWebhook(file.path)
   expect(opened.accountId).toMatch(/^acct_/)

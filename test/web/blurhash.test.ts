@@ -23,7 +23,7 @@ test.each([
   for (const [at, value] of theirs.entries()) expect(Math.abs((ours?.[at] ?? -9) - value)).toBeLessThanOrEqual(1)
 })
 
-test('what is no blurhash is none', () => {
+test('an invalid blurhash is refused', () => {
   for (const text of ['', 'L', 'LEHV6nWB2yk8pyo0adR*.7kCMdn', 'LEHV6nWB2yk8pyo0adR*.7kCMdn"'])
     expect(decodeBlurhash(text, 4, 4)).toBeNull()
 })

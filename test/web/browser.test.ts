@@ -69,7 +69,7 @@ inBrowser('from a key in the address to a picture', async () => {
   expect(page.errors).toEqual([])
 })
 
-inBrowser('what the server refuses is said at the field; a failed job says why and costs nothing', async () => {
+inBrowser('refusals appear at the field; a failed job says why and costs nothing', async () => {
   await using app = await startTestApp()
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${app.account.key}&/model/test/failing/text-to-image`)

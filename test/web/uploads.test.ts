@@ -161,7 +161,7 @@ inBrowser('a file comes by dropping, by pasting, by its address or the id of an 
   expect(await page.until(textOf(`${single} .slot.failed .fine`))).toMatch(/no upload/)
 })
 
-inBrowser('what cannot be taken is said where it was given', async () => {
+inBrowser('a file that cannot be taken is refused at its field', async () => {
   await openForm()
   const before = await uploads()
   const refused = async (path: string) => {

@@ -59,7 +59,7 @@ test('MEDIAGEN_WEBHOOK_PLACES: further deliveries wait for a place', async () =>
   expect(mostAtOnce).toBeLessThanOrEqual(3)
 })
 
-test('MEDIAGEN_WEBHOOK_UNPROVEN_PLACES: endpoints that have not answered yet wait for each other, and for nobody else', async () => {
+test('MEDIAGEN_WEBHOOK_UNPROVEN_PLACES: unproven endpoints wait only for each other', async () => {
   await using hooks = await startWebhookApp({ MEDIAGEN_WEBHOOK_UNPROVEN_PLACES: '2' })
   await using receiver = await openReceiver()
   const [proven] = await registerProven(hooks, receiver, 1, 1)

@@ -77,7 +77,7 @@ test('every end is told by its own name, to every endpoint of the account and to
   expect([one.received.length, two.received.length, stranger.received.length]).toEqual([2, 2, 1])
 })
 
-test('endpoints that never answer, however many, delay nobody else', async () => {
+test('endpoints that never answer do not delay others, however many they are', async () => {
   await using hooks = await startWebhookApp()
   const { app } = hooks
   await using deaf = await openReceiver()

@@ -7,7 +7,7 @@ import { openCommandLine } from '../cli/command-line.ts'
 import { openReceiver } from './receiver.ts'
 import { startWebhookApp } from './webhook-app.ts'
 
-test('a job that ended where nobody sends is told after the restart, as it was then', async () => {
+test('an end without a running sender is delivered after the restart, as the job was then', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-hooks-'))
   await using receiver = await openReceiver()
   let canceled

@@ -106,7 +106,7 @@ function digestModel({ engine }: Entry): string {
   return digestSources(join(renderers, renderer, `${renderer}.ts`))
 }
 
-/** Makes what is not there, so many at the same time, and says how it goes; resolves to what failed, by key, and why. */
+/** Makes the missing samples, several at a time, and prints progress; resolves to the reasons of failures, by key. */
 async function makeAll(
   works: readonly Work[],
   jobs: number,

@@ -13,9 +13,9 @@ export interface Sample {
   readonly input: JsonObject
 }
 
-// Nobody sees the difference.
+// The difference is not visible.
 const notShown = new Set(['fps'])
-// Small and short enough that one makes many, long enough for an ending.
+// Small and short enough to make many, long enough for an ending.
 const small: Record<string, JsonObject> = {
   image: {},
   audio: { duration: 20 },
@@ -29,7 +29,7 @@ const telling: Record<string, JsonObject> = {
   transition: { motion: false },
 }
 
-// Numbers whose ends one wants to compare.
+// Numbers whose extremes are shown.
 const scales: Record<string, readonly JsonValue[]> = { sharpness: [0, 0.5, 1] }
 
 const serifTheme = 'editorial'
@@ -68,7 +68,7 @@ export function sampleModel(model: Entry, pictures: readonly string[]): Sample[]
   return samples
 }
 
-/** A choice as one reads it: a list of steps with their settings, anything else as it is. */
+/** A choice in words: a list of steps with their settings, anything else unchanged. */
 function toTitle(value: JsonValue): string {
   if (!Array.isArray(value)) return typeof value === 'string' ? value : JSON.stringify(value)
   const steps = value.flatMap((step) => (typeof step === 'object' && step !== null ? Object.entries(step) : []))

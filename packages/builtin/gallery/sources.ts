@@ -1,4 +1,4 @@
-// What a renderer's pictures depend on: the text of its module and of every module of ours that this one imports.
+// The sources that a renderer's pictures depend on: its module and every module of ours that it imports.
 
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'

@@ -38,7 +38,7 @@ export function keyOf(model: Entry, input: JsonObject, sources: string): string 
   return `${model.id.replace(/^builtin\//, '').replaceAll('/', '-')}-${hash.slice(0, 12)}`
 }
 
-/** What is there under a key; null when it is not, or not whole. */
+/** The work with this key; null if it is missing or incomplete. */
 export function findMade(folder: string, key: string): Made | null {
   const record = join(folder, `${key}.json`)
   if (!existsSync(record)) return null
@@ -46,7 +46,7 @@ export function findMade(folder: string, key: string): Made | null {
   return existsSync(join(folder, made.file)) ? made : null
 }
 
-/** Makes a sample. Its record is written last: what is cut off is made again. */
+/** Makes a sample. Its record is written last, so an interrupted sample is made again. */
 export async function makeWork(engine: Engine, folder: string, { model, input, key }: Work): Promise<Made> {
   const run = join(folder, `${key}.run`)
   rmSync(run, { recursive: true, force: true })
@@ -75,7 +75,7 @@ export async function makeWork(engine: Engine, folder: string, { model, input, k
   }
 }
 
-/** Removes whatever belongs to none of the keys. */
+/** Removes all files that belong to none of the keys. */
 export function removeOthers(folder: string, keys: ReadonlySet<string>): void {
   for (const name of readdirSync(folder))
     if (!keys.has(name.slice(0, name.indexOf('.')))) rmSync(join(folder, name), { recursive: true, force: true })

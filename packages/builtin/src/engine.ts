@@ -21,7 +21,7 @@ import { isRendererName, rendererNames } from './renderers.ts'
 const defaultMaxChildRssBytes = 1_500_000_000
 const defaultMaxChildMs = 600_000
 const defaultMaxOutputBytes = 2 * 1024 ** 3
-// What is cached or drafted on the way is no output.
+// Cached files and drafts are not outputs.
 const leastFileBytes = 16 * 1024 ** 2
 // Long enough that the server is listening by then.
 const defaultWarmUpAfterMs = 1_500
@@ -29,7 +29,7 @@ const defaultWarmUpAfterMs = 1_500
 export interface BuiltinEngineOptions {
   /** Renders at the same time, each in its own process; 0 for one a core. Default: 0. */
   readonly poolSize?: number
-  /** So many more while all of them are taken, for owners that have none. Default: 0. */
+  /** Further processes for owners that have none while all are taken. Default: 0. */
   readonly sparePoolSize?: number
   /** A process whose resident memory grows past this is killed, and its run fails with `out_of_memory`. Default: 1.5 GB. */
   readonly maxChildRssBytes?: number
@@ -101,7 +101,7 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
         timeout: { ms: maxChildMs, reason: tookTooLong(maxChildMs) },
         check: ({ output }) => checkFolderSize(output, maxOutputBytes),
         async collect(result, { output }) {
-          // What was written at last, in one go.
+          // Counted once, when the last output is written.
           await checkFolderSize(output, maxOutputBytes)
           for (const file of result.files) {
             if (!/^output\.[a-z0-9]+$/.test(file)) throw new Error(`a render process named its output ${file}`)

@@ -43,7 +43,7 @@ describe('every character is drawn by a font that has it', () => {
     }
   })
 
-  test.each(samples)('%s: what has serifs is not mixed with what has none', (_script, text) => {
+  test.each(samples)('%s: typefaces with and without serifs are not mixed', (_script, text) => {
     const words = toSettableText('title', text).match(/[\p{L}\p{M}]+/gu) ?? []
     const typefaces = words.flatMap((word) =>
       splitRuns(word, languageOf(text), 'serif').map(({ face }) => face.typeface),

@@ -125,7 +125,7 @@ describe('lines end where a reader does not stumble', () => {
     ['ตลาดริมน้ำ ต่าง ๆ นี้', 'ตลาดริมน้ำ|ต่าง ๆ|นี้'],
   ])('%s', (text, expected) => expect(parts(text, 'phrase')).toBe(expected))
 
-  test('Thai, which has no spaces between words, between words all the same', () => {
+  test('Thai breaks between words, although it has no spaces there', () => {
     expect(parts('ตลาดกลางคืนริมแม่น้ำ', 'word')).toBe('ตลาด|กลาง|คืน|ริม|แม่น้ำ')
   })
 

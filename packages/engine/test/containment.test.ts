@@ -138,7 +138,7 @@ test.runIf(can.limit && can.countTasks)(
   },
 )
 
-test.runIf(can.refuseNetwork)('a program that made itself a session of its own ends with its process', async () => {
+test.runIf(can.refuseNetwork)('a program in a session of its own ends with its process', async () => {
   const [before] = pool.pids
   await attempt('leave a program', { path: join(folder, 'mark') })
   await works()
@@ -180,7 +180,7 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
-test('the signal that ended it is named, through whatever stands between', async () => {
+test('the signal that ended a program is named, even behind its launcher', async () => {
   await expect(attempt('end by a signal')).rejects.toThrow('exit status SIGKILL')
   await works()
 })
@@ -234,7 +234,7 @@ describe('where a machine can do less', () => {
     expect(found.missing.filter((words) => words.startsWith('namespaces'))).toHaveLength(found.isNested ? 0 : 1)
   })
 
-  test('without any of it processes work all the same', async () => {
+  test('processes work without containment', async () => {
     const plain = createPool(uncontained)
     try {
       expect(await attempt('work', {}, plain)).toEqual({})

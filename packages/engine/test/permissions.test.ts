@@ -95,7 +95,7 @@ test('what it was handed is there for one task, and what it left is gone after i
   for (const folder of [folders.input, folders.output]) expect(await readdir(folder)).toEqual([])
 })
 
-test('a process that leaves a folder, which nobody can empty while it is there, is replaced', async () => {
+test('a process whose folder cannot be emptied is replaced', async () => {
   let output = ''
   await attempt(
     'work',

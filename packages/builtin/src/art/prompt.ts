@@ -73,7 +73,7 @@ const hints: readonly Hint[] = [
   { words: 'black white monochrome minimal*', styles: [], palettes: ['ink'] },
 ]
 
-// What looks its best in what, when nobody says.
+// The palettes that suit each style, for prompts that name none.
 const fittingPalettes: Record<StyleName, readonly PaletteName[]> = {
   ridges: ['sunset', 'dawn', 'desert', 'nordic', 'autumn', 'forest', 'ocean', 'night'],
   flow: ['sunset', 'ocean', 'orchard', 'nordic', 'autumn', 'candy', 'night', 'desert'],

@@ -1,4 +1,4 @@
-// Chance that can be had again: numbers and smooth noise that follow from a text alone.
+// Reproducible randomness: numbers and smooth noise that depend on a text alone.
 
 /** A seeded source of numbers. */
 export interface Random {

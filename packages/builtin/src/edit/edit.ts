@@ -33,7 +33,7 @@ export async function renderEdit(task: RenderTask): Promise<Rendered> {
   }
   const fitted = await fitInside(pixels, Number(input['max_width']), Number(input['max_height']))
   const encoding = workOfEncoding(formatOf(input), qualityOf(input), fitted)
-  // Its own word of progress would come before the pace's last: progress would go back.
+  // Progress reported by the encoder would arrive before the last report of the pace, so progress would go back.
   const silent = { ...task, onProgress: () => {} }
   const { extension } = await pace(task, [edited, written], encoding, writeImage(silent, fitted))
   return { extension, usage: { work: work + encoding } }

@@ -79,7 +79,7 @@ async function resize(pixels: Pixels, settings: JsonValue, where: string, bound:
   }
   const scaleX = wanted.width === undefined ? null : wanted.width / pixels.width
   const scaleY = wanted.height === undefined ? null : wanted.height / pixels.height
-  // With one side given, the other follows; to cover a box, what is cut off is made first.
+  // If one side is given, the other follows from the proportions. To cover a box, the picture is first made larger than the box.
   const scale = Math.max(scaleX ?? scaleY ?? 1, scaleY ?? scaleX ?? 1)
   if (scaleX === null || scaleY === null || fit === 'cover')
     checkPixels(pixels.width * scale, pixels.height * scale, where, bound)
@@ -100,7 +100,7 @@ function mirror(image: Sharp, axis: string): Sharp {
   return axis === 'vertical' ? image.flip() : image.flop()
 }
 
-// The time of a blur grows with its radius, and what a wide one keeps has no detail: it is done on a smaller picture.
+// The time of a blur grows with its radius, and a wide blur keeps no detail, so it is done on a smaller picture.
 const widestExactSigma = 8
 
 async function blur(pixels: Pixels, settings: JsonValue): Promise<Pixels> {

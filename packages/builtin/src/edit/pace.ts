@@ -1,12 +1,12 @@
-// Progress of what tells nothing of itself: one call into a library that takes seconds.
+// Estimated progress of a library call that takes seconds and reports none.
 
 import type { RenderTask } from '../renderer.ts'
 
 const stepMs = 100
-// What takes longer than expected waits here for its end.
+// The share at which progress stops when a call takes longer than expected.
 const mostBeforeItsEnd = 0.95
 
-/** Does a part of a task; meanwhile progress goes from one share to another, by how long that part was expected to take. */
+/** Runs a part of a task. Meanwhile progress goes from one share to another, at the pace of the expected duration. */
 export async function pace<Result>(
   task: Pick<RenderTask, 'onProgress'>,
   [from, to]: readonly [number, number],

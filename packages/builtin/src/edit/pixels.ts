@@ -1,4 +1,4 @@
-// How large a picture may be on its way through the operations: as large as was asked and paid for.
+// How large a picture may become during the operations: as large as the request asked and paid for.
 
 import { EngineError } from '@mediagen/engine/engine.ts'
 

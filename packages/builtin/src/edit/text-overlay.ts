@@ -53,7 +53,7 @@ export async function overlayText(pixels: Pixels, settings: JsonObject, where: s
     weight,
     align,
     color: String(settings['color']),
-    // Without a plate of its own the text needs something that sets it off from whatever is behind it.
+    // Without a plate the text needs a shade that sets it off from the picture behind it.
     ...(background ? {} : { shadow: { color: 'rgba(0,0,0,0.85)', blur: Math.max(3, fitted.size * 0.34) } }),
   })
   const { data } = context.getImageData(0, 0, block.width, block.height)

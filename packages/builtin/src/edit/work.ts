@@ -1,4 +1,4 @@
-// What an edit takes of a processor, from the sizes of its pictures: by this it is charged. Measured in seconds a megapixel on
+// The processor time of an edit, estimated from the sizes of its pictures. The price is based on it. Measured in seconds a megapixel on
 // one core; the same edit of the same picture always comes to the same.
 
 import type { JsonValue } from '@mediagen/engine/engine.ts'

@@ -23,7 +23,7 @@ export interface Container {
   add(packet: VideoPacket, format: VideoFormat): Promise<void>
   /** Writes whatever is left. */
   finish(): Promise<void>
-  /** Lets go of the file as it is. */
+  /** Closes the file without finishing it. */
   cancel(): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-// What an encoder of frames is to the film.
+// The interface of a frame encoder.
 
 import type { VideoCodec } from 'mediabunny'
 import type { Matrix } from './yuv.ts'
@@ -28,14 +28,14 @@ export interface VideoFormat {
   readonly matrix: Matrix
 }
 
-/** Compresses frames. Whoever made one closes it, also after an error. */
+/** Compresses frames. Its creator must close it, even after an error. */
 export interface VideoEncoder {
   readonly matrix: Matrix
-  /** Takes planes Y, U and V; resolves to the packets that are ready, which may be of earlier frames. */
+  /** Encodes the planes Y, U and V; resolves to the packets that are ready, possibly those of earlier frames. */
   encode(yuv: Uint8Array): Promise<readonly VideoPacket[]>
-  /** Resolves to the packets that were still held back. */
+  /** Ends the stream; resolves to the packets that the encoder still holds. */
   flush(): Promise<readonly VideoPacket[]>
-  /** Known as soon as there was a packet. */
+  /** Set once the first packet exists. */
   format(): VideoFormat
   close(): Promise<void>
 }

@@ -16,7 +16,7 @@ const secondsBetweenKeys = 4
 const codecs = {
   mp4: {
     matrix: 'bt709',
-    // One thread: each render process is already one of as many as there are cores, and its drawing is the other half.
+    // One thread, because there is a render process for each core, and each also draws.
     video: ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '21', '-pix_fmt', 'yuv420p', '-threads', '1'],
     sound: ['-c:a', 'aac', '-b:a', '96k'],
     container: ['-movflags', '+faststart', '-f', 'mp4'],
@@ -101,7 +101,7 @@ function listArguments({ width, height, fps, format, file, sound }: FilmFile, so
 function waitForEnd(program: Program): Promise<void> {
   let tail = ''
   program.stderr.setEncoding('utf8').on('data', (text: string) => (tail = (tail + text).slice(-stderrTailChars)))
-  // A program that is gone closes its end of the pipe; why it is gone is told below.
+  // A program that has ended closes its end of the pipe; the reason is reported below.
   program.stdin.on('error', () => {})
   const ended = new Promise<void>((resolve, reject) => {
     const fail = (words: string): void => reject(new EngineError('encoder_failed', `The video encoder ${words}.`, true))
@@ -111,7 +111,7 @@ function waitForEnd(program: Program): Promise<void> {
       else fail(`ended with ${signal ?? code}: ${tail.trim().split('\n').at(-1) ?? ''}`)
     })
   })
-  // Told to whoever waits next; nobody may be waiting at this moment.
+  // The next caller that waits gets this error; there may be none at this moment.
   ended.catch(() => {})
   return ended
 }

@@ -117,12 +117,12 @@ function createBitWriter(): BitWriter {
   return { bits, golomb, finish: () => bytes }
 }
 
-/** Takes out the bytes that keep start codes from arising. */
+/** Removes emulation prevention bytes. */
 function unescape(bytes: Uint8Array): Uint8Array {
   return bytes.filter((byte, i) => !(byte === 3 && i >= 2 && bytes[i - 1] === 0 && bytes[i - 2] === 0))
 }
 
-/** Puts them in. */
+/** Inserts emulation prevention bytes. */
 function escape(bytes: readonly number[]): number[] {
   const escaped: number[] = []
   let zeros = 0

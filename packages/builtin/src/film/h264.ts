@@ -57,7 +57,7 @@ export async function openH264({ width, height, fps }: Pace, quantizer: number):
       return format
     },
     async close() {
-      // It aborts when it is deleted unfinished.
+      // The encoder aborts when it is deleted before it has finished.
       segment?.finalize()
       if (segment) dispose(segment)
       segment = null

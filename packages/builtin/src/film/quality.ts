@@ -7,8 +7,8 @@ import { openH264, secondsBetweenKeys } from './h264.ts'
 import { createYuvConverter, yuvBytes } from './yuv.ts'
 
 /**
- * What is cheap at the usual quality gets a better one, since soft gradients show every step; what is dear gets a worse one,
- * since much that moves hides it.
+ * A film with few bits at the usual quality gets a better one, because soft gradients show every step. A film with many bits gets
+ * a worse one, because motion hides the loss.
  */
 const [bestQuantizer, worstQuantizer] = [20, 28]
 /** The quality at which frames are tried. */
@@ -44,10 +44,10 @@ export async function chooseQuantizer(
     }
   }
   const sizes = (await encoder.flush()).map(({ data }) => data.length)
-  // The first of a pair has nothing to do with the frame before it: it costs as much as one that stands by itself.
+  // The first frame of a pair does not follow the frame before it, so it costs as much as a key frame.
   const [alone, next] = [mean(sizes.filter((_, i) => i % 2 === 0)), mean(sizes.filter((_, i) => i % 2 === 1))]
   const bitsPerPixel = (8 * (next + alone / (secondsBetweenKeys * fps))) / (width * height)
-  // A small film shows as much in fewer pixels.
+  // A small film shows the same content in fewer pixels.
   const good = goodBitsPerPixel * (goodPixels / (width * height)) ** 0.25
   const wanted = Math.round(usualQuantizer + halvingSteps * Math.log2(bitsPerPixel / good))
   return Math.min(worstQuantizer, Math.max(bestQuantizer, wanted))

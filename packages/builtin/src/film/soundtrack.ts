@@ -1,4 +1,4 @@
-// The sound of a film, compressed: AAC beside H.264, Opus beside VP8.
+// Compresses the sound of a film: AAC beside H.264, Opus beside VP8.
 
 import { ALL_FORMATS, type AudioCodec, BufferSource, type EncodedPacket, EncodedPacketSink, Input } from 'mediabunny'
 import { encodeSound } from '../sound/encode.ts'

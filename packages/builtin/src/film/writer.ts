@@ -27,11 +27,11 @@ export interface FilmWriter {
   write(yuv: Uint8Array): Promise<void>
   /** Finishes the file. */
   finish(): Promise<void>
-  /** Lets go of everything, also of a file that is not finished. */
+  /** Releases everything, even when the file is not finished. */
   close(): Promise<void>
 }
 
-/** Opens the writer that needs nothing but this package. */
+/** Opens the writer that uses the encoders of this package. */
 export async function openBuiltinWriter(film: FilmFile): Promise<FilmWriter> {
   const { format, frames, file, sound } = film
   const pace: Pace = { width: film.width, height: film.height, fps: film.fps }

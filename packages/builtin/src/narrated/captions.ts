@@ -1,4 +1,4 @@
-// Captions in time with a voice: what was said is bright, what is being said is coloured, what comes is dim.
+// Captions in time with a voice: spoken words are bright, the current word is coloured, later words are dim.
 
 import { createCanvas, type Canvas, type SKRSContext2D } from '@napi-rs/canvas'
 import { measureBounds, measureText } from '../text/draw.ts'
@@ -65,7 +65,7 @@ export function createCaptions(
   }
   const fit = (page: Page, maxSize: number): FittedText => fitText(toText(page), style, { ...room, maxSize })
   const size = Math.min(...pages.map((page) => fit(page, unit * 0.118).size))
-  // Drawn when first seen and let go when gone: a long text has many pages.
+  // A page is drawn when it appears and released when it is over, because a long text has many pages.
   const known = new Map<number, SetPage>()
   const open = (index: number): SetPage => {
     const page = known.get(index) ?? setPage(pages[index] ?? [], fit(pages[index] ?? [], size), area, colors)

@@ -19,9 +19,9 @@ import { createCaptions } from './captions.ts'
 import { narrate, type Narration } from './narration.ts'
 import { createTheme, type NarratedTheme } from './themes.ts'
 
-/** What the price takes for granted: seconds around the words, and letters in a second at speed 1. */
+/** The assumptions of the price: seconds around the words, and letters per second at speed 1. */
 const [secondsAround, lettersPerSecond] = [4, 14]
-/** A film may be so many times as long as its price takes for granted. */
+/** The maximum length of a film, as a multiple of the length that its price assumes. */
 const mostOvertime = 2
 /** One round of the background. */
 const secondsPerRound = 18
@@ -59,7 +59,7 @@ export async function renderNarrated(task: RenderTask): Promise<Rendered> {
   )
 }
 
-/** Refuses what takes far longer to say than letters usually do: its price is fixed before anything is said. */
+/** Refuses a text that takes far longer to say than its letters suggest, because the price is fixed before anything is spoken. */
 function requirePaidLength(seconds: number, letters: number, speed: number): void {
   const most = mostOvertime * (secondsAround + letters / lettersPerSecond / speed)
   if (seconds <= most) return
@@ -118,7 +118,7 @@ function createOpening(title: string, { width, height }: Shot, theme: NarratedTh
     const gone = clamp((seconds - (titleEnd - titleLeaves)) / titleLeaves)
     if (gone >= 1) return
     const [away, alpha] = [unit * 0.12 * easeIn(gone), 1 - easeInOut(gone)]
-    // Something is there from the first frame on.
+    // The first frame is not empty.
     const grown = lettering.height * (0.08 + 0.92 * easeOut(seconds / 1.1))
     context.save()
     context.globalAlpha = alpha

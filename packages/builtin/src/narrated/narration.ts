@@ -10,7 +10,7 @@ export type Page = readonly Timed[]
 export interface Narration {
   readonly sound: Sound
   readonly seconds: number
-  /** Until when the title stands alone. */
+  /** The time at which the text begins after the title. */
   readonly titleEnd: number
   readonly pages: readonly Page[]
 }

@@ -1,4 +1,4 @@
-// Takes the steps out of soft gradients: 8 bits show each of them as a band where a colour changes slowly.
+// Removes bands from soft gradients: with 8 bits, each step shows as a band where a colour changes slowly.
 
 /** Pixels to each side whose mean is taken. */
 const reach = 24

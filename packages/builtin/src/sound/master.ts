@@ -1,4 +1,4 @@
-// The last step of every sound: as loud as others are, and never over the edge.
+// The last step of every sound: brings it to the usual loudness and keeps its peaks below the ceiling.
 
 import { measureLoudness } from './loudness.ts'
 import { fromDecibels, type Sound } from './sound.ts'
@@ -20,7 +20,7 @@ export interface Mastering {
  * down smoothly, both channels alike.
  */
 export function master(sound: Sound, { loudness, ceiling }: Mastering): void {
-  // What the limiter takes is given back, twice: further rounds change less than can be heard.
+  // The limiter makes the sound quieter, so the gain is corrected twice; more rounds change less than can be heard.
   for (let round = 0; round < 3; round++) {
     const gain = Math.min(mostGainDecibels, loudness - measureLoudness(sound))
     if (Math.abs(gain) < 0.1) return
@@ -62,7 +62,7 @@ function holdMinimum(gains: Float32Array, sampleRate: number): Float32Array {
   const ahead = Math.round(lookAheadSeconds * sampleRate)
   const recovery = Math.exp(-1 / (releaseSeconds * sampleRate))
   const held = new Float32Array(gains.length)
-  // Indices of gains that rise towards the back: the front is the least of the window.
+  // Indices whose gains rise from front to back, so the front has the least gain of the window.
   const window: number[] = []
   let [front, next, gain] = [0, 0, 1]
   for (let i = 0; i < gains.length; i++) {

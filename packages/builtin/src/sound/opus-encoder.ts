@@ -5,7 +5,7 @@ import { type AudioCodec, type AudioSample, CustomAudioEncoder, EncodedPacket, r
 import { studioRate } from './sound.ts'
 
 const defaultBitRate = 128_000
-// What libopus puts before the first sample; decoders drop as much.
+// The number of samples that libopus adds before the first one; decoders drop as many.
 const preSkip = 312
 
 type Library = libavjs.LibAV & libavjs.LibAVSync

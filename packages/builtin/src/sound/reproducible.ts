@@ -1,4 +1,4 @@
-// Takes out of a finished file what differs from one run to the next, so that the same input gives the same bytes.
+// Removes from a finished file what differs between runs, so that the same input gives the same bytes.
 
 const oggSerial = 0x4d47454e
 const oggHeaderBytes = 27

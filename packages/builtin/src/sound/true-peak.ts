@@ -1,4 +1,4 @@
-// True peaks, after ITU-R BS.1770: what a converter makes between samples can be larger than the samples.
+// True peaks, after ITU-R BS.1770: between samples, a converter can make values larger than the samples.
 
 import type { Sound } from './sound.ts'
 

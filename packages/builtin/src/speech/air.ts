@@ -1,10 +1,10 @@
-// What Flite leaves out: breath and the hiss of s, f and t above 8 kHz, without which speech sounds as through a wall.
+// Adds what Flite leaves out: breath and the hiss of s, f and t above 8 kHz. Without it speech sounds muffled.
 
 import { createRandom } from '../art/random.ts'
 import { applyFilters, highPass, lowPass } from '../sound/filter.ts'
 import { fromDecibels, studioRate } from '../sound/sound.ts'
 
-// As fast as the voice itself vibrates, so that the noise belongs to it; and as slow as its sounds follow each other.
+// Fast enough to follow the vibration of the voice, and slow enough to follow its sounds.
 const [quick, slow] = [320, 40]
 // Where this share of a sound is hiss, all of it goes on above; vowels, which have far less, hardly do.
 const hissing = 0.3

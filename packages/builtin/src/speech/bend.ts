@@ -1,4 +1,4 @@
-// Another pitch for a voice without another length or timbre: its periods, each as it is, nearer together or further apart (TD-PSOLA).
+// Changes the pitch of a voice, but not its length or timbre: moves its periods closer together or further apart (TD-PSOLA).
 
 import type { Sound } from '../sound/sound.ts'
 import { type Mark, markPeriods } from './pitch-marks.ts'
@@ -31,7 +31,7 @@ function distance(mark: Mark | undefined, place: number): number {
   return mark ? Math.abs(mark.at - place) : Number.POSITIVE_INFINITY
 }
 
-/** What is around a mark, fading towards its neighbours, put at a place. */
+/** Adds the window around a mark, which fades towards its neighbours, at a new place. */
 function addGrain(to: Float32Array, from: Float32Array, marks: readonly Mark[], index: number, place: number): void {
   const { at, period } = marks[index] as Mark
   const before = at - (marks[index - 1]?.at ?? at - period)

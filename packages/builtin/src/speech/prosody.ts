@@ -1,4 +1,4 @@
-// How a sentence is said where it stands: readers begin a paragraph higher and end it lower and slower, and ask with a rising voice.
+// The pitch and pace of a sentence by its place: readers begin a paragraph higher, end it lower and slower, and raise the voice in questions.
 
 /** A sentence among others. */
 export interface Placed {
@@ -18,7 +18,7 @@ export interface Prosody {
   readonly rises: boolean
 }
 
-// Questions that ask for a yes or a no begin so; others fall at the end, as statements do.
+// Yes-or-no questions begin with these words; other questions fall at the end, as statements do.
 const asksYesOrNo =
   /^["“‘'(]*(?:and |but |so |well, )?(?:am|are|is|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may|might|must|isn|aren|wasn|weren|don|doesn|didn|haven|hasn|can|couldn|won|wouldn|shouldn)(?:['’]t)? /i
 const asksWhat = /\b(?:who|whom|whose|what|which|when|where|why|how)\b/i
@@ -41,6 +41,6 @@ export function shapeSentence({ text, index, count }: Placed): Prosody {
 
 function isQuestionThatRises(text: string): boolean {
   if (!/\?["”’')]*$/.test(text) || offersChoice.test(text)) return false
-  // Without a word that asks, it is a statement that is doubted: "You are going home?"
+  // Without a question word it is a doubted statement: "You are going home?"
   return asksYesOrNo.test(text) || !asksWhat.test(text)
 }

@@ -5,13 +5,13 @@ import { utter, type Utterance } from './flite.ts'
 import type { Prosody } from './prosody.ts'
 import type { Voice } from './voices.ts'
 
-/** What the one who asks wants of a voice. */
+/** What a request asks of a voice. */
 export interface Wish {
   /** 1 is the voice's own; 0.5 … 2. */
   readonly speed: number
   /** Semitones above the voice's own pitch; -6 … 6. Default: 0. */
   readonly pitch?: number
-  /** How far the pitch goes up and down: 0 is one note, 1 as people read, 2 as they tell stories to children. Default: 1. */
+  /** How far the pitch goes up and down: 0 is one note, 1 is reading aloud, 2 is telling stories to children. Default: 1. */
   readonly expression?: number
 }
 
@@ -24,7 +24,7 @@ const [lowest, highest] = [0.5, 1.9]
 export function say(words: string, voice: Voice, prosody: Prosody, wish: Wish): Utterance {
   const { model, tract } = voice
   const { expression = 1, pitch = 0 } = wish
-  // Another vocal tract is another rate of the samples: what is played faster is spoken that much slower and lower before.
+  // Another vocal tract is another sample rate: a sound that will be played faster is first spoken slower and lower.
   const speed = (wish.speed * prosody.speed) / tract
   const middle = (voice.pitch * 2 ** (pitch / 12) * prosody.pitch) / tract / model.pitch
   const spread = voice.spread * prosody.spread * expression

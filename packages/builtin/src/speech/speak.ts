@@ -45,7 +45,7 @@ const loudness = -16
 const ceiling = -1.5
 const leadSeconds = 0.15
 const tailSeconds = 0.35
-// Samples are held in memory. The longest text at the lowest speed takes less, unless it is made of signs and numbers.
+// Samples are held in memory. The longest text at the lowest speed takes less, unless it consists of signs and numbers.
 const defaultMostSeconds = 1200
 // What is kept of Flite's silence around a sentence, so that no consonant is cut.
 const marginSeconds = 0.03
@@ -85,7 +85,7 @@ export async function speak(text: string, options: SpeakOptions): Promise<Speech
     await new Promise(setImmediate)
   }
   const samples = new Float32Array(at + Math.round(tailSeconds * studioRate))
-  // Let go of one by one: the parts together are as large as the whole.
+  // Released one by one, because the parts together are as large as the whole.
   for (let part = parts.pop(); part; part = parts.pop()) samples.set(part.samples, part.at)
   const sound: Sound = { sampleRate: studioRate, channels: [samples] }
   master(sound, { loudness, ceiling })

@@ -56,7 +56,7 @@ const awb: Model = { flite: 'awb', pitch: 132, spread: 25 }
 const kal: Model = { flite: 'kal16', pitch: 95, spread: 11 }
 const kal8: Model = { ...kal, flite: 'kal' }
 
-// The pitch of slt and awb goes further up and down than Flite would have it, which is half of what people do.
+// The pitch of slt and awb goes further up and down than Flite's own, which is half of what people do.
 const voices = {
   slt: { model: slt, pitch: 176, spread: 1.7, tract: 1, air: 14, tone: woman },
   clara: { model: slt, pitch: 158, spread: 1.7, tract: 0.93, air: 14, tone: woman },

@@ -54,7 +54,7 @@ export function toLine(text: string, direction: Direction = directionOf(text)): 
 
 /** The lines of a paragraph, each with its parts in the order in which they are seen. */
 export function cutLines(text: string, direction: Direction, spans: readonly Span[]): Line[] {
-  // Nothing runs from right to left, as nearly always.
+  // The usual case: nothing runs from right to left.
   if (direction === 'ltr' && !rightToLeft.test(text))
     return spans.map(({ start, end, added }) => {
       const line = text.slice(start, end) + added

@@ -19,10 +19,10 @@ export interface Unit {
   readonly hyphen: string
 }
 
-// No line begins with these, wherever a space may stand before them; Unicode's rules have most of them.
+// No line begins with these, even after a space; Unicode's rules have most of them.
 const clings =
   /^[\p{Pe}\p{Pf}!?:;%‰…‥。、，．：；？！・ー々ゝゞヽヾ゛゜〜～ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶㇰ-ㇿๆฯ،؛؟।॥]/u
-// And none ends with these.
+// No line ends with these.
 const opens = /[\p{Ps}\p{Pi}¿¡]$/u
 const hiragana = /^\p{Script=Hiragana}/u
 const endsHiragana = /\p{Script=Hiragana}$/u
@@ -57,7 +57,7 @@ function hyphenAt(text: string, at: number): string {
   return inWord.test(text.charAt(at - 1)) && inWord.test(text.charAt(at)) && isPlain(text, at) ? '-' : ''
 }
 
-/** Whether what stands between the spaces around a place is made of letters: an address has no hyphens that are not its own. */
+/** Whether the word around a place consists of letters. An address must not get further hyphens. */
 function isPlain(text: string, at: number): boolean {
   const [before, after] = [text.slice(0, at).split(/\s/).at(-1) ?? '', text.slice(at).split(/\s/)[0] ?? '']
   return !/[\p{Nd}@_/\\=&+~]|\p{L}\.\p{L}/u.test(before + after)

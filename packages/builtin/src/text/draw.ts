@@ -152,7 +152,7 @@ function splitLine({ text, stretches }: Line, style: TextStyle): DirectedRun[] {
   })
 }
 
-/** What is between two runs: nothing, unless they would stand too far apart. */
+/** The space between two runs: 0, or negative where they would stand too far apart. */
 function gapBetween(before: DirectedRun | null, after: DirectedRun, style: TextStyle): number {
   if (!before || before.direction === 'rtl') return 0
   const { typeface } = after.face
@@ -195,7 +195,7 @@ function measureRun({ text, face, direction }: DirectedRun, style: TextStyle): T
   const ink = { left: left / drawnSize + spacing, right: after / drawnSize + spacing / 2 }
   return {
     width,
-    // What hangs out of a letter, as the tail of a j, hangs out of a line, too: its stem stands in line with the others.
+    // The overhang of a letter, such as the tail of a j, may leave the line, so that its stem is aligned with the other lines.
     left: isAlphabet ? Math.max(ink.left, 0) : ink.left,
     right: isAlphabet ? Math.min(ink.right, width - spacing) : ink.right,
     ascent: found.actualBoundingBoxAscent / drawnSize,

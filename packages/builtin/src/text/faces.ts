@@ -108,7 +108,7 @@ function open(typeface: FaceName): Face[] {
   if (typeface === 'emoji') {
     const folder = dirname(packages.emoji.resolve())
     const file = join(folder, 'files/noto-color-emoji-emoji-400-normal.woff')
-    // It has every picture twice. A canvas draws COLR; the pictures as SVG would only take 20 MB.
+    // The font has every picture twice. A canvas draws COLR; the SVG pictures would take 20 MB for nothing.
     return [
       createFace(
         typeface,

@@ -44,18 +44,18 @@ export interface FittedText {
   readonly direction: Direction
 }
 
-// How much smaller a text is rather set than broken at such places.
+// How much smaller a text may become to avoid breaks at such places.
 const worth: Readonly<Record<BreakLevel, number>> = { phrase: 1, word: 0.85, character: 0.48, soft: 0.6, force: 0.5 }
-// Words are broken sooner where whole ones would be as small as that beside what there is room for.
+// Words are broken earlier if whole words would be this small in proportion to the room.
 const [small, worthWhenSmall] = [0.35, 0.65]
-// How much smaller lines may be for one of them less, and how much more even they are to be for that.
+// How much smaller lines may become to save one line, and how much more even they must become.
 const [evenWorth, muchMoreEven] = [0.8, 0.12]
 const levels = Object.keys(worth) as readonly BreakLevel[]
 const step = 0.97
-// A reader halts here, so lines end well after it even if they are a little uneven for that.
+// A reader pauses here, so a line may end here even if the lines become less even.
 const halts = /[,.;:!?…—–，。、；：！？،؛؟।]["'”’»)」』）》】]*$/u
 const haltWorth = 0.03
-// Of more lines the last one would be left with what remains.
+// With more lines, the last one would only hold the rest.
 const fewLines = 3
 // Words in pieces are hard to read in more lines than that.
 const fewHyphens = 4
@@ -234,7 +234,7 @@ function findSize(units: readonly MeasuredUnit[], room: TextRoom, metrics: Metri
   return null
 }
 
-/** Too much text even for the smallest size: it goes below that. */
+/** The text does not fit at the smallest size, so it becomes smaller than that. */
 function squeeze(
   units: readonly MeasuredUnit[],
   room: TextRoom,

@@ -1,4 +1,4 @@
-// Where a word of an alphabet may be taken apart when it is longer than a line: between what looks like syllables.
+// Where a word may be divided when it is longer than a line: between likely syllables.
 
 // Letters on both sides of a hyphen.
 const [fewestBefore, fewestAfter] = [2, 3]

@@ -1,4 +1,4 @@
-// In whose forms the characters are drawn that Chinese, Japanese and Korean share: 直 and 骨 differ from one to the other.
+// Chooses the language whose forms are drawn for characters that Chinese, Japanese and Korean share: 直 and 骨 differ.
 
 /** A language whose characters Noto Sans has, as BCP 47 names it. */
 export type CjkLanguage = 'zh-Hans' | 'zh-Hant' | 'ja' | 'ko'

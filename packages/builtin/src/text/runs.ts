@@ -11,15 +11,15 @@ export interface Run {
 }
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
-// What the eye expects in colour: emoji by default, with the selector U+FE0F, flags, keycaps.
+// Characters that are drawn in colour: emoji by default, with the selector U+FE0F, flags, keycaps.
 const emoji = /^(?:\p{Emoji_Presentation}|\p{Emoji}\uFE0F|\p{Regional_Indicator}{2}|[#*\d]\uFE0F?\u20E3)/u
 // Selectors, joiners, soft hyphens, and what tells a direction.
 const invisible = /\u00AD|[\uFE00-\uFE0F\u200C-\u200F\u061C\u2066-\u2069]/u
 const invisibleAlone = /^[\u00AD\u200C-\u200F\u061C\u2066-\u2069]+$/u
-// Formatting that means nothing here, and what turns text round by force: nobody writes that by hand.
+// Formatting characters without a meaning here, and forced directions, which nobody types by hand.
 const dropped = /[\p{Cc}\p{Cf}]/gu
 const kept = /[\u00AD\u200E\u200F\u061C\u2066-\u2069]/
-// Letters that join, or would: between them a joiner is a matter of spelling.
+// Letters of joining scripts: between them a joiner is part of the spelling.
 const joining = /[\p{Script=Arabic}\p{Script=Devanagari}]/u
 const joiner = /[\u200C\u200D]/
 const scripts: readonly (readonly [ScriptName, RegExp])[] = [
@@ -42,9 +42,9 @@ const together = [
 const sharedPunctuation = /^[“”‘’…—·]$/u
 const ideographic = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u3000-\u303F\uFF00-\uFFEF]/u
 const alphabetic = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]/u
-// Nobody has agreed what these are; fonts keep their own pictures there.
+// The private use area, where fonts keep their own pictures.
 const privateUse = /\p{Co}/u
-// Only Turkish and its like have these letters, and there i becomes İ.
+// Only Turkic alphabets have these letters; there i becomes İ.
 const turkish = /[ığİĞ]/
 const shownInRefusal = 10
 
@@ -103,7 +103,7 @@ function alphabetsOf(word: readonly string[], letters: 'sans' | 'serif'): readon
 }
 
 /**
- * Makes a text fit to be set: composed characters, single spaces, no control characters.
+ * Normalizes a text: composed characters, single spaces, no control characters.
  * @param field what the text is, for the words of a refusal
  * @throws EngineError `invalid_input` naming the characters that no typeface has
  */

@@ -1,11 +1,11 @@
-// What stands closer than its fonts would put it: Chinese and Japanese punctuation in a row, and letters of two font files.
+// Closes gaps that fonts leave: between Chinese and Japanese punctuation marks, and between letters of two font files.
 
 import type { TextBounds } from './bounds.ts'
 import { splitGraphemes } from './runs.ts'
 
-// Punctuation as wide as an ideograph, half of which is empty.
+// Punctuation as wide as an ideograph, with one empty half.
 const halfEmpty = /^[、。，．「」『』（）〈〉《》【】〔〕〖〗〘〙［］｛｝“”‘’]$/
-// What is as wide and empty on both sides; it moves up to the others, but not to its like.
+// Punctuation of that width with room on both sides; it moves towards the others, but not towards its own kind.
 const hollow = /^[：；！？・]$/
 // Two of them together have as much room as they need where the empty halves meet.
 const emptyEnough = 0.55

@@ -11,7 +11,7 @@ const mostProportion = 100
 /** A picture that is longer than this many frames side by side is cut to that; only its middle will be seen. */
 const mostFrames = 4
 const thumbnailSide = 320
-/** More than any camera comes near. */
+/** No camera comes nearer than this. */
 const mostZoom = 1.5
 
 interface Size {
@@ -43,7 +43,7 @@ export async function openPicture(task: RenderTask, pointer: string, frame: Size
     const words = `is ${width} × ${height}; a picture that is filmed has one side at most ${mostProportion} times the other`
     throw invalidMedia(toFieldName(pointer), words)
   }
-  // Decoded once, which of a large picture takes longest, and kept at a size that every look at it is content with.
+  // Decoded once, because decoding a large picture takes longest, and kept at a size that suffices for every use.
   const shrink = Math.min(1, Math.max((mostZoom * frame.width) / width, (mostZoom * frame.height) / height))
   try {
     const { data, info } = await sharp(bytes, {

@@ -25,7 +25,7 @@ export interface Shot {
  */
 export type DrawFrame = (context: SKRSContext2D, seconds: number, frame: number) => void | Promise<void>
 
-/** Pixels of all frames together: 100 seconds of 1920 × 1080 at 30 frames a second, some minutes of work. */
+/** Maximum number of pixels in all frames: 100 seconds of 1920 × 1080 at 30 frames a second, some minutes of work. */
 const mostPixels = 6_221_000_000
 
 /**
@@ -61,7 +61,7 @@ export async function shoot(task: RenderTask, shot: Shot, draw: DrawFrame, from 
     await draw(context, frame / fps, frame)
     return context.getImageData(0, 0, width, height).data
   }
-  // An ffmpeg of the machine sees to it itself.
+  // The machine's ffmpeg controls the quality itself.
   const quality = task.ffmpeg === null ? { quantizer: await chooseQuantizer(shot, frames, drawPixels) } : {}
   await using film = await openFilm({ ...shot, ...quality, file: task.file, ffmpeg: task.ffmpeg })
   let told = 0

@@ -122,7 +122,7 @@ const kits = {
 export function createDrum(name: KitName, drum: DrumName, seed: string): Drum {
   const random = createRandom(`${drum} ${seed}`)
   const kit: Kit = kits[name]
-  // What sounds alike every time it is struck would sound like a machine; machines do.
+  // Identical strokes would sound like a machine; drum machines are meant to.
   const count =
     name === 'electronic' || name === 'chip' || drum === 'kick' || drum === 'crash' || drum === 'swell' ? 1 : 3
   const firm = Array.from({ length: count }, () => make[drum](kit, random))

@@ -1,4 +1,4 @@
-// Tones that are struck or plucked and then die away: modulated sines, ringing partials, strings.
+// Struck and plucked tones, which decay: modulated sines, ringing partials, strings.
 
 import { studioRate } from '../../sound/sound.ts'
 import { allocate, createHiss, damp, decayStep, mostHertz, type Note } from './note.ts'

@@ -35,7 +35,7 @@ export interface BarsOptions {
   readonly random: Random
 }
 
-/** Whether somebody plays in a bar; everybody plays the ending. */
+/** Whether a part plays in a bar; all parts play the ending. */
 export function plays(
   { energy: [least, most] = [0, 1] }: { readonly energy?: readonly [number, number] },
   bar: Bar,

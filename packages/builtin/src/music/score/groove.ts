@@ -26,7 +26,7 @@ export function writeDrums(drums: Drums, bars: readonly Bar[], random: Random): 
     const isBig = kind === 'ending' || (isSectionEnd && next.energy >= 0.45)
     const fill = isBig ? random.pick(long) : isPhraseEnd || isSectionEnd ? random.pick(short) : undefined
     const strokes = playGroove(groove, bar, fill)
-    // What is coming is heard before it is there.
+    // A roll announces the next section.
     if (isSectionEnd && drums.hasCrash && next.energy - bar.energy > 0.15)
       strokes.push({ drum: 'swell', beat: next.beat, velocity: 0.45 })
     const begins = bar.index === 0 && before !== undefined && bar.energy >= 0.5 && kind !== 'ending'

@@ -1,4 +1,4 @@
-// Motifs: a rhythm with a shape, and what composers do with one: repeat, move, turn over, shorten, close.
+// Motifs: rhythms with a melodic shape, and how they are developed: repeated, moved, inverted, shortened, closed.
 
 import type { Random } from '../../art/random.ts'
 

@@ -70,7 +70,7 @@ export function createClock(
   }
 }
 
-/** Far from a style's own tempo the beat is felt in halves or doubles. */
+/** Far from a style's own tempo, the beat is halved or doubled. */
 export function intoReach(bpm: number, low: number, high: number): number {
   if (bpm < 0.72 * low) return intoReach(2 * bpm, low, high)
   return bpm > 1.45 * high ? intoReach(bpm / 2, low, high) : bpm

@@ -1,4 +1,4 @@
-// Voice leading: of all ways to lay out a chord, the one to which the voices move the least.
+// Voice leading: chooses the layout of a chord to which the voices move least.
 
 import { classesOf, type Harmony, toClass } from './theory.ts'
 
