@@ -2,10 +2,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip } from 'node:zlib'
-import { type DescMethod, fromJsonString } from '@bufbuild/protobuf'
+import { type DescMessage, type DescMethod, fromJson, type JsonValue } from '@bufbuild/protobuf'
+import { toPointerToken } from '../core/canonical-json.ts'
 import { MediagenError } from '../core/errors.ts'
 import { refuseManyValues } from '../core/json-values.ts'
 import { cutText } from '../core/log-text.ts'
+import { describeViolations } from '../core/violations.ts'
 import { FrameReader, toFrame } from './grpc-frames.ts'
 import type { Spend } from './pipeline.ts'
 import { decodeRequest, findLargestMessage, type RequestBounds } from './request-bytes.ts'
@@ -116,8 +118,12 @@ function checkMessage(method: DescMethod, bytes: Buffer, { isJson }: BodyForm, b
   if (!isJson) return void decodeRequest(method, bytes, bounds)
   refuseManyValues(bytes, bounds.maxValues)
   try {
-    fromJsonString(method.input, bytes.toString(), { ignoreUnknownFields: true })
+    const json = JSON.parse(bytes.toString()) as JsonValue
+    refuseUnknownFields(method.input, json)
+    // Connect decodes it again and would ignore unknown fields; this finds those of messages within, too.
+    fromJson(method.input, json)
   } catch (error) {
+    if (error instanceof MediagenError) throw error
     const reason = error instanceof Error ? `: ${cutText(error.message)}` : ''
     throw new MediagenError(
       'invalid_request',
@@ -126,6 +132,15 @@ function checkMessage(method: DescMethod, bytes: Buffer, { isJson }: BodyForm, b
       { cause: error },
     )
   }
+}
+
+/** A misspelt field must not cost credits. Binary messages have numbers instead of names, and what is new to this server is ignored. */
+function refuseUnknownFields({ fields }: DescMessage, json: JsonValue): void {
+  if (json === null || typeof json !== 'object' || Array.isArray(json)) return
+  const violations = Object.keys(json)
+    .filter((key) => !fields.some(({ name, jsonName }) => key === name || key === jsonName))
+    .map((key) => ({ pointer: `/${toPointerToken(key)}`, detail: 'is not a known field' }))
+  if (violations.length > 0) throw new MediagenError('invalid_request', describeViolations(violations), { violations })
 }
 
 function tooLarge(largest: number, cause?: unknown): MediagenError {
