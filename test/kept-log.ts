@@ -1,15 +1,22 @@
 // A log whose lines a test may look into.
-import { Writable } from 'node:stream'
 import { type Logger, pino } from 'pino'
+
+/** What a logger may write to, and the lines that it wrote so far. */
+export function keepLines(): { readonly lines: any[]; readonly sink: { write(text: string): void } } {
+  const lines: any[] = []
+  // Lines about calls come in batches.
+  const write = (text: string): void =>
+    void lines.push(
+      ...text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    )
+  return { lines, sink: { write } }
+}
 
 /** A logger, and what was written to it so far. */
 export function keepLog(level = 'info'): { readonly log: Logger; readonly lines: any[] } {
-  const lines: any[] = []
-  const sink = new Writable({
-    write(chunk, _encoding, done) {
-      lines.push(JSON.parse(String(chunk)))
-      done()
-    },
-  })
+  const { lines, sink } = keepLines()
   return { log: pino({ level }, sink), lines }
 }

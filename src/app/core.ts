@@ -12,6 +12,7 @@ import { startFeed } from '../feed/feed.ts'
 import { createReadiness } from '../gateway/health.ts'
 import { createRecogniser } from '../media/recognise.ts'
 import { createAccess } from '../rpc/access.ts'
+import { createCallLog } from '../rpc/call-log.ts'
 import { createInProcessTransport } from '../rpc/in-process.ts'
 import { startKeyWatch } from '../rpc/key-watch.ts'
 import { startSweeper } from '../runner/sweeper.ts'
@@ -99,7 +100,9 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
   const access = createAccess(store, clock, config)
   const keys = startKeyWatch(access)
   parts.defer(() => keys.stop())
-  const pipeline = { access, keys, metrics, log, strangers, maxViolations: config.maxViolations }
+  const calls = createCallLog(log)
+  parts.defer(() => calls.flush())
+  const pipeline = { access, keys, metrics, log, calls, strangers, maxViolations: config.maxViolations }
   const services = createServices(
     config,
     { store, catalog, feed, watches, urls, clock, files, folders: assetFolders, isStopping: () => stopping },

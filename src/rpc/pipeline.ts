@@ -20,6 +20,7 @@ import { boundViolations } from '../core/violations.ts'
 import { callerKey, callerOf } from '../services/caller.ts'
 import { toPermission } from '../services/convert.ts'
 import type { Access, Credentials } from './access.ts'
+import { type CallLog, createJobFinder, type FindJobId } from './call-log.ts'
 import { toConnectError, toMediagenError } from './errors.ts'
 import type { KeyWatch } from './key-watch.ts'
 
@@ -83,6 +84,8 @@ export interface PipelineParts {
   readonly keys: KeyWatch
   readonly metrics: CallMetrics
   readonly log: Logger
+  /** Where calls that were answered go. */
+  readonly calls: CallLog
   /** Where refusals of callers without a valid key go. */
   readonly strangers: StrangerLog
   /** Maximum number of violations in an answer. */
@@ -127,6 +130,7 @@ function wrapService(
   const gates = new Map<DescMethod, Gate>()
   for (const method of service.methods) {
     const guard = createGuard(method)
+    const findJobId = createJobFinder(method)
     gates.set(method, createGate(guard))
     const served = (impl as Record<string, ((...call: never[]) => unknown) | undefined>)[method.localName]
     if (!served) throw new Error(`${service.typeName}.${method.name} is not implemented`)
@@ -134,8 +138,8 @@ function wrapService(
     const { methodKind: kind } = method
     const read = kind === 'client_streaming' || kind === 'bidi_streaming' ? readAll : readOne
     if (kind === 'unary' || kind === 'client_streaming')
-      singles.set(method, guardSingle(guard, read, run as Served<Promise<Response>>))
-    else streams.set(method, guardStream(guard, read, run as Served<AsyncIterable<Response>>, keys))
+      singles.set(method, guardSingle(guard, read, run as Served<Promise<Response>>, findJobId))
+    else streams.set(method, guardStream(guard, read, run as Served<AsyncIterable<Response>>, keys, findJobId))
   }
   return { service, singles, streams, gates }
 }
@@ -149,14 +153,15 @@ const readAll: Read = (requests) => blameCaller(requests.all())
 /** An rpc as its service implements it. */
 type Served<Answer> = (request: Request | AsyncIterable<Request>, context: HandlerContext) => Answer
 
-function guardSingle(guard: CallGuard, read: Read, run: Served<Promise<Response>>): SingleCall {
+function guardSingle(guard: CallGuard, read: Read, run: Served<Promise<Response>>, findJobId: FindJobId): SingleCall {
   return async (requests, context, head) => {
     const call = guard.begin(head)
     try {
       await guard.admit(call, context)
-      const request = read(requests, (bytes) => guard.spend(call.caller, bytes))
-      const response = await run(request instanceof Promise ? await request : request, context)
-      guard.succeed(call)
+      const reading = read(requests, (bytes) => guard.spend(call.caller, bytes))
+      const request = reading instanceof Promise ? await reading : reading
+      const response = await run(request, context)
+      guard.succeed(call, findJobId(request, response))
       return response
     } catch (thrown) {
       throw guard.fail(call, thrown)
@@ -187,6 +192,7 @@ function guardStream(
   read: Read,
   run: Served<AsyncIterable<Response>>,
   keys: KeyWatch | undefined,
+  findJobId: FindJobId,
 ): StreamCall {
   return (requests, context, head) => {
     const call = guard.begin(head)
@@ -201,7 +207,7 @@ function guardStream(
         const signal = AbortSignal.any([context.signal, lost.signal])
         yield* run(request, Object.create(context, { signal: { value: signal } }) as HandlerContext)
         lost.signal.throwIfAborted()
-        guard.succeed(call)
+        guard.succeed(call, findJobId(request, null))
       } catch (thrown) {
         throw guard.fail(call, thrown)
       } finally {
@@ -239,7 +245,7 @@ interface CallGuard {
   /** Counts bytes of requests. @throws MediagenError `rate_limited` */
   spend(caller: ApiKey | null, bytes: number): void
   /** Logs and counts. */
-  succeed(call: Call): void
+  succeed(call: Call, jobId: string | null): void
   /** Logs and counts; returns the error to send. */
   fail(call: Call, thrown: unknown): Error
 }
@@ -250,8 +256,7 @@ type Admit = (call: Call, context: HandlerContext) => Promise<void>
 function createKeyGuard(method: DescMethod, parts: PipelineParts): CallGuard {
   const { access } = parts
   const permission = readPermission(method)
-  // A gateway asks for the caller before the call itself; only the call counts.
-  const isLimited = method !== WalletService.method.getAccess
+  const isLimited = !isBeforeCall(method)
   return createCallGuard(method, parts, async (call, context) => {
     if (call.caller) return void context.values.set(callerKey, call.caller)
     const key = await access.authenticate(call.head)
@@ -263,7 +268,8 @@ function createKeyGuard(method: DescMethod, parts: PipelineParts): CallGuard {
 }
 
 function createCallGuard(method: DescMethod, parts: PipelineParts, admit: Admit): CallGuard {
-  const { access, metrics, log, strangers, maxViolations } = parts
+  const { access, metrics, log, calls, strangers, maxViolations } = parts
+  const isLogged = !isBeforeCall(method)
   const rpc = `${method.parent.name}.${method.name}`
   const count = metrics.countCalls(rpc)
 
@@ -282,10 +288,18 @@ function createCallGuard(method: DescMethod, parts: PipelineParts, admit: Admit)
     spend(caller, bytes) {
       if (caller) access.spend(caller, bytes)
     },
-    succeed(call) {
-      const ms = performance.now() - call.startedAt
+    succeed({ head, startedAt, caller }, jobId) {
+      const ms = performance.now() - startedAt
       count('ok', ms / 1000)
-      if (log.isLevelEnabled('debug')) log.debug(toLine(call, ms), 'call')
+      if (caller && isLogged)
+        calls.note({
+          rpc,
+          requestId: head.requestId,
+          ms,
+          keyId: caller.keyId,
+          accountId: caller.accountId,
+          jobId,
+        })
     },
     fail(call, thrown) {
       const ms = performance.now() - call.startedAt
@@ -299,6 +313,11 @@ function createCallGuard(method: DescMethod, parts: PipelineParts, admit: Admit)
       return toConnectError(error, call.head.requestId)
     },
   }
+}
+
+/** A gateway asks for the caller before the call itself; only the call counts. */
+function isBeforeCall(method: DescMethod): boolean {
+  return method === WalletService.method.getAccess
 }
 
 /** The permission that the proto names for an rpc; null when any key will do. */

@@ -1,18 +1,12 @@
 // What the REST door refuses by itself is counted and logged, and nothing is logged twice.
 import { createClient } from '@connectrpc/connect'
-import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { readConfig } from '../../src/config.ts'
 import { startApp } from '../../src/app/start.ts'
 import { createLogger } from '../../src/app/log.ts'
+import { keepLines, keepLog } from '../kept-log.ts'
 import { startTestApp } from '../test-app.ts'
-
-/** A log whose lines are kept. */
-function keepLog() {
-  const lines: any[] = []
-  return { lines, log: pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) }) }
-}
 
 test('a refusal at the door is counted and logged with request id, method, path and code, without its query', async () => {
   const { lines, log } = keepLog()
@@ -87,8 +81,8 @@ function linesInTime(perSecond: number): () => number {
 }
 
 test('MEDIAGEN_MAX_REFUSAL_LINES a second are logged of strangers, and one line says how many more; each is counted', async () => {
-  const lines: any[] = []
-  const log = createLogger('info', { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const { lines, sink } = keepLines()
+  const log = createLogger('info', sink)
   await using app = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_REFUSAL_LINES: '3' }, { log })
   const path = `/${'long/'.repeat(2000)}`
   const most = linesInTime(3)
@@ -111,8 +105,8 @@ test('MEDIAGEN_MAX_REFUSAL_LINES a second are logged of strangers, and one line 
 })
 
 test('MEDIAGEN_MAX_REFUSAL_LINES holds for calls, too', async () => {
-  const lines: any[] = []
-  const log = createLogger('info', { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const { lines, sink } = keepLines()
+  const log = createLogger('info', sink)
   await using app = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_REFUSAL_LINES: '3' }, { log })
   const wallet = createClient(WalletService, app.app.services)
   const headers = { authorization: `Bearer mgk_${'0'.repeat(43)}` }

@@ -79,7 +79,9 @@ test('each call is logged with its rpc, request id, key and account, and counted
   )
   const lineOf = (id: string) => lines.find(({ request_id }) => request_id === id)
   const whose = { account_id: app.account.accountId, key_id: expect.stringMatching(/^key_/) }
-  expect(lineOf('good')).toMatchObject({ rpc: 'WalletService.GetWallet', ms: expect.any(Number), ...whose })
+  await expect
+    .poll(() => lineOf('good'))
+    .toMatchObject({ rpc: 'WalletService.GetWallet', ms: expect.any(Number), ...whose })
   expect(lineOf('bad')).toMatchObject({ rpc: 'GenerationService.GetJob', code: 'job_not_found', ...whose })
   expect(lineOf('who')).toMatchObject({ code: 'invalid_api_key' })
   expect(JSON.stringify(lines)).not.toContain('mgk_')
