@@ -53,6 +53,13 @@ const load = {
     'How long requests may wait to be handled, and starts for the disk, in milliseconds; it does not apply to `/healthz`, `/readyz` and `/metrics`',
     '503 `overloaded` for some requests, so that the others are answered in time; nothing is held',
   ),
+  maxQueuedWrites: limit(
+    'MEDIAGEN_MAX_QUEUED_WRITES',
+    5000,
+    [10, 1_000_000],
+    'Changes by clients and operators that may wait for the disk at once',
+    '503 `storage_unavailable`; nothing is held',
+  ),
 }
 
 /** What one caller may ask. */

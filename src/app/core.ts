@@ -50,7 +50,7 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
   for (const engine of engines) parts.defer(() => engine.close())
   const catalog = await openCatalog(builtin, config, engines, clock)
 
-  const store = parts.use(await openStore(config.dataDir, clock, config.maxQueueMs))
+  const store = parts.use(await openStore(config.dataDir, clock, config))
   logActs(store, log)
   // Not before: a start that is refused leaves nothing, and the store says in words why nothing can be made there.
   openWorkFolder(folders.processes)

@@ -1,21 +1,18 @@
 // The store of a data directory.
 import { type Clock, systemClock } from '../core/clock.ts'
 import type { Store } from '../core/store.ts'
-import { openSqliteStore } from '../storage/sqlite/open.ts'
+import { openSqliteStore, type SqliteOptions } from '../storage/sqlite/open.ts'
 import { layOut, makeFolder, protectDatabase } from './data-dir.ts'
 
-/**
- * Opens the store of a data directory, making the directory when there is none.
- * @param maxQueueMs while changes wait longer for the disk, clients get no more of them in
- */
+/** Opens the store of a data directory, making the directory when there is none. */
 export async function openStore(
   dataDir: string,
   clock: Clock = systemClock,
-  maxQueueMs = Infinity,
+  { maxQueueMs = Infinity, maxQueuedWrites = Infinity }: Pick<SqliteOptions, 'maxQueueMs' | 'maxQueuedWrites'> = {},
 ): Promise<Store & AsyncDisposable> {
   makeFolder(dataDir)
   protectDatabase(layOut(dataDir).database)
-  return openSqliteStore({ path: layOut(dataDir).database, clock, maxQueueMs })
+  return openSqliteStore({ path: layOut(dataDir).database, clock, maxQueueMs, maxQueuedWrites })
 }
 
 /**

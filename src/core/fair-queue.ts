@@ -21,6 +21,9 @@ export interface QueueShare {
   readonly finish: number
 }
 
+/** A queue that nobody has used. */
+export const newQueue: QueueShare = { virtualTime: 0, finish: 0 }
+
 /** The weight of a job in its queue, in credits. A free job has a weight too. */
 export function queueCost(credits: number): number {
   return Math.max(1, credits)

@@ -4,6 +4,8 @@ import { MediagenError } from './errors.ts'
 // Codes of SQLite and of the system: full, read-only, locked, failing, or out of file descriptors.
 const trouble = /^(SQLITE_(FULL|IOERR|READONLY|BUSY|CANTOPEN|PROTOCOL)|(ENOSPC|EDQUOT|EROFS|EIO|EMFILE|ENFILE)$)/
 const retryAfterSeconds = 5
+const retryBehindSeconds = 2
+const sendAgain = 'Nothing was held; send the request again later, with the same Idempotency-Key.'
 
 /** Whether `thrown`, an error with a `code`, says that the disk or the database is in trouble. Anything else is a bug. */
 export function isStorageTrouble(thrown: unknown): boolean {
@@ -21,9 +23,27 @@ export function lacksDescriptors(thrown: unknown): boolean {
 export function storageUnavailable(cause: unknown): MediagenError {
   return new MediagenError(
     'storage_unavailable',
-    'The disk or the database of this server cannot be used right now. Nothing was held; send the request again later, with the same Idempotency-Key.',
+    `The disk or the database of this server cannot be used right now. ${sendAgain}`,
     { retryAfterSeconds },
     { cause },
+  )
+}
+
+/** The refusal of a change while others wait longer for the disk than they may. */
+export function diskBehind(maxQueueMs: number): MediagenError {
+  return new MediagenError(
+    'overloaded',
+    `The disk of this server is behind: changes wait longer than they may (MEDIAGEN_MAX_QUEUE_MS, ${maxQueueMs}). ${sendAgain}`,
+    { retryAfterSeconds: retryBehindSeconds },
+  )
+}
+
+/** The refusal of a change while as many others wait for the disk as may. */
+export function tooManyWrites(maxQueuedWrites: number): MediagenError {
+  return new MediagenError(
+    'storage_unavailable',
+    `The disk of this server is behind: as many changes wait for it as may (MEDIAGEN_MAX_QUEUED_WRITES, ${maxQueuedWrites}). ${sendAgain}`,
+    { retryAfterSeconds },
   )
 }
 

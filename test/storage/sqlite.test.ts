@@ -119,6 +119,29 @@ describe('the writer thread', () => {
     expect(version()).not.toBe(before)
   })
 
+  test('MEDIAGEN_MAX_QUEUED_WRITES: no more changes wait for a disk that stands still; what workers report does', async () => {
+    using file = createTestFolder()
+    await using store = await openSqliteStore({ path: file.path, maxQueuedWrites: 10 })
+    const { accountId } = await store.createAccount('a', 1000)
+    const running = await startJob(store, accountId)
+    const { token } = await claimOne(store)
+    using other = openRaw(file.path)
+    other.exec('BEGIN IMMEDIATE')
+    const waiting = Array.from({ length: 10 }, () => store.startGeneration(startOf(accountId)))
+    const beyond = [store.startGeneration(startOf(accountId)), store.grantCredits(accountId, 1, null), store.check()]
+    for (const refused of beyond)
+      await expect(refused).rejects.toMatchObject({
+        code: 'storage_unavailable',
+        message: expect.stringContaining('MEDIAGEN_MAX_QUEUED_WRITES, 10'),
+        details: { retryAfterSeconds: 5 },
+      })
+    const ended = store.finishJob(running.jobId, token, { status: 'failed', error: testError })
+    other.exec('ROLLBACK')
+    for (const { outcome } of await Promise.all(waiting)) expect(outcome).toBe('created')
+    expect(await ended).toMatchObject({ status: 'failed' })
+    expect((await store.startGeneration(startOf(accountId))).outcome).toBe('created')
+  })
+
   test('a writer that dies rejects what waits and what comes', async () => {
     using file = createTestFolder()
     const writer = await openGroupCommit(

@@ -62,6 +62,8 @@ export interface CommitListener {
 export interface GroupCommit {
   /** Resolves when the command is durable. @throws StorageError */
   submit<Name extends CommandName>(name: Name, ...args: Parameters<Commands[Name]>): Promise<ReturnType<Commands[Name]>>
+  /** Number of commands without an answer. */
+  waiting(): number
   /** How long the oldest command without an answer has waited, in milliseconds; 0 when there is none. */
   behindMs(): number
   /** Lets the writer finish what was submitted, calls `onAnswered`, then ends the writer: its connection is the last to close. */
@@ -200,6 +202,7 @@ function createGroupCommit(
         setImmediate(flush)
       })
     },
+    waiting: () => waiters.size,
     behindMs() {
       const [oldest] = groups
       return oldest ? monotonicMs() - oldest.submittedMs : 0

@@ -2,9 +2,9 @@
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { AuditEntry } from '../../core/audit.ts'
 import { systemClock, type Clock } from '../../core/clock.ts'
-import { MediagenError } from '../../core/errors.ts'
 import type { ClaimedJob } from '../../core/job.ts'
 import type { UsagePrice } from '../../core/pricing.ts'
+import { diskBehind, tooManyWrites } from '../../core/storage-trouble.ts'
 import type { NewsListener, Store } from '../../core/store.ts'
 import { createAccountReads } from './accounts.ts'
 import { createAuditReads } from './audit.ts'
@@ -23,7 +23,6 @@ import { createLedgerVerifier } from './verify.ts'
 import { createWebhookReads } from './webhook-endpoints.ts'
 
 const checkMs = 1000
-const retryBehindSeconds = 2
 
 export interface SqliteOptions {
   /** The database file. Its folder must exist and be on a local disk. */
@@ -34,6 +33,8 @@ export interface SqliteOptions {
   readonly clock?: Clock
   /** While changes wait longer than this for the disk, clients get no more of them in. Default: any time. */
   readonly maxQueueMs?: number
+  /** Number of changes that may wait for the disk before clients and operators get no more of them in. Default: any. */
+  readonly maxQueuedWrites?: number
   /** A clock that does not go back. Default: the system's. */
   readonly monotonicMs?: () => number
 }
@@ -44,7 +45,7 @@ export interface SqliteOptions {
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store & AsyncDisposable> {
   const { path, clock = systemClock, maxQueueMs = Infinity, monotonicMs = () => performance.now() } = options
-  const { migrates = true } = options
+  const { migrates = true, maxQueuedWrites = Infinity } = options
   const listeners = new Set<NewsListener>()
   const actListeners = new Set<(entry: AuditEntry) => void>()
   const commits = {
@@ -62,7 +63,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
   const listWorkers = reader.prepare<[], string>("SELECT DISTINCT worker FROM jobs WHERE status = 'running'").pluck()
   const listWaitingModels = createWaitingModels(reader)
 
-  const ask = submitInTime(writer, maxQueueMs)
+  const ask = submitInTime(writer, maxQueuedWrites, maxQueueMs)
+  const operate = submitInTime(writer, maxQueuedWrites, Infinity)
 
   async function close(): Promise<void> {
     // The last connection to close folds the write-ahead log into the file; that is the writer's work.
@@ -70,19 +72,19 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
   }
 
   return {
-    createAccount: (name, credits, by) => writer.submit('createAccount', name, credits, by),
+    createAccount: (name, credits, by) => operate('createAccount', name, credits, by),
     getAccount: async (accountId) => reads.getAccount(accountId),
     listAccounts: async (page) => reads.listAccounts(page),
-    grantCredits: (accountId, credits, note, by) => writer.submit('grantCredits', accountId, credits, note, by),
-    adjustCredits: (accountId, credits, note, by) => writer.submit('adjustCredits', accountId, credits, note, by),
+    grantCredits: (accountId, credits, note, by) => operate('grantCredits', accountId, credits, note, by),
+    adjustCredits: (accountId, credits, note, by) => operate('adjustCredits', accountId, credits, note, by),
     listEntries: async (accountId, page) => reads.listEntries(accountId, page),
     verifyLedger,
 
     // A copy: a small Buffer may be a view of a large pool, all of which would be cloned.
     createKey: (accountId, secretHash, permissions, expiresAtMs, by) =>
-      writer.submit('createKey', accountId, new Uint8Array(secretHash), permissions, expiresAtMs, by),
+      operate('createKey', accountId, new Uint8Array(secretHash), permissions, expiresAtMs, by),
     async revokeKey(keyId, by) {
-      const key = await writer.submit('revokeKey', keyId, by)
+      const key = await operate('revokeKey', keyId, by)
       reads.forgetKeys()
       return key
     },
@@ -94,7 +96,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
       return keys.length > 0 ? keys : (await writer.submit('ensureSigningKeys', purpose)).map(toSigningKey)
     },
     async rotateSigningKey(purpose, by) {
-      const [key] = await writer.submit('rotateSigningKey', purpose, by)
+      const [key] = await operate('rotateSigningKey', purpose, by)
       if (key === undefined) throw new Error('no signing key was made')
       return toSigningKey(key)
     },
@@ -125,7 +127,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     endLeases: (workers) => writer.submit('endLeases', workers),
     sweep: (command) => writer.submit('sweep', command),
     requestCancel: (accountId, jobId) => ask('requestCancel', accountId, jobId),
-    resolveReview: (jobId, charge, by) => writer.submit('resolveReview', jobId, charge, by),
+    resolveReview: (jobId, charge, by) => operate('resolveReview', jobId, charge, by),
 
     createWebhook: (accountId, url, description, secret, limit) =>
       ask('createWebhook', accountId, url, description, new Uint8Array(secret), limit),
@@ -133,12 +135,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     listWebhooks: async (accountId, page) => reads.listWebhooks(accountId, page),
     deleteWebhook: (accountId, webhookId) => ask('deleteWebhook', accountId, webhookId),
     listDeliveries: async (filter) => reads.listDeliveries(filter),
-    redeliver: (deliveryId, by) => writer.submit('redeliver', deliveryId, by),
+    redeliver: (deliveryId, by) => operate('redeliver', deliveryId, by),
     hasDueDelivery: async (nowMs, full) => reads.hasDueDelivery(nowMs, full),
     claimDeliveries: async (claim) => (await writer.submit('claimDeliveries', claim)).map(toClaimedDelivery),
     reportDelivery: (report) => writer.submit('reportDelivery', report),
 
-    createUpload: (upload, maxStored) => writer.submit('createUpload', upload, maxStored),
+    createUpload: (upload, maxStored) => ask('createUpload', upload, maxStored),
     getUpload: async (accountId, fileId, nowMs) => reads.getUpload(accountId, fileId, nowMs),
     listUploads: async (accountId, nowMs, page) => reads.listUploads(accountId, nowMs, page),
     deleteUpload: (accountId, fileId, nowMs) => ask('deleteUpload', accountId, fileId, nowMs),
@@ -149,7 +151,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     crossOff: (removals) => writer.submit('crossOff', removals),
     findOwners: async (folders) => reads.findOwners(folders),
 
-    recordAct: (draft, by) => writer.submit('recordAct', draft, by),
+    recordAct: (draft, by) => operate('recordAct', draft, by),
     listAuditEntries: async (accountId, page) => reads.listAuditEntries(accountId, page),
     onAct(listener) {
       actListeners.add(listener)
@@ -161,7 +163,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
       return () => listeners.delete(listener)
     },
     writeDelayMs: () => writer.behindMs(),
-    check: () => within(checkMs, writer.submit('check')),
+    check: () => within(checkMs, operate('check')),
     close,
     [Symbol.asyncDispose]: close,
   }
@@ -182,20 +184,13 @@ function createReads(reader: Connection, clock: Clock) {
   }
 }
 
-/** Submits what clients want, unless the disk is behind. What workers report is always taken, since it ends work. */
-function submitInTime(writer: GroupCommit, maxQueueMs: number): GroupCommit['submit'] {
+/** Submits what clients and operators want, unless the disk is behind. What workers report is always taken, since it ends work. */
+function submitInTime(writer: GroupCommit, maxQueuedWrites: number, maxQueueMs: number): GroupCommit['submit'] {
   return async (name, ...args) => {
+    if (writer.waiting() >= maxQueuedWrites) throw tooManyWrites(maxQueuedWrites)
     if (writer.behindMs() > maxQueueMs) throw diskBehind(maxQueueMs)
     return writer.submit(name, ...args)
   }
-}
-
-function diskBehind(maxQueueMs: number): MediagenError {
-  return new MediagenError(
-    'overloaded',
-    `The disk of this server is behind: changes wait longer than they may (MEDIAGEN_MAX_QUEUE_MS, ${maxQueueMs}). Nothing was held; send the request again later, with the same Idempotency-Key.`,
-    { retryAfterSeconds: retryBehindSeconds },
-  )
 }
 
 async function within(ms: number, answer: Promise<void>): Promise<void> {

@@ -21,13 +21,9 @@ export function createQueueShares(db: Connection) {
     'UPDATE queues SET virtual_time = ? WHERE model = ? AND virtual_time < ?',
   )
   return {
-    /** The state of a model's queue for an account; creates the queue if missing. */
-    read(model: string, accountId: string): QueueShare {
-      const share = find.get(accountId, model)
-      if (share !== undefined) return share
-      open.run(model)
-      return { virtualTime: 0, finish: 0 }
-    },
+    /** The state of a model's queue for an account; null when the model has no queue. */
+    read: (model: string, accountId: string): QueueShare | null => find.get(accountId, model) ?? null,
+    open: (model: string) => void open.run(model),
     write(model: string, accountId: string, finish: number): void {
       write.run(model, accountId, finish)
     },

@@ -1,7 +1,7 @@
 // The end of a job: its last state, the resolution of its hold and the ledger entries, atomically.
 import type { Asset } from '../../core/asset.ts'
 import { mayFollow, type Job, type JobError, type JobStatus } from '../../core/job.ts'
-import { leavePlace } from '../../core/fair-queue.ts'
+import { leavePlace, newQueue } from '../../core/fair-queue.ts'
 import { isCredits, settle } from '../../core/ledger.ts'
 import { createAccountFinder } from './accounts.ts'
 import { jobColumns, toJob, type JobRow, type JobState } from './jobs.ts'
@@ -51,7 +51,7 @@ export function createSettlement(writing: Writing): (job: JobState, ending: Endi
     post(account, postings, job.number, null)
     if (job.status === 'queued' && job.startedAtMs === null) {
       const share = shares.read(job.model, job.accountId)
-      shares.write(job.model, job.accountId, leavePlace(share, job.creditsHeld))
+      shares.write(job.model, job.accountId, leavePlace(share ?? newQueue, job.creditsHeld))
     }
     const ended = toJob(row)
     changed(job.jobId, ended)

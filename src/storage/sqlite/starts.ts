@@ -1,6 +1,5 @@
 // Starting a generation: the replay check, the limits, the hold and the queued job, in one transaction.
-import { hold, isCredits } from '../../core/ledger.ts'
-import { takePlace } from '../../core/fair-queue.ts'
+import { decideStart } from '../../core/start.ts'
 import type { Job } from '../../core/job.ts'
 import type { StartCommand, StartOutcome } from '../../core/store.ts'
 import { createAccountFinder } from './accounts.ts'
@@ -65,49 +64,42 @@ export function createStartCommands(writing: Writing) {
 
   return {
     startGeneration(request: StartRequest): StartAnswer {
-      const { accountId, model, quoteId, idempotencyKey, credits } = request
-      if (!isCredits(credits)) throw new RangeError('credits of a start must be a whole number from 0')
+      const { accountId, model, idempotencyKey, credits } = request
       const digest = Buffer.from(request.requestDigest, 'hex')
-      const earlier = findStarted.get(accountId, idempotencyKey)
-      if (earlier !== undefined)
-        return earlier.requestDigest.equals(digest)
-          ? { outcome: 'replayed', job: toJob(earlier) }
-          : { outcome: 'key_reused' }
+      const found = findStarted.get(accountId, idempotencyKey)
+      const earlier = found === undefined ? null : { job: found, same: found.requestDigest.equals(digest) }
+      const share = shares.read(model, accountId)
+      const decision = decideStart({ earlier, account: findAccount(accountId), share }, request, nowMs())
+      if (decision.outcome === 'replayed') return { outcome: 'replayed', job: toJob(decision.job) }
+      if (decision.outcome !== 'created') return decision
 
-      const account = findAccount(accountId)
-      if (account === null) throw new Error(`no account ${accountId} to start a job for`)
-      if (account.queuedJobs >= request.maxQueuedJobs) return { outcome: 'too_many_jobs', queued: account.queuedJobs }
-      const posting = hold(account, credits)
-      if (posting === null) return { outcome: 'no_credits', available: account.available }
-
+      const { createdAtMs, deadlineAtMs, fair, finish, postings } = decision.writes
       const jobId = ids.next('job')
-      const createdAtMs = nowMs()
-      const place = takePlace(shares.read(model, accountId), credits)
-      shares.write(model, accountId, place.finish)
+      if (share === null) shares.open(model)
+      shares.write(model, accountId, finish)
       const { lastInsertRowid } = insertJob.run(
         jobId,
         accountId,
         model,
-        quoteId,
+        request.quoteId,
         idempotencyKey,
         digest,
         credits,
         createdAtMs,
         request.priority,
-        place.key,
+        fair,
         request.resumable ? 1 : 0,
         request.maxAttempts,
-        request.expiresInMs === null ? null : createdAtMs + request.expiresInMs,
+        deadlineAtMs,
         request.retainMs,
         request.keyId,
         request.usagePrice,
       )
       const number = Number(lastInsertRowid)
       insertInput.run(number, request.input)
-      // A hold of zero moves no balance, so there is no entry.
-      if (credits > 0) post(account, [posting], number, null)
+      post(decision.account, postings, number, null)
       changed(jobId)
-      return { outcome: 'created', jobId, createdAtMs, number, fair: place.key }
+      return { outcome: 'created', jobId, createdAtMs, number, fair }
     },
   }
 }

@@ -1,0 +1,43 @@
+// What a start does, by the state that it finds. docs/contract.md, section 1, Money, and section 2, Idempotency-Key.
+import { expect, test } from 'vitest'
+import { decideStart, type StartState } from '../../src/core/start.ts'
+
+const nowMs = 1_000_000
+const terms = { accountId: 'acct_x', credits: 10, maxQueuedJobs: 2, expiresInMs: 500 }
+const account = { available: 10, held: 5, queuedJobs: 1 }
+const decide = (state: Partial<StartState<string, typeof account>>, fields: Partial<typeof terms> = {}) =>
+  decideStart({ earlier: null, account, share: null, ...state }, { ...terms, ...fields }, nowMs)
+
+test('a new job holds its credits, takes its place and has its deadline', () => {
+  const share = { virtualTime: 7, finish: 3 }
+  expect(decide({ share })).toEqual({
+    outcome: 'created',
+    account,
+    writes: {
+      createdAtMs: nowMs,
+      deadlineAtMs: nowMs + 500,
+      fair: 7,
+      finish: 17,
+      postings: [{ kind: 'hold', credits: 10, after: { available: 0, held: 15 } }],
+    },
+  })
+})
+
+test('a free job has no entry, and one without a deadline none', () => {
+  const free = decideStart({ earlier: null, account, share: null }, { ...terms, credits: 0, expiresInMs: null }, nowMs)
+  expect(free).toMatchObject({ writes: { postings: [], deadlineAtMs: null, fair: 0, finish: 1 } })
+})
+
+test('refusals come in this order: the key, the queue, the credits', () => {
+  const poor = { ...account, available: 9, queuedJobs: 2 }
+  const earlier = { job: 'job_x', same: true }
+  expect(decide({ earlier, account: poor })).toEqual({ outcome: 'replayed', job: 'job_x' })
+  expect(decide({ earlier: { ...earlier, same: false }, account: poor })).toEqual({ outcome: 'key_reused' })
+  expect(decide({ account: poor })).toEqual({ outcome: 'too_many_jobs', queued: 2 })
+  expect(decide({ account: { ...poor, queuedJobs: 1 } })).toEqual({ outcome: 'no_credits', available: 9 })
+})
+
+test('a start for nobody, and one of no whole credits, is a bug', () => {
+  expect(() => decide({ account: null })).toThrow('no account acct_x')
+  for (const credits of [-1, 0.5, Number.NaN]) expect(() => decide({}, { credits })).toThrow(RangeError)
+})
