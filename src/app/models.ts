@@ -46,6 +46,7 @@ export function createEngines(
           { job_id: entry.jobId, model: entry.model, stream: entry.stream, line: entry.line },
           'a program said',
         ),
+      onFailure: ({ jobId, model, end, stderr }) => log.warn({ job_id: jobId, model, end, stderr }, 'a program failed'),
     }),
     createNullEngine(),
   ]

@@ -61,7 +61,6 @@ export function createModel(
     ...createPricing(entry, tried),
     engine: { ...entry.engine, base_folder: dirname(file) },
     timeoutMs: (entry.engine.timeout_seconds ?? defaultTimeoutSeconds) * 1000,
-    resumable: entry.engine['resumable'] !== false,
     maxAttempts: entry.engine.max_attempts ?? defaultMaxAttempts,
     concurrency: entry.engine.concurrency ?? defaultConcurrency,
     inputSchema: entry.input,

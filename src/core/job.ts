@@ -1,5 +1,5 @@
 // A job: its record, its states and their transitions. docs/contract.md, section 1.
-import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
+import type { AfterLoss, JsonObject, JsonValue, UpstreamRun } from '@mediagen/engine/engine.ts'
 import type { Asset } from './asset.ts'
 import type { UsagePrice } from './pricing.ts'
 
@@ -21,7 +21,7 @@ export const jobStatuses = ['queued', 'running', ...terminalStatuses] as const s
 const followers = {
   queued: ['running', 'canceled', 'expired'],
   running: ['succeeded', 'failed', 'canceled', 'queued', 'needs_review'],
-  needs_review: ['succeeded', 'failed'],
+  needs_review: ['succeeded', 'failed', 'queued'],
   succeeded: [],
   failed: [],
   canceled: [],
@@ -88,11 +88,11 @@ export interface OperatorJob {
   readonly priority: number
   /** When it is canceled or expires by itself. */
   readonly deadlineAtMs: number | null
-  /** Whether it runs again after its worker was lost. */
-  readonly resumable: boolean
-  /** Number of runs that may be lost. */
+  /** What becomes of it when its run is lost. */
+  readonly afterLoss: AfterLoss
+  /** Number of runs that may be lost or fail. */
   readonly maxAttempts: number
-  /** Runs whose worker was lost. */
+  /** Runs that were lost, or failed in a way that may pass. */
   readonly lostRuns: number
   /** When it may be tried again; null when it need not wait. */
   readonly availableAtMs: number | null
@@ -100,6 +100,15 @@ export interface OperatorJob {
   readonly worker: string | null
   /** End of its worker's lease without another heartbeat. */
   readonly leaseUntilMs: number | null
+  /** What was submitted to other servers. */
+  readonly upstreamRuns: readonly RecordedUpstreamRun[]
+}
+
+/** A submission to another server, with its times. */
+export interface RecordedUpstreamRun extends UpstreamRun {
+  readonly submittedAtMs: number
+  /** Null while it may still run there. */
+  readonly endedAtMs: number | null
 }
 
 /** A claimed job. */
@@ -107,6 +116,10 @@ export interface ClaimedJob {
   readonly job: Job
   readonly input: JsonObject
   readonly checkpoint: JsonValue
+  /** What may be done with the run before: `continue` when something was submitted that is waited for. */
+  readonly afterLoss: AfterLoss
+  /** How long ago that was submitted first; null when nothing was. */
+  readonly msSinceSubmission: number | null
   /** The price of its usage as promised when it started; null when the price is fixed. */
   readonly usagePrice: UsagePrice | null
   /** Fencing token of the claim: a report with an older token changes nothing. */
@@ -118,10 +131,14 @@ export interface ClaimedJob {
 /** How a run ended. */
 export type JobOutcome =
   | { readonly status: 'succeeded'; readonly outputs: readonly Asset[]; readonly creditsActual: number }
-  | { readonly status: 'failed' | 'canceled'; readonly error: JobError }
+  | { readonly status: 'canceled'; readonly error: JobError }
+  /** `jitter`, 0 … 1, is given when another run may succeed: it spreads the wait for it. */
+  | { readonly status: 'failed'; readonly error: JobError; readonly jitter?: number }
+  /** Nobody knows whether another server accepted it. */
+  | { readonly status: 'needs_review' }
   /**
    * The worker gives the job back unfinished: it stops, or this machine lacks something that the run needs (`hindered`), which
-   * then waits a while. It is queued again if that is safe, else it goes to review.
+   * then waits a while. It is queued again if its engine lets it, else it goes to review.
    */
   | { readonly status: 'queued'; readonly hindered?: boolean }
 

@@ -1,5 +1,6 @@
 // The checks of the ledger: every rule that the money and the paths of jobs obey, with the words for what breaks them and how an
 // operator repairs it. A store loads the rows.
+import type { AfterLoss } from '@mediagen/engine/engine.ts'
 import type { JobStatus } from './job.ts'
 import { type EntryKind, isCredits } from './ledger.ts'
 import type { LedgerReport } from './store.ts'
@@ -52,7 +53,7 @@ export interface JobFacts {
   readonly explained: number
   readonly begun: number
   readonly hasDeadline: number
-  readonly resumable: number
+  readonly afterLoss: AfterLoss
 }
 
 /** A check of the whole ledger: takes every account, then every entry in the order of its account, then every job. */
@@ -221,5 +222,6 @@ function checkPath(row: JobFacts, report: (problem: string) => void): void {
     report(`is ${status}, but does not say why`)
   if (status === 'expired' && (row.hasDeadline === 0 || attempts > 0))
     report(`is expired, ${row.hasDeadline === 1 ? 'but began' : 'without a deadline'}`)
-  if (status === 'needs_review' && row.resumable === 1) report('is under review, though it could have been run again')
+  if (status === 'needs_review' && row.afterLoss !== 'never')
+    report('is under review, though it could have been run again')
 }

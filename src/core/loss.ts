@@ -1,27 +1,9 @@
-// What becomes of a run whose worker is lost or has given it up. docs/contract.md, section 1.
+// The words of jobs that end without success, and the wait before a retry. run-end.ts decides.
 import type { JobError } from './job.ts'
 
 const firstBackoffMs = 1000
 /** The longest wait before a retry. */
 export const longestBackoffMs = 60_000
-
-/** The facts about a running job that the rule needs. */
-export interface LostRun {
-  readonly cancelRequested: boolean
-  /** Whether its deadline has passed. */
-  readonly deadlinePassed: boolean
-  /** Whether it may safely run again. */
-  readonly resumable: boolean
-  /** Number of runs lost before this one. */
-  readonly lostRuns: number
-  /** Number of runs that may be lost in total. */
-  readonly maxAttempts: number
-}
-
-/** What becomes of the job. */
-export type LossOutcome =
-  | { readonly status: 'canceled' | 'failed' | 'needs_review'; readonly error: JobError }
-  | { readonly status: 'queued' }
 
 /** The error of a job that was canceled before it finished. */
 export const canceledError: JobError = {
@@ -51,37 +33,25 @@ export const releasedInReview: JobError = {
   retryable: true,
 }
 
-const workerLostError: JobError = {
+/** The error of a job that lost too many runs. */
+export const workerLostError: JobError = {
   code: 'worker_lost',
   message: 'The job lost its worker as often as its model allows. Nothing was charged.',
   retryable: true,
 }
 
-const unknownOutcomeError: JobError = {
+/** The error of a job under review. */
+export const unknownOutcomeError: JobError = {
   code: 'outcome_unknown',
   message:
-    'The process that ran the job stopped, and its work may have cost money elsewhere. The credits stay held until an operator decides or the review period ends.',
+    'Nobody knows yet how the run ended, and its work may have cost money elsewhere. The credits stay held until that is known, an operator decides, or the review period ends.',
   retryable: false,
-}
-
-/** Decides about a run whose worker is lost. The owner's cancel and deadline come first; a run that may cost money elsewhere is never repeated. */
-export function loseRun(run: LostRun): LossOutcome {
-  if (run.lostRuns + 1 >= run.maxAttempts && run.resumable && !run.cancelRequested && !run.deadlinePassed)
-    return { status: 'failed', error: workerLostError }
-  return giveUpRun(run)
-}
-
-/** Decides about a run that its stopping worker gives back: nothing was lost, so no attempt is used up. */
-export function giveUpRun({ cancelRequested, deadlinePassed, resumable }: LostRun): LossOutcome {
-  if (cancelRequested) return { status: 'canceled', error: canceledError }
-  if (deadlinePassed) return { status: 'canceled', error: deadlineError }
-  return resumable ? { status: 'queued' } : { status: 'needs_review', error: unknownOutcomeError }
 }
 
 /**
  * The wait before a retry: exponential backoff, at most a minute, with jitter over the second half, so jobs that were lost
  * together do not retry together.
- * @param lostRuns runs lost so far, from 1
+ * @param lostRuns runs lost or failed so far, from 1
  * @param jitter 0 … 1
  */
 export function backoffMs(lostRuns: number, jitter: number): number {

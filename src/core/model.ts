@@ -33,9 +33,7 @@ export interface Model {
   readonly engine: EngineSpec
   /** Time limit of a run. */
   readonly timeoutMs: number
-  /** Whether a lost run may be repeated; if not, it goes to review, because it may have cost money elsewhere. */
-  readonly resumable: boolean
-  /** Number of runs of a job that may be lost before it fails. */
+  /** Number of runs of a job that may be lost, or fail in a way that may pass, before it fails. */
   readonly maxAttempts: number
   /** Maximum number of concurrent jobs of this model on one worker. */
   readonly concurrency: number

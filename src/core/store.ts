@@ -1,8 +1,8 @@
 // The storage port. Each method is one business transaction: atomic, durable when it resolves, safe to repeat.
 // Business outcomes are values; exceptions are failures of the infrastructure.
 import type { Actor, AuditStore } from './audit.ts'
-import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-import type { ClaimedJob, Job, JobOutcome, JobStatus, OperatorJob } from './job.ts'
+import type { AfterLoss, JsonObject, JsonValue, UpstreamRun } from '@mediagen/engine/engine.ts'
+import type { ClaimedJob, Job, JobError, JobOutcome, JobStatus, OperatorJob } from './job.ts'
 import type { ApiKey, Permission } from './key.ts'
 import type { Balance, LedgerEntry } from './ledger.ts'
 import type { Page, PageRequest } from './page.ts'
@@ -50,8 +50,7 @@ export interface StartCommand {
   readonly expiresInMs: number | null
   /** How long its outputs are kept; null for ever. */
   readonly retainMs: number | null
-  /** Whether it may run again, and how many runs may be lost, by the model as it is now. */
-  readonly resumable: boolean
+  /** How many runs may be lost or fail, by the model as it is now. */
   readonly maxAttempts: number
 }
 
@@ -116,6 +115,35 @@ export interface Heartbeat {
   readonly token: number
   readonly progress: number
 }
+
+/** What a run leaves for the next one. */
+export interface SavedCheckpoint {
+  readonly checkpoint: JsonValue
+  readonly afterLoss: AfterLoss
+  /** The record of a submission to another server that changed with it. */
+  readonly upstream?: UpstreamRun
+}
+
+/** What other servers are to be asked about a job of which no run is left. */
+export interface Duty {
+  readonly jobId: string
+  readonly model: string
+  /** Find out about a run whose outcome is unknown, or end one whose job has ended. */
+  readonly kind: 'reconcile' | 'cancel'
+  readonly checkpoint: JsonValue
+  /** Times that it was claimed. */
+  readonly attempts: number
+  readonly ageMs: number
+}
+
+/** What was answered. */
+export type DutyAnswer =
+  | { readonly outcome: 'again'; readonly waitMs: number }
+  /** Nothing is left to do. */
+  | { readonly outcome: 'done'; readonly upstream?: UpstreamRun | undefined }
+  /** The job under review goes on. */
+  | ({ readonly outcome: 'known' } & SavedCheckpoint)
+  | { readonly outcome: 'failed'; readonly error: JobError; readonly upstream?: UpstreamRun | undefined }
 
 export interface HeartbeatOutcome {
   /** Jobs whose claim was lost: stop working on them. */
@@ -226,8 +254,11 @@ export interface Store extends WebhookStore, UploadStore, RetentionStore, AuditS
   claimJobs(command: ClaimCommand): Promise<readonly ClaimedJob[]>
   /** Renews claims, and records progress. */
   heartbeat(beats: readonly Heartbeat[], leaseMs: number): Promise<HeartbeatOutcome>
-  /** Keeps a checkpoint for the next run. False when the token is stale: nothing changed. */
-  saveCheckpoint(jobId: string, token: number, checkpoint: JsonValue): Promise<boolean>
+  /**
+   * Keeps a checkpoint for the next run, what may be done when this one is lost, and the record of a submission. False when the
+   * claim is lost: then the job is not changed by this run any more, but what it learned about a submission is used.
+   */
+  saveCheckpoint(jobId: string, token: number, saved: SavedCheckpoint): Promise<boolean>
   /**
    * Ends a run and settles its hold in the same transaction. Null when the token is stale: nothing changed.
    * A job that succeeds after its deadline is canceled; this clock decides.
@@ -241,6 +272,10 @@ export interface Store extends WebhookStore, UploadStore, RetentionStore, AuditS
   endLeases(workers: readonly string[]): Promise<number>
   /** Handles lost workers, deadlines of queued jobs, retries and expired reviews. Idempotent. */
   sweep(command: SweepCommand): Promise<SweepOutcome>
+  /** Claims what is to be asked of other servers now; a question that is not answered is claimed again when the lease ends. */
+  claimDuties(limit: number, leaseMs: number): Promise<readonly Duty[]>
+  /** Records the answer; ignored when the question was claimed again meanwhile. */
+  answerDuty(duty: Duty, answer: DutyAnswer): Promise<void>
   /** Ends a job under review: charges `charge` of its hold and releases the rest. */
   resolveReview(jobId: string, charge: number, by?: Actor): Promise<ResolveOutcome>
 

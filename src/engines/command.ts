@@ -20,6 +20,8 @@ export interface CommandEngineOptions {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Receives the output of programs, except for the messages of the protocol. */
   readonly log?: (line: ProgramLine) => void
+  /** Told of a program that failed without saying why in a message of the protocol. */
+  readonly onFailure?: (failure: ProgramFailure) => void
   /** Milliseconds between SIGTERM and SIGKILL. Default 2000; the job itself ends at once. */
   readonly killAfterMs?: number
   /** A line is cut at this many bytes; a message that long is ignored. Default 64 KiB. */
@@ -36,10 +38,21 @@ export interface CommandEngineOptions {
   readonly pollMs?: number
 }
 
+/** A program that failed, for the operator. */
+export interface ProgramFailure {
+  readonly jobId: string
+  readonly model: string
+  /** Such as `exit code 1`. */
+  readonly end: string
+  /** The last lines of standard error. */
+  readonly stderr: readonly string[]
+}
+
 type Settings = Required<CommandEngineOptions>
 
 const defaults = {
   log: () => {},
+  onFailure: () => {},
   killAfterMs: 2000,
   maxLineBytes: 64 * 1024,
   maxLogLines: 1000,
@@ -85,7 +98,7 @@ const schema: JsonObject = {
  * `{"usage": {"seconds": 3.2}}` (a later value of a name replaces the earlier one), `{"checkpoint": …}` and
  * `{"error": {"code", "message", "retryable"}}`; every other line, and standard error, goes to the log. Exit code 0 is
  * success and every file left in the folder is an output (`listOutputs`); any other end fails the run with the last
- * error printed, else with the last line of standard error. On abort the process group gets SIGTERM, SIGKILL later.
+ * error printed, else with `program_failed`, and `onFailure` is told the last lines of standard error. On abort the process group gets SIGTERM, SIGKILL later.
  *
  * `limits` of the spec has what the kernel is to refuse the program (`ProgramLimits`, written with underscores).
  *
@@ -169,9 +182,9 @@ async function runProgram(
   await said.finish()
   if (said.failure !== null) throw said.failure
   if (signal.aborted) throw new EngineError('canceled', 'The run was stopped.')
-  const notStarted = whyNotStarted(end.exitCode, said.lastErrorLine)
+  const notStarted = whyNotStarted(end.exitCode, said.errorTail.at(-1) ?? '')
   if (notStarted !== null) throw couldNotStart(program, notStarted)
-  if (end.exitCode !== 0) throw said.error ?? toExitError(end, said.lastErrorLine)
+  if (end.exitCode !== 0) throw said.error ?? toExitError(end, said.errorTail, run, settings)
   return { files: await listOutputs(run.folder, settings), usage: Object.fromEntries(said.usage) }
 }
 
@@ -212,8 +225,16 @@ function watchFolder(folder: string, settings: Settings, fail: (reason: unknown)
   }
 }
 
-function toExitError({ exitCode, signal }: ProgramEnd, lastErrorLine: string): EngineError {
-  const words = toShownText(lastErrorLine)
-  const how = signal === null ? `exit code ${exitCode}` : `signal ${signal}`
-  return new EngineError('program_failed', words === '' ? `The program ended with ${how}.` : words)
+function toExitError(
+  { exitCode, signal }: ProgramEnd,
+  stderr: readonly string[],
+  { jobId, model }: EngineRun,
+  { onFailure }: Settings,
+): EngineError {
+  const end = signal === null ? `exit code ${exitCode}` : `signal ${signal}`
+  onFailure({ jobId, model, end, stderr: stderr.map(toShownText) })
+  return new EngineError(
+    'program_failed',
+    `The program of this model failed (${end}). The log of the server says more.`,
+  )
 }

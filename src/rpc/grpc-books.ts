@@ -54,9 +54,6 @@ export interface CallKeeper {
   noteOpen(call: HeldCall, status: Pick<StatusObject, 'code' | 'details'>): void
 }
 
-/** What becomes of calls, for whoever counts and logs them. */
-export type CallNotes = Pick<CallKeeper, 'noteCall' | 'noteUnread' | 'noteOpen' | 'toStatus'>
-
 /** The books of one port. */
 export interface CallBooks extends CallKeeper {
   add(call: HeldCall): void
@@ -73,7 +70,7 @@ export function createCallBooks(
   bounds: CallBounds,
   sweepMs: number,
   clockMs: () => number,
-  told: CallNotes,
+  told: Pick<CallKeeper, 'noteCall' | 'noteUnread' | 'noteOpen' | 'toStatus'>,
 ): CallBooks {
   // In the order in which they began.
   const calls = new Set<HeldCall>()

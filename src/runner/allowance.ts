@@ -6,6 +6,8 @@ export interface Allowance {
   run(): void
   /** Pauses the timer. */
   hold(): void
+  /** Counts anew from `ms`. */
+  restart(ms: number): void
 }
 
 /** Creates an allowance; `onSpent` is called when it has counted for `ms`. */
@@ -13,7 +15,7 @@ export function createAllowance(ms: number, onSpent: () => void): Allowance {
   let leftMs = ms
   let sinceMs = 0
   let timer: NodeJS.Timeout | undefined
-  return {
+  const allowance: Allowance = {
     run() {
       if (timer !== undefined) return
       sinceMs = performance.now()
@@ -25,5 +27,12 @@ export function createAllowance(ms: number, onSpent: () => void): Allowance {
       timer = undefined
       leftMs -= performance.now() - sinceMs
     },
+    restart(ms) {
+      const running = timer !== undefined
+      allowance.hold()
+      leftMs = ms
+      if (running) allowance.run()
+    },
   }
+  return allowance
 }

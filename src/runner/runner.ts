@@ -5,7 +5,9 @@ import { createRound } from '../runtime/round.ts'
 import type { JobNews, Store } from '../core/store.ts'
 import { createFilling } from './filling.ts'
 import type { PlaceBounds } from './places.ts'
-import { type Run, type RunParts, startRun } from './run.ts'
+import type { RunParts } from './attempt.ts'
+import { type DutyParts, startDuties } from './duties.ts'
+import { type Run, startRun } from './run.ts'
 import { startSweeper, type SweeperParts } from './sweeper.ts'
 
 // Claims are renewed this often, in one batch with progress and checkpoints.
@@ -16,6 +18,7 @@ const lookMs = 1000
 /** What the runner needs. */
 export interface RunnerParts extends Omit<RunParts, 'onFetched'>, SweeperParts {
   readonly store: SweeperParts['store'] &
+    DutyParts['store'] &
     Pick<Store, 'listWaitingModels' | 'claimJobs' | 'heartbeat' | 'saveCheckpoint' | 'finishJob' | 'getJob' | 'onNews'>
   readonly catalog: Catalog
   readonly places: PlaceBounds
@@ -92,6 +95,7 @@ export function startRunner(parts: RunnerParts): Runner {
     if (jobs.some(({ jobId }) => !current.has(jobId))) filling.again()
   })
   const sweeper = startSweeper(parts)
+  const duties = startDuties(parts)
   filling.again()
 
   return {
@@ -99,7 +103,7 @@ export function startRunner(parts: RunnerParts): Runner {
       stopped = true
       clearInterval(lookTimer)
       ignoreNews()
-      await sweeper.stop()
+      await Promise.all([sweeper.stop(), duties.stop()])
       await filling.settled()
       const timer = setTimeout(() => {
         for (const run of runs) run.stop('stopping')

@@ -208,7 +208,7 @@ export function toOperatorJobMessage(seen: OperatorJob): MessageInitShape<typeof
     job: toJobSummary(seen.job),
     keyId: seen.keyId,
     priority: seen.priority,
-    resumable: seen.resumable,
+    resumable: seen.afterLoss !== 'never',
     maxAttempts: seen.maxAttempts,
     lostRuns: seen.lostRuns,
     worker: seen.worker ?? '',

@@ -99,7 +99,6 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
       maxQueuedJobs,
       ...terms,
       retainMs,
-      resumable: model.resumable,
       maxAttempts: model.maxAttempts,
     }
     return readStart(await store.startGeneration(command), quote, idempotencyKey, maxQueuedJobs)

@@ -5,7 +5,7 @@ import { creditsShown, isTerminal, type Job, jobStatuses, mayFollow, terminalSta
 const machine: Record<string, readonly string[]> = {
   queued: ['running', 'canceled', 'expired'],
   running: ['succeeded', 'failed', 'canceled', 'queued', 'needs_review'],
-  needs_review: ['succeeded', 'failed'],
+  needs_review: ['succeeded', 'failed', 'queued'],
 }
 
 test('a job is queued, running, succeeded, failed, canceled, expired or needs_review', () => {

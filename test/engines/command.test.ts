@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EngineRun, JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import { createCommandEngine } from '../../src/engines/command.ts'
-import type { CommandEngineOptions } from '../../src/engines/command.ts'
+import type { CommandEngineOptions, ProgramFailure } from '../../src/engines/command.ts'
 import { runOf } from '@mediagen/engine/run-of.ts'
 
 const node = process.execPath
@@ -207,16 +207,24 @@ describe('how a program fails', () => {
     })
   })
 
-  test('with the last line of standard error', async () => {
-    const trial = await start('console.error("Traceback\\nValueError: no model\\n\\n"); process.exitCode = 1')
-    const failure = { code: 'program_failed', message: 'ValueError: no model', retryable: false }
-    await expect(trial.result).rejects.toMatchObject(failure)
-    expect(trial.lines).toEqual(['Traceback', 'ValueError: no model'])
+  test('with a sentence for its owner; the operator is told the end of standard error', async () => {
+    const failures: ProgramFailure[] = []
+    const script =
+      'for (let i = 1; i <= 30; i++) console.error("line " + i); console.error("Error: no model\\n\\nNode.js v24"); process.exitCode = 1'
+    const trial = await start(script, { options: { onFailure: (failure) => failures.push(failure) } })
+    const message = 'The program of this model failed (exit code 1). The log of the server says more.'
+    await expect(trial.result).rejects.toMatchObject({ code: 'program_failed', message, retryable: false })
+    expect(failures).toMatchObject([{ jobId: 'job_1', model: 'acme/test', end: 'exit code 1' }])
+    expect(failures[0]?.stderr).toHaveLength(20)
+    expect(failures[0]?.stderr.slice(-3)).toEqual(['line 30', 'Error: no model', 'Node.js v24'])
   })
 
   test.each([
-    ['process.exit(3)', 'The program ended with exit code 3.'],
-    ['process.kill(process.pid, "SIGKILL")', 'The program ended with signal SIGKILL.'],
+    ['process.exit(3)', 'The program of this model failed (exit code 3). The log of the server says more.'],
+    [
+      'process.kill(process.pid, "SIGKILL")',
+      'The program of this model failed (signal SIGKILL). The log of the server says more.',
+    ],
   ])('with the way it ended when it said nothing: %s', async (script, message) => {
     const trial = await start(script)
     await expect(trial.result).rejects.toMatchObject({ code: 'program_failed', message })
@@ -348,8 +356,8 @@ describe('how a program is stopped', () => {
       const { createCommandEngine } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/engines/command.ts'))})
       const engine = createCommandEngine({ environment: process.env, killAfterMs: 500 })
       await engine.run({ kind: 'command', run: [process.execPath, '-e', ${JSON.stringify(stubborn)}] }, {
-        jobId: 'job_1', model: 'm', attempt: 1, input: {}, media: async () => new Map(), checkpoint: null, folder: ${JSON.stringify(folder)},
-        signal: new AbortController().signal, onProgress: () => {}, saveCheckpoint: async (pids) => console.log(JSON.stringify(pids)),
+        jobId: 'job_1', model: 'm', attempt: 1, input: {}, media: new Map(), checkpoint: null, folder: ${JSON.stringify(folder)},
+        signal: new AbortController().signal, onProgress: () => {}, onCheckpoint: (pids) => console.log(JSON.stringify(pids)),
       })`
     const child = spawn(node, ['--input-type=module', '-e', server], { stdio: ['ignore', 'pipe', 'inherit'] })
     const [line] = (await once(createInterface(child.stdout), 'line')) as [string]

@@ -7,7 +7,7 @@ import { openStore } from '../../src/app/store.ts'
 import { permissions } from '../../src/core/key.ts'
 import type { Store } from '../../src/core/store.ts'
 import { keepLog } from '../kept-log.ts'
-import { claimOne, startJob } from '../storage/fixture.ts'
+import { claimPaid, startJob } from '../storage/fixture.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { type ForeignClient, openForeignClient } from './foreign-client.ts'
 
@@ -232,8 +232,8 @@ test('GrantCredits and AdjustCredits', async () => {
 /** A job under review: its engine may have cost elsewhere, and its worker gave it up. */
 async function makeReview(): Promise<{ jobId: string; accountId: string }> {
   const { accountId } = await app.createAccount(100)
-  const { jobId } = await startJob(store, accountId, { resumable: false })
-  const { token } = await claimOne(store)
+  const { jobId } = await startJob(store, accountId)
+  const { token } = await claimPaid(store)
   await store.finishJob(jobId, token, { status: 'queued' })
   return { jobId, accountId }
 }

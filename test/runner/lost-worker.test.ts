@@ -59,7 +59,7 @@ test('after kill -9 the next start sees at once to what ran: it is run again and
   expect(await line.json(['jobs', 'list', '--status', 'needs_review'])).toMatchObject([{ job_id: jobId, held: 10 }])
   expect(await line.json(['jobs', 'show', jobId])).toMatchObject({
     status: 'needs_review',
-    lost_runs: 1,
+    lost_runs: 0,
     resumable: false,
   })
   const tooMuch = await line.run(['jobs', 'resolve', jobId, '--charge', '11'])

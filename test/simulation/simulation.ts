@@ -1,5 +1,7 @@
 // One random history of a service: clients, workers that crash, clocks that jump, restarts. All of it follows from the seed.
+import type { AfterLoss, UpstreamRun } from '@mediagen/engine/engine.ts'
 import type { JobOutcome } from '../../src/core/job.ts'
+import type { DutyAnswer } from '../../src/core/store.ts'
 import { createWatcher, type JobLine } from './invariants.ts'
 import { createChance } from './random.ts'
 import { createWorld, type Submission, type World } from './world.ts'
@@ -9,9 +11,10 @@ export const leaseMs = 15_000
 const hourMs = 3_600_000
 const reviewMs = 72 * hourMs
 const models = [
-  { model: 'fixed', resumable: true, maxAttempts: 3 },
-  { model: 'usage', resumable: true, maxAttempts: 1 },
-  { model: 'paid', resumable: false, maxAttempts: 1 },
+  { model: 'fixed', maxAttempts: 3 },
+  { model: 'usage', maxAttempts: 1 },
+  { model: 'paid', maxAttempts: 1 },
+  { model: 'remote', maxAttempts: 2 },
 ] as const
 const error = { code: 'engine_failed', message: 'The engine failed.', retryable: true }
 
@@ -91,8 +94,10 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
   function outcomeOf(): JobOutcome {
     const kind = chance.below(10)
     if (kind < 5) return { status: 'succeeded', outputs: [], creditsActual: chance.below(30) }
-    if (kind < 7) return { status: 'failed', error }
-    return kind === 7 ? { status: 'canceled', error } : { status: 'queued' }
+    if (kind === 5) return { status: 'failed', error }
+    if (kind === 6) return { status: 'failed', error, jitter: chance.number() }
+    if (kind === 7) return { status: 'canceled', error }
+    return chance.below(4) === 0 ? { status: 'needs_review' } : { status: 'queued' }
   }
 
   const finishOf = ({ jobId, token }: Claim): Submission => ({ name: 'finishJob', args: [jobId, token, outcomeOf()] })
@@ -110,6 +115,39 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
       const earlier = worker.claims.findIndex(({ jobId }) => jobId === job.jobId)
       if (earlier >= 0) stale.push(...worker.claims.splice(earlier, 1))
       worker.claims.push({ jobId: job.jobId, token })
+      if (job.model === 'paid') save({ jobId: job.jobId, token }, 'never')
+    }
+  }
+
+  function save({ jobId, token }: Claim, afterLoss: AfterLoss): void {
+    const before = jobs.find(({ job_id }) => job_id === jobId)
+    const verdict = afterLoss === 'continue' ? 'accepted' : afterLoss === 'never' ? 'submitting' : 'refused'
+    const upstream: UpstreamRun = { n: 1, provider: 'p', upstreamId: null, verdict, cost: null }
+    const saved = world.run('saveCheckpoint', jobId, token, { checkpoint: `"${afterLoss}"`, afterLoss, upstream })
+    if (saved && before && before.token > token) throw new Error(`${jobId}: a stale checkpoint was saved`)
+  }
+
+  function saveSome(worker: Worker): void {
+    const held = chance.below(4) === 0 ? chance.pick(stale) : chance.pick(worker.claims)
+    const isRemote = jobs.some(({ job_id, model }) => job_id === held?.jobId && model === 'remote')
+    if (!held || !isRemote) return
+    say(`${worker.name} saves a checkpoint of ${held.jobId}`)
+    save(held, chance.pick(['again', 'continue', 'never'] as const) ?? 'again')
+  }
+
+  function doDuties(): void {
+    say('a worker asks other servers')
+    for (const duty of world.run('claimDuties', 2, leaseMs)) {
+      const reconciled = [
+        { outcome: 'known', checkpoint: 'found', afterLoss: chance.pick(['again', 'continue'] as const) ?? 'again' },
+        { outcome: 'failed', error },
+      ] as const
+      const answers: readonly DutyAnswer[] = [
+        { outcome: 'again', waitMs: 1000 },
+        { outcome: 'done' },
+        ...(duty.kind === 'reconcile' ? reconciled : []),
+      ]
+      if (chance.below(4) > 0) world.run('answerDuty', duty, chance.pick(answers) ?? { outcome: 'done' })
     }
   }
 
@@ -233,6 +271,8 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
     ],
     [14, each(claim)],
     [10, each(beat)],
+    [8, each(saveSome)],
+    [4, doDuties],
     [12, each(finish)],
     [4, finishStale],
     [4, each(crash)],

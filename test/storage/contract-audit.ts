@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Actor, AuditEntry } from '../../src/core/audit.ts'
 import {
-  claimOne,
+  claimPaid,
   createHeldClock,
   digestOf,
   firstPage,
@@ -81,8 +81,8 @@ export function auditTests(openStore: OpenTestStore): void {
 
     const { accountId } = await store.createAccount('a', 100)
     await store.createWebhook(accountId, 'https://example.com/', null, Buffer.alloc(32), 1)
-    const { jobId } = await startJob(store, accountId, { resumable: false })
-    const { token } = await claimOne(store)
+    const { jobId } = await startJob(store, accountId)
+    const { token } = await claimPaid(store)
     await store.finishJob(jobId, token, { status: 'queued' })
     await store.resolveReview(jobId, 4, operator)
     expect(await newest(store)).toMatchObject({

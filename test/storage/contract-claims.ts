@@ -140,7 +140,12 @@ export function claimTests(openStore: OpenTestStore): void {
     const { accountId } = await store.createAccount('a', 1000)
     await startJob(store, accountId)
     const first = await claimOne(store)
-    expect(await store.saveCheckpoint(first.job.jobId, first.token, { step: [1, 'two'] })).toBe(true)
+    expect(
+      await store.saveCheckpoint(first.job.jobId, first.token, {
+        checkpoint: { step: [1, 'two'] },
+        afterLoss: 'again',
+      }),
+    ).toBe(true)
     await store.heartbeat([{ jobId: first.job.jobId, token: first.token, progress: 0.6 }], 1000)
     expect(await store.finishJob(first.job.jobId, first.token, { status: 'queued' })).toMatchObject({
       status: 'queued',

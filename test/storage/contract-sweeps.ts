@@ -5,6 +5,7 @@ import type { StartCommand } from '../../src/core/store.ts'
 import {
   balanceOf,
   claimOne,
+  claimPaid,
   createHeldClock,
   entriesOf,
   type OpenTestStore,
@@ -17,12 +18,12 @@ const leaseMs = 15_000
 const minuteMs = 60_000
 
 /** A store with a held clock, an account of 100 credits, and one running job of 10 whose lease is 15 s. */
-async function openRunning(openStore: OpenTestStore, fields: Partial<StartCommand> = {}) {
+async function openRunning(openStore: OpenTestStore, fields: Partial<StartCommand> = {}, claim = claimOne) {
   const clock = createHeldClock()
   const store = await openStore(clock)
   const { accountId } = await store.createAccount('a', 100)
   await startJob(store, accountId, fields)
-  const { job, token } = await claimOne(store, 'test/image', leaseMs)
+  const { job, token } = await claim(store, 'test/image', leaseMs)
   return { store, clock, accountId, jobId: job.jobId, token }
 }
 
@@ -46,7 +47,7 @@ export function leaseTests(openStore: OpenTestStore): void {
   test('it is tried again after a wait that grows and is spread, with its checkpoint and its place in the queue', async () => {
     const { store, clock, jobId, token } = await openRunning(openStore, { maxAttempts: 20 })
     await using _ = store
-    await store.saveCheckpoint(jobId, token, { step: 1 })
+    await store.saveCheckpoint(jobId, token, { checkpoint: { step: 1 }, afterLoss: 'again' })
     for (const [losses, waitMs] of [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000].entries()) {
       clock.ms += leaseMs
       await store.sweep(sweepOf())
@@ -205,7 +206,7 @@ export function leaseTests(openStore: OpenTestStore): void {
 
 export function reviewTests(openStore: OpenTestStore): void {
   test('a job that may have cost elsewhere is never run again: it goes to review, with its hold and the reason', async () => {
-    const { store, clock, accountId, jobId, token } = await openRunning(openStore, { resumable: false })
+    const { store, clock, accountId, jobId, token } = await openRunning(openStore, {}, claimPaid)
     await using _ = store
     clock.ms += leaseMs
     expect(await store.sweep(sweepOf())).toMatchObject({ requeued: 0, reviewed: 1 })
@@ -223,17 +224,17 @@ export function reviewTests(openStore: OpenTestStore): void {
   })
 
   test('it goes there too when its worker stops', async () => {
-    const { store, jobId, token } = await openRunning(openStore, { resumable: false })
+    const { store, jobId, token } = await openRunning(openStore, {}, claimPaid)
     await using _ = store
     expect(await store.finishJob(jobId, token, { status: 'queued' })).toMatchObject({ status: 'needs_review' })
     expect(await store.inspectJob(jobId)).toMatchObject({ lostRuns: 0 })
   })
 
   test('an operator ends the review, or the time for it does, in favour of the customer; never both', async () => {
-    const { store, clock, accountId, jobId } = await openRunning(openStore, { resumable: false })
+    const { store, clock, accountId, jobId } = await openRunning(openStore, {}, claimPaid)
     await using _ = store
-    await startJob(store, accountId, { resumable: false })
-    const { job: other } = await claimOne(store, 'test/image', leaseMs)
+    await startJob(store, accountId)
+    const { job: other } = await claimPaid(store, 'test/image', leaseMs)
     clock.ms += leaseMs
     await store.sweep(sweepOf())
     expect(await store.resolveReview(jobId, 4)).toMatchObject({ outcome: 'done', job: { creditsCharged: 4 } })
@@ -251,17 +252,14 @@ export function reviewTests(openStore: OpenTestStore): void {
     expect((await store.verifyLedger()).problems).toEqual([])
   })
 
-  test.each([true, false])(
-    'a wish to cancel is fulfilled when the worker is lost (resumable: %s)',
-    async (resumable) => {
-      const { store, clock, accountId, jobId } = await openRunning(openStore, { resumable })
-      await using _ = store
-      await store.requestCancel(accountId, jobId)
-      clock.ms += leaseMs
-      expect(await store.sweep(sweepOf())).toMatchObject({ expired: 1, requeued: 0, reviewed: 0 })
-      expect(await store.getJob(null, jobId)).toMatchObject({ status: 'canceled', creditsReleased: 10 })
-    },
-  )
+  test.each([claimOne, claimPaid])('a wish to cancel is fulfilled when the worker is lost (%o)', async (claim) => {
+    const { store, clock, accountId, jobId } = await openRunning(openStore, {}, claim)
+    await using _ = store
+    await store.requestCancel(accountId, jobId)
+    clock.ms += leaseMs
+    expect(await store.sweep(sweepOf())).toMatchObject({ expired: 1, requeued: 0, reviewed: 0 })
+    expect(await store.getJob(null, jobId)).toMatchObject({ status: 'canceled', creditsReleased: 10 })
+  })
 }
 
 export function deadlineTests(openStore: OpenTestStore): void {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { ClaimedDelivery, DeliveryAttempt, DeliveryClaim, DeliveryFilter } from '../../src/core/webhook.ts'
 import {
   claimOne,
+  claimPaid,
   createHeldClock,
   firstPage,
   type OpenTestStore,
@@ -133,8 +134,8 @@ export function webhookTests(openStore: OpenTestStore): void {
     await startJob(store, accountId, { expiresInMs: 1000 })
     clock.ms += 1000
     await store.sweep(sweepOf())
-    const { jobId } = await startJob(store, accountId, { resumable: false })
-    await claimOne(store)
+    const { jobId } = await startJob(store, accountId)
+    await claimPaid(store)
     clock.ms += 30_000
     await store.sweep(sweepOf())
     const reviewed = await store.getJob(null, jobId)

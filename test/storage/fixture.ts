@@ -55,7 +55,6 @@ export function startOf(accountId: string, fields: Partial<StartCommand> = {}): 
     priority: 0,
     expiresInMs: null,
     retainMs: 7 * 86_400_000,
-    resumable: true,
     maxAttempts: 3,
     ...fields,
   }
@@ -80,6 +79,13 @@ export async function startJob(store: Store, accountId: string, fields: Partial<
 export async function claimOne(store: Store, model = 'test/image', leaseMs = 30_000): Promise<ClaimedJob> {
   const [claimed] = await store.claimJobs({ worker: 'worker-1', room: { [model]: 1 }, limit: 1, leaseMs })
   if (claimed === undefined) throw new Error('nothing to claim')
+  return claimed
+}
+
+/** Claims one job of the model, and says that its run may cost money elsewhere. */
+export async function claimPaid(store: Store, model?: string, leaseMs?: number): Promise<ClaimedJob> {
+  const claimed = await claimOne(store, model, leaseMs)
+  await store.saveCheckpoint(claimed.job.jobId, claimed.token, { checkpoint: null, afterLoss: 'never' })
   return claimed
 }
 

@@ -107,7 +107,7 @@ BEGIN
 END;
 
 CREATE TRIGGER files_keep_terms BEFORE UPDATE ON files
-WHEN NEW.gone = 0 OR (OLD.gone = 1 AND NEW.removal_at = OLD.removal_at)
+WHEN OLD.gone = 1 OR NEW.gone = 0
 BEGIN
   SELECT RAISE(ABORT, 'files: an upload does not change until it is gone, and does not come back');
 END;
@@ -126,26 +126,18 @@ CREATE TABLE files (
   sha256 TEXT NOT NULL CHECK (length(sha256) = 64),
   created_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL CHECK (expires_at > created_at),
-  gone INTEGER NOT NULL DEFAULT 0 CHECK (gone IN (0, 1)),
-  -- When the removal of its file may be tried.
-  removal_at INTEGER CHECK ((removal_at IS NOT NULL) = (gone = 1))
+  gone INTEGER NOT NULL DEFAULT 0 CHECK (gone IN (0, 1))
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX files_by_account ON files (account_id, file_id, expires_at) WHERE gone = 0;
 
 CREATE INDEX files_expiring ON files (expires_at) WHERE gone = 0;
 
-CREATE INDEX files_removing ON files (removal_at) WHERE removal_at IS NOT NULL;
+CREATE INDEX files_gone ON files (file_id) WHERE gone = 1;
 
 CREATE TRIGGER job_inputs_stand BEFORE UPDATE ON job_inputs
 BEGIN
   SELECT RAISE(ABORT, 'job_inputs: what a job was started with does not change');
-END;
-
-CREATE TRIGGER job_inputs_stay BEFORE DELETE ON job_inputs
-WHEN EXISTS (SELECT 1 FROM jobs WHERE number = OLD.number AND outputs_gone = 0)
-BEGIN
-  SELECT RAISE(ABORT, 'job_inputs: an input stays as long as the outputs of its job');
 END;
 
 CREATE TABLE job_inputs (
@@ -198,21 +190,15 @@ CREATE TRIGGER jobs_follow_states BEFORE UPDATE OF status ON jobs
 WHEN NEW.status <> OLD.status AND NOT CASE OLD.status
   WHEN 'queued' THEN NEW.status = 'running' OR NEW.status = 'canceled' OR NEW.status = 'expired'
   WHEN 'running' THEN NEW.status = 'succeeded' OR NEW.status = 'failed' OR NEW.status = 'canceled' OR NEW.status = 'queued' OR NEW.status = 'needs_review'
-  WHEN 'needs_review' THEN NEW.status = 'succeeded' OR NEW.status = 'failed'
+  WHEN 'needs_review' THEN NEW.status = 'succeeded' OR NEW.status = 'failed' OR NEW.status = 'queued'
   ELSE FALSE
 END
 BEGIN
   SELECT RAISE(ABORT, 'jobs: this state may not follow that state');
 END;
 
-CREATE TRIGGER jobs_inputs_go_with_outputs AFTER UPDATE OF outputs_gone ON jobs
-WHEN OLD.outputs_gone = 0
-BEGIN
-  DELETE FROM job_inputs WHERE number = NEW.number;
-END;
-
 CREATE TRIGGER jobs_keep_terms BEFORE UPDATE OF number, job_id, account_id, model, quote_id, idempotency_key, request_digest, credits_held, created_at,
-  priority, fair, resumable, max_attempts, deadline_at, retain_ms, key_id, usage_price ON jobs
+  priority, fair, max_attempts, deadline_at, retain_ms, key_id, usage_price ON jobs
 BEGIN
   SELECT RAISE(ABORT, 'jobs: what a job was started with does not change');
 END;
@@ -231,16 +217,9 @@ BEGIN
 END;
 
 CREATE TRIGGER jobs_outputs_go_once BEFORE UPDATE OF outputs_gone ON jobs
-WHEN NEW.outputs_gone <> OLD.outputs_gone + CASE NEW.outputs WHEN '[]' THEN 2 ELSE 1 END
-  OR NOT (NEW.status = 'succeeded' OR NEW.status = 'failed' OR NEW.status = 'canceled' OR NEW.status = 'expired')
+WHEN NEW.outputs_gone <> OLD.outputs_gone + 1 OR NEW.status <> 'succeeded'
 BEGIN
   SELECT RAISE(ABORT, 'jobs: outputs are said to be gone, then removed, and do not come back');
-END;
-
-CREATE TRIGGER jobs_resume_if_allowed BEFORE UPDATE OF status ON jobs
-WHEN OLD.status = 'running' AND NEW.status = 'queued' AND NEW.resumable = 0
-BEGIN
-  SELECT RAISE(ABORT, 'jobs: a job that is not resumable is not queued again');
 END;
 
 CREATE TRIGGER jobs_return_to_queue AFTER UPDATE OF status ON jobs
@@ -249,10 +228,16 @@ BEGIN
   UPDATE accounts SET queued_jobs = queued_jobs + 1 WHERE account_id = NEW.account_id;
 END;
 
-CREATE TRIGGER jobs_review_if_needed BEFORE UPDATE OF status ON jobs
-WHEN OLD.status = 'running' AND NEW.status = 'needs_review' AND (NEW.resumable = 1 OR NEW.error IS NULL)
+CREATE TRIGGER jobs_review_with_reason BEFORE UPDATE OF status ON jobs
+WHEN OLD.status = 'running' AND NEW.status = 'needs_review' AND NEW.error IS NULL
 BEGIN
-  SELECT RAISE(ABORT, 'jobs: only a job that is not resumable is reviewed, and it says why');
+  SELECT RAISE(ABORT, 'jobs: a job under review says why');
+END;
+
+CREATE TRIGGER jobs_run_again_if_allowed BEFORE UPDATE OF status ON jobs
+WHEN OLD.status = 'running' AND NEW.status = 'queued' AND OLD.after_loss = 'never'
+BEGIN
+  SELECT RAISE(ABORT, 'jobs: a job whose run may have cost money elsewhere is not queued again');
 END;
 
 CREATE TRIGGER jobs_settle_once BEFORE UPDATE OF status, credits_charged, credits_released ON jobs
@@ -294,6 +279,8 @@ CREATE TABLE jobs (
   outputs TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(outputs)),
   error TEXT CHECK (json_valid(error)),
   checkpoint TEXT CHECK (json_valid(checkpoint)),
+  -- What may be done with a run that is lost, as its engine said with its last checkpoint.
+  after_loss TEXT NOT NULL DEFAULT 'again' CHECK (after_loss = 'again' OR after_loss = 'continue' OR after_loss = 'never'),
   attempts INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),
   token INTEGER NOT NULL DEFAULT 0 CHECK (token >= 0),
   worker TEXT,
@@ -309,10 +296,10 @@ CREATE TABLE jobs (
   -- What the start says, and what the model said at that time. `fair` is the job's key in the queue of its model.
   priority INTEGER NOT NULL DEFAULT 0 CHECK (priority BETWEEN -10 AND 10),
   fair REAL NOT NULL DEFAULT 0 CHECK (fair >= 0),
-  resumable INTEGER NOT NULL DEFAULT 1 CHECK (resumable IN (0, 1)),
   max_attempts INTEGER NOT NULL DEFAULT 3 CHECK (max_attempts > 0),
   deadline_at INTEGER CHECK (status <> 'expired' OR (deadline_at IS NOT NULL AND started_at IS NULL)),
-  -- Runs whose worker was lost. Runs that a stopping worker gave back are attempts, but not losses.
+  -- Runs that were lost or failed, and were followed by another. Runs that a stopping worker gave back are attempts, but not losses,
+  -- and so are those that only waited for another server.
   lost_runs INTEGER NOT NULL DEFAULT 0
     CHECK (lost_runs BETWEEN 0 AND attempts AND lost_runs <= max_attempts AND (status <> 'queued' OR lost_runs < max_attempts)),
   -- When a queued job that waits may be tried. A sweep clears it when the time has come, so that claims need not look at it.
@@ -322,12 +309,9 @@ CREATE TABLE jobs (
   -- The key that started it, and the price of its usage, complete; null charges what is held.
   key_id TEXT NOT NULL,
   usage_price TEXT CHECK (json_valid(usage_price)),
-  -- 0 while the files of the outputs are there, 1 when they are to be removed (from `removal_at` on), 2 when they have been. The
-  -- input goes with them. The record stays.
+  -- 0 while the files of the outputs are there, 1 when they are to be removed, 2 when they have been. The record stays.
   outputs_gone INTEGER NOT NULL DEFAULT 0 CHECK (outputs_gone BETWEEN 0 AND 2),
-  removal_at INTEGER CHECK ((removal_at IS NOT NULL) = (outputs_gone = 1)),
-  expires_at INTEGER GENERATED ALWAYS AS (
-    CASE WHEN status = 'succeeded' OR status = 'failed' OR status = 'canceled' OR status = 'expired' THEN finished_at + retain_ms END) VIRTUAL,
+  outputs_expire_at INTEGER GENERATED ALWAYS AS (CASE WHEN status = 'succeeded' AND outputs <> '[]' THEN finished_at + retain_ms END) VIRTUAL,
   UNIQUE (account_id, idempotency_key),
   FOREIGN KEY (number, hold_entry) REFERENCES ledger_entries (job_number, kind) DEFERRABLE INITIALLY DEFERRED,
   FOREIGN KEY (number, charge_entry) REFERENCES ledger_entries (job_number, kind) DEFERRABLE INITIALLY DEFERRED,
@@ -342,6 +326,7 @@ CREATE TABLE jobs (
   CONSTRAINT progress_ends_with_success CHECK ((status = 'succeeded') = (progress = 1)),
   CONSTRAINT finished_when_terminal CHECK ((finished_at IS NULL) = (status IN ('queued', 'running'))),
   CONSTRAINT leased_while_running CHECK ((lease_until IS NOT NULL) = (status = 'running') AND (worker IS NOT NULL) = (status = 'running')),
+  CONSTRAINT never_means_review CHECK (CASE status WHEN 'queued' THEN after_loss <> 'never' WHEN 'needs_review' THEN after_loss = 'never' ELSE TRUE END),
   CONSTRAINT queued_without_cancel CHECK (status <> 'queued' OR cancel_requested = 0),
   CONSTRAINT failure_has_error CHECK (
     CASE
@@ -362,13 +347,13 @@ CREATE INDEX jobs_by_retry ON jobs (available_at) WHERE available_at IS NOT NULL
 
 CREATE INDEX jobs_by_status ON jobs (account_id, status) WHERE status <> 'succeeded';
 
-CREATE INDEX jobs_expiring ON jobs (expires_at) WHERE outputs_gone = 0 AND expires_at IS NOT NULL;
-
 CREATE INDEX jobs_in_review ON jobs (finished_at) WHERE status = 'needs_review';
 
-CREATE INDEX jobs_queued ON jobs (model, priority DESC, fair, number, deadline_at) WHERE status = 'queued' AND available_at IS NULL;
+CREATE INDEX jobs_outputs_expiring ON jobs (outputs_expire_at) WHERE outputs_gone = 0 AND outputs_expire_at IS NOT NULL;
 
-CREATE INDEX jobs_removing ON jobs (removal_at) WHERE removal_at IS NOT NULL;
+CREATE INDEX jobs_outputs_gone ON jobs (number) WHERE outputs_gone = 1;
+
+CREATE INDEX jobs_queued ON jobs (model, priority DESC, fair, number, deadline_at) WHERE status = 'queued' AND available_at IS NULL;
 
 CREATE TRIGGER ledger_entries_add_up BEFORE INSERT ON ledger_entries
 BEGIN
@@ -456,6 +441,32 @@ CREATE TABLE signing_keys (
 CREATE TABLE upload_totals (
   account_id TEXT NOT NULL PRIMARY KEY REFERENCES accounts (account_id),
   bytes INTEGER NOT NULL CHECK (bytes >= 0)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE upstream_duties (
+  job_number INTEGER NOT NULL PRIMARY KEY REFERENCES jobs (number),
+  kind TEXT NOT NULL CHECK (kind IN ('reconcile', 'cancel')),
+  checkpoint TEXT CHECK (json_valid(checkpoint)),
+  owed_at INTEGER NOT NULL,
+  due_at INTEGER NOT NULL,
+  attempts INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0)
+) STRICT;
+
+CREATE INDEX upstream_duties_due ON upstream_duties (due_at);
+
+CREATE TABLE upstream_runs (
+  job_number INTEGER NOT NULL REFERENCES jobs (number),
+  n INTEGER NOT NULL CHECK (n > 0),
+  provider TEXT NOT NULL,
+  upstream_id TEXT,
+  verdict TEXT NOT NULL CHECK (verdict IN ('submitting', 'accepted', 'refused', 'unknown', 'succeeded', 'failed', 'canceled')),
+  submitted_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  cost TEXT,
+  cost_amount REAL,
+  cost_currency TEXT,
+  PRIMARY KEY (job_number, n),
+  CONSTRAINT ended_by_verdict CHECK ((ended_at IS NULL) = (verdict IN ('submitting', 'accepted', 'unknown')))
 ) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER webhook_deliveries_counted AFTER INSERT ON webhook_deliveries

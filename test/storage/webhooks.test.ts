@@ -1,7 +1,7 @@
 // Webhooks in SQLite: jobs under review, rules that the database itself keeps, and reads that stay cheap.
 import { expect, test } from 'vitest'
 import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
-import { claimOne, firstPage, startJob, testError } from './fixture.ts'
+import { claimOne, claimPaid, firstPage, startJob, testError } from './fixture.ts'
 import { createTestFolder, openRaw } from './sqlite-fixture.ts'
 
 const caps = { perWebhook: 8, perAccount: 8, unproven: { inAll: 8, perWebhook: 8, perAccount: 8 } }
@@ -18,8 +18,8 @@ test('a review is told twice: as it was when it began, however late, and when it
   using file = createTestFolder()
   await using opened = await openWithWebhook(file.path)
   const { store, accountId } = opened
-  const { jobId } = await startJob(store, accountId, { resumable: false })
-  const { token } = await claimOne(store)
+  const { jobId } = await startJob(store, accountId)
+  const { token } = await claimPaid(store)
   await store.heartbeat([{ jobId, token, progress: 0.5 }], 1000)
   await store.finishJob(jobId, token, { status: 'queued' })
   const reviewed = await store.getJob(accountId, jobId)

@@ -25,8 +25,8 @@ export interface TranscriptLimits {
 export interface Transcript {
   /** The last error message. */
   readonly error: EngineError | null
-  /** The last line of standard error that is not blank, or an empty string. */
-  readonly lastErrorLine: string
+  /** The last lines of standard error that are not blank. */
+  readonly errorTail: readonly string[]
   readonly usage: ReadonlyMap<string, number>
   /** Why the server killed the program, or null. */
   readonly failure: unknown
@@ -36,12 +36,14 @@ export interface Transcript {
   readonly finish: () => Promise<void>
 }
 
+/** How many of the last lines of standard error are kept. */
+const tailLines = 20
 /** Pause after each chunk (at most 64 KiB) of output. */
 const breathMs = 10
 
 /** Listens to a program. Progress is passed on only when it increases. */
 export function listen(group: ProcessGroup, run: EngineRun, limits: TranscriptLimits): Transcript {
-  const said = { error: null as EngineError | null, lastErrorLine: '', failure: null as unknown }
+  const said = { error: null as EngineError | null, errorTail: [] as string[], failure: null as unknown }
   const usage = new Map<string, number>()
   const fail = (reason: unknown) => {
     said.failure ??= reason
@@ -61,7 +63,8 @@ export function listen(group: ProcessGroup, run: EngineRun, limits: TranscriptLi
     if (message.checkpoint !== undefined) checkpoints.save(message.checkpoint)
   }
   const onError = (line: string) => {
-    said.lastErrorLine = line
+    said.errorTail.push(line)
+    if (said.errorTail.length > tailLines) said.errorTail.shift()
     log('stderr', line)
   }
   const stdout = createLineReader(limits.maxLineBytes, guard(onOutput, fail))

@@ -2,18 +2,18 @@
 import { type Actor, systemActor } from '../../core/audit.ts'
 import type { Job } from '../../core/job.ts'
 import { isCredits } from '../../core/ledger.ts'
-import { canceledError, releasedInReview } from '../../core/loss.ts'
+import { decideCancel, decideReview } from '../../core/run-end.ts'
 import type { ResolveOutcome } from '../../core/store.ts'
 import { createAuditWriter } from './audit.ts'
 import { createJobFinder, jobColumns, toJob, type JobRow } from './jobs.ts'
-import { createSettlement } from './settlement.ts'
+import { createRunEnds, toRunState } from './run-ends.ts'
 import type { Writing } from './writing.ts'
 
 /** Creates the commands that end a job from outside. */
 export function createCancelCommands(writing: Writing) {
   const { db, changed } = writing
   const findJob = createJobFinder(db)
-  const endJob = createSettlement(writing)
+  const endRun = createRunEnds(writing)
   const record = createAuditWriter(writing)
   const wish = db.prepare<[number], JobRow>(
     `UPDATE jobs SET cancel_requested = 1, sequence = sequence + 1 WHERE number = ? RETURNING ${jobColumns}`,
@@ -23,8 +23,9 @@ export function createCancelCommands(writing: Writing) {
     requestCancel(accountId: string, jobId: string): Job | null {
       const job = findJob(jobId)
       if (job === null || job.accountId !== accountId) return null
-      if (job.status === 'queued') return endJob(job, { status: 'canceled', creditsActual: 0, error: canceledError })
-      if (job.status !== 'running' || job.cancelRequested === 1) return toJob(job)
+      const decided = decideCancel(toRunState(job))
+      if (decided === 'nothing') return toJob(job)
+      if (decided !== 'wish') return endRun(job, decided)
       changed(jobId)
       return toJob(wish.get(job.number) ?? job)
     },
@@ -35,10 +36,7 @@ export function createCancelCommands(writing: Writing) {
       if (job === null) return { outcome: 'no_job' }
       if (job.status !== 'needs_review') return { outcome: 'not_in_review', status: job.status }
       if (charge > job.creditsHeld) return { outcome: 'above_hold', creditsHeld: job.creditsHeld }
-      const ended =
-        charge > 0
-          ? endJob(job, { status: 'succeeded', creditsActual: charge, error: null })
-          : endJob(job, { status: 'failed', creditsActual: 0, error: releasedInReview })
+      const ended = endRun(job, decideReview(charge))
       const { status, creditsCharged: charged, creditsReleased: released } = ended
       const before = { status: job.status, held: job.creditsHeld }
       const after = { status, charged, released }

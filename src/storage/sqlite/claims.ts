@@ -1,17 +1,16 @@
 // The commands of workers: claim queued jobs, renew claims, report the end of a run. A token fences each claim.
+import type { AfterLoss } from '@mediagen/engine/engine.ts'
 import { compareCandidates, type Candidate } from '../../core/fair-queue.ts'
 import type { Job, JobOutcome } from '../../core/job.ts'
-import { backoffMs, deadlineError, giveUpRun } from '../../core/loss.ts'
-import type { ClaimCommand, Heartbeat, HeartbeatOutcome } from '../../core/store.ts'
+import { decideFinish, decideHeartbeat, decideReconciled } from '../../core/run-end.ts'
+import type { ClaimCommand, Heartbeat, HeartbeatOutcome, SavedCheckpoint } from '../../core/store.ts'
 import type { Connection } from './connection.ts'
-import { createJobFinder, jobColumns, toJob, type JobRow } from './jobs.ts'
-import { createLosses, isPassed, toLostRun } from './losses.ts'
+import { createJobFinder, jobColumns, toJob, type JobRow, type JobState } from './jobs.ts'
 import { createQueueShares, type QueueShares } from './queue-shares.ts'
-import { createSettlement } from './settlement.ts'
+import { createRunEnds, toRunState } from './run-ends.ts'
+import { createDuties, createUpstreamRuns } from './upstream.ts'
 import type { Writing } from './writing.ts'
 
-// Progress 1 means succeeded, which only the end of the run may report.
-const runningProgressMax = 0.999
 // Whoever has jobs far behind so many of others does not wait for a place yet: the queue itself is fair.
 const maxLooked = 1000
 
@@ -21,6 +20,8 @@ export interface ClaimedRow {
   readonly input: string
   readonly checkpoint: string | null
   readonly usagePrice: string | null
+  readonly afterLoss: AfterLoss
+  readonly msSinceSubmission: number | null
   readonly token: number
   readonly msToDeadline: number | null
 }
@@ -49,7 +50,8 @@ export function createWaitingModels(db: Connection): () => readonly string[] {
   return () => list.all()
 }
 
-type ClaimRow = JobRow & Pick<ClaimedRow, 'token' | 'checkpoint' | 'usagePrice'> & { deadlineAtMs: number | null }
+type ClaimRow = JobRow &
+  Pick<ClaimedRow, 'token' | 'checkpoint' | 'afterLoss' | 'usagePrice'> & { deadlineAtMs: number | null }
 
 interface Queued extends Candidate {
   readonly model: string
@@ -93,10 +95,11 @@ function createClaim(writing: Writing): (command: ClaimCommand) => readonly Clai
   const { db, nowMs, changed } = writing
   const shares = createQueueShares(db)
   const findCandidates = createCandidates(writing, shares)
+  const upstreamRuns = createUpstreamRuns(writing)
   const claim = db.prepare<[string, number, number, number], ClaimRow>(
     `UPDATE jobs SET status = 'running', progress = 0, attempts = attempts + 1, token = token + 1, worker = ?, lease_until = ?,
        started_at = coalesce(started_at, max(?, created_at)), sequence = sequence + 1
-     WHERE number = ? RETURNING ${jobColumns}, token, checkpoint, usage_price AS usagePrice, deadline_at AS deadlineAtMs`,
+     WHERE number = ? RETURNING ${jobColumns}, token, checkpoint, after_loss AS afterLoss, usage_price AS usagePrice, deadline_at AS deadlineAtMs`,
   )
   const findInput = db.prepare<[number], string>('SELECT input FROM job_inputs WHERE number = ?').pluck()
 
@@ -107,8 +110,9 @@ function createClaim(writing: Writing): (command: ClaimCommand) => readonly Clai
     shares.moveOn(row.model, key)
     changed(row.jobId)
     const msToDeadline = row.deadlineAtMs === null ? null : row.deadlineAtMs - nowMs()
-    const { checkpoint, usagePrice, token } = row
-    return { job: toJob(row), input, checkpoint, usagePrice, token, msToDeadline }
+    const { checkpoint, afterLoss, usagePrice, token } = row
+    const msSinceSubmission = afterLoss === 'continue' ? upstreamRuns.msSinceSubmission(number) : null
+    return { job: toJob(row), input, checkpoint, afterLoss, msSinceSubmission, usagePrice, token, msToDeadline }
   }
 
   return ({ worker, room, limit, leaseMs, except = [], share }) => {
@@ -147,56 +151,80 @@ function createHeartbeat({
   changed,
 }: Writing): (beats: readonly Heartbeat[], leaseMs: number) => HeartbeatOutcome {
   const findJob = createJobFinder(db)
-  const renew = db.prepare<[number, number]>('UPDATE jobs SET lease_until = ? WHERE number = ?')
-  const advance = db.prepare<[number, number]>('UPDATE jobs SET progress = ?, sequence = sequence + 1 WHERE number = ?')
+  const renew = db.prepare<[number, string]>('UPDATE jobs SET lease_until = ? WHERE job_id = ?')
+  const advance = db.prepare<[number, string]>('UPDATE jobs SET progress = ?, sequence = sequence + 1 WHERE job_id = ?')
 
   return (beats, leaseMs) => {
     const lost: string[] = []
     const cancelRequested: string[] = []
     const deadlinePassed: string[] = []
-    for (const { jobId, token, progress } of beats) {
-      const job = findJob(jobId)
-      if (job === null || job.status !== 'running' || job.token !== token) {
+    for (const beat of beats) {
+      const { jobId } = beat
+      const decided = decideHeartbeat(toRunState(findJob(jobId)), beat, nowMs())
+      if (decided === null) {
         lost.push(jobId)
         continue
       }
-      renew.run(nowMs() + leaseMs, job.number)
-      const reached = Math.min(progress, runningProgressMax)
-      if (reached > job.progress) {
-        advance.run(reached, job.number)
+      renew.run(nowMs() + leaseMs, jobId)
+      if (decided.progress !== null) {
+        advance.run(decided.progress, jobId)
         changed(jobId)
       }
-      if (job.cancelRequested === 1) cancelRequested.push(jobId)
-      if (isPassed(job, nowMs())) deadlinePassed.push(jobId)
+      if (decided.cancel) cancelRequested.push(jobId)
+      if (decided.deadline) deadlinePassed.push(jobId)
     }
     return { lost, cancelRequested, deadlinePassed }
   }
 }
 
-function createCheckpoints({ db }: Writing): (jobId: string, token: number, checkpoint: string) => boolean {
-  const save = db.prepare<[string, string, number]>(
-    "UPDATE jobs SET checkpoint = ? WHERE job_id = ? AND token = ? AND status = 'running'",
+/** A checkpoint in the form that crosses threads. */
+export interface CheckpointRow extends Omit<SavedCheckpoint, 'checkpoint'> {
+  /** JSON */
+  readonly checkpoint: string
+}
+
+function createCheckpoints(writing: Writing): (jobId: string, token: number, saved: CheckpointRow) => boolean {
+  const findJob = createJobFinder(writing.db)
+  const upstreamRuns = createUpstreamRuns(writing)
+  const learn = createLearning(writing)
+  const save = writing.db.prepare<[string, AfterLoss, number]>(
+    'UPDATE jobs SET checkpoint = ?, after_loss = ? WHERE number = ?',
   )
-  return (jobId, token, checkpoint) => save.run(checkpoint, jobId, token).changes === 1
+  return (jobId, token, saved) => {
+    const job = findJob(jobId)
+    if (job?.token !== token) return false
+    if (job.status !== 'running') {
+      learn(job, saved)
+      return false
+    }
+    save.run(saved.checkpoint, saved.afterLoss, job.number)
+    if (saved.upstream) upstreamRuns.record(job.number, saved.upstream)
+    return true
+  }
+}
+
+/** Uses what a run that was given up says of its submission: the job under review goes on, or is to be ended elsewhere. */
+function createLearning(writing: Writing): (job: JobState, saved: CheckpointRow) => void {
+  const upstreamRuns = createUpstreamRuns(writing)
+  const duties = createDuties(writing)
+  const endRun = createRunEnds(writing)
+  return (job, saved) => {
+    const { upstream } = saved
+    // What is about to be submitted is not: the run is told that it has lost the job.
+    if (!upstream || upstream.verdict === 'submitting' || job.status === 'queued') return
+    upstreamRuns.record(job.number, upstream)
+    const end = decideReconciled(toRunState(job), saved, writing.nowMs())
+    if (end) endRun(job, end, saved)
+    else if (job.status !== 'needs_review' && job.status !== 'succeeded') duties.learn(job.number, saved.checkpoint)
+  }
 }
 
 function createFinish(writing: Writing): (jobId: string, token: number, outcome: JobOutcome) => Job | null {
   const findJob = createJobFinder(writing.db)
-  const endJob = createSettlement(writing)
-  const losses = createLosses(writing)
-
+  const endRun = createRunEnds(writing)
   return (jobId, token, outcome) => {
     const job = findJob(jobId)
-    if (job === null || job.status !== 'running' || job.token !== token) return null
-    const nowMs = writing.nowMs()
-    if (outcome.status === 'queued') {
-      const availableAtMs = outcome.hindered ? nowMs + backoffMs(job.attempts, 1) : null
-      return losses.apply(job, giveUpRun(toLostRun(job, nowMs)), { lost: false, availableAtMs })
-    }
-    if (outcome.status !== 'succeeded')
-      return endJob(job, { status: outcome.status, creditsActual: 0, error: outcome.error })
-    if (isPassed(job, nowMs)) return endJob(job, { status: 'canceled', creditsActual: 0, error: deadlineError })
-    const { creditsActual, outputs } = outcome
-    return endJob(job, { status: 'succeeded', creditsActual, outputs, error: null })
+    const end = decideFinish(toRunState(job), token, outcome, writing.nowMs())
+    return job && end && endRun(job, end)
   }
 }

@@ -6,6 +6,7 @@ import { createCancelCommands } from './cancellations.ts'
 import { createKeyCommands } from './keys.ts'
 import { createSigningKeyCommands } from './signing-keys.ts'
 import { createStartCommands } from './starts.ts'
+import { createDutyCommands } from './duties.ts'
 import { createDeliveryCommands } from './deliveries.ts'
 import { createWebhookCommands } from './webhook-endpoints.ts'
 import { createRetentionCommands } from './retention.ts'
@@ -25,6 +26,7 @@ export function createCommands(writing: Writing) {
     ...createWebhookCommands(writing),
     ...createDeliveryCommands(writing),
     ...createSweepCommands(writing),
+    ...createDutyCommands(writing),
     ...createUploadCommands(writing),
     ...createRetentionCommands(writing),
     ...createAuditCommands(writing),

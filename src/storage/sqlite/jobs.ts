@@ -1,4 +1,5 @@
 // Jobs: their rows and reads. Changes of jobs are in starts, claims, cancellations and settlement.
+import type { AfterLoss } from '@mediagen/engine/engine.ts'
 import type { Asset } from '../../core/asset.ts'
 import type { Job, JobError, OperatorJob } from '../../core/job.ts'
 import type { Page } from '../../core/page.ts'
@@ -6,6 +7,7 @@ import type { JobFilter, StartedJob } from '../../core/store.ts'
 import type { Connection } from './connection.ts'
 import { createPages, ofAccount } from './pages.ts'
 import { createPositionFinder, type Place } from './positions.ts'
+import { createUpstreamReads } from './upstream.ts'
 
 /** The row of a job. */
 export interface JobRow extends Omit<Job, 'outputs' | 'outputsGone' | 'error' | 'cancelRequested' | 'queuePosition'> {
@@ -18,20 +20,20 @@ export interface JobRow extends Omit<Job, 'outputs' | 'outputsGone' | 'error' | 
 /** The columns of a `JobRow`. */
 export const jobColumns = `job_id AS jobId, account_id AS accountId, status, model, quote_id AS quoteId, progress,
   credits_held AS creditsHeld, credits_charged AS creditsCharged, credits_released AS creditsReleased, outputs,
-  iif(outputs = '[]', NULL, expires_at) AS outputsExpireAtMs, outputs_gone AS outputsGone, error, attempts,
+  outputs_expire_at AS outputsExpireAtMs, outputs_gone AS outputsGone, error, attempts,
   created_at AS createdAtMs, started_at AS startedAtMs, finished_at AS finishedAtMs, cancel_requested AS cancelRequested, sequence`
 
 /** A job as commands need it, with fields that never leave the store. */
 export interface JobState extends JobRow {
   readonly number: number
   readonly token: number
-  readonly resumable: number
+  readonly afterLoss: AfterLoss
   readonly maxAttempts: number
   readonly lostRuns: number
   readonly deadlineAtMs: number | null
 }
 
-const stateColumns = `${jobColumns}, number, token, resumable, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs`
+const stateColumns = `${jobColumns}, number, token, after_loss AS afterLoss, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs`
 
 /** Selects `JobState`s. */
 export const selectStates = `SELECT ${stateColumns} FROM jobs`
@@ -111,29 +113,30 @@ export function createJobReads(db: Connection) {
   }
 }
 
-type InspectedRow = PlacedRow & Omit<OperatorJob, 'job' | 'resumable'> & { readonly resumable: number }
+type InspectedRow = PlacedRow & Omit<OperatorJob, 'job' | 'upstreamRuns'>
 
 function createInspector(db: Connection, toPlaced: (row: PlacedRow) => Job): (jobId: string) => OperatorJob | null {
   const find = db.prepare<[string], InspectedRow>(
-    `SELECT ${placedColumns}, key_id AS keyId, resumable, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs,
+    `SELECT ${placedColumns}, key_id AS keyId, after_loss AS afterLoss, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs,
        available_at AS availableAtMs, worker, lease_until AS leaseUntilMs FROM jobs WHERE job_id = ?`,
   )
+  const listUpstreamRuns = createUpstreamReads(db)
   return (jobId) => {
     const row = find.get(jobId)
     if (row === undefined) return null
-    const { keyId, priority, deadlineAtMs, maxAttempts, lostRuns, availableAtMs, worker, leaseUntilMs } = row
-    const resumable = row.resumable === 1
+    const { keyId, priority, deadlineAtMs, afterLoss, maxAttempts, lostRuns, availableAtMs, worker, leaseUntilMs } = row
     return {
       job: toPlaced(row),
       keyId,
       priority,
       deadlineAtMs,
-      resumable,
+      afterLoss,
       maxAttempts,
       lostRuns,
       availableAtMs,
       worker,
       leaseUntilMs,
+      upstreamRuns: listUpstreamRuns(row.number),
     }
   }
 }

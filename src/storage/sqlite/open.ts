@@ -19,6 +19,7 @@ import { createSigningKeyReads, toSigningKey } from './signing-keys.ts'
 import { toStartedJob, toStartRequest } from './starts.ts'
 import { createRetentionReads } from './retention.ts'
 import { createUploadReads } from './uploads.ts'
+import { createDueDutyRead } from './upstream.ts'
 import { createLedgerVerifier } from './verify.ts'
 import { createWebhookReads } from './webhook-endpoints.ts'
 
@@ -62,6 +63,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
   const verifyLedger = createLedgerVerifier(reader)
   const listWorkers = reader.prepare<[], string>("SELECT DISTINCT worker FROM jobs WHERE status = 'running'").pluck()
   const listWaitingModels = createWaitingModels(reader)
+  const hasDueDuty = createDueDutyRead(reader)
 
   const ask = submitInTime(writer, maxQueuedWrites, maxQueueMs)
   const operate = submitInTime(writer, maxQueuedWrites, Infinity)
@@ -117,8 +119,11 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     listWaitingModels: async () => listWaitingModels(),
     claimJobs: async (command) => (await writer.submit('claimJobs', command)).map(toClaimedJob),
     heartbeat: async (beats, leaseMs) => writer.submit('heartbeat', beats, leaseMs),
-    saveCheckpoint: (jobId, token, checkpoint) =>
-      writer.submit('saveCheckpoint', jobId, token, JSON.stringify(checkpoint)),
+    saveCheckpoint: (jobId, token, saved) =>
+      writer.submit('saveCheckpoint', jobId, token, { ...saved, checkpoint: JSON.stringify(saved.checkpoint) }),
+    claimDuties: async (limit, leaseMs) =>
+      hasDueDuty(clock.nowMs()) ? writer.submit('claimDuties', limit, leaseMs) : [],
+    answerDuty: (duty, answer) => writer.submit('answerDuty', duty, answer),
     async finishJob(jobId, token, outcome) {
       const job = await writer.submit('finishJob', jobId, token, outcome)
       return job && reads.place(job)
@@ -141,16 +146,14 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     reportDelivery: (report) => writer.submit('reportDelivery', report),
 
     createUpload: (upload, maxStored) => ask('createUpload', upload, maxStored),
-    getUpload: async (accountId, fileId) => reads.getUpload(accountId, fileId),
-    listUploads: async (accountId, page) => reads.listUploads(accountId, page),
-    deleteUpload: (accountId, fileId) => ask('deleteUpload', accountId, fileId),
+    getUpload: async (accountId, fileId, nowMs) => reads.getUpload(accountId, fileId, nowMs),
+    listUploads: async (accountId, nowMs, page) => reads.listUploads(accountId, nowMs, page),
+    deleteUpload: (accountId, fileId, nowMs) => ask('deleteUpload', accountId, fileId, nowMs),
     measureUploads: async (accountId) => reads.measureUploads(accountId),
 
     hasExpired: async () => reads.hasExpired(),
     expireFiles: (limit) => writer.submit('expireFiles', limit),
     crossOff: (removals) => writer.submit('crossOff', removals),
-    putOff: (removals) => writer.submit('putOff', removals),
-    retryRemovals: () => writer.submit('retryRemovals'),
     findOwners: async (folders) => reads.findOwners(folders),
 
     recordAct: (draft, by) => operate('recordAct', draft, by),
@@ -181,7 +184,7 @@ function createReads(reader: Connection, clock: Clock) {
     ...createJobReads(reader),
     ...createWebhookReads(reader),
     ...createDeliveryReads(reader),
-    ...createUploadReads(reader, () => clock.nowMs()),
+    ...createUploadReads(reader),
     ...createRetentionReads(reader, () => clock.nowMs()),
   }
 }

@@ -57,8 +57,8 @@ export function createStartCommands(writing: Writing) {
   const shares = createQueueShares(db)
   const insertJob = db.prepare<(string | number | Buffer | null)[]>(
     `INSERT INTO jobs (job_id, account_id, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at,
-       priority, fair, resumable, max_attempts, deadline_at, retain_ms, key_id, usage_price)
-     VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       priority, fair, max_attempts, deadline_at, retain_ms, key_id, usage_price)
+     VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const insertInput = db.prepare<[number | bigint, string]>('INSERT INTO job_inputs (number, input) VALUES (?, ?)')
 
@@ -88,7 +88,6 @@ export function createStartCommands(writing: Writing) {
         createdAtMs,
         request.priority,
         fair,
-        request.resumable ? 1 : 0,
         request.maxAttempts,
         deadlineAtMs,
         request.retainMs,

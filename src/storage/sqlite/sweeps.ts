@@ -1,19 +1,11 @@
 // Sweeps: expired leases, deadlines of queued jobs, due retries, expired reviews.
 import type { JobStatus } from '../../core/job.ts'
-import {
-  backoffMs,
-  deadlineError,
-  expiredError,
-  longestBackoffMs,
-  loseRun,
-  releasedInReview,
-  spreadJitter,
-} from '../../core/loss.ts'
+import { longestBackoffMs, spreadJitter } from '../../core/loss.ts'
+import { decideDeadline, decideLoss, decideReview } from '../../core/run-end.ts'
 import type { SweepCommand, SweepOutcome } from '../../core/store.ts'
 import { createDeliverySweep } from './deliveries.ts'
 import { selectStates, type JobState } from './jobs.ts'
-import { createLosses, toLostRun } from './losses.ts'
-import { createSettlement } from './settlement.ts'
+import { createRunEnds, toRunState } from './run-ends.ts'
 import type { Writing } from './writing.ts'
 
 /** Creates the sweep commands. */
@@ -59,7 +51,7 @@ type Lost = Record<Extract<JobStatus, 'queued' | 'failed' | 'needs_review' | 'ca
 
 function createLostSweep(writing: Writing): (command: SweepCommand) => Lost {
   const { db, nowMs } = writing
-  const losses = createLosses(writing)
+  const endRun = createRunEnds(writing)
   const cut = db.prepare<[number, number]>(
     "UPDATE jobs SET lease_until = ? WHERE status = 'running' AND lease_until > ?",
   )
@@ -70,10 +62,8 @@ function createLostSweep(writing: Writing): (command: SweepCommand) => Lost {
     cut.run(nowMs() + leaseMs, nowMs() + leaseMs)
     const counts: Lost = { queued: 0, failed: 0, needs_review: 0, canceled: 0, seen: 0 }
     for (const [index, job] of ranOut.all(nowMs(), limit).entries()) {
-      const outcome = loseRun(toLostRun(job, nowMs()))
-      const waitMs = backoffMs(job.lostRuns + 1, spreadJitter(random, index))
-      losses.apply(job, outcome, { lost: true, availableAtMs: nowMs() + waitMs })
-      counts[outcome.status] += 1
+      const { status } = endRun(job, decideLoss(toRunState(job), spreadJitter(random, index), nowMs()))
+      counts[status as keyof Lost] += 1
       counts.seen += 1
     }
     return counts
@@ -82,31 +72,26 @@ function createLostSweep(writing: Writing): (command: SweepCommand) => Lost {
 
 function createDeadlineSweep(writing: Writing): (limit: number) => number {
   const { db, nowMs } = writing
-  const endJob = createSettlement(writing)
+  const endRun = createRunEnds(writing)
   const passed = db.prepare<[number, number], JobState>(
     `${selectStates} WHERE status = 'queued' AND deadline_at IS NOT NULL AND deadline_at <= ? ORDER BY deadline_at, number LIMIT ?`,
   )
   return (limit) => {
     const jobs = passed.all(nowMs(), limit)
-    for (const job of jobs) {
-      // A job that waits for a retry had begun before its deadline.
-      const begun = job.startedAtMs !== null
-      const [status, error] = begun ? (['canceled', deadlineError] as const) : (['expired', expiredError] as const)
-      endJob(job, { status, creditsActual: 0, error })
-    }
+    for (const job of jobs) endRun(job, decideDeadline(toRunState(job)))
     return jobs.length
   }
 }
 
 function createReviewSweep(writing: Writing): (command: SweepCommand) => number {
   const { db, nowMs } = writing
-  const endJob = createSettlement(writing)
+  const endRun = createRunEnds(writing)
   const stale = db.prepare<[number, number], JobState>(
     `${selectStates} WHERE status = 'needs_review' AND finished_at <= ? ORDER BY finished_at, number LIMIT ?`,
   )
   return ({ reviewMs, limit }) => {
     const jobs = stale.all(nowMs() - reviewMs, limit)
-    for (const job of jobs) endJob(job, { status: 'failed', creditsActual: 0, error: releasedInReview })
+    for (const job of jobs) endRun(job, decideReview(0))
     return jobs.length
   }
 }

@@ -30,7 +30,7 @@ const entriesSql = `
 
 const jobsSql = `
   SELECT j.number, j.job_id AS jobId, j.status, j.credits_held AS held, j.credits_charged AS charged, j.credits_released AS released,
-    j.attempts, j.lost_runs AS lostRuns, j.max_attempts AS maxAttempts, j.resumable,
+    j.attempts, j.lost_runs AS lostRuns, j.max_attempts AS maxAttempts, j.after_loss AS afterLoss,
     j.lease_until IS NOT NULL AND j.worker IS NOT NULL AS leased, j.finished_at IS NOT NULL AS ended, j.available_at IS NOT NULL AS waits,
     j.error IS NOT NULL AS explained, j.started_at IS NOT NULL AS begun, j.deadline_at IS NOT NULL AS hasDeadline,
     (SELECT coalesce(sum(credits), 0) FROM ledger_entries WHERE job_number = j.number AND kind = 'hold') AS holdEntry,

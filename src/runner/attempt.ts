@@ -1,0 +1,74 @@
+// What the parts of a run share.
+import type { AfterLoss, Engine, EngineRun } from '@mediagen/engine/engine.ts'
+import type { HeldFolder } from '@mediagen/engine/held-folder.ts'
+import type { Logger } from 'pino'
+import type { AssetStore } from '../core/asset.ts'
+import type { ClaimedJob, Job } from '../core/job.ts'
+import type { MediaSource } from '../core/media.ts'
+import type { Model } from '../core/model.ts'
+import type { Store } from '../core/store.ts'
+import type { Allowance } from './allowance.ts'
+
+/** What a run needs. */
+export interface RunParts {
+  readonly store: Pick<Store, 'finishJob' | 'saveCheckpoint'>
+  readonly engines: ReadonlyMap<string, Engine>
+  readonly assets: AssetStore
+  readonly media: MediaSource
+  /** Maximum bytes of the media of a job, all files together. */
+  readonly maxInputBytes: number
+  /** Folder for the folders of runs. */
+  readonly workFolder: string
+  readonly log: Logger
+  /** 0 … 1, the jitter of retries. */
+  readonly random: () => number
+  readonly onRunEnded: (model: string, status: string) => void
+  /** Called when a run has fetched its files and waits to be admitted. */
+  readonly onFetched: () => void
+}
+
+/** Why a run is stopped before its engine ends it. */
+export type StopReason = 'canceled' | 'deadline' | 'timeout' | 'lost' | 'stopping'
+
+/** The internal state of a run. */
+export interface Attempt {
+  readonly claimed: ClaimedJob
+  readonly model: Model
+  /** Folder of the run, with one folder for the media and one for the engine. */
+  readonly folder: string
+  /** Folder of the engine's outputs, during the run. */
+  outputs: HeldFolder | null
+  /** What may be done when the run is lost, as the store has it. */
+  afterLoss: AfterLoss
+  readonly watched: Pick<EngineRun, 'signal' | 'onProgress'>
+  /** The rest of the run's time limit. */
+  readonly time: Allowance
+  /** Resolves when the run has a place, which may be from the beginning. */
+  readonly enter: () => Promise<void>
+  /** Called when something is about to be submitted to another server. */
+  readonly onSubmit: () => void
+  readonly parts: RunParts
+  /** Ends the run because its claim is lost. */
+  readonly lose: () => void
+  /** Aborts when the end no longer matters: the claim was lost, or the server stops. */
+  readonly abandoned: AbortSignal
+  /** Settles when the engine has released the folder, possibly after the job has ended. */
+  engineEnd: Promise<unknown>
+  /** Whether there is an outcome, recorded or not. */
+  decided: boolean
+}
+
+/** Whether the run waits for something that an earlier run submitted: its input was checked and its media sent then. */
+export function continues({ claimed }: Pick<Attempt, 'claimed'>): boolean {
+  return claimed.afterLoss === 'continue'
+}
+
+/** Each run stores its outputs in its own folder, so a stale run cannot touch those of another. */
+export function toFolderName({ jobId, attempts }: Pick<Job, 'jobId' | 'attempts'>, attempt: number = attempts): string {
+  return attempt === 1 ? jobId : `${jobId}-${attempt}`
+}
+
+/** The engine's folder; it is empty at the start, because programs leave their outputs there. */
+export function toOutputFolder({ folder }: Pick<Attempt, 'folder'>): string {
+  return `${folder}/outputs`
+}

@@ -1,0 +1,56 @@
+// What a run writes to the store: its checkpoints and its end.
+import { setTimeout as pause } from 'node:timers/promises'
+import { ClaimLost, type Engine, type JsonValue, type UpstreamRun } from '@mediagen/engine/engine.ts'
+import type { Job, JobOutcome } from '../core/job.ts'
+import type { Attempt } from './attempt.ts'
+
+// Wait before another try.
+const firstRetryMs = 200
+const longestRetryMs = 5000
+
+/** Records the end; the token of the claim ensures that it is recorded at most once. */
+export async function endJob(attempt: Attempt, outcome: JobOutcome): Promise<Job | null> {
+  const { job, token } = attempt.claimed
+  return write(attempt, 'the end of a job', () => attempt.parts.store.finishJob(job.jobId, token, outcome))
+}
+
+/**
+ * Saves a checkpoint, however long that takes, with what its engine says of it.
+ * @throws ClaimLost; the run ends
+ */
+export async function saveCheckpoint(
+  attempt: Attempt,
+  engine: Engine,
+  checkpoint: JsonValue,
+  upstream?: UpstreamRun,
+): Promise<void> {
+  const { claimed, model, parts } = attempt
+  const { job, token } = claimed
+  const afterLoss = engine.afterLoss(model.engine, checkpoint)
+  const saved = { checkpoint, afterLoss, ...(upstream && { upstream }) }
+  if (!(await write(attempt, 'a checkpoint', () => parts.store.saveCheckpoint(job.jobId, token, saved)))) {
+    attempt.lose()
+    throw new ClaimLost()
+  }
+  attempt.afterLoss = afterLoss
+  if (upstream?.verdict === 'submitting') attempt.onSubmit()
+}
+
+/**
+ * Writes to the store. While that fails, for example on a full disk, it is retried: the claim is kept meanwhile.
+ * @throws the last error of the store if the run is given up first; the claim then runs out
+ */
+async function write<Result>(attempt: Attempt, what: string, step: () => Promise<Result>): Promise<Result> {
+  const { claimed, abandoned, parts } = attempt
+  const { jobId } = claimed.job
+  for (let waitMs = firstRetryMs; ; waitMs = Math.min(waitMs * 2, longestRetryMs)) {
+    try {
+      return await step()
+    } catch (error) {
+      if (abandoned.aborted) throw error
+      parts.log.error({ err: error, job_id: jobId, retry_ms: waitMs }, `${what} could not be written`)
+      // Giving up ends the pause, not a running attempt.
+      await pause(waitMs, undefined, { signal: abandoned }).catch(() => {})
+    }
+  }
+}

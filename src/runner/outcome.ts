@@ -1,0 +1,82 @@
+// How a run ended, in the words of the job.
+import { mkdir } from 'node:fs/promises'
+import { EngineError, OutcomeUnknown } from '@mediagen/engine/engine.ts'
+import { holdFolder } from '@mediagen/engine/held-folder.ts'
+import type { JobError, JobOutcome } from '../core/job.ts'
+import { canceledError, deadlineError } from '../core/loss.ts'
+import { PriceError } from '../core/pricing.ts'
+import { lacksDescriptors } from '../core/storage-trouble.ts'
+import { type Attempt, type StopReason, toFolderName, toOutputFolder } from './attempt.ts'
+import { produce } from './work.ts'
+
+/** Runs the engine. Null when the claim was lost: another worker has the job. */
+export async function runToOutcome(attempt: Attempt): Promise<JobOutcome | null> {
+  const { job } = attempt.claimed
+  const { assets } = attempt.parts
+  try {
+    // Earlier runs can no longer end, so their stored outputs belong to no record.
+    for (let earlier = 1; earlier < job.attempts; earlier++) await assets.remove(toFolderName(job, earlier))
+    await mkdir(toOutputFolder(attempt), { recursive: true })
+    attempt.outputs = await holdFolder(toOutputFolder(attempt))
+    return await produce(attempt)
+  } catch (thrown) {
+    return toOutcome(thrown, attempt)
+  }
+}
+
+function toOutcome(thrown: unknown, attempt: Attempt): JobOutcome | null {
+  const { claimed, model, watched, parts } = attempt
+  const reason = watched.signal.aborted ? (watched.signal.reason as StopReason) : 'failed'
+  switch (reason) {
+    case 'lost':
+      return null
+    case 'canceled':
+      return { status: 'canceled', error: canceledError }
+    case 'deadline':
+      return { status: 'canceled', error: deadlineError }
+    case 'timeout':
+      return {
+        status: 'failed',
+        error: {
+          code: 'timeout',
+          message: `The run took longer than ${model.timeoutMs / 1000} s, the limit of its model.`,
+          retryable: true,
+        },
+      }
+    case 'stopping':
+    case 'failed': {
+      if (thrown instanceof OutcomeUnknown) {
+        parts.log.warn({ err: thrown, job_id: claimed.job.jobId, model: model.id }, 'the outcome of a run is unknown')
+        return { status: 'needs_review' }
+      }
+      if (reason === 'stopping') return { status: 'queued' }
+      return lacksDescriptors(thrown) ? giveBack(thrown, attempt) : fail(thrown, attempt)
+    }
+  }
+}
+
+/** The outcome of a run that found no file descriptor: the fault of whoever has them, and not of this job. */
+function giveBack(thrown: unknown, { claimed: { job }, parts }: Attempt): JobOutcome {
+  parts.log.warn({ err: thrown, job_id: job.jobId }, 'a run was given back for lack of file descriptors')
+  return { status: 'queued', hindered: true }
+}
+
+function fail(thrown: unknown, attempt: Attempt): JobOutcome {
+  const error = describeFailure(thrown, attempt)
+  // Another run would use as much.
+  const mayPass = error.retryable && !(thrown instanceof PriceError)
+  return { status: 'failed', error, ...(mayPass && { jitter: attempt.parts.random() }) }
+}
+
+function describeFailure(thrown: unknown, { claimed: { job }, parts: { log } }: Attempt): JobError {
+  if (thrown instanceof EngineError) return { code: thrown.code, message: thrown.message, retryable: thrown.retryable }
+  const what = thrown instanceof PriceError ? 'the usage that an engine reported gives no price' : 'an engine crashed'
+  log.error({ err: thrown, job_id: job.jobId, model: job.model }, what)
+  if (thrown instanceof PriceError)
+    return {
+      code: 'usage_unknown',
+      message: 'No price can be computed from the usage that the engine reported, so nothing was charged.',
+      retryable: true,
+    }
+  return { code: 'engine_crashed', message: 'The engine stopped unexpectedly.', retryable: true }
+}

@@ -1,0 +1,41 @@
+// The outputs of a run: from the engine's folder into the asset store.
+import { basename } from 'node:path'
+import { EngineError, type EngineResult } from '@mediagen/engine/engine.ts'
+import type { Asset } from '../core/asset.ts'
+import { type Attempt, toFolderName } from './attempt.ts'
+
+/** Stores the outputs in their order. If one cannot be stored, none is. */
+export async function storeOutputs(result: EngineResult, attempt: Attempt): Promise<readonly Asset[]> {
+  const outputs: Asset[] = []
+  for (const [index, path] of (await findOutputs(result, attempt)).entries())
+    outputs.push(await storeOutput(attempt, index, path))
+  return outputs
+}
+
+/** Paths of the outputs, in the folder that the engine was given, even if its path was replaced meanwhile. */
+async function findOutputs({ files }: EngineResult, { outputs }: Attempt): Promise<string[]> {
+  if (files.length === 0) return []
+  if (!(await outputs?.isInPlace()))
+    throw new EngineError('output_invalid', 'The folder of the outputs was replaced by something else.')
+  return files.map((file) => {
+    if (!outputs || file !== basename(file)) throw new Error(`an engine named an output outside of its folder: ${file}`)
+    return outputs.pathOf(file)
+  })
+}
+
+/** Stores an output. A failing disk is not the engine's fault, and fails only this run. */
+async function storeOutput({ claimed: { job }, parts, watched }: Attempt, index: number, path: string): Promise<Asset> {
+  try {
+    return await parts.assets.put(toFolderName(job), index, path, { owner: job.accountId, signal: watched.signal })
+  } catch (error) {
+    // The cause that ended the run decides its error.
+    watched.signal.throwIfAborted()
+    if (error instanceof EngineError) throw error
+    parts.log.error({ err: error, job_id: job.jobId }, 'an output could not be stored')
+    throw new EngineError(
+      'output_not_stored',
+      'The outputs could not be stored on this server. Nothing was charged.',
+      true,
+    )
+  }
+}

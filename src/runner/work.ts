@@ -1,0 +1,111 @@
+// The work of a run: its input is checked, its media fetched, its engine run and its outputs stored.
+import { join } from 'node:path'
+import {
+  type Engine,
+  EngineError,
+  type EngineResult,
+  type EngineRun,
+  type JsonObject,
+} from '@mediagen/engine/engine.ts'
+import type { JobOutcome } from '../core/job.ts'
+import { priceUsage } from '../core/pricing.ts'
+import { whenDescriptors } from '../runtime/descriptors.ts'
+import { type Attempt, continues, toFolderName, toOutputFolder } from './attempt.ts'
+import { saveCheckpoint } from './durable.ts'
+import { fetchMedia } from './media.ts'
+import { storeOutputs } from './outputs.ts'
+import { untilDecided } from './waiting.ts'
+
+/**
+ * Does the work.
+ * @throws whatever ended it
+ */
+export async function produce(attempt: Attempt): Promise<JobOutcome> {
+  const { model, watched } = attempt
+  const { job, usagePrice } = attempt.claimed
+  const { engines, assets } = attempt.parts
+  const engine = engines.get(model.engine.kind)
+  if (!engine)
+    throw new EngineError('model_unavailable', `The engine "${model.engine.kind}" is not on this server.`, true)
+  const running = runEngine(engine, checkInput(attempt), attempt)
+  attempt.engineEnd = running.catch(() => {})
+  const result = await untilDecided(running, watched.signal)
+  try {
+    const outputs = await storeOutputs(result, attempt)
+    watched.signal.throwIfAborted()
+    const creditsActual = usagePrice === null ? job.creditsHeld : priceUsage(usagePrice, result.usage)
+    return { status: 'succeeded', outputs, creditsActual }
+  } catch (error) {
+    await assets.remove(toFolderName(job))
+    throw error
+  }
+}
+
+/** The input with defaults. The catalog may have changed since the job was started. */
+function checkInput(attempt: Attempt): JsonObject {
+  const { input } = attempt.claimed
+  const checked = attempt.model.checkInput(input)
+  if (checked.ok) return checked.input
+  // What was submitted is not refused any more.
+  if (continues(attempt)) return input
+  throw new EngineError('invalid_input', 'The input no longer fits the schema of the model.')
+}
+
+/**
+ * Fetches the media of the input, then runs the engine; both count against the time limit. Media from other servers is
+ * fetched before the run has a place.
+ */
+async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): Promise<EngineResult> {
+  const { model, watched } = attempt
+  const { job, checkpoint } = attempt.claimed
+  let fetched: ReturnType<EngineRun['media']> | undefined
+  const media: EngineRun['media'] = () => (fetched ??= fetchAll(input, attempt))
+  if (!continues(attempt)) await media()
+  watched.signal.throwIfAborted()
+  await attempt.enter()
+  // If it is admitted and ended in the same turn, the end counts.
+  watched.signal.throwIfAborted()
+  // From here on the engine says what may be done with the run; if that is something else, it is durable before it begins.
+  if (engine.afterLoss(model.engine, checkpoint) !== attempt.afterLoss)
+    await saveCheckpoint(attempt, engine, checkpoint)
+  const run: EngineRun = {
+    jobId: job.jobId,
+    model: job.model,
+    owner: job.accountId,
+    attempt: job.attempts,
+    input,
+    checkpoint,
+    folder: toOutputFolder(attempt),
+    ...watched,
+    media,
+    saveCheckpoint: (value, upstream) => saveCheckpoint(attempt, engine, value, upstream),
+    preview: () => {},
+    download: () => Promise.reject(new Error('there is no downloader yet')),
+  }
+  return await patiently(attempt, () => engine.run(model.engine, run))
+}
+
+function fetchAll(input: JsonObject, { model, folder, watched, parts, claimed }: Attempt) {
+  return fetchMedia(parts.media, {
+    references: model.mediaOf(input),
+    accountId: claimed.job.accountId,
+    folder: join(folder, 'media'),
+    maxBytes: parts.maxInputBytes,
+    signal: watched.signal,
+  })
+}
+
+/**
+ * Runs an engine that may find no file descriptor. A run that may be repeated is given back then; one that may not would go to
+ * review, and waits in its place instead if its program was not even started.
+ */
+function patiently<Result>({ afterLoss, watched }: Attempt, step: () => Promise<Result>): Promise<Result> {
+  return afterLoss === 'never' ? whenDescriptors(step, watched.signal, wasNotSpawned) : step()
+}
+
+/** Whether the program of an engine could not even be started. */
+function wasNotSpawned(thrown: unknown): boolean {
+  for (let error = thrown; error instanceof Error; error = error.cause)
+    if ('syscall' in error && String(error.syscall).startsWith('spawn')) return true
+  return false
+}

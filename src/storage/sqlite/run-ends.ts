@@ -1,0 +1,61 @@
+// Writes what core decides about a job: settled, queued again, or under review.
+import type { AfterLoss } from '@mediagen/engine/engine.ts'
+import type { Job } from '../../core/job.ts'
+import type { RunEnd, RunState } from '../../core/run-end.ts'
+import { jobColumns, toJob, type JobRow, type JobState } from './jobs.ts'
+import { createSettlement } from './settlement.ts'
+import { createDuties } from './upstream.ts'
+import type { Writing } from './writing.ts'
+
+/** What a job under review goes on with. */
+export interface Found {
+  /** JSON */
+  readonly checkpoint: string
+  readonly afterLoss: AfterLoss
+}
+
+/** The facts about a job that the rules need. */
+export function toRunState(job: JobState): RunState
+export function toRunState(job: JobState | null): RunState | null
+export function toRunState(job: JobState | null): RunState | null {
+  return job && { ...job, cancelRequested: job.cancelRequested === 1 }
+}
+
+/** Creates the only function that moves a job out of a run or a review. */
+export function createRunEnds(writing: Writing): (job: JobState, end: RunEnd, found?: Found) => Job {
+  const { db, nowMs, changed } = writing
+  const settleJob = createSettlement(writing)
+  const duties = createDuties(writing)
+  const requeue = db.prepare<[number, number | null, string | null, string | null, number], JobRow>(
+    `UPDATE jobs SET status = 'queued', progress = 0, worker = NULL, lease_until = NULL, lost_runs = lost_runs + ?, available_at = ?,
+       checkpoint = coalesce(?, checkpoint), after_loss = coalesce(?, after_loss), finished_at = NULL, error = NULL, sequence = sequence + 1
+     WHERE number = ? RETURNING ${jobColumns}`,
+  )
+  const review = db.prepare<[number, string, number], JobRow>(
+    `UPDATE jobs SET status = 'needs_review', finished_at = max(?, started_at), error = ?, after_loss = 'never', worker = NULL, lease_until = NULL,
+       sequence = sequence + 1
+     WHERE number = ? RETURNING ${jobColumns}`,
+  )
+
+  function move(
+    job: JobState,
+    end: Extract<RunEnd, { status: 'queued' | 'needs_review' }>,
+    found?: Found,
+  ): JobRow | undefined {
+    if (end.status === 'queued') {
+      duties.drop(job.number)
+      const { checkpoint = null, afterLoss = null } = found ?? {}
+      return requeue.get(end.spent ? 1 : 0, end.availableAtMs, checkpoint, afterLoss, job.number)
+    }
+    duties.oweReconcile(job.number)
+    return review.get(nowMs(), JSON.stringify(end.error), job.number)
+  }
+
+  return (job, end, found) => {
+    if (end.status !== 'queued' && end.status !== 'needs_review') return settleJob(job, end)
+    const row = move(job, end, found)
+    if (row === undefined) throw new Error(`job ${job.jobId} vanished`)
+    changed(job.jobId)
+    return toJob(row)
+  }
+}

@@ -1,0 +1,115 @@
+// What was submitted to other servers, and what they are still to be asked: about runs of unknown outcome, and to end runs
+// whose jobs have ended.
+import type { JsonValue, UpstreamRun } from '@mediagen/engine/engine.ts'
+import type { RecordedUpstreamRun } from '../../core/job.ts'
+import type { Duty } from '../../core/store.ts'
+import type { Connection } from './connection.ts'
+import type { Writing } from './writing.ts'
+
+/** Verdicts after which nothing runs there any more. */
+const ended: ReadonlySet<UpstreamRun['verdict']> = new Set(['refused', 'succeeded', 'failed', 'canceled'])
+
+/** Creates the writer of submissions. */
+export function createUpstreamRuns({ db, nowMs }: Writing) {
+  const write = db.prepare<(string | number | null)[]>(
+    `INSERT INTO upstream_runs (job_number, n, provider, upstream_id, verdict, submitted_at, ended_at, cost, cost_amount, cost_currency)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (job_number, n) DO UPDATE SET provider = excluded.provider, upstream_id = coalesce(excluded.upstream_id, upstream_id),
+       verdict = excluded.verdict, ended_at = CASE WHEN excluded.ended_at IS NULL THEN NULL ELSE coalesce(ended_at, excluded.ended_at) END,
+       cost = coalesce(excluded.cost, cost), cost_amount = coalesce(excluded.cost_amount, cost_amount),
+       cost_currency = coalesce(excluded.cost_currency, cost_currency)`,
+  )
+  const first = db
+    .prepare<[number], number | null>('SELECT min(submitted_at) FROM upstream_runs WHERE job_number = ?')
+    .pluck()
+  return {
+    record(jobNumber: number, { n, provider, upstreamId, verdict, cost }: UpstreamRun): void {
+      const endedAt = ended.has(verdict) ? nowMs() : null
+      const bill = [cost?.text ?? null, cost?.amount ?? null, cost?.currency ?? null]
+      write.run(jobNumber, n, provider, upstreamId, verdict, nowMs(), endedAt, ...bill)
+    },
+    /** How long ago the job was submitted first; null when it never was. */
+    msSinceSubmission(jobNumber: number): number | null {
+      const submittedAt = first.get(jobNumber) ?? null
+      return submittedAt === null ? null : Math.max(0, nowMs() - submittedAt)
+    },
+  }
+}
+
+/** Creates the list of the questions to other servers. */
+export function createDuties({ db, nowMs }: Writing) {
+  const openRun = 'SELECT 1 FROM upstream_runs WHERE job_number = :number AND ended_at IS NULL'
+  const owe = db.prepare<{ number: number; nowMs: number }>(
+    `INSERT OR REPLACE INTO upstream_duties (job_number, kind, checkpoint, owed_at, due_at)
+     SELECT number, 'cancel', checkpoint, :nowMs, :nowMs FROM jobs WHERE number = :number AND EXISTS (${openRun})`,
+  )
+  const ask = db.prepare<[number, number, number]>(
+    "INSERT INTO upstream_duties (job_number, kind, owed_at, due_at) VALUES (?, 'reconcile', ?, ?)",
+  )
+  const learn = db.prepare<{ number: number; nowMs: number; checkpoint: string }>(
+    `INSERT INTO upstream_duties (job_number, kind, checkpoint, owed_at, due_at)
+     SELECT :number, 'cancel', :checkpoint, :nowMs, :nowMs WHERE EXISTS (${openRun})
+     ON CONFLICT (job_number) DO UPDATE SET checkpoint = excluded.checkpoint, due_at = excluded.due_at, attempts = attempts + 1`,
+  )
+  const drop = db.prepare<[number]>('DELETE FROM upstream_duties WHERE job_number = ?')
+  const claim = db.prepare<
+    [number, number, number],
+    { jobNumber: number } & Pick<Duty, 'kind' | 'attempts'> & { owedAt: number }
+  >(
+    `UPDATE upstream_duties SET due_at = ?, attempts = attempts + 1
+     WHERE job_number IN (SELECT job_number FROM upstream_duties WHERE due_at <= ? ORDER BY due_at LIMIT ?)
+     RETURNING job_number AS jobNumber, kind, attempts, owed_at AS owedAt`,
+  )
+  const find = db.prepare<[number], { jobId: string; model: string; checkpoint: string | null }>(
+    `SELECT j.job_id AS jobId, j.model, CASE d.kind WHEN 'cancel' THEN d.checkpoint ELSE j.checkpoint END AS checkpoint
+     FROM upstream_duties AS d JOIN jobs AS j ON j.number = d.job_number WHERE d.job_number = ?`,
+  )
+  const isCurrent = db
+    .prepare<[number, number], 1>('SELECT 1 FROM upstream_duties WHERE job_number = ? AND attempts = ?')
+    .pluck()
+  const postpone = db.prepare<[number, number]>('UPDATE upstream_duties SET due_at = ? WHERE job_number = ?')
+
+  return {
+    /** The job ends without success: what may still run elsewhere is to be ended there. Called before its checkpoint goes. */
+    oweCancel: (number: number): void => void owe.run({ number, nowMs: nowMs() }),
+    oweReconcile: (number: number): void => void ask.run(number, nowMs(), nowMs()),
+    /** A run that was given up says what it learned of a submission after its job had ended. */
+    learn: (number: number, checkpoint: string): void => void learn.run({ number, nowMs: nowMs(), checkpoint }),
+    drop: (number: number): void => void drop.run(number),
+    claim(limit: number, leaseMs: number): readonly Duty[] {
+      return claim.all(nowMs() + leaseMs, nowMs(), limit).flatMap(({ jobNumber, owedAt, ...duty }) => {
+        const job = find.get(jobNumber)
+        if (!job) return []
+        const checkpoint = job.checkpoint === null ? null : (JSON.parse(job.checkpoint) as JsonValue)
+        return [{ ...duty, ...job, checkpoint, ageMs: Math.max(0, nowMs() - owedAt) }]
+      })
+    },
+    isCurrent: (number: number, attempts: number): boolean => isCurrent.get(number, attempts) !== undefined,
+    postpone: (number: number, waitMs: number): void => void postpone.run(nowMs() + waitMs, number),
+  }
+}
+
+type RecordRow = Omit<RecordedUpstreamRun, 'cost'> & {
+  text: string | null
+  amount: number | null
+  currency: string | null
+}
+
+/** Creates the read of a job's submissions, the first one first. */
+export function createUpstreamReads(db: Connection): (jobNumber: number) => readonly RecordedUpstreamRun[] {
+  const list = db.prepare<[number], RecordRow>(
+    `SELECT n, provider, upstream_id AS upstreamId, verdict, submitted_at AS submittedAtMs, ended_at AS endedAtMs,
+       cost AS text, cost_amount AS amount, cost_currency AS currency FROM upstream_runs WHERE job_number = ? ORDER BY n`,
+  )
+  return (jobNumber) =>
+    list.all(jobNumber).map(({ text, amount, currency, ...run }) => ({
+      ...run,
+      cost: text === null ? null : { text, amount, currency },
+    }))
+}
+
+/** Creates the read of whether another server is to be asked now: cheap, and asked often. */
+export function createDueDutyRead(db: Connection): (nowMs: number) => boolean {
+  const find = db.prepare<[number], 1>('SELECT 1 FROM upstream_duties WHERE due_at <= ? LIMIT 1').pluck()
+  return (nowMs) => find.get(nowMs) !== undefined
+}
