@@ -50,8 +50,8 @@ export default defineConfig({
     ],
     pool: 'forks',
     sequence: { sequencer: LongestFirst },
-    // Servers, writer threads and programs of models run beside each worker.
-    maxWorkers: 2,
+    // For two cores: a third of their time, tests wait for servers and programs.
+    maxWorkers: 3,
     // A time-out is a safety net, not an assertion: one core beside a busy loop is to be enough for every test.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -137,9 +137,7 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
   if (config.roles.has('worker')) {
     // Stopped after the runner: the last jobs are told of, too.
     parts.use(startWebhooks(config, { store, urls, clock, log, metrics }))
-    parts.use(
-      startWorker(config, { store, catalog, engines, assets, blobs, urls, recognise, clock, log, metrics, overrides }),
-    )
+    parts.use(startWorker(config, { store, catalog, engines, assets, blobs, urls, recognise, log, metrics, overrides }))
   } else {
     // Deadlines, lost workers and reviews are seen to though no worker runs.
     const sweeper = startSweeper({ store, worker: null, ...readSweeping(config), random: Math.random, log })

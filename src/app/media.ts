@@ -2,7 +2,6 @@
 import type { Config } from '../config.ts'
 import type { AssetUrls } from '../core/asset.ts'
 import type { Blobs } from '../core/blobs.ts'
-import type { Clock } from '../core/clock.ts'
 import type { MediaSource } from '../core/media.ts'
 import type { Store } from '../core/store.ts'
 import { dataUris } from '../media/data-uri.ts'
@@ -19,20 +18,19 @@ export interface MediaParts {
   readonly blobs: Blobs
   readonly urls: AssetUrls
   readonly recognise: Recogniser
-  readonly clock: Clock
   readonly overrides: Overrides
 }
 
 /** What turns references into files. The first reader that knows one reads it: what is ours is not fetched from ourselves. */
 export function createMedia(config: Config, parts: MediaParts): { source: MediaSource; close(): Promise<void> } {
-  const { store, blobs, urls, recognise, clock, overrides } = parts
+  const { store, blobs, urls, recognise, overrides } = parts
   const fetched = createUrlReader({
     allowed: config.mediaAllowHosts,
     allowedPorts: config.allowPorts,
     timeoutMs: config.mediaFetchSeconds * 1000,
     ...(overrides.resolve && { resolve: overrides.resolve }),
   })
-  const uploads = createUploadReader({ store, blobs, urls, clock })
+  const uploads = createUploadReader({ store, blobs, urls })
   const source = createMediaSource([dataUris, uploads, createOwnAssetReader(blobs, urls), fetched], recognise)
   return { source, close: async () => fetched[Symbol.asyncDispose]() }
 }

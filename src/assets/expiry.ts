@@ -5,6 +5,7 @@ import {
   foldersAtOnce,
   removeExpired,
   type RetentionStore,
+  type StuckFolder,
   surveyFolders,
 } from '../core/retention.ts'
 import { createRound } from '../runtime/round.ts'
@@ -31,17 +32,23 @@ export interface Expiry {
 export function startExpiry({ store, folders, retainMs, log }: ExpiryParts): Expiry {
   let stopped = false
 
+  /** One line, however many there are. */
+  function logStuck(stuck: readonly StuckFolder[], what: string): void {
+    const [first] = stuck
+    if (first) log.error({ err: first.error, folder: first.folder, folders: stuck.length }, what)
+  }
+
   async function sweep(): Promise<void> {
     if (stopped || !(await store.hasExpired())) return
     const { folders: removed, stuck } = await removeExpired(store, folders, foldersAtOnce)
-    for (const { folder, error } of stuck) log.error({ err: error, folder }, 'expired files could not be removed')
-    if (removed === 0) return
-    log.info({ folders: removed }, 'expired files removed')
-    sweeping.again()
+    logStuck(stuck, 'expired files could not be removed; that is tried again later')
+    if (removed > 0) log.info({ folders: removed }, 'expired files removed')
+    if (removed + stuck.length > 0) sweeping.again()
   }
 
   async function survey(): Promise<void> {
     let orphans = 0
+    const stuck: StuckFolder[] = []
     for await (const { name, owner, untouchedMs } of surveyFolders(folders, store)) {
       if (stopped) return
       if (owner || untouchedMs <= retainMs) continue
@@ -49,9 +56,10 @@ export function startExpiry({ store, folders, retainMs, log }: ExpiryParts): Exp
         await folders.remove(name)
         orphans += 1
       } catch (error) {
-        log.error({ err: error, folder: name }, 'a folder that no record names could not be removed')
+        stuck.push({ folder: name, error })
       }
     }
+    logStuck(stuck, 'folders that no record names could not be removed')
     if (orphans > 0) log.warn({ folders: orphans }, 'files that no record names were removed')
   }
 

@@ -21,12 +21,16 @@ export interface RetentionStore {
   /** Whether any file has expired: cheap, and called often. */
   hasExpired(): Promise<boolean>
   /**
-   * Marks expired files as gone, at most `limit` of each kind, and returns the folders to remove: these and those that an
-   * interrupted removal left.
+   * Marks expired files as gone and forgets the inputs of expired jobs, at most `limit` of each kind, and returns folders to
+   * remove: these, and earlier ones that are due again.
    */
   expireFiles(limit: number): Promise<readonly Removal[]>
   /** Marks folders as removed. */
   crossOff(removals: readonly Removal[]): Promise<void>
+  /** Makes folders that could not be removed due again later (`removalWaitMs`). */
+  putOff(removals: readonly Removal[]): Promise<void>
+  /** Makes all of them due now. */
+  retryRemovals(): Promise<void>
   /** The owners of folders; orphans are missing from the answer. */
   findOwners(folders: readonly string[]): Promise<ReadonlyMap<string, FolderOwner>>
 }
@@ -77,6 +81,15 @@ export async function* surveyFolders(
   yield* take()
 }
 
+/** The longest wait before the removal of a folder is tried again. */
+export const longestRemovalWaitMs = 86_400_000
+const firstRemovalWaitMs = 60_000
+
+/** The wait before the removal of a folder is tried again: as long as it has been overdue, so it doubles each time. */
+export function removalWaitMs(overdueMs: number): number {
+  return Math.min(Math.max(overdueMs, firstRemovalWaitMs), longestRemovalWaitMs)
+}
+
 /** A folder that could not be removed, and why. */
 export interface StuckFolder {
   readonly folder: string
@@ -87,7 +100,7 @@ export interface StuckFolder {
 export interface Removed {
   /** Removed folders. */
   readonly folders: number
-  /** Folders that could not be removed: they stay due, and delay no other. */
+  /** Folders that could not be removed: they are due again later, and delay no other. */
   readonly stuck: readonly StuckFolder[]
 }
 
@@ -100,15 +113,18 @@ export async function removeExpired(
   // First the records change, then the files are removed, then they are marked as removed, so another process can continue at any point.
   const removals = await store.expireFiles(limit)
   const removed: Removal[] = []
+  const late: Removal[] = []
   const stuck: StuckFolder[] = []
   for (const removal of removals) {
     try {
       await folders.remove(removal.folder)
       removed.push(removal)
     } catch (error) {
+      late.push(removal)
       stuck.push({ folder: removal.folder, error })
     }
   }
   if (removed.length > 0) await store.crossOff(removed)
+  if (late.length > 0) await store.putOff(late)
   return { folders: removed.length, stuck }
 }

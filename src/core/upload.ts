@@ -21,21 +21,32 @@ export interface Upload {
 /** Many small files can fill a disk too, so each counts as at least this many bytes. */
 export const leastCountedBytes = 65_536
 
+/** An upload before it is recorded. */
+export interface NewUpload extends Omit<Upload, 'createdAtMs' | 'expiresAtMs'> {
+  /** How long it is kept. */
+  readonly retainMs: number
+}
+
+/** The end of an upload: whole seconds, because the signed URL of the file has whole seconds too. */
+export function uploadExpiry(nowMs: number, retainMs: number): number {
+  return Math.floor((nowMs + retainMs) / 1000) * 1000
+}
+
 export type CreateUploadOutcome =
-  | { readonly outcome: 'created' }
+  | { readonly outcome: 'created'; readonly upload: Upload }
   /** The account has no space for this many bytes; `stored` is what its uploads take now. */
   | { readonly outcome: 'no_room'; readonly stored: number }
 
 /** The records of uploads. */
 export interface UploadStore {
   /** Records a durable file if the uploads of its account then take at most `maxStored` bytes. */
-  createUpload(upload: Upload, maxStored: number): Promise<CreateUploadOutcome>
-  /** Null if the account has no such upload, or if it has expired at `nowMs`. */
-  getUpload(accountId: string, fileId: string, nowMs: number): Promise<Upload | null>
+  createUpload(upload: NewUpload, maxStored: number): Promise<CreateUploadOutcome>
+  /** Null if the account has no such upload, or if it has expired. */
+  getUpload(accountId: string, fileId: string): Promise<Upload | null>
   /** The newest first. */
-  listUploads(accountId: string, nowMs: number, page: PageRequest): Promise<Page<Upload>>
+  listUploads(accountId: string, page: PageRequest): Promise<Page<Upload>>
   /** Marks the upload as gone; its file is removed afterwards. False if there is none. */
-  deleteUpload(accountId: string, fileId: string, nowMs: number): Promise<boolean>
+  deleteUpload(accountId: string, fileId: string): Promise<boolean>
   /** Bytes that the uploads of an account take, each at least `leastCountedBytes`, until their files are removed. */
   measureUploads(accountId: string): Promise<number>
 }

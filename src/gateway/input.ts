@@ -4,7 +4,7 @@ import type { JsonValue } from '@bufbuild/protobuf'
 import type { FastifyBodyParser } from 'fastify'
 import { toPointerToken } from '../core/canonical-json.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
-import { refuseManyValues } from '../core/json-values.ts'
+import { refuseManyValues } from '../runtime/json-values.ts'
 import { describeViolations } from '../core/violations.ts'
 import type { Caller } from './access.ts'
 

@@ -2,7 +2,6 @@
 import { invalidMedia } from '@mediagen/engine/media.ts'
 import type { AssetUrls } from '../core/asset.ts'
 import type { Blobs } from '../core/blobs.ts'
-import type { Clock } from '../core/clock.ts'
 import { isUploadId, type MediaReader } from '../core/media.ts'
 import type { UploadStore } from '../core/upload.ts'
 
@@ -12,11 +11,10 @@ export interface UploadReaderParts {
   /** The storage of uploaded files. */
   readonly blobs: Pick<Blobs, 'copyTo'>
   readonly urls: Pick<AssetUrls, 'read'>
-  readonly clock: Clock
 }
 
 /** Creates a reader of uploads. The owner of the upload is checked, not the signature of the URL. */
-export function createUploadReader({ store, blobs, urls, clock }: UploadReaderParts): MediaReader {
+export function createUploadReader({ store, blobs, urls }: UploadReaderParts): MediaReader {
   /** The id of the upload that a reference names; null if it names none. */
   function findId(reference: string): string | null {
     if (isUploadId(reference)) return reference
@@ -28,7 +26,7 @@ export function createUploadReader({ store, blobs, urls, clock }: UploadReaderPa
     accepts: (reference) => findId(reference) !== null,
     async read(request, path) {
       const { reference, field, accountId, take } = request
-      const upload = await store.getUpload(accountId, findId(reference) ?? '', clock.nowMs())
+      const upload = await store.getUpload(accountId, findId(reference) ?? '')
       if (!upload) throw unknownUpload(field)
       take(upload.bytes)
       if (!(await blobs.copyTo(upload.key, path))) throw unknownUpload(field)

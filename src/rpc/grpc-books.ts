@@ -54,6 +54,9 @@ export interface CallKeeper {
   noteOpen(call: HeldCall, status: Pick<StatusObject, 'code' | 'details'>): void
 }
 
+/** What becomes of calls, for whoever counts and logs them. */
+export type CallNotes = Pick<CallKeeper, 'noteCall' | 'noteUnread' | 'noteOpen' | 'toStatus'>
+
 /** The books of one port. */
 export interface CallBooks extends CallKeeper {
   add(call: HeldCall): void
@@ -70,7 +73,7 @@ export function createCallBooks(
   bounds: CallBounds,
   sweepMs: number,
   clockMs: () => number,
-  told: Pick<CallKeeper, 'noteCall' | 'noteUnread' | 'noteOpen' | 'toStatus'>,
+  told: CallNotes,
 ): CallBooks {
   // In the order in which they began.
   const calls = new Set<HeldCall>()

@@ -1,24 +1,19 @@
-// The gRPC port: grpc-js serves it, behind guards, since it bounds neither connections nor what a call may hold.
-import type { Http2Server, IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
-import net, { type AddressInfo } from 'node:net'
-import { Code, ConnectError } from '@connectrpc/connect'
+// The gRPC port: all services behind guards, with health and reflection for everyone.
+import { ConnectError } from '@connectrpc/connect'
 import * as grpc from '@grpc/grpc-js'
 import type { MediagenError } from '../core/errors.ts'
 import { cutText } from '../core/log-text.ts'
-import type { FindClient } from '../net/client-address.ts'
-import { GuardError } from '../runtime/guard-error.ts'
 import { type Door, toListenError } from '../runtime/listen-error.ts'
 import { isRefusal, toRefusal } from '../runtime/refusal.ts'
 import { readRequestId } from '../runtime/request-id.ts'
 import { toConnectError } from './errors.ts'
-import { type CallBooks, type CallBounds, createCallBooks, type HeldCall } from './grpc-books.ts'
+import type { HeldCall } from './grpc-books.ts'
 import { addService } from './grpc-routes.ts'
-import { parseTimeout, toStatus } from './grpc-status.ts'
-import { type CallParts, type GrpcRoute, GuardedCall } from './guarded-call.ts'
-import { addOpenServices } from './open-services.ts'
-import type { CallHead, GuardedService, PipelineParts } from './pipeline.ts'
+import { toStatus } from './grpc-status.ts'
+import { type GuardBounds, type GuardedServerOptions, startGuardedServer } from './guarded-server.ts'
+import { addOpenServices, type OpenServices } from './open-services.ts'
+import type { GuardedService, PipelineParts } from './pipeline.ts'
 import { findLargestMessage, type RequestBounds } from './request-bytes.ts'
-import { createSessions, type SessionBounds, type Sessions } from './sessions.ts'
 
 /** A running gRPC server. */
 export interface GrpcServer {
@@ -30,34 +25,23 @@ export interface GrpcServer {
 }
 
 /** How much the port takes. */
-export interface GrpcBounds extends RequestBounds, SessionBounds, CallBounds {
+export interface GrpcBounds extends RequestBounds, Omit<GuardBounds, 'largestMessage'> {
   /** Size of a request to a service that needs no key. */
   readonly maxOpenRequestBytes: number
-  /** Calls that the client of a connection may give up each second, key or not; several seconds' worth at once. */
-  readonly maxResets: number
 }
 
 /** Where to listen, for whom, and how much to take. */
-export interface GrpcServerOptions {
-  readonly host: string
-  readonly port: number
+export interface GrpcServerOptions extends Pick<GuardedServerOptions, 'host' | 'port' | 'findClient'> {
   /** Whether clients may ask for the schema of what is served here. */
   readonly reflection: boolean
   /** What this port is called when it cannot be had. Default: gRPC. */
   readonly door?: Door
-  /** Who a call comes from. */
-  readonly findClient: FindClient
   /** Asked once about each call to a service with keys: why it is refused at once, if it is. */
   readonly shed: () => MediagenError | null
   readonly bounds: GrpcBounds
   /** What refusals and the services that need no key are logged and counted with. */
   readonly pipeline: PipelineParts
 }
-
-const longestSweepMs = 1000
-const longestTimerMs = 2 ** 31 - 1
-const resetSeconds = 4
-const mebibyte = 1_048_576
 
 /**
  * Starts the server.
@@ -67,105 +51,30 @@ export async function startGrpcServer(
   services: readonly GuardedService[],
   options: GrpcServerOptions,
 ): Promise<GrpcServer> {
-  const { bounds, pipeline, findClient, shed } = options
-  const report: Report = (code, facts) => {
-    pipeline.metrics.countGrpcRefusal(code)
-    pipeline.strangers({ code, ...facts }, 'gRPC refused')
-  }
-  const clockMs = (): number => performance.now()
-  const sessions = createSessions(bounds, clockMs, (code, address) => report(code, { address }))
-  const sweepMs = Math.min(longestSweepMs, bounds.stallMs / 2)
-  const books = createCallBooks(bounds, sweepMs, clockMs, {
-    noteCall: ({ connection }) => sessions.noteCall(connection),
-    noteUnread: ({ route, head }) => report('answer_not_read', { rpc: route.rpc, request_id: head.requestId }),
-    noteOpen: (call, status) => noteOpen(pipeline, call, status),
+  const { bounds, pipeline, reflection, host, port, door = 'gRPC' } = options
+  let open: OpenServices | undefined
+  const guarded = await startGuardedServer({
+    ...options,
+    bounds: { ...bounds, largestMessage: findLargestMessage(bounds) },
+    addServices(server, admitted) {
+      const names = services.map(({ service }) => service)
+      open = addOpenServices(server, names, { reflection, maxBytes: bounds.maxOpenRequestBytes })
+      const parts = { bounds, admitted }
+      return new Map([...open.routes, ...services.flatMap((service) => addService(server, service, parts))])
+    },
+    readRequestId,
     toStatus: (error, requestId) =>
       toStatus(isRefusal(error) ? toConnectError(toRefusal(error), requestId) : ConnectError.from(error), requestId),
-  })
-  // What the guard knows of the stream that grpc-js is told of, which it hands on in the same turn.
-  const arriving: Arriving = { parts: null, call: null }
-  const server = createServer(bounds, arriving)
-  const open = addOpenServices(
-    server,
-    services.map(({ service }) => service),
-    { reflection: options.reflection, maxBytes: bounds.maxOpenRequestBytes },
-  )
-  const parts = { bounds, admitted: sessions.noteKey }
-  const routes = new Map([...open.routes, ...services.flatMap((service) => addService(server, service, parts))])
-  const { injectConnection } = server.createConnectionInjector(grpc.ServerCredentials.createInsecure())
-  const http2Server = findHttp2Server(server)
-  // A connection that breaks is closed; there is nobody to tell.
-  http2Server.on('session', (session) => sessions.open(session)).on('sessionError', () => {})
-  guardStreams(http2Server, { routes, sessions, books, report, findClient, shed, arriving })
-  const listener = net.createServer((socket) => {
-    if (sessions.admit(socket)) injectConnection(socket)
-  })
-  const port = await listen(listener, options)
-  const sweeping = setInterval(() => {
-    sessions.sweep()
-    books.sweep()
-  }, sweepMs)
-  sweeping.unref()
-  return {
-    port,
-    drain: open.drain,
-    async close(graceMs) {
-      listener.close()
-      await sessions.close(graceMs)
-      clearInterval(sweeping)
-      server.forceShutdown()
+    noteOpen: (call, status) => noteOpen(pipeline, call, status),
+    report(code, { path, ...facts }) {
+      pipeline.metrics.countGrpcRefusal(code)
+      pipeline.strangers({ code, ...(path !== undefined && { path: cutText(path) }), ...facts }, 'gRPC refused')
     },
-  }
-}
-
-interface Arriving {
-  parts: CallParts | null
-  call: GuardedCall | null
-}
-
-function createServer(bounds: GrpcBounds, arriving: Arriving): grpc.Server {
-  // What matters comes as an error; standard error is for the one sentence that tells it.
-  grpc.setLogVerbosity(grpc.logVerbosity.NONE)
-  const server = new grpc.Server({
-    'grpc.enable_channelz': 0,
-    'grpc.max_receive_message_length': findLargestMessage(bounds),
-    'grpc.max_concurrent_streams': Math.min(bounds.maxKeylessStreams, bounds.maxStreams),
-    // What calls hold is bounded by the books. Near this bound Node ends calls of clients that do nothing wrong.
-    'grpc-node.max_session_memory': Math.ceil((2 * bounds.maxConnectionBytes) / mebibyte) + 64,
-    interceptors: [
-      (_method, call) => {
-        const parts = arriving.parts as CallParts
-        // How far it inflates has no option for a single method; test/rpc/hostile-requests.test.ts tells when this stops to work.
-        Object.assign(call, { maxReceiveMessageSize: parts.route.maxBytes })
-        return (arriving.call = new GuardedCall(call, parts))
-      },
-    ],
+  }).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === undefined ? error : toListenError(door, host, port, error)
   })
-  // For every connection; those without a key may not even call as often (sessions.ts).
-  // There is no option that reaches Node's; test/rpc/rapid-reset.test.ts tells when this stops to work.
-  Object.assign((server as unknown as { commonServerOptions: object }).commonServerOptions, {
-    streamResetRate: bounds.maxResets,
-    streamResetBurst: bounds.maxResets * resetSeconds,
-  })
-  return server
+  return { ...guarded, drain: () => open?.drain() }
 }
-
-/** What the injector hands connections to. */
-function findHttp2Server(server: grpc.Server): Http2Server {
-  const [http2Server] = (server as unknown as { http2Servers: Map<Http2Server, unknown> }).http2Servers.keys()
-  if (!http2Server) throw new Error('grpc-js keeps its HTTP/2 server elsewhere')
-  return http2Server
-}
-
-function listen(listener: net.Server, { host, port, door = 'gRPC' }: GrpcServerOptions): Promise<number> {
-  return new Promise((resolve, reject) => {
-    listener.once('error', (error) => reject(toListenError(door, host, port, error)))
-    listener.listen({ host, port }, () => resolve((listener.address() as AddressInfo).port))
-  })
-}
-
-/** Counts and logs what the port refuses by itself. */
-type Report = (code: string, facts: object) => void
 
 /** Calls of services that need no key are logged and counted as the pipeline does it for all others. */
 function noteOpen(
@@ -178,124 +87,4 @@ function noteOpen(
   metrics.countCalls(rpc)(name, ms / 1000)
   if (code !== grpc.status.OK)
     strangers({ rpc, request_id: head.requestId, ms: Math.round(ms), code: name, detail: details }, 'call refused')
-}
-
-interface StreamParts extends Pick<GrpcServerOptions, 'findClient' | 'shed'> {
-  readonly routes: ReadonlyMap<string, GrpcRoute>
-  readonly sessions: Sessions
-  readonly books: CallBooks
-  readonly report: Report
-  readonly arriving: Arriving
-}
-
-type ServeStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void
-
-/** Stands before grpc-js, which is told of a stream once it is known who sends it and what for. */
-function guardStreams(
-  server: Http2Server,
-  { routes, sessions, books, report, findClient, shed, arriving }: StreamParts,
-): void {
-  const [serve] = server.listeners('stream') as ServeStream[]
-  server.removeAllListeners('stream')
-  server.on('stream', (stream, headers) => {
-    // Whatever goes wrong with a stream closes it.
-    stream.on('error', () => {})
-    const connection = sessions.find(stream.session)
-    if (!connection || connection.session.destroyed || stream.destroyed) return
-    const path = headers[':path'] ?? ''
-    const head = readHead(stream, headers, findClient)
-    const route = routes.get(path)
-    const refusal = findRefusal(headers, route, shed)
-    if (!route || refusal) {
-      const { code, error } = refusal ?? unknownMethod(path)
-      report(code, { path: cutText(path), request_id: head.requestId })
-      stream.respond(error ? toAnswer(error(head.requestId), head) : { ':status': 415 }, { endStream: true })
-      // What the client still sends is of no use.
-      stream.resume()
-      stream.close()
-      sessions.noteCall(connection)
-      return
-    }
-    const timeout = headers['grpc-timeout']
-    const timeoutMs = timeout === undefined ? Number.POSITIVE_INFINITY : parseTimeout(String(timeout))
-    arriving.parts = { stream, connection, route, head, keeper: books }
-    arriving.call = null
-    // It needs no other headers, and takes its time for each.
-    serve?.(stream, {
-      ':path': path,
-      'content-type': 'application/grpc',
-      'grpc-encoding': headers['grpc-encoding'] ?? 'identity',
-      // Longer ones it would take for none at all, and end the call at once.
-      ...(timeoutMs !== null && timeoutMs <= longestTimerMs && { 'grpc-timeout': timeout }),
-    })
-    const call = takeCall(arriving)
-    if (!call) return
-    books.add(call)
-    if (timeoutMs === null) call.fail(new GuardError('invalid_request', 'The grpc-timeout cannot be read.'))
-  })
-}
-
-function takeCall({ call }: Arriving): GuardedCall | null {
-  return call
-}
-
-function isGrpc(headers: IncomingHttpHeaders): boolean {
-  return headers['content-type']?.startsWith('application/grpc') ?? false
-}
-
-/** What is refused before grpc-js is told of it; one that is not gRPC is told so without an error. */
-interface Refusal {
-  readonly code: string
-  readonly error: ((requestId: string) => ConnectError) | null
-}
-
-const encodings: ReadonlySet<string | readonly string[]> = new Set(['identity', 'gzip', 'deflate'])
-const notGrpc: Refusal = { code: 'not_grpc', error: null }
-const unknownEncoding: Refusal = {
-  code: 'unknown_encoding',
-  error: () => new ConnectError('A request may be encoded as identity, gzip or deflate.', Code.Unimplemented),
-}
-
-function unknownMethod(path: string): Refusal {
-  const message = `The server does not implement the method ${cutText(path)}.`
-  return { code: 'unknown_method', error: () => new ConnectError(message, Code.Unimplemented) }
-}
-
-function findRefusal(
-  headers: IncomingHttpHeaders,
-  route: GrpcRoute | undefined,
-  shed: GrpcServerOptions['shed'],
-): Refusal | null {
-  if (!isGrpc(headers)) return notGrpc
-  if (!route) return unknownMethod(headers[':path'] ?? '')
-  if (!encodings.has(headers['grpc-encoding'] ?? 'identity')) return unknownEncoding
-  const overload = route.serve === null ? null : shed()
-  return overload && { code: overload.code, error: (requestId) => toConnectError(overload, requestId) }
-}
-
-function toAnswer(error: ConnectError, { requestId }: CallHead): OutgoingHttpHeaders {
-  const { code, details, metadata } = toStatus(error, requestId)
-  return {
-    ':status': 200,
-    'content-type': 'application/grpc+proto',
-    'grpc-accept-encoding': 'identity,deflate,gzip',
-    'grpc-status': String(code),
-    'grpc-message': encodeURI(details),
-    ...metadata.toHttp2Headers(),
-  }
-}
-
-function readHead(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, findClient: FindClient): CallHead {
-  const find = (name: string): string | null => {
-    const value = headers[name]
-    return typeof value === 'string' ? value : null
-  }
-  return {
-    authorization: find('authorization'),
-    requestId: readRequestId(find('x-request-id')),
-    // Looked for when somebody asks, which is seldom.
-    get address() {
-      return findClient(stream.session?.socket.remoteAddress ?? '', find('x-forwarded-for'))
-    },
-  }
 }

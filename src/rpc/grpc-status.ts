@@ -1,4 +1,4 @@
-// How a call over gRPC ends: what our errors are to grpc-js, and how long a call may last.
+// How a call over gRPC ends: what our errors are to grpc-js.
 import { create } from '@bufbuild/protobuf'
 import { ConnectError } from '@connectrpc/connect'
 import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc'
@@ -39,11 +39,4 @@ function halveViolations(error: ConnectError): ConnectError {
     error.metadata,
     halved.map((value) => ({ desc: ErrorDetailSchema, value })),
   )
-}
-
-/** Milliseconds that a `grpc-timeout` allows; null when it cannot be read. */
-export function parseTimeout(timeout: string): number | null {
-  const [, digits = '', unit = ''] = /^(\d{1,8})([HMSmun])$/.exec(timeout) ?? []
-  const unitMs = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 }[unit]
-  return unitMs === undefined ? null : Number(digits) * unitMs
 }

@@ -1,7 +1,7 @@
 // A request from its bytes: bounded in size and in values before anything is made of it.
 import { type DescMethod, fromBinary, type Message, toJson } from '@bufbuild/protobuf'
-import { MediagenError } from '../core/errors.ts'
-import { tooManyValues } from '../core/json-values.ts'
+import { GuardError } from '../runtime/guard-error.ts'
+import { tooManyValues } from '../runtime/json-values.ts'
 import { countWireValues } from './wire-values.ts'
 
 /** How much one request may be. */
@@ -22,13 +22,13 @@ export function findLargestMessage({ maxBodyBytes, maxValues }: RequestBounds): 
 
 /**
  * Makes a message of its bytes.
- * @throws MediagenError `invalid_request` or `payload_too_large`
+ * @throws GuardError `invalid_request` or `payload_too_large`
  */
 export function decodeRequest(method: DescMethod, bytes: Uint8Array, bounds: RequestBounds): Message {
   const { maxBodyBytes, maxValues } = bounds
   const message = decode(method, bytes, maxValues)
   if (bytes.length > maxBodyBytes && measureJson(method, message) > maxBodyBytes + slackBytes)
-    throw new MediagenError(
+    throw new GuardError(
       'payload_too_large',
       `The request is larger than the ${maxBodyBytes} bytes that this server takes.`,
     )
@@ -40,9 +40,9 @@ function decode({ input }: DescMethod, bytes: Uint8Array, maxValues: number): Me
     if (countWireValues(input, bytes, maxValues) > maxValues) throw tooManyValues(maxValues)
     return fromBinary(input, bytes)
   } catch (error) {
-    if (error instanceof MediagenError) throw error
+    if (error instanceof GuardError) throw error
     const reason = error instanceof RangeError ? `: ${error.message}` : ''
-    throw new MediagenError('invalid_request', `The request is not a ${input.typeName}${reason}.`, {}, { cause: error })
+    throw new GuardError('invalid_request', `The request is not a ${input.typeName}${reason}.`, null, { cause: error })
   }
 }
 

@@ -1,5 +1,6 @@
 // Refusals by guards as errors of ours.
 import { MediagenError } from '../core/errors.ts'
+import { cutText } from '../core/log-text.ts'
 import { GuardError } from './guard-error.ts'
 
 /** Whether a thrown value is meant for the client. */
@@ -7,9 +8,9 @@ export function isRefusal(thrown: unknown): thrown is MediagenError | GuardError
   return thrown instanceof MediagenError || thrown instanceof GuardError
 }
 
-/** A refusal as an error of ours. */
+/** A refusal as an error of ours; the message of a guard may quote what the client sent, and is cut. */
 export function toRefusal(refusal: MediagenError | GuardError): MediagenError {
   if (refusal instanceof MediagenError) return refusal
   const { code, message, retryAfterSeconds, cause } = refusal
-  return new MediagenError(code, message, retryAfterSeconds === null ? {} : { retryAfterSeconds }, { cause })
+  return new MediagenError(code, cutText(message), retryAfterSeconds === null ? {} : { retryAfterSeconds }, { cause })
 }

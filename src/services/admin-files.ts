@@ -70,11 +70,14 @@ async function removeOrphans(folders: FilesFolders, names: Iterable<string>): Pr
   return stuck
 }
 
-/** Repeats until nothing more is removed. */
-async function removeAllExpired(store: RetentionStore, folders: FilesFolders): Promise<readonly StuckFolder[]> {
+/** Tries every folder once, also those that could not be removed before. */
+async function removeAllExpired(store: RetentionStore, folders: FilesFolders): Promise<StuckFolder[]> {
+  await store.retryRemovals()
+  const allStuck: StuckFolder[] = []
   for (;;) {
-    const removed = await removeExpired(store, folders, foldersAtOnce)
-    if (removed.folders === 0) return removed.stuck
+    const { folders: removed, stuck } = await removeExpired(store, folders, foldersAtOnce)
+    if (removed + stuck.length === 0) return allStuck
+    allStuck.push(...stuck)
   }
 }
 

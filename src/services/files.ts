@@ -86,32 +86,28 @@ export function createFilesService(parts: FilesParts): ServiceImpl<typeof FilesS
       const { accountId } = callerOf(context)
       const fileId = ids.next('file')
       const received = await files.receive(fileId, readChunks(requests, accountId))
-      const createdAtMs = clock.nowMs()
-      // Whole seconds, because the signed URL of the file has whole seconds too.
-      const expiresAtMs = Math.floor((createdAtMs + retainMs) / 1000) * 1000
-      const upload = { fileId, accountId, ...received, createdAtMs, expiresAtMs }
       // If this fails, the record may or may not exist; sweeps find a file without a record.
-      const created = await store.createUpload(upload, maxStoredBytes)
+      const created = await store.createUpload({ fileId, accountId, ...received, retainMs }, maxStoredBytes)
       if (created.outcome === 'no_room') {
         await files.remove(fileId)
         throw noRoom(created.stored)
       }
-      return { file: toFileMessage(upload, urls) }
+      return { file: toFileMessage(created.upload, urls) }
     },
 
     async getFile({ fileId }, context) {
-      const upload = await store.getUpload(callerOf(context).accountId, fileId, clock.nowMs())
+      const upload = await store.getUpload(callerOf(context).accountId, fileId)
       if (!upload) throw fileNotFound(fileId)
       return { file: toFileMessage(upload, urls) }
     },
 
     async listFiles(request, context) {
-      const { items, total } = await store.listUploads(callerOf(context).accountId, clock.nowMs(), readPage(request))
+      const { items, total } = await store.listUploads(callerOf(context).accountId, readPage(request))
       return { files: items.map((upload: Upload) => toFileMessage(upload, urls)), total }
     },
 
     async deleteFile({ fileId }, context) {
-      if (!(await store.deleteUpload(callerOf(context).accountId, fileId, clock.nowMs()))) throw fileNotFound(fileId)
+      if (!(await store.deleteUpload(callerOf(context).accountId, fileId))) throw fileNotFound(fileId)
       // The record says that the file is gone; if removing it fails, sweeps do it.
       await files.remove(fileId)
       await store.crossOff([{ folder: fileId, jobId: null }])

@@ -356,8 +356,8 @@ describe('how a program is stopped', () => {
       const { createCommandEngine } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/engines/command.ts'))})
       const engine = createCommandEngine({ environment: process.env, killAfterMs: 500 })
       await engine.run({ kind: 'command', run: [process.execPath, '-e', ${JSON.stringify(stubborn)}] }, {
-        jobId: 'job_1', model: 'm', attempt: 1, input: {}, media: new Map(), checkpoint: null, folder: ${JSON.stringify(folder)},
-        signal: new AbortController().signal, onProgress: () => {}, onCheckpoint: (pids) => console.log(JSON.stringify(pids)),
+        jobId: 'job_1', model: 'm', attempt: 1, input: {}, media: async () => new Map(), checkpoint: null, folder: ${JSON.stringify(folder)},
+        signal: new AbortController().signal, onProgress: () => {}, saveCheckpoint: async (pids) => console.log(JSON.stringify(pids)),
       })`
     const child = spawn(node, ['--input-type=module', '-e', server], { stdio: ['ignore', 'pipe', 'inherit'] })
     const [line] = (await once(createInterface(child.stdout), 'line')) as [string]

@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CreateKeyRequestSchema } from '../../gen/mediagen/v1/admin_pb.ts'
 import { CreateQuoteRequestSchema } from '../../gen/mediagen/v1/quotes_pb.ts'
-import { countJsonValues } from '../../src/core/json-values.ts'
+import { countJsonValues } from '../../src/runtime/json-values.ts'
 import { countWireValues } from '../../src/rpc/wire-values.ts'
 
 const most = 1_000_000

@@ -260,6 +260,18 @@ const refused: Record<string, [name: string, sql: string, words: string | RegExp
     ['another owner', 'UPDATE jobs SET account_id = {other} WHERE job_id = {running}', 'started with does not change'],
     ['another key', "UPDATE jobs SET idempotency_key = 'x' WHERE job_id = {running}", 'started with does not change'],
     ['another input', "UPDATE job_inputs SET input = '{}'", 'started with does not change'],
+    ['an input that goes before the outputs', 'DELETE FROM job_inputs', 'stays as long as the outputs'],
+    [
+      'outputs that go twice',
+      'UPDATE jobs SET outputs_gone = 1, removal_at = 0 WHERE job_id = {succeeded}',
+      'are said to be gone',
+    ],
+    ['the input of a running job', 'UPDATE jobs SET outputs_gone = 2 WHERE job_id = {running}', 'are said to be gone'],
+    [
+      'files that go at no time',
+      "UPDATE jobs SET outputs_gone = 1, outputs = '[1]' WHERE job_id = {succeeded}",
+      'CHECK',
+    ],
     ['a charge while running', 'UPDATE jobs SET credits_charged = 1 WHERE job_id = {running}', 'settled_exactly'],
     ['a release under review', 'UPDATE jobs SET credits_released = 10 WHERE job_id = {review}', 'settled_exactly'],
     ['a charge above the hold', end('{running}', 'succeeded', 11, 0), 'settled_exactly'],

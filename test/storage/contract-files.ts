@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createIdSource } from '../../src/core/ids.ts'
 import { removeExpired } from '../../src/core/retention.ts'
 import type { Store } from '../../src/core/store.ts'
-import { leastCountedBytes, type Upload } from '../../src/core/upload.ts'
+import { leastCountedBytes, type NewUpload, type Upload } from '../../src/core/upload.ts'
 import { claimOne, createHeldClock, firstPage, type OpenTestStore, startJob, testAsset } from './fixture.ts'
 import { takeRandomBytes } from '../../src/runtime/random-bytes.ts'
 
@@ -17,7 +17,7 @@ async function openWithAccount(openStore: OpenTestStore) {
   const { accountId } = await store.createAccount('a', 100)
   const ids = createIdSource(clock.nowMs, takeRandomBytes)
 
-  function uploadOf(fields: Partial<Upload> = {}): Upload {
+  function uploadOf(fields: Partial<NewUpload> = {}): NewUpload {
     const fileId = ids.next('file')
     return {
       fileId,
@@ -26,14 +26,14 @@ async function openWithAccount(openStore: OpenTestStore) {
       contentType: 'image/png',
       bytes: 100_000,
       sha256: 'ab'.repeat(32),
-      createdAtMs: clock.ms,
-      expiresAtMs: clock.ms + hourMs,
+      retainMs: hourMs,
       ...fields,
     }
   }
-  async function create(fields: Partial<Upload> = {}): Promise<Upload> {
-    const upload = uploadOf(fields)
-    expect(await store.createUpload(upload, room)).toEqual({ outcome: 'created' })
+  async function create(fields: Partial<NewUpload> = {}): Promise<Upload> {
+    const { retainMs, ...file } = uploadOf(fields)
+    const upload = { ...file, createdAtMs: clock.ms, expiresAtMs: clock.ms + retainMs }
+    expect(await store.createUpload({ ...file, retainMs }, room)).toEqual({ outcome: 'created', upload })
     return upload
   }
   return { store, clock, accountId, uploadOf, create }
@@ -54,27 +54,29 @@ export function uploadTests(openStore: OpenTestStore): void {
     await using _ = store
     const other = await store.createAccount('b', 0)
     const first = await create()
-    const second = await create({ expiresAtMs: clock.ms + 2 * hourMs })
+    const second = await create({ retainMs: 2 * hourMs })
     const foreign = await create({ accountId: other.accountId })
-    expect(await store.getUpload(accountId, first.fileId, clock.ms)).toEqual(first)
-    expect(await store.getUpload(accountId, foreign.fileId, clock.ms)).toBeNull()
-    expect(await store.listUploads(accountId, clock.ms, firstPage)).toEqual({ items: [second, first], total: 2 })
-    expect(await store.listUploads(accountId, clock.ms, { limit: 1, offset: 1 })).toEqual({ items: [first], total: 2 })
-    expect(await store.getUpload(accountId, first.fileId, first.expiresAtMs - 1)).toEqual(first)
-    expect(await store.getUpload(accountId, first.fileId, first.expiresAtMs)).toBeNull()
-    expect(await store.listUploads(accountId, first.expiresAtMs, firstPage)).toEqual({ items: [second], total: 1 })
+    expect(await store.getUpload(accountId, first.fileId)).toEqual(first)
+    expect(await store.getUpload(accountId, foreign.fileId)).toBeNull()
+    expect(await store.listUploads(accountId, firstPage)).toEqual({ items: [second, first], total: 2 })
+    expect(await store.listUploads(accountId, { limit: 1, offset: 1 })).toEqual({ items: [first], total: 2 })
+    clock.ms = first.expiresAtMs - 1
+    expect(await store.getUpload(accountId, first.fileId)).toEqual(first)
+    clock.ms = first.expiresAtMs
+    expect(await store.getUpload(accountId, first.fileId)).toBeNull()
+    expect(await store.listUploads(accountId, firstPage)).toEqual({ items: [second], total: 1 })
   })
 
   test('have room for as many bytes as is said, a small file counted as a larger one, until they are removed', async () => {
-    const { store, clock, accountId, uploadOf, create } = await openWithAccount(openStore)
+    const { store, accountId, uploadOf, create } = await openWithAccount(openStore)
     await using _ = store
     const { fileId } = await create({ bytes: room - leastCountedBytes })
     await create({ bytes: 1 })
     expect(await store.measureUploads(accountId)).toBe(room)
     expect(await store.createUpload(uploadOf({ bytes: 1 }), room)).toEqual({ outcome: 'no_room', stored: room })
-    expect((await store.listUploads(accountId, clock.ms, firstPage)).total).toBe(2)
+    expect((await store.listUploads(accountId, firstPage)).total).toBe(2)
 
-    await store.deleteUpload(accountId, fileId, clock.ms)
+    await store.deleteUpload(accountId, fileId)
     // Said to be gone, and still on the disk.
     expect(await store.measureUploads(accountId)).toBe(room)
     await store.crossOff([{ folder: fileId, jobId: null }])
@@ -91,14 +93,14 @@ export function uploadTests(openStore: OpenTestStore): void {
   })
 
   test('are deleted by their account alone, once', async () => {
-    const { store, clock, accountId, create } = await openWithAccount(openStore)
+    const { store, accountId, create } = await openWithAccount(openStore)
     await using _ = store
     const other = await store.createAccount('b', 0)
     const { fileId } = await create()
-    expect(await store.deleteUpload(other.accountId, fileId, clock.ms)).toBe(false)
-    expect(await store.deleteUpload(accountId, fileId, clock.ms)).toBe(true)
-    expect(await store.deleteUpload(accountId, fileId, clock.ms)).toBe(false)
-    expect(await store.getUpload(accountId, fileId, clock.ms)).toBeNull()
+    expect(await store.deleteUpload(other.accountId, fileId)).toBe(false)
+    expect(await store.deleteUpload(accountId, fileId)).toBe(true)
+    expect(await store.deleteUpload(accountId, fileId)).toBe(false)
+    expect(await store.getUpload(accountId, fileId)).toBeNull()
   })
 }
 
@@ -122,7 +124,7 @@ export function retentionTests(openStore: OpenTestStore): void {
     expect(await store.getJob(null, jobId)).toMatchObject({ status: 'succeeded', outputsGone: true })
     // A clock that goes back brings nothing back.
     clock.ms -= hourMs
-    expect(await store.getUpload(accountId, fileId, clock.ms)).toBeNull()
+    expect(await store.getUpload(accountId, fileId)).toBeNull()
     expect(await store.expireFiles(10)).toEqual(removals)
 
     await store.crossOff(removals)
@@ -136,7 +138,7 @@ export function retentionTests(openStore: OpenTestStore): void {
   test('so many are said to be gone at a time, those first whose time was over first', async () => {
     const { store, clock, create } = await openWithAccount(openStore)
     await using _ = store
-    const late = await create({ expiresAtMs: clock.ms + 2 * hourMs })
+    const late = await create({ retainMs: 2 * hourMs })
     const early = await create()
     clock.ms += 3 * hourMs
     for (const { fileId } of [early, late]) {
@@ -164,7 +166,35 @@ export function retentionTests(openStore: OpenTestStore): void {
       stuck: [{ folder: stuck.fileId, error: new Error('stuck') }],
     })
     expect(gone).toEqual([free.fileId])
-    expect(await store.expireFiles(10)).toEqual([{ folder: stuck.fileId, jobId: null }])
+    const due = [{ folder: stuck.fileId, jobId: null }]
+    expect([await store.hasExpired(), await store.expireFiles(10)], 'not before an hour, as it is one overdue').toEqual(
+      [false, []],
+    )
+    clock.ms += hourMs
+    expect([await store.hasExpired(), await store.expireFiles(10)]).toEqual([true, due])
+    await store.putOff(due)
+    await store.retryRemovals()
+    expect(await store.expireFiles(10), 'an operator need not wait').toEqual(due)
+  })
+
+  test('however many folders cannot be removed, the others go', async () => {
+    const { store, clock, accountId, create } = await openWithAccount(openStore)
+    await using _ = store
+    const stuck = new Set<string>()
+    for (let i = 0; i < 6; i++) stuck.add((await create({ bytes: 1 })).fileId).add(await makeOutput(store, accountId))
+    clock.ms += 1000
+    const free = [await makeOutput(store, accountId), (await create()).fileId]
+    clock.ms += 2 * hourMs
+    const gone: string[] = []
+    const tried: string[] = []
+    const remove = async (folder: string) => {
+      tried.push(folder)
+      if (stuck.has(folder)) throw new Error('stuck')
+      gone.push(folder)
+    }
+    while (await store.hasExpired()) await removeExpired(store, { remove }, 2)
+    expect(gone.toSorted()).toEqual(free.toSorted())
+    expect(tried).toHaveLength(stuck.size + free.length)
   })
 
   test('a folder belongs to the upload or to the run that it is of, and to nothing when no record names it', async () => {

@@ -107,7 +107,7 @@ BEGIN
 END;
 
 CREATE TRIGGER files_keep_terms BEFORE UPDATE ON files
-WHEN OLD.gone = 1 OR NEW.gone = 0
+WHEN NEW.gone = 0 OR (OLD.gone = 1 AND NEW.removal_at = OLD.removal_at)
 BEGIN
   SELECT RAISE(ABORT, 'files: an upload does not change until it is gone, and does not come back');
 END;
@@ -126,18 +126,26 @@ CREATE TABLE files (
   sha256 TEXT NOT NULL CHECK (length(sha256) = 64),
   created_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL CHECK (expires_at > created_at),
-  gone INTEGER NOT NULL DEFAULT 0 CHECK (gone IN (0, 1))
+  gone INTEGER NOT NULL DEFAULT 0 CHECK (gone IN (0, 1)),
+  -- When the removal of its file may be tried.
+  removal_at INTEGER CHECK ((removal_at IS NOT NULL) = (gone = 1))
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX files_by_account ON files (account_id, file_id, expires_at) WHERE gone = 0;
 
 CREATE INDEX files_expiring ON files (expires_at) WHERE gone = 0;
 
-CREATE INDEX files_gone ON files (file_id) WHERE gone = 1;
+CREATE INDEX files_removing ON files (removal_at) WHERE removal_at IS NOT NULL;
 
 CREATE TRIGGER job_inputs_stand BEFORE UPDATE ON job_inputs
 BEGIN
   SELECT RAISE(ABORT, 'job_inputs: what a job was started with does not change');
+END;
+
+CREATE TRIGGER job_inputs_stay BEFORE DELETE ON job_inputs
+WHEN EXISTS (SELECT 1 FROM jobs WHERE number = OLD.number AND outputs_gone = 0)
+BEGIN
+  SELECT RAISE(ABORT, 'job_inputs: an input stays as long as the outputs of its job');
 END;
 
 CREATE TABLE job_inputs (
@@ -197,6 +205,12 @@ BEGIN
   SELECT RAISE(ABORT, 'jobs: this state may not follow that state');
 END;
 
+CREATE TRIGGER jobs_inputs_go_with_outputs AFTER UPDATE OF outputs_gone ON jobs
+WHEN OLD.outputs_gone = 0
+BEGIN
+  DELETE FROM job_inputs WHERE number = NEW.number;
+END;
+
 CREATE TRIGGER jobs_keep_terms BEFORE UPDATE OF number, job_id, account_id, model, quote_id, idempotency_key, request_digest, credits_held, created_at,
   priority, fair, max_attempts, deadline_at, retain_ms, key_id, usage_price ON jobs
 BEGIN
@@ -217,7 +231,8 @@ BEGIN
 END;
 
 CREATE TRIGGER jobs_outputs_go_once BEFORE UPDATE OF outputs_gone ON jobs
-WHEN NEW.outputs_gone <> OLD.outputs_gone + 1 OR NEW.status <> 'succeeded'
+WHEN NEW.outputs_gone <> OLD.outputs_gone + CASE NEW.outputs WHEN '[]' THEN 2 ELSE 1 END
+  OR NOT (NEW.status = 'succeeded' OR NEW.status = 'failed' OR NEW.status = 'canceled' OR NEW.status = 'expired')
 BEGIN
   SELECT RAISE(ABORT, 'jobs: outputs are said to be gone, then removed, and do not come back');
 END;
@@ -309,9 +324,12 @@ CREATE TABLE jobs (
   -- The key that started it, and the price of its usage, complete; null charges what is held.
   key_id TEXT NOT NULL,
   usage_price TEXT CHECK (json_valid(usage_price)),
-  -- 0 while the files of the outputs are there, 1 when they are to be removed, 2 when they have been. The record stays.
+  -- 0 while the files of the outputs are there, 1 when they are to be removed (from `removal_at` on), 2 when they have been. The
+  -- input goes with them. The record stays.
   outputs_gone INTEGER NOT NULL DEFAULT 0 CHECK (outputs_gone BETWEEN 0 AND 2),
-  outputs_expire_at INTEGER GENERATED ALWAYS AS (CASE WHEN status = 'succeeded' AND outputs <> '[]' THEN finished_at + retain_ms END) VIRTUAL,
+  removal_at INTEGER CHECK ((removal_at IS NOT NULL) = (outputs_gone = 1)),
+  expires_at INTEGER GENERATED ALWAYS AS (
+    CASE WHEN status = 'succeeded' OR status = 'failed' OR status = 'canceled' OR status = 'expired' THEN finished_at + retain_ms END) VIRTUAL,
   UNIQUE (account_id, idempotency_key),
   FOREIGN KEY (number, hold_entry) REFERENCES ledger_entries (job_number, kind) DEFERRABLE INITIALLY DEFERRED,
   FOREIGN KEY (number, charge_entry) REFERENCES ledger_entries (job_number, kind) DEFERRABLE INITIALLY DEFERRED,
@@ -347,13 +365,13 @@ CREATE INDEX jobs_by_retry ON jobs (available_at) WHERE available_at IS NOT NULL
 
 CREATE INDEX jobs_by_status ON jobs (account_id, status) WHERE status <> 'succeeded';
 
+CREATE INDEX jobs_expiring ON jobs (expires_at) WHERE outputs_gone = 0 AND expires_at IS NOT NULL;
+
 CREATE INDEX jobs_in_review ON jobs (finished_at) WHERE status = 'needs_review';
 
-CREATE INDEX jobs_outputs_expiring ON jobs (outputs_expire_at) WHERE outputs_gone = 0 AND outputs_expire_at IS NOT NULL;
-
-CREATE INDEX jobs_outputs_gone ON jobs (number) WHERE outputs_gone = 1;
-
 CREATE INDEX jobs_queued ON jobs (model, priority DESC, fair, number, deadline_at) WHERE status = 'queued' AND available_at IS NULL;
+
+CREATE INDEX jobs_removing ON jobs (removal_at) WHERE removal_at IS NOT NULL;
 
 CREATE TRIGGER ledger_entries_add_up BEFORE INSERT ON ledger_entries
 BEGIN

@@ -3,7 +3,18 @@ import { describe, expect, test } from 'vitest'
 import { openGroupCommit } from '../../src/storage/sqlite/group-commit.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
 import { storeContract } from './contract.ts'
-import { balanceOf, claimOne, claimPaid, entriesOf, firstPage, startJob, startOf, testError } from './fixture.ts'
+import {
+  balanceOf,
+  claimOne,
+  claimPaid,
+  createHeldClock,
+  digestOf,
+  entriesOf,
+  firstPage,
+  startJob,
+  startOf,
+  testError,
+} from './fixture.ts'
 import { createTestFolder, openRaw, openTemporaryStore } from './sqlite-fixture.ts'
 
 storeContract('sqlite', openTemporaryStore)
@@ -140,6 +151,32 @@ describe('the writer thread', () => {
     for (const { outcome } of await Promise.all(waiting)) expect(outcome).toBe('created')
     expect(await ended).toMatchObject({ status: 'failed' })
     expect((await store.startGeneration(startOf(accountId))).outcome).toBe('created')
+  })
+
+  test('the input of a job goes when its time is over, however it ended; its start can still be repeated', async () => {
+    using file = createTestFolder()
+    const clock = createHeldClock()
+    await using store = await openSqliteStore({ path: file.path, clock })
+    const { accountId } = await store.createAccount('a', 100)
+    const hourMs = 3_600_000
+    const commandOf = (idempotencyKey: string, retainMs: number | null) =>
+      startOf(accountId, { idempotencyKey, retainMs, input: { prompt: idempotencyKey } })
+    for (const [key, retainMs] of Object.entries({ soon: hourMs, later: 3 * hourMs, ever: null, queued: hourMs })) {
+      const started = await store.startGeneration(commandOf(key, retainMs))
+      if (key !== 'queued' && started.outcome === 'created') await store.requestCancel(accountId, started.job.jobId)
+    }
+    using db = openRaw(file.path)
+    const inputs = () => db.prepare("SELECT input ->> 'prompt' FROM job_inputs ORDER BY number").pluck().all()
+    expect(inputs()).toEqual(['soon', 'later', 'ever', 'queued'])
+    clock.ms += 2 * hourMs
+    expect(await store.hasExpired()).toBe(true)
+    expect(await store.expireFiles(10), 'there are no files').toEqual([])
+    expect(await store.hasExpired()).toBe(false)
+    expect(inputs()).toEqual(['later', 'ever', 'queued'])
+    expect((await claimOne(store)).input).toEqual({ prompt: 'queued' })
+    const again = commandOf('soon', hourMs)
+    expect((await store.startGeneration(again)).outcome).toBe('replayed')
+    expect((await store.startGeneration({ ...again, requestDigest: digestOf('x') })).outcome).toBe('key_reused')
   })
 
   test('a writer that dies rejects what waits and what comes', async () => {

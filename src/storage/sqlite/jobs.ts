@@ -20,7 +20,7 @@ export interface JobRow extends Omit<Job, 'outputs' | 'outputsGone' | 'error' | 
 /** The columns of a `JobRow`. */
 export const jobColumns = `job_id AS jobId, account_id AS accountId, status, model, quote_id AS quoteId, progress,
   credits_held AS creditsHeld, credits_charged AS creditsCharged, credits_released AS creditsReleased, outputs,
-  outputs_expire_at AS outputsExpireAtMs, outputs_gone AS outputsGone, error, attempts,
+  iif(outputs = '[]', NULL, expires_at) AS outputsExpireAtMs, outputs_gone AS outputsGone, error, attempts,
   created_at AS createdAtMs, started_at AS startedAtMs, finished_at AS finishedAtMs, cancel_requested AS cancelRequested, sequence`
 
 /** A job as commands need it, with fields that never leave the store. */

@@ -146,14 +146,16 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     reportDelivery: (report) => writer.submit('reportDelivery', report),
 
     createUpload: (upload, maxStored) => ask('createUpload', upload, maxStored),
-    getUpload: async (accountId, fileId, nowMs) => reads.getUpload(accountId, fileId, nowMs),
-    listUploads: async (accountId, nowMs, page) => reads.listUploads(accountId, nowMs, page),
-    deleteUpload: (accountId, fileId, nowMs) => ask('deleteUpload', accountId, fileId, nowMs),
+    getUpload: async (accountId, fileId) => reads.getUpload(accountId, fileId),
+    listUploads: async (accountId, page) => reads.listUploads(accountId, page),
+    deleteUpload: (accountId, fileId) => ask('deleteUpload', accountId, fileId),
     measureUploads: async (accountId) => reads.measureUploads(accountId),
 
     hasExpired: async () => reads.hasExpired(),
     expireFiles: (limit) => writer.submit('expireFiles', limit),
     crossOff: (removals) => writer.submit('crossOff', removals),
+    putOff: (removals) => writer.submit('putOff', removals),
+    retryRemovals: () => writer.submit('retryRemovals'),
     findOwners: async (folders) => reads.findOwners(folders),
 
     recordAct: (draft, by) => operate('recordAct', draft, by),
@@ -184,7 +186,7 @@ function createReads(reader: Connection, clock: Clock) {
     ...createJobReads(reader),
     ...createWebhookReads(reader),
     ...createDeliveryReads(reader),
-    ...createUploadReads(reader),
+    ...createUploadReads(reader, () => clock.nowMs()),
     ...createRetentionReads(reader, () => clock.nowMs()),
   }
 }

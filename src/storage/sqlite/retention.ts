@@ -1,6 +1,6 @@
-// Retention of files: finds expired outputs and uploads, and tracks which are still to be removed.
+// Retention: finds expired jobs and uploads, forgets inputs, and tracks which files are still to be removed.
 import { isId } from '../../core/ids.ts'
-import type { FolderOwner, Removal } from '../../core/retention.ts'
+import { type FolderOwner, longestRemovalWaitMs, type Removal, removalWaitMs } from '../../core/retention.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'
 
@@ -9,26 +9,41 @@ const outputsFolder = "substr(outputs ->> '$[0].key', 1, instr(outputs ->> '$[0]
 
 /** Creates the commands. */
 export function createRetentionCommands({ db, nowMs }: Writing) {
-  const expireOutputs = db.prepare<[number, number]>(
-    `UPDATE jobs SET outputs_gone = 1 WHERE number IN (SELECT number FROM jobs WHERE outputs_gone = 0 AND outputs_expire_at IS NOT NULL
-       AND outputs_expire_at < ? ORDER BY outputs_expire_at LIMIT ?)`,
+  const expireJobs = db.prepare<{ now: number; limit: number }>(
+    `UPDATE jobs SET outputs_gone = iif(outputs = '[]', 2, 1), removal_at = iif(outputs = '[]', NULL, 0) WHERE number IN (
+       SELECT number FROM jobs WHERE outputs_gone = 0 AND expires_at IS NOT NULL AND expires_at < :now ORDER BY expires_at LIMIT :limit)`,
   )
-  const expireUploads = db.prepare<[number, number]>(
-    `UPDATE files SET gone = 1 WHERE file_id IN (SELECT file_id FROM files WHERE gone = 0 AND expires_at < ? ORDER BY expires_at LIMIT ?)`,
+  const expireUploads = db.prepare<{ now: number; limit: number }>(
+    `UPDATE files SET gone = 1, removal_at = 0
+     WHERE file_id IN (SELECT file_id FROM files WHERE gone = 0 AND expires_at < :now ORDER BY expires_at LIMIT :limit)`,
   )
-  const goneOutputs = db.prepare<[number], Removal>(
-    `SELECT ${outputsFolder} AS folder, job_id AS jobId FROM jobs WHERE outputs_gone = 1 ORDER BY number LIMIT ?`,
+  // A wait longer than the maximum began before the clock went back.
+  const due = 'removal_at IS NOT NULL AND (removal_at <= :now OR removal_at > :latest) ORDER BY removal_at'
+  const goneOutputs = db.prepare<Due, Removal>(
+    `SELECT ${outputsFolder} AS folder, job_id AS jobId FROM jobs WHERE ${due}, number LIMIT :limit`,
   )
-  const goneUploads = db.prepare<[number], Removal>(
-    'SELECT file_id AS folder, NULL AS jobId FROM files WHERE gone = 1 ORDER BY file_id LIMIT ?',
+  const goneUploads = db.prepare<Due, Removal>(
+    `SELECT file_id AS folder, NULL AS jobId FROM files WHERE ${due}, file_id LIMIT :limit`,
   )
-  const outputsRemoved = db.prepare<[string]>('UPDATE jobs SET outputs_gone = 2 WHERE job_id = ? AND outputs_gone = 1')
+  const outputsRemoved = db.prepare<[string]>(
+    'UPDATE jobs SET outputs_gone = 2, removal_at = NULL WHERE job_id = ? AND outputs_gone = 1',
+  )
   const forgetUpload = db.prepare<[string]>('DELETE FROM files WHERE file_id = ? AND gone = 1')
+  const overdueOutputs = db.prepare<[string], number>('SELECT expires_at FROM jobs WHERE job_id = ?').pluck()
+  const overdueUpload = db.prepare<[string], number>('SELECT expires_at FROM files WHERE file_id = ?').pluck()
+  const putOffOutputs = db.prepare<[number, string]>(
+    'UPDATE jobs SET removal_at = ? WHERE job_id = ? AND outputs_gone = 1',
+  )
+  const putOffUpload = db.prepare<[number, string]>('UPDATE files SET removal_at = ? WHERE file_id = ? AND gone = 1')
+  const retryOutputs = db.prepare<[]>('UPDATE jobs SET removal_at = 0 WHERE removal_at > 0')
+  const retryUploads = db.prepare<[]>('UPDATE files SET removal_at = 0 WHERE removal_at > 0')
   return {
     expireFiles(limit: number): readonly Removal[] {
-      expireOutputs.run(nowMs(), limit)
-      expireUploads.run(nowMs(), limit)
-      return [...goneOutputs.all(limit), ...goneUploads.all(limit)]
+      const now = nowMs()
+      expireJobs.run({ now, limit })
+      expireUploads.run({ now, limit })
+      const when = { now, latest: now + longestRemovalWaitMs, limit }
+      return [...goneOutputs.all(when), ...goneUploads.all(when)]
     },
     crossOff(removals: readonly Removal[]): void {
       for (const { folder, jobId } of removals) {
@@ -36,8 +51,22 @@ export function createRetentionCommands({ db, nowMs }: Writing) {
         else outputsRemoved.run(jobId)
       }
     },
+    putOff(removals: readonly Removal[]): void {
+      const now = nowMs()
+      const next = (expiredAtMs = now): number => now + removalWaitMs(now - expiredAtMs)
+      for (const { folder, jobId } of removals) {
+        if (jobId === null) putOffUpload.run(next(overdueUpload.get(folder)), folder)
+        else putOffOutputs.run(next(overdueOutputs.get(jobId)), jobId)
+      }
+    },
+    retryRemovals(): void {
+      retryOutputs.run()
+      retryUploads.run()
+    },
   }
 }
+
+type Due = { now: number; latest: number; limit: number }
 
 interface OutputsRow {
   readonly accountId: string
@@ -50,15 +79,16 @@ interface OutputsRow {
 export function createRetentionReads(db: Connection, nowMs: () => number) {
   const expired = db
     .prepare<{ now: number }, number>(
-      `SELECT EXISTS (SELECT 1 FROM jobs WHERE outputs_gone = 0 AND outputs_expire_at IS NOT NULL AND outputs_expire_at < :now)
-         OR EXISTS (SELECT 1 FROM jobs WHERE outputs_gone = 1)
-         OR EXISTS (SELECT 1 FROM files WHERE gone = 0 AND expires_at < :now) OR EXISTS (SELECT 1 FROM files WHERE gone = 1)`,
+      `SELECT EXISTS (SELECT 1 FROM jobs WHERE outputs_gone = 0 AND expires_at IS NOT NULL AND expires_at < :now)
+         OR EXISTS (SELECT 1 FROM jobs WHERE removal_at IS NOT NULL AND removal_at <= :now)
+         OR EXISTS (SELECT 1 FROM files WHERE gone = 0 AND expires_at < :now)
+         OR EXISTS (SELECT 1 FROM files WHERE removal_at IS NOT NULL AND removal_at <= :now)`,
     )
     .pluck()
   // A folder marked as removed that still exists, because a power cut undid the removal, is an orphan.
   const findOutputs = db.prepare<[number, string], OutputsRow>(
     `SELECT account_id AS accountId, status, ${outputsFolder} AS folder,
-       outputs_gone > 0 OR coalesce(outputs_expire_at < ?, FALSE) AS gone FROM jobs WHERE job_id = ? AND outputs_gone < 2`,
+       outputs_gone > 0 OR coalesce(expires_at < ?, FALSE) AS gone FROM jobs WHERE job_id = ? AND outputs_gone < 2`,
   )
   const findUpload = db.prepare<[number, string], { accountId: string; gone: number }>(
     'SELECT account_id AS accountId, gone = 1 OR expires_at < ? AS gone FROM files WHERE file_id = ?',

@@ -1,6 +1,12 @@
 // Uploads: recorded, read, and marked as gone. retention.ts finds expired ones.
 import type { Page, PageRequest } from '../../core/page.ts'
-import { type CreateUploadOutcome, leastCountedBytes, type Upload } from '../../core/upload.ts'
+import {
+  type CreateUploadOutcome,
+  leastCountedBytes,
+  type NewUpload,
+  type Upload,
+  uploadExpiry,
+} from '../../core/upload.ts'
 import type { Connection } from './connection.ts'
 import { createPages, ofAccount } from './pages.ts'
 import type { Writing } from './writing.ts'
@@ -9,38 +15,39 @@ const uploadColumns = `file_id AS fileId, account_id AS accountId, key, content_
   created_at AS createdAtMs, expires_at AS expiresAtMs`
 
 /** Creates the commands that change uploads. */
-export function createUploadCommands({ db }: Writing) {
+export function createUploadCommands({ db, nowMs }: Writing) {
   const measure = createMeasure(db)
   const insert = db.prepare<Upload>(
     `INSERT INTO files (file_id, account_id, key, content_type, bytes, sha256, created_at, expires_at)
      VALUES (:fileId, :accountId, :key, :contentType, :bytes, :sha256, :createdAtMs, :expiresAtMs)`,
   )
-  const markGone = db.prepare<[string, string, number]>(
-    'UPDATE files SET gone = 1 WHERE file_id = ? AND account_id = ? AND gone = 0 AND expires_at > ?',
+  const markGone = db.prepare<{ accountId: string; fileId: string; now: number }>(
+    `UPDATE files SET gone = 1, removal_at = 0, expires_at = max(:now, created_at + 1)
+     WHERE file_id = :fileId AND account_id = :accountId AND gone = 0 AND expires_at > :now`,
   )
   return {
-    createUpload(upload: Upload, maxStored: number): CreateUploadOutcome {
-      const stored = measure(upload.accountId)
-      if (stored + Math.max(upload.bytes, leastCountedBytes) > maxStored) return { outcome: 'no_room', stored }
+    createUpload({ retainMs, ...file }: NewUpload, maxStored: number): CreateUploadOutcome {
+      const stored = measure(file.accountId)
+      if (stored + Math.max(file.bytes, leastCountedBytes) > maxStored) return { outcome: 'no_room', stored }
+      const upload = { ...file, createdAtMs: nowMs(), expiresAtMs: uploadExpiry(nowMs(), retainMs) }
       insert.run(upload)
-      return { outcome: 'created' }
+      return { outcome: 'created', upload }
     },
-    deleteUpload: (accountId: string, fileId: string, nowMs: number): boolean =>
-      markGone.run(fileId, accountId, nowMs).changes > 0,
+    deleteUpload: (accountId: string, fileId: string): boolean =>
+      markGone.run({ accountId, fileId, now: nowMs() }).changes > 0,
   }
 }
 
 /** Creates the reads of uploads. */
-export function createUploadReads(db: Connection) {
+export function createUploadReads(db: Connection, nowMs: () => number) {
   const find = db.prepare<[string, string, number], Upload>(
     `SELECT ${uploadColumns} FROM files WHERE file_id = ? AND account_id = ? AND gone = 0 AND expires_at > ?`,
   )
   const pages = createPages<Upload>(db, uploadColumns, 'files', 'file_id')
   return {
-    getUpload: (accountId: string, fileId: string, nowMs: number): Upload | null =>
-      find.get(fileId, accountId, nowMs) ?? null,
-    listUploads: (accountId: string, nowMs: number, page: PageRequest): Page<Upload> =>
-      pages.read([...ofAccount(accountId), 'gone = 0', 'expires_at > :nowMs'], { accountId, nowMs }, page),
+    getUpload: (accountId: string, fileId: string): Upload | null => find.get(fileId, accountId, nowMs()) ?? null,
+    listUploads: (accountId: string, page: PageRequest): Page<Upload> =>
+      pages.read([...ofAccount(accountId), 'gone = 0', 'expires_at > :now'], { accountId, now: nowMs() }, page),
     measureUploads: createMeasure(db),
   }
 }
