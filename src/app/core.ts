@@ -1,32 +1,28 @@
 // The core: builds every part in reading order, disposes of them in reverse.
-import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { startExpiry } from '../assets/expiry.ts'
-import { createFilesFolders } from '../assets/folders.ts'
-import { openOutputs } from '../assets/outputs.ts'
-import { createAssetUrls } from '../assets/signed-urls.ts'
-import { createUploadFiles } from '../assets/uploads.ts'
 import type { Config } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
+import { createIdSource } from '../core/ids.ts'
 import { startFeed } from '../feed/feed.ts'
 import { createReadiness } from '../gateway/health.ts'
-import { createRecogniser } from '../media/recognise.ts'
 import { createAccess } from '../rpc/access.ts'
 import { createCallLog } from '../rpc/call-log.ts'
 import { createInProcessTransport } from '../rpc/in-process.ts'
 import { startKeyWatch } from '../rpc/key-watch.ts'
+import { createHome, succeedDead } from '../runner/home.ts'
 import { startSweeper } from '../runner/sweeper.ts'
-import { openWorkFolder, workFolderOf } from '../runner/work-folder.ts'
+import { takeRandomBytes } from '../runtime/random-bytes.ts'
 import { createStrangerLog } from '../runtime/stranger-log.ts'
 import { createWatches } from '../services/watches.ts'
 import type { App, Overrides } from './app.ts'
-import { createBlobs } from './blobs.ts'
 import { findBuiltin } from './builtin.ts'
 import { createContainmentFinder } from './containment.ts'
-import { layOut, makeFolder } from './data-dir.ts'
+import { layOut } from './data-dir.ts'
 import { openDoors, logReady } from './doors.ts'
+import { openFiles } from './files.ts'
 import { createMetrics } from './metrics.ts'
-import { createEngines, openCatalog, readChildLimits, readPictureBounds } from './models.ts'
+import { createEngines, openCatalog } from './models.ts'
 import { createOperatorTransport, logActs } from './operator.ts'
 import { createServices, readWatchBounds } from './services.ts'
 import { describeTrouble, openStore } from './store.ts'
@@ -43,7 +39,10 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
   const builtin = await findBuiltin()
   if (builtin === null) log.info('the built-in models are not installed')
   const folders = layOut(config.dataDir)
-  const processFolder = workFolderOf(folders.processes)
+  const home = createHome(folders, createIdSource(() => Date.now(), takeRandomBytes).next('worker'))
+  // What works in its folders is disposed of first.
+  parts.defer(() => home.leave())
+  const processFolder = home.processes
   const containment = createContainmentFinder(config, processFolder, log)
   const processes = { folder: processFolder, containment }
   const engines = [...createEngines(builtin, config, log, processes), ...(overrides.engines ?? [])]
@@ -53,37 +52,14 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
   const store = parts.use(await openStore(config.dataDir, clock, config))
   logActs(store, log)
   // Not before: a start that is refused leaves nothing, and the store says in words why nothing can be made there.
-  openWorkFolder(folders.processes)
-  makeFolder(folders.assets)
-  const blobs = createBlobs(config.dataDir)
-  const intake = join(processFolder, 'intake')
-  const assets = openOutputs({
-    blobs,
-    intake,
-    maxBytes: config.maxOutputBytes,
-    pictureBounds: readPictureBounds(config),
-    maxProbeRssBytes: config.childMemoryBytes,
-    spareProbes: config.spareProcesses,
-    ffmpegPath: config.ffmpegPath,
-    processFolder: join(processFolder, 'probe'),
-    containment,
-    childLimits: readChildLimits(config),
-  })
-  parts.defer(() => assets.close())
+  home.open()
+  await succeedDead(home, store, log)
+  const files = parts.use(
+    await openFiles(config, { store, clock, processFolder, containment, publicUrl: () => publicUrl }),
+  )
+  const { urls } = files
   // Made on first start, so that no request meets a database that cannot take one.
   await store.signingKeys('quote')
-  const [assetKey] = (await store.signingKeys('asset')).slice(-1)
-  if (!assetKey) throw new Error('the store has no key for assets')
-  const urls = createAssetUrls({
-    secret: assetKey.secret,
-    baseUrl: () => publicUrl,
-    ttlMs: config.assetUrlTtlSeconds * 1000,
-    clock,
-  })
-
-  const assetFolders = createFilesFolders(blobs)
-  const recognise = createRecogniser(readPictureBounds(config))
-  const files = createUploadFiles({ blobs, intake, recognise })
 
   const metrics = createMetrics()
   const feed = startFeed(store)
@@ -105,7 +81,7 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
   const pipeline = { access, keys, metrics, log, calls, strangers, maxViolations: config.maxViolations }
   const services = createServices(
     config,
-    { store, catalog, feed, watches, urls, clock, files, folders: assetFolders, isStopping: () => stopping },
+    { ...files, store, catalog, feed, watches, clock, isStopping: () => stopping },
     pipeline,
   )
   const inProcess = createInProcessTransport(services)
@@ -120,7 +96,7 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
       transport: servesApi ? inProcess : null,
       keys: access,
       rpc: servesApi ? { services, pipeline } : null,
-      assets: { blobs, urls },
+      assets: files,
       onPublicUrl: (url) => (publicUrl = url),
     }),
   )
@@ -128,7 +104,7 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
   // By every process, whatever its role: who removes what does not matter, and doing it twice does no harm.
   const retention = startExpiry({
     store,
-    folders: assetFolders,
+    folders: files.folders,
     retainMs: config.retainHours * 3_600_000,
     log,
   })
@@ -137,10 +113,10 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
   if (config.roles.has('worker')) {
     // Stopped after the runner: the last jobs are told of, too.
     parts.use(startWebhooks(config, { store, urls, clock, log, metrics }))
-    parts.use(startWorker(config, { store, catalog, engines, assets, blobs, urls, recognise, log, metrics, overrides }))
+    parts.use(startWorker(config, { ...files, store, catalog, engines, home, log, metrics, overrides }))
   } else {
     // Deadlines, lost workers and reviews are seen to though no worker runs.
-    const sweeper = startSweeper({ store, worker: null, ...readSweeping(config), random: Math.random, log })
+    const sweeper = startSweeper({ store, ...readSweeping(config), random: Math.random, log })
     parts.defer(() => sweeper.stop())
   }
   // Disposed of first: who waits is answered before anything is taken down.
@@ -150,7 +126,7 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
     feed.stop()
   })
 
-  logReady(log, doors.addresses, { roles: [...config.roles], models: catalog.ready().length })
+  logReady(log, doors.addresses, { worker: home.name, roles: [...config.roles], models: catalog.ready().length })
   const owned = parts.move()
   return {
     ...doors.addresses,

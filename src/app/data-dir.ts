@@ -8,6 +8,8 @@ export function layOut(dataDir: string) {
   return {
     database: join(dataDir, 'mediagen.db'),
     assets: join(dataDir, 'assets'),
+    /** A lock for each process that lives. */
+    locks: join(dataDir, 'locks'),
     work: join(dataDir, 'work'),
     /** What forked processes may write to. */
     processes: join(dataDir, 'processes'),

@@ -43,13 +43,13 @@ export interface ServiceParts extends Omit<
   'store' | 'quotes' | 'waitMs' | 'maxQueuedJobs' | 'retainMs'
 > {
   readonly store: Store
-  readonly files: UploadFiles
+  readonly uploads: UploadFiles
   readonly folders: FilesFolders
 }
 
 /** The services behind the pipeline: what every door leads to. */
 export function createServices(config: Config, parts: ServiceParts, pipeline: PipelineParts): GuardedService[] {
-  const { store, catalog, clock, files, folders, urls } = parts
+  const { store, catalog, clock, uploads, folders, urls } = parts
   const quotes = createQuoteBook(store, clock, config.quoteTtlSeconds * 1000)
   const { maxQueuedJobs, maxUploadBytes } = config
   const isRefusedHost = (host: string): boolean => isRefusedAddress(readWebhookHosts(config), host)
@@ -82,7 +82,7 @@ export function createServices(config: Config, parts: ServiceParts, pipeline: Pi
       }),
       pipeline,
     ),
-    guardService(FilesService, createFilesService({ store, files, urls, clock, ...uploadLimits }), pipeline),
+    guardService(FilesService, createFilesService({ store, files: uploads, urls, clock, ...uploadLimits }), pipeline),
     guardService(AdminService, createAdminService({ store, clock, folders, osUser: null }), pipeline),
   ]
 }

@@ -1,6 +1,5 @@
 // The worker: the runner with its engines, places and folders.
-import { randomBytes } from 'node:crypto'
-import { availableParallelism, hostname } from 'node:os'
+import { availableParallelism } from 'node:os'
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
@@ -8,9 +7,7 @@ import type { AssetStore } from '../core/asset.ts'
 import type { Catalog } from '../core/model.ts'
 import type { PlaceBounds } from '../runner/places.ts'
 import { startRunner } from '../runner/runner.ts'
-import { openWorkFolder } from '../runner/work-folder.ts'
-import { createWorkerName } from '../runner/worker-name.ts'
-import { layOut } from './data-dir.ts'
+import type { Home } from '../runner/home.ts'
 import { createMedia, type MediaParts } from './media.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -19,22 +16,23 @@ export interface WorkerParts extends MediaParts {
   readonly catalog: Catalog
   readonly assets: AssetStore
   readonly engines: readonly Engine[]
+  readonly home: Home
   readonly log: Logger
   readonly metrics: Metrics
 }
 
 /** What runs jobs. */
 export function startWorker(config: Config, parts: WorkerParts): AsyncDisposable {
-  const { engines, assets, metrics } = parts
+  const { engines, assets, home, metrics } = parts
   const { source: media, close } = createMedia(config, parts)
   const runner = startRunner({
     ...parts,
     engines: new Map(engines.map((engine) => [engine.kind, engine])),
     media,
     maxInputBytes: config.maxInputBytes,
-    workFolder: openWorkFolder(layOut(config.dataDir).work),
+    workFolder: home.work,
     places: readPlaces(config),
-    worker: createWorkerName(hostname(), process.pid, randomBytes(4).toString('hex')),
+    worker: home.name,
     ...readSweeping(config),
     random: Math.random,
     onRunEnded: metrics.countJob,

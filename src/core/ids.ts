@@ -4,7 +4,7 @@ const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const idPattern = /^[a-z]+_[0-9a-hjkmnp-tv-z]{26}$/
 
 /** The kinds of ids. */
-export type IdPrefix = 'job' | 'acct' | 'key' | 'entry' | 'wh' | 'file' | 'audit'
+export type IdPrefix = 'job' | 'acct' | 'key' | 'entry' | 'wh' | 'file' | 'audit' | 'worker'
 
 /** Creates ids whose text order is the order in which this process created them. */
 export interface IdSource {

@@ -266,8 +266,6 @@ export interface Store extends WebhookStore, UploadStore, RetentionStore, AuditS
   finishJob(jobId: string, token: number, outcome: JobOutcome): Promise<Job | null>
   /** Cancels a queued job at once, marks a running one as to be canceled, leaves a terminal one unchanged. Null if the account has no such job. */
   requestCancel(accountId: string, jobId: string): Promise<Job | null>
-  /** Names of workers that have running jobs. */
-  listWorkers(): Promise<readonly string[]>
   /** Ends the leases of workers that are known to be dead; the next sweep handles their jobs. Returns their number. */
   endLeases(workers: readonly string[]): Promise<number>
   /** Handles lost workers, deadlines of queued jobs, retries and expired reviews. Idempotent. */

@@ -2,7 +2,6 @@
 import type { Logger } from 'pino'
 import type { Store } from '../core/store.ts'
 import { createRound } from '../runtime/round.ts'
-import { isDeadNeighbour } from './worker-name.ts'
 
 const sweepMs = 1000
 // One sweep is one transaction, and starts wait for it.
@@ -10,9 +9,7 @@ const jobsPerSweep = 200
 
 /** What the sweeper needs. */
 export interface SweeperParts {
-  readonly store: Pick<Store, 'sweep' | 'listWorkers' | 'endLeases'>
-  /** Name of this worker; null for a process that runs no jobs, which does not look for dead neighbours. */
-  readonly worker: string | null
+  readonly store: Pick<Store, 'sweep'>
   readonly leaseMs: number
   readonly reviewMs: number
   readonly log: Logger
@@ -25,21 +22,11 @@ export interface Sweeper {
   stop(): Promise<void>
 }
 
-/**
- * Starts a sweeper. If a worker starts, dead workers of this machine lose their jobs at once; all others when their leases
- * run out. It needs no engine.
- */
-export function startSweeper({ store, worker, leaseMs, reviewMs, log, random }: SweeperParts): Sweeper {
-  let begun = false
+/** Starts a sweeper. It needs no engine. */
+export function startSweeper({ store, leaseMs, reviewMs, log, random }: SweeperParts): Sweeper {
   let stopped = false
 
   async function sweep(): Promise<void> {
-    if (!begun && worker !== null) {
-      const dead = (await store.listWorkers()).filter((name) => isDeadNeighbour(name, worker))
-      if (dead.length > 0)
-        log.warn({ workers: dead, jobs: await store.endLeases(dead) }, 'workers of this machine had died')
-      begun = true
-    }
     const { more, ...done } = await store.sweep({ leaseMs, reviewMs, limit: jobsPerSweep, random: random() })
     if (Object.values(done).some((jobs) => jobs > 0)) log.info(done, 'swept')
     if (more && !stopped) sweeping.again()

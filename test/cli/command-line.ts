@@ -53,8 +53,13 @@ export function watchEnd(child: ChildProcess): Promise<Ended> {
 /**
  * Opens a command line; whatever it started ends with the test.
  * @param checkout whose program the processes run
+ * @param usualNode the Node that runs them
  */
-export function openCommandLine(settings: Readonly<Record<string, string>> = {}, checkout = root): CommandLine {
+export function openCommandLine(
+  settings: Readonly<Record<string, string>> = {},
+  checkout = root,
+  usualNode = process.execPath,
+): CommandLine {
   const program = join(checkout, 'bin/mediagen.js')
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-cli-'))
   const dataDir = join(folder, 'data')
@@ -71,11 +76,7 @@ export function openCommandLine(settings: Readonly<Record<string, string>> = {},
     ...settings,
   }
 
-  function start(
-    args: readonly string[],
-    env: Readonly<Record<string, string>> = {},
-    node = process.execPath,
-  ): ChildProcess {
+  function start(args: readonly string[], env: Readonly<Record<string, string>> = {}, node = usualNode): ChildProcess {
     const child = spawn(node, [program, ...args], {
       cwd: folder,
       env: { ...defaults, ...env },
@@ -110,7 +111,7 @@ export function openCommandLine(settings: Readonly<Record<string, string>> = {},
     dataDir,
     start,
     run,
-    spawn: (args, env = {}, node = process.execPath) => watchEnd(start(args, env, node)),
+    spawn: (args, env = {}, node = usualNode) => watchEnd(start(args, env, node)),
     serve,
     async json(args) {
       if (!existsSync(join(dataDir, 'mediagen.db'))) expectDone(await run(['migrate']))

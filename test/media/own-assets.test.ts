@@ -18,6 +18,25 @@ test('an output is handed on by its URL, whatever address this server has', asyn
   expect(next.outputs[0]).toMatchObject({ sha256, content_type: 'image/png' })
 })
 
+test('an output is handed on by its URL between processes that each have an address of their own', async () => {
+  await using worker = await startMediaApp()
+  await using api = await startMediaApp({ MEDIAGEN_DATA_DIR: worker.app.config.dataDir, MEDIAGEN_ROLES: 'api' })
+  const { app } = api
+  // Asked here, run there.
+  const first = await api.run(art, artModel)
+  const { url, sha256 } = first.outputs[0]
+  expect([new URL(url).origin, new URL(url).origin === worker.app.app.httpUrl]).toEqual([app.app.httpUrl, false])
+  expect((await api.run({ image: url })).outputs[0]).toMatchObject({ sha256 })
+  // So is an upload.
+  const upload = await fetch(`${app.url}/v1/files`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${app.account.key}`, 'content-type': 'image/png' },
+    body: await (await fetch(url)).blob(),
+  })
+  const file = (await upload.json()) as { url: string }
+  expect((await api.run({ image: file.url })).outputs[0]).toMatchObject({ sha256 })
+})
+
 test('a picture that one model made becomes a film by another', async () => {
   await using media = await startMediaApp()
   const picture = await media.run(art, artModel)

@@ -145,12 +145,10 @@ export function leaseTests(openStore: OpenTestStore): void {
     const { accountId } = await store.createAccount('b', 100)
     await startJob(store, accountId)
     const [other] = await store.claimJobs({ worker: 'alive', room: { 'test/image': 1 }, limit: 1, leaseMs })
-    expect((await store.listWorkers()).toSorted()).toEqual(['alive', 'worker-1'])
     expect(await store.endLeases(['worker-1', 'nobody'])).toBe(1)
     expect(await store.sweep(sweepOf())).toMatchObject({ requeued: 1 })
     expect(await store.getJob(null, jobId)).toMatchObject({ status: 'queued' })
     expect(await store.getJob(null, other?.job.jobId ?? '')).toMatchObject({ status: 'running' })
-    expect(await store.listWorkers()).toEqual(['alive'])
   })
 
   test('a clock that goes back keeps no job from being lost, and none waiting', async () => {

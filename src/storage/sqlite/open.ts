@@ -61,7 +61,6 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
   const reader = await openReaderOrClose(path, writer)
   const reads = createReads(reader, clock)
   const verifyLedger = createLedgerVerifier(reader)
-  const listWorkers = reader.prepare<[], string>("SELECT DISTINCT worker FROM jobs WHERE status = 'running'").pluck()
   const listWaitingModels = createWaitingModels(reader)
   const hasDueDuty = createDueDutyRead(reader)
 
@@ -128,7 +127,6 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
       const job = await writer.submit('finishJob', jobId, token, outcome)
       return job && reads.place(job)
     },
-    listWorkers: async () => listWorkers.all(),
     endLeases: (workers) => writer.submit('endLeases', workers),
     sweep: (command) => writer.submit('sweep', command),
     requestCancel: (accountId, jobId) => ask('requestCancel', accountId, jobId),

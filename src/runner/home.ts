@@ -1,0 +1,99 @@
+// The home of a process in a data directory: folders of its own, named by a random name, and a lock which shows that it lives.
+// Process ids say nothing: in two containers on one volume, both are 1.
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { isId } from '../core/ids.ts'
+import type { Store } from '../core/store.ts'
+import { createLock, type FileLock, seizeLock } from '../runtime/file-lock.ts'
+
+/** The folders in which every process has one of its own. */
+export interface HomeFolders {
+  readonly locks: string
+  /** Of runs. */
+  readonly work: string
+  /** Of forked processes, and of files that are not whole yet. */
+  readonly processes: string
+}
+
+/** The home of this process. */
+export interface Home {
+  /** Names this process in records. */
+  readonly name: string
+  readonly work: string
+  readonly processes: string
+  /** Makes the folders. Before this nothing is on the disk. */
+  open(): void
+  /**
+   * Processes that died without leaving their homes, as far as no other process is seeing to them. Whoever asks ends what
+   * they held, then clears their homes.
+   */
+  findDead(): DeadHomes
+  /** Removes the folders; what uses them has ended. */
+  leave(): void
+}
+
+/** Homes of dead processes. */
+export interface DeadHomes {
+  readonly names: readonly string[]
+  /** Removes what is left of them. */
+  clear(): void
+}
+
+/** Ends the leases of processes that died here, so that their jobs need not wait until they run out, and clears their homes. */
+export async function succeedDead(home: Home, store: Pick<Store, 'endLeases'>, log: Logger): Promise<void> {
+  const dead = home.findDead()
+  if (dead.names.length > 0)
+    log.warn(
+      { workers: dead.names, jobs: await store.endLeases(dead.names) },
+      'processes with this data directory had died',
+    )
+  dead.clear()
+}
+
+const isHome = (name: string): boolean => isId('worker', name)
+
+/** Creates a home. @param name an id of a worker that nobody had before */
+export function createHome(folders: HomeFolders, name: string): Home {
+  let lock: FileLock | null = null
+  const parents = [folders.work, folders.processes]
+  const clear = (gone: string): void => {
+    for (const parent of parents) rmSync(join(parent, gone), { recursive: true, force: true })
+  }
+  return {
+    name,
+    work: join(folders.work, name),
+    processes: join(folders.processes, name),
+    open() {
+      mkdirSync(folders.locks, { recursive: true })
+      lock = createLock(join(folders.locks, name))
+      for (const parent of parents) mkdirSync(join(parent, name), { recursive: true })
+    },
+    findDead() {
+      // Folders first: a lock is made before them and removed after them, so a folder without a lock has no owner.
+      const found = parents.flatMap((parent) => readdirSync(parent))
+      const locked = readdirSync(folders.locks).filter(isHome)
+      const ownerless = found.filter((entry) => isHome(entry) && !locked.includes(entry))
+      const dead = new Map<string, FileLock>()
+      for (const entry of locked) {
+        const seized = entry === name ? null : seizeLock(join(folders.locks, entry))
+        if (seized) dead.set(entry, seized)
+      }
+      return {
+        names: [...dead.keys()],
+        clear() {
+          for (const gone of ownerless) clear(gone)
+          for (const [gone, seized] of dead) {
+            clear(gone)
+            seized.remove()
+          }
+        },
+      }
+    },
+    leave() {
+      if (lock === null) return
+      clear(name)
+      lock.remove()
+    },
+  }
+}

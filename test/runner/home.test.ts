@@ -1,0 +1,118 @@
+// Homes of processes: one that lives keeps its folders whatever its process id is, one that is dead leaves them to the next.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { createHome, type Home, succeedDead } from '../../src/runner/home.ts'
+import { awaitFile } from '../test-app.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'mediagen-homes-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const layOut = () => ({
+  locks: join(folder, 'locks'),
+  work: join(folder, 'work'),
+  processes: join(folder, 'processes'),
+})
+const nameOf = (letter: string): string => `worker_${letter.repeat(26)}`
+const log = pino({ level: 'silent' })
+
+function openHome(letter: string): Home {
+  const home = createHome(layOut(), nameOf(letter))
+  home.open()
+  return home
+}
+
+/** Another process that lives in a home until it is killed. */
+async function spawnHome(letter: string) {
+  const home = JSON.stringify(new URL('../../src/runner/home.ts', import.meta.url).href)
+  const code = `import { createHome } from ${home}
+    createHome(${JSON.stringify(layOut())}, '${nameOf(letter)}').open()
+    setInterval(() => {}, 1000)`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', code], { stdio: 'ignore' })
+  await awaitFile(join(folder, 'processes', nameOf(letter)))
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL')
+    if (child.signalCode === null) await once(child, 'exit')
+  }
+  onTestFinished(kill)
+  return { kill }
+}
+
+test('a home has a lock and folders while its process lives, and nothing of it stays when it leaves', () => {
+  const home = openHome('a')
+  for (const parent of ['locks', 'work', 'processes'])
+    expect(readdirSync(join(folder, parent)), parent).toEqual([nameOf('a')])
+  home.leave()
+  for (const parent of ['locks', 'work', 'processes']) expect(readdirSync(join(folder, parent)), parent).toEqual([])
+})
+
+test('a home that was never opened leaves nothing', () => {
+  createHome(layOut(), nameOf('a')).leave()
+  expect(readdirSync(folder)).toEqual([])
+})
+
+test('neighbours that live are not dead, whether in this process or in another', async () => {
+  const here = openHome('a')
+  const there = await spawnHome('b')
+  const own = openHome('c')
+  for (let look = 0; look < 3; look++) {
+    const dead = own.findDead()
+    expect(dead.names).toEqual([])
+    dead.clear()
+  }
+  expect(readdirSync(join(folder, 'work')).toSorted()).toEqual(['a', 'b', 'c'].map(nameOf))
+  await there.kill()
+  expect(own.findDead().names).toEqual([nameOf('b')])
+  here.leave()
+  own.leave()
+})
+
+test('the leases of a process that was killed end before its home is cleared, and one successor does that', async () => {
+  const { kill } = await spawnHome('a')
+  writeFileSync(join(folder, 'work', nameOf('a'), 'left'), '')
+  await kill()
+  const [first, second] = [openHome('b'), openHome('c')]
+  let others: readonly string[] | null = null
+  const ended: string[] = []
+  const store = {
+    async endLeases(workers: readonly string[]) {
+      ended.push(...workers)
+      expect(existsSync(join(folder, 'work', nameOf('a'), 'left'))).toBe(true)
+      others = second.findDead().names
+      return workers.length
+    },
+  }
+  await succeedDead(first, store, log)
+  expect([ended, others]).toEqual([[nameOf('a')], []])
+  for (const parent of ['locks', 'work', 'processes'])
+    expect(readdirSync(join(folder, parent)).toSorted()).toEqual(['b', 'c'].map(nameOf))
+  await succeedDead(second, store, log)
+  expect(ended).toEqual([nameOf('a')])
+  first.leave()
+  second.leave()
+})
+
+test('leases that cannot be ended now are ended by the next, because the home stays', async () => {
+  const { kill } = await spawnHome('a')
+  await kill()
+  const home = openHome('b')
+  const failing = { endLeases: () => Promise.reject(new Error('the disk is full')) }
+  await expect(succeedDead(home, failing, log)).rejects.toThrow('the disk is full')
+  expect(existsSync(join(folder, 'work', nameOf('a')))).toBe(true)
+  home.leave()
+})
+
+test('a folder that lost its lock is cleared, and what is not of a process is left alone', () => {
+  for (const name of [nameOf('a'), 'lost+found']) mkdirSync(join(folder, 'work', name), { recursive: true })
+  const home = openHome('b')
+  home.findDead().clear()
+  expect(readdirSync(join(folder, 'work')).toSorted()).toEqual(['lost+found', nameOf('b')])
+  home.leave()
+})
