@@ -8,6 +8,9 @@ export interface FileLock {
   remove(): void
 }
 
+/** Held here too, because one that nobody refers to would be collected as garbage and closed. */
+const held = new Set<Database.Database>()
+
 /**
  * Makes a file and takes its lock. The file has its name only when it is locked, so nobody finds it free.
  * @throws the error of the system if the file cannot be made
@@ -37,9 +40,11 @@ export function seizeLock(path: string): FileLock | null {
 function take(lock: Database.Database): void {
   lock.pragma('journal_mode = MEMORY')
   lock.exec('BEGIN EXCLUSIVE')
+  held.add(lock)
 }
 
 function release(path: string, lock: Database.Database): void {
   rmSync(path, { force: true })
   lock.close()
+  held.delete(lock)
 }
