@@ -11,16 +11,18 @@ const retryMs = 2000
 
 /**
  * Sends the changes as they happen; ends after the terminal one.
+ * A stream that fails, because its key no longer works for example, ends with an event `error`, whose data is the problem.
  * The first change is awaited before anything is sent, so a refusal is still a problem with its own status.
  */
 export async function streamJob(
   reply: FastifyReply,
   changes: AsyncIterable<WatchJobResponse>,
   stopping: AbortSignal,
+  explain: (error: unknown) => object,
 ): Promise<FastifyReply> {
   const iterator = changes[Symbol.asyncIterator]()
   const first = await iterator.next()
-  const events = Readable.from(toEvents(first, iterator, stopping))
+  const events = Readable.from(toEvents(first, iterator, stopping, explain))
   const heartbeat = setInterval(() => {
     if (reply.raw.headersSent && !reply.raw.writableEnded) reply.raw.write(': still here\n\n')
   }, heartbeatMs)
@@ -28,7 +30,6 @@ export async function streamJob(
     clearInterval(heartbeat)
     leave(iterator).catch(() => {})
   })
-  // A stopping core ends the stream; the client reconnects.
   events.once('error', () => reply.raw.end())
   return reply
     .header('content-type', 'text/event-stream')
@@ -48,6 +49,7 @@ async function* toEvents(
   first: IteratorResult<WatchJobResponse>,
   rest: AsyncIterator<WatchJobResponse>,
   stopping: AbortSignal,
+  explain: (error: unknown) => object,
 ): AsyncGenerator<string> {
   yield `retry: ${retryMs}\n\n`
   try {
@@ -57,6 +59,6 @@ async function* toEvents(
     }
   } catch (error) {
     // A stopping server ends the stream in an orderly way.
-    if (!stopping.aborted) throw error
+    if (!stopping.aborted) yield `event: error\ndata: ${JSON.stringify(explain(error))}\n\n`
   }
 }

@@ -7,6 +7,7 @@ import { describeViolations } from '../core/violations.ts'
 import { patienceOf } from './connections.ts'
 import { type CoreClient, forward } from './core-client.ts'
 import { streamJob } from './events.ts'
+import { toMediagenError, toProblem } from './problem.ts'
 import { oneOf, page, readQuery, text } from './query.ts'
 import { jobStatusCodes, toListOf, toRecord } from './records.ts'
 import { jobListSchema, jobSchema } from './schemas.ts'
@@ -25,7 +26,12 @@ const path = { job_id: 'Job id.' }
 const errors = ['job_not_found'] as const
 
 /** Adds the routes. */
-export function addJobRoutes(app: FastifyInstance, core: CoreClient, stopping: AbortSignal): void {
+export function addJobRoutes(
+  app: FastifyInstance,
+  core: CoreClient,
+  stopping: AbortSignal,
+  publicUrl: () => string,
+): void {
   app.get(
     '/v1/jobs',
     {
@@ -86,7 +92,7 @@ export function addJobRoutes(app: FastifyInstance, core: CoreClient, stopping: A
         operation: {
           id: 'watchJob',
           summary:
-            'Watch a job: a server-sent event `job` with the job record for each change. The stream ends after the terminal one.',
+            'Watch a job: a server-sent event `job` with the job record for each change. The stream ends after the terminal one. One that fails, because its key was revoked for example, ends with an event `error`, whose data is the problem.',
           path,
           headers: { 'Last-Event-ID': text('Id of the last event seen.') },
           answers: {
@@ -102,7 +108,7 @@ export function addJobRoutes(app: FastifyInstance, core: CoreClient, stopping: A
         { jobId: request.params.job_id, afterSequence: readLastEventId(request.headers['last-event-id']) },
         { ...forward(request), signal: patienceOf(reply, stopping) },
       )
-      return streamJob(reply, changes, stopping)
+      return streamJob(reply, changes, stopping, (error) => toProblem(toMediagenError(error), request.id, publicUrl()))
     },
   )
 }

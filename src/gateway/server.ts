@@ -105,7 +105,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts, stopping: Abo
   addQuoteRoutes(app, core)
   addGenerateRoutes(app, core, stopping)
   addModelRoutes(app, core)
-  addJobRoutes(app, core, stopping)
+  addJobRoutes(app, core, stopping, parts.publicUrl)
   addWalletRoutes(app, core)
   addWebhookRoutes(app, core)
   addFileRoutes(app, core, parts.maxUploadBytes)

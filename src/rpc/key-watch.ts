@@ -1,4 +1,5 @@
-// Watches the keys of open streams: a key that is revoked or expires ends its streams.
+// Watches the keys of open streams and of waits: a key that is revoked or expires ends them.
+import type { HandlerContext } from '@connectrpc/connect'
 import { MediagenError } from '../core/errors.ts'
 import type { Access } from './access.ts'
 
@@ -7,7 +8,7 @@ const lookIntervalMs = 500
 
 type Lose = (refusal: MediagenError) => void
 
-/** Watches the keys of open streams. */
+/** Watches the keys of open streams and of waits. */
 export interface KeyWatch {
   /**
    * Calls `lose`, once, when the key in an `Authorization` header no longer works.
@@ -15,6 +16,26 @@ export interface KeyWatch {
    */
   follow(authorization: string, lose: Lose): () => void
   stop(): void
+}
+
+/** A call that knows when its key no longer works. */
+export interface FollowedCall {
+  /** The context of the call; its signal aborts as well when the key no longer works. */
+  readonly context: HandlerContext
+  /** Aborts, with the refusal, when the key no longer works. */
+  readonly lost: AbortSignal
+  end(): void
+}
+
+/** Follows the key of a call. */
+export function followKey(keys: KeyWatch, authorization: string, context: HandlerContext): FollowedCall {
+  const lost = new AbortController()
+  const signal = AbortSignal.any([context.signal, lost.signal])
+  return {
+    context: Object.create(context, { signal: { value: signal } }) as HandlerContext,
+    lost: lost.signal,
+    end: keys.follow(authorization, (refusal) => lost.abort(refusal)),
+  }
 }
 
 /** Starts checking the watched keys, each once every half second, however many streams it has open. */

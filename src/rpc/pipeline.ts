@@ -22,7 +22,7 @@ import { toPermission } from '../services/convert.ts'
 import type { Access, Credentials } from './access.ts'
 import { type CallLog, createJobFinder, type FindJobId } from './call-log.ts'
 import { toConnectError, toMediagenError } from './errors.ts'
-import type { KeyWatch } from './key-watch.ts'
+import { type FollowedCall, followKey, type KeyWatch } from './key-watch.ts'
 
 /** The head of a call, as its door read it. */
 export interface CallHead extends Credentials {
@@ -138,7 +138,10 @@ function wrapService(
     const { methodKind: kind } = method
     const read = kind === 'client_streaming' || kind === 'bidi_streaming' ? readAll : readOne
     if (kind === 'unary' || kind === 'client_streaming')
-      singles.set(method, guardSingle(guard, read, run as Served<Promise<Response>>, findJobId))
+      singles.set(
+        method,
+        guardSingle(guard, read, waitWithKey(method, run as Served<Promise<Response>>, keys), findJobId),
+      )
     else streams.set(method, guardStream(guard, read, run as Served<AsyncIterable<Response>>, keys, findJobId))
   }
   return { service, singles, streams, gates }
@@ -166,6 +169,27 @@ function guardSingle(guard: CallGuard, read: Read, run: Served<Promise<Response>
     } catch (thrown) {
       throw guard.fail(call, thrown)
     }
+  }
+}
+
+/** A call that waits does so only while its key works; then it answers what it knows, because what it started goes on. */
+function waitWithKey(
+  { input }: DescMethod,
+  run: Served<Promise<Response>>,
+  keys: KeyWatch | undefined,
+): Served<Promise<Response>> {
+  if (!keys || input.field['wait'] === undefined) return run
+  async function wait(authorization: string, ...[request, context]: Parameters<typeof run>): Promise<Response> {
+    const followed = followKey(keys as KeyWatch, authorization, context)
+    try {
+      return await run(request, followed.context)
+    } finally {
+      followed.end()
+    }
+  }
+  return (request, context) => {
+    const authorization = (request as { wait?: boolean }).wait ? context.requestHeader.get('authorization') : null
+    return authorization === null ? run(request, context) : wait(authorization, request, context)
   }
 }
 
@@ -197,21 +221,18 @@ function guardStream(
   return (requests, context, head) => {
     const call = guard.begin(head)
     return (async function* () {
-      const lost = new AbortController()
-      let unfollow: (() => void) | undefined
+      let followed: FollowedCall | undefined
       try {
         await guard.admit(call, context)
         const request = await read(requests, (bytes) => guard.spend(call.caller, bytes))
-        if (call.caller && head.authorization !== null)
-          unfollow = keys?.follow(head.authorization, (refusal) => lost.abort(refusal))
-        const signal = AbortSignal.any([context.signal, lost.signal])
-        yield* run(request, Object.create(context, { signal: { value: signal } }) as HandlerContext)
-        lost.signal.throwIfAborted()
+        if (keys && head.authorization !== null) followed = followKey(keys, head.authorization, context)
+        yield* run(request, followed?.context ?? context)
+        followed?.lost.throwIfAborted()
         guard.succeed(call, findJobId(request, null))
       } catch (thrown) {
         throw guard.fail(call, thrown)
       } finally {
-        unfollow?.()
+        followed?.end()
       }
     })()
   }

@@ -4,6 +4,7 @@ import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect
 import { expect, test } from 'vitest'
 import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
 import { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'
+import type { Permission } from '../../src/core/key.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { readMetrics } from './metrics.ts'
 
@@ -19,10 +20,13 @@ async function startGated(app: TestApp): Promise<{ jobId: string; open: () => vo
 }
 
 /** A second key of the test's account, and what revokes it. */
-async function createSpareKey(app: TestApp): Promise<{ key: string; revoke: () => Promise<unknown> }> {
+async function createSpareKey(
+  app: TestApp,
+  allowed: readonly Permission[] = ['jobs:read'],
+): Promise<{ key: string; revoke: () => Promise<unknown> }> {
   const { accountId } = app.account
   const known = new Set((await app.admin.listKeys({ accountId })).keys.map(({ keyId }) => keyId))
-  const key = await app.createKey(accountId, ['jobs:read'])
+  const key = await app.createKey(accountId, allowed)
   const added = (await app.admin.listKeys({ accountId })).keys.find(({ keyId }) => !known.has(keyId))
   return { key, revoke: () => app.admin.revokeKey({ keyId: added?.keyId ?? '' }) }
 }
@@ -59,15 +63,45 @@ test.for(Object.keys(doors) as (keyof typeof doors)[])(
   },
 )
 
-test('a revoked key ends its server-sent events, and the client learns why when it comes back', async () => {
+test('a revoked key ends its server-sent events with an event that says so', async () => {
   await using app = await startTestApp()
   const job = await startGated(app)
   const spare = await createSpareKey(app)
   const path = `/v1/jobs/${job.jobId}/events`
   const response = await fetch(app.url + path, { headers: { authorization: `Bearer ${spare.key}` } })
   await spare.revoke()
-  expect(await response.text()).toContain('event: job')
+  const text = await response.text()
+  expect(text).toContain('event: job')
+  const [, data = ''] = /\n\nevent: error\ndata: (.+)\n\n$/.exec(text) ?? []
+  expect(JSON.parse(data)).toEqual({
+    type: `${app.url}/problems/invalid_api_key`,
+    title: expect.any(String),
+    status: 401,
+    detail: expect.stringContaining('revoked'),
+    code: 'invalid_api_key',
+    retryable: false,
+    request_id: response.headers.get('x-request-id'),
+  })
   expect(await app.send(path, { key: spare.key })).toMatchObject({ status: 401, body: { code: 'invalid_api_key' } })
+})
+
+test('a revoked key ends its wait, which answers with the job that was started', async () => {
+  await using app = await startTestApp()
+  const gate = app.gate()
+  const model = 'test/gate/text-to-image'
+  const spare = await createSpareKey(app, ['generate'])
+  const { quote_id } = await app.quote(model, gate.input)
+  const answer = app.send('/v1/generate?wait=true', {
+    key: spare.key,
+    body: { model, input: gate.input, quote_id },
+    headers: { 'idempotency-key': 'k' },
+  })
+  await gate.begun()
+  await spare.revoke()
+  expect(await answer).toMatchObject({ status: 202, body: { status: 'running', billing: { charged: 0 } } })
+  const { job_id } = (await answer).body
+  gate.open()
+  await expect.poll(async () => (await app.send(`/v1/jobs/${job_id}`)).body.status).toBe('succeeded')
 })
 
 test('a key that expires ends its watch', async () => {
