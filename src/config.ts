@@ -91,7 +91,7 @@ export const generalSettings = {
     10,
     0,
     3600,
-    'How long running jobs may continue when the server stops; then they return to the queue',
+    'How long everything together may continue when the server stops: jobs, which then return to the queue, webhooks and calls. Give the server a few seconds more before it is killed',
   ),
   leaseSeconds: integer(
     'MEDIAGEN_LEASE_SECONDS',

@@ -6,14 +6,10 @@ import { systemClock } from '../core/clock.ts'
 import { createIdSource } from '../core/ids.ts'
 import { startFeed } from '../feed/feed.ts'
 import { createReadiness } from '../gateway/health.ts'
-import { createAccess } from '../rpc/access.ts'
-import { createCallLog } from '../rpc/call-log.ts'
 import { createInProcessTransport } from '../rpc/in-process.ts'
-import { startKeyWatch } from '../rpc/key-watch.ts'
 import { createHome, succeedDead } from '../runner/home.ts'
 import { startSweeper } from '../runner/sweeper.ts'
 import { takeRandomBytes } from '../runtime/random-bytes.ts'
-import { createStrangerLog } from '../runtime/stranger-log.ts'
 import { createWatches } from '../services/watches.ts'
 import type { App, Overrides } from './app.ts'
 import { findBuiltin } from './builtin.ts'
@@ -21,9 +17,11 @@ import { createContainmentFinder } from './containment.ts'
 import { layOut } from './data-dir.ts'
 import { openDoors, logReady } from './doors.ts'
 import { openFiles } from './files.ts'
+import { createGrace } from './grace.ts'
 import { createMetrics } from './metrics.ts'
 import { createEngines, openCatalog } from './models.ts'
 import { createOperatorTransport, logActs } from './operator.ts'
+import { startPipeline } from './pipeline.ts'
 import { createServices, readWatchBounds } from './services.ts'
 import { describeTrouble, openStore } from './store.ts'
 import { startWebhooks } from './webhooks.ts'
@@ -33,6 +31,7 @@ import { startWorker, readSweeping } from './worker.ts'
 export async function startCore(config: Config, overrides: Overrides & { log: Logger }): Promise<App> {
   const { log, clock = systemClock } = overrides
   await using parts = new AsyncDisposableStack()
+  const grace = createGrace(config.stopGraceSeconds)
   let stopping = false
   let publicUrl = ''
 
@@ -72,13 +71,7 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
     () => store.writeDelayMs() / 1000,
   )
   metrics.showGauge('mediagen_waits_open', 'Starts that wait for the end of their job', watches.waiting)
-  const strangers = createStrangerLog(log, config.maxRefusalLines)
-  const access = createAccess(store, clock, config)
-  const keys = startKeyWatch(access)
-  parts.defer(() => keys.stop())
-  const calls = createCallLog(log)
-  parts.defer(() => calls.flush())
-  const pipeline = { access, keys, metrics, log, calls, strangers, maxViolations: config.maxViolations }
+  const pipeline = parts.use(startPipeline(config, { store, clock, log, metrics }))
   const services = createServices(
     config,
     { ...files, store, catalog, feed, watches, clock, isStopping: () => stopping },
@@ -90,13 +83,14 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
   const doors = parts.use(
     await openDoors(config, {
       log,
-      strangers,
+      strangers: pipeline.strangers,
       metrics,
       unready: async () => (stopping ? 'the server is stopping' : await unready()),
       transport: servesApi ? inProcess : null,
-      keys: access,
+      keys: pipeline.access,
       rpc: servesApi ? { services, pipeline } : null,
       assets: files,
+      grace,
       onPublicUrl: (url) => (publicUrl = url),
     }),
   )
@@ -112,8 +106,8 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
 
   if (config.roles.has('worker')) {
     // Stopped after the runner: the last jobs are told of, too.
-    parts.use(startWebhooks(config, { store, urls, clock, log, metrics }))
-    parts.use(startWorker(config, { ...files, store, catalog, engines, home, log, metrics, overrides }))
+    parts.use(startWebhooks(config, { store, urls, clock, log, metrics, grace }))
+    parts.use(startWorker(config, { ...files, store, catalog, engines, home, log, metrics, grace, overrides }))
   } else {
     // Deadlines, lost workers and reviews are seen to though no worker runs.
     const sweeper = startSweeper({ store, ...readSweeping(config), random: Math.random, log })
@@ -122,6 +116,7 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
   // Disposed of first: who waits is answered before anything is taken down.
   parts.defer(() => {
     stopping = true
+    grace()
     doors.drain()
     feed.stop()
   })

@@ -1,13 +1,19 @@
 // The settings of the doors, as each door wants them.
 import type { Config } from '../config.ts'
 import type { ConnectionBounds } from '../gateway/connections.ts'
+import type { Grace } from './grace.ts'
 import { toClientNetwork } from '../net/client-address.ts'
 import { isAmong } from '../net/hosts.ts'
 import type { FileShares } from '../net/open-files.ts'
 import type { GrpcBounds } from '../rpc/grpc-server.ts'
 
+// What was asked in full is answered long before; what is still being sent after this is cut off, even if the grace lasts longer.
+const mostCloseMs = 5000
+// What arrives last is answered, even if jobs took up the grace.
+const leastCloseMs = 500
+
 /** What connections to the HTTP port may take. */
-export function toConnectionBounds(config: Config, files: FileShares): ConnectionBounds {
+export function toConnectionBounds(config: Config, files: FileShares, grace: Grace): ConnectionBounds {
   return {
     maxConnections: Math.min(config.maxConnections, files.connections),
     maxPerClient: config.maxConnectionsPerAddress,
@@ -16,6 +22,7 @@ export function toConnectionBounds(config: Config, files: FileShares): Connectio
     maxUnreadTotalBytes: config.maxUnreadTotalBytes,
     windowMs: config.stallSeconds * 1000,
     toClient: createToClient(config),
+    closeGraceMs: () => Math.max(leastCloseMs, Math.min(mostCloseMs, grace())),
   }
 }
 

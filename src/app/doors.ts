@@ -11,6 +11,7 @@ import { addConnect } from '../rpc/connect.ts'
 import { toConnectJson } from '../rpc/errors.ts'
 import { type GrpcServer, type GrpcServerOptions, startGrpcServer } from '../rpc/grpc-server.ts'
 import type { StrangerLog } from '../runtime/stranger-log.ts'
+import type { Grace } from './grace.ts'
 import { toConnectionBounds, toGrpcBounds } from './door-bounds.ts'
 import type { Metrics } from './metrics.ts'
 import { createPublicServer, placeAdmin, type PublicParts, toPublicServices } from './public-server.ts'
@@ -23,6 +24,7 @@ export interface DoorParts extends PublicParts {
   readonly strangers: StrangerLog
   readonly metrics: Metrics
   readonly unready: Health['unready']
+  readonly grace: Grace
   /** Told the address under which clients reach the HTTP port, before any request comes. */
   readonly onPublicUrl: (url: string) => void
 }
@@ -38,7 +40,7 @@ export interface Addresses {
   readonly adminGrpcUrl: string | null
 }
 
-/** Doors that are open. Disposed of, they wait for calls under way as long as the settings say, then cut them. */
+/** Doors that are open. Disposed of, they wait for calls under way as long as the grace lasts, then cut them. */
 export interface Doors extends AsyncDisposable {
   readonly addresses: Addresses
   /** Tells health checks that this server is going away. */
@@ -68,7 +70,7 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
     health: { unready: parts.unready, metrics: parts.metrics.render },
     publicUrl: () => publicUrl,
     maxBodyBytes: config.maxBodyBytes,
-    connections: toConnectionBounds(config, files),
+    connections: toConnectionBounds(config, files, parts.grace),
     findClient: createFindClient(config.trustedProxies),
     log: parts.log,
     strangers: parts.strangers,
@@ -93,7 +95,7 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
       bounds: toGrpcBounds(config, files),
       pipeline,
     })
-    opened.defer(() => grpc.close(config.stopGraceSeconds * 1000))
+    opened.defer(() => grpc.close(parts.grace()))
     grpcServers.push(grpc)
     return toUrl(options.host, grpc.port)
   }

@@ -5,6 +5,7 @@ import { createKeyRates } from '../rpc/key-rates.ts'
 import { createRemoteCore } from '../rpc/remote.ts'
 import { createStrangerLog } from '../runtime/stranger-log.ts'
 import type { App } from './app.ts'
+import { createGrace } from './grace.ts'
 import { openDoors, logReady } from './doors.ts'
 import { createMetrics } from './metrics.ts'
 
@@ -22,6 +23,7 @@ export async function startGateway(config: Config, coreUrl: string, log: Logger)
       transport: core.transport,
       keys: { authenticate: core.authenticate, ...createKeyRates(config) },
       rpc: null,
+      grace: createGrace(config.stopGraceSeconds),
       onPublicUrl: () => {},
     }),
   )

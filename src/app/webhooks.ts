@@ -7,6 +7,7 @@ import type { AssetUrls } from '../core/asset.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Store } from '../core/store.ts'
 import { toRecord } from '../gateway/records.ts'
+import type { Grace } from './grace.ts'
 import { type AllowedHosts, everyHost, onlyPublic } from '../net/hosts.ts'
 import { toJobMessage } from '../services/convert.ts'
 import { createPoster } from '../webhooks/poster.ts'
@@ -21,7 +22,14 @@ export function readWebhookHosts(config: Config): AllowedHosts {
 /** What is told of a job is its record, as the gateway would answer it. */
 export function startWebhooks(
   config: Config,
-  { store, urls, clock, log, metrics }: { store: Store; urls: AssetUrls; clock: Clock; log: Logger; metrics: Metrics },
+  {
+    store,
+    urls,
+    clock,
+    log,
+    metrics,
+    grace,
+  }: { store: Store; urls: AssetUrls; clock: Clock; log: Logger; metrics: Metrics; grace: Grace },
 ): AsyncDisposable {
   const poster = createPoster({
     allowed: readWebhookHosts(config),
@@ -48,7 +56,7 @@ export function startWebhooks(
   })
   return {
     async [Symbol.asyncDispose]() {
-      await sender.stop(config.stopGraceSeconds * 1000)
+      await sender.stop(grace())
       await poster.close()
     },
   }

@@ -8,12 +8,14 @@ import type { Catalog } from '../core/model.ts'
 import type { PlaceBounds } from '../runner/places.ts'
 import { startRunner } from '../runner/runner.ts'
 import type { Home } from '../runner/home.ts'
+import type { Grace } from './grace.ts'
 import { createMedia, type MediaParts } from './media.ts'
 import type { Metrics } from './metrics.ts'
 
 /** What the worker is made of. */
 export interface WorkerParts extends MediaParts {
   readonly catalog: Catalog
+  readonly grace: Grace
   readonly assets: AssetStore
   readonly engines: readonly Engine[]
   readonly home: Home
@@ -44,7 +46,7 @@ export function startWorker(config: Config, parts: WorkerParts): AsyncDisposable
   })
   return {
     async [Symbol.asyncDispose]() {
-      await runner.stop(config.stopGraceSeconds * 1000)
+      await runner.stop(parts.grace())
       await close()
     },
   }

@@ -8,8 +8,6 @@ import { tooSlow } from '../runtime/progress.ts'
 import { type Connection, findUnfinished, isIdle, noteRequest, openConnection, type ReadAhead } from './connection.ts'
 import { findHeaviest, findStall, type Stall, type StallBounds } from './stalls.ts'
 
-// What was asked in full is answered long before; what is still being sent after this is cut off.
-const closeGraceMs = 5000
 // Node closes the connections that are idle when it begins to close; those that become idle later wait for this.
 const sweepMs = 20
 // How often connections are checked for stalls.
@@ -25,6 +23,8 @@ export interface ConnectionBounds extends ReadAhead, StallBounds {
   readonly maxPerClient: number
   /** How many bytes of answers may wait for clients, on all connections together. */
   readonly maxUnreadTotalBytes: number
+  /** How long who still sends or reads has when the server stops. */
+  readonly closeGraceMs: () => number
   /** The client that an address stands for; null for a trusted proxy, which has many. */
   readonly toClient: (address: string) => string | null
 }
@@ -127,7 +127,9 @@ export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds,
     clearInterval(timer)
     done()
   })
-  const stopping = boundClose(app, () => [...connections.values()].filter(({ requests }) => requests === 0))
+  const stopping = boundClose(app, bounds.closeGraceMs, () =>
+    [...connections.values()].filter(({ requests }) => requests === 0),
+  )
   return { stopping, refuse, isHeld: (socket) => connections.get(socket)?.held ?? false }
 }
 
@@ -153,7 +155,7 @@ function tooMany(bound: 'perOwner' | 'inAll', { maxConnections, maxPerClient }: 
  * Makes `app.close()` end. By itself it waits for every connection that is not idle, and Node counts those on which
  * nothing was asked yet, as browsers and pools open them ahead, among the busy.
  */
-function boundClose(app: FastifyInstance, findSilent: () => readonly Connection[]): AbortSignal {
+function boundClose(app: FastifyInstance, graceMs: () => number, findSilent: () => readonly Connection[]): AbortSignal {
   const stopping = new AbortController()
   let cut: NodeJS.Timeout | undefined
   let sweep: NodeJS.Timeout | undefined
@@ -161,7 +163,7 @@ function boundClose(app: FastifyInstance, findSilent: () => readonly Connection[
     stopping.abort()
     for (const { socket } of findSilent()) socket.destroy()
     sweep = setInterval(() => app.server.closeIdleConnections(), sweepMs)
-    cut = setTimeout(() => app.server.closeAllConnections(), closeGraceMs)
+    cut = setTimeout(() => app.server.closeAllConnections(), graceMs())
     done()
   })
   app.addHook('onClose', (_app, done) => {

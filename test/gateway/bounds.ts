@@ -3,6 +3,7 @@ import type { ConnectionBounds } from '../../src/gateway/connections.ts'
 
 /** Bounds with room for everything; tests narrow what they are about. */
 export const roomy: ConnectionBounds = {
+  closeGraceMs: () => 5000,
   maxConnections: 1000,
   maxPerClient: 1000,
   maxPipelined: 1000,
