@@ -1,4 +1,4 @@
-// The operator's commands about files: disk usage, and the removal of expired files and orphans.
+// The operator's commands about files: disk usage, the removal of expired files and orphans, and the key of their URLs.
 import type { Command } from 'commander'
 import { SweepFilesResponseSchema } from '../../gen/mediagen/v1/admin_pb.ts'
 import { toRecord } from '../gateway/records.ts'
@@ -33,5 +33,14 @@ export function addAssetCommands(program: Command): void {
         if (swept.notRemoved.length > 0) process.exitCode = 1
         return { dry_run: dryRun, ...toRecord(SweepFilesResponseSchema, swept) }
       }),
+    )
+  assets
+    .command('rotate-key')
+    .description('Sign new URLs of files with a new key; existing URLs work until they expire')
+    .option('--revoke', 'existing URLs stop working at once, everywhere within a second')
+    .action(
+      withAdmin(async (admin, { revoke = false }: { revoke?: boolean }) => ({
+        key_number: (await admin.rotateAssetKey({ revoke })).keyNumber,
+      })),
     )
 }

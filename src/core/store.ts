@@ -18,7 +18,7 @@ export interface Account extends Balance {
   readonly createdAtMs: number
 }
 
-/** A secret that signs quotes or asset URLs. Old keys stay readable after a rotation. */
+/** A secret that signs quotes or asset URLs. Old keys stay after a rotation unless they are revoked. */
 export interface SigningKey {
   /** Counts from 1 within its purpose; the highest signs. */
   readonly number: number
@@ -236,8 +236,8 @@ export interface Store extends WebhookStore, UploadStore, RetentionStore, AuditS
 
   /** All keys of a purpose, the newest last; the first call creates the first key. */
   signingKeys(purpose: SigningPurpose): Promise<readonly SigningKey[]>
-  /** Creates a new key and returns it. */
-  rotateSigningKey(purpose: SigningPurpose, by?: Actor): Promise<SigningKey>
+  /** Creates a new key and returns it. `revoke` removes all others, and with them whatever they signed. */
+  rotateSigningKey(purpose: SigningPurpose, by?: Actor, revoke?: boolean): Promise<SigningKey>
 
   /** Holds the credits and queues the job, or says why not. A refusal leaves the idempotency key free. */
   startGeneration(command: StartCommand): Promise<StartOutcome>

@@ -148,6 +148,10 @@ export function createAdminService({ store, clock, folders, osUser }: AdminParts
       return { keyNumber: (await store.rotateSigningKey('quote', by(context))).number }
     },
 
+    async rotateAssetKey({ revoke }, context) {
+      return { keyNumber: (await store.rotateSigningKey('asset', by(context), revoke)).number }
+    },
+
     async listAuditEntries(request) {
       const { items, total } = await store.listAuditEntries(request.accountId || null, readPage(request))
       return { entries: items.map(toAuditMessage), total }

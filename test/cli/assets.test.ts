@@ -53,3 +53,22 @@ test('usage tells of outputs, what has expired and orphans; a sweep removes the 
   expect(existsSync(join(assets, job.job_id))).toBe(false)
   expect((await app.send(`/v1/jobs/${job.job_id}`)).body.outputs[0]).toMatchObject({ url: null, expired: true })
 })
+
+test('rotate-key: URLs of the old key work until they are revoked, on the servers that run and on record', async () => {
+  await using cli = openCommandLine()
+  await using app = await startTestApp({ MEDIAGEN_DATA_DIR: cli.dataDir })
+  const { body: job } = await app.generate('test/instant/text-to-image', { prompt: 'x' })
+  const [{ url }] = job.outputs
+  const numberOf = (signed: string) => new URL(signed).searchParams.get('signature')?.split('.')[0]
+  expect(numberOf(url)).toBe('1')
+  expect(await cli.json(['assets', 'rotate-key'])).toEqual({ key_number: 2 })
+  expect((await fetch(url)).status).toBe(200)
+  expect(await cli.json(['assets', 'rotate-key', '--revoke'])).toEqual({ key_number: 3 })
+  await expect.poll(async () => (await fetch(url)).status).toBe(404)
+  const fresh = (await app.send(`/v1/jobs/${job.job_id}`)).body.outputs[0].url
+  expect([numberOf(fresh), (await fetch(fresh)).status]).toEqual(['3', 200])
+  expect(await cli.json(['audit', 'list', '--limit', '2'])).toMatchObject([
+    { act: 'signing_key.rotated', subject: 'asset', before: { number: 2 }, after: { number: 3, revoked: 2 } },
+    { act: 'signing_key.rotated', subject: 'asset', before: { number: 1 }, after: { number: 2 } },
+  ])
+})

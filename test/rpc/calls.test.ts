@@ -176,6 +176,15 @@ test('a rotated quote key leaves quotes valid that were made before', async () =
   expect((await client.call('QuotesService/GetQuote', { quote_id: quote.quote_id })).quote).toEqual(quote)
 })
 
+test('a rotated key of URLs leaves those working that were made before, unless it revokes them', async () => {
+  const { outputs } = (await app.generate(model, { prompt: 'x' })).body
+  const { key_number } = await asAdmin('RotateAssetKey', {})
+  expect(key_number).toBeGreaterThan(1)
+  expect((await fetch(outputs[0].url)).status).toBe(200)
+  expect((await asAdmin('RotateAssetKey', { revoke: true })).key_number).toBe(key_number + 1)
+  await expect.poll(async () => (await fetch(outputs[0].url)).status).toBe(404)
+})
+
 test('a job that is not under review is not resolved', async () => {
   called.add('AdminService/ResolveJob')
   const { job_id } = (await app.generate(model, { prompt: 'x' })).body

@@ -123,4 +123,16 @@ export function keyTests(openStore: OpenTestStore): void {
     expect((await store.rotateSigningKey('asset')).number).toBe(1)
     expect(await store.signingKeys('asset')).toHaveLength(1)
   })
+
+  test('signing keys: a rotation that revokes leaves the new one alone, and those of other purposes', async () => {
+    await using store = await openStore()
+    const quoteKeys = await store.signingKeys('quote')
+    await store.rotateSigningKey('asset')
+    await store.rotateSigningKey('asset')
+    const newest = await store.rotateSigningKey('asset', undefined, true)
+    expect(newest.number).toBe(3)
+    expect(await store.signingKeys('asset')).toEqual([newest])
+    expect(await store.signingKeys('quote')).toEqual(quoteKeys)
+    expect((await store.rotateSigningKey('asset')).number).toBe(4)
+  })
 }

@@ -78,6 +78,8 @@ export function auditTests(openStore: OpenTestStore): void {
     expect(await newest(store)).toMatchObject({ act: 'signing_key.rotated', subject: 'quote', accountId: null })
     await store.rotateSigningKey('quote', operator)
     expect(await newest(store)).toMatchObject({ before: { number }, after: { number: number + 1 } })
+    await store.rotateSigningKey('quote', operator, true)
+    expect(await newest(store)).toMatchObject({ after: { number: number + 2, revoked: 2 } })
 
     const { accountId } = await store.createAccount('a', 100)
     await store.createWebhook(accountId, 'https://example.com/', null, Buffer.alloc(32), 1)

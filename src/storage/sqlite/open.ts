@@ -96,8 +96,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
       const keys = reads.signingKeys(purpose)
       return keys.length > 0 ? keys : (await writer.submit('ensureSigningKeys', purpose)).map(toSigningKey)
     },
-    async rotateSigningKey(purpose, by) {
-      const [key] = await operate('rotateSigningKey', purpose, by)
+    async rotateSigningKey(purpose, by, revoke) {
+      const [key] = await operate('rotateSigningKey', purpose, by, revoke)
       if (key === undefined) throw new Error('no signing key was made')
       return toSigningKey(key)
     },

@@ -24,6 +24,7 @@ export function createSigningKeyCommands(writing: Writing) {
     `INSERT INTO signing_keys (purpose, number, secret, created_at)
      VALUES (?, (SELECT coalesce(max(number), 0) + 1 FROM signing_keys WHERE purpose = ?), ?, ?) RETURNING number, secret, created_at AS createdAtMs`,
   )
+  const removeOlder = db.prepare<[SigningPurpose, number]>('DELETE FROM signing_keys WHERE purpose = ? AND number < ?')
   const make = (purpose: SigningPurpose) => insert.all(purpose, purpose, randomBytes(32), nowMs())
   return {
     /** Creates the first key unless another process was faster. */
@@ -31,11 +32,12 @@ export function createSigningKeyCommands(writing: Writing) {
       const keys = list.all(purpose)
       return keys.length > 0 ? keys : make(purpose)
     },
-    rotateSigningKey(purpose: SigningPurpose, by: Actor = systemActor): readonly SigningKeyRow[] {
+    rotateSigningKey(purpose: SigningPurpose, by: Actor = systemActor, revoke = false): readonly SigningKeyRow[] {
       const made = make(purpose)
       const [{ number } = { number: 0 }] = made
       const before = number > 1 ? { number: number - 1 } : null
-      record({ act: 'signing_key.rotated', subject: purpose, accountId: null, before, after: { number } }, by)
+      const after = { number, ...(revoke && { revoked: removeOlder.run(purpose, number).changes }) }
+      record({ act: 'signing_key.rotated', subject: purpose, accountId: null, before, after }, by)
       return made
     },
   }
