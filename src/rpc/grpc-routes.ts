@@ -2,8 +2,8 @@
 import { create, type DescMessage, type DescMethod, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { ConnectError, type HandlerContext } from '@connectrpc/connect'
 import type { MethodDefinition, Server } from '@grpc/grpc-js'
+import { CallContext } from './call-context.ts'
 import type { GrpcRoute, GuardedCall } from './guarded-call.ts'
-import { createCallContext } from './in-process.ts'
 import type { GuardedService, Requests } from './pipeline.ts'
 import { decodeRequest, findLargestMessage, type RequestBounds } from './request-bytes.ts'
 import type { Connection } from './sessions.ts'
@@ -39,7 +39,7 @@ export function addService(
 }
 
 function serve(call: GuardedCall, method: DescMethod, answer: Answer): void {
-  const context = createCallContext(method, () => call.signal, undefined, call.head)
+  const context = new CallContext(method, call.head, () => call.signal)
   answer(call, context).catch((error: unknown) => call.refuse(ConnectError.from(error)))
 }
 

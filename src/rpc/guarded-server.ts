@@ -163,7 +163,7 @@ function guardStreams(server: Http2Server, parts: StreamParts): void {
     const connection = sessions.find(stream.session)
     if (!connection || connection.session.destroyed || stream.destroyed) return
     const path = headers[':path'] ?? ''
-    const head = readHead(stream, headers, parts)
+    const head = new GrpcHead(stream, headers, parts)
     const route = routes.get(path)
     const refusal = findRefusal(headers, route, shed)
     if (!route || refusal) {
@@ -244,23 +244,33 @@ function toAnswer({ code, details, metadata }: grpc.StatusObject): OutgoingHttpH
   }
 }
 
-function readHead(
-  stream: ServerHttp2Stream,
-  headers: IncomingHttpHeaders,
-  { findClient, readRequestId }: GuardedServerOptions,
-): CallHead {
-  const find = (name: string): string | null => {
-    const value = headers[name]
-    return typeof value === 'string' ? value : null
+/** The head of a call. Its address is found when somebody asks, which is seldom. */
+class GrpcHead implements CallHead {
+  readonly authorization: string | null
+  readonly requestId: string
+  readonly #stream: ServerHttp2Stream
+  readonly #forwarded: string | null
+  readonly #findClient: FindClient
+
+  constructor(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    { findClient, readRequestId }: GuardedServerOptions,
+  ) {
+    this.authorization = toText(headers.authorization)
+    this.requestId = readRequestId(toText(headers['x-request-id']))
+    this.#stream = stream
+    this.#forwarded = toText(headers['x-forwarded-for'])
+    this.#findClient = findClient
   }
-  return {
-    authorization: find('authorization'),
-    requestId: readRequestId(find('x-request-id')),
-    // Looked for when somebody asks, which is seldom.
-    get address() {
-      return findClient(stream.session?.socket.remoteAddress ?? '', find('x-forwarded-for'))
-    },
+
+  get address(): string {
+    return this.#findClient(this.#stream.session?.socket.remoteAddress ?? '', this.#forwarded)
   }
+}
+
+function toText(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
 }
 
 /** Milliseconds that a `grpc-timeout` allows; null when it cannot be read. */

@@ -1,0 +1,68 @@
+// The context of a call outside of Connect's own handlers.
+import type { DescMethod } from '@bufbuild/protobuf'
+import { type ContextValues, createContextValues, type HandlerContext } from '@connectrpc/connect'
+import type { CallHead } from './pipeline.ts'
+
+const neverAborts = new AbortController().signal
+
+/** Where a call may end early: a signal, or what makes one when somebody looks. */
+export type GivenSignal = AbortSignal | (() => AbortSignal) | undefined
+
+/**
+ * The context of one call. A class, because a literal with getters is defined anew for each object. Connect's
+ * `createHandlerContext` creates headers and a signal for each call, which our services do not look at.
+ */
+export class CallContext implements HandlerContext {
+  readonly method: DescMethod
+  readonly values: ContextValues
+  readonly requestMethod = 'POST'
+  readonly protocolName = 'in-process'
+  private readonly head: CallHead
+  private readonly given: GivenSignal
+  private readonly deadlineMs: number
+  private readonly deadline: AbortSignal | undefined
+  private joined: AbortSignal | undefined
+
+  constructor(method: DescMethod, head: CallHead, given: GivenSignal, timeoutMs?: number, values?: ContextValues) {
+    this.method = method
+    this.values = values ?? createContextValues()
+    this.head = head
+    this.given = given
+    this.deadlineMs = timeoutMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + timeoutMs
+    this.deadline = timeoutMs === undefined ? undefined : AbortSignal.timeout(Math.max(0, timeoutMs))
+    this.joined = undefined
+  }
+
+  get service(): HandlerContext['service'] {
+    return this.method.parent
+  }
+
+  get url(): string {
+    return `mediagen:/${this.service.typeName}/${this.method.name}`
+  }
+
+  get signal(): AbortSignal {
+    return (this.joined ??= joinSignals(typeof this.given === 'function' ? this.given() : this.given, this.deadline))
+  }
+
+  get requestHeader(): Headers {
+    const { authorization, requestId } = this.head
+    return new Headers({ ...(authorization && { authorization }), 'x-request-id': requestId })
+  }
+
+  get responseHeader(): Headers {
+    return new Headers({ 'x-request-id': this.head.requestId })
+  }
+
+  get responseTrailer(): Headers {
+    return new Headers()
+  }
+
+  timeoutMs(): number | undefined {
+    return this.deadline && this.deadlineMs - performance.now()
+  }
+}
+
+function joinSignals(signal: AbortSignal | undefined, deadline: AbortSignal | undefined): AbortSignal {
+  return signal && deadline ? AbortSignal.any([signal, deadline]) : (signal ?? deadline ?? neverAborts)
+}
