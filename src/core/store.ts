@@ -232,7 +232,8 @@ export interface Store extends WebhookStore, UploadStore, RetentionStore, AuditS
   /** Null when there is no such key. Revoking twice keeps the first time. */
   revokeKey(keyId: string, by?: Actor): Promise<ApiKey | null>
   listKeys(accountId: string | null, page: PageRequest): Promise<Page<ApiKey>>
-  findKey(secretHash: Buffer): Promise<ApiKey | null>
+  /** The key with this text. A key that was found may be answered from memory for half a second. */
+  findKey(secret: string): Promise<ApiKey | null>
 
   /** All keys of a purpose, the newest last; the first call creates the first key. */
   signingKeys(purpose: SigningPurpose): Promise<readonly SigningKey[]>

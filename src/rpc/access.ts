@@ -1,7 +1,7 @@
 // Authentication, authorization and rate limits of callers.
 import type { Clock } from '../core/clock.ts'
 import { MediagenError } from '../core/errors.ts'
-import { type ApiKey, hashKeySecret, isKeySecret, isLive, type Permission } from '../core/key.ts'
+import { type ApiKey, isLive, type Permission } from '../core/key.ts'
 import type { Store } from '../core/store.ts'
 import { createFailedKeys } from './failed-keys.ts'
 import { createKeyRates, type KeyRates, type RateLimits } from './key-rates.ts'
@@ -57,7 +57,7 @@ export function createAccess(
     const [, secret] = /^Bearer +(\S+) *$/i.exec(authorization) ?? []
     if (!secret)
       throw new MediagenError('authentication_required', 'The Authorization header must read: Bearer <API_KEY>.')
-    const key = isKeySecret(secret) ? await store.findKey(hashKeySecret(secret)) : null
+    const key = await store.findKey(secret)
     if (key && isLive(key, clock.nowMs())) return key
     throw new MediagenError('invalid_api_key', 'The API key is unknown, has expired or was revoked.')
   }

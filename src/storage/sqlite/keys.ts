@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Actor, systemActor } from '../../core/audit.ts'
 import { toTimestampText } from '../../core/clock.ts'
-import type { ApiKey, Permission } from '../../core/key.ts'
+import { type ApiKey, hashKeySecret, isKeySecret, type Permission } from '../../core/key.ts'
 import type { Page, PageRequest } from '../../core/page.ts'
 import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'
@@ -72,13 +72,12 @@ export function createKeyReads(db: Connection) {
   const pages = createPages<KeyRow>(db, keyColumns, 'api_keys', 'key_id')
   const believed = new LRUCache<string, ApiKey>({ max: mostBelieved, ttl: believedMs, ttlResolution: believedMs / 10 })
   return {
-    /** Every call looks up its key. A missing key is not cached, so a new key works at once. */
-    findKey(secretHash: Buffer): ApiKey | null {
-      const name = secretHash.toString('latin1')
-      const known = believed.get(name)
+    /** Every call looks up its key, so one that was found needs no hash. A missing key is not cached: a new key works at once. */
+    findKey(secret: string): ApiKey | null {
+      const known = believed.get(secret)
       if (known !== undefined) return known
-      const key = toKey(find.get(secretHash))
-      if (key !== null) believed.set(name, key)
+      const key = isKeySecret(secret) ? toKey(find.get(hashKeySecret(secret))) : null
+      if (key !== null) believed.set(secret, key)
       return key
     },
     /** Clears the cache, because this process has revoked a key. */

@@ -90,7 +90,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
       return key
     },
     listKeys: async (accountId, page) => reads.listKeys(accountId, page),
-    findKey: async (secretHash) => reads.findKey(secretHash),
+    findKey: async (secret) => reads.findKey(secret),
 
     async signingKeys(purpose) {
       const keys = reads.signingKeys(purpose)
