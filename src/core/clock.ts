@@ -9,7 +9,18 @@ export interface Clock {
 /** The machine's own clock. */
 export const systemClock: Clock = { nowMs: () => Date.now() }
 
+// Most times that are written lie within a few seconds, so the text of each second is made once.
+const secondTexts = new Map<number, string>()
+const mostSeconds = 100
+
 /** An instant as REST writes it: RFC 3339, UTC, milliseconds, `Z`. */
 export function toTimestampText(ms: number): string {
-  return new Date(ms).toISOString()
+  const second = Math.floor(ms / 1000)
+  let text = secondTexts.get(second)
+  if (text === undefined) {
+    text = new Date(second * 1000).toISOString().slice(0, -'000Z'.length)
+    if (secondTexts.size >= mostSeconds) secondTexts.clear()
+    secondTexts.set(second, text)
+  }
+  return `${text}${String(ms - second * 1000).padStart(3, '0')}Z`
 }

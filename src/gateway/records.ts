@@ -12,6 +12,7 @@ import { type Timestamp, timestampMs, TimestampSchema } from '@bufbuild/protobuf
 import { type Model, ModelSchema, ProductSchema } from '../../gen/mediagen/v1/catalog_pb.ts'
 import { JobStatus, JobStatusSchema, type Output, OutputSchema } from '../../gen/mediagen/v1/generation_pb.ts'
 import { type DeliveryStatus, DeliveryStatusSchema } from '../../gen/mediagen/v1/webhooks_pb.ts'
+import { toTimestampText } from '../core/clock.ts'
 
 /** A record; the response schema of a route says which of its fields are sent. */
 export type JsonRecord = Record<string, unknown>
@@ -76,7 +77,7 @@ function msOf(time: Timestamp | undefined): number {
 }
 
 function toTime(time: Timestamp): string {
-  return new Date(timestampMs(time)).toISOString()
+  return toTimestampText(timestampMs(time))
 }
 
 /** A page of a list, as every list route returns it. */
