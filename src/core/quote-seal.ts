@@ -33,8 +33,8 @@ export function sealQuote(key: SealingKey, accountId: string, quote: Quote, nonc
   const sealed = Buffer.allocUnsafe(bodyBytes + macBytes)
   sealed.writeUInt8(version, 0)
   sealed.writeUInt32BE(key.number, 1)
-  sealed.writeBigUInt64BE(BigInt(quote.credits), 5)
-  sealed.writeBigUInt64BE(BigInt(quote.expiresAtMs), 13)
+  sealed.writeDoubleBE(quote.credits, 5)
+  sealed.writeDoubleBE(quote.expiresAtMs, 13)
   sealed.set(nonce, 21)
   sealed.write(quote.digest, 29, 'hex')
   sealed.write(quote.model, headBytes, 'utf8')
@@ -56,8 +56,8 @@ export function openQuote(key: SealingKey, accountId: string, quoteId: string): 
   if (!timingSafeEqual(sealed.subarray(-macBytes), createMac(key, accountId, body))) return null
   return {
     model: body.toString('utf8', headBytes),
-    credits: Number(body.readBigUInt64BE(5)),
-    expiresAtMs: Number(body.readBigUInt64BE(13)),
+    credits: body.readDoubleBE(5),
+    expiresAtMs: body.readDoubleBE(13),
     digest: body.toString('hex', 29, headBytes),
   }
 }

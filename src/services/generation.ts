@@ -50,7 +50,8 @@ interface Order {
   readonly quoteId: string
   readonly terms: Terms
   readonly idempotencyKey: string
-  readonly inputDigest: string
+  /** What a quote for this must be valid for. */
+  readonly quotedDigest: string
   readonly requestDigest: Buffer
 }
 
@@ -71,7 +72,7 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
 
   /** Starts the job if the request passes every check. */
   async function start(order: Order): Promise<Started> {
-    const { accountId, keyId, input, quoteId, terms, idempotencyKey, inputDigest, requestDigest } = order
+    const { accountId, keyId, input, quoteId, terms, idempotencyKey, quotedDigest, requestDigest } = order
     if (parts.isStopping())
       throw new MediagenError('shutting_down', 'This server is stopping. Nothing was held; send the request again.', {
         retryAfterSeconds: retryShutdownSeconds,
@@ -81,7 +82,7 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
     const model = findReadyModel(parts.catalog, order.model)
     const quote = await parts.quotes.open(accountId, quoteId)
     if (!quote) throw quoteNotFound()
-    checkQuote(quote, parts.clock.nowMs(), model.id, digestQuoted(accountId, model.id, inputDigest))
+    checkQuote(quote, parts.clock.nowMs(), model.id, quotedDigest)
     const usagePrice = model.usagePrice(completeInput(model, input))
 
     const { maxQueuedJobs } = parts
@@ -127,11 +128,14 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
     async startGeneration(request, context) {
       const { accountId, keyId } = callerOf(context)
       const { model, quoteId, wait } = request
-      const { input, inputDigest } = readInput(request.input, { model, quote_id: quoteId })
+      const sent = readInput(request.input, { model, quote_id: quoteId })
       const terms = readTerms(request)
       const idempotencyKey = parseIdempotencyKey(request.idempotencyKey)
-      const requestDigest = Buffer.from(digestParts(model, inputDigest, quoteId, ...toTermParts(terms)), 'hex')
-      const order = { accountId, keyId, model, input, quoteId, terms, idempotencyKey, inputDigest, requestDigest }
+      // A large input is hashed once.
+      const quotedDigest = digestQuoted(accountId, model, sent)
+      const requestDigest = Buffer.from(digestParts(quotedDigest, quoteId, ...toTermParts(terms)), 'hex')
+      const { input } = sent
+      const order = { accountId, keyId, model, input, quoteId, terms, idempotencyKey, quotedDigest, requestDigest }
       const { job, replayed } = await startOrFindEarlier(order)
       return { job: toJobMessage(await followJob(job, wait, context.signal), urls), replayed }
     },

@@ -12,8 +12,8 @@ const retryUnreadySeconds = 30
 /** An input as it was sent. */
 export interface SentInput {
   readonly input: JsonObject
-  /** The digest of the input alone. All other digests are made from it, so a large input is hashed once. */
-  readonly inputDigest: string
+  /** Its RFC 8785 form. */
+  readonly canonical: string
 }
 
 /**
@@ -25,12 +25,12 @@ export function readInput(input: JsonObject | undefined, texts: Readonly<Record<
   const canonical = input ? toCanonicalJson(input) : { pointer: '/input', detail: 'is required' }
   if (typeof canonical !== 'string') violations.push(canonical)
   refuse(violations)
-  return { input: input as JsonObject, inputDigest: digestParts(canonical as string) }
+  return { input: input as JsonObject, canonical: canonical as string }
 }
 
 /** What a quote is valid for: one account, one model, one input. */
-export function digestQuoted(accountId: string, model: string, inputDigest: string): string {
-  return digestParts(accountId, model, inputDigest)
+export function digestQuoted(accountId: string, model: string, { canonical }: SentInput): string {
+  return digestParts(accountId, model, canonical)
 }
 
 /**

@@ -14,10 +14,10 @@ export function createQuotesService(parts: { catalog: Catalog; quotes: QuoteBook
   return {
     async createQuote(request, context) {
       const { accountId } = callerOf(context)
-      const { input, inputDigest } = readInput(request.input, { model: request.model })
+      const sent = readInput(request.input, { model: request.model })
       const model = findReadyModel(catalog, request.model)
-      const credits = model.quotedPrice(completeInput(model, input))
-      const digest = digestQuoted(accountId, model.id, inputDigest)
+      const credits = model.quotedPrice(completeInput(model, sent.input))
+      const digest = digestQuoted(accountId, model.id, sent)
       const { quoteId, quote } = await quotes.seal(accountId, { model: model.id, credits, digest })
       return { quote: toQuoteMessage(quoteId, quote) }
     },
