@@ -4,6 +4,7 @@ import type { Transport } from '@connectrpc/connect'
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
 import type { Clock } from '../core/clock.ts'
+import type { Secrets } from '../core/secrets.ts'
 import type { Addresses } from './doors.ts'
 
 /** A server that runs. */
@@ -18,6 +19,8 @@ export interface App extends Addresses, AsyncDisposable {
 export interface Overrides {
   readonly clock?: Clock
   readonly log?: Logger
+  /** The environment's secrets, which the log hides. Default: those of the process. */
+  readonly secrets?: Secrets
   /** Engines beside those that ship. */
   readonly engines?: readonly Engine[]
   /** How the names are resolved that media are fetched from. */

@@ -4,6 +4,7 @@ import { startExpiry } from '../assets/expiry.ts'
 import type { Config } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
 import { createIdSource } from '../core/ids.ts'
+import type { Secrets } from '../core/secrets.ts'
 import { startFeed } from '../feed/feed.ts'
 import { createReadiness } from '../gateway/health.ts'
 import { createInProcessTransport } from '../rpc/in-process.ts'
@@ -19,7 +20,7 @@ import { openDoors, logReady } from './doors.ts'
 import { openFiles } from './files.ts'
 import { createGrace } from './grace.ts'
 import { createMetrics } from './metrics.ts'
-import { createEngines, openCatalog } from './models.ts'
+import { createEngines, guardEngines, openCatalog } from './models.ts'
 import { createOperatorTransport, logActs } from './operator.ts'
 import { startPipeline } from './pipeline.ts'
 import { createServices, readWatchBounds } from './services.ts'
@@ -28,8 +29,11 @@ import { startWebhooks } from './webhooks.ts'
 import { startWorker, readSweeping } from './worker.ts'
 
 /** Starts a core with its doors, and a worker where the roles say so. */
-export async function startCore(config: Config, overrides: Overrides & { log: Logger }): Promise<App> {
-  const { log, clock = systemClock } = overrides
+export async function startCore(
+  config: Config,
+  overrides: Overrides & { log: Logger; secrets: Secrets },
+): Promise<App> {
+  const { log, secrets, clock = systemClock } = overrides
   await using parts = new AsyncDisposableStack()
   const grace = createGrace(config.stopGraceSeconds)
   let stopping = false
@@ -44,7 +48,10 @@ export async function startCore(config: Config, overrides: Overrides & { log: Lo
   const processFolder = home.processes
   const containment = createContainmentFinder(config, processFolder, log)
   const processes = { folder: processFolder, containment }
-  const engines = [...createEngines(builtin, config, log, processes), ...(overrides.engines ?? [])]
+  const engines = guardEngines(
+    [...createEngines(builtin, config, log, processes), ...(overrides.engines ?? [])],
+    secrets,
+  )
   for (const engine of engines) parts.defer(() => engine.close())
   const catalog = await openCatalog(builtin, config, engines, clock)
 

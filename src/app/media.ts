@@ -5,12 +5,14 @@ import type { Blobs } from '../core/blobs.ts'
 import type { MediaSource } from '../core/media.ts'
 import type { Store } from '../core/store.ts'
 import { dataUris } from '../media/data-uri.ts'
+import { createDownloader, type Downloader } from '../media/download.ts'
 import { createOwnAssetReader } from '../media/own-assets.ts'
 import type { Recogniser } from '../media/recognise.ts'
 import { createMediaSource } from '../media/source.ts'
 import { createUploadReader } from '../media/uploads.ts'
 import { createUrlReader } from '../media/url.ts'
 import type { Overrides } from './app.ts'
+import { onlyPublic } from '../net/hosts.ts'
 
 /** What the readers need. */
 export interface MediaParts {
@@ -19,6 +21,20 @@ export interface MediaParts {
   readonly urls: AssetUrls
   readonly recognise: Recogniser
   readonly overrides: Overrides
+}
+
+// What was made elsewhere and paid for is not given up sooner; a run that failed for it may try again.
+const downloadMs = 3_600_000
+
+/** What downloads files that other servers made for runs. */
+export function createOutputDownloader(config: Config, { resolve }: Overrides): Downloader {
+  return createDownloader({
+    allowed: onlyPublic,
+    allowedPorts: config.allowPorts,
+    maxBytes: config.maxOutputBytes,
+    timeoutMs: downloadMs,
+    ...(resolve && { resolve }),
+  })
 }
 
 /** What turns references into files. The first reader that knows one reads it: what is ours is not fetched from ourselves. */

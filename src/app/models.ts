@@ -10,6 +10,8 @@ import { loadCatalog } from '../catalog/load.ts'
 import type { Config } from '../config.ts'
 import type { ContainmentFinder } from './containment.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
+import { createSecrets, type Secrets } from '../core/secrets.ts'
+import { guardEngine } from '../engines/guarded.ts'
 import { createCommandEngine } from '../engines/command.ts'
 import { createNullEngine } from '../engines/null.ts'
 
@@ -50,6 +52,16 @@ export function createEngines(
     }),
     createNullEngine(),
   ]
+}
+
+/** The secrets of this process. */
+export function openSecrets(): Secrets {
+  return createSecrets(process.env)
+}
+
+/** The same engines, whose secrets are not said. */
+export function guardEngines(engines: readonly Engine[], secrets: Secrets): Engine[] {
+  return engines.map((engine) => guardEngine(engine, secrets))
 }
 
 /** What the settings let a forked process have of the kernel. */

@@ -1,6 +1,7 @@
 // The composition root begins here: a core with its doors, or a gateway in front of a core elsewhere.
 import type { Config } from '../config.ts'
 import type { App, Overrides } from './app.ts'
+import { openSecrets } from './models.ts'
 import { startCore } from './core.ts'
 import { startGateway } from './gateway.ts'
 import { createLogger } from './log.ts'
@@ -10,6 +11,9 @@ import { createLogger } from './log.ts'
  * @throws StartupError when something an operator can mend is in the way
  */
 export function startApp(config: Config, overrides: Overrides = {}): Promise<App> {
-  const log = overrides.log ?? createLogger(config.logLevel)
-  return config.coreUrl === null ? startCore(config, { ...overrides, log }) : startGateway(config, config.coreUrl, log)
+  const { secrets = openSecrets() } = overrides
+  const log = overrides.log ?? createLogger(config.logLevel, null, secrets)
+  return config.coreUrl === null
+    ? startCore(config, { ...overrides, log, secrets })
+    : startGateway(config, config.coreUrl, log)
 }

@@ -9,7 +9,7 @@ import type { PlaceBounds } from '../runner/places.ts'
 import { startRunner } from '../runner/runner.ts'
 import type { Home } from '../runner/home.ts'
 import type { Grace } from './grace.ts'
-import { createMedia, type MediaParts } from './media.ts'
+import { createMedia, createOutputDownloader, type MediaParts } from './media.ts'
 import type { Metrics } from './metrics.ts'
 
 /** What the worker is made of. */
@@ -27,10 +27,12 @@ export interface WorkerParts extends MediaParts {
 export function startWorker(config: Config, parts: WorkerParts): AsyncDisposable {
   const { engines, assets, home, metrics } = parts
   const { source: media, close } = createMedia(config, parts)
+  const downloader = createOutputDownloader(config, parts.overrides)
   const runner = startRunner({
     ...parts,
     engines: new Map(engines.map((engine) => [engine.kind, engine])),
     media,
+    download: downloader.download,
     maxInputBytes: config.maxInputBytes,
     workFolder: home.work,
     places: readPlaces(config),
@@ -47,7 +49,7 @@ export function startWorker(config: Config, parts: WorkerParts): AsyncDisposable
   return {
     async [Symbol.asyncDispose]() {
       await runner.stop(parts.grace())
-      await close()
+      await Promise.all([close(), downloader[Symbol.asyncDispose]()])
     },
   }
 }

@@ -12,6 +12,7 @@ import { type Config, readConfig } from '../config.ts'
 import { StartupError } from '../core/errors.ts'
 import { pageBounds } from '../core/page.ts'
 import { permissions } from '../core/key.ts'
+import { openSecrets } from '../app/models.ts'
 import { toPermissionCode } from '../services/convert.ts'
 import { openLog, stopSignal } from './serve.ts'
 
@@ -51,7 +52,8 @@ export function addDemoCommand(program: Command): void {
           'The demo makes a picture with a model that ships, and those are not installed: run `npm ci`, or start the server with `mediagen serve`.',
         )
       const stopped = stopSignal()
-      await using app = await startApp(config, { log: openLog(config) })
+      const secrets = openSecrets()
+      await using app = await startApp(config, { secrets, log: openLog(config, secrets) })
       if (!app.operator) throw new StartupError('The demo needs a server of its own: unset MEDIAGEN_CORE_URL.')
       const demo = await openDemoAccount(app.httpUrl, config, app.operator)
       const { job, file } = await makePicture(app, config, demo.key)

@@ -5,7 +5,7 @@ import { findBuiltin } from '../app/builtin.ts'
 import { loadCatalog } from '../catalog/load.ts'
 import { readConfig } from '../config.ts'
 import { createLogger } from '../app/log.ts'
-import { createEngines, openCatalog } from '../app/models.ts'
+import { createEngines, guardEngines, openCatalog, openSecrets } from '../app/models.ts'
 import { print } from './print.ts'
 
 /** Adds the commands. */
@@ -17,7 +17,8 @@ export function addModelCommands(program: Command): void {
     .action(async ({ json }: { json?: boolean }) => {
       const config = readConfig(process.env)
       const builtin = await findBuiltin()
-      const engines = createEngines(builtin, config, createLogger('silent'), null)
+      const secrets = openSecrets()
+      const engines = guardEngines(createEngines(builtin, config, createLogger('silent'), null), secrets)
       const catalog = await openCatalog(builtin, config, engines)
       const rows = catalog.models.map((model) => ({
         id: model.id,

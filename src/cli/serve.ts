@@ -6,6 +6,8 @@ import { startApp } from '../app/start.ts'
 import { type Config, findUnknownSettings, readConfig } from '../config.ts'
 import { createLogger } from '../app/log.ts'
 import { print, type Printed } from './print.ts'
+import { openSecrets } from '../app/models.ts'
+import type { Secrets } from '../core/secrets.ts'
 
 /** Adds the command. */
 export function addServeCommand(program: Command): void {
@@ -21,7 +23,8 @@ export function addServeCommand(program: Command): void {
       const config = readConfig({ ...process.env, ...(coreUrl !== undefined && { MEDIAGEN_CORE_URL: coreUrl }) })
       // Installed first, so a signal during the start also stops the server properly.
       const stopped = stopSignal()
-      await using app = await startApp(config, { log: openLog(config) })
+      const secrets = openSecrets()
+      await using app = await startApp(config, { secrets, log: openLog(config, secrets) })
       if (json) print(toAddresses(app), true)
       await stopped
     })
@@ -38,8 +41,8 @@ function toAddresses({ httpUrl, grpcUrl, adminUrl, adminGrpcUrl }: App): Printed
 }
 
 /** The log of a server; its first line names unknown settings. */
-export function openLog(config: Config): Logger {
-  const log = createLogger(config.logLevel)
+export function openLog(config: Config, secrets: Secrets): Logger {
+  const log = createLogger(config.logLevel, null, secrets)
   const unknown = findUnknownSettings(process.env)
   if (unknown.length > 0) log.warn({ variables: unknown }, 'unknown settings are ignored')
   return log

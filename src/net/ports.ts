@@ -9,10 +9,13 @@ const blockedPorts: ReadonlySet<number> = new Set([
 ])
 
 /** Ports that an operator allows in addition to web ports. */
-export type AllowedPorts = ReadonlySet<number>
+export type AllowedPorts = Pick<ReadonlySet<number>, 'has'>
 
 /** No additional ports. */
 export const noFurtherPorts: AllowedPorts = new Set()
+
+/** Every port, for hosts that an operator named. */
+export const everyPort: AllowedPorts = { has: () => true }
 
 /** A connection that was refused because of its port. */
 export class RefusedPortError extends Error {

@@ -1,5 +1,5 @@
 // What the parts of a run share.
-import type { AfterLoss, Engine, EngineRun } from '@mediagen/engine/engine.ts'
+import type { AfterLoss, Downloaded, DownloadOptions, Engine, EngineRun } from '@mediagen/engine/engine.ts'
 import type { HeldFolder } from '@mediagen/engine/held-folder.ts'
 import type { Logger } from 'pino'
 import type { AssetStore } from '../core/asset.ts'
@@ -17,6 +17,8 @@ export interface RunParts {
   readonly media: MediaSource
   /** Maximum bytes of the media of a job, all files together. */
   readonly maxInputBytes: number
+  /** Downloads a URL to a path, again and again within its limits. */
+  readonly download: (url: string, path: string, signal: AbortSignal, options?: DownloadOptions) => Promise<Downloaded>
   /** Folder for the folders of runs. */
   readonly workFolder: string
   readonly log: Logger

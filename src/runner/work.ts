@@ -11,6 +11,7 @@ import type { JobOutcome } from '../core/job.ts'
 import { priceUsage } from '../core/pricing.ts'
 import { whenDescriptors } from '../runtime/descriptors.ts'
 import { type Attempt, continues, toFolderName, toOutputFolder } from './attempt.ts'
+import { createDownloads } from './downloads.ts'
 import { saveCheckpoint } from './durable.ts'
 import { fetchMedia } from './media.ts'
 import { storeOutputs } from './outputs.ts'
@@ -80,7 +81,7 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
     media,
     saveCheckpoint: (value, upstream) => saveCheckpoint(attempt, engine, value, upstream),
     preview: () => {},
-    download: () => Promise.reject(new Error('there is no downloader yet')),
+    download: createDownloads(attempt),
   }
   return await patiently(attempt, () => engine.run(model.engine, run))
 }

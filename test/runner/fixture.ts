@@ -18,6 +18,7 @@ import { createRecogniser } from '../../src/media/recognise.ts'
 import { createMediaSource } from '../../src/media/source.ts'
 import { createUrlReader } from '../../src/media/url.ts'
 import { parseAllowedHosts } from '../../src/net/hosts.ts'
+import type { RunParts } from '../../src/runner/attempt.ts'
 import { type Runner, startRunner } from '../../src/runner/runner.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
 import { balanceOf, entriesOf, startOf } from '../storage/fixture.ts'
@@ -58,6 +59,7 @@ export interface BenchSettings {
   readonly sparePlaces?: number
   /** Whether runs only wait for another server. */
   readonly waits?: boolean
+  readonly download?: RunParts['download']
   /** Stands between the runner and the store. */
   readonly wrapStore?: (store: Store) => Store
 }
@@ -123,6 +125,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     assets,
     media: createMediaSource([dataUris, urls], createRecogniser(usualPictureBounds)),
     maxInputBytes: 1_000_000,
+    download: settings.download ?? (() => Promise.reject(new Error('nothing is downloaded here'))),
     workFolder,
     places: {
       places: settings.places ?? 8,

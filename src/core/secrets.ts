@@ -1,0 +1,31 @@
+// The secrets of engines: values of environment variables that are used and never said.
+
+/** The secrets that were asked for. */
+export interface Secrets {
+  /** The value of an environment variable; undefined if it is not set. From now on it is hidden. */
+  valueOf(name: string): string | undefined
+  /** A text without the values, as they are or as URLs and JSON spell them. */
+  hide(text: string): string
+}
+
+// Shorter ones are in words of every text.
+const leastChars = 6
+
+/** Creates the secrets of an environment. */
+export function createSecrets(environment: Readonly<Record<string, string | undefined>>): Secrets {
+  const hidden = new Map<string, string>()
+  return {
+    valueOf(name) {
+      const value = environment[name]
+      if (!value) return undefined
+      if (value.length >= leastChars)
+        for (const spelling of [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)])
+          hidden.set(spelling, `[${name}]`)
+      return value
+    },
+    hide(text) {
+      for (const [value, name] of hidden) if (text.includes(value)) text = text.replaceAll(value, name)
+      return text
+    },
+  }
+}

@@ -1,0 +1,19 @@
+// Downloads of a run, into its folder. They have a limit of their own: what was made and paid for is not lost to the model's.
+import { basename } from 'node:path'
+import type { EngineRun } from '@mediagen/engine/engine.ts'
+import type { Attempt } from './attempt.ts'
+
+/** Creates the downloads of a run. */
+export function createDownloads({ parts, watched, time, ...attempt }: Attempt): EngineRun['download'] {
+  let underWay = 0
+  return async (url, file, options) => {
+    if (file !== basename(file)) throw new Error(`an engine downloads to a file outside of its folder: ${file}`)
+    if (!attempt.outputs) throw new Error('an engine downloads before its folder is there')
+    if ((underWay += 1) === 1) time.hold()
+    try {
+      return await parts.download(url, attempt.outputs.pathOf(file), watched.signal, options)
+    } finally {
+      if ((underWay -= 1) === 0 && !watched.signal.aborted) time.run()
+    }
+  }
+}
