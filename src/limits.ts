@@ -60,6 +60,13 @@ const load = {
     'Changes by clients and operators that may wait for the disk at once',
     '503 `storage_unavailable`; nothing is held',
   ),
+  maxQueuedReads: limit(
+    'MEDIAGEN_MAX_QUEUED_READS',
+    1000,
+    [1, 1_000_000],
+    'Lists that may wait to be read at once',
+    '503 `overloaded`',
+  ),
 }
 
 /** What one caller may ask. */

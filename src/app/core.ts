@@ -34,6 +34,7 @@ export async function startCore(
   overrides: Overrides & { log: Logger; secrets: Secrets },
 ): Promise<App> {
   const { log, secrets, clock = systemClock } = overrides
+  const { maxQueueMs, maxQueuedWrites, maxQueuedReads } = config
   await using parts = new AsyncDisposableStack()
   const grace = createGrace(config.stopGraceSeconds)
   let stopping = false
@@ -55,7 +56,7 @@ export async function startCore(
   for (const engine of engines) parts.defer(() => engine.close())
   const catalog = await openCatalog(builtin, config, engines, clock)
 
-  const store = parts.use(await openStore(config.dataDir, clock, config))
+  const store = parts.use(await openStore(config.dataDir, clock, { maxQueueMs, maxQueuedWrites, maxQueuedReads }))
   logActs(store, log)
   // Not before: a start that is refused leaves nothing, and the store says in words why nothing can be made there.
   home.open()

@@ -8,11 +8,11 @@ import { layOut, makeFolder, protectDatabase } from './data-dir.ts'
 export async function openStore(
   dataDir: string,
   clock: Clock = systemClock,
-  { maxQueueMs = Infinity, maxQueuedWrites = Infinity }: Pick<SqliteOptions, 'maxQueueMs' | 'maxQueuedWrites'> = {},
+  bounds: Pick<SqliteOptions, 'maxQueueMs' | 'maxQueuedWrites' | 'maxQueuedReads'> = {},
 ): Promise<Store & AsyncDisposable> {
   makeFolder(dataDir)
   protectDatabase(layOut(dataDir).database)
-  return openSqliteStore({ path: layOut(dataDir).database, clock, maxQueueMs, maxQueuedWrites })
+  return openSqliteStore({ path: layOut(dataDir).database, clock, ...bounds })
 }
 
 /**

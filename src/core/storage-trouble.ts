@@ -47,6 +47,15 @@ export function tooManyWrites(maxQueuedWrites: number): MediagenError {
   )
 }
 
+/** The refusal of a list while as many others wait to be read as may. */
+export function tooManyReads(maxQueuedReads: number): MediagenError {
+  return new MediagenError(
+    'overloaded',
+    `This server is behind: as many lists wait to be read as may (MEDIAGEN_MAX_QUEUED_READS, ${maxQueuedReads}). Send the request again later.`,
+    { retryAfterSeconds: retryBehindSeconds },
+  )
+}
+
 function readCode(thrown: unknown): string {
   return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
 }

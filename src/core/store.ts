@@ -183,6 +183,8 @@ export interface SweepOutcome {
   readonly rebased: number
   /** Old finished deliveries that were removed. */
   readonly forgotten: number
+  /** Deleted endpoints that were removed, as none of their deliveries is left. */
+  readonly dropped: number
   /** Whether there may be more to do. */
   readonly more: boolean
 }
@@ -289,6 +291,6 @@ export interface Store extends WebhookStore, UploadStore, RetentionStore, AuditS
   writeDelayMs(): number
   /** Resolves if a change would be durable now; rejects within about a second if not. */
   check(): Promise<void>
-  /** Finishes submitted work, then closes. */
+  /** Finishes submitted changes, then closes. */
   close(): Promise<void>
 }

@@ -1,8 +1,9 @@
-// The part of the store contract about the places of senders: they go to endpoints that have proven to answer promptly.
+// The part of the store contract about the places of senders, which go to endpoints that have proven to answer promptly, and about
+// endpoints that leave.
 import { expect, test } from 'vitest'
 import type { ClaimedDelivery, DeliveryClaim, Endpoint } from '../../src/core/webhook.ts'
-import { claim, endJob, makeWebhook, nobody, taken } from './contract-webhooks.ts'
-import { createHeldClock, type OpenTestStore, type TestStore } from './fixture.ts'
+import { claim, endJob, list, makeWebhook, nobody, taken } from './contract-webhooks.ts'
+import { createHeldClock, firstPage, type OpenTestStore, sweepOf, type TestStore } from './fixture.ts'
 
 const caps = { limit: 64, perWebhook: 2, perAccount: 4, unproven: { inAll: 32, perWebhook: 1, perAccount: 2 } }
 
@@ -35,6 +36,24 @@ const toEndpoint = ({ webhookId, job, proven }: ClaimedDelivery): Endpoint => ({
 
 export function webhookPlaceTests(openStore: OpenTestStore): void {
   const claimWithin = (store: TestStore, fields: Partial<DeliveryClaim> = {}) => claim(store, { ...caps, ...fields })
+
+  test('a deleted endpoint leaves with the last of its deliveries, one without any at once', async () => {
+    const clock = createHeldClock()
+    await using store = await openStore(clock)
+    const { accountId } = await store.createAccount('a', 0)
+    const told = await makeWebhook(store, accountId)
+    await endJob(store, accountId)
+    const [kept, untold] = [await makeWebhook(store, accountId), await makeWebhook(store, accountId)]
+    for (const webhookId of [told, untold]) await store.deleteWebhook(accountId, webhookId)
+    expect(await store.sweep(sweepOf())).toMatchObject({ dropped: 1 })
+    clock.ms += 30 * 86_400_000 - 1
+    expect(await store.sweep(sweepOf())).toMatchObject({ forgotten: 0, dropped: 0 })
+    expect(await list(store)).toMatchObject({ total: 1, items: [{ webhookId: told, status: 'failed' }] })
+    clock.ms += 1
+    expect(await store.sweep(sweepOf())).toMatchObject({ forgotten: 1, dropped: 1 })
+    expect(await list(store)).toMatchObject({ total: 0 })
+    expect(await store.listWebhooks(accountId, firstPage)).toMatchObject({ items: [{ webhookId: kept }], total: 1 })
+  })
 
   test('the new endpoints of an account have two places until one has answered, which then has its own', async () => {
     await using store = await openStore()

@@ -50,7 +50,7 @@ export async function claimFirst(store: TestStore): Promise<ClaimedDelivery> {
   return delivery
 }
 
-const list = (store: TestStore, filter: Partial<DeliveryFilter> = {}) =>
+export const list = (store: TestStore, filter: Partial<DeliveryFilter> = {}) =>
   store.listDeliveries({ accountId: null, webhookId: null, jobId: null, status: null, ...firstPage, ...filter })
 
 export function webhookTests(openStore: OpenTestStore): void {

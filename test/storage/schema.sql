@@ -578,4 +578,6 @@ CREATE TABLE webhooks (
 
 CREATE INDEX webhooks_by_account ON webhooks (account_id, webhook_id) WHERE deleted_at IS NULL;
 
+CREATE INDEX webhooks_deleted ON webhooks (webhook_id) WHERE deleted_at IS NOT NULL AND delivery_count = 0;
+
 CREATE INDEX webhooks_due ON webhooks (proven, next_due_at) WHERE next_due_at IS NOT NULL;

@@ -10,6 +10,7 @@ import {
   createHeldClock,
   digestOf,
   entriesOf,
+  filterOf,
   firstPage,
   startJob,
   startOf,
@@ -177,6 +178,31 @@ describe('the writer thread', () => {
     const again = commandOf('soon', hourMs)
     expect((await store.startGeneration(again)).outcome).toBe('replayed')
     expect((await store.startGeneration({ ...again, requestDigest: digestOf('x') })).outcome).toBe('key_reused')
+  })
+
+  test('a list, however long it takes to count and to skip, holds up no other read', async () => {
+    await using store = await openTemporaryStore()
+    const { accountId } = await store.createAccount('a', 100)
+    const { jobId } = await startJob(store, accountId)
+    const order: string[] = []
+    const deep = { ...filterOf(accountId, { status: 'queued', model: 'test/image' }), offset: 1_000_000 }
+    const list = store.listJobs(deep).then(({ total }) => order.push(`list of ${total}`))
+    await store.getJob(accountId, jobId).then(() => order.push('job'))
+    await list
+    expect(order).toEqual(['job', 'list of 1'])
+  })
+
+  test('MEDIAGEN_MAX_QUEUED_READS: no more lists wait to be read', async () => {
+    using file = createTestFolder()
+    await using store = await openSqliteStore({ path: file.path, maxQueuedReads: 2 })
+    const lists = Array.from({ length: 3 }, () => store.listAccounts(firstPage))
+    await expect(lists[2]).rejects.toMatchObject({
+      code: 'overloaded',
+      message: expect.stringContaining('MEDIAGEN_MAX_QUEUED_READS, 2'),
+      details: { retryAfterSeconds: 2 },
+    })
+    expect(await Promise.all(lists.slice(0, 2))).toMatchObject([{ total: 0 }, { total: 0 }])
+    expect(await store.listAccounts(firstPage)).toEqual({ items: [], total: 0 })
   })
 
   test('a writer that dies rejects what waits and what comes', async () => {

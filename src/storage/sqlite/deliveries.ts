@@ -215,8 +215,14 @@ function createRedeliver(writing: Writing): (deliveryId: string, by?: Actor) => 
   }
 }
 
-/** Creates the sweep of deliveries: restarts waits from before the clock went back, and removes old finished deliveries. */
-export function createDeliverySweep({ db, nowMs }: Writing): (limit: number) => { rebased: number; forgotten: number } {
+/**
+ * Creates the sweep of deliveries: restarts waits from before the clock went back, removes old finished deliveries, then the
+ * deleted endpoints that have none left.
+ */
+export function createDeliverySweep({
+  db,
+  nowMs,
+}: Writing): (limit: number) => { rebased: number; forgotten: number; dropped: number } {
   const rebase = db.prepare<{ now: number; limit: number }>(
     `UPDATE webhook_deliveries SET due_at = :now + due_at - waits_since, waits_since = :now
      WHERE number IN (SELECT number FROM webhook_deliveries WHERE status = 'pending' AND waits_since > :now LIMIT :limit)`,
@@ -225,9 +231,14 @@ export function createDeliverySweep({ db, nowMs }: Writing): (limit: number) => 
     `DELETE FROM webhook_deliveries WHERE number IN (
        SELECT number FROM webhook_deliveries WHERE status <> 'pending' AND finished_at <= ? ORDER BY finished_at LIMIT ?)`,
   )
+  const drop = db.prepare<[number]>(
+    `DELETE FROM webhooks WHERE webhook_id IN (
+       SELECT webhook_id FROM webhooks WHERE deleted_at IS NOT NULL AND delivery_count = 0 LIMIT ?)`,
+  )
   return (limit) => ({
     rebased: rebase.run({ now: nowMs(), limit }).changes,
     forgotten: forget.run(nowMs() - keptDeliveryMs, limit).changes,
+    dropped: drop.run(limit).changes,
   })
 }
 

@@ -224,7 +224,8 @@ function createGroupCommit(
   }
 }
 
-function toStorageError({ message, code, stack }: Failure): StorageError {
+/** The error of a command or a read in another thread. */
+export function toStorageError({ message, code, stack }: Failure): StorageError {
   // The stack of the writer thread tells where it happened; the one here would only tell that an answer arrived.
   return new StorageError(message, code, { cause: stack })
 }

@@ -6,22 +6,15 @@ import type { ClaimedJob } from '../../core/job.ts'
 import type { UsagePrice } from '../../core/pricing.ts'
 import { diskBehind, tooManyWrites } from '../../core/storage-trouble.ts'
 import type { NewsListener, Store } from '../../core/store.ts'
-import { createAccountReads } from './accounts.ts'
-import { createAuditReads } from './audit.ts'
 import { type ClaimedRow, createWaitingModels } from './claims.ts'
 import { openReader, type Connection } from './connection.ts'
+import { createLongReads } from './long-reads.ts'
+import { createReads } from './reads.ts'
 import { openGroupCommit, StorageError, type GroupCommit } from './group-commit.ts'
-import { createJobReads } from './jobs.ts'
-import { createKeyReads } from './keys.ts'
-import { createLedgerReads } from './ledger.ts'
-import { createDeliveryReads, toClaimedDelivery } from './deliveries.ts'
-import { createSigningKeyReads, toSigningKey } from './signing-keys.ts'
+import { toClaimedDelivery } from './deliveries.ts'
+import { toSigningKey } from './signing-keys.ts'
 import { toStartedJob, toStartRequest } from './starts.ts'
-import { createRetentionReads } from './retention.ts'
-import { createUploadReads } from './uploads.ts'
 import { createDueDutyRead } from './upstream.ts'
-import { createLedgerVerifier } from './verify.ts'
-import { createWebhookReads } from './webhook-endpoints.ts'
 
 const checkMs = 1000
 
@@ -36,6 +29,8 @@ export interface SqliteOptions {
   readonly maxQueueMs?: number
   /** Number of changes that may wait for the disk before clients and operators get no more of them in. Default: any. */
   readonly maxQueuedWrites?: number
+  /** Number of lists that may wait to be read. Default: any. */
+  readonly maxQueuedReads?: number
   /** A clock that does not go back. Default: the system's. */
   readonly monotonicMs?: () => number
 }
@@ -46,7 +41,7 @@ export interface SqliteOptions {
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store & AsyncDisposable> {
   const { path, clock = systemClock, maxQueueMs = Infinity, monotonicMs = () => performance.now() } = options
-  const { migrates = true, maxQueuedWrites = Infinity } = options
+  const { migrates = true, maxQueuedWrites = Infinity, maxQueuedReads = Infinity } = options
   const listeners = new Set<NewsListener>()
   const actListeners = new Set<(entry: AuditEntry) => void>()
   const commits = {
@@ -59,8 +54,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
   }
   const writer = await openGroupCommit({ path, migrates }, clock, commits, monotonicMs)
   const reader = await openReaderOrClose(path, writer)
-  const reads = createReads(reader, clock)
-  const verifyLedger = createLedgerVerifier(reader)
+  const reads = createReads(reader, () => clock.nowMs())
+  const long = createLongReads(path, clock, maxQueuedReads)
   const listWaitingModels = createWaitingModels(reader)
   const hasDueDuty = createDueDutyRead(reader)
 
@@ -69,17 +64,18 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
 
   async function close(): Promise<void> {
     // The last connection to close folds the write-ahead log into the file; that is the writer's work.
+    await long.close()
     await writer.close(() => reader.close())
   }
 
   return {
     createAccount: (name, credits, by) => operate('createAccount', name, credits, by),
     getAccount: async (accountId) => reads.getAccount(accountId),
-    listAccounts: async (page) => reads.listAccounts(page),
+    listAccounts: (page) => long.read('listAccounts', page),
     grantCredits: (accountId, credits, note, by) => operate('grantCredits', accountId, credits, note, by),
     adjustCredits: (accountId, credits, note, by) => operate('adjustCredits', accountId, credits, note, by),
-    listEntries: async (accountId, page) => reads.listEntries(accountId, page),
-    verifyLedger,
+    listEntries: (accountId, page) => long.read('listEntries', accountId, page),
+    verifyLedger: () => long.read('verifyLedger'),
 
     // A copy: a small Buffer may be a view of a large pool, all of which would be cloned.
     createKey: (accountId, secretHash, permissions, expiresAtMs, by) =>
@@ -89,7 +85,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
       reads.forgetKeys()
       return key
     },
-    listKeys: async (accountId, page) => reads.listKeys(accountId, page),
+    listKeys: (accountId, page) => long.read('listKeys', accountId, page),
     findKey: async (secret) => reads.findKey(secret),
 
     async signingKeys(purpose) {
@@ -112,7 +108,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     findStartedJob: async (accountId, idempotencyKey) => reads.findStartedJob(accountId, idempotencyKey),
     getJob: async (accountId, jobId) => reads.getJob(accountId, jobId),
     readSequences: async (jobIds) => reads.readSequences(jobIds),
-    listJobs: async (filter) => reads.listJobs(filter),
+    listJobs: (filter) => long.read('listJobs', filter),
     inspectJob: async (jobId) => reads.inspectJob(jobId),
 
     listWaitingModels: async () => listWaitingModels(),
@@ -135,9 +131,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     createWebhook: (accountId, url, description, secret, limit) =>
       ask('createWebhook', accountId, url, description, new Uint8Array(secret), limit),
     getWebhook: async (accountId, webhookId) => reads.getWebhook(accountId, webhookId),
-    listWebhooks: async (accountId, page) => reads.listWebhooks(accountId, page),
+    listWebhooks: (accountId, page) => long.read('listWebhooks', accountId, page),
     deleteWebhook: (accountId, webhookId) => ask('deleteWebhook', accountId, webhookId),
-    listDeliveries: async (filter) => reads.listDeliveries(filter),
+    listDeliveries: (filter) => long.read('listDeliveries', filter),
     redeliver: (deliveryId, by) => operate('redeliver', deliveryId, by),
     hasDueDelivery: async (nowMs, full) => reads.hasDueDelivery(nowMs, full),
     claimDeliveries: async (claim) => (await writer.submit('claimDeliveries', claim)).map(toClaimedDelivery),
@@ -145,7 +141,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
 
     createUpload: (upload, maxStored) => ask('createUpload', upload, maxStored),
     getUpload: async (accountId, fileId) => reads.getUpload(accountId, fileId),
-    listUploads: async (accountId, page) => reads.listUploads(accountId, page),
+    listUploads: (accountId, page) => long.read('listUploads', accountId, page),
     deleteUpload: (accountId, fileId) => ask('deleteUpload', accountId, fileId),
     measureUploads: async (accountId) => reads.measureUploads(accountId),
 
@@ -157,7 +153,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     findOwners: async (folders) => reads.findOwners(folders),
 
     recordAct: (draft, by) => operate('recordAct', draft, by),
-    listAuditEntries: async (accountId, page) => reads.listAuditEntries(accountId, page),
+    listAuditEntries: (accountId, page) => long.read('listAuditEntries', accountId, page),
     onAct(listener) {
       actListeners.add(listener)
       return () => actListeners.delete(listener)
@@ -171,21 +167,6 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     check: () => within(checkMs, operate('check')),
     close,
     [Symbol.asyncDispose]: close,
-  }
-}
-
-function createReads(reader: Connection, clock: Clock) {
-  return {
-    ...createAccountReads(reader),
-    ...createKeyReads(reader),
-    ...createSigningKeyReads(reader),
-    ...createLedgerReads(reader),
-    ...createAuditReads(reader),
-    ...createJobReads(reader),
-    ...createWebhookReads(reader),
-    ...createDeliveryReads(reader),
-    ...createUploadReads(reader, () => clock.nowMs()),
-    ...createRetentionReads(reader, () => clock.nowMs()),
   }
 }
 

@@ -31,7 +31,7 @@ export function createSweepCommands(writing: Writing) {
       const expired = sweepQueued(limit)
       const released = sweepReviews(command)
       const woken = wake(limit)
-      const { rebased, forgotten } = sweepDeliveries(limit)
+      const { rebased, forgotten, dropped } = sweepDeliveries(limit)
       return {
         requeued: lost.queued,
         failed: lost.failed,
@@ -41,7 +41,8 @@ export function createSweepCommands(writing: Writing) {
         woken,
         rebased,
         forgotten,
-        more: [lost.seen, expired, released, woken, rebased, forgotten].includes(limit),
+        dropped,
+        more: [lost.seen, expired, released, woken, rebased, forgotten, dropped].includes(limit),
       }
     },
   }

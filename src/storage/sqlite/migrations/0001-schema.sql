@@ -418,7 +418,7 @@ END;
 
 -- Webhooks
 
--- A deleted endpoint stays for the record, without its secret. `next_due_at` and `delivery_count` are kept by triggers; `claimed_at`
+-- A deleted endpoint stays without its secret until its last delivery is deleted. `next_due_at` and `delivery_count` are kept by triggers; `claimed_at`
 -- lets endpoints take turns.
 CREATE TABLE webhooks (
   webhook_id TEXT NOT NULL PRIMARY KEY,
@@ -440,6 +440,7 @@ CREATE TABLE webhooks (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX webhooks_by_account ON webhooks (account_id, webhook_id) WHERE deleted_at IS NULL;
+CREATE INDEX webhooks_deleted ON webhooks (webhook_id) WHERE deleted_at IS NOT NULL AND delivery_count = 0;
 CREATE INDEX webhooks_due ON webhooks (proven, next_due_at) WHERE next_due_at IS NOT NULL;
 
 -- Accounts take turns, however many endpoints each has; the endpoints of an account take turns among themselves (`claimed_at`).

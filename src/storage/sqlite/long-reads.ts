@@ -1,0 +1,80 @@
+// The main thread's side of the thread for long reads: lists with their totals, and the check of the ledger.
+import { Worker } from 'node:worker_threads'
+import type { Clock } from '../../core/clock.ts'
+import { tooManyReads } from '../../core/storage-trouble.ts'
+import type { Failure } from './batch.ts'
+import { StorageError, toStorageError } from './group-commit.ts'
+import type { LongRead, Reads } from './reads.ts'
+
+/** One read on its way to the thread. */
+export interface ReadRequest {
+  readonly id: number
+  readonly nowMs: number
+  readonly name: LongRead
+  readonly args: readonly unknown[]
+}
+
+export type ReadAnswer =
+  | { readonly id: number; readonly ok: true; readonly value: unknown }
+  | { readonly id: number; readonly ok: false; readonly error: Failure }
+
+/** The way to the thread. */
+export interface LongReads {
+  /** @throws MediagenError when too many wait, StorageError */
+  read<Name extends LongRead>(name: Name, ...args: Parameters<Reads[Name]>): Promise<Awaited<ReturnType<Reads[Name]>>>
+  /** Ends the thread; what it had not read is refused. */
+  close(): Promise<void>
+}
+
+interface Waiter {
+  resolve(value: unknown): void
+  reject(error: Error): void
+}
+
+/** Creates the way; the thread is started by the first read. */
+export function createLongReads(path: string, clock: Clock, maxWaiting: number): LongReads {
+  const waiters = new Map<number, Waiter>()
+  let lastId = 0
+  let thread: Worker | null = null
+  let closed = false
+
+  function start(): Worker {
+    const started = new Worker(new URL('./reader.ts', import.meta.url), { workerData: { path }, name: 'sqlite-reader' })
+    started.on('message', (answer: ReadAnswer) => {
+      const waiter = waiters.get(answer.id)
+      waiters.delete(answer.id)
+      // An idle store does not keep the process alive.
+      if (waiters.size === 0) started.unref()
+      if (answer.ok) waiter?.resolve(answer.value)
+      else waiter?.reject(toStorageError(answer.error))
+    })
+    started.on('error', (error) => stop('the reader of the store has died', error))
+    return started
+  }
+
+  function stop(why: string, cause?: unknown): void {
+    thread = null
+    for (const { reject } of waiters.values()) reject(new StorageError(why, null, { cause }))
+    waiters.clear()
+  }
+
+  return {
+    read(name, ...args) {
+      if (closed) return Promise.reject(new StorageError('the store is closed', null))
+      if (waiters.size >= maxWaiting) return Promise.reject(tooManyReads(maxWaiting))
+      const to = (thread ??= start())
+      return new Promise((resolve, reject) => {
+        const id = (lastId += 1)
+        waiters.set(id, { resolve, reject })
+        to.ref()
+        to.postMessage({ id, nowMs: clock.nowMs(), name, args } satisfies ReadRequest)
+      })
+    },
+    async close() {
+      closed = true
+      const ended = thread?.terminate()
+      stop('the store is closed')
+      await ended
+    },
+  }
+}

@@ -1,0 +1,35 @@
+// All reads of a connection, and the names of those that may take long.
+import { createAccountReads } from './accounts.ts'
+import { createAuditReads } from './audit.ts'
+import type { Connection } from './connection.ts'
+import { createDeliveryReads } from './deliveries.ts'
+import { createJobReads } from './jobs.ts'
+import { createKeyReads } from './keys.ts'
+import { createLedgerReads } from './ledger.ts'
+import { createRetentionReads } from './retention.ts'
+import { createSigningKeyReads } from './signing-keys.ts'
+import { createUploadReads } from './uploads.ts'
+import { createLedgerVerifier } from './verify.ts'
+import { createWebhookReads } from './webhook-endpoints.ts'
+
+/** Creates the reads; statements of lists are prepared when they are first used. */
+export function createReads(db: Connection, nowMs: () => number) {
+  return {
+    ...createAccountReads(db),
+    ...createKeyReads(db),
+    ...createSigningKeyReads(db),
+    ...createLedgerReads(db),
+    ...createAuditReads(db),
+    ...createJobReads(db),
+    ...createWebhookReads(db),
+    ...createDeliveryReads(db),
+    ...createUploadReads(db, nowMs),
+    ...createRetentionReads(db, nowMs),
+    verifyLedger: createLedgerVerifier(db),
+  }
+}
+
+export type Reads = ReturnType<typeof createReads>
+
+/** Reads that count or skip rows, however many there are: the thread of the event loop does none of them. */
+export type LongRead = Extract<keyof Reads, `list${string}` | 'verifyLedger'>
