@@ -14,6 +14,8 @@ const limitsHead = `# Limits
 
 Everything that a client can make this server do has a limit, and every limit is a setting: an environment variable that the server reads when it starts. A request that exceeds a limit is refused with a message that names the limit, and nothing is lost. REST refusals are problems (RFC 9457); over gRPC the same codes travel as an error detail.
 
+Limits of keys, accounts and webhooks hold for all processes with one data directory together, unless they say otherwise. Processes take requests and bytes of a key from its bucket in batches of an eighth of a burst, so over time no more than the rate is let through, and at once at most a burst; a process that starts or ends may let through one burst more. Limits of connections, addresses, downloads and memory hold for each process. A separate gateway counts by itself what it refuses before the core is asked.
+
 \`npm run docs\` makes this page from \`src/limits.ts\`.
 `
 

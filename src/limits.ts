@@ -75,14 +75,14 @@ const callers = {
     'MEDIAGEN_RATE_LIMIT',
     50,
     [0, 1_000_000],
-    'Requests per second for each key, with a burst of the same size; 0 for no limit',
+    'Requests per second for each key, with a burst of the same size, in all processes of an installation together; 0 for no limit',
     '429 `rate_limited`',
   ),
   byteRate: limit(
     'MEDIAGEN_BYTE_RATE',
     2_097_152,
     [0, huge],
-    'Bytes of request bodies per second for each key, with a burst of four seconds; files do not count; 0 for no limit',
+    'Bytes of request bodies per second for each key, with a burst of four seconds, in all processes of an installation together; files do not count; 0 for no limit',
     '429 `rate_limited`, before the body is parsed',
   ),
   failedKeysPerMinute: limit(
@@ -96,7 +96,7 @@ const callers = {
     'MEDIAGEN_MAX_WATCHES_PER_ACCOUNT',
     500,
     [1, 1_000_000],
-    'Open watches of an account: `WatchJob` and `GET /v1/jobs/{job_id}/events`',
+    'Open watches of an account in one process: `WatchJob` and `GET /v1/jobs/{job_id}/events`',
     '429 `rate_limited`',
   ),
   maxWatches: limit(
@@ -110,7 +110,7 @@ const callers = {
     'MEDIAGEN_MAX_WAITS_PER_ACCOUNT',
     1000,
     [1, 1_000_000],
-    'Concurrent waiting starts of an account (`wait=true`)',
+    'Concurrent waiting starts of an account in one process (`wait=true`)',
     'The job is started, but not waited for: 202 with the record at once',
   ),
   maxWaits: limit(

@@ -79,7 +79,7 @@ export async function startCore(
     () => store.writeDelayMs() / 1000,
   )
   metrics.showGauge('mediagen_waits_open', 'Starts that wait for the end of their job', watches.waiting)
-  const pipeline = parts.use(startPipeline(config, { store, clock, log, metrics }))
+  const pipeline = parts.use(startPipeline(config, { store, clock, log, metrics, home }))
   const services = createServices(
     config,
     { ...files, store, catalog, feed, watches, clock, isStopping: () => stopping },

@@ -21,7 +21,7 @@ export async function startGateway(config: Config, coreUrl: string, log: Logger)
       metrics: createMetrics(),
       unready: async () => ((await core.isReachable()) ? null : `the core at ${coreUrl} cannot be reached`),
       transport: core.transport,
-      keys: { authenticate: core.authenticate, ...createKeyRates(config) },
+      keys: { authenticate: core.authenticate, ...createKeyRates(config, null) },
       rpc: null,
       grace: createGrace(config.stopGraceSeconds),
       onPublicUrl: () => {},

@@ -6,14 +6,26 @@ import { createAccess } from '../rpc/access.ts'
 import { createCallLog } from '../rpc/call-log.ts'
 import { startKeyWatch } from '../rpc/key-watch.ts'
 import type { PipelineParts } from '../rpc/pipeline.ts'
+import type { Home } from '../runner/home.ts'
 import { createStrangerLog } from '../runtime/stranger-log.ts'
+
+// How soon a process notices that another one has come.
+const lookMs = 250
 
 /** Starts what checks, limits and logs calls. */
 export function startPipeline(
   config: Config,
-  { store, clock, log, metrics }: { store: Store; clock: Clock } & Pick<PipelineParts, 'log' | 'metrics'>,
+  {
+    store,
+    clock,
+    log,
+    metrics,
+    home,
+  }: { store: Store; clock: Clock; home: Pick<Home, 'isAlone'> } & Pick<PipelineParts, 'log' | 'metrics'>,
 ): PipelineParts & Disposable {
-  const access = createAccess(store, clock, config)
+  let isAlone = home.isAlone()
+  const looking = setInterval(() => (isAlone = home.isAlone()), lookMs).unref()
+  const access = createAccess(store, clock, config, { takeTokens: store.takeTokens, isAlone: () => isAlone })
   const keys = startKeyWatch(access)
   const calls = createCallLog(log)
   return {
@@ -25,6 +37,7 @@ export function startPipeline(
     strangers: createStrangerLog(log, config.maxRefusalLines),
     maxViolations: config.maxViolations,
     [Symbol.dispose]() {
+      clearInterval(looking)
       keys.stop()
       calls.flush()
     },

@@ -7,6 +7,7 @@ import type { ApiKey, Permission } from './key.ts'
 import type { Balance, LedgerEntry } from './ledger.ts'
 import type { Page, PageRequest } from './page.ts'
 import type { UsagePrice } from './pricing.ts'
+import type { RateStore } from './rate.ts'
 import type { RetentionStore } from './retention.ts'
 import type { UploadStore } from './upload.ts'
 import type { WebhookStore } from './webhook.ts'
@@ -212,7 +213,7 @@ export interface LedgerReport {
 }
 
 /** The storage of all state. An administrative act is recorded in its own transaction; `by` is who does it, by default the server itself. */
-export interface Store extends WebhookStore, UploadStore, RetentionStore, AuditStore {
+export interface Store extends RateStore, WebhookStore, UploadStore, RetentionStore, AuditStore {
   createAccount(name: string, credits: number, by?: Actor): Promise<Account>
   getAccount(accountId: string): Promise<Account | null>
   listAccounts(page: PageRequest): Promise<Page<Account>>

@@ -31,15 +31,16 @@ export interface Keys {
    */
   authenticate(sent: { authorization: string | null; address: string; requestId: string }): Promise<Caller>
   /**
-   * Counts a request that no service will see toward the rate of its key; services count the others.
-   * @throws MediagenError `rate_limited`
+   * Counts a request that no service will see toward the rate of its key; services count the others. A promise where other
+   * processes have to be asked.
+   * @throws MediagenError `rate_limited`, or rejects with it
    */
-  limit(caller: Caller): void
+  limit(caller: Caller): Promise<void> | undefined
   /**
-   * Counts the bytes of a body toward the rate of its key, before it is parsed.
-   * @throws MediagenError `rate_limited`
+   * Counts the bytes of a body toward the rate of its key, before it is parsed. A promise as above.
+   * @throws MediagenError `rate_limited`, or rejects with it
    */
-  spend(caller: Caller, bytes: number): void
+  spend(caller: Caller, bytes: number): Promise<void> | undefined
 }
 
 // A caller who was found is believed for so long. Nobody gains by it: the core checks the key of each call again.

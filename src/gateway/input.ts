@@ -6,21 +6,20 @@ import { toPointerToken } from '../core/canonical-json.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
 import { refuseManyValues } from '../runtime/json-values.ts'
 import { describeViolations } from '../core/violations.ts'
-import type { Caller } from './access.ts'
+import type { Keys } from './access.ts'
 
 /**
  * Parses bodies with Fastify's own `parser`, and explains what is wrong with those that it refuses.
  * @param maxValues maximum number of values in a body; a body with more is refused before it is parsed
- * @param spend counts the bytes of a body; it throws when the caller sends too many
+ * @param spend counts the bytes of a body
  */
 export function explainRefusals(
   parser: FastifyBodyParser<string>,
   maxValues: number,
-  spend: (caller: Caller, bytes: number) => void,
+  spend: Keys['spend'],
 ): FastifyBodyParser<Buffer> {
-  return (request, bytes, done) => {
+  const parse: FastifyBodyParser<Buffer> = (request, bytes, done) => {
     try {
-      if (request.caller) spend(request.caller, bytes.length)
       refuseManyValues(bytes, maxValues)
     } catch (error) {
       return done(error as Error)
@@ -31,6 +30,15 @@ export function explainRefusals(
     return parser(request, body, (refusal, value) => {
       done(refusal && body !== '' ? explainBody(body, refusal) : refusal, value)
     })
+  }
+  return (request, bytes, done) => {
+    try {
+      const counted = request.caller ? spend(request.caller, bytes.length) : undefined
+      if (counted === undefined) return parse(request, bytes, done)
+      counted.then(() => parse(request, bytes, done), done)
+    } catch (error) {
+      done(error as Error)
+    }
   }
 }
 

@@ -192,7 +192,7 @@ function createServer(
     // Before the body is read: it does not matter here.
     done(findHostProblem(request, reply) ?? (request.is404 ? routeNotFound(request) : undefined))
   })
-  app.setErrorHandler((thrown, request, reply) => {
+  app.setErrorHandler(async (thrown, request, reply) => {
     let error = nameParameters(request, toMediagenError(thrown))
     if (error.code === 'payload_too_large' && !(thrown instanceof MediagenError) && !(thrown instanceof ConnectError))
       error = new MediagenError(
@@ -200,7 +200,7 @@ function createServer(
         `The body is larger than the ${parts.maxBodyBytes} bytes that this server accepts.`,
       )
     if (request.caller && countedHere.has(error.code) && !(thrown instanceof ConnectError))
-      error = charge(request.caller, error, keys)
+      error = await charge(request.caller, error, keys)
     if (!(thrown instanceof ConnectError)) error = boundViolations(error, parts.maxViolations)
     note.request(request, error)
     return sendProblem(request, reply, error, parts.publicUrl())
@@ -236,9 +236,9 @@ function notJson(): MediagenError {
 }
 
 /** What is refused here counts toward the rate of its key, too; beyond it, that is what the caller hears. */
-function charge(caller: Caller, refusal: MediagenError, keys: Keys | undefined): MediagenError {
+async function charge(caller: Caller, refusal: MediagenError, keys: Keys | undefined): Promise<MediagenError> {
   try {
-    keys?.limit(caller)
+    await keys?.limit(caller)
     return refusal
   } catch (error) {
     return toMediagenError(error)

@@ -4,6 +4,7 @@ import { MediagenError } from '../core/errors.ts'
 import { type ApiKey, isLive, type Permission } from '../core/key.ts'
 import type { Store } from '../core/store.ts'
 import { createFailedKeys } from './failed-keys.ts'
+import type { SharedRates } from '../runtime/shared-buckets.ts'
 import { createKeyRates, type KeyRates, type RateLimits } from './key-rates.ts'
 
 /** The caller of a call, as the door read it. */
@@ -38,12 +39,14 @@ export interface AccessLimits extends RateLimits {
 
 /**
  * Creates the checks.
+ * @param shared what processes with the same data share; null for a process by itself
  * @param monotonicMs a monotonic clock, for rates
  */
 export function createAccess(
   store: Pick<Store, 'findKey'>,
   clock: Clock,
   limits: AccessLimits,
+  shared: SharedRates | null,
   monotonicMs: () => number = () => performance.now(),
 ): Access {
   const failed = createFailedKeys(limits.failedKeysPerMinute, monotonicMs)
@@ -76,6 +79,6 @@ export function createAccess(
       if (!key.permissions.includes(permission))
         throw new MediagenError('missing_permission', `The API key lacks the permission ${permission}.`, { permission })
     },
-    ...createKeyRates(limits, monotonicMs),
+    ...createKeyRates(limits, shared, monotonicMs),
   }
 }

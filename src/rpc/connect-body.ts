@@ -56,7 +56,7 @@ export async function* readBody(
   const largest = findLargest(form, bounds)
   if (!form.isFramed) {
     const bytes = await inflate(await readWhole(pieces, largest), form.encoding, largest)
-    spend(bytes.length)
+    await spend(bytes.length)
     checkMessage(method, bytes, form, bounds)
     yield bytes
     return
@@ -67,7 +67,7 @@ export async function* readBody(
     reader.push(piece)
     for (let frame = reader.take(); frame; frame = reader.take()) {
       const bytes = frame.compressed ? await inflate(frame.bytes, form.encoding ?? 'gzip', largest) : frame.bytes
-      spend(bytes.length)
+      await spend(bytes.length)
       checkMessage(method, bytes, form, bounds)
       yield toFrame(bytes)
     }

@@ -110,7 +110,7 @@ function openBody(
   const form = takeBodyForm(raw.headers)
   if (!form) return undefined
   // The pipeline is already amid an upload, and reports what is wrong with it.
-  if (method.methodKind === 'client_streaming') return readBody(raw, method, form, bounds, () => {})
+  if (method.methodKind === 'client_streaming') return readBody(raw, method, form, bounds, () => undefined)
   const body = readBody(raw, method, form, bounds, (bytes) => gate.spend(call.head, bytes))
   return (async function* () {
     try {

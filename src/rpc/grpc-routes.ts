@@ -48,7 +48,8 @@ function createAnswers({ singles, streams }: GuardedService, { bounds, admitted 
     async one(spend) {
       admitted(call.connection)
       const bytes = await call.readOne()
-      spend(bytes.length)
+      const counted = spend(bytes.length)
+      if (counted) await counted
       return decodeRequest(method, bytes, bounds)
     },
     async *all() {

@@ -1,7 +1,7 @@
 // How much each key may ask: requests per second, and bytes of requests per second.
 import { MediagenError } from '../core/errors.ts'
 import type { ApiKey } from '../core/key.ts'
-import { createTokenBuckets } from '../runtime/token-bucket.ts'
+import { createSharedBuckets, type SharedRates } from '../runtime/shared-buckets.ts'
 
 // After a pause, so many seconds' worth of bytes are taken at once.
 const byteBurstSeconds = 4
@@ -16,40 +16,57 @@ export interface RateLimits {
   readonly maxBodyBytes: number
 }
 
+/** Counts something of a caller; a promise where other processes have to be asked. @throws MediagenError `rate_limited`, or rejects with it */
+type Count = Promise<void> | undefined
+
 /** The rates of all keys. */
 export interface KeyRates {
-  /** Counts a request. @throws MediagenError `rate_limited` */
-  limit(key: Pick<ApiKey, 'keyId'>): void
-  /** Counts the bytes of a request, before anything is made of them. @throws MediagenError `rate_limited` */
-  spend(key: Pick<ApiKey, 'keyId'>, bytes: number): void
+  /** Counts a request. */
+  limit(key: Pick<ApiKey, 'keyId'>): Count
+  /** Counts the bytes of a request, before anything is made of them. */
+  spend(key: Pick<ApiKey, 'keyId'>, bytes: number): Count
 }
 
 /**
  * Creates the rates.
+ * @param shared what processes with the same data share; null for a process by itself
  * @param monotonicMs a monotonic clock
  */
-export function createKeyRates(limits: RateLimits, monotonicMs: () => number = () => performance.now()): KeyRates {
+export function createKeyRates(
+  limits: RateLimits,
+  shared: SharedRates | null,
+  monotonicMs: () => number = () => performance.now(),
+): KeyRates {
   const { rateLimit, byteRate, maxBodyBytes } = limits
-  const requests = createTokenBuckets({ perSecond: rateLimit, burst: rateLimit }, monotonicMs)
+  const requests = createSharedBuckets('requests', { perSecond: rateLimit, burst: rateLimit }, monotonicMs, shared)
   const burst = Math.max(byteRate * byteBurstSeconds, maxBodyBytes)
-  const sent = createTokenBuckets({ perSecond: byteRate, burst }, monotonicMs)
+  const sent = createSharedBuckets('bytes', { perSecond: byteRate, burst }, monotonicMs, shared)
+  const refuseRequest = refuse(`This key may send ${rateLimit} requests per second.`)
+  const refuseBytes = refuse(
+    `This key may send ${byteRate} bytes of requests per second, files not counted (MEDIAGEN_BYTE_RATE).`,
+  )
   return {
     limit({ keyId }) {
-      const waitMs = rateLimit === 0 ? 0 : requests.take(keyId, 1)
-      if (waitMs > 0) throw tooFast(`This key may send ${rateLimit} requests per second.`, waitMs)
+      return rateLimit === 0 ? undefined : settle(requests.take(keyId, 1), refuseRequest)
     },
     spend({ keyId }, bytes) {
       // What is larger than any request may be is refused for that, with words of its own.
-      const waitMs = byteRate === 0 ? 0 : sent.take(keyId, Math.min(bytes, burst))
-      if (waitMs > 0)
-        throw tooFast(
-          `This key may send ${byteRate} bytes of requests per second, files not counted (MEDIAGEN_BYTE_RATE).`,
-          waitMs,
-        )
+      return byteRate === 0 ? undefined : settle(sent.take(keyId, Math.min(bytes, burst)), refuseBytes)
     },
   }
 }
 
-function tooFast(message: string, waitMs: number): MediagenError {
-  return new MediagenError('rate_limited', message, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
+type Refuse = (waitMs: number) => void
+
+function settle(waitMs: number | Promise<number>, refuseLate: Refuse): Count {
+  if (typeof waitMs !== 'number') return waitMs.then(refuseLate)
+  refuseLate(waitMs)
+  return undefined
+}
+
+function refuse(message: string): Refuse {
+  return (waitMs) => {
+    if (waitMs === 0) return
+    throw new MediagenError('rate_limited', message, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
+  }
 }

@@ -40,8 +40,8 @@ export interface Requests {
   all(): AsyncIterable<Request>
 }
 
-/** Counts bytes of requests. @throws MediagenError `rate_limited` */
-export type Spend = (bytes: number) => void
+/** Counts bytes of requests; a promise where other processes have to be asked. @throws MediagenError `rate_limited`, or rejects with it */
+export type Spend = (bytes: number) => Promise<void> | undefined
 
 type Request = MessageShape<DescMessage>
 type Response = MessageInitShape<DescMessage>
@@ -56,8 +56,8 @@ export type StreamCall = (requests: Requests, context: HandlerContext, head: Cal
 export interface Gate {
   /** Admits the caller. A refusal is logged and counted. @throws ConnectError */
   admit(context: HandlerContext, head: CallHead): Promise<ApiKey>
-  /** Counts the bytes of a request of an admitted caller. @throws MediagenError `rate_limited` */
-  spend(head: CallHead, bytes: number): void
+  /** Counts the bytes of a request of an admitted caller. */
+  spend(head: CallHead, bytes: number): ReturnType<Spend>
   /** Logs and counts a call that does not get as far as the service; returns the error to send. */
   refuse(head: CallHead, thrown: unknown): Error
 }
@@ -112,7 +112,7 @@ export function trustService<Service extends DescService>(
   const guard: CallGuard = {
     begin: (head) => ({ head, startedAt: 0, caller: null }),
     admit: async () => {},
-    spend() {},
+    spend: () => undefined,
     succeed() {},
     fail: (_call, thrown) => toConnectError(toMediagenError(thrown), ''),
   }
@@ -263,8 +263,7 @@ interface Call {
 interface CallGuard {
   begin(head: CallHead): Call
   readonly admit: Admit
-  /** Counts bytes of requests. @throws MediagenError `rate_limited` */
-  spend(caller: ApiKey | null, bytes: number): void
+  spend(caller: ApiKey | null, bytes: number): ReturnType<Spend>
   /** Logs and counts. */
   succeed(call: Call, jobId: string | null): void
   /** Logs and counts; returns the error to send. */
@@ -283,7 +282,8 @@ function createKeyGuard(method: DescMethod, parts: PipelineParts): CallGuard {
     const key = await access.authenticate(call.head)
     call.caller = key
     if (permission) access.authorize(key, permission)
-    if (isLimited) access.limit(key)
+    const counted = isLimited ? access.limit(key) : undefined
+    if (counted) await counted
     context.values.set(callerKey, key)
   })
 }
@@ -306,9 +306,7 @@ function createCallGuard(method: DescMethod, parts: PipelineParts, admit: Admit)
   return {
     begin: (head) => ({ head, startedAt: performance.now(), caller: head.admitted ?? null }),
     admit,
-    spend(caller, bytes) {
-      if (caller) access.spend(caller, bytes)
-    },
+    spend: (caller, bytes) => (caller ? access.spend(caller, bytes) : undefined),
     succeed({ head, startedAt, caller }, jobId) {
       const ms = performance.now() - startedAt
       count('ok', ms / 1000)

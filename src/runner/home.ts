@@ -29,6 +29,8 @@ export interface Home {
    * they held, then clears their homes.
    */
   findDead(): DeadHomes
+  /** Whether no other process is known to live in this data directory. */
+  isAlone(): boolean
   /** Removes the folders; what uses them has ended. */
   leave(): void
 }
@@ -90,6 +92,7 @@ export function createHome(folders: HomeFolders, name: string): Home {
         },
       }
     },
+    isAlone: () => readdirSync(folders.locks).every((entry) => entry === name || !isHome(entry)),
     leave() {
       if (lock === null) return
       clear(name)

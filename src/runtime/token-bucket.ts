@@ -1,14 +1,9 @@
 // A token bucket: a burst, and a rate per second.
 import { LRUCache } from 'lru-cache'
+import type { BucketSize } from '../core/rate.ts'
 
-// An evicted bucket is full again, so more concurrent callers than this only make a limit more generous.
-const mostBuckets = 100_000
-
-/** The fill rate and the capacity of a bucket. */
-export interface BucketSize {
-  readonly perSecond: number
-  readonly burst: number
-}
+/** An evicted bucket is full again, so more concurrent callers than this only make a limit more generous. */
+export const mostBuckets = 100_000
 
 interface Bucket {
   level: number

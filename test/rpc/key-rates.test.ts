@@ -7,11 +7,11 @@ const key = { keyId: 'key_a' }
 function open(limits: Partial<RateLimits>) {
   const clock = { ms: 0 }
   const all = { rateLimit: 0, byteRate: 0, maxBodyBytes: 1000, ...limits }
-  return { clock, rates: createKeyRates(all, () => clock.ms) }
+  return { clock, rates: createKeyRates(all, null, () => clock.ms) }
 }
 
 /** After how many seconds the caller may come again; 0 when it was let through. */
-function retryAfter(step: () => void): number | undefined {
+function retryAfter(step: () => unknown): number | undefined {
   try {
     step()
     return 0

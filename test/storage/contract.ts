@@ -6,6 +6,7 @@ import { claimTests, endTests } from './contract-claims.ts'
 import { retentionTests, uploadTests } from './contract-files.ts'
 import { fairnessTests, positionTests } from './contract-fairness.ts'
 import { changeTests, startTests } from './contract-starts.ts'
+import { rateTests } from './contract-rates.ts'
 import { deadlineTests, leaseTests, reviewTests } from './contract-sweeps.ts'
 import { webhookPlaceTests } from './contract-webhook-places.ts'
 import { webhookTests } from './contract-webhooks.ts'
@@ -19,6 +20,7 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
   describe(`store contract: ${name}`, () => {
     describe('accounts and ledger', () => accountTests(openStore))
     describe('keys', () => keyTests(openStore))
+    describe('rates', () => rateTests(openStore))
     describe('starts and lists', () => startTests(openStore))
     describe('claims and heartbeats', () => claimTests(openStore))
     describe('ends of jobs', () => endTests(openStore))

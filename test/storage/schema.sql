@@ -448,6 +448,13 @@ CREATE TABLE queues (
   virtual_time REAL NOT NULL DEFAULT 0 CHECK (virtual_time >= 0)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE rate_buckets (
+  name TEXT NOT NULL PRIMARY KEY,
+  full_at REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX rate_buckets_by_full_at ON rate_buckets (full_at);
+
 CREATE TABLE signing_keys (
   purpose TEXT NOT NULL CHECK (purpose IN ('quote', 'asset')),
   number INTEGER NOT NULL CHECK (number > 0),

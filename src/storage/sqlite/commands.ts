@@ -9,6 +9,7 @@ import { createStartCommands } from './starts.ts'
 import { createDutyCommands } from './duties.ts'
 import { createDeliveryCommands } from './deliveries.ts'
 import { createWebhookCommands } from './webhook-endpoints.ts'
+import { createRateCommands } from './rates.ts'
 import { createRetentionCommands } from './retention.ts'
 import { createSweepCommands } from './sweeps.ts'
 import { createUploadCommands } from './uploads.ts'
@@ -19,6 +20,7 @@ export function createCommands(writing: Writing) {
   return {
     ...createAccountCommands(writing),
     ...createKeyCommands(writing),
+    ...createRateCommands(writing),
     ...createSigningKeyCommands(writing),
     ...createStartCommands(writing),
     ...createClaimCommands(writing),

@@ -88,6 +88,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     listKeys: (accountId, page) => long.read('listKeys', accountId, page),
     findKey: async (secret) => reads.findKey(secret),
 
+    takeTokens: (bucket, size, most) => ask('takeTokens', bucket, size, most),
+
     async signingKeys(purpose) {
       const keys = reads.signingKeys(purpose)
       return keys.length > 0 ? keys : (await writer.submit('ensureSigningKeys', purpose)).map(toSigningKey)

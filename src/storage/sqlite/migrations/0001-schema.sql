@@ -32,6 +32,15 @@ CREATE TABLE api_keys (
 
 CREATE INDEX api_keys_by_account ON api_keys (account_id, key_id);
 
+-- Token buckets of keys, while several processes serve. `full_at` is when the bucket would be full again, in milliseconds: a bucket
+-- that is full need not be kept.
+CREATE TABLE rate_buckets (
+  name TEXT NOT NULL PRIMARY KEY,
+  full_at REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX rate_buckets_by_full_at ON rate_buckets (full_at);
+
 CREATE TABLE signing_keys (
   purpose TEXT NOT NULL CHECK (purpose IN ('quote', 'asset')),
   number INTEGER NOT NULL CHECK (number > 0),
