@@ -132,6 +132,8 @@ export interface Duty {
   /** Find out about a run whose outcome is unknown, or end one whose job has ended. */
   readonly kind: 'reconcile' | 'cancel'
   readonly checkpoint: JsonValue
+  /** Tells this question from others about the job. */
+  readonly fence: number
   /** Times that it was claimed. */
   readonly attempts: number
   readonly ageMs: number

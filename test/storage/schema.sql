@@ -472,6 +472,7 @@ CREATE TABLE upstream_duties (
   job_number INTEGER NOT NULL PRIMARY KEY REFERENCES jobs (number),
   kind TEXT NOT NULL CHECK (kind IN ('reconcile', 'cancel')),
   checkpoint TEXT CHECK (json_valid(checkpoint)),
+  fence INTEGER NOT NULL,
   owed_at INTEGER NOT NULL,
   due_at INTEGER NOT NULL,
   attempts INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0)

@@ -167,11 +167,12 @@ CREATE TABLE upstream_runs (
 ) STRICT, WITHOUT ROWID;
 
 -- What other servers are still to be asked: about a run of unknown outcome, or to end one whose job has ended (with the checkpoint
--- that it had). `attempts` fences the answer.
+-- that it had). `fence` is the job's sequence when it was owed: with `attempts` it fences the answer.
 CREATE TABLE upstream_duties (
   job_number INTEGER NOT NULL PRIMARY KEY REFERENCES jobs (number),
   kind TEXT NOT NULL CHECK (kind IN ('reconcile', 'cancel')),
   checkpoint TEXT CHECK (json_valid(checkpoint)),
+  fence INTEGER NOT NULL,
   owed_at INTEGER NOT NULL,
   due_at INTEGER NOT NULL,
   attempts INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0)
