@@ -307,7 +307,7 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
     [5, each(doDuties)],
     [6, cancelSome],
     [3, () => void late.shift()?.()],
-    [6, () => void world.run('sweep', { leaseMs, reviewMs, limit: 10, random: chance.number() })],
+    [6, () => void world.sweep({ leaseMs, reviewMs, limit: 10, random: chance.number() })],
     [6, () => void (world.nowMs += chance.pick([100, 1000, 1000, 20_000, 61_000]) ?? 0)],
   ]
   const whole = acts.reduce((sum, [weight]) => sum + weight, 0)
@@ -328,7 +328,7 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
       world.nowMs += 61_000
       for (const worker of workers) beat(worker)
       for (const run of accepted) if (run.state === 'running') run.state = 'succeeded'
-      while (world.run('sweep', { leaseMs, reviewMs, limit: 100, random: 0.5 }).more);
+      while (world.sweep({ leaseMs, reviewMs, limit: 100, random: 0.5 }).more);
       watcher.check()
       const [worker] = workers
       if (worker) {
@@ -347,7 +347,7 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
     const inReview = watcher.check().filter(({ status }) => status === 'needs_review')
     checkReviews(inReview.map(({ job_id }) => job_id))
     world.nowMs += reviewMs + 1000
-    counts.released = world.run('sweep', { leaseMs, reviewMs, limit: 100, random: 0.5 }).released
+    counts.released = world.sweep({ leaseMs, reviewMs, limit: 100, random: 0.5 }).released
     await checkEnd()
     return counts
   } finally {

@@ -8,6 +8,7 @@ import { fairnessTests, positionTests } from './contract-fairness.ts'
 import { changeTests, startTests } from './contract-starts.ts'
 import { rateTests } from './contract-rates.ts'
 import { deadlineTests, leaseTests, reviewTests } from './contract-sweeps.ts'
+import { sharedTests } from './contract-shared.ts'
 import { webhookPlaceTests } from './contract-webhook-places.ts'
 import { webhookTests } from './contract-webhooks.ts'
 import type { OpenTestStore } from './fixture.ts'
@@ -34,6 +35,7 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
     describe('webhooks', () => webhookTests(openStore))
     describe('places of webhooks', () => webhookPlaceTests(openStore))
     describe('administrative acts', () => auditTests(openStore))
+    describe('two processes', () => sharedTests(openStore))
     describe('changes and closing', () => changeTests(openStore))
   })
 }

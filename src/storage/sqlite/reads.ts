@@ -5,6 +5,7 @@ import type { Connection } from './connection.ts'
 import { createDeliveryReads } from './deliveries.ts'
 import { createJobReads } from './jobs.ts'
 import { createKeyReads } from './keys.ts'
+import { createLeaderReads } from './leaders.ts'
 import { createLedgerReads } from './ledger.ts'
 import { createRetentionReads } from './retention.ts'
 import { createSigningKeyReads } from './signing-keys.ts'
@@ -25,6 +26,7 @@ export function createReads(db: Connection, nowMs: () => number) {
     ...createDeliveryReads(db),
     ...createUploadReads(db, nowMs),
     ...createRetentionReads(db, nowMs),
+    ...createLeaderReads(db, nowMs),
     verifyLedger: createLedgerVerifier(db),
   }
 }

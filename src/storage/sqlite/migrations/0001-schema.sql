@@ -426,6 +426,13 @@ BEGIN
   SELECT RAISE(ABORT, 'queues: virtual time never goes back');
 END;
 
+-- The process that sweeps for all, if any.
+CREATE TABLE leaders (
+  one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+  holder TEXT NOT NULL,
+  until INTEGER NOT NULL
+) STRICT;
+
 -- Webhooks
 
 -- A deleted endpoint stays without its secret until its last delivery is deleted. `next_due_at` and `delivery_count` are kept by triggers; `claimed_at`
