@@ -42,16 +42,11 @@ export function sealQuote(key: SealingKey, accountId: string, quote: Quote, nonc
   return prefix + sealed.toString('base64url')
 }
 
-/** The number of the key that claims to have sealed `quoteId`, or null when it is not the id of a quote. */
-export function sealingKeyNumber(quoteId: string): number | null {
+/** Opens a quote; null if none of these keys, by their numbers, sealed it for this account, or it was altered. */
+export function openQuote(keys: ReadonlyMap<number, SealingKey>, accountId: string, quoteId: string): Quote | null {
   const sealed = parseSealed(quoteId)
-  return sealed && sealed.readUInt32BE(1)
-}
-
-/** Opens a quote; null if it was not sealed with this key for this account, or was altered. */
-export function openQuote(key: SealingKey, accountId: string, quoteId: string): Quote | null {
-  const sealed = parseSealed(quoteId)
-  if (!sealed) return null
+  const key = sealed && keys.get(sealed.readUInt32BE(1))
+  if (!key) return null
   const body = sealed.subarray(0, -macBytes)
   if (!timingSafeEqual(sealed.subarray(-macBytes), createMac(key, accountId, body))) return null
   return {

@@ -2,6 +2,7 @@
 // what pino would (docs/decisions/call-log.md).
 import type { DescMethod } from '@bufbuild/protobuf'
 import { type Logger, pino } from 'pino'
+import { toTimestampText } from '../core/clock.ts'
 import { redactSecrets } from '../core/log-text.ts'
 
 // A batch is written when it is this long or this old.
@@ -34,14 +35,6 @@ export function createCallLog(log: Logger, nowMs: () => number = Date.now): Call
   const stream = (log as unknown as Record<symbol, { write(text: string): void }>)[pino.symbols.streamSym]
   let batch = ''
   let timer: NodeJS.Timeout | undefined
-  let time = { ms: Number.NaN, text: '' }
-
-  /** The time of a line. Formatting it costs more than the rest. */
-  function readTime(): string {
-    const ms = nowMs()
-    if (ms !== time.ms) time = { ms, text: new Date(ms).toISOString() }
-    return time.text
-  }
 
   function flush(): void {
     clearTimeout(timer)
@@ -56,7 +49,7 @@ export function createCallLog(log: Logger, nowMs: () => number = Date.now): Call
       // Nothing needs escaping: the doors check request ids, and this server makes the others.
       const ids = `"request_id":"${redactSecrets(requestId)}","key_id":"${keyId}","account_id":"${accountId}"`
       const job = jobId === null ? '' : `,"job_id":"${jobId}"`
-      batch += `{"level":30,"time":"${readTime()}","rpc":"${rpc}","code":"ok","ms":${ms.toFixed(2)},${ids}${job},"msg":"call"}\n`
+      batch += `{"level":30,"time":"${toTimestampText(nowMs())}","rpc":"${rpc}","code":"ok","ms":${ms.toFixed(2)},${ids}${job},"msg":"call"}\n`
       if (batch.length > batchLength) flush()
       else timer ??= setTimeout(flush, batchMs).unref()
     },

@@ -1,9 +1,9 @@
 // Seals and opens quotes with the keys of the store, which may be rotated while the server runs.
 import { createSecretKey } from 'node:crypto'
 import type { Clock } from '../core/clock.ts'
-import { openQuote, type Quote, type SealingKey, sealingKeyNumber, sealQuote } from '../core/quote-seal.ts'
+import { openQuote, type Quote, type SealingKey, sealQuote } from '../core/quote-seal.ts'
 import { takeRandomBytes } from '../runtime/random-bytes.ts'
-import type { SigningKey, Store } from '../core/store.ts'
+import type { Store } from '../core/store.ts'
 
 // How long a rotation may go unnoticed, and how often quotes that name an unknown key may cause a query.
 const refreshMs = 1000
@@ -31,9 +31,8 @@ export function createQuoteBook(store: Pick<Store, 'signingKeys'>, clock: Clock,
     const all = await store.signingKeys('quote')
     // A key that was replaced this long ago sealed no quote that could still be valid, and a stolen one must not seal new ones.
     const live = all.filter((_, index) => nowMs <= (all[index + 1]?.createdAtMs ?? nowMs) + longestTtlMs + refreshMs)
-    const sealing = live.map(toSealingKey)
-    keys = new Map(sealing.map((key) => [key.number, key]))
-    newest = sealing.at(-1)
+    keys = new Map(live.map(({ number, secret }) => [number, { number, secret: createSecretKey(secret) }]))
+    newest = [...keys.values()].at(-1)
   }
 
   return {
@@ -45,16 +44,9 @@ export function createQuoteBook(store: Pick<Store, 'signingKeys'>, clock: Clock,
       return { quoteId: sealQuote(newest, accountId, quote, takeRandomBytes(8)), quote }
     },
     async open(accountId, quoteId) {
-      const number = sealingKeyNumber(quoteId)
-      if (number === null) return null
       const nowMs = clock.nowMs()
       if (isStale(nowMs)) await refresh(nowMs)
-      const key = keys.get(number)
-      return key ? openQuote(key, accountId, quoteId) : null
+      return openQuote(keys, accountId, quoteId)
     },
   }
-}
-
-function toSealingKey({ number, secret }: SigningKey): SealingKey {
-  return { number, secret: createSecretKey(secret) }
 }
