@@ -30,7 +30,7 @@ export const parts: Readonly<Record<string, Part>> = {
   runner: { imports: ['core', engine, 'runtime'], not: wire },
   feed: { imports: ['core', 'runtime'], not: wire },
   runtime: { imports: ['core'], not: wire },
-  engines: { imports: ['core', engine], not: wire },
+  engines: { imports: ['core', 'net', engine], not: wire },
   assets: { imports: ['core', engine, 'runtime'], not: wire },
   blobs: { imports: ['core', 'runtime'], not: wire },
   media: { imports: ['core', 'net', engine], not: wire },

@@ -90,7 +90,7 @@ test.each([
   ['src/storage/sqlite/planted.ts', '../../services/convert.ts', /imports only core/],
   ['src/storage/sqlite/planted.ts', '../../../gen/mediagen/v1/admin_pb.ts', /imports only core/],
   ['src/runner/planted.ts', '../media/source.ts', /imports only core/],
-  ['src/engines/command/planted.ts', '../../assets/outputs.ts', /imports only core, @mediagen\/engine/],
+  ['src/engines/command/planted.ts', '../../assets/outputs.ts', /imports only core, net, @mediagen\/engine/],
   ['src/assets/probe/planted.ts', '../../engines/command.ts', /imports only core, @mediagen\/engine/],
   ['src/assets/probe/planted.ts', '@grpc/grpc-js', /may not/],
   ['src/media/planted.ts', '../assets/outputs.ts', /imports only core, net, @mediagen\/engine/],

@@ -50,15 +50,13 @@ export async function startCore(
   const containment = createContainmentFinder(config, processFolder, log)
   const processes = { folder: processFolder, containment }
   const engines = guardEngines(
-    [...createEngines(builtin, config, log, processes), ...(overrides.engines ?? [])],
+    [...createEngines(builtin, config, log, processes, secrets, () => store), ...(overrides.engines ?? [])],
     secrets,
   )
   for (const engine of engines) parts.defer(() => engine.close())
   const catalog = await openCatalog(builtin, config, engines, clock)
 
-  const store = parts.use(
-    await openStore(config.dataDir, clock, { name: home.name, maxQueueMs, maxQueuedWrites, maxQueuedReads }),
-  )
+  const store = parts.use(await openStore(config.dataDir, clock, { maxQueueMs, maxQueuedWrites, maxQueuedReads }))
   logActs(store, log)
   // Not before: a start that is refused leaves nothing, and the store says in words why nothing can be made there.
   home.open()
@@ -105,7 +103,7 @@ export async function startCore(
     }),
   )
 
-  // By the process that leads, whatever its role; should two do it, that does no harm.
+  // By every process, whatever its role: who removes what does not matter, and doing it twice does no harm.
   const retention = startExpiry({
     store,
     folders: files.folders,

@@ -13,17 +13,23 @@ import { type Clock, systemClock } from '../core/clock.ts'
 import { createSecrets, type Secrets } from '../core/secrets.ts'
 import { guardEngine } from '../engines/guarded.ts'
 import { createCommandEngine } from '../engines/command.ts'
+import type { ProviderStore } from '../core/provider-share.ts'
 import { createNullEngine } from '../engines/null.ts'
+import { createRemote } from './remote.ts'
 
 /**
  * Creates the engines, with that of the built-in models if they are installed.
  * @param processes where forked processes have their files, and how they are contained; null if nothing will run
+ * @param secrets the keys of remote servers
+ * @param openStore the store, once it is open; needed if anything will run
  */
 export function createEngines(
   builtin: Builtin | null,
   config: Config,
   log: Logger,
   processes: { readonly folder: string; readonly containment: ContainmentFinder } | null,
+  secrets: Secrets,
+  openStore: () => ProviderStore = noStore,
 ): Engine[] {
   const shipped = builtin?.createEngine({
     poolSize: config.childProcesses,
@@ -51,6 +57,7 @@ export function createEngines(
       onFailure: ({ jobId, model, end, stderr }) => log.warn({ job_id: jobId, model, end, stderr }, 'a program failed'),
     }),
     createNullEngine(),
+    ...createRemote(config, secrets, openStore),
   ]
 }
 
@@ -62,6 +69,10 @@ export function openSecrets(): Secrets {
 /** The same engines, whose secrets are not said. */
 export function guardEngines(engines: readonly Engine[], secrets: Secrets): Engine[] {
   return engines.map((engine) => guardEngine(engine, secrets))
+}
+
+function noStore(): never {
+  throw new Error('nothing runs here')
 }
 
 /** What the settings let a forked process have of the kernel. */

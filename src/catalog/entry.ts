@@ -33,7 +33,7 @@ const slug = '[a-z0-9]+(?:[._-][a-z0-9]+)*'
 const path = { type: 'string', pattern: `^${slug}(?:/${slug})*$`, maxLength: 200 }
 
 /** An engine as far as the form of its entries needs it. */
-export type EngineKind = Pick<Engine, 'kind' | 'schema'>
+export type EngineKind = Pick<Engine, 'kind' | 'schema' | 'provider' | 'findFault'>
 
 function engineOfKind(kind: string, schema: JsonObject): object {
   // oxlint-disable-next-line unicorn/no-thenable -- `then` is JSON Schema's keyword; nothing awaits a schema.
@@ -82,5 +82,18 @@ export const createEntrySchema = (kinds: readonly EngineKind[]) => ({
       required: ['type', 'properties'],
       properties: { type: { const: 'object' }, properties: { type: 'object' } },
     },
+  },
+})
+
+/** JSON Schema 2020-12 of `providers`: each has a kind, and that kind's settings. */
+export const createProvidersSchema = (kinds: readonly EngineKind[]) => ({
+  type: 'object',
+  propertyNames: { pattern: `^${slug}$`, maxLength: 100 },
+  additionalProperties: {
+    type: 'object',
+    required: ['kind'],
+    properties: { kind: { enum: kinds.flatMap(({ kind, provider }) => (provider ? [kind] : [])) } },
+    allOf: kinds.flatMap(({ kind, provider }) => (provider ? [engineOfKind(kind, provider)] : [])),
+    unevaluatedProperties: false,
   },
 })

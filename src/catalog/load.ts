@@ -2,11 +2,13 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { parseDocument } from 'yaml'
+import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import { StartupError } from '../core/errors.ts'
 import type { Model } from '../core/model.ts'
 import { toViolations } from '../core/violations.ts'
 import type { CatalogEntry, EngineKind } from './entry.ts'
 import { createModel, EntryError, type TriedPrices } from './model.ts'
+import { type Providers, resolveProviders } from './providers.ts'
 import { createSchemaCompiler, type SchemaCompiler } from './schema.ts'
 
 const extensions = new Set(['.yaml', '.yml', '.json'])
@@ -26,10 +28,15 @@ export function loadCatalog(
   const problems: string[] = []
   const models = new Map<string, Model>()
   const schemas = createSchemaCompiler(kinds)
-  const checked: Shared = { schemas, tried: new Map() }
+  const checked: Shared = { schemas, tried: new Map(), providers: new Map(), kinds }
   const believed: Shared = { ...checked, schemas: { ...schemas, compileInput: schemas.compileInputLater } }
-  for (const file of paths.flatMap((path) => listFiles(path, problems))) {
-    for (const model of loadFile(file, tested.includes(file) ? believed : checked, problems)) {
+  const files = paths
+    .flatMap((path) => listFiles(path, problems))
+    .map((file) => ({ file, content: readContent(file, problems) }))
+  // First, because models may name providers of later files.
+  for (const { file, content } of files) loadProviders(file, content['providers'], checked, problems)
+  for (const { file, content } of files) {
+    for (const model of loadModels(file, content, tested.includes(file) ? believed : checked, problems)) {
       if (models.has(model.id)) problems.push(`${file}: model "${model.id}": id is taken by an earlier model`)
       else models.set(model.id, model)
     }
@@ -60,11 +67,35 @@ function listFiles(path: string, problems: string[]): string[] {
 interface Shared {
   readonly schemas: SchemaCompiler
   readonly tried: TriedPrices
+  readonly providers: Providers
+  readonly kinds: readonly EngineKind[]
 }
 
-function loadFile(file: string, { schemas, tried }: Shared, problems: string[]): Model[] {
-  const entries = readEntries(file, problems)
-  return entries.flatMap((entry, index) => {
+function loadProviders(
+  file: string,
+  written: JsonValue | undefined,
+  { schemas, providers }: Shared,
+  problems: string[],
+): void {
+  if (written === undefined) return
+  const wrong = schemas.checkProviders(written)
+  for (const { pointer, detail } of toViolations(wrong)) problems.push(`${file}: providers${toPath(pointer)} ${detail}`)
+  if (wrong.length > 0) return
+  for (const [name, provider] of Object.entries(written as Record<string, JsonObject>)) {
+    if (providers.has(name)) problems.push(`${file}: providers.${name} is taken by an earlier file`)
+    else providers.set(name, { ...provider, name })
+  }
+}
+
+function loadModels(file: string, content: JsonObject, shared: Shared, problems: string[]): Model[] {
+  const { schemas, tried, providers, kinds } = shared
+  const { models: entries } = content
+  if (!Array.isArray(entries)) {
+    // A file may bring providers alone.
+    if (entries !== undefined || !('providers' in content)) problems.push(`${file}: models must be a list`)
+    return []
+  }
+  return (entries as unknown[]).flatMap((entry, index) => {
     const id: unknown = (entry as CatalogEntry | null)?.id
     const name = `${file}: model ${typeof id === 'string' ? `"${id}"` : `number ${index + 1}`}`
     const wrong = schemas.checkEntry(entry)
@@ -73,7 +104,16 @@ function loadFile(file: string, { schemas, tried }: Shared, problems: string[]):
       return []
     }
     try {
-      return [createModel(entry as CatalogEntry, file, schemas, tried)]
+      const written = entry as CatalogEntry
+      const model = createModel(
+        { ...written, engine: resolveProviders(written.engine, providers) },
+        file,
+        schemas,
+        tried,
+      )
+      const fault = kinds.find(({ kind }) => kind === model.engine.kind)?.findFault?.(model.engine)
+      if (fault) throw new EntryError(`engine.${fault.field}`, fault.words)
+      return [model]
     } catch (error) {
       if (!(error instanceof EntryError)) throw error
       problems.push(`${name}: ${error.field} ${error.message}`)
@@ -82,25 +122,21 @@ function loadFile(file: string, { schemas, tried }: Shared, problems: string[]):
   })
 }
 
-function readEntries(file: string, problems: string[]): unknown[] {
+/** The content of a file; empty, with a problem, if it has none. */
+function readContent(file: string, problems: string[]): JsonObject {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
     problems.push(`${file}: cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`)
-    return []
+    return { models: [] }
   }
   const { content, wrong } = extname(file) === '.json' ? readJson(text) : readYaml(text)
   if (wrong !== null) {
     problems.push(`${file}: ${wrong}`)
-    return []
+    return { models: [] }
   }
-  const models = (content as { models?: unknown } | null)?.models
-  if (!Array.isArray(models)) {
-    problems.push(`${file}: models must be a list`)
-    return []
-  }
-  return models
+  return typeof content === 'object' && content !== null ? (content as JsonObject) : {}
 }
 
 interface Parsed {
@@ -150,4 +186,8 @@ function readYaml(text: string): Parsed {
 
 function toFieldName(pointer: string): string {
   return pointer.slice(1).replaceAll('/', '.') || 'the entry'
+}
+
+function toPath(pointer: string): string {
+  return pointer.replaceAll('/', '.')
 }

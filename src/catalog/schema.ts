@@ -5,12 +5,14 @@ import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { CheckedInput } from '../core/model.ts'
 import { isMediaReference, mediaReferenceForm } from '../core/media.ts'
 import { type SchemaError, toViolations } from '../core/violations.ts'
-import { createEntrySchema, type EngineKind } from './entry.ts'
+import { createEntrySchema, createProvidersSchema, type EngineKind } from './entry.ts'
 
 /** Compiles schemas; equal schemas are compiled once. */
 export interface SchemaCompiler {
   /** Validates a catalog entry; returns every violation. */
   checkEntry(entry: unknown): readonly SchemaError[]
+  /** Validates the `providers` of a file; returns every violation. */
+  checkProviders(providers: unknown): readonly SchemaError[]
   /**
    * Compiles the input schema of a model.
    * @throws Error that says why it is not a schema.
@@ -28,6 +30,7 @@ let schemaForm: Ajv2020 | undefined
 export function createSchemaCompiler(kinds: readonly EngineKind[]): SchemaCompiler {
   const ajv = createAjv()
   let validateEntry: ValidateFunction | undefined
+  let validateProviders: ValidateFunction | undefined
   const compiled = new Map<string, ValidateFunction>()
 
   function compile(schema: JsonObject, check: boolean): ValidateFunction {
@@ -45,6 +48,10 @@ export function createSchemaCompiler(kinds: readonly EngineKind[]): SchemaCompil
     checkEntry(entry) {
       validateEntry ??= compileEntryForm(ajv, kinds)
       return validateEntry(entry) ? [] : (validateEntry.errors ?? [])
+    },
+    checkProviders(providers) {
+      validateProviders ??= ajv.compile(createProvidersSchema(kinds))
+      return validateProviders(providers) ? [] : (validateProviders.errors ?? [])
     },
     compileInput(schema) {
       const validate = compile(schema, true)

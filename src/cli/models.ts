@@ -18,7 +18,7 @@ export function addModelCommands(program: Command): void {
       const config = readConfig(process.env)
       const builtin = await findBuiltin()
       const secrets = openSecrets()
-      const engines = guardEngines(createEngines(builtin, config, createLogger('silent'), null), secrets)
+      const engines = guardEngines(createEngines(builtin, config, createLogger('silent'), null, secrets), secrets)
       const catalog = await openCatalog(builtin, config, engines)
       const rows = catalog.models.map((model) => ({
         id: model.id,
@@ -44,7 +44,7 @@ export function addModelCommands(program: Command): void {
     .action(async (files: string[], { json }: { json?: boolean }) => {
       const config = readConfig(process.env)
       const builtin = await findBuiltin()
-      const engines = createEngines(builtin, config, createLogger('silent'), null)
+      const engines = createEngines(builtin, config, createLogger('silent'), null, openSecrets())
       const paths =
         files.length > 0 ? files.map((file) => resolve(file)) : [...(builtin?.catalog ?? []), ...config.catalog]
       print({ ok: true, models: loadCatalog(paths, engines).length }, json)

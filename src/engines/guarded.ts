@@ -56,10 +56,12 @@ export function guardEngine(engine: Engine, secrets: Secrets): Engine {
     return engine.secretsOf?.(spec).find((name) => secrets.valueOf(name) === undefined)
   }
 
-  const { reconcile, cancel } = engine
+  const { reconcile, cancel, findFault } = engine
   return {
     kind: engine.kind,
     schema: engine.schema,
+    ...(engine.provider && { provider: engine.provider }),
+    ...(findFault && { findFault: (spec) => findFault.call(engine, spec) }),
     secretsOf: (spec) => engine.secretsOf?.(spec) ?? [],
     waits: (spec) => engine.waits(spec),
     afterLoss: (spec, checkpoint) => engine.afterLoss(spec, checkpoint),

@@ -20,6 +20,19 @@ const connections: Readonly<Record<string, string>> = {
   ENETDOWN: 'the network is down',
 }
 
+// Errors of connections that were never made.
+const unsent = new WeakSet<object>()
+
+/** Notes that a connection could not be made. */
+export function markUnsent(error: Error): void {
+  unsent.add(error)
+}
+
+/** Whether nothing of the request was sent: there was no connection. */
+export function wasNotSent(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && unsent.has(error)
+}
+
 /** Describes an error of undici or of a socket. */
 export function toFailure(error: unknown): Failure {
   const code = toFailureCode(error)

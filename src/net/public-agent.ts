@@ -4,6 +4,7 @@
 import type { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { Agent, buildConnector } from 'undici'
+import { markUnsent } from './failure.ts'
 import { type AllowedHosts, isRefusedAddress, mayConnect, PrivateAddressError } from './hosts.ts'
 import { type AllowedPorts, findRefusedPort, noFurtherPorts, RefusedPortError } from './ports.ts'
 
@@ -37,8 +38,12 @@ export function createPublicAgent(options: PublicAgentOptions): Agent {
   return new Agent({
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
-    connect(target, callback) {
+    connect(target, answer) {
       const { hostname } = target
+      const callback: typeof answer = (...given) => {
+        if (given[0]) markUnsent(given[0])
+        answer(...given)
+      }
       const refusedPort = findRefusedPort(allowedPorts, target)
       if (refusedPort) callback(new RefusedPortError(refusedPort), null)
       // Node looks up names only.

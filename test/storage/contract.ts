@@ -6,9 +6,9 @@ import { claimTests, endTests } from './contract-claims.ts'
 import { retentionTests, uploadTests } from './contract-files.ts'
 import { fairnessTests, positionTests } from './contract-fairness.ts'
 import { changeTests, startTests } from './contract-starts.ts'
+import { providerTests } from './contract-providers.ts'
 import { rateTests } from './contract-rates.ts'
 import { deadlineTests, leaseTests, reviewTests } from './contract-sweeps.ts'
-import { sharedTests } from './contract-shared.ts'
 import { webhookPlaceTests } from './contract-webhook-places.ts'
 import { webhookTests } from './contract-webhooks.ts'
 import type { OpenTestStore } from './fixture.ts'
@@ -34,8 +34,8 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
     describe('retention', () => retentionTests(openStore))
     describe('webhooks', () => webhookTests(openStore))
     describe('places of webhooks', () => webhookPlaceTests(openStore))
+    describe('providers of media', () => providerTests(openStore))
     describe('administrative acts', () => auditTests(openStore))
-    describe('two processes', () => sharedTests(openStore))
     describe('changes and closing', () => changeTests(openStore))
   })
 }

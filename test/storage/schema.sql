@@ -137,6 +137,15 @@ CREATE INDEX files_expiring ON files (expires_at) WHERE gone = 0;
 
 CREATE INDEX files_removing ON files (removal_at) WHERE removal_at IS NOT NULL;
 
+CREATE TABLE found_submissions (
+  job_id TEXT NOT NULL,
+  n INTEGER NOT NULL CHECK (n >= 1),
+  provider TEXT NOT NULL,
+  upstream_id TEXT NOT NULL CHECK (length(upstream_id) BETWEEN 1 AND 255),
+  PRIMARY KEY (job_id, n),
+  UNIQUE (provider, upstream_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TRIGGER job_inputs_stand BEFORE UPDATE ON job_inputs
 BEGIN
   SELECT RAISE(ABORT, 'job_inputs: what a job was started with does not change');
@@ -373,12 +382,6 @@ CREATE INDEX jobs_queued ON jobs (model, priority DESC, fair, number, deadline_a
 
 CREATE INDEX jobs_removing ON jobs (removal_at) WHERE removal_at IS NOT NULL;
 
-CREATE TABLE leaders (
-  one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
-  holder TEXT NOT NULL,
-  until INTEGER NOT NULL
-) STRICT;
-
 CREATE TRIGGER ledger_entries_add_up BEFORE INSERT ON ledger_entries
 BEGIN
   SELECT RAISE(ABORT, 'ledger_entries: the entry does not follow from the balance of the account')
@@ -436,6 +439,19 @@ CREATE UNIQUE INDEX ledger_entries_by_job ON ledger_entries (job_number, kind);
 
 CREATE TABLE migrations (number INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT;
 
+CREATE TABLE provider_places (
+  provider TEXT NOT NULL,
+  job_id TEXT NOT NULL,
+  until INTEGER NOT NULL,
+  PRIMARY KEY (provider, job_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE providers (
+  provider TEXT NOT NULL PRIMARY KEY,
+  paused_until INTEGER NOT NULL DEFAULT 0,
+  next_at INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE queue_shares (
   model TEXT NOT NULL REFERENCES queues (model),
   account_id TEXT NOT NULL REFERENCES accounts (account_id),
@@ -478,7 +494,6 @@ CREATE TABLE upstream_duties (
   job_number INTEGER NOT NULL PRIMARY KEY REFERENCES jobs (number),
   kind TEXT NOT NULL CHECK (kind IN ('reconcile', 'cancel')),
   checkpoint TEXT CHECK (json_valid(checkpoint)),
-  fence INTEGER NOT NULL,
   owed_at INTEGER NOT NULL,
   due_at INTEGER NOT NULL,
   attempts INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0)
@@ -500,6 +515,8 @@ CREATE TABLE upstream_runs (
   PRIMARY KEY (job_number, n),
   CONSTRAINT ended_by_verdict CHECK ((ended_at IS NULL) = (verdict IN ('submitting', 'accepted', 'unknown')))
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX upstream_runs_by_id ON upstream_runs (provider, upstream_id) WHERE upstream_id IS NOT NULL;
 
 CREATE TRIGGER webhook_deliveries_counted AFTER INSERT ON webhook_deliveries
 BEGIN

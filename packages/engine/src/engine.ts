@@ -137,6 +137,13 @@ export interface Engine {
   readonly kind: string
   /** JSON Schema 2020-12 of the engine's own settings: `properties`, `required` and conditions, without `kind`. */
   readonly schema: JsonObject
+  /**
+   * JSON Schema of an entry of `providers:` in a catalog file, without its `kind`. Settings of such an engine name an entry as
+   * `provider`; the engine gets the entry, with its `name`, in the place of the name, in `fallback` too.
+   */
+  readonly provider?: JsonObject
+  /** What is wrong with settings that fit the schema, such as a file that cannot be read. Asked when the catalog is loaded. */
+  findFault?(spec: EngineSpec): { readonly field: string; readonly words: string } | null
   /** Names of the environment variables whose values the model needs. Default: none. */
   secretsOf?(spec: EngineSpec): readonly string[]
   /**
@@ -147,8 +154,7 @@ export interface Engine {
   /** Null if the model can run now, else why it cannot. Asked in the background; the last answer counts meanwhile. */
   unready(spec: EngineSpec): Promise<string | null>
   /**
-   * What may be done with a run of which this checkpoint is left (an end that another server told included: the run may be lost
-   * before the job knows), once the engine had begun; null if none was saved. It is
+   * What may be done with a run of which this checkpoint is left, once the engine had begun; null if none was saved. It is
    * saved with the checkpoint, so it must not depend on anything else. Before the engine begins, a run may start again.
    */
   afterLoss(spec: EngineSpec, checkpoint: JsonValue): AfterLoss

@@ -3,13 +3,13 @@ import { createAccountCommands } from './accounts.ts'
 import { createAuditCommands } from './audit.ts'
 import { createClaimCommands } from './claims.ts'
 import { createCancelCommands } from './cancellations.ts'
-import { createLeaderCommands } from './leaders.ts'
 import { createKeyCommands } from './keys.ts'
 import { createSigningKeyCommands } from './signing-keys.ts'
 import { createStartCommands } from './starts.ts'
 import { createDutyCommands } from './duties.ts'
 import { createDeliveryCommands } from './deliveries.ts'
 import { createWebhookCommands } from './webhook-endpoints.ts'
+import { createProviderCommands } from './providers.ts'
 import { createRateCommands } from './rates.ts'
 import { createRetentionCommands } from './retention.ts'
 import { createSweepCommands } from './sweeps.ts'
@@ -29,9 +29,9 @@ export function createCommands(writing: Writing) {
     ...createWebhookCommands(writing),
     ...createDeliveryCommands(writing),
     ...createSweepCommands(writing),
-    ...createLeaderCommands(writing),
     ...createDutyCommands(writing),
     ...createUploadCommands(writing),
+    ...createProviderCommands(writing),
     ...createRetentionCommands(writing),
     ...createAuditCommands(writing),
     /** Writes a number of the file's header unchanged: needs the disk and the lock like any write, but changes nothing. */

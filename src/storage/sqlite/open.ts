@@ -1,5 +1,4 @@
 // Opens the store on an SQLite file: a writer thread for every change, a connection on this thread for every read.
-import { randomUUID } from 'node:crypto'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { AuditEntry } from '../../core/audit.ts'
 import { systemClock, type Clock } from '../../core/clock.ts'
@@ -7,16 +6,15 @@ import type { ClaimedJob } from '../../core/job.ts'
 import type { UsagePrice } from '../../core/pricing.ts'
 import { diskBehind, tooManyWrites } from '../../core/storage-trouble.ts'
 import type { NewsListener, Store } from '../../core/store.ts'
-import { addSwept, nothingSwept, type SweepCommand, type SweepOutcome } from '../../core/sweep.ts'
 import { type ClaimedRow, createWaitingModels } from './claims.ts'
 import { openReader, type Connection } from './connection.ts'
 import { createLongReads } from './long-reads.ts'
-import { createReads, type Reads } from './reads.ts'
+import { createReads } from './reads.ts'
 import { openGroupCommit, StorageError, type GroupCommit } from './group-commit.ts'
 import { toClaimedDelivery } from './deliveries.ts'
 import { toSigningKey } from './signing-keys.ts'
 import { toStartedJob, toStartRequest } from './starts.ts'
-import { sweepDuties } from './sweeps.ts'
+import { createProviderStore } from './provider-store.ts'
 import { createDueDutyRead } from './upstream.ts'
 
 const checkMs = 1000
@@ -34,8 +32,6 @@ export interface SqliteOptions {
   readonly maxQueuedWrites?: number
   /** Number of lists that may wait to be read. Default: any. */
   readonly maxQueuedReads?: number
-  /** Names this process among those that may lead. Default: a random name. */
-  readonly name?: string
   /** A clock that does not go back. Default: the system's. */
   readonly monotonicMs?: () => number
 }
@@ -46,7 +42,7 @@ export interface SqliteOptions {
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store & AsyncDisposable> {
   const { path, clock = systemClock, maxQueueMs = Infinity, monotonicMs = () => performance.now() } = options
-  const { name = randomUUID(), migrates = true, maxQueuedWrites = Infinity, maxQueuedReads = Infinity } = options
+  const { migrates = true, maxQueuedWrites = Infinity, maxQueuedReads = Infinity } = options
   const listeners = new Set<NewsListener>()
   const actListeners = new Set<(entry: AuditEntry) => void>()
   const commits = {
@@ -64,13 +60,11 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
   const listWaitingModels = createWaitingModels(reader)
   const hasDueDuty = createDueDutyRead(reader)
 
-  const leading = createLeading(writer, reads, name)
   const ask = submitInTime(writer, maxQueuedWrites, maxQueueMs)
   const operate = submitInTime(writer, maxQueuedWrites, Infinity)
 
   async function close(): Promise<void> {
     // The last connection to close folds the write-ahead log into the file; that is the writer's work.
-    await leading.stop()
     await long.close()
     await writer.close(() => reader.close())
   }
@@ -133,8 +127,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
       return job && reads.place(job)
     },
     endLeases: (workers) => writer.submit('endLeases', workers),
-    lead: leading.lead,
-    sweep: (command) => sweep(writer, command),
+    sweep: (command) => writer.submit('sweep', command),
     requestCancel: (accountId, jobId) => ask('requestCancel', accountId, jobId),
     resolveReview: (jobId, charge, by) => operate('resolveReview', jobId, charge, by),
 
@@ -154,6 +147,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     listUploads: (accountId, page) => long.read('listUploads', accountId, page),
     deleteUpload: (accountId, fileId) => ask('deleteUpload', accountId, fileId),
     measureUploads: async (accountId) => reads.measureUploads(accountId),
+
+    ...createProviderStore(writer, reads),
 
     hasExpired: async () => reads.hasExpired(),
     expireFiles: (limit) => writer.submit('expireFiles', limit),
@@ -177,28 +172,6 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     check: () => within(checkMs, operate('check')),
     close,
     [Symbol.asyncDispose]: close,
-  }
-}
-
-/** Does one duty after the other; what was submitted meanwhile comes between them. */
-async function sweep(writer: GroupCommit, command: SweepCommand): Promise<SweepOutcome> {
-  let swept = nothingSwept
-  for (const duty of sweepDuties) swept = addSwept(swept, await writer.submit(duty, command))
-  return swept
-}
-
-/** Only a process that may lead writes; the others read. */
-function createLeading(writer: GroupCommit, reads: Pick<Reads, 'judgeLead'>, name: string) {
-  let leads = false
-  return {
-    async lead(leaseMs: number): Promise<boolean> {
-      const judged = reads.judgeLead(name, leaseMs)
-      if (judged !== 'take') return judged === 'mine'
-      return (leads = await writer.submit('takeLead', name, leaseMs))
-    },
-    async stop(): Promise<void> {
-      if (leads) await writer.submit('dropLead', name).catch(() => {})
-    },
   }
 }
 

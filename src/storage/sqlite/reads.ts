@@ -5,8 +5,8 @@ import type { Connection } from './connection.ts'
 import { createDeliveryReads } from './deliveries.ts'
 import { createJobReads } from './jobs.ts'
 import { createKeyReads } from './keys.ts'
-import { createLeaderReads } from './leaders.ts'
 import { createLedgerReads } from './ledger.ts'
+import { createProviderReads } from './providers.ts'
 import { createRetentionReads } from './retention.ts'
 import { createSigningKeyReads } from './signing-keys.ts'
 import { createUploadReads } from './uploads.ts'
@@ -25,8 +25,8 @@ export function createReads(db: Connection, nowMs: () => number) {
     ...createWebhookReads(db),
     ...createDeliveryReads(db),
     ...createUploadReads(db, nowMs),
+    ...createProviderReads(db),
     ...createRetentionReads(db, nowMs),
-    ...createLeaderReads(db, nowMs),
     verifyLedger: createLedgerVerifier(db),
   }
 }

@@ -166,13 +166,14 @@ CREATE TABLE upstream_runs (
   CONSTRAINT ended_by_verdict CHECK ((ended_at IS NULL) = (verdict IN ('submitting', 'accepted', 'unknown')))
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX upstream_runs_by_id ON upstream_runs (provider, upstream_id) WHERE upstream_id IS NOT NULL;
+
 -- What other servers are still to be asked: about a run of unknown outcome, or to end one whose job has ended (with the checkpoint
--- that it had). `fence` is the job's sequence when it was owed: with `attempts` it fences the answer.
+-- that it had). `attempts` fences the answer.
 CREATE TABLE upstream_duties (
   job_number INTEGER NOT NULL PRIMARY KEY REFERENCES jobs (number),
   kind TEXT NOT NULL CHECK (kind IN ('reconcile', 'cancel')),
   checkpoint TEXT CHECK (json_valid(checkpoint)),
-  fence INTEGER NOT NULL,
   owed_at INTEGER NOT NULL,
   due_at INTEGER NOT NULL,
   attempts INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0)
@@ -426,13 +427,6 @@ BEGIN
   SELECT RAISE(ABORT, 'queues: virtual time never goes back');
 END;
 
--- The process that sweeps for all, if any.
-CREATE TABLE leaders (
-  one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
-  holder TEXT NOT NULL,
-  until INTEGER NOT NULL
-) STRICT;
-
 -- Webhooks
 
 -- A deleted endpoint stays without its secret until its last delivery is deleted. `next_due_at` and `delivery_count` are kept by triggers; `claimed_at`
@@ -644,3 +638,28 @@ WHEN NEW.number <> (SELECT coalesce(max(number), 0) + 1 FROM audit_entries) OR E
 BEGIN
   SELECT RAISE(ABORT, 'audit_entries: entries are appended, one by one');
 END;
+
+-- What workers share of a provider of media: nothing is submitted before either instant.
+CREATE TABLE providers (
+  provider TEXT NOT NULL PRIMARY KEY,
+  paused_until INTEGER NOT NULL DEFAULT 0,
+  next_at INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+-- Runs at a provider. A row whose time is over does not count.
+CREATE TABLE provider_places (
+  provider TEXT NOT NULL,
+  job_id TEXT NOT NULL,
+  until INTEGER NOT NULL,
+  PRIMARY KEY (provider, job_id)
+) STRICT, WITHOUT ROWID;
+
+-- Ids of submissions whose answer was lost: told to our webhook, or found. Each belongs to one job.
+CREATE TABLE found_submissions (
+  job_id TEXT NOT NULL,
+  n INTEGER NOT NULL CHECK (n >= 1),
+  provider TEXT NOT NULL,
+  upstream_id TEXT NOT NULL CHECK (length(upstream_id) BETWEEN 1 AND 255),
+  PRIMARY KEY (job_id, n),
+  UNIQUE (provider, upstream_id)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,37 @@
+// The engines of remote models, with what they share through the store.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Engine } from '@mediagen/engine/engine.ts'
+import type { Config } from '../config.ts'
+import type { ProviderStore } from '../core/provider-share.ts'
+import type { Secrets } from '../core/secrets.ts'
+import { createRemoteEngines } from '../engines/remote/remote-engine.ts'
+import { createThrottle, type Throttle } from '../engines/remote/throttle.ts'
+
+// Files come as base64 in JSON from some providers.
+const base64Growth = 1.4
+
+/**
+ * Creates the engines.
+ * @param openStore the store, once it is open; not called before the first run
+ */
+export function createRemote(config: Config, secrets: Secrets, openStore: () => ProviderStore): Engine[] {
+  const pause = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal })
+  let shared: Throttle | undefined
+  const throttle = (): Throttle => (shared ??= createThrottle(openStore(), pause))
+  return createRemoteEngines({
+    secrets,
+    nowMs: Date.now,
+    random: Math.random,
+    pause,
+    throttle: {
+      enter: (...args) => throttle().enter(...args),
+      leave: (...args) => throttle().leave(...args),
+      pause: (...args) => throttle().pause(...args),
+    },
+    maxAnswerBytes: Math.ceil(config.maxOutputBytes * base64Growth),
+    webhookOf: () => null,
+    heardOf: (jobId, n) => openStore().foundSubmission(jobId, n),
+    adopt: (found) => openStore().findSubmission(found),
+    isTaken: (provider, upstreamId, jobId) => openStore().isUpstreamTaken(provider, upstreamId, jobId),
+  })
+}

@@ -1,0 +1,118 @@
+// What a kind of provider has to say for itself; machine.ts does everything that is the same for all.
+import type { EngineRun, JsonObject, UpstreamCost, UpstreamVerdict, Usage } from '@mediagen/engine/engine.ts'
+import type { Connection } from './connection.ts'
+import type { RemoteSpec } from './provider.ts'
+
+/** A submitted run, as its provider names it: an id and the URLs that it gave. No secrets, no signed URLs. */
+export interface UpstreamRef extends JsonObject {
+  id: string
+}
+
+/** An output: somewhere on the provider, or at hand. */
+export type Output = { readonly url: string } | { readonly data: Buffer }
+
+/** What a provider made. */
+export interface UpstreamResult {
+  readonly outputs: readonly Output[]
+  readonly usage: Usage
+  readonly cost: UpstreamCost | null
+}
+
+/** The state of a submitted run. */
+export type Verdict =
+  | { readonly state: 'waiting'; readonly progress?: number }
+  | ({ readonly state: 'succeeded' } & UpstreamResult)
+  | {
+      readonly state: 'failed'
+      readonly message: string
+      readonly retryable?: boolean
+      readonly cost?: UpstreamCost | null
+    }
+  | { readonly state: 'canceled' }
+  /** The provider forgot it, and another submission costs nothing. */
+  | { readonly state: 'gone' }
+
+/** A request body, made before anything is submitted. */
+export type UpstreamBody = JsonObject | readonly FormPart[]
+
+/** A part of a multipart body. */
+export type FormPart =
+  | { readonly name: string; readonly value: string }
+  | { readonly name: string; readonly file: Buffer; readonly fileName: string; readonly contentType: string }
+
+/** A model at its provider. */
+export interface Place {
+  readonly spec: RemoteSpec
+  readonly connection: Connection
+}
+
+/** What is known of a submission after a crash. */
+export interface SubmissionNote {
+  /** What the backend chose to recognise the submission by. */
+  readonly key: string
+  /** When the job was first submitted, in milliseconds since 1970. */
+  readonly sinceMs: number
+  /** What the provider told our webhook of it. */
+  readonly heardId: string | null
+}
+
+/** What is needed to make the body of a submission. */
+export interface Preparation extends Place {
+  /** A lower-case UUID of this submission. */
+  readonly uuid: string
+  readonly run: Pick<EngineRun, 'input' | 'media' | 'signal'>
+}
+
+/** A submission. */
+export interface Submission extends Place {
+  readonly body: UpstreamBody
+  readonly key: string
+  /** How long the answer may take, in milliseconds. */
+  readonly timeoutMs: number
+  /** Until when the run may last, in milliseconds from now. */
+  readonly leftMs: number
+  /** Where the provider may tell us of the end; null if nothing reaches this server. */
+  readonly webhook: string | null
+  /** Set only if the answer is the result: then giving up ends the run there too. */
+  readonly signal?: AbortSignal
+}
+
+/** A kind of provider. */
+export interface Backend {
+  readonly kind: string
+  /** JSON Schema of its own settings of a model. */
+  readonly properties: JsonObject
+  readonly required: readonly string[]
+  /** Null if every provider of this kind names its own. */
+  readonly baseUrl: string | null
+  /** The headers that carry a key. */
+  credentials(token: string): Readonly<Record<string, string>>
+  /** Whether the model costs nothing but time, so a submission whose fate is unknown is repeated. */
+  readonly free: boolean
+  /** Whether the answer to the submission is the result. */
+  blocks(spec: RemoteSpec): boolean
+  /** Statuses that say that the provider is busy, beside 429. */
+  readonly busy?: readonly number[]
+  /** Why the settings of a model cannot be used; null if they can. Called when the catalog is loaded. */
+  findFault?(spec: RemoteSpec): { readonly field: string; readonly words: string } | null
+  /** Uploads media where it must, and makes the body. Nothing that costs money. */
+  prepare(preparation: Preparation): Promise<UpstreamBody>
+  /** What the submission is recognised by afterwards: an id of ours, or a digest of what is sent. */
+  toKey(body: UpstreamBody, uuid: string): string
+  /**
+   * Makes the one request that may cost money.
+   * @throws Refused, Unknown, Failed, PaidForNothing
+   */
+  submit(submission: Submission): Promise<UpstreamRef | UpstreamResult>
+  /** Asks for the state. @throws NoVerdict if the answer says nothing about the run */
+  look(place: Place, ref: UpstreamRef): Promise<Verdict>
+  /**
+   * Finds a submission whose answer was lost: the runs there that it may be. `absent` only if there certainly is none, or if
+   * another one costs nothing. @throws NoVerdict
+   */
+  find(place: Place, note: SubmissionNote): Promise<readonly UpstreamRef[] | 'absent'>
+  /** Ends the run there. Resolves with what it has come to. @throws NoVerdict to be asked again */
+  cancel(place: Place, ref: UpstreamRef): Promise<UpstreamVerdict>
+  /** Null if the provider answers and has the model, as far as that can be asked for free; else why not. @throws NoVerdict */
+  unready(place: Place): Promise<string | null>
+}

@@ -1,0 +1,73 @@
+// fal: its queue over HTTP (docs.fal.ai/model-endpoints/queue). Its own client repeats submissions even when told not to, so
+// this is ours.
+import type { JsonObject } from '@mediagen/engine/engine.ts'
+import type { Backend, Place, UpstreamRef, Verdict } from '../backend.ts'
+import { isObject, Unknown } from '../connection.ts'
+import { completeInput } from '../media-input.ts'
+import { toJsonBody } from '../multipart.ts'
+import { findOutputs, toNumbers } from '../outputs.ts'
+
+/** fal. */
+export const fal: Backend = {
+  kind: 'fal',
+  properties: { model: { type: 'string', pattern: '^[^/\\s?#]+(/[^/\\s?#]+)+$' } },
+  required: ['model'],
+  baseUrl: 'https://queue.fal.run',
+  credentials: (token) => ({ authorization: `Key ${token}` }),
+  free: false,
+  blocks: () => false,
+  prepare: completeInput,
+  // Nothing finds a request again but its webhook.
+  toKey: (_body, uuid) => uuid,
+  async submit({ connection, spec, body, timeoutMs, webhook }) {
+    const query = webhook === null ? '' : `?fal_webhook=${encodeURIComponent(webhook)}`
+    const asked = { method: 'POST', at: `/${String(spec['model'])}${query}`, ...toJsonBody(body) } as const
+    const { json } = await connection.submit(asked, { timeoutMs })
+    const answer = isObject(json) ? json : {}
+    const id = answer['request_id']
+    if (typeof id !== 'string' || id === '') throw new Unknown(`${connection.provider} answered without a request_id`)
+    const built = toRef({ connection, spec }, id)
+    // The path of a request is not always that of its model, so what it says counts.
+    for (const name of ['status', 'response', 'cancel'] as const) {
+      const url = answer[`${name}_url`]
+      if (typeof url === 'string' && URL.parse(url)?.origin === connection.origin) built[name] = url
+    }
+    return built
+  },
+  async look({ connection }, ref) {
+    const { json } = await connection.ask({ method: 'GET', at: String(ref['status']) })
+    const { status, error } = isObject(json) ? json : {}
+    if (status !== 'COMPLETED') return { state: 'waiting' }
+    if (error) return { state: 'failed', message: connection.quote(error) }
+    return readResult(connection, ref)
+  },
+  find: async (place, { heardId }) => (heardId === null ? [] : [toRef(place, heardId)]),
+  async cancel({ connection }, ref) {
+    const { status } = await connection.ask({ method: 'PUT', at: String(ref['cancel']) }, { also: [400, 404] })
+    return status === 400 ? 'succeeded' : status === 404 ? 'unknown' : 'canceled'
+  },
+  // No question tells for nothing whether a key works.
+  unready: async () => null,
+}
+
+async function readResult(connection: Place['connection'], ref: UpstreamRef): Promise<Verdict> {
+  const { status, json, headers } = await connection.ask(
+    { method: 'GET', at: String(ref['response']) },
+    { also: [400, 404, 410, 413, 422], large: true },
+  )
+  const units = Number(headers['x-fal-billable-units'] ?? Number.NaN)
+  const cost = Number.isFinite(units) ? { text: `${units} units`, amount: units, currency: null } : null
+  if (status >= 300) {
+    const detail = isObject(json) ? (json['detail'] ?? json['error']) : null
+    const first = Array.isArray(detail) && isObject(detail[0]) ? detail[0]['msg'] : detail
+    return { state: 'failed', message: connection.quote(first ?? `the result cannot be had (${status})`), cost }
+  }
+  const usage = { ...toNumbers(isObject(json) ? json['timings'] : undefined), ...(cost && { billable_units: units }) }
+  return { state: 'succeeded', outputs: findOutputs(json), usage, cost }
+}
+
+function toRef({ connection, spec }: Place, id: string): UpstreamRef & JsonObject {
+  const app = String(spec['model']).split('/').slice(0, 2).join('/')
+  const at = connection.toUrl(`/${app}/requests/${encodeURIComponent(id)}`)
+  return { id, status: `${at}/status`, response: at, cancel: `${at}/cancel` }
+}

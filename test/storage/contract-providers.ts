@@ -1,0 +1,71 @@
+// The part of the store contract about providers of media: places, pace and pauses that all workers share, and submissions whose
+// answer was lost.
+import { expect, test } from 'vitest'
+import type { ProviderEntry } from '../../src/core/provider-share.ts'
+import { claimOne, createHeldClock, type OpenTestStore, startJob } from './fixture.ts'
+
+function entryOf(jobId: string, fields: Partial<ProviderEntry> = {}): ProviderEntry {
+  return { provider: 'fal', jobId, concurrency: null, perMinute: null, longestMs: 60_000, ...fields }
+}
+
+export function providerTests(openStore: OpenTestStore): void {
+  test('no more runs at a time than a provider takes, until one leaves or its time is over', async () => {
+    const clock = createHeldClock()
+    await using store = await openStore(clock)
+    const enter = (jobId: string, provider = 'fal') => store.enterProvider(entryOf(jobId, { provider, concurrency: 2 }))
+    const waits = await Promise.all(['a', 'b', 'c'].map((jobId) => enter(jobId)))
+    expect(waits).toEqual([0, 0, 1000])
+    expect(await enter('a')).toBe(0)
+    expect(await enter('c', 'other')).toBe(0)
+    await store.leaveProvider('fal', 'b')
+    expect(await enter('c')).toBe(0)
+    expect(await enter('d')).toBe(1000)
+    clock.ms += 60_000
+    expect(await enter('d')).toBe(0)
+  })
+
+  test('submissions are spaced by their number a minute', async () => {
+    const clock = createHeldClock()
+    await using store = await openStore(clock)
+    const enter = () => store.enterProvider(entryOf('a', { perMinute: 50 }))
+    expect([await enter(), await enter()]).toEqual([0, 1200])
+    clock.ms += 1200
+    expect(await enter()).toBe(0)
+  })
+
+  test('a pause holds for all, and a shorter one does not end it', async () => {
+    const clock = createHeldClock()
+    await using store = await openStore(clock)
+    await store.pauseProvider('fal', 30_000)
+    await store.pauseProvider('fal', 1000)
+    expect(await store.enterProvider(entryOf('a'))).toBe(30_000)
+    expect(await store.enterProvider(entryOf('a', { provider: 'other' }))).toBe(0)
+    clock.ms += 30_000
+    expect(await store.enterProvider(entryOf('a'))).toBe(0)
+  })
+
+  test('a submission that was found belongs to one job', async () => {
+    await using store = await openStore()
+    const find = (jobId: string, n: number, upstreamId: string) =>
+      store.findSubmission({ jobId, n, provider: 'fal', upstreamId })
+    expect(await Promise.all([find('a', 1, 'x'), find('b', 1, 'x')])).toEqual([true, false])
+    expect([await find('a', 1, 'x'), await find('a', 1, 'y'), await find('b', 2, 'y')]).toEqual([true, false, true])
+    expect(await store.foundSubmission('a', 1)).toBe('x')
+    expect(await store.foundSubmission('b', 1)).toBeNull()
+    expect(await store.isUpstreamTaken('fal', 'x', 'b')).toBe(true)
+    expect(await store.isUpstreamTaken('fal', 'x', 'a')).toBe(false)
+    expect(await store.isUpstreamTaken('other', 'x', 'b')).toBe(false)
+  })
+
+  test('a submission on the record of a job is not found for another', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 100)
+    await startJob(store, accountId)
+    const { job, token } = await claimOne(store)
+    const upstream = { n: 1, provider: 'fal', upstreamId: 'x', verdict: 'accepted', cost: null } as const
+    await store.saveCheckpoint(job.jobId, token, { checkpoint: {}, afterLoss: 'continue', upstream })
+    expect(await store.isUpstreamTaken('fal', 'x', 'job_other')).toBe(true)
+    expect(await store.findSubmission({ jobId: 'job_other', n: 1, provider: 'fal', upstreamId: 'x' })).toBe(false)
+    expect(await store.findSubmission({ jobId: job.jobId, n: 1, provider: 'fal', upstreamId: 'x' })).toBe(true)
+  })
+}
