@@ -32,8 +32,8 @@ const requests = {
     'MEDIAGEN_STALL_SECONDS',
     60,
     [1, 3600],
-    'How long a client may take to send 65536 bytes, or the rest, of a body or an upload, over HTTP and gRPC, and to read as much of an answer over HTTP',
-    '408 `request_timeout`, and the connection is closed; a reader is cut off',
+    'How long a client may take, at every door, to send 65536 bytes or the rest of a body, a message or an upload, and to read as much of an answer',
+    '`request_timeout`: 408 and a closed connection over HTTP, DEADLINE_EXCEEDED over gRPC; a reader is cut off',
   ),
   waitSeconds: limit(
     'MEDIAGEN_WAIT_SECONDS',

@@ -56,7 +56,9 @@ export async function startCore(
   for (const engine of engines) parts.defer(() => engine.close())
   const catalog = await openCatalog(builtin, config, engines, clock)
 
-  const store = parts.use(await openStore(config.dataDir, clock, { maxQueueMs, maxQueuedWrites, maxQueuedReads }))
+  const store = parts.use(
+    await openStore(config.dataDir, clock, { name: home.name, maxQueueMs, maxQueuedWrites, maxQueuedReads }),
+  )
   logActs(store, log)
   // Not before: a start that is refused leaves nothing, and the store says in words why nothing can be made there.
   home.open()
@@ -103,7 +105,7 @@ export async function startCore(
     }),
   )
 
-  // By every process, whatever its role: who removes what does not matter, and doing it twice does no harm.
+  // By the process that leads, whatever its role; should two do it, that does no harm.
   const retention = startExpiry({
     store,
     folders: files.folders,

@@ -8,11 +8,11 @@ import { layOut, makeFolder, protectDatabase } from './data-dir.ts'
 export async function openStore(
   dataDir: string,
   clock: Clock = systemClock,
-  bounds: Pick<SqliteOptions, 'maxQueueMs' | 'maxQueuedWrites' | 'maxQueuedReads'> = {},
+  options: Pick<SqliteOptions, 'name' | 'maxQueueMs' | 'maxQueuedWrites' | 'maxQueuedReads'> = {},
 ): Promise<Store & AsyncDisposable> {
   makeFolder(dataDir)
   protectDatabase(layOut(dataDir).database)
-  return openSqliteStore({ path: layOut(dataDir).database, clock, ...bounds })
+  return openSqliteStore({ path: layOut(dataDir).database, clock, ...options })
 }
 
 /**

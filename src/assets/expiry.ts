@@ -8,6 +8,8 @@ import {
   type StuckFolder,
   surveyFolders,
 } from '../core/retention.ts'
+import { leadMs } from '../core/leader.ts'
+import type { Store } from '../core/store.ts'
 import { createRound } from '../runtime/round.ts'
 
 const lookMs = 1000
@@ -16,7 +18,7 @@ const surveyMs = 6 * 3_600_000
 
 /** What is needed. */
 export interface ExpiryParts {
-  readonly store: RetentionStore
+  readonly store: RetentionStore & Pick<Store, 'lead'>
   readonly folders: FilesFolders
   /** Retention of files, and of orphans, because the database may be an older one that was restored. */
   readonly retainMs: number
@@ -39,7 +41,7 @@ export function startExpiry({ store, folders, retainMs, log }: ExpiryParts): Exp
   }
 
   async function sweep(): Promise<void> {
-    if (stopped || !(await store.hasExpired())) return
+    if (stopped || !(await store.hasExpired()) || !(await store.lead(leadMs))) return
     const { folders: removed, stuck } = await removeExpired(store, folders, foldersAtOnce)
     logStuck(stuck, 'expired files could not be removed; that is tried again later')
     if (removed > 0) log.info({ folders: removed }, 'expired files removed')
@@ -47,6 +49,7 @@ export function startExpiry({ store, folders, retainMs, log }: ExpiryParts): Exp
   }
 
   async function survey(): Promise<void> {
+    if (!(await store.lead(leadMs))) return
     let orphans = 0
     const stuck: StuckFolder[] = []
     for await (const { name, owner, untouchedMs } of surveyFolders(folders, store)) {

@@ -10,6 +10,7 @@ import type { UsagePrice } from './pricing.ts'
 import type { ProviderStore } from './provider-share.ts'
 import type { RateStore } from './rate.ts'
 import type { RetentionStore } from './retention.ts'
+import type { SweepCommand, SweepOutcome } from './sweep.ts'
 import type { UploadStore } from './upload.ts'
 import type { WebhookStore } from './webhook.ts'
 
@@ -133,6 +134,8 @@ export interface Duty {
   /** Find out about a run whose outcome is unknown, or end one whose job has ended. */
   readonly kind: 'reconcile' | 'cancel'
   readonly checkpoint: JsonValue
+  /** Tells this question from others about the job. */
+  readonly fence: number
   /** Times that it was claimed. */
   readonly attempts: number
   readonly ageMs: number
@@ -154,41 +157,6 @@ export interface HeartbeatOutcome {
   readonly cancelRequested: readonly string[]
   /** Jobs whose deadline has passed. */
   readonly deadlinePassed: readonly string[]
-}
-
-export interface SweepCommand {
-  /** Length of a new lease: a longer one was taken before the clock went back, and is cut to this. */
-  readonly leaseMs: number
-  /** How long a job may be under review. */
-  readonly reviewMs: number
-  /** Maximum number of each kind. */
-  readonly limit: number
-  /** 0 … 1, the jitter of retries. */
-  readonly random: number
-}
-
-/** The result of a sweep, in jobs; at the end in webhook deliveries. */
-export interface SweepOutcome {
-  /** Queued again after their worker was lost. */
-  readonly requeued: number
-  /** Failed because too many runs were lost. */
-  readonly failed: number
-  /** Sent to review after their worker was lost. */
-  readonly reviewed: number
-  /** Ended by their deadline, or canceled by their owner before their worker was lost. */
-  readonly expired: number
-  /** Released because the review period was over. */
-  readonly released: number
-  /** Retries that became due. */
-  readonly woken: number
-  /** Waits from before the clock went back, which start again. */
-  readonly rebased: number
-  /** Old finished deliveries that were removed. */
-  readonly forgotten: number
-  /** Deleted endpoints that were removed, as none of their deliveries is left. */
-  readonly dropped: number
-  /** Whether there may be more to do. */
-  readonly more: boolean
 }
 
 export type AdjustOutcome =
@@ -271,9 +239,14 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
   finishJob(jobId: string, token: number, outcome: JobOutcome): Promise<Job | null>
   /** Cancels a queued job at once, marks a running one as to be canceled, leaves a terminal one unchanged. Null if the account has no such job. */
   requestCancel(accountId: string, jobId: string): Promise<Job | null>
-  /** Ends the leases of workers that are known to be dead; the next sweep handles their jobs. Returns their number. */
+  /** Ends the leases of processes that are known to be dead, also that of the leader; the next sweep handles their jobs. Returns the number of jobs. */
   endLeases(workers: readonly string[]): Promise<number>
-  /** Handles lost workers, deadlines of queued jobs, retries and expired reviews. Idempotent. */
+  /**
+   * Whether this process leads: at most one of all processes does the work that one does for all. A leader renews its lease by
+   * asking again before it ends; others read only. Closing the store gives the lease up.
+   */
+  lead(leaseMs: number): Promise<boolean>
+  /** Handles lost workers, deadlines of queued jobs, retries and expired reviews, each in a transaction of its own. Idempotent. */
   sweep(command: SweepCommand): Promise<SweepOutcome>
   /** Claims what is to be asked of other servers now; a question that is not answered is claimed again when the lease ends. */
   claimDuties(limit: number, leaseMs: number): Promise<readonly Duty[]>

@@ -63,8 +63,8 @@ export function startDuties(parts: DutyParts): { stop(): Promise<void> } {
   }
 }
 
-/** Throws to be asked again. */
-async function ask(
+/** Asks the engine of a job. Throws to be asked again. */
+export async function ask(
   duty: Duty,
   signal: AbortSignal,
   { catalog, engines, reviewMs, log, random }: DutyParts,

@@ -1,5 +1,6 @@
 // Runs the store's sweep about once a second: lost workers, deadlines, retries, reviews.
 import type { Logger } from 'pino'
+import { leadMs } from '../core/leader.ts'
 import type { Store } from '../core/store.ts'
 import { createRound } from '../runtime/round.ts'
 
@@ -9,7 +10,7 @@ const jobsPerSweep = 200
 
 /** What the sweeper needs. */
 export interface SweeperParts {
-  readonly store: Pick<Store, 'sweep'>
+  readonly store: Pick<Store, 'lead' | 'sweep'>
   readonly leaseMs: number
   readonly reviewMs: number
   readonly log: Logger
@@ -22,11 +23,12 @@ export interface Sweeper {
   stop(): Promise<void>
 }
 
-/** Starts a sweeper. It needs no engine. */
+/** Starts a sweeper, which sweeps while this process leads. It needs no engine. */
 export function startSweeper({ store, leaseMs, reviewMs, log, random }: SweeperParts): Sweeper {
   let stopped = false
 
   async function sweep(): Promise<void> {
+    if (!(await store.lead(leadMs))) return
     const { more, ...done } = await store.sweep({ leaseMs, reviewMs, limit: jobsPerSweep, random: random() })
     if (Object.values(done).some((jobs) => jobs > 0)) log.info(done, 'swept')
     if (more && !stopped) sweeping.again()

@@ -206,7 +206,7 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
   function sweep(): void {
     const limit = chance.pick([1, 2, 100]) ?? 100
     say(`a sweep of ${limit}`)
-    const { more } = world.run('sweep', { leaseMs, reviewMs, limit, random: chance.number() })
+    const { more } = world.sweep({ leaseMs, reviewMs, limit, random: chance.number() })
     if (more) return
     for (const job of watcher.check())
       if (
@@ -316,7 +316,7 @@ async function drain(world: World, check: () => readonly JobLine[]): Promise<Rea
   for (let round = 0; check().some(({ status }) => status === 'queued' || status === 'running'); round++) {
     if (round > 20) throw new Error('drain: some jobs never end')
     world.nowMs += 61_000
-    while (world.run('sweep', { leaseMs, reviewMs, limit: 100, random: 0.5 }).more);
+    while (world.sweep({ leaseMs, reviewMs, limit: 100, random: 0.5 }).more);
     const claimed = world.run('claimJobs', { worker: 'last', room, limit: 1000, leaseMs })
     check()
     for (const { job, token } of claimed)
@@ -325,7 +325,7 @@ async function drain(world: World, check: () => readonly JobLine[]): Promise<Rea
   const inReview = check().filter(({ status }) => status === 'needs_review').length
   // The clock may have gone back since a review began: it lasts longer then, but not for ever.
   world.nowMs += reviewMs + 1000 * hourMs
-  const { released } = world.run('sweep', { leaseMs, reviewMs, limit: 1000, random: 0.5 })
+  const { released } = world.sweep({ leaseMs, reviewMs, limit: 1000, random: 0.5 })
   if (released !== inReview) throw new Error(`drain: ${released} of ${inReview} reviews were released`)
   const ends: Record<string, number> = {}
   for (const { status } of check()) ends[status] = (ends[status] ?? 0) + 1

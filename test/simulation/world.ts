@@ -5,6 +5,8 @@ import { createBatchRunner } from '../../src/storage/sqlite/batch.ts'
 import { createCommands, type CommandName, type Commands } from '../../src/storage/sqlite/commands.ts'
 import { createJobReads } from '../../src/storage/sqlite/jobs.ts'
 import { loadMigrations } from '../../src/storage/sqlite/migrate.ts'
+import { addSwept, type SweepCommand, type SweepOutcome } from '../../src/core/sweep.ts'
+import { sweepDuties } from '../../src/storage/sqlite/sweeps.ts'
 import { createLedgerVerifier } from '../../src/storage/sqlite/verify.ts'
 
 /** A command that one process submitted. */
@@ -27,6 +29,8 @@ export interface World {
   nowMs: number
   /** Runs one command as a group of one. Throws what the command threw. */
   run<Name extends CommandName>(name: Name, ...args: Parameters<Commands[Name]>): ReturnType<Commands[Name]>
+  /** Runs all duties of a sweep. */
+  sweep(command: SweepCommand): SweepOutcome
   /** Runs commands as one group: one transaction, a savepoint each. Answers are values or errors. */
   runGroup(submissions: readonly Submission[]): readonly unknown[]
   reads(): ReturnType<typeof createJobReads>
@@ -80,6 +84,7 @@ export function createWorld(nowMs: number, random: (bytes: number) => Uint8Array
       if (answer instanceof Error) throw answer
       return answer as ReturnType<Commands[typeof name]>
     },
+    sweep: (command) => sweepDuties.map((duty) => world.run(duty, command)).reduce(addSwept),
     reads: () => parts.reads,
     rows: <Row>(sql: string) => parts.select(sql).all() as Row[],
     verify: () => parts.verify(),

@@ -1,5 +1,6 @@
 // The part of the store contract about webhooks: endpoints, the outbox that ends of jobs fill, and who may send what.
 import { expect, test } from 'vitest'
+import type { Store } from '../../src/core/store.ts'
 import type { ClaimedDelivery, DeliveryAttempt, DeliveryClaim, DeliveryFilter } from '../../src/core/webhook.ts'
 import {
   claimOne,
@@ -11,7 +12,6 @@ import {
   sweepOf,
   testAsset,
   testError,
-  type TestStore,
 } from './fixture.ts'
 
 const secret = Buffer.alloc(32, 7)
@@ -20,20 +20,20 @@ export const taken: DeliveryAttempt = { attemptedAtMs: 5, responseStatus: 200, e
 export const nobody = { webhookIds: [], accountIds: [], unprovenAccountIds: [] }
 const refused: DeliveryAttempt = { attemptedAtMs: 6, responseStatus: 500, error: 'It answered 500.', durationMs: 3 }
 
-export async function makeWebhook(store: TestStore, accountId: string, limit = 10): Promise<string> {
+export async function makeWebhook(store: Store, accountId: string, limit = 10): Promise<string> {
   const made = await store.createWebhook(accountId, url, null, secret, limit)
   if (made.outcome !== 'created') throw new Error(`the endpoint was ${made.outcome}`)
   return made.webhook.webhookId
 }
 
 /** Cancels a job before it runs: the shortest way to an end. */
-export async function endJob(store: TestStore, accountId: string): Promise<string> {
+export async function endJob(store: Store, accountId: string): Promise<string> {
   const { jobId } = await startJob(store, accountId, { credits: 0 })
   await store.requestCancel(accountId, jobId)
   return jobId
 }
 
-export const claim = (store: TestStore, fields: Partial<DeliveryClaim> = {}): Promise<readonly ClaimedDelivery[]> =>
+export const claim = (store: Store, fields: Partial<DeliveryClaim> = {}): Promise<readonly ClaimedDelivery[]> =>
   store.claimDeliveries({
     limit: 8,
     perWebhook: 8,
@@ -44,13 +44,13 @@ export const claim = (store: TestStore, fields: Partial<DeliveryClaim> = {}): Pr
     ...fields,
   })
 
-export async function claimFirst(store: TestStore): Promise<ClaimedDelivery> {
+export async function claimFirst(store: Store): Promise<ClaimedDelivery> {
   const [delivery] = await claim(store, { limit: 1 })
   if (delivery === undefined) throw new Error('nothing is due')
   return delivery
 }
 
-export const list = (store: TestStore, filter: Partial<DeliveryFilter> = {}) =>
+export const list = (store: Store, filter: Partial<DeliveryFilter> = {}) =>
   store.listDeliveries({ accountId: null, webhookId: null, jobId: null, status: null, ...firstPage, ...filter })
 
 export function webhookTests(openStore: OpenTestStore): void {

@@ -9,6 +9,7 @@ import { changeTests, startTests } from './contract-starts.ts'
 import { providerTests } from './contract-providers.ts'
 import { rateTests } from './contract-rates.ts'
 import { deadlineTests, leaseTests, reviewTests } from './contract-sweeps.ts'
+import { sharedTests } from './contract-shared.ts'
 import { webhookPlaceTests } from './contract-webhook-places.ts'
 import { webhookTests } from './contract-webhooks.ts'
 import type { OpenTestStore } from './fixture.ts'
@@ -36,6 +37,7 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
     describe('places of webhooks', () => webhookPlaceTests(openStore))
     describe('providers of media', () => providerTests(openStore))
     describe('administrative acts', () => auditTests(openStore))
+    describe('two processes', () => sharedTests(openStore))
     describe('changes and closing', () => changeTests(openStore))
   })
 }

@@ -3,13 +3,14 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '../../src/core/clock.ts'
 import type { Asset } from '../../src/core/asset.ts'
 import type { ClaimedJob, Job, JobError } from '../../src/core/job.ts'
-import type { JobFilter, StartCommand, Store, SweepCommand } from '../../src/core/store.ts'
+import type { JobFilter, StartCommand, Store } from '../../src/core/store.ts'
+import type { SweepCommand } from '../../src/core/sweep.ts'
 
 /** A store that the test closes by `await using`. */
 export type TestStore = Store & AsyncDisposable
 
-/** Opens a store that nobody has used, on its own data, with the system's clock or another. */
-export type OpenTestStore = (clock?: Clock) => Promise<TestStore>
+/** Opens a store that nobody has used, on its own data, with the system's clock or another; `another` opens one more on the same data. */
+export type OpenTestStore = (clock?: Clock) => Promise<TestStore & { another(name?: string): Promise<TestStore> }>
 
 /** A clock that stands until the test moves it. */
 export function createHeldClock(): Clock & { ms: number } {

@@ -382,6 +382,12 @@ CREATE INDEX jobs_queued ON jobs (model, priority DESC, fair, number, deadline_a
 
 CREATE INDEX jobs_removing ON jobs (removal_at) WHERE removal_at IS NOT NULL;
 
+CREATE TABLE leaders (
+  one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+  holder TEXT NOT NULL,
+  until INTEGER NOT NULL
+) STRICT;
+
 CREATE TRIGGER ledger_entries_add_up BEFORE INSERT ON ledger_entries
 BEGIN
   SELECT RAISE(ABORT, 'ledger_entries: the entry does not follow from the balance of the account')
@@ -494,6 +500,7 @@ CREATE TABLE upstream_duties (
   job_number INTEGER NOT NULL PRIMARY KEY REFERENCES jobs (number),
   kind TEXT NOT NULL CHECK (kind IN ('reconcile', 'cancel')),
   checkpoint TEXT CHECK (json_valid(checkpoint)),
+  fence INTEGER NOT NULL,
   owed_at INTEGER NOT NULL,
   due_at INTEGER NOT NULL,
   attempts INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0)

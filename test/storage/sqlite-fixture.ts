@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { systemClock, type Clock } from '../../src/core/clock.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
-import type { TestStore } from './fixture.ts'
+import type { OpenTestStore } from './fixture.ts'
 
 /** A folder that goes away with the test, and the path of a database in it that does not exist yet. */
 export function createTestFolder(): { folder: string; path: string } & Disposable {
@@ -18,11 +18,12 @@ export function createTestFolder(): { folder: string; path: string } & Disposabl
 }
 
 /** A store on a file of its own. */
-export async function openTemporaryStore(clock: Clock = systemClock): Promise<TestStore> {
+export async function openTemporaryStore(clock: Clock = systemClock): ReturnType<OpenTestStore> {
   const { path, ...folder } = createTestFolder()
   const store = await openSqliteStore({ path, clock })
   return {
     ...store,
+    another: (name) => openSqliteStore({ path, clock, ...(name !== undefined && { name }) }),
     async [Symbol.asyncDispose]() {
       await store.close()
       folder[Symbol.dispose]()

@@ -154,7 +154,8 @@ export interface Engine {
   /** Null if the model can run now, else why it cannot. Asked in the background; the last answer counts meanwhile. */
   unready(spec: EngineSpec): Promise<string | null>
   /**
-   * What may be done with a run of which this checkpoint is left, once the engine had begun; null if none was saved. It is
+   * What may be done with a run of which this checkpoint is left (an end that another server told included: the run may be lost
+   * before the job knows), once the engine had begun; null if none was saved. It is
    * saved with the checkpoint, so it must not depend on anything else. Before the engine begins, a run may start again.
    */
   afterLoss(spec: EngineSpec, checkpoint: JsonValue): AfterLoss

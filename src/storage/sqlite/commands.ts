@@ -3,6 +3,7 @@ import { createAccountCommands } from './accounts.ts'
 import { createAuditCommands } from './audit.ts'
 import { createClaimCommands } from './claims.ts'
 import { createCancelCommands } from './cancellations.ts'
+import { createLeaderCommands } from './leaders.ts'
 import { createKeyCommands } from './keys.ts'
 import { createSigningKeyCommands } from './signing-keys.ts'
 import { createStartCommands } from './starts.ts'
@@ -29,6 +30,7 @@ export function createCommands(writing: Writing) {
     ...createWebhookCommands(writing),
     ...createDeliveryCommands(writing),
     ...createSweepCommands(writing),
+    ...createLeaderCommands(writing),
     ...createDutyCommands(writing),
     ...createUploadCommands(writing),
     ...createProviderCommands(writing),

@@ -25,9 +25,9 @@ export function createDutyCommands(writing: Writing) {
   return {
     claimDuties: (limit: number, leaseMs: number): readonly Duty[] => duties.claim(limit, leaseMs),
 
-    answerDuty({ jobId, attempts }: Duty, answer: DutyAnswer): void {
-      const job = findJob(jobId)
-      if (job === null || !duties.isCurrent(job.number, attempts)) return
+    answerDuty(duty: Duty, answer: DutyAnswer): void {
+      const job = findJob(duty.jobId)
+      if (job === null || !duties.isCurrent(job.number, duty)) return
       if (answer.outcome === 'again') return duties.postpone(job.number, answer.waitMs)
       if (answer.upstream) upstreamRuns.record(job.number, answer.upstream)
       if (answer.outcome === 'done') duties.drop(job.number)

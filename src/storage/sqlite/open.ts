@@ -1,4 +1,5 @@
 // Opens the store on an SQLite file: a writer thread for every change, a connection on this thread for every read.
+import { randomUUID } from 'node:crypto'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { AuditEntry } from '../../core/audit.ts'
 import { systemClock, type Clock } from '../../core/clock.ts'
@@ -6,15 +7,17 @@ import type { ClaimedJob } from '../../core/job.ts'
 import type { UsagePrice } from '../../core/pricing.ts'
 import { diskBehind, tooManyWrites } from '../../core/storage-trouble.ts'
 import type { NewsListener, Store } from '../../core/store.ts'
+import { addSwept, nothingSwept, type SweepCommand, type SweepOutcome } from '../../core/sweep.ts'
 import { type ClaimedRow, createWaitingModels } from './claims.ts'
 import { openReader, type Connection } from './connection.ts'
 import { createLongReads } from './long-reads.ts'
-import { createReads } from './reads.ts'
+import { createReads, type Reads } from './reads.ts'
 import { openGroupCommit, StorageError, type GroupCommit } from './group-commit.ts'
 import { toClaimedDelivery } from './deliveries.ts'
 import { toSigningKey } from './signing-keys.ts'
 import { toStartedJob, toStartRequest } from './starts.ts'
 import { createProviderStore } from './provider-store.ts'
+import { sweepDuties } from './sweeps.ts'
 import { createDueDutyRead } from './upstream.ts'
 
 const checkMs = 1000
@@ -32,6 +35,8 @@ export interface SqliteOptions {
   readonly maxQueuedWrites?: number
   /** Number of lists that may wait to be read. Default: any. */
   readonly maxQueuedReads?: number
+  /** Names this process among those that may lead. Default: a random name. */
+  readonly name?: string
   /** A clock that does not go back. Default: the system's. */
   readonly monotonicMs?: () => number
 }
@@ -42,7 +47,7 @@ export interface SqliteOptions {
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store & AsyncDisposable> {
   const { path, clock = systemClock, maxQueueMs = Infinity, monotonicMs = () => performance.now() } = options
-  const { migrates = true, maxQueuedWrites = Infinity, maxQueuedReads = Infinity } = options
+  const { name = randomUUID(), migrates = true, maxQueuedWrites = Infinity, maxQueuedReads = Infinity } = options
   const listeners = new Set<NewsListener>()
   const actListeners = new Set<(entry: AuditEntry) => void>()
   const commits = {
@@ -60,11 +65,13 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
   const listWaitingModels = createWaitingModels(reader)
   const hasDueDuty = createDueDutyRead(reader)
 
+  const leading = createLeading(writer, reads, name)
   const ask = submitInTime(writer, maxQueuedWrites, maxQueueMs)
   const operate = submitInTime(writer, maxQueuedWrites, Infinity)
 
   async function close(): Promise<void> {
     // The last connection to close folds the write-ahead log into the file; that is the writer's work.
+    await leading.stop()
     await long.close()
     await writer.close(() => reader.close())
   }
@@ -127,7 +134,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
       return job && reads.place(job)
     },
     endLeases: (workers) => writer.submit('endLeases', workers),
-    sweep: (command) => writer.submit('sweep', command),
+    lead: leading.lead,
+    sweep: (command) => sweep(writer, command),
     requestCancel: (accountId, jobId) => ask('requestCancel', accountId, jobId),
     resolveReview: (jobId, charge, by) => operate('resolveReview', jobId, charge, by),
 
@@ -159,20 +167,41 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
 
     recordAct: (draft, by) => operate('recordAct', draft, by),
     listAuditEntries: (accountId, page) => long.read('listAuditEntries', accountId, page),
-    onAct(listener) {
-      actListeners.add(listener)
-      return () => actListeners.delete(listener)
-    },
+    onAct: (listener) => subscribe(actListeners, listener),
 
-    onNews(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    onNews: (listener) => subscribe(listeners, listener),
     writeDelayMs: () => writer.behindMs(),
     check: () => within(checkMs, operate('check')),
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** Does one duty after the other; what was submitted meanwhile comes between them. */
+async function sweep(writer: GroupCommit, command: SweepCommand): Promise<SweepOutcome> {
+  let swept = nothingSwept
+  for (const duty of sweepDuties) swept = addSwept(swept, await writer.submit(duty, command))
+  return swept
+}
+
+/** Only a process that may lead writes; the others read. */
+function createLeading(writer: GroupCommit, reads: Pick<Reads, 'judgeLead'>, name: string) {
+  let leads = false
+  return {
+    async lead(leaseMs: number): Promise<boolean> {
+      const judged = reads.judgeLead(name, leaseMs)
+      if (judged !== 'take') return judged === 'mine'
+      return (leads = await writer.submit('takeLead', name, leaseMs))
+    },
+    async stop(): Promise<void> {
+      if (leads) await writer.submit('dropLead', name).catch(() => {})
+    },
+  }
+}
+
+function subscribe<Listener>(listeners: Set<Listener>, listener: Listener): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
 }
 
 /** Submits what clients and operators want, unless the disk is behind. What workers report is always taken, since it ends work. */

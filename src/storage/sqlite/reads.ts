@@ -5,6 +5,7 @@ import type { Connection } from './connection.ts'
 import { createDeliveryReads } from './deliveries.ts'
 import { createJobReads } from './jobs.ts'
 import { createKeyReads } from './keys.ts'
+import { createLeaderReads } from './leaders.ts'
 import { createLedgerReads } from './ledger.ts'
 import { createProviderReads } from './providers.ts'
 import { createRetentionReads } from './retention.ts'
@@ -27,6 +28,7 @@ export function createReads(db: Connection, nowMs: () => number) {
     ...createUploadReads(db, nowMs),
     ...createProviderReads(db),
     ...createRetentionReads(db, nowMs),
+    ...createLeaderReads(db, nowMs),
     verifyLedger: createLedgerVerifier(db),
   }
 }

@@ -52,7 +52,12 @@ export function createRunEnds(writing: Writing): (job: JobState, end: RunEnd, fo
   }
 
   return (job, end, found) => {
-    if (end.status !== 'queued' && end.status !== 'needs_review') return settleJob(job, end)
+    if (end.status !== 'queued' && end.status !== 'needs_review') {
+      const settled = settleJob(job, end)
+      // It was found too late to go on: what is to be ended elsewhere has a name now.
+      if (found) duties.learn(job.number, found.checkpoint)
+      return settled
+    }
     const row = move(job, end, found)
     if (row === undefined) throw new Error(`job ${job.jobId} vanished`)
     changed(job.jobId)

@@ -2,11 +2,14 @@
 import type { JobStatus } from '../../core/job.ts'
 import { longestBackoffMs, spreadJitter } from '../../core/loss.ts'
 import { decideDeadline, decideLoss, decideReview } from '../../core/run-end.ts'
-import type { SweepCommand, SweepOutcome } from '../../core/store.ts'
+import { nothingSwept, type SweepCommand, type SweepOutcome } from '../../core/sweep.ts'
 import { createDeliverySweep } from './deliveries.ts'
 import { selectStates, type JobState } from './jobs.ts'
 import { createRunEnds, toRunState } from './run-ends.ts'
 import type { Writing } from './writing.ts'
+
+/** The duties of a sweep; each is a command, so that others come between them. */
+export const sweepDuties = ['sweepLost', 'sweepDeadlines', 'sweepReviews', 'sweepRetries', 'sweepDeliveries'] as const
 
 /** Creates the sweep commands. */
 export function createSweepCommands(writing: Writing) {
@@ -19,31 +22,32 @@ export function createSweepCommands(writing: Writing) {
   const dropLease = db.prepare<[number, string]>(
     "UPDATE jobs SET lease_until = min(lease_until, ?) WHERE status = 'running' AND worker = ?",
   )
+  const dropLead = db.prepare<[string]>('DELETE FROM leaders WHERE holder = ?')
 
   return {
     endLeases(workers: readonly string[]): number {
+      for (const worker of workers) dropLead.run(worker)
       return workers.reduce((ended, worker) => ended + dropLease.run(nowMs(), worker).changes, 0)
     },
-
-    sweep(command: SweepCommand): SweepOutcome {
-      const { limit } = command
-      const lost = sweepLost(command)
+    sweepLost(command: SweepCommand): SweepOutcome {
+      const { queued: requeued, failed, needs_review: reviewed, canceled: expired, seen } = sweepLost(command)
+      return { ...nothingSwept, requeued, failed, reviewed, expired, more: seen === command.limit }
+    },
+    sweepDeadlines({ limit }: SweepCommand): SweepOutcome {
       const expired = sweepQueued(limit)
+      return { ...nothingSwept, expired, more: expired === limit }
+    },
+    sweepReviews(command: SweepCommand): SweepOutcome {
       const released = sweepReviews(command)
+      return { ...nothingSwept, released, more: released === command.limit }
+    },
+    sweepRetries({ limit }: SweepCommand): SweepOutcome {
       const woken = wake(limit)
-      const { rebased, forgotten, dropped } = sweepDeliveries(limit)
-      return {
-        requeued: lost.queued,
-        failed: lost.failed,
-        reviewed: lost.needs_review,
-        expired: expired + lost.canceled,
-        released,
-        woken,
-        rebased,
-        forgotten,
-        dropped,
-        more: [lost.seen, expired, released, woken, rebased, forgotten, dropped].includes(limit),
-      }
+      return { ...nothingSwept, woken, more: woken === limit }
+    },
+    sweepDeliveries({ limit }: SweepCommand): SweepOutcome {
+      const done = sweepDeliveries(limit)
+      return { ...nothingSwept, ...done, more: Object.values(done).includes(limit) }
     },
   }
 }

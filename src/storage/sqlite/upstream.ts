@@ -40,39 +40,42 @@ export function createUpstreamRuns({ db, nowMs }: Writing) {
 export function createDuties({ db, nowMs }: Writing) {
   const openRun = 'SELECT 1 FROM upstream_runs WHERE job_number = :number AND ended_at IS NULL'
   const owe = db.prepare<{ number: number; nowMs: number }>(
-    `INSERT OR REPLACE INTO upstream_duties (job_number, kind, checkpoint, owed_at, due_at)
-     SELECT number, 'cancel', checkpoint, :nowMs, :nowMs FROM jobs WHERE number = :number AND EXISTS (${openRun})`,
+    `INSERT OR REPLACE INTO upstream_duties (job_number, kind, checkpoint, fence, owed_at, due_at)
+     SELECT number, 'cancel', checkpoint, sequence, :nowMs, :nowMs FROM jobs WHERE number = :number AND EXISTS (${openRun})`,
   )
-  const ask = db.prepare<[number, number, number]>(
-    "INSERT INTO upstream_duties (job_number, kind, owed_at, due_at) VALUES (?, 'reconcile', ?, ?)",
+  const ask = db.prepare<{ number: number; nowMs: number }>(
+    `INSERT INTO upstream_duties (job_number, kind, fence, owed_at, due_at)
+     SELECT number, 'reconcile', sequence, :nowMs, :nowMs FROM jobs WHERE number = :number`,
   )
   const learn = db.prepare<{ number: number; nowMs: number; checkpoint: string }>(
-    `INSERT INTO upstream_duties (job_number, kind, checkpoint, owed_at, due_at)
-     SELECT :number, 'cancel', :checkpoint, :nowMs, :nowMs WHERE EXISTS (${openRun})
+    `INSERT INTO upstream_duties (job_number, kind, checkpoint, fence, owed_at, due_at)
+     SELECT number, 'cancel', :checkpoint, sequence, :nowMs, :nowMs FROM jobs WHERE number = :number AND EXISTS (${openRun})
      ON CONFLICT (job_number) DO UPDATE SET checkpoint = excluded.checkpoint, due_at = excluded.due_at, attempts = attempts + 1`,
   )
   const drop = db.prepare<[number]>('DELETE FROM upstream_duties WHERE job_number = ?')
   const claim = db.prepare<
     [number, number, number],
-    { jobNumber: number } & Pick<Duty, 'kind' | 'attempts'> & { owedAt: number }
+    { jobNumber: number } & Pick<Duty, 'kind' | 'fence' | 'attempts'> & { owedAt: number }
   >(
     `UPDATE upstream_duties SET due_at = ?, attempts = attempts + 1
      WHERE job_number IN (SELECT job_number FROM upstream_duties WHERE due_at <= ? ORDER BY due_at LIMIT ?)
-     RETURNING job_number AS jobNumber, kind, attempts, owed_at AS owedAt`,
+     RETURNING job_number AS jobNumber, kind, fence, attempts, owed_at AS owedAt`,
   )
   const find = db.prepare<[number], { jobId: string; model: string; checkpoint: string | null }>(
     `SELECT j.job_id AS jobId, j.model, CASE d.kind WHEN 'cancel' THEN d.checkpoint ELSE j.checkpoint END AS checkpoint
      FROM upstream_duties AS d JOIN jobs AS j ON j.number = d.job_number WHERE d.job_number = ?`,
   )
   const isCurrent = db
-    .prepare<[number, number], 1>('SELECT 1 FROM upstream_duties WHERE job_number = ? AND attempts = ?')
+    .prepare<[number, number, number], 1>(
+      'SELECT 1 FROM upstream_duties WHERE job_number = ? AND fence = ? AND attempts = ?',
+    )
     .pluck()
   const postpone = db.prepare<[number, number]>('UPDATE upstream_duties SET due_at = ? WHERE job_number = ?')
 
   return {
     /** The job ends without success: what may still run elsewhere is to be ended there. Called before its checkpoint goes. */
     oweCancel: (number: number): void => void owe.run({ number, nowMs: nowMs() }),
-    oweReconcile: (number: number): void => void ask.run(number, nowMs(), nowMs()),
+    oweReconcile: (number: number): void => void ask.run({ number, nowMs: nowMs() }),
     /** A run that was given up says what it learned of a submission after its job had ended. */
     learn: (number: number, checkpoint: string): void => void learn.run({ number, nowMs: nowMs(), checkpoint }),
     drop: (number: number): void => void drop.run(number),
@@ -84,7 +87,8 @@ export function createDuties({ db, nowMs }: Writing) {
         return [{ ...duty, ...job, checkpoint, ageMs: Math.max(0, nowMs() - owedAt) }]
       })
     },
-    isCurrent: (number: number, attempts: number): boolean => isCurrent.get(number, attempts) !== undefined,
+    isCurrent: (number: number, { fence, attempts }: Duty): boolean =>
+      isCurrent.get(number, fence, attempts) !== undefined,
     postpone: (number: number, waitMs: number): void => void postpone.run(nowMs() + waitMs, number),
   }
 }

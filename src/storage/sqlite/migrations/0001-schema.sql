@@ -169,11 +169,12 @@ CREATE TABLE upstream_runs (
 CREATE INDEX upstream_runs_by_id ON upstream_runs (provider, upstream_id) WHERE upstream_id IS NOT NULL;
 
 -- What other servers are still to be asked: about a run of unknown outcome, or to end one whose job has ended (with the checkpoint
--- that it had). `attempts` fences the answer.
+-- that it had). `fence` is the job's sequence when it was owed: with `attempts` it fences the answer.
 CREATE TABLE upstream_duties (
   job_number INTEGER NOT NULL PRIMARY KEY REFERENCES jobs (number),
   kind TEXT NOT NULL CHECK (kind IN ('reconcile', 'cancel')),
   checkpoint TEXT CHECK (json_valid(checkpoint)),
+  fence INTEGER NOT NULL,
   owed_at INTEGER NOT NULL,
   due_at INTEGER NOT NULL,
   attempts INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0)
@@ -426,6 +427,13 @@ WHEN NEW.virtual_time < OLD.virtual_time OR NEW.model <> OLD.model
 BEGIN
   SELECT RAISE(ABORT, 'queues: virtual time never goes back');
 END;
+
+-- The process that sweeps for all, if any.
+CREATE TABLE leaders (
+  one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+  holder TEXT NOT NULL,
+  until INTEGER NOT NULL
+) STRICT;
 
 -- Webhooks
 

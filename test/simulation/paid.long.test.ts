@@ -1,0 +1,12 @@
+// Thousands of random histories of a paid backend.
+// A failure names its seed; MEDIAGEN_TEST_SEED=<seed> begins with that one, MEDIAGEN_TEST_HISTORIES=<count> runs as many.
+import { expect, test } from 'vitest'
+import { seed } from '../seed.ts'
+import { simulateManyPaid } from './paid.ts'
+
+const count = Number(process.env['MEDIAGEN_TEST_HISTORIES'] ?? 3000)
+
+test(`nothing is paid twice on a guess, lost, or charged for nothing: ${count} histories from seed ${seed}`, async () => {
+  const counts = await simulateManyPaid(seed, count)
+  for (const [what, times] of Object.entries(counts)) expect(times, what).toBeGreaterThan(count / 50)
+})
