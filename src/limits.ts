@@ -297,14 +297,14 @@ const webhooks = {
     'MEDIAGEN_WEBHOOK_PLACES_PER_ACCOUNT',
     4,
     [1, 4096],
-    'Deliveries to endpoints of one account at the same time',
+    'Deliveries to endpoints of one account at the same time, by all processes together',
     'The delivery waits',
   ),
   webhookPlacesPerEndpoint: limit(
     'MEDIAGEN_WEBHOOK_PLACES_PER_ENDPOINT',
     2,
     [1, 4096],
-    'Deliveries to one endpoint at the same time',
+    'Deliveries to one endpoint at the same time, by all processes together',
     'The delivery waits',
   ),
   webhookSeconds: limit(

@@ -95,7 +95,7 @@ export interface Endpoint {
 export interface DeliveryCaps {
   readonly perWebhook: number
   readonly perAccount: number
-  /** To endpoints that are not known to answer promptly. */
+  /** To endpoints that are not known to answer promptly; `inAll` for this process. */
   readonly unproven: { readonly inAll: number; readonly perWebhook: number; readonly perAccount: number }
 }
 
@@ -107,8 +107,12 @@ export interface FullPlaces {
   readonly unprovenAccountIds: readonly string[] | null
 }
 
-/** Counts the free places of endpoints and accounts. */
-export function createRoom(caps: DeliveryCaps, underWay: readonly Endpoint[]) {
+/**
+ * Counts the free places of endpoints and accounts.
+ * @param underWay the endpoints of the attempts of all processes, once for each attempt
+ * @param unprovenHere how many attempts of this process are to endpoints that are not known to answer promptly
+ */
+export function createRoom(caps: DeliveryCaps, underWay: readonly Endpoint[], unprovenHere: number) {
   const webhooks = new Map<string, number>()
   const accounts = new Map<string, number>()
   const unproven = { webhooks: new Map<string, number>(), accounts: new Map<string, number>(), inAll: 0 }
@@ -122,6 +126,7 @@ export function createRoom(caps: DeliveryCaps, underWay: readonly Endpoint[]) {
     unproven.inAll += 1
   }
   for (const endpoint of underWay) take(endpoint)
+  unproven.inAll = unprovenHere
   const fullOf = (taken: ReadonlyMap<string, number>, cap: number): string[] =>
     [...taken].filter(([, places]) => places >= cap).map(([id]) => id)
   return {
@@ -152,8 +157,8 @@ export function createRoom(caps: DeliveryCaps, underWay: readonly Endpoint[]) {
 export interface DeliveryClaim extends DeliveryCaps {
   /** Maximum number in total. */
   readonly limit: number
-  /** The endpoints of this process's running attempts, once per attempt. */
-  readonly underWay: readonly Endpoint[]
+  /** How many attempts of this process are under way to endpoints that are not known to answer promptly. */
+  readonly unprovenHere: number
   /** Duration of the claim; then another sender may try. */
   readonly leaseMs: number
 }
@@ -215,8 +220,8 @@ export interface WebhookStore {
   /** Makes a delivery due now, with the full number of attempts. */
   redeliver(deliveryId: string, by?: Actor): Promise<RedeliverOutcome>
   /** Whether a delivery is due to an endpoint with a free place. Cheap enough to poll. */
-  hasDueDelivery(nowMs: number, full: FullPlaces): Promise<boolean>
-  /** Claims due deliveries for a sender; endpoints take turns. */
+  hasDueDelivery(nowMs: number, claim: DeliveryClaim): Promise<boolean>
+  /** Claims due deliveries for a sender; endpoints take turns. Claims of all senders count toward the places of endpoints and accounts. */
   claimDeliveries(claim: DeliveryClaim): Promise<readonly ClaimedDelivery[]>
   /** Records the outcome of an attempt. False if the token is stale: nothing changed. */
   reportDelivery(report: DeliveryReport): Promise<boolean>

@@ -6,14 +6,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Job } from '../core/job.ts'
 import { createRound } from '../runtime/round.ts'
 import type { Store } from '../core/store.ts'
-import {
-  type ClaimedDelivery,
-  createRoom,
-  type DeliveryCaps,
-  type DeliveryReport,
-  type Endpoint,
-  type WebhookStore,
-} from '../core/webhook.ts'
+import { type ClaimedDelivery, type DeliveryCaps, type DeliveryReport, type WebhookStore } from '../core/webhook.ts'
 import type { Poster, PostResult } from './poster.ts'
 import { planDelivery } from './retries.ts'
 import { signWebhook, toWebhookBody } from './signature.ts'
@@ -63,7 +56,8 @@ export interface WebhookSender {
   stop(graceMs: number): Promise<void>
 }
 
-interface UnderWay extends Endpoint {
+interface UnderWay {
+  readonly proven: boolean
   readonly abort: AbortController
   readonly done: Promise<void>
 }
@@ -83,10 +77,11 @@ export function startWebhookSender(parts: WebhookSenderParts): WebhookSender {
   async function claim(): Promise<void> {
     const limit = bounds.places - underWay.size
     if (stopped || limit <= 0) return
-    const busy = [...underWay.values()].map(({ webhookId, accountId, proven }) => ({ webhookId, accountId, proven }))
-    if (!(await store.hasDueDelivery(clock.nowMs(), createRoom(caps, busy).full()))) return
-    const claimed = await store.claimDeliveries({ ...caps, limit, underWay: busy, leaseMs })
-    for (const delivery of claimed) begin(delivery)
+    let unprovenHere = 0
+    for (const { proven } of underWay.values()) if (!proven) unprovenHere += 1
+    const wanted = { ...caps, limit, unprovenHere, leaseMs }
+    if (!(await store.hasDueDelivery(clock.nowMs(), wanted))) return
+    for (const delivery of await store.claimDeliveries(wanted)) begin(delivery)
   }
 
   function begin(delivery: ClaimedDelivery): void {
@@ -101,8 +96,7 @@ export function startWebhookSender(parts: WebhookSenderParts): WebhookSender {
         underWay.delete(name)
         claiming.again()
       })
-    const { webhookId, proven, job } = delivery
-    underWay.set(name, { webhookId, accountId: job.accountId, proven, abort, done })
+    underWay.set(name, { proven: delivery.proven, abort, done })
   }
 
   const claiming = createRound(claim, (error) => log.error({ err: error }, 'deliveries could not be claimed'))

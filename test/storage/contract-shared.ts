@@ -1,7 +1,7 @@
 // The part of the store contract about what several processes share: two stores on the same data, both used at the same time.
 import { expect, test } from 'vitest'
 import type { Store } from '../../src/core/store.ts'
-import { claim, endJob, list, makeWebhook } from './contract-webhooks.ts'
+import { claim, endJob, list, makeWebhook, wanted } from './contract-webhooks.ts'
 import {
   balanceOf,
   claimOne,
@@ -132,10 +132,34 @@ export function sharedTests(openStore: OpenTestStore): void {
     const made = await inTurns(10, (store) => makeWebhook(store, accountId, 3).catch(() => null))
     expect(made.filter((webhookId) => webhookId !== null)).toHaveLength(3)
     await inTurns(10, (store) => endJob(store, accountId))
-    const claimed = await inTurns(10, (store) => claim(store, { limit: 5 }))
+    const room = { perWebhook: 10, perAccount: 30, unproven: { inAll: 30, perWebhook: 10, perAccount: 30 } }
+    const claimed = await inTurns(10, (store) => claim(store, { ...room, limit: 5 }))
     const ids = claimed.flat().map(({ deliveryId }) => deliveryId)
     expect([ids.length, new Set(ids).size]).toEqual([30, 30])
     expect((await list(one)).total).toBe(30)
     expect((await one.listWebhooks(accountId, firstPage)).total).toBe(3)
+  })
+
+  test('tokens come from one bucket', async () => {
+    await using shared = await openTwo()
+    const taken = await shared.inTurns(20, (store) => store.takeTokens('key', { perSecond: 10, burst: 20 }, 3))
+    expect(taken.reduce((sum, count) => sum + count)).toBe(20)
+  })
+
+  test('the places of an endpoint and of an account hold for both', async () => {
+    await using shared = await openTwo()
+    const { one, two, clock, inTurns } = shared
+    const { accountId } = await one.createAccount('a', 0)
+    for (let i = 0; i < 2; i++) await makeWebhook(one, accountId)
+    for (let i = 0; i < 5; i++) await endJob(one, accountId)
+    const caps = { perWebhook: 2, perAccount: 3 }
+    const claimed = (await inTurns(6, (store) => claim(store, { ...caps, limit: 2 }))).flat()
+    expect(claimed).toHaveLength(3)
+    for (const store of [one, two]) {
+      expect(await store.hasDueDelivery(clock.ms, { ...wanted, ...caps })).toBe(false)
+      expect(await store.hasDueDelivery(clock.ms, { ...wanted, perWebhook: 2, perAccount: 4 })).toBe(true)
+    }
+    clock.ms += wanted.leaseMs
+    expect((await inTurns(6, (store) => claim(store, { ...caps, limit: 2 }))).flat()).toHaveLength(3)
   })
 }

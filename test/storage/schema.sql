@@ -570,6 +570,10 @@ CREATE TABLE webhook_deliveries (
   finished_at INTEGER,
   -- When `due_at` was set: a wait that seems to begin in the future began before the clock went back, and begins anew (sweeps).
   waits_since INTEGER NOT NULL DEFAULT 0,
+  -- Set during an attempt, until its lease ends (`due_at`): whether the endpoint was known to answer promptly. Attempts of all
+  -- processes count toward the places of an endpoint and of an account.
+  claimed_as TEXT CHECK (claimed_as IN ('proven', 'unproven')),
+  CONSTRAINT claimed_while_pending CHECK (claimed_as IS NULL OR status = 'pending'),
   CONSTRAINT due_while_pending CHECK ((due_at IS NOT NULL) = (status = 'pending') AND (finished_at IS NULL) = (status = 'pending'))
 ) STRICT;
 
@@ -582,6 +586,8 @@ CREATE INDEX webhook_deliveries_by_status ON webhook_deliveries (webhook_id, sta
 CREATE INDEX webhook_deliveries_by_wait ON webhook_deliveries (waits_since) WHERE status = 'pending';
 
 CREATE INDEX webhook_deliveries_by_webhook ON webhook_deliveries (webhook_id, number);
+
+CREATE INDEX webhook_deliveries_claimed ON webhook_deliveries (webhook_id) WHERE claimed_as IS NOT NULL;
 
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries (webhook_id, due_at) WHERE status = 'pending';
 

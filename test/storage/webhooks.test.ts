@@ -5,7 +5,7 @@ import { claimOne, claimPaid, firstPage, startJob, testError } from './fixture.t
 import { createTestFolder, openRaw } from './sqlite-fixture.ts'
 
 const caps = { perWebhook: 8, perAccount: 8, unproven: { inAll: 8, perWebhook: 8, perAccount: 8 } }
-const claimAll = { limit: 8, ...caps, underWay: [], leaseMs: 1000 }
+const claimAll = { limit: 8, ...caps, unprovenHere: 0, leaseMs: 1000 }
 
 async function openWithWebhook(path: string) {
   const store = await openSqliteStore({ path })

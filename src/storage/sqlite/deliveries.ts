@@ -13,7 +13,6 @@ import {
   type DeliveryFilter,
   type DeliveryReport,
   type Endpoint,
-  type FullPlaces,
   type RedeliverOutcome,
 } from '../../core/webhook.ts'
 import { createAuditWriter } from './audit.ts'
@@ -40,7 +39,7 @@ const deliveryTables =
 /** Creates a function that gives up the pending deliveries of an endpoint. Even if the clock went back, none finishes before it was created. */
 export function createGiveUp({ db, nowMs }: Writing): (webhookId: string, error: string) => void {
   const giveUp = db.prepare<[number, string, string]>(
-    "UPDATE webhook_deliveries SET status = 'failed', due_at = NULL, finished_at = max(?, created_at), error = ? WHERE webhook_id = ? AND status = 'pending'",
+    "UPDATE webhook_deliveries SET status = 'failed', due_at = NULL, claimed_as = NULL, finished_at = max(?, created_at), error = ? WHERE webhook_id = ? AND status = 'pending'",
   )
   return (webhookId, error) => void giveUp.run(nowMs(), error, webhookId)
 }
@@ -80,12 +79,13 @@ function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly
     'INSERT INTO webhook_turns (account_id, claimed_at) VALUES (?, ?) ON CONFLICT (account_id) DO UPDATE SET claimed_at = excluded.claimed_at',
   )
   const claim = db.prepare<
-    [number, number, number],
+    [number, number, string, number],
     Omit<ClaimedDelivery, 'url' | 'secret' | 'job' | 'proven'> & { jobNumber: number; jobThen: string | null }
   >(
-    `UPDATE webhook_deliveries SET due_at = ?, waits_since = ?, token = token + 1, attempt = attempt + 1 WHERE number = ?
+    `UPDATE webhook_deliveries SET due_at = ?, waits_since = ?, claimed_as = ?, token = token + 1, attempt = attempt + 1 WHERE number = ?
      RETURNING delivery_id AS deliveryId, webhook_id AS webhookId, event, job_number AS jobNumber, job_then AS jobThen, created_at AS createdAtMs, attempt, token`,
   )
+  const findUnderWay = createUnderWay(db)
   const findJob = db.prepare<[number], JobRow>(`SELECT ${jobColumns} FROM jobs WHERE number = ?`)
 
   function claimOf({ webhookId, accountId, proven }: Endpoint, places: number, leaseMs: number): ClaimedDeliveryRow[] {
@@ -94,7 +94,7 @@ function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly
     if (endpoint === undefined) return []
     takeAccountTurn.run(accountId, nowMs())
     return numbers.map((number) => {
-      const row = claim.get(nowMs() + leaseMs, nowMs(), number)
+      const row = claim.get(nowMs() + leaseMs, nowMs(), proven ? 'proven' : 'unproven', number)
       const job = row && findJob.get(row.jobNumber)
       if (row === undefined || job === undefined) throw new Error(`delivery number ${number} has no row or no job`)
       const { jobNumber: _, jobThen, ...delivery } = row
@@ -103,9 +103,9 @@ function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly
     })
   }
 
-  return ({ limit, underWay, leaseMs, ...caps }) => {
+  return ({ limit, unprovenHere, leaseMs, ...caps }) => {
     const claimed: ClaimedDeliveryRow[] = []
-    const room = createRoom(caps, underWay)
+    const room = createRoom(caps, findUnderWay(nowMs()), unprovenHere)
 
     function claimFrom(proven: boolean, perAccount: number, except: readonly string[]): void {
       const left = limit - claimed.length
@@ -145,10 +145,10 @@ function createReport(writing: Writing): (report: DeliveryReport) => boolean {
     "SELECT number, webhook_id AS webhookId, attempts FROM webhook_deliveries WHERE delivery_id = ? AND token = ? AND status = 'pending'",
   )
   const write = db.prepare<[string, number | null, number, number | null, string, string | null, number]>(
-    'UPDATE webhook_deliveries SET status = ?, due_at = ?, waits_since = ?, finished_at = max(?, created_at), attempts = ?, error = ? WHERE number = ?',
+    'UPDATE webhook_deliveries SET status = ?, due_at = ?, waits_since = ?, claimed_as = NULL, finished_at = max(?, created_at), attempts = ?, error = ? WHERE number = ?',
   )
   const giveBack = db.prepare<[number | null, number, number]>(
-    'UPDATE webhook_deliveries SET due_at = ?, waits_since = ?, attempt = attempt - 1 WHERE number = ?',
+    'UPDATE webhook_deliveries SET due_at = ?, waits_since = ?, claimed_as = NULL, attempt = attempt - 1 WHERE number = ?',
   )
   const disable = db.prepare<[number, string]>(
     'UPDATE webhooks SET disabled_at = coalesce(disabled_at, ?) WHERE webhook_id = ?',
@@ -190,7 +190,7 @@ function createRedeliver(writing: Writing): (deliveryId: string, by?: Actor) => 
     'SELECT d.number, w.deleted_at AS deletedAtMs FROM webhook_deliveries AS d JOIN webhooks AS w ON w.webhook_id = d.webhook_id WHERE d.delivery_id = ?',
   )
   const renew = db.prepare<[number, number, number]>(
-    "UPDATE webhook_deliveries SET status = 'pending', due_at = ?, waits_since = ?, finished_at = NULL, attempt = 0, token = token + 1 WHERE number = ?",
+    "UPDATE webhook_deliveries SET status = 'pending', due_at = ?, waits_since = ?, claimed_as = NULL, finished_at = NULL, attempt = 0, token = token + 1 WHERE number = ?",
   )
   const read = db.prepare<[number], DeliveryRow>(`SELECT ${deliveryColumns} FROM ${deliveryTables} WHERE d.number = ?`)
   return (deliveryId, by = systemActor) => {
@@ -242,8 +242,19 @@ export function createDeliverySweep({
   })
 }
 
+/** Creates a function that reads the endpoints of all attempts under way, whichever process makes them. */
+function createUnderWay(db: Connection): (nowMs: number) => Endpoint[] {
+  const find = db.prepare<[number], Omit<Endpoint, 'proven'> & { proven: number }>(
+    `SELECT d.webhook_id AS webhookId, w.account_id AS accountId, d.claimed_as = 'proven' AS proven
+     FROM webhook_deliveries AS d JOIN webhooks AS w ON w.webhook_id = d.webhook_id
+     WHERE d.claimed_as IS NOT NULL AND d.due_at > ?`,
+  )
+  return (nowMs) => find.all(nowMs).map(({ proven, ...endpoint }) => ({ ...endpoint, proven: proven === 1 }))
+}
+
 /** Creates the reads of deliveries. */
 export function createDeliveryReads(db: Connection) {
+  const findUnderWay = createUnderWay(db)
   const due = db
     .prepare<[number, number, string, string], number>(
       `SELECT 1 FROM webhooks WHERE proven = ? AND next_due_at <= ?
@@ -251,7 +262,8 @@ export function createDeliveryReads(db: Connection) {
     )
     .pluck()
   return {
-    hasDueDelivery(nowMs: number, { webhookIds, accountIds, unprovenAccountIds }: FullPlaces): boolean {
+    hasDueDelivery(nowMs: number, { unprovenHere, ...caps }: DeliveryClaim): boolean {
+      const { webhookIds, accountIds, unprovenAccountIds } = createRoom(caps, findUnderWay(nowMs), unprovenHere).full()
       const isDue = (proven: boolean, except: readonly string[]): boolean =>
         due.get(Number(proven), nowMs, JSON.stringify(webhookIds), JSON.stringify(except)) !== undefined
       if (isDue(true, accountIds)) return true

@@ -491,11 +491,17 @@ CREATE TABLE webhook_deliveries (
   finished_at INTEGER,
   -- When `due_at` was set: a wait that seems to begin in the future began before the clock went back, and begins anew (sweeps).
   waits_since INTEGER NOT NULL DEFAULT 0,
+  -- Set during an attempt, until its lease ends (`due_at`): whether the endpoint was known to answer promptly. Attempts of all
+  -- processes count toward the places of an endpoint and of an account.
+  claimed_as TEXT CHECK (claimed_as IN ('proven', 'unproven')),
+  CONSTRAINT claimed_while_pending CHECK (claimed_as IS NULL OR status = 'pending'),
   CONSTRAINT due_while_pending CHECK ((due_at IS NOT NULL) = (status = 'pending') AND (finished_at IS NULL) = (status = 'pending'))
 ) STRICT;
 
 -- Claims: the delivery of an endpoint that has been due the longest.
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries (webhook_id, due_at) WHERE status = 'pending';
+-- Attempts under way.
+CREATE INDEX webhook_deliveries_claimed ON webhook_deliveries (webhook_id) WHERE claimed_as IS NOT NULL;
 -- Lists newest first: of an endpoint, of its undelivered ones, of a job.
 CREATE INDEX webhook_deliveries_by_webhook ON webhook_deliveries (webhook_id, number);
 CREATE INDEX webhook_deliveries_by_status ON webhook_deliveries (webhook_id, status, number) WHERE status <> 'delivered';
