@@ -27,15 +27,23 @@ export interface NewUpload extends Omit<Upload, 'createdAtMs' | 'expiresAtMs'> {
   readonly retainMs: number
 }
 
-/** The end of an upload: whole seconds, because the signed URL of the file has whole seconds too. */
-export function uploadExpiry(nowMs: number, retainMs: number): number {
-  return Math.floor((nowMs + retainMs) / 1000) * 1000
-}
-
 export type CreateUploadOutcome =
   | { readonly outcome: 'created'; readonly upload: Upload }
   /** The account has no space for this many bytes; `stored` is what its uploads take now. */
   | { readonly outcome: 'no_room'; readonly stored: number }
+
+/** Decides whether an upload is recorded when those of its account take `stored` bytes of at most `maxStored`. */
+export function decideUpload(
+  { retainMs, ...file }: NewUpload,
+  stored: number,
+  maxStored: number,
+  nowMs: number,
+): CreateUploadOutcome {
+  if (stored + Math.max(file.bytes, leastCountedBytes) > maxStored) return { outcome: 'no_room', stored }
+  // Whole seconds, because the signed URL of the file has whole seconds too.
+  const expiresAtMs = Math.floor((nowMs + retainMs) / 1000) * 1000
+  return { outcome: 'created', upload: { ...file, createdAtMs: nowMs, expiresAtMs } }
+}
 
 /** The records of uploads. */
 export interface UploadStore {

@@ -19,15 +19,15 @@ export function createSweepCommands(writing: Writing) {
   const sweepReviews = createReviewSweep(writing)
   const wake = createWaking(writing)
   const sweepDeliveries = createDeliverySweep(writing)
-  const dropLease = db.prepare<[number, string]>(
-    "UPDATE jobs SET lease_until = min(lease_until, ?) WHERE status = 'running' AND worker = ?",
+  const dropLeases = db.prepare<[number, string]>(
+    `UPDATE jobs SET lease_until = min(lease_until, ?) WHERE status = 'running' AND worker IN (SELECT value FROM json_each(?))`,
   )
-  const dropLead = db.prepare<[string]>('DELETE FROM leaders WHERE holder = ?')
+  const dropLead = db.prepare<[string]>('DELETE FROM leaders WHERE holder IN (SELECT value FROM json_each(?))')
 
   return {
     endLeases(workers: readonly string[]): number {
-      for (const worker of workers) dropLead.run(worker)
-      return workers.reduce((ended, worker) => ended + dropLease.run(nowMs(), worker).changes, 0)
+      dropLead.run(JSON.stringify(workers))
+      return dropLeases.run(nowMs(), JSON.stringify(workers)).changes
     },
     sweepLost(command: SweepCommand): SweepOutcome {
       const { queued: requeued, failed, needs_review: reviewed, canceled: expired, seen } = sweepLost(command)
@@ -103,17 +103,16 @@ function createReviewSweep(writing: Writing): (command: SweepCommand) => number 
 
 function createWaking({ db, nowMs, changed }: Writing): (limit: number) => number {
   // A wait longer than the maximum began before the clock went back.
-  const due = db.prepare<[number, number, number], { number: number; jobId: string }>(
-    `SELECT number, job_id AS jobId FROM jobs WHERE available_at IS NOT NULL AND (available_at <= ? OR available_at > ?)
-     ORDER BY available_at, number LIMIT ?`,
-  )
-  const ready = db.prepare<[number]>('UPDATE jobs SET available_at = NULL WHERE number = ?')
+  const ready = db
+    .prepare<[number, number, number], string>(
+      `UPDATE jobs SET available_at = NULL WHERE number IN (
+         SELECT number FROM jobs WHERE available_at IS NOT NULL AND (available_at <= ? OR available_at > ?)
+         ORDER BY available_at, number LIMIT ?) RETURNING job_id`,
+    )
+    .pluck()
   return (limit) => {
-    const jobs = due.all(nowMs(), nowMs() + longestBackoffMs, limit)
-    for (const { number, jobId } of jobs) {
-      ready.run(number)
-      changed(jobId)
-    }
-    return jobs.length
+    const jobIds = ready.all(nowMs(), nowMs() + longestBackoffMs, limit)
+    for (const jobId of jobIds) changed(jobId)
+    return jobIds.length
   }
 }

@@ -1,12 +1,6 @@
 // Uploads: recorded, read, and marked as gone. retention.ts finds expired ones.
 import type { Page, PageRequest } from '../../core/page.ts'
-import {
-  type CreateUploadOutcome,
-  leastCountedBytes,
-  type NewUpload,
-  type Upload,
-  uploadExpiry,
-} from '../../core/upload.ts'
+import { type CreateUploadOutcome, decideUpload, type NewUpload, type Upload } from '../../core/upload.ts'
 import type { Connection } from './connection.ts'
 import { createPages, ofAccount } from './pages.ts'
 import type { Writing } from './writing.ts'
@@ -26,12 +20,10 @@ export function createUploadCommands({ db, nowMs }: Writing) {
      WHERE file_id = :fileId AND account_id = :accountId AND gone = 0 AND expires_at > :now`,
   )
   return {
-    createUpload({ retainMs, ...file }: NewUpload, maxStored: number): CreateUploadOutcome {
-      const stored = measure(file.accountId)
-      if (stored + Math.max(file.bytes, leastCountedBytes) > maxStored) return { outcome: 'no_room', stored }
-      const upload = { ...file, createdAtMs: nowMs(), expiresAtMs: uploadExpiry(nowMs(), retainMs) }
-      insert.run(upload)
-      return { outcome: 'created', upload }
+    createUpload(upload: NewUpload, maxStored: number): CreateUploadOutcome {
+      const decided = decideUpload(upload, measure(upload.accountId), maxStored, nowMs())
+      if (decided.outcome === 'created') insert.run(decided.upload)
+      return decided
     },
     deleteUpload: (accountId: string, fileId: string): boolean =>
       markGone.run({ accountId, fileId, now: nowMs() }).changes > 0,
