@@ -35,6 +35,7 @@ export function createJobView(parts: Parts): JobView {
   const trouble = element('div', {})
   const whole = element('section', { class: 'job', 'aria-label': 'Generation' }, body, status, trouble)
   const progress = element('progress', { max: 1, 'aria-label': 'Progress' })
+  const draft = element('img', { alt: '', class: 'draft', hidden: true })
   let shown = ''
   let latest: JobRecord | null = null
 
@@ -51,7 +52,7 @@ export function createJobView(parts: Parts): JobView {
   }
   function active(job: JobRecord): HTMLElement[] {
     const stop = button('Cancel', () => void cancel(job, stop), { icon: 'stop', look: 'quiet' })
-    return [waitingFrame(readInput(job.job_id), progress), element('div', { class: 'actions' }, stop)]
+    return [waitingFrame(readInput(job.job_id), draft, progress), element('div', { class: 'actions' }, stop)]
   }
   function ended(job: JobRecord): HTMLElement[] {
     const reason = explainEnd(job)
@@ -65,6 +66,8 @@ export function createJobView(parts: Parts): JobView {
       if (latest?.job_id === job.job_id && isOlder(job, latest)) return
       latest = job
       progress.value = job.progress
+      draft.hidden = job.preview_url === null
+      if (job.preview_url !== null) draft.src = job.preview_url
       status.replaceChildren(
         element('span', { class: 'dot', 'data-status': job.status }),
         describeStatus(job),
@@ -83,9 +86,9 @@ export function createJobView(parts: Parts): JobView {
 }
 
 /** A frame with the result's expected aspect ratio, if the input tells. */
-function waitingFrame(input: JsonObject | null, progress: HTMLProgressElement): HTMLElement {
+function waitingFrame(input: JsonObject | null, draft: HTMLImageElement, progress: HTMLProgressElement): HTMLElement {
   const [width, height] = [input?.['width'], input?.['height']]
-  const frame = element('div', { class: 'waiting' }, progress)
+  const frame = element('div', { class: 'waiting' }, draft, progress)
   if (typeof width === 'number' && typeof height === 'number' && width > 0 && height > 0)
     frame.style.aspectRatio = `${width} / ${height}`
   return frame

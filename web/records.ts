@@ -100,6 +100,8 @@ export interface JobRecord {
   readonly started_at: string | null
   readonly finished_at: string | null
   readonly queue_position: number | null
+  /** A draft picture while it runs. */
+  readonly preview_url: string | null
 }
 
 export interface WalletRecord {

@@ -29,7 +29,7 @@ function add({ name, files, bytes, untouchedMs }: FilesFolder, blob: StoredBlob)
   return { name, files: files + 1, bytes: bytes + blob.bytes, untouchedMs: Math.min(untouchedMs, ageMs) }
 }
 
-/** Whether a name is that of a run (`job_…`, `job_…-2`) or of an upload (`file_…`); whatever else is stored is left alone. */
+/** Whether a name is that of a run (`job_…`, `job_…-2`), of a draft (`job_…-2-1`) or of an upload (`file_…`); whatever else is stored is left alone. */
 function isOurs(name: string): boolean {
-  return isId('file', name) || isId('job', name.replace(/-\d+$/, ''))
+  return isId('file', name) || isId('job', name.replace(/(?:-\d+){1,2}$/, ''))
 }

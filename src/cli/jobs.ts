@@ -83,11 +83,23 @@ function toPrintedDetail(seen: InspectJobResponse): Printed {
     priority: seen.priority,
     deadline_at: toTime(seen.deadlineAt),
     resumable: seen.resumable,
+    after_loss: seen.afterLoss,
     max_attempts: seen.maxAttempts,
     lost_runs: seen.lostRuns,
     available_at: toTime(seen.availableAt),
     worker: seen.worker || null,
     lease_until: toTime(seen.leaseUntil),
+    upstream_runs: seen.upstreamRuns.map((run) => ({
+      n: run.n,
+      provider: run.provider,
+      upstream_id: run.upstreamId || null,
+      verdict: run.verdict,
+      submitted_at: toTime(run.submittedAt),
+      ended_at: toTime(run.endedAt),
+      cost: run.cost ?? null,
+      cost_amount: run.costAmount ?? null,
+      cost_currency: run.costCurrency ?? null,
+    })),
   }
 }
 

@@ -39,5 +39,13 @@ function toTable(records: readonly Printed[]): string {
 
 function toCell(value: unknown): string {
   if (value === null || value === undefined) return '-'
-  return Array.isArray(value) ? value.join(',') : String(value)
+  if (Array.isArray(value)) return value.map(toItem).join(', ') || '-'
+  return String(value)
+}
+
+/** A record within a record, on one line. */
+function toItem(item: unknown): string {
+  if (typeof item !== 'object' || item === null) return String(item)
+  const known = Object.entries(item).filter(([, value]) => value !== null)
+  return known.map(([name, value]) => `${name}=${String(value)}`).join(' ')
 }

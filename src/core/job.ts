@@ -73,6 +73,8 @@ export interface Job {
   readonly finishedAtMs: number | null
   /** Whether its owner asked to cancel while it ran. */
   readonly cancelRequested: boolean
+  /** The key of a draft picture while it runs. */
+  readonly previewKey: string | null
   /** Number of the last change, growing from 1 within the job. */
   readonly sequence: number
   /** Place in its model's queue when it was read, 1 for the next; `lastQueuePosition` means that or later. Null unless queued. */

@@ -232,6 +232,8 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
    * claim is lost: then the job is not changed by this run any more, but what it learned about a submission is used.
    */
   saveCheckpoint(jobId: string, token: number, saved: SavedCheckpoint): Promise<boolean>
+  /** Shows a draft picture of a running job: its key. False when the claim is lost. The end of the run takes it away. */
+  showPreview(jobId: string, token: number, key: string): Promise<boolean>
   /**
    * Ends a run and settles its hold in the same transaction. Null when the token is stale: nothing changed.
    * A job that succeeds after its deadline is canceled; this clock decides.

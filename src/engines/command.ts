@@ -95,7 +95,8 @@ const schema: JsonObject = {
  * The program works in the empty folder of the run. Standard input is one JSON object `{ job_id, model, attempt, input,
  * media, checkpoint }`, then end of file; it need not be read. `media` has the paths of the files that the input refers to,
  * by JSON pointer; they lie outside that folder. Standard output is JSON lines `{"progress": 0.5}`,
- * `{"usage": {"seconds": 3.2}}` (a later value of a name replaces the earlier one), `{"checkpoint": …}` and
+ * `{"usage": {"seconds": 3.2}}` (a later value of a name replaces the earlier one), `{"checkpoint": …}`,
+ * `{"preview": ".draft.png"}` and
  * `{"error": {"code", "message", "retryable"}}`; every other line, and standard error, goes to the log. Exit code 0 is
  * success and every file left in the folder is an output (`listOutputs`); any other end fails the run with the last
  * error printed, else with `program_failed`, and `onFailure` is told the last lines of standard error. On abort the process group gets SIGTERM, SIGKILL later.

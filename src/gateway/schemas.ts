@@ -94,6 +94,10 @@ export const jobSchema = record('Job', 'A generation, from its start to its end.
     description:
       'Place in the queue of its model when this record was read: 1 for the next, 100 for 100 or later; null unless queued.',
   },
+  preview_url: {
+    ...nullableString,
+    description: 'Signed URL of a draft picture where the engine shows one while it runs; null otherwise.',
+  },
 })
 
 export const modelSchema = record('Model', 'A catalog entry.', {

@@ -11,7 +11,7 @@ import type { Allowance } from './allowance.ts'
 
 /** What a run needs. */
 export interface RunParts {
-  readonly store: Pick<Store, 'finishJob' | 'saveCheckpoint'>
+  readonly store: Pick<Store, 'finishJob' | 'saveCheckpoint' | 'showPreview'>
   readonly engines: ReadonlyMap<string, Engine>
   readonly assets: AssetStore
   readonly media: MediaSource
@@ -32,6 +32,14 @@ export interface RunParts {
 /** Why a run is stopped before its engine ends it. */
 export type StopReason = 'canceled' | 'deadline' | 'timeout' | 'lost' | 'stopping'
 
+/** The drafts of a run. */
+export interface Drafts {
+  /** Shows a file of the engine's folder once the one before is shown; of several that wait, the last. */
+  show(file: string): void
+  /** Shows no more, and removes what was stored. */
+  clear(): Promise<void>
+}
+
 /** The internal state of a run. */
 export interface Attempt {
   readonly claimed: ClaimedJob
@@ -40,6 +48,8 @@ export interface Attempt {
   readonly folder: string
   /** Folder of the engine's outputs, during the run. */
   outputs: HeldFolder | null
+  /** Draft pictures that it shows; null before its engine begins. */
+  drafts: Drafts | null
   /** What may be done when the run is lost, as the store has it. */
   afterLoss: AfterLoss
   readonly watched: Pick<EngineRun, 'signal' | 'onProgress'>

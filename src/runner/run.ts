@@ -69,6 +69,7 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
     model,
     folder: join(parts.workFolder, `${job.jobId}-${job.attempts}`),
     outputs: null,
+    drafts: null,
     afterLoss: claimed.afterLoss,
     watched: {
       signal: abort.signal,
@@ -135,6 +136,9 @@ async function perform(attempt: Attempt, abort: AbortController): Promise<void> 
   } finally {
     time.hold()
     if (deadlineTimer) clearTimeout(deadlineTimer)
+    await attempt.drafts?.clear().catch((error: unknown) => {
+      parts.log.error({ err: error, job_id: job.jobId }, 'drafts could not be removed')
+    })
     await attempt.engineEnd
     await attempt.outputs?.[Symbol.asyncDispose]()
     // Not even a lost claim ends this: nobody else removes the folder as long as this process lives.

@@ -19,7 +19,17 @@ const lookMs = 1000
 export interface RunnerParts extends Omit<RunParts, 'onFetched'>, SweeperParts {
   readonly store: SweeperParts['store'] &
     DutyParts['store'] &
-    Pick<Store, 'listWaitingModels' | 'claimJobs' | 'heartbeat' | 'saveCheckpoint' | 'finishJob' | 'getJob' | 'onNews'>
+    Pick<
+      Store,
+      | 'listWaitingModels'
+      | 'claimJobs'
+      | 'heartbeat'
+      | 'saveCheckpoint'
+      | 'showPreview'
+      | 'finishJob'
+      | 'getJob'
+      | 'onNews'
+    >
   readonly catalog: Catalog
   readonly places: PlaceBounds
   readonly onRunningChanged: (jobs: number) => void

@@ -11,6 +11,7 @@ import type { JobOutcome } from '../core/job.ts'
 import { priceUsage } from '../core/pricing.ts'
 import { whenDescriptors } from '../runtime/descriptors.ts'
 import { type Attempt, continues, toFolderName, toOutputFolder } from './attempt.ts'
+import { createDrafts } from './drafts.ts'
 import { createDownloads } from './downloads.ts'
 import { saveCheckpoint } from './durable.ts'
 import { fetchMedia } from './media.ts'
@@ -69,6 +70,8 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
   // From here on the engine says what may be done with the run; if that is something else, it is durable before it begins.
   if (engine.afterLoss(model.engine, checkpoint) !== attempt.afterLoss)
     await saveCheckpoint(attempt, engine, checkpoint)
+  const drafts = createDrafts(attempt)
+  attempt.drafts = drafts
   const run: EngineRun = {
     jobId: job.jobId,
     model: job.model,
@@ -80,7 +83,7 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
     ...watched,
     media,
     saveCheckpoint: (value, upstream) => saveCheckpoint(attempt, engine, value, upstream),
-    preview: () => {},
+    preview: (file) => drafts.show(file),
     download: createDownloads(attempt),
   }
   return await patiently(attempt, () => engine.run(model.engine, run))

@@ -3,7 +3,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { AuditEntry } from '../core/audit.ts'
 import type { Asset, AssetUrls } from '../core/asset.ts'
-import { creditsShown, type Job, type JobStatus, type OperatorJob } from '../core/job.ts'
+import { creditsShown, type Job, type JobStatus, type OperatorJob, type RecordedUpstreamRun } from '../core/job.ts'
 import type { ApiKey, Permission } from '../core/key.ts'
 import type { EntryKind, LedgerEntry } from '../core/ledger.ts'
 import type { Modality, Model } from '../core/model.ts'
@@ -17,6 +17,7 @@ import type {
   InspectJobResponseSchema,
   JobSummarySchema,
   KeySchema,
+  UpstreamRunSchema,
 } from '../../gen/mediagen/v1/admin_pb.ts'
 import {
   Billed,
@@ -138,6 +139,7 @@ export function toJobMessage(job: Job, urls: AssetUrls): MessageInitShape<typeof
     quoteId: job.quoteId,
     credits: BigInt(creditsShown(job)),
     outputs: job.outputs.map((asset) => toOutputMessage(job, asset, urls)),
+    ...(job.previewKey !== null && { previewUrl: urls.sign(job.previewKey).url }),
   }
 }
 
@@ -209,12 +211,29 @@ export function toOperatorJobMessage(seen: OperatorJob): MessageInitShape<typeof
     keyId: seen.keyId,
     priority: seen.priority,
     resumable: seen.afterLoss !== 'never',
+    afterLoss: seen.afterLoss,
+    upstreamRuns: seen.upstreamRuns.map(toUpstreamRunMessage),
     maxAttempts: seen.maxAttempts,
     lostRuns: seen.lostRuns,
     worker: seen.worker ?? '',
     ...(seen.deadlineAtMs !== null && { deadlineAt: timestampFromMs(seen.deadlineAtMs) }),
     ...(seen.availableAtMs !== null && { availableAt: timestampFromMs(seen.availableAtMs) }),
     ...(seen.leaseUntilMs !== null && { leaseUntil: timestampFromMs(seen.leaseUntilMs) }),
+  }
+}
+
+function toUpstreamRunMessage(run: RecordedUpstreamRun): MessageInitShape<typeof UpstreamRunSchema> {
+  const { n, provider, upstreamId, verdict, cost, submittedAtMs, endedAtMs } = run
+  return {
+    n,
+    provider,
+    upstreamId: upstreamId ?? '',
+    verdict,
+    submittedAt: timestampFromMs(submittedAtMs),
+    ...(endedAtMs !== null && { endedAt: timestampFromMs(endedAtMs) }),
+    ...(cost && { cost: cost.text }),
+    ...(cost && cost.amount !== null && { costAmount: cost.amount }),
+    ...(cost && cost.currency !== null && { costCurrency: cost.currency }),
   }
 }
 

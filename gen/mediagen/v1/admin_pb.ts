@@ -18,7 +18,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file mediagen/v1/admin.proto.
  */
 export const file_mediagen_v1_admin: GenFile = /*@__PURE__*/
-  fileDesc("ChdtZWRpYWdlbi92MS9hZG1pbi5wcm90bxILbWVkaWFnZW4udjEifAoHQWNjb3VudBISCgphY2NvdW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEQoJYXZhaWxhYmxlGAMgASgDEgwKBGhlbGQYBCABKAMSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijwIKA0tleRIOCgZrZXlfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIsCgtwZXJtaXNzaW9ucxgDIAMoDjIXLm1lZGlhZ2VuLnYxLlBlcm1pc3Npb24SLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMwoKZXhwaXJlc19hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIzCgpyZXZva2VkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBQg0KC19leHBpcmVzX2F0Qg0KC19yZXZva2VkX2F0IjUKFENyZWF0ZUFjY291bnRSZXF1ZXN0EgwKBG5hbWUYASABKAkSDwoHY3JlZGl0cxgCIAEoAyI+ChVDcmVhdGVBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULm1lZGlhZ2VuLnYxLkFjY291bnQiQwoTTGlzdEFjY291bnRzUmVxdWVzdBISCgVsaW1pdBgBIAEoBUgAiAEBEg4KBm9mZnNldBgCIAEoBUIICgZfbGltaXQiTQoUTGlzdEFjY291bnRzUmVzcG9uc2USJgoIYWNjb3VudHMYASADKAsyFC5tZWRpYWdlbi52MS5BY2NvdW50Eg0KBXRvdGFsGAIgASgFIpgBChBDcmVhdGVLZXlSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSLAoLcGVybWlzc2lvbnMYAiADKA4yFy5tZWRpYWdlbi52MS5QZXJtaXNzaW9uEjMKCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQFCDQoLX2V4cGlyZXNfYXQiQgoRQ3JlYXRlS2V5UmVzcG9uc2USHQoDa2V5GAEgASgLMhAubWVkaWFnZW4udjEuS2V5Eg4KBnNlY3JldBgCIAEoCSJTCg9MaXN0S2V5c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBEg4KBm9mZnNldBgDIAEoBUIICgZfbGltaXQiQQoQTGlzdEtleXNSZXNwb25zZRIeCgRrZXlzGAEgAygLMhAubWVkaWFnZW4udjEuS2V5Eg0KBXRvdGFsGAIgASgFIiIKEFJldm9rZUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIjIKEVJldm9rZUtleVJlc3BvbnNlEh0KA2tleRgBIAEoCzIQLm1lZGlhZ2VuLnYxLktleSJIChNHcmFudENyZWRpdHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDwoHY3JlZGl0cxgCIAEoAxIMCgRub3RlGAMgASgJIj0KFEdyYW50Q3JlZGl0c1Jlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5tZWRpYWdlbi52MS5BY2NvdW50IkkKFEFkanVzdENyZWRpdHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDwoHY3JlZGl0cxgCIAEoAxIMCgRub3RlGAMgASgJIj4KFUFkanVzdENyZWRpdHNSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQubWVkaWFnZW4udjEuQWNjb3VudCIzChFSZXNvbHZlSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSDgoGY2hhcmdlGAIgASgDIjcKElJlc29sdmVKb2JSZXNwb25zZRIPCgdjaGFyZ2VkGAEgASgDEhAKCHJlbGVhc2VkGAIgASgDIvwDCgpKb2JTdW1tYXJ5Eg4KBmpvYl9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEiYKBnN0YXR1cxgDIAEoDjIWLm1lZGlhZ2VuLnYxLkpvYlN0YXR1cxINCgVtb2RlbBgEIAEoCRIlCgdiaWxsaW5nGAUgASgLMhQubWVkaWFnZW4udjEuQmlsbGluZxIQCghwcm9ncmVzcxgGIAEoARIPCgdvdXRwdXRzGAcgASgFEikKBWVycm9yGAggASgLMhUubWVkaWFnZW4udjEuSm9iRXJyb3JIAIgBARIQCghhdHRlbXB0cxgJIAEoBRIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgpzdGFydGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEjQKC2ZpbmlzaGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgCiAEBEhsKDnF1ZXVlX3Bvc2l0aW9uGA0gASgFSAOIAQESGAoQY2FuY2VsX3JlcXVlc3RlZBgOIAEoCEIICgZfZXJyb3JCDQoLX3N0YXJ0ZWRfYXRCDgoMX2ZpbmlzaGVkX2F0QhEKD19xdWV1ZV9wb3NpdGlvbiKNAQoSTGlzdEFsbEpvYnNSZXF1ZXN0EiYKBnN0YXR1cxgBIAEoDjIWLm1lZGlhZ2VuLnYxLkpvYlN0YXR1cxINCgVtb2RlbBgCIAEoCRISCgphY2NvdW50X2lkGAMgASgJEhIKBWxpbWl0GAQgASgFSACIAQESDgoGb2Zmc2V0GAUgASgFQggKBl9saW1pdCJLChNMaXN0QWxsSm9ic1Jlc3BvbnNlEiUKBGpvYnMYASADKAsyFy5tZWRpYWdlbi52MS5Kb2JTdW1tYXJ5Eg0KBXRvdGFsGAIgASgFIiMKEUluc3BlY3RKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCSL8AgoSSW5zcGVjdEpvYlJlc3BvbnNlEiQKA2pvYhgBIAEoCzIXLm1lZGlhZ2VuLnYxLkpvYlN1bW1hcnkSEAoIcHJpb3JpdHkYAiABKAUSNAoLZGVhZGxpbmVfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESEQoJcmVzdW1hYmxlGAQgASgIEhQKDG1heF9hdHRlbXB0cxgFIAEoBRIRCglsb3N0X3J1bnMYBiABKAUSNQoMYXZhaWxhYmxlX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEg4KBndvcmtlchgIIAEoCRI0CgtsZWFzZV91bnRpbBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAogBARIOCgZrZXlfaWQYCiABKAlCDgoMX2RlYWRsaW5lX2F0Qg8KDV9hdmFpbGFibGVfYXRCDgoMX2xlYXNlX3VudGlsIhcKFVJvdGF0ZVF1b3RlS2V5UmVxdWVzdCIsChZSb3RhdGVRdW90ZUtleVJlc3BvbnNlEhIKCmtleV9udW1iZXIYASABKAUiJwoVUm90YXRlQXNzZXRLZXlSZXF1ZXN0Eg4KBnJldm9rZRgBIAEoCCIsChZSb3RhdGVBc3NldEtleVJlc3BvbnNlEhIKCmtleV9udW1iZXIYASABKAUiFQoTVmVyaWZ5TGVkZ2VyUmVxdWVzdCJqChRWZXJpZnlMZWRnZXJSZXNwb25zZRIQCghhY2NvdW50cxgBIAEoAxIPCgdlbnRyaWVzGAIgASgDEgwKBGpvYnMYAyABKAMSEAoIcHJvYmxlbXMYBCADKAkSDwoHcmVwYWlycxgFIAMoCSJXChNGaW5kV2ViaG9va3NSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEgoFbGltaXQYAiABKAVIAIgBARIOCgZvZmZzZXQYAyABKAVCCAoGX2xpbWl0Ik0KFEZpbmRXZWJob29rc1Jlc3BvbnNlEiYKCHdlYmhvb2tzGAEgAygLMhQubWVkaWFnZW4udjEuV2ViaG9vaxINCgV0b3RhbBgCIAEoBSKWAQoVRmluZERlbGl2ZXJpZXNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDgoGam9iX2lkGAIgASgJEisKBnN0YXR1cxgDIAEoDjIbLm1lZGlhZ2VuLnYxLkRlbGl2ZXJ5U3RhdHVzEhIKBWxpbWl0GAQgASgFSACIAQESDgoGb2Zmc2V0GAUgASgFQggKBl9saW1pdCJSChZGaW5kRGVsaXZlcmllc1Jlc3BvbnNlEikKCmRlbGl2ZXJpZXMYASADKAsyFS5tZWRpYWdlbi52MS5EZWxpdmVyeRINCgV0b3RhbBgCIAEoBSInChBSZWRlbGl2ZXJSZXF1ZXN0EhMKC2RlbGl2ZXJ5X2lkGAEgASgJIjwKEVJlZGVsaXZlclJlc3BvbnNlEicKCGRlbGl2ZXJ5GAEgASgLMhUubWVkaWFnZW4udjEuRGVsaXZlcnkiFQoTTWVhc3VyZUZpbGVzUmVxdWVzdCI+ChRNZWFzdXJlRmlsZXNSZXNwb25zZRImCgV1c2FnZRgBIAMoCzIXLm1lZGlhZ2VuLnYxLkZpbGVzVXNhZ2UiTAoKRmlsZXNVc2FnZRISCgphY2NvdW50X2lkGAEgASgJEgwKBGtpbmQYAiABKAkSDQoFZmlsZXMYAyABKAMSDQoFYnl0ZXMYBCABKAMiJAoRU3dlZXBGaWxlc1JlcXVlc3QSDwoHZHJ5X3J1bhgBIAEoCCKHAQoSU3dlZXBGaWxlc1Jlc3BvbnNlEhUKDWV4cGlyZWRfZmlsZXMYASABKAMSFQoNZXhwaXJlZF9ieXRlcxgCIAEoAxIWCg5vcnBoYW5lZF9maWxlcxgDIAEoAxIWCg5vcnBoYW5lZF9ieXRlcxgEIAEoAxITCgtub3RfcmVtb3ZlZBgFIAMoCSJbChdMaXN0QXVkaXRFbnRyaWVzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhIKBWxpbWl0GAIgASgFSACIAQESDgoGb2Zmc2V0GAMgASgFQggKBl9saW1pdCJTChhMaXN0QXVkaXRFbnRyaWVzUmVzcG9uc2USKAoHZW50cmllcxgBIAMoCzIXLm1lZGlhZ2VuLnYxLkF1ZGl0RW50cnkSDQoFdG90YWwYAiABKAUimAIKCkF1ZGl0RW50cnkSEAoIZW50cnlfaWQYASABKAkSLgoKY3JlYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJgoFYWN0b3IYAyABKAsyFy5tZWRpYWdlbi52MS5BdWRpdEFjdG9yEgsKA2FjdBgEIAEoCRIPCgdzdWJqZWN0GAUgASgJEhIKCmFjY291bnRfaWQYBiABKAkSLAoGYmVmb3JlGAcgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEgAiAEBEisKBWFmdGVyGAggASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEgBiAEBQgkKB19iZWZvcmVCCAoGX2FmdGVyIkEKCkF1ZGl0QWN0b3ISDgoGa2V5X2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDwoHb3NfdXNlchgDIAEoCTLYDQoMQWRtaW5TZXJ2aWNlElwKDUNyZWF0ZUFjY291bnQSIS5tZWRpYWdlbi52MS5DcmVhdGVBY2NvdW50UmVxdWVzdBoiLm1lZGlhZ2VuLnYxLkNyZWF0ZUFjY291bnRSZXNwb25zZSIEoLsYBhJcCgxMaXN0QWNjb3VudHMSIC5tZWRpYWdlbi52MS5MaXN0QWNjb3VudHNSZXF1ZXN0GiEubWVkaWFnZW4udjEuTGlzdEFjY291bnRzUmVzcG9uc2UiB5ACAaC7GAYSUAoJQ3JlYXRlS2V5Eh0ubWVkaWFnZW4udjEuQ3JlYXRlS2V5UmVxdWVzdBoeLm1lZGlhZ2VuLnYxLkNyZWF0ZUtleVJlc3BvbnNlIgSguxgGElAKCExpc3RLZXlzEhwubWVkaWFnZW4udjEuTGlzdEtleXNSZXF1ZXN0Gh0ubWVkaWFnZW4udjEuTGlzdEtleXNSZXNwb25zZSIHkAIBoLsYBhJTCglSZXZva2VLZXkSHS5tZWRpYWdlbi52MS5SZXZva2VLZXlSZXF1ZXN0Gh4ubWVkaWFnZW4udjEuUmV2b2tlS2V5UmVzcG9uc2UiB5ACAqC7GAYSWQoMR3JhbnRDcmVkaXRzEiAubWVkaWFnZW4udjEuR3JhbnRDcmVkaXRzUmVxdWVzdBohLm1lZGlhZ2VuLnYxLkdyYW50Q3JlZGl0c1Jlc3BvbnNlIgSguxgGElwKDUFkanVzdENyZWRpdHMSIS5tZWRpYWdlbi52MS5BZGp1c3RDcmVkaXRzUmVxdWVzdBoiLm1lZGlhZ2VuLnYxLkFkanVzdENyZWRpdHNSZXNwb25zZSIEoLsYBhJTCgpSZXNvbHZlSm9iEh4ubWVkaWFnZW4udjEuUmVzb2x2ZUpvYlJlcXVlc3QaHy5tZWRpYWdlbi52MS5SZXNvbHZlSm9iUmVzcG9uc2UiBKC7GAYSWQoLTGlzdEFsbEpvYnMSHy5tZWRpYWdlbi52MS5MaXN0QWxsSm9ic1JlcXVlc3QaIC5tZWRpYWdlbi52MS5MaXN0QWxsSm9ic1Jlc3BvbnNlIgeQAgGguxgGElYKCkluc3BlY3RKb2ISHi5tZWRpYWdlbi52MS5JbnNwZWN0Sm9iUmVxdWVzdBofLm1lZGlhZ2VuLnYxLkluc3BlY3RKb2JSZXNwb25zZSIHkAIBoLsYBhJfCg5Sb3RhdGVRdW90ZUtleRIiLm1lZGlhZ2VuLnYxLlJvdGF0ZVF1b3RlS2V5UmVxdWVzdBojLm1lZGlhZ2VuLnYxLlJvdGF0ZVF1b3RlS2V5UmVzcG9uc2UiBKC7GAYSXwoOUm90YXRlQXNzZXRLZXkSIi5tZWRpYWdlbi52MS5Sb3RhdGVBc3NldEtleVJlcXVlc3QaIy5tZWRpYWdlbi52MS5Sb3RhdGVBc3NldEtleVJlc3BvbnNlIgSguxgGElwKDEZpbmRXZWJob29rcxIgLm1lZGlhZ2VuLnYxLkZpbmRXZWJob29rc1JlcXVlc3QaIS5tZWRpYWdlbi52MS5GaW5kV2ViaG9va3NSZXNwb25zZSIHkAIBoLsYBhJiCg5GaW5kRGVsaXZlcmllcxIiLm1lZGlhZ2VuLnYxLkZpbmREZWxpdmVyaWVzUmVxdWVzdBojLm1lZGlhZ2VuLnYxLkZpbmREZWxpdmVyaWVzUmVzcG9uc2UiB5ACAaC7GAYSUAoJUmVkZWxpdmVyEh0ubWVkaWFnZW4udjEuUmVkZWxpdmVyUmVxdWVzdBoeLm1lZGlhZ2VuLnYxLlJlZGVsaXZlclJlc3BvbnNlIgSguxgGElwKDE1lYXN1cmVGaWxlcxIgLm1lZGlhZ2VuLnYxLk1lYXN1cmVGaWxlc1JlcXVlc3QaIS5tZWRpYWdlbi52MS5NZWFzdXJlRmlsZXNSZXNwb25zZSIHkAIBoLsYBhJWCgpTd2VlcEZpbGVzEh4ubWVkaWFnZW4udjEuU3dlZXBGaWxlc1JlcXVlc3QaHy5tZWRpYWdlbi52MS5Td2VlcEZpbGVzUmVzcG9uc2UiB5ACAqC7GAYSaAoQTGlzdEF1ZGl0RW50cmllcxIkLm1lZGlhZ2VuLnYxLkxpc3RBdWRpdEVudHJpZXNSZXF1ZXN0GiUubWVkaWFnZW4udjEuTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlIgeQAgGguxgGElwKDFZlcmlmeUxlZGdlchIgLm1lZGlhZ2VuLnYxLlZlcmlmeUxlZGdlclJlcXVlc3QaIS5tZWRpYWdlbi52MS5WZXJpZnlMZWRnZXJSZXNwb25zZSIHkAIBoLsYBmIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_generation, file_mediagen_v1_options, file_mediagen_v1_webhooks]);
+  fileDesc("ChdtZWRpYWdlbi92MS9hZG1pbi5wcm90bxILbWVkaWFnZW4udjEifAoHQWNjb3VudBISCgphY2NvdW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSEQoJYXZhaWxhYmxlGAMgASgDEgwKBGhlbGQYBCABKAMSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijwIKA0tleRIOCgZrZXlfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIsCgtwZXJtaXNzaW9ucxgDIAMoDjIXLm1lZGlhZ2VuLnYxLlBlcm1pc3Npb24SLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMwoKZXhwaXJlc19hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIzCgpyZXZva2VkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBQg0KC19leHBpcmVzX2F0Qg0KC19yZXZva2VkX2F0IjUKFENyZWF0ZUFjY291bnRSZXF1ZXN0EgwKBG5hbWUYASABKAkSDwoHY3JlZGl0cxgCIAEoAyI+ChVDcmVhdGVBY2NvdW50UmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULm1lZGlhZ2VuLnYxLkFjY291bnQiQwoTTGlzdEFjY291bnRzUmVxdWVzdBISCgVsaW1pdBgBIAEoBUgAiAEBEg4KBm9mZnNldBgCIAEoBUIICgZfbGltaXQiTQoUTGlzdEFjY291bnRzUmVzcG9uc2USJgoIYWNjb3VudHMYASADKAsyFC5tZWRpYWdlbi52MS5BY2NvdW50Eg0KBXRvdGFsGAIgASgFIpgBChBDcmVhdGVLZXlSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSLAoLcGVybWlzc2lvbnMYAiADKA4yFy5tZWRpYWdlbi52MS5QZXJtaXNzaW9uEjMKCmV4cGlyZXNfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQFCDQoLX2V4cGlyZXNfYXQiQgoRQ3JlYXRlS2V5UmVzcG9uc2USHQoDa2V5GAEgASgLMhAubWVkaWFnZW4udjEuS2V5Eg4KBnNlY3JldBgCIAEoCSJTCg9MaXN0S2V5c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBEg4KBm9mZnNldBgDIAEoBUIICgZfbGltaXQiQQoQTGlzdEtleXNSZXNwb25zZRIeCgRrZXlzGAEgAygLMhAubWVkaWFnZW4udjEuS2V5Eg0KBXRvdGFsGAIgASgFIiIKEFJldm9rZUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJIjIKEVJldm9rZUtleVJlc3BvbnNlEh0KA2tleRgBIAEoCzIQLm1lZGlhZ2VuLnYxLktleSJIChNHcmFudENyZWRpdHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDwoHY3JlZGl0cxgCIAEoAxIMCgRub3RlGAMgASgJIj0KFEdyYW50Q3JlZGl0c1Jlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5tZWRpYWdlbi52MS5BY2NvdW50IkkKFEFkanVzdENyZWRpdHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDwoHY3JlZGl0cxgCIAEoAxIMCgRub3RlGAMgASgJIj4KFUFkanVzdENyZWRpdHNSZXNwb25zZRIlCgdhY2NvdW50GAEgASgLMhQubWVkaWFnZW4udjEuQWNjb3VudCIzChFSZXNvbHZlSm9iUmVxdWVzdBIOCgZqb2JfaWQYASABKAkSDgoGY2hhcmdlGAIgASgDIjcKElJlc29sdmVKb2JSZXNwb25zZRIPCgdjaGFyZ2VkGAEgASgDEhAKCHJlbGVhc2VkGAIgASgDIvwDCgpKb2JTdW1tYXJ5Eg4KBmpvYl9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEiYKBnN0YXR1cxgDIAEoDjIWLm1lZGlhZ2VuLnYxLkpvYlN0YXR1cxINCgVtb2RlbBgEIAEoCRIlCgdiaWxsaW5nGAUgASgLMhQubWVkaWFnZW4udjEuQmlsbGluZxIQCghwcm9ncmVzcxgGIAEoARIPCgdvdXRwdXRzGAcgASgFEikKBWVycm9yGAggASgLMhUubWVkaWFnZW4udjEuSm9iRXJyb3JIAIgBARIQCghhdHRlbXB0cxgJIAEoBRIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgpzdGFydGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEjQKC2ZpbmlzaGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgCiAEBEhsKDnF1ZXVlX3Bvc2l0aW9uGA0gASgFSAOIAQESGAoQY2FuY2VsX3JlcXVlc3RlZBgOIAEoCEIICgZfZXJyb3JCDQoLX3N0YXJ0ZWRfYXRCDgoMX2ZpbmlzaGVkX2F0QhEKD19xdWV1ZV9wb3NpdGlvbiKNAQoSTGlzdEFsbEpvYnNSZXF1ZXN0EiYKBnN0YXR1cxgBIAEoDjIWLm1lZGlhZ2VuLnYxLkpvYlN0YXR1cxINCgVtb2RlbBgCIAEoCRISCgphY2NvdW50X2lkGAMgASgJEhIKBWxpbWl0GAQgASgFSACIAQESDgoGb2Zmc2V0GAUgASgFQggKBl9saW1pdCJLChNMaXN0QWxsSm9ic1Jlc3BvbnNlEiUKBGpvYnMYASADKAsyFy5tZWRpYWdlbi52MS5Kb2JTdW1tYXJ5Eg0KBXRvdGFsGAIgASgFIiMKEUluc3BlY3RKb2JSZXF1ZXN0Eg4KBmpvYl9pZBgBIAEoCSLBAwoSSW5zcGVjdEpvYlJlc3BvbnNlEiQKA2pvYhgBIAEoCzIXLm1lZGlhZ2VuLnYxLkpvYlN1bW1hcnkSEAoIcHJpb3JpdHkYAiABKAUSNAoLZGVhZGxpbmVfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESEQoJcmVzdW1hYmxlGAQgASgIEhQKDG1heF9hdHRlbXB0cxgFIAEoBRIRCglsb3N0X3J1bnMYBiABKAUSNQoMYXZhaWxhYmxlX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEg4KBndvcmtlchgIIAEoCRI0CgtsZWFzZV91bnRpbBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAogBARIOCgZrZXlfaWQYCiABKAkSEgoKYWZ0ZXJfbG9zcxgLIAEoCRIvCg11cHN0cmVhbV9ydW5zGAwgAygLMhgubWVkaWFnZW4udjEuVXBzdHJlYW1SdW5CDgoMX2RlYWRsaW5lX2F0Qg8KDV9hdmFpbGFibGVfYXRCDgoMX2xlYXNlX3VudGlsIrYCCgtVcHN0cmVhbVJ1bhIJCgFuGAEgASgFEhAKCHByb3ZpZGVyGAIgASgJEhMKC3Vwc3RyZWFtX2lkGAMgASgJEg8KB3ZlcmRpY3QYBCABKAkSMAoMc3VibWl0dGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCghlbmRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIRCgRjb3N0GAcgASgJSAGIAQESGAoLY29zdF9hbW91bnQYCCABKAFIAogBARIaCg1jb3N0X2N1cnJlbmN5GAkgASgJSAOIAQFCCwoJX2VuZGVkX2F0QgcKBV9jb3N0Qg4KDF9jb3N0X2Ftb3VudEIQCg5fY29zdF9jdXJyZW5jeSIXChVSb3RhdGVRdW90ZUtleVJlcXVlc3QiLAoWUm90YXRlUXVvdGVLZXlSZXNwb25zZRISCgprZXlfbnVtYmVyGAEgASgFIicKFVJvdGF0ZUFzc2V0S2V5UmVxdWVzdBIOCgZyZXZva2UYASABKAgiLAoWUm90YXRlQXNzZXRLZXlSZXNwb25zZRISCgprZXlfbnVtYmVyGAEgASgFIhUKE1ZlcmlmeUxlZGdlclJlcXVlc3QiagoUVmVyaWZ5TGVkZ2VyUmVzcG9uc2USEAoIYWNjb3VudHMYASABKAMSDwoHZW50cmllcxgCIAEoAxIMCgRqb2JzGAMgASgDEhAKCHByb2JsZW1zGAQgAygJEg8KB3JlcGFpcnMYBSADKAkiVwoTRmluZFdlYmhvb2tzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhIKBWxpbWl0GAIgASgFSACIAQESDgoGb2Zmc2V0GAMgASgFQggKBl9saW1pdCJNChRGaW5kV2ViaG9va3NSZXNwb25zZRImCgh3ZWJob29rcxgBIAMoCzIULm1lZGlhZ2VuLnYxLldlYmhvb2sSDQoFdG90YWwYAiABKAUilgEKFUZpbmREZWxpdmVyaWVzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg4KBmpvYl9pZBgCIAEoCRIrCgZzdGF0dXMYAyABKA4yGy5tZWRpYWdlbi52MS5EZWxpdmVyeVN0YXR1cxISCgVsaW1pdBgEIAEoBUgAiAEBEg4KBm9mZnNldBgFIAEoBUIICgZfbGltaXQiUgoWRmluZERlbGl2ZXJpZXNSZXNwb25zZRIpCgpkZWxpdmVyaWVzGAEgAygLMhUubWVkaWFnZW4udjEuRGVsaXZlcnkSDQoFdG90YWwYAiABKAUiJwoQUmVkZWxpdmVyUmVxdWVzdBITCgtkZWxpdmVyeV9pZBgBIAEoCSI8ChFSZWRlbGl2ZXJSZXNwb25zZRInCghkZWxpdmVyeRgBIAEoCzIVLm1lZGlhZ2VuLnYxLkRlbGl2ZXJ5IhUKE01lYXN1cmVGaWxlc1JlcXVlc3QiPgoUTWVhc3VyZUZpbGVzUmVzcG9uc2USJgoFdXNhZ2UYASADKAsyFy5tZWRpYWdlbi52MS5GaWxlc1VzYWdlIkwKCkZpbGVzVXNhZ2USEgoKYWNjb3VudF9pZBgBIAEoCRIMCgRraW5kGAIgASgJEg0KBWZpbGVzGAMgASgDEg0KBWJ5dGVzGAQgASgDIiQKEVN3ZWVwRmlsZXNSZXF1ZXN0Eg8KB2RyeV9ydW4YASABKAgihwEKElN3ZWVwRmlsZXNSZXNwb25zZRIVCg1leHBpcmVkX2ZpbGVzGAEgASgDEhUKDWV4cGlyZWRfYnl0ZXMYAiABKAMSFgoOb3JwaGFuZWRfZmlsZXMYAyABKAMSFgoOb3JwaGFuZWRfYnl0ZXMYBCABKAMSEwoLbm90X3JlbW92ZWQYBSADKAkiWwoXTGlzdEF1ZGl0RW50cmllc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBEg4KBm9mZnNldBgDIAEoBUIICgZfbGltaXQiUwoYTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlEigKB2VudHJpZXMYASADKAsyFy5tZWRpYWdlbi52MS5BdWRpdEVudHJ5Eg0KBXRvdGFsGAIgASgFIpgCCgpBdWRpdEVudHJ5EhAKCGVudHJ5X2lkGAEgASgJEi4KCmNyZWF0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKBWFjdG9yGAMgASgLMhcubWVkaWFnZW4udjEuQXVkaXRBY3RvchILCgNhY3QYBCABKAkSDwoHc3ViamVjdBgFIAEoCRISCgphY2NvdW50X2lkGAYgASgJEiwKBmJlZm9yZRgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIAIgBARIrCgVhZnRlchgIIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIAYgBAUIJCgdfYmVmb3JlQggKBl9hZnRlciJBCgpBdWRpdEFjdG9yEg4KBmtleV9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg8KB29zX3VzZXIYAyABKAky2A0KDEFkbWluU2VydmljZRJcCg1DcmVhdGVBY2NvdW50EiEubWVkaWFnZW4udjEuQ3JlYXRlQWNjb3VudFJlcXVlc3QaIi5tZWRpYWdlbi52MS5DcmVhdGVBY2NvdW50UmVzcG9uc2UiBKC7GAYSXAoMTGlzdEFjY291bnRzEiAubWVkaWFnZW4udjEuTGlzdEFjY291bnRzUmVxdWVzdBohLm1lZGlhZ2VuLnYxLkxpc3RBY2NvdW50c1Jlc3BvbnNlIgeQAgGguxgGElAKCUNyZWF0ZUtleRIdLm1lZGlhZ2VuLnYxLkNyZWF0ZUtleVJlcXVlc3QaHi5tZWRpYWdlbi52MS5DcmVhdGVLZXlSZXNwb25zZSIEoLsYBhJQCghMaXN0S2V5cxIcLm1lZGlhZ2VuLnYxLkxpc3RLZXlzUmVxdWVzdBodLm1lZGlhZ2VuLnYxLkxpc3RLZXlzUmVzcG9uc2UiB5ACAaC7GAYSUwoJUmV2b2tlS2V5Eh0ubWVkaWFnZW4udjEuUmV2b2tlS2V5UmVxdWVzdBoeLm1lZGlhZ2VuLnYxLlJldm9rZUtleVJlc3BvbnNlIgeQAgKguxgGElkKDEdyYW50Q3JlZGl0cxIgLm1lZGlhZ2VuLnYxLkdyYW50Q3JlZGl0c1JlcXVlc3QaIS5tZWRpYWdlbi52MS5HcmFudENyZWRpdHNSZXNwb25zZSIEoLsYBhJcCg1BZGp1c3RDcmVkaXRzEiEubWVkaWFnZW4udjEuQWRqdXN0Q3JlZGl0c1JlcXVlc3QaIi5tZWRpYWdlbi52MS5BZGp1c3RDcmVkaXRzUmVzcG9uc2UiBKC7GAYSUwoKUmVzb2x2ZUpvYhIeLm1lZGlhZ2VuLnYxLlJlc29sdmVKb2JSZXF1ZXN0Gh8ubWVkaWFnZW4udjEuUmVzb2x2ZUpvYlJlc3BvbnNlIgSguxgGElkKC0xpc3RBbGxKb2JzEh8ubWVkaWFnZW4udjEuTGlzdEFsbEpvYnNSZXF1ZXN0GiAubWVkaWFnZW4udjEuTGlzdEFsbEpvYnNSZXNwb25zZSIHkAIBoLsYBhJWCgpJbnNwZWN0Sm9iEh4ubWVkaWFnZW4udjEuSW5zcGVjdEpvYlJlcXVlc3QaHy5tZWRpYWdlbi52MS5JbnNwZWN0Sm9iUmVzcG9uc2UiB5ACAaC7GAYSXwoOUm90YXRlUXVvdGVLZXkSIi5tZWRpYWdlbi52MS5Sb3RhdGVRdW90ZUtleVJlcXVlc3QaIy5tZWRpYWdlbi52MS5Sb3RhdGVRdW90ZUtleVJlc3BvbnNlIgSguxgGEl8KDlJvdGF0ZUFzc2V0S2V5EiIubWVkaWFnZW4udjEuUm90YXRlQXNzZXRLZXlSZXF1ZXN0GiMubWVkaWFnZW4udjEuUm90YXRlQXNzZXRLZXlSZXNwb25zZSIEoLsYBhJcCgxGaW5kV2ViaG9va3MSIC5tZWRpYWdlbi52MS5GaW5kV2ViaG9va3NSZXF1ZXN0GiEubWVkaWFnZW4udjEuRmluZFdlYmhvb2tzUmVzcG9uc2UiB5ACAaC7GAYSYgoORmluZERlbGl2ZXJpZXMSIi5tZWRpYWdlbi52MS5GaW5kRGVsaXZlcmllc1JlcXVlc3QaIy5tZWRpYWdlbi52MS5GaW5kRGVsaXZlcmllc1Jlc3BvbnNlIgeQAgGguxgGElAKCVJlZGVsaXZlchIdLm1lZGlhZ2VuLnYxLlJlZGVsaXZlclJlcXVlc3QaHi5tZWRpYWdlbi52MS5SZWRlbGl2ZXJSZXNwb25zZSIEoLsYBhJcCgxNZWFzdXJlRmlsZXMSIC5tZWRpYWdlbi52MS5NZWFzdXJlRmlsZXNSZXF1ZXN0GiEubWVkaWFnZW4udjEuTWVhc3VyZUZpbGVzUmVzcG9uc2UiB5ACAaC7GAYSVgoKU3dlZXBGaWxlcxIeLm1lZGlhZ2VuLnYxLlN3ZWVwRmlsZXNSZXF1ZXN0Gh8ubWVkaWFnZW4udjEuU3dlZXBGaWxlc1Jlc3BvbnNlIgeQAgKguxgGEmgKEExpc3RBdWRpdEVudHJpZXMSJC5tZWRpYWdlbi52MS5MaXN0QXVkaXRFbnRyaWVzUmVxdWVzdBolLm1lZGlhZ2VuLnYxLkxpc3RBdWRpdEVudHJpZXNSZXNwb25zZSIHkAIBoLsYBhJcCgxWZXJpZnlMZWRnZXISIC5tZWRpYWdlbi52MS5WZXJpZnlMZWRnZXJSZXF1ZXN0GiEubWVkaWFnZW4udjEuVmVyaWZ5TGVkZ2VyUmVzcG9uc2UiB5ACAaC7GAZiBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_generation, file_mediagen_v1_options, file_mediagen_v1_webhooks]);
 
 /**
  * An account, which owns credits and API keys.
@@ -804,21 +804,21 @@ export type InspectJobResponse = Message<"mediagen.v1.InspectJobResponse"> & {
   deadlineAt?: Timestamp | undefined;
 
   /**
-   * Whether it runs again after its worker was lost; otherwise it goes to review.
+   * Whether another run may follow when its worker is lost; otherwise it goes to review.
    *
    * @generated from field: bool resumable = 4;
    */
   resumable: boolean;
 
   /**
-   * Number of runs that may be lost before it fails.
+   * Number of runs that may be lost, or fail in a way that may pass, before it fails.
    *
    * @generated from field: int32 max_attempts = 5;
    */
   maxAttempts: number;
 
   /**
-   * Number of runs whose worker was lost.
+   * Number of runs that were lost, or failed in a way that may pass.
    *
    * @generated from field: int32 lost_runs = 6;
    */
@@ -851,6 +851,20 @@ export type InspectJobResponse = Message<"mediagen.v1.InspectJobResponse"> & {
    * @generated from field: string key_id = 10;
    */
   keyId: string;
+
+  /**
+   * What may be done when its run is lost: `again` from the beginning, `continue` with what was submitted elsewhere, or `never`.
+   *
+   * @generated from field: string after_loss = 11;
+   */
+  afterLoss: string;
+
+  /**
+   * What was submitted to other servers, the first one first; kept when the job has ended.
+   *
+   * @generated from field: repeated mediagen.v1.UpstreamRun upstream_runs = 12;
+   */
+  upstreamRuns: UpstreamRun[];
 };
 
 /**
@@ -859,6 +873,83 @@ export type InspectJobResponse = Message<"mediagen.v1.InspectJobResponse"> & {
  */
 export const InspectJobResponseSchema: GenMessage<InspectJobResponse> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_admin, 22);
+
+/**
+ * A submission to another server.
+ *
+ * @generated from message mediagen.v1.UpstreamRun
+ */
+export type UpstreamRun = Message<"mediagen.v1.UpstreamRun"> & {
+  /**
+   * Counts the submissions of the job from 1.
+   *
+   * @generated from field: int32 n = 1;
+   */
+  n: number;
+
+  /**
+   * The catalog's name of the other server.
+   *
+   * @generated from field: string provider = 2;
+   */
+  provider: string;
+
+  /**
+   * Its name of the run; empty while unknown.
+   *
+   * @generated from field: string upstream_id = 3;
+   */
+  upstreamId: string;
+
+  /**
+   * `submitting`, `accepted`, `refused`, `unknown`, `succeeded`, `failed` or `canceled`.
+   *
+   * @generated from field: string verdict = 4;
+   */
+  verdict: string;
+
+  /**
+   * When it was submitted.
+   *
+   * @generated from field: google.protobuf.Timestamp submitted_at = 5;
+   */
+  submittedAt?: Timestamp | undefined;
+
+  /**
+   * When it was known to have ended; unset while it may still run there.
+   *
+   * @generated from field: optional google.protobuf.Timestamp ended_at = 6;
+   */
+  endedAt?: Timestamp | undefined;
+
+  /**
+   * What the other server says that it bills, in its words; unset if it says nothing. Never charged to the account.
+   *
+   * @generated from field: optional string cost = 7;
+   */
+  cost?: string | undefined;
+
+  /**
+   * The cost as a number; unset if it is none.
+   *
+   * @generated from field: optional double cost_amount = 8;
+   */
+  costAmount?: number | undefined;
+
+  /**
+   * Currency of the cost, for example `USD`; unset if unknown.
+   *
+   * @generated from field: optional string cost_currency = 9;
+   */
+  costCurrency?: string | undefined;
+};
+
+/**
+ * Describes the message mediagen.v1.UpstreamRun.
+ * Use `create(UpstreamRunSchema)` to create a new message.
+ */
+export const UpstreamRunSchema: GenMessage<UpstreamRun> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_admin, 23);
 
 /**
  * Requests a new sealing key.
@@ -873,7 +964,7 @@ export type RotateQuoteKeyRequest = Message<"mediagen.v1.RotateQuoteKeyRequest">
  * Use `create(RotateQuoteKeyRequestSchema)` to create a new message.
  */
 export const RotateQuoteKeyRequestSchema: GenMessage<RotateQuoteKeyRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 23);
+  messageDesc(file_mediagen_v1_admin, 24);
 
 /**
  * The new sealing key.
@@ -894,7 +985,7 @@ export type RotateQuoteKeyResponse = Message<"mediagen.v1.RotateQuoteKeyResponse
  * Use `create(RotateQuoteKeyResponseSchema)` to create a new message.
  */
 export const RotateQuoteKeyResponseSchema: GenMessage<RotateQuoteKeyResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 24);
+  messageDesc(file_mediagen_v1_admin, 25);
 
 /**
  * Requests a new key for URLs of files.
@@ -915,7 +1006,7 @@ export type RotateAssetKeyRequest = Message<"mediagen.v1.RotateAssetKeyRequest">
  * Use `create(RotateAssetKeyRequestSchema)` to create a new message.
  */
 export const RotateAssetKeyRequestSchema: GenMessage<RotateAssetKeyRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 25);
+  messageDesc(file_mediagen_v1_admin, 26);
 
 /**
  * The new key for URLs of files.
@@ -936,7 +1027,7 @@ export type RotateAssetKeyResponse = Message<"mediagen.v1.RotateAssetKeyResponse
  * Use `create(RotateAssetKeyResponseSchema)` to create a new message.
  */
 export const RotateAssetKeyResponseSchema: GenMessage<RotateAssetKeyResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 26);
+  messageDesc(file_mediagen_v1_admin, 27);
 
 /**
  * Requests a check of the ledger.
@@ -951,7 +1042,7 @@ export type VerifyLedgerRequest = Message<"mediagen.v1.VerifyLedgerRequest"> & {
  * Use `create(VerifyLedgerRequestSchema)` to create a new message.
  */
 export const VerifyLedgerRequestSchema: GenMessage<VerifyLedgerRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 27);
+  messageDesc(file_mediagen_v1_admin, 28);
 
 /**
  * The result of the check.
@@ -1000,7 +1091,7 @@ export type VerifyLedgerResponse = Message<"mediagen.v1.VerifyLedgerResponse"> &
  * Use `create(VerifyLedgerResponseSchema)` to create a new message.
  */
 export const VerifyLedgerResponseSchema: GenMessage<VerifyLedgerResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 28);
+  messageDesc(file_mediagen_v1_admin, 29);
 
 /**
  * Which endpoints to list.
@@ -1035,7 +1126,7 @@ export type FindWebhooksRequest = Message<"mediagen.v1.FindWebhooksRequest"> & {
  * Use `create(FindWebhooksRequestSchema)` to create a new message.
  */
 export const FindWebhooksRequestSchema: GenMessage<FindWebhooksRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 29);
+  messageDesc(file_mediagen_v1_admin, 30);
 
 /**
  * One page of endpoints.
@@ -1063,7 +1154,7 @@ export type FindWebhooksResponse = Message<"mediagen.v1.FindWebhooksResponse"> &
  * Use `create(FindWebhooksResponseSchema)` to create a new message.
  */
 export const FindWebhooksResponseSchema: GenMessage<FindWebhooksResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 30);
+  messageDesc(file_mediagen_v1_admin, 31);
 
 /**
  * Which deliveries to list.
@@ -1112,7 +1203,7 @@ export type FindDeliveriesRequest = Message<"mediagen.v1.FindDeliveriesRequest">
  * Use `create(FindDeliveriesRequestSchema)` to create a new message.
  */
 export const FindDeliveriesRequestSchema: GenMessage<FindDeliveriesRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 31);
+  messageDesc(file_mediagen_v1_admin, 32);
 
 /**
  * One page of deliveries.
@@ -1140,7 +1231,7 @@ export type FindDeliveriesResponse = Message<"mediagen.v1.FindDeliveriesResponse
  * Use `create(FindDeliveriesResponseSchema)` to create a new message.
  */
 export const FindDeliveriesResponseSchema: GenMessage<FindDeliveriesResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 32);
+  messageDesc(file_mediagen_v1_admin, 33);
 
 /**
  * The delivery to send again.
@@ -1161,7 +1252,7 @@ export type RedeliverRequest = Message<"mediagen.v1.RedeliverRequest"> & {
  * Use `create(RedeliverRequestSchema)` to create a new message.
  */
 export const RedeliverRequestSchema: GenMessage<RedeliverRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 33);
+  messageDesc(file_mediagen_v1_admin, 34);
 
 /**
  * The delivery that will be sent again.
@@ -1182,7 +1273,7 @@ export type RedeliverResponse = Message<"mediagen.v1.RedeliverResponse"> & {
  * Use `create(RedeliverResponseSchema)` to create a new message.
  */
 export const RedeliverResponseSchema: GenMessage<RedeliverResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 34);
+  messageDesc(file_mediagen_v1_admin, 35);
 
 /**
  * Requests a measurement.
@@ -1197,7 +1288,7 @@ export type MeasureFilesRequest = Message<"mediagen.v1.MeasureFilesRequest"> & {
  * Use `create(MeasureFilesRequestSchema)` to create a new message.
  */
 export const MeasureFilesRequestSchema: GenMessage<MeasureFilesRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 35);
+  messageDesc(file_mediagen_v1_admin, 36);
 
 /**
  * Disk usage of files.
@@ -1218,7 +1309,7 @@ export type MeasureFilesResponse = Message<"mediagen.v1.MeasureFilesResponse"> &
  * Use `create(MeasureFilesResponseSchema)` to create a new message.
  */
 export const MeasureFilesResponseSchema: GenMessage<MeasureFilesResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 36);
+  messageDesc(file_mediagen_v1_admin, 37);
 
 /**
  * Files of one kind of one account.
@@ -1260,7 +1351,7 @@ export type FilesUsage = Message<"mediagen.v1.FilesUsage"> & {
  * Use `create(FilesUsageSchema)` to create a new message.
  */
 export const FilesUsageSchema: GenMessage<FilesUsage> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 37);
+  messageDesc(file_mediagen_v1_admin, 38);
 
 /**
  * Requests a sweep.
@@ -1281,7 +1372,7 @@ export type SweepFilesRequest = Message<"mediagen.v1.SweepFilesRequest"> & {
  * Use `create(SweepFilesRequestSchema)` to create a new message.
  */
 export const SweepFilesRequestSchema: GenMessage<SweepFilesRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 38);
+  messageDesc(file_mediagen_v1_admin, 39);
 
 /**
  * The files that were removed, or would be.
@@ -1330,7 +1421,7 @@ export type SweepFilesResponse = Message<"mediagen.v1.SweepFilesResponse"> & {
  * Use `create(SweepFilesResponseSchema)` to create a new message.
  */
 export const SweepFilesResponseSchema: GenMessage<SweepFilesResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 39);
+  messageDesc(file_mediagen_v1_admin, 40);
 
 /**
  * Which administrative acts to list.
@@ -1365,7 +1456,7 @@ export type ListAuditEntriesRequest = Message<"mediagen.v1.ListAuditEntriesReque
  * Use `create(ListAuditEntriesRequestSchema)` to create a new message.
  */
 export const ListAuditEntriesRequestSchema: GenMessage<ListAuditEntriesRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 40);
+  messageDesc(file_mediagen_v1_admin, 41);
 
 /**
  * One page of administrative acts.
@@ -1393,7 +1484,7 @@ export type ListAuditEntriesResponse = Message<"mediagen.v1.ListAuditEntriesResp
  * Use `create(ListAuditEntriesResponseSchema)` to create a new message.
  */
 export const ListAuditEntriesResponseSchema: GenMessage<ListAuditEntriesResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 41);
+  messageDesc(file_mediagen_v1_admin, 42);
 
 /**
  * One administrative act.
@@ -1464,7 +1555,7 @@ export type AuditEntry = Message<"mediagen.v1.AuditEntry"> & {
  * Use `create(AuditEntrySchema)` to create a new message.
  */
 export const AuditEntrySchema: GenMessage<AuditEntry> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 42);
+  messageDesc(file_mediagen_v1_admin, 43);
 
 /**
  * Who did something. All empty for the server itself.
@@ -1499,7 +1590,7 @@ export type AuditActor = Message<"mediagen.v1.AuditActor"> & {
  * Use `create(AuditActorSchema)` to create a new message.
  */
 export const AuditActorSchema: GenMessage<AuditActor> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_admin, 43);
+  messageDesc(file_mediagen_v1_admin, 44);
 
 /**
  * For operators: accounts, keys, credits, jobs under review. The command line uses the same implementation.

@@ -98,6 +98,14 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
         owner: run.owner,
         signal: run.signal,
         onProgress: run.onProgress,
+        onDraft(file, { output }) {
+          if (!/^\.draft-\d{1,4}\.webp$/.test(file)) return
+          // The process may end meanwhile; then there is no draft.
+          moveFile(join(output, file), join(run.folder, file)).then(
+            () => run.preview(file),
+            () => {},
+          )
+        },
         timeout: { ms: maxChildMs, reason: tookTooLong(maxChildMs) },
         check: ({ output }) => checkFolderSize(output, maxOutputBytes),
         async collect(result, { output }) {

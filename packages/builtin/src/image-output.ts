@@ -12,6 +12,7 @@ const extensions = { png: 'png', jpeg: 'jpg', webp: 'webp', avif: 'avif' } as co
   string
 >
 const defaultQuality = 88
+const leastDraftedPixels = 1_000_000
 /** A JPEG above this quality is encoded without trellis quantization. */
 export const mostTrellisQuality = 90
 
@@ -44,6 +45,8 @@ export async function toPixels(image: Sharp): Promise<Pixels> {
  */
 export async function writeImage(task: RenderTask, pixels: Pixels, background = '#ffffff'): Promise<Rendered> {
   const format = formatOf(task.input)
+  // A smaller picture is there as soon as its draft.
+  if (pixels.width * pixels.height >= leastDraftedPixels) await task.onDraft?.(fromPixels(pixels))
   const image = isOpaque(pixels)
     ? fromPixels(pixels).removeAlpha()
     : format === 'jpeg'

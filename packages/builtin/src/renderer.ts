@@ -1,5 +1,6 @@
 // What a renderer is: given an input and the files that it refers to, it makes one file.
 
+import type { Sharp } from 'sharp'
 import type { JsonObject, Usage } from '@mediagen/engine/engine.ts'
 import type { PictureBounds } from '@mediagen/engine/media.ts'
 
@@ -17,6 +18,8 @@ export interface RenderTask {
   readonly ffmpeg: string | null
   /** Reports how far it is, 0 … 1. */
   readonly onProgress: (fraction: number) => void
+  /** Shows a draft, a first frame or the picture before it is encoded; missing where nobody looks. */
+  readonly onDraft?: (picture: Sharp) => Promise<void>
 }
 
 /** What was made. */

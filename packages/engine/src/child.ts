@@ -49,8 +49,14 @@ export interface PooledProcessOptions {
   readonly onExit: (child: PooledProcess, why: Error, wasReady: boolean) => void
 }
 
-interface Assignment {
+/** What a process says during a task. */
+export interface TaskNews {
   readonly onProgress: (fraction: number) => void
+  /** Told of a file in the output folder, by whatever name the process gives it. */
+  readonly onDraft?: ((file: string) => void) | undefined
+}
+
+interface Assignment extends TaskNews {
   readonly resolve: (result: unknown) => void
   readonly reject: (error: Error) => void
 }
@@ -132,10 +138,10 @@ export class PooledProcess {
   }
 
   /** Runs one task; the process must be free. Rejects with an EngineError, or another error if the process broke. */
-  perform(request: object, onProgress: (fraction: number) => void): Promise<unknown> {
+  perform(request: object, news: TaskNews): Promise<unknown> {
     if (this.#killedBecause) return Promise.reject(this.#killedBecause)
     return new Promise((resolve, reject) => {
-      this.#assignment = { onProgress, resolve, reject }
+      this.#assignment = { ...news, resolve, reject }
       this.#replies.renew()
       this.#lookedAtRest = this.#heldTooMuch = false
       this.#process.stdin?.write(`${JSON.stringify(request)}\n`)
@@ -183,6 +189,9 @@ export class PooledProcess {
         return
       case 'progress':
         this.#assignment?.onProgress(message.fraction)
+        return
+      case 'draft':
+        if (typeof message.file === 'string') this.#assignment?.onDraft?.(message.file)
         return
       case 'memory':
         this.#enforceMemory(message.rssBytes)

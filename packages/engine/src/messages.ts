@@ -9,6 +9,8 @@ export const replyDescriptor = 3
 export type Reply =
   | { readonly type: 'ready' }
   | { readonly type: 'progress'; readonly fraction: number }
+  /** A file in the output folder that may be shown while the task goes on. */
+  | { readonly type: 'draft'; readonly file: unknown }
   | { readonly type: 'memory'; readonly rssBytes: number }
   | { readonly type: 'done'; readonly result: unknown }
   /** The task was refused or failed; the owner of the job may read the message. */

@@ -47,6 +47,8 @@ export interface Task<Request, Result> {
   readonly owner: string
   readonly signal: AbortSignal
   readonly onProgress: (fraction: number) => void
+  /** Told of a file in the output folder that may be shown while the task goes on; its name is the process's. */
+  readonly onDraft?: (file: string, folders: ProcessFolders) => void
   /** Time limit; the process is then killed. Waiting for a free process does not count. */
   readonly timeout?: { readonly ms: number; readonly reason: Error }
   /** Called repeatedly while a process has the task; if it rejects, the process is killed and the task fails with that error. */
@@ -231,7 +233,10 @@ export class ProcessPool<Request extends object, Result> {
         (reason) => child.kill(reason),
       )
     try {
-      const result = (await child.perform(request, task.onProgress)) as Result
+      const result = (await child.perform(request, {
+        onProgress: task.onProgress,
+        onDraft: task.onDraft && ((file) => task.onDraft?.(file, folders)),
+      })) as Result
       return task.collect ? await task.collect(result, folders) : result
     } finally {
       clearTimeout(timer)

@@ -37,11 +37,18 @@ function endGroup(): void {
   }
 }
 
+/** Performs a request. A draft is a file in the output folder that may be shown meanwhile. */
+export type Perform = (
+  request: unknown,
+  onProgress: (fraction: number) => void,
+  onDraft: (file: string) => void,
+) => Promise<unknown>
+
 /**
  * Makes this process a member of a `ProcessPool`: `perform` is called with each request, and its result is the
  * answer. Call `ready` of the returned object once everything is loaded.
  */
-export function serveTasks(perform: (request: unknown, onProgress: (fraction: number) => void) => Promise<unknown>): {
+export function serveTasks(perform: Perform): {
   ready(): void
 } {
   process.stdin.on('end', endGroup)
@@ -56,7 +63,8 @@ export function serveTasks(perform: (request: unknown, onProgress: (fraction: nu
       saidMs = nowMs
       reply({ type: 'progress', fraction })
     }
-    perform(JSON.parse(line), onProgress).then((result) => reply({ type: 'done', result }), replyFailure)
+    const onDraft = (file: string): void => reply({ type: 'draft', file })
+    perform(JSON.parse(line), onProgress, onDraft).then((result) => reply({ type: 'done', result }), replyFailure)
   }
   const requests = new LineReader(Infinity, takeRequest, () => {})
   process.stdin.on('data', (chunk: Buffer) => requests.write(chunk))

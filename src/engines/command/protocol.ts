@@ -10,6 +10,8 @@ export interface ProgramMessage {
   readonly progress?: number
   readonly usage?: Usage
   readonly checkpoint?: JsonValue
+  /** Name of a file in the folder that is no output. */
+  readonly preview?: string
   readonly error?: EngineError
 }
 
@@ -54,7 +56,7 @@ export function createLineReader(maxBytes: number, onLine: (line: string) => voi
 }
 
 /**
- * Parses a line of standard output: an object with at least one of `progress`, `usage`, `checkpoint` and `error`,
+ * Parses a line of standard output: an object with at least one of `progress`, `usage`, `checkpoint`, `preview` and `error`,
  * each of them well formed. Progress is clamped to 0 … 1; usage is a map of names to finite numbers ≥ 0.
  * @returns null for every other line; it goes to the log.
  */
@@ -80,6 +82,10 @@ export function parseMessage(line: string): ProgramMessage | null {
     message.usage = value['usage']
   }
   if (value['checkpoint'] !== undefined) message.checkpoint = value['checkpoint']
+  if (value['preview'] !== undefined) {
+    if (!isDraftName(value['preview'])) return null
+    message.preview = value['preview']
+  }
   if (value['error'] !== undefined) {
     if (!isObject(value['error'])) return null
     message.error = toError(value['error'])
@@ -97,6 +103,11 @@ export function toShownText(text: string): string {
 
 function isObject(value: JsonValue | undefined): value is { [key: string]: JsonValue } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A file whose name begins with a dot is no output, so a draft that is not shown any more is none either. */
+function isDraftName(value: JsonValue): value is string {
+  return typeof value === 'string' && /^\.[\w.-]{1,100}$/.test(value) && value !== '..'
 }
 
 function isUsage(value: JsonValue): value is { [name: string]: number } {

@@ -60,6 +60,7 @@ export function listen(group: ProcessGroup, run: EngineRun, limits: TranscriptLi
       if (usage.has(name) || usage.size < maxUsageNames) usage.set(name, amount)
     }
     if (message.progress !== undefined && message.progress > progress) run.onProgress((progress = message.progress))
+    if (message.preview !== undefined) run.preview(message.preview)
     if (message.checkpoint !== undefined) checkpoints.save(message.checkpoint)
   }
   const onError = (line: string) => {

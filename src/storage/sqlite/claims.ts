@@ -32,6 +32,7 @@ export function createClaimCommands(writing: Writing) {
     claimJobs: createClaim(writing),
     heartbeat: createHeartbeat(writing),
     saveCheckpoint: createCheckpoints(writing),
+    showPreview: createPreviews(writing),
     finishJob: createFinish(writing),
   }
 }
@@ -216,6 +217,17 @@ function createLearning(writing: Writing): (job: JobState, saved: CheckpointRow)
     const end = decideReconciled(toRunState(job), saved, writing.nowMs())
     if (end) endRun(job, end, saved)
     else if (job.status !== 'needs_review' && job.status !== 'succeeded') duties.learn(job.number, saved.checkpoint)
+  }
+}
+
+function createPreviews({ db, changed }: Writing): (jobId: string, token: number, key: string) => boolean {
+  const show = db.prepare<[string, string, number]>(
+    "UPDATE jobs SET preview_key = ?, sequence = sequence + 1 WHERE job_id = ? AND token = ? AND status = 'running'",
+  )
+  return (jobId, token, key) => {
+    if (show.run(key, jobId, token).changes === 0) return false
+    changed(jobId)
+    return true
   }
 }
 

@@ -21,7 +21,8 @@ export interface JobRow extends Omit<Job, 'outputs' | 'outputsGone' | 'error' | 
 export const jobColumns = `job_id AS jobId, account_id AS accountId, status, model, quote_id AS quoteId, progress,
   credits_held AS creditsHeld, credits_charged AS creditsCharged, credits_released AS creditsReleased, outputs,
   iif(outputs = '[]', NULL, expires_at) AS outputsExpireAtMs, outputs_gone AS outputsGone, error, attempts,
-  created_at AS createdAtMs, started_at AS startedAtMs, finished_at AS finishedAtMs, cancel_requested AS cancelRequested, sequence`
+  created_at AS createdAtMs, started_at AS startedAtMs, finished_at AS finishedAtMs, cancel_requested AS cancelRequested,
+  preview_key AS previewKey, sequence`
 
 /** A job as commands need it, with fields that never leave the store. */
 export interface JobState extends JobRow {
@@ -65,6 +66,7 @@ export function toJob(row: JobRow, queuePosition: number | null = null): Job {
     startedAtMs: row.startedAtMs,
     finishedAtMs: row.finishedAtMs,
     cancelRequested: row.cancelRequested === 1,
+    previewKey: row.previewKey,
     sequence: row.sequence,
     queuePosition,
   }

@@ -126,8 +126,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     heartbeat: async (beats, leaseMs) => writer.submit('heartbeat', beats, leaseMs),
     saveCheckpoint: (jobId, token, saved) =>
       writer.submit('saveCheckpoint', jobId, token, { ...saved, checkpoint: JSON.stringify(saved.checkpoint) }),
-    claimDuties: async (limit, leaseMs) =>
-      hasDueDuty(clock.nowMs()) ? writer.submit('claimDuties', limit, leaseMs) : [],
+    showPreview: (jobId, token, key) => writer.submit('showPreview', jobId, token, key),
+    claimDuties: async (most, ms) => (hasDueDuty(clock.nowMs()) ? writer.submit('claimDuties', most, ms) : []),
     answerDuty: (duty, answer) => writer.submit('answerDuty', duty, answer),
     async finishJob(jobId, token, outcome) {
       const job = await writer.submit('finishJob', jobId, token, outcome)

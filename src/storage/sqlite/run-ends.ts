@@ -28,12 +28,12 @@ export function createRunEnds(writing: Writing): (job: JobState, end: RunEnd, fo
   const duties = createDuties(writing)
   const requeue = db.prepare<[number, number | null, string | null, string | null, number], JobRow>(
     `UPDATE jobs SET status = 'queued', progress = 0, worker = NULL, lease_until = NULL, lost_runs = lost_runs + ?, available_at = ?,
-       checkpoint = coalesce(?, checkpoint), after_loss = coalesce(?, after_loss), finished_at = NULL, error = NULL, sequence = sequence + 1
+       checkpoint = coalesce(?, checkpoint), after_loss = coalesce(?, after_loss), finished_at = NULL, error = NULL, preview_key = NULL, sequence = sequence + 1
      WHERE number = ? RETURNING ${jobColumns}`,
   )
   const review = db.prepare<[number, string, number], JobRow>(
     `UPDATE jobs SET status = 'needs_review', finished_at = max(?, started_at), error = ?, after_loss = 'never', worker = NULL, lease_until = NULL,
-       sequence = sequence + 1
+       preview_key = NULL, sequence = sequence + 1
      WHERE number = ? RETURNING ${jobColumns}`,
   )
 

@@ -17,7 +17,8 @@ export function createSettlement(writing: Writing): (job: JobState, ending: Endi
   const duties = createDuties(writing)
   const write = db.prepare<(string | number | null)[], JobRow>(
     `UPDATE jobs SET status = ?, progress = ?, credits_charged = ?, credits_released = ?, outputs = coalesce(?, outputs), error = ?,
-       finished_at = ?, lost_runs = lost_runs + ?, checkpoint = NULL, worker = NULL, lease_until = NULL, available_at = NULL, sequence = sequence + 1
+       finished_at = ?, lost_runs = lost_runs + ?, checkpoint = NULL, preview_key = NULL, worker = NULL, lease_until = NULL, available_at = NULL,
+       sequence = sequence + 1
      WHERE number = ? RETURNING ${jobColumns}`,
   )
 

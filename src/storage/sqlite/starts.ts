@@ -117,6 +117,7 @@ const untouched = {
   startedAtMs: null,
   finishedAtMs: null,
   cancelRequested: false,
+  previewKey: null,
   sequence: 1,
   queuePosition: null,
 } as const

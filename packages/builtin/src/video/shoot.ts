@@ -2,6 +2,7 @@
 
 import { createCanvas, type SKRSContext2D } from '@napi-rs/canvas'
 import { EngineError, type JsonObject } from '@mediagen/engine/engine.ts'
+import { fromPixels } from '../image-output.ts'
 import { openFilm } from '../film/film.ts'
 import { chooseQuantizer } from '../film/quality.ts'
 import type { Rendered, RenderTask } from '../renderer.ts'
@@ -24,6 +25,9 @@ export interface Shot {
  * Frames are drawn in their order, but for a few from all over the film that are tried before.
  */
 export type DrawFrame = (context: SKRSContext2D, seconds: number, frame: number) => void | Promise<void>
+
+/** Drafts of a film: its first frame, and some later ones. */
+const drafts = 4
 
 /** Maximum number of pixels in all frames: 100 seconds of 1920 × 1080 at 30 frames a second, some minutes of work. */
 const mostPixels = 6_221_000_000
@@ -66,7 +70,10 @@ export async function shoot(task: RenderTask, shot: Shot, draw: DrawFrame, from 
   await using film = await openFilm({ ...shot, ...quality, file: task.file, ffmpeg: task.ffmpeg })
   let told = 0
   for (let frame = 0; frame < frames; frame++) {
-    await film.addFrame(await drawPixels(frame))
+    const pixels = await drawPixels(frame)
+    if (frame % Math.ceil(frames / drafts) === 0)
+      await task.onDraft?.(fromPixels({ data: new Uint8Array(pixels), width, height }))
+    await film.addFrame(pixels)
     const fraction = (frame + 1) / frames
     if (fraction - told < 0.01) continue
     task.onProgress(from + (0.99 - from) * fraction)
