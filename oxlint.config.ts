@@ -4,6 +4,10 @@ import { defineConfig, type OxlintOverride } from 'oxlint'
 
 const wire = ['@connectrpc/**', '@grpc/**', '@bufbuild/protobuf', '@bufbuild/protobuf/**', 'fastify']
 const engine = '@mediagen/engine'
+const net = '@mediagen/net'
+const media = '@mediagen/media'
+const blobs = '@mediagen/blobs'
+const backends = '@mediagen/backends'
 // No part has folders deeper than this.
 const mostDeep = 6
 
@@ -18,37 +22,32 @@ interface Part {
 export const parts: Readonly<Record<string, Part>> = {
   core: { imports: [engine], not: ['node:*', 'node:*/**', '!node:crypto', ...wire, 'better-sqlite3'] },
   services: {
-    imports: ['core', 'gen', engine, 'runtime'],
+    imports: ['core', 'gen', engine, net, 'runtime'],
     not: ['fastify', '@grpc/**', 'better-sqlite3', 'node:fs', 'node:fs/**'],
   },
-  rpc: { imports: ['core', 'gen', 'net', 'services', 'runtime'], not: ['better-sqlite3'] },
+  rpc: { imports: ['core', 'gen', engine, net, 'services', 'runtime'], not: ['better-sqlite3'] },
   gateway: {
-    imports: ['core', 'gen', 'net', 'runtime'],
+    imports: ['core', 'gen', blobs, net, 'runtime'],
     not: ['@grpc/**', 'better-sqlite3', '@connectrpc/connect-node'],
   },
   storage: { imports: ['core', engine, 'runtime'], not: wire },
-  runner: { imports: ['core', engine, 'runtime'], not: wire },
+  runner: { imports: ['core', engine, media, 'runtime'], not: wire },
   feed: { imports: ['core', 'runtime'], not: wire },
-  runtime: { imports: ['core'], not: wire },
-  engines: { imports: ['core', 'net', engine], not: wire },
-  assets: { imports: ['core', engine, 'runtime'], not: wire },
-  blobs: { imports: ['core', 'runtime'], not: wire },
-  media: { imports: ['core', 'net', engine], not: wire },
-  webhooks: { imports: ['core', 'net', 'runtime'], not: wire },
-  net: { imports: [], not: wire },
+  runtime: { imports: ['core', net], not: wire },
+  assets: { imports: ['core', engine, blobs, media, 'runtime'], not: wire },
+  media: { imports: ['core', engine, blobs, media], not: wire },
+  webhooks: { imports: ['core', net, 'runtime'], not: wire },
   catalog: { imports: ['core', engine, 'runtime'], not: wire },
   // The composition root; nothing but the command line imports it.
   app: {
     imports: [
       'assets',
-      'blobs',
       'catalog',
       'core',
-      'engines',
       'feed',
       'gateway',
       'media',
-      'net',
+      net,
       'rpc',
       'runner',
       'runtime',
@@ -58,15 +57,18 @@ export const parts: Readonly<Record<string, Part>> = {
       'config.ts',
       'gen',
       engine,
+      blobs,
+      media,
+      backends,
     ],
   },
-  cli: { imports: ['app', 'config.ts', 'catalog', 'core', 'gateway', 'gen', 'services'] },
+  cli: { imports: ['app', backends, 'config.ts', 'catalog', 'core', 'gateway', 'gen', 'services'] },
 }
 
 /** The files of `src/` itself. */
 const files: Readonly<Record<string, Part>> = {
   'main.ts': { imports: ['cli', 'core'] },
-  'config.ts': { imports: ['core', 'net', 'limits.ts', 'setting.ts'] },
+  'config.ts': { imports: ['core', engine, net, 'limits.ts', 'setting.ts'] },
   'limits.ts': { imports: ['setting.ts', 'media-limits.ts'] },
   'media-limits.ts': { imports: ['setting.ts'] },
   'setting.ts': { imports: [] },
@@ -75,6 +77,10 @@ const files: Readonly<Record<string, Part>> = {
 /** The packages and the console: what they may import of ours. */
 const folders: Readonly<Record<string, readonly string[]>> = {
   'packages/engine': [],
+  'packages/net': [],
+  'packages/media': [engine, net],
+  'packages/blobs': [engine],
+  'packages/backends': [engine, net],
   'packages/builtin': [engine],
   web: [],
 }

@@ -2,11 +2,11 @@
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { StartupError } from './core/errors.ts'
-import { parseProgramLimitsText } from './core/program-limits.ts'
+import { parseProgramLimitsText } from '@mediagen/engine/program-limits.ts'
 import { limits } from './limits.ts'
-import { parseProxies } from './net/client-address.ts'
-import { parseAllowedHosts } from './net/hosts.ts'
-import { parseAllowedPorts } from './net/ports.ts'
+import { parseProxies } from '@mediagen/net/client-address.ts'
+import { parseAllowedHosts } from '@mediagen/net/hosts.ts'
+import { parseAllowedPorts } from '@mediagen/net/outgoing/ports.ts'
 import { integer, text } from './setting.ts'
 
 /** The settings that are not limits; those are in limits.ts. docs/settings.md is made from this table (`npm run docs`). */

@@ -108,7 +108,7 @@ describe('ARCHITECTURE.md', () => {
     const said = rows.map(([, part, imports]) => [part, imports])
     const expected = Object.entries(parts)
       .filter(([part]) => part !== 'cli' && part !== 'app')
-      .map(([part, { imports }]) => [part, imports.join(', ').replace('@mediagen/', '') || 'nothing of ours'])
+      .map(([part, { imports }]) => [part, imports.join(', ').replaceAll('@mediagen/', '') || 'nothing of ours'])
     expect(Object.fromEntries(said.filter(([part]) => part !== 'app'))).toEqual(Object.fromEntries(expected))
   })
 

@@ -6,7 +6,7 @@ import { createGrpcTransport } from '@connectrpc/connect-node'
 import { expect, test } from 'vitest'
 import { FilesService } from '../gen/mediagen/v1/files_pb.ts'
 import { createGrace } from '../src/app/grace.ts'
-import { openReceiver } from './webhooks/receiver.ts'
+import { openReceiver } from '../packages/net/test/receiver.ts'
 import { startWebhookApp } from './webhooks/webhook-app.ts'
 
 const graceSeconds = 4

@@ -4,7 +4,7 @@ import type { Transport } from '@connectrpc/connect'
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
 import type { Clock } from '../core/clock.ts'
-import type { Secrets } from '../core/secrets.ts'
+import type { Secrets } from '@mediagen/backends/secrets.ts'
 import type { Addresses } from './doors.ts'
 
 /** A server that runs. */

@@ -1,10 +1,10 @@
 // The settings of the doors, as each door wants them.
 import type { Config } from '../config.ts'
-import type { ConnectionBounds } from '../gateway/connections.ts'
+import type { ConnectionBounds } from '@mediagen/net/http/connections.ts'
 import type { Grace } from './grace.ts'
-import { toClientNetwork } from '../net/client-address.ts'
-import { isAmong } from '../net/hosts.ts'
-import type { FileShares } from '../net/open-files.ts'
+import { toClientNetwork } from '@mediagen/net/client-address.ts'
+import { isAmong } from '@mediagen/net/hosts.ts'
+import type { FileShares } from '@mediagen/net/open-files.ts'
 import type { GrpcBounds } from '../rpc/grpc-server.ts'
 
 // What was asked in full is answered long before; what is still being sent after this is cut off, even if the grace lasts longer.

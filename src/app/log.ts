@@ -1,7 +1,7 @@
 // The logger of a process: JSON lines on standard output, with clients' texts cut and secrets redacted.
 import { type DestinationStream, destination, type Logger, pino } from 'pino'
 import { cutText, redactSecrets } from '../core/log-text.ts'
-import type { Secrets } from '../core/secrets.ts'
+import type { Secrets } from '@mediagen/backends/secrets.ts'
 
 // Fields that may contain text from a client.
 const clientTexts = ['path', 'method', 'request_id', 'detail', 'reason', 'address'] as const

@@ -1,18 +1,19 @@
 // The readers of media that inputs refer to.
 import type { Config } from '../config.ts'
 import type { AssetUrls } from '../core/asset.ts'
-import type { Blobs } from '../core/blobs.ts'
-import type { MediaSource } from '../core/media.ts'
+import type { Blobs } from '@mediagen/blobs/blobs.ts'
+import type { MediaSource } from '@mediagen/media/reader.ts'
 import type { Store } from '../core/store.ts'
-import { dataUris } from '../media/data-uri.ts'
-import { createDownloader, type Downloader } from '../media/download.ts'
+import { mediaReferenceForm } from '../core/media.ts'
+import { dataUris } from '@mediagen/media/data-uri.ts'
+import { createDownloader, type Downloader } from '@mediagen/media/download.ts'
 import { createOwnAssetReader } from '../media/own-assets.ts'
-import type { Recogniser } from '../media/recognise.ts'
-import { createMediaSource } from '../media/source.ts'
+import type { Recogniser } from '@mediagen/media/recognise.ts'
+import { createMediaSource } from '@mediagen/media/source.ts'
 import { createUploadReader } from '../media/uploads.ts'
-import { createUrlReader } from '../media/url.ts'
+import { createUrlReader } from '@mediagen/media/url.ts'
 import type { Overrides } from './app.ts'
-import { onlyPublic } from '../net/hosts.ts'
+import { onlyPublic } from '@mediagen/net/hosts.ts'
 
 /** What the readers need. */
 export interface MediaParts {
@@ -47,6 +48,10 @@ export function createMedia(config: Config, parts: MediaParts): { source: MediaS
     ...(overrides.resolve && { resolve: overrides.resolve }),
   })
   const uploads = createUploadReader({ store, blobs, urls })
-  const source = createMediaSource([dataUris, uploads, createOwnAssetReader(blobs, urls), fetched], recognise)
+  const source = createMediaSource(
+    [dataUris, uploads, createOwnAssetReader(blobs, urls), fetched],
+    recognise,
+    mediaReferenceForm,
+  )
   return { source, close: async () => fetched[Symbol.asyncDispose]() }
 }

@@ -1,7 +1,7 @@
 // What refuses requests while this process is behind.
 import type { Config } from '../config.ts'
 import { MediagenError } from '../core/errors.ts'
-import { createShedder, type Shedder } from '../runtime/shedder.ts'
+import { createShedder, type Shedder } from '@mediagen/net/shedder.ts'
 import type { Logger } from 'pino'
 import type { Metrics } from './metrics.ts'
 

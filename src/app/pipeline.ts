@@ -7,7 +7,7 @@ import { createCallLog } from '../rpc/call-log.ts'
 import { startKeyWatch } from '../rpc/key-watch.ts'
 import type { PipelineParts } from '../rpc/pipeline.ts'
 import type { Home } from '../runner/home.ts'
-import { createStrangerLog } from '../runtime/stranger-log.ts'
+import { createStrangerLog } from '@mediagen/net/stranger-log.ts'
 
 // How soon a process notices that another one has come.
 const lookMs = 250

@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Config } from '../config.ts'
-import type { ProviderStore } from '../core/provider-share.ts'
-import type { Secrets } from '../core/secrets.ts'
-import { createRemoteEngines } from '../engines/remote/remote-engine.ts'
-import { createThrottle, type Throttle } from '../engines/remote/throttle.ts'
+import type { ProviderStore } from '@mediagen/engine/provider-share.ts'
+import type { Secrets } from '@mediagen/backends/secrets.ts'
+import { createRemoteEngines } from '@mediagen/backends/remote/remote-engine.ts'
+import { createThrottle, type Throttle } from '@mediagen/backends/remote/throttle.ts'
 
 // Files come as base64 in JSON from some providers.
 const base64Growth = 1.4

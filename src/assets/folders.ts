@@ -1,5 +1,5 @@
 // What is stored, by what it belongs to: the outputs of a run, an upload, and orphans.
-import { type Blobs, deleteAll, type StoredBlob } from '../core/blobs.ts'
+import { type Blobs, deleteAll, type StoredBlob } from '@mediagen/blobs/blobs.ts'
 import { isId } from '../core/ids.ts'
 import type { FilesFolder, FilesFolders } from '../core/retention.ts'
 

@@ -7,12 +7,12 @@ import { chmod, chown, lstat, mkdir, open, rename, rm, stat } from 'node:fs/prom
 import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { AssetStore } from '../core/asset.ts'
-import { type Blobs, deleteAll } from '../core/blobs.ts'
+import { type Blobs, deleteAll } from '@mediagen/blobs/blobs.ts'
 import type { Containment, KernelLimits } from '@mediagen/engine/containment.ts'
 import { type PictureBounds, usualPictureBounds } from '@mediagen/engine/media.ts'
-import { whenDescriptors } from '../runtime/descriptors.ts'
-import { invalidOutput } from './invalid-output.ts'
-import { createProber } from './prober.ts'
+import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
+import { invalidOutput } from '@mediagen/media/invalid-output.ts'
+import { createProber } from '@mediagen/media/prober.ts'
 
 export interface OutputsOptions {
   /** Where outputs are stored. */

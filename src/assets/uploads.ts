@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EngineError } from '@mediagen/engine/engine.ts'
-import { type Blobs, deleteAll } from '../core/blobs.ts'
+import { type Blobs, deleteAll } from '@mediagen/blobs/blobs.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { ReceivedFile, UploadFiles } from '../core/upload.ts'
 

@@ -7,7 +7,7 @@ import { type Config, findUnknownSettings, readConfig } from '../config.ts'
 import { createLogger } from '../app/log.ts'
 import { print, type Printed } from './print.ts'
 import { openSecrets } from '../app/models.ts'
-import type { Secrets } from '../core/secrets.ts'
+import type { Secrets } from '@mediagen/backends/secrets.ts'
 
 /** Adds the command. */
 export function addServeCommand(program: Command): void {

@@ -12,13 +12,6 @@ export function isStorageTrouble(thrown: unknown): boolean {
   return trouble.test(readCode(thrown))
 }
 
-/** Whether `thrown`, or what caused it, says that this process or the system has no file descriptor left. */
-export function lacksDescriptors(thrown: unknown): boolean {
-  for (let error = thrown; error instanceof Error; error = error.cause)
-    if (/^E[MN]FILE$/.test(readCode(error))) return true
-  return false
-}
-
 /** The refusal of a request that met such trouble. */
 export function storageUnavailable(cause: unknown): MediagenError {
   return new MediagenError(

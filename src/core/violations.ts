@@ -1,6 +1,5 @@
 // Turns a JSON Schema validator's errors into violations that a client can read.
 import { MediagenError, type Violation } from './errors.ts'
-import { toPointerToken } from './canonical-json.ts'
 import { cutText } from './log-text.ts'
 
 /** The part of a validator's error that is used (Ajv's ErrorObject fits). */
@@ -77,4 +76,9 @@ function cutPointer(violation: Violation): Violation {
   return pointer.length <= longestPointer
     ? violation
     : { ...violation, pointer: `${pointer.slice(0, longestPointer)}…` }
+}
+
+/** A field name as a token of a JSON pointer (RFC 6901). */
+export function toPointerToken(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }

@@ -2,10 +2,10 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import type { AssetUrls } from '../core/asset.ts'
-import { type Blobs, contentTypeOf, type StoredBlob } from '../core/blobs.ts'
+import { type Blobs, contentTypeOf, type StoredBlob } from '@mediagen/blobs/blobs.ts'
 import { MediagenError } from '../core/errors.ts'
-import { createPlaces, type PlaceBounds } from '../runtime/places.ts'
-import { toClientNetwork } from '../net/client-address.ts'
+import { createPlaces, type PlaceBounds } from '@mediagen/net/places.ts'
+import { toClientNetwork } from '@mediagen/net/client-address.ts'
 import { readAsked } from './byte-range.ts'
 import { text } from './query.ts'
 

@@ -5,7 +5,7 @@ import { FileSchema, type UploadFileRequestSchema } from '../../gen/mediagen/v1/
 import { MediagenError } from '../core/errors.ts'
 import { isRefusal, toRefusal } from '../runtime/refusal.ts'
 import { type CoreClient, forward } from './core-client.ts'
-import { isForm, readForm } from './form.ts'
+import { isForm, readForm } from '@mediagen/net/http/form.ts'
 import { page, readQuery } from './query.ts'
 import { toListOf, toRecord } from './records.ts'
 import { fileListSchema, fileSchema } from './schemas.ts'

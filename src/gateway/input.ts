@@ -2,10 +2,9 @@
 import { isUtf8 } from 'node:buffer'
 import type { JsonValue } from '@bufbuild/protobuf'
 import type { FastifyBodyParser } from 'fastify'
-import { toPointerToken } from '../core/canonical-json.ts'
 import { MediagenError, type Violation } from '../core/errors.ts'
-import { refuseManyValues } from '../runtime/json-values.ts'
-import { describeViolations } from '../core/violations.ts'
+import { refuseManyValues } from '@mediagen/net/json-values.ts'
+import { describeViolations, toPointerToken } from '../core/violations.ts'
 import type { Keys } from './access.ts'
 
 /**

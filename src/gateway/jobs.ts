@@ -1,10 +1,9 @@
 // /v1/jobs: reading, listing, cancelling and watching jobs. docs/contract.md, section 1.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { JobSchema } from '../../gen/mediagen/v1/generation_pb.ts'
-import { toPointerToken } from '../core/canonical-json.ts'
 import { MediagenError } from '../core/errors.ts'
-import { describeViolations } from '../core/violations.ts'
-import { patienceOf } from './connections.ts'
+import { describeViolations, toPointerToken } from '../core/violations.ts'
+import { patienceOf } from '@mediagen/net/http/connections.ts'
 import { type CoreClient, forward } from './core-client.ts'
 import { streamJob } from './events.ts'
 import { toMediagenError, toProblem } from './problem.ts'

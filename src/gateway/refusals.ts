@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
 import type { MediagenError } from '../core/errors.ts'
 import { problemKinds } from './problem-kinds.ts'
-import type { StrangerLog } from '../runtime/stranger-log.ts'
+import type { StrangerLog } from '@mediagen/net/stranger-log.ts'
 
 /** Notes what is answered with an error. */
 export interface RefusalNotes {

@@ -1,8 +1,9 @@
 // References to uploads, by id or by URL: read from the store, only for the account that uploaded them.
 import { invalidMedia } from '@mediagen/engine/media.ts'
 import type { AssetUrls } from '../core/asset.ts'
-import type { Blobs } from '../core/blobs.ts'
-import { isUploadId, type MediaReader } from '../core/media.ts'
+import type { Blobs } from '@mediagen/blobs/blobs.ts'
+import { isUploadId } from '../core/media.ts'
+import type { MediaReader } from '@mediagen/media/reader.ts'
 import type { UploadStore } from '../core/upload.ts'
 
 /** What the reader needs. */

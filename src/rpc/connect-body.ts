@@ -3,14 +3,13 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip } from 'node:zlib'
 import { type DescMessage, type DescMethod, fromJson, type JsonValue } from '@bufbuild/protobuf'
-import { toPointerToken } from '../core/canonical-json.ts'
 import { MediagenError } from '../core/errors.ts'
 import { cutText } from '../core/log-text.ts'
-import { describeViolations } from '../core/violations.ts'
-import { refuseManyValues } from '../runtime/json-values.ts'
-import { FrameReader, toFrame } from './grpc-frames.ts'
+import { describeViolations, toPointerToken } from '../core/violations.ts'
+import { refuseManyValues } from '@mediagen/net/json-values.ts'
+import { FrameReader, toFrame } from '@mediagen/net/grpc/frames.ts'
 import type { Spend } from './pipeline.ts'
-import { decodeRequest, findLargestMessage, type RequestBounds } from './request-bytes.ts'
+import { decodeRequest, findLargestMessage, type RequestBounds } from '@mediagen/net/grpc/request-bytes.ts'
 
 const inflaters = { gzip: promisify(gunzip), br: promisify(brotliDecompress) } as const
 type Encoding = keyof typeof inflaters

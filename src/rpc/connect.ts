@@ -20,7 +20,7 @@ import { MediagenError } from '../core/errors.ts'
 import { isRefusal } from '../runtime/refusal.ts'
 import { checkQuery, readBody, takeBodyForm } from './connect-body.ts'
 import type { CallHead, Gate, GuardedService, Requests, SingleCall, StreamCall } from './pipeline.ts'
-import { findLargestMessage, type RequestBounds } from './request-bytes.ts'
+import { findLargestMessage, type RequestBounds } from '@mediagen/net/grpc/request-bytes.ts'
 
 /** What this door knows of a call before the pipeline does. */
 interface WebCall {

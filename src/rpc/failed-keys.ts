@@ -1,7 +1,7 @@
 // Counts invalid keys by client address, and rate-limits clients that try many.
-import { createTokenBuckets } from '../runtime/token-bucket.ts'
+import { createTokenBuckets } from '@mediagen/net/token-bucket.ts'
 import { MediagenError } from '../core/errors.ts'
-import { toClientNetwork } from '../net/client-address.ts'
+import { toClientNetwork } from '@mediagen/net/client-address.ts'
 
 /** Counts failed keys. */
 export interface FailedKeys {

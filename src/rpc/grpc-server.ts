@@ -7,13 +7,13 @@ import { type Door, toListenError } from '../runtime/listen-error.ts'
 import { isRefusal, toRefusal } from '../runtime/refusal.ts'
 import { readRequestId } from '../runtime/request-id.ts'
 import { toConnectError } from './errors.ts'
-import type { HeldCall } from './grpc-books.ts'
+import type { HeldCall } from '@mediagen/net/grpc/call-books.ts'
 import { addService } from './grpc-routes.ts'
 import { toStatus } from './grpc-status.ts'
-import { type GuardBounds, type GuardedServerOptions, startGuardedServer } from './guarded-server.ts'
+import { type GuardBounds, type GuardedServerOptions, startGuardedServer } from '@mediagen/net/grpc/guarded-server.ts'
 import { addOpenServices, type OpenServices } from './open-services.ts'
 import type { GuardedService, PipelineParts } from './pipeline.ts'
-import { findLargestMessage, type RequestBounds } from './request-bytes.ts'
+import { findLargestMessage, type RequestBounds } from '@mediagen/net/grpc/request-bytes.ts'
 
 /** A running gRPC server. */
 export interface GrpcServer {

@@ -6,7 +6,7 @@ import { loadSync, type MessageTypeDefinition } from '@grpc/proto-loader'
 import { ReflectionService } from '@grpc/reflection'
 import { HealthImplementation, protoPath } from 'grpc-health-check'
 import { file_mediagen_v1_errors } from '../../gen/mediagen/v1/errors_pb.ts'
-import type { GrpcRoute } from './guarded-call.ts'
+import type { GrpcRoute } from '@mediagen/net/grpc/guarded-call.ts'
 
 /** What is to be served. */
 export interface OpenOptions {

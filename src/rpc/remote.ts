@@ -2,7 +2,7 @@
 import type { JsonObject } from '@bufbuild/protobuf'
 import { createClient, type Transport } from '@connectrpc/connect'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
-import { toCanonicalJson } from '../core/canonical-json.ts'
+import { toCanonicalJson } from '@mediagen/engine/canonical-json.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { ApiKey } from '../core/key.ts'
 import { describeViolations } from '../core/violations.ts'

@@ -5,7 +5,7 @@ import { holdFolder } from '@mediagen/engine/held-folder.ts'
 import type { JobError, JobOutcome } from '../core/job.ts'
 import { canceledError, deadlineError } from '../core/loss.ts'
 import { PriceError } from '../core/pricing.ts'
-import { lacksDescriptors } from '../core/storage-trouble.ts'
+import { lacksDescriptors } from '@mediagen/engine/descriptors.ts'
 import { type Attempt, type StopReason, toFolderName, toOutputFolder } from './attempt.ts'
 import { produce } from './work.ts'
 

@@ -9,7 +9,7 @@ import {
 } from '@mediagen/engine/engine.ts'
 import type { JobOutcome } from '../core/job.ts'
 import { priceUsage } from '../core/pricing.ts'
-import { whenDescriptors } from '../runtime/descriptors.ts'
+import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import { type Attempt, continues, toFolderName, toOutputFolder } from './attempt.ts'
 import { createDrafts } from './drafts.ts'
 import { createDownloads } from './downloads.ts'

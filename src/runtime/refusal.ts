@@ -1,7 +1,7 @@
 // Refusals by guards as errors of ours.
 import { MediagenError } from '../core/errors.ts'
 import { cutText } from '../core/log-text.ts'
-import { GuardError } from './guard-error.ts'
+import { GuardError } from '@mediagen/net/guard-error.ts'
 
 /** Whether a thrown value is meant for the client. */
 export function isRefusal(thrown: unknown): thrown is MediagenError | GuardError {

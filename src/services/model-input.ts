@@ -1,6 +1,6 @@
 // Shared by quoting and starting: hashes the input, finds the model, validates the input against its schema.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import { digestParts, toCanonicalJson } from '../core/canonical-json.ts'
+import { digestParts, toCanonicalJson } from '@mediagen/engine/canonical-json.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { Catalog, Model } from '../core/model.ts'
 import { describeViolations } from '../core/violations.ts'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openOutputs } from '../../src/assets/outputs.ts'
-import { createDiskBlobs } from '../../src/blobs/disk.ts'
+import { createDiskBlobs } from '@mediagen/blobs/disk.ts'
 import type { AssetStore } from '../../src/core/asset.ts'
 
 let folder: string

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openOutputs } from '../../src/assets/outputs.ts'
-import { createDiskBlobs } from '../../src/blobs/disk.ts'
+import { createDiskBlobs } from '@mediagen/blobs/disk.ts'
 import type { AssetStore } from '../../src/core/asset.ts'
 
 let base: string

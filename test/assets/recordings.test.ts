@@ -80,7 +80,7 @@ describe('films', () => {
 
   test('a frame that is larger than any may be is refused', async () => {
     const path = await makeFilm(folder, 'webm', null)
-    const { inspectOutput } = await import('../../src/assets/probe/inspect.ts')
+    const { inspectOutput } = await import('@mediagen/media/probe/inspect.ts')
     const inspect = (pixels: number, side: number) =>
       inspectOutput({ path, name: 'out', previewPath: `${path}.p`, bounds: { pixels, side }, ffmpegPath: null })
     await expect(inspect(96 * 64 - 1, 96)).rejects.toMatchObject(refusal(/frames of more than 6143 pixels/))

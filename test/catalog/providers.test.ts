@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { RemoteSpec } from '../../src/engines/remote/provider.ts'
+import type { RemoteSpec } from '@mediagen/backends/remote/provider.ts'
 import { afterAll, describe, expect, test } from 'vitest'
 import { loadCatalog } from '../../src/catalog/load.ts'
 import { kinds } from './kinds.ts'

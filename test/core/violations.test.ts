@@ -2,7 +2,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
 import { MediagenError } from '../../src/core/errors.ts'
-import { boundViolations, describeViolations, toViolations } from '../../src/core/violations.ts'
+import { boundViolations, describeViolations, toViolations, toPointerToken } from '../../src/core/violations.ts'
 
 const schema = {
   type: 'object',
@@ -74,4 +74,8 @@ describe('an error lists so many violations', () => {
     expect(bound.details.violations?.[0]?.pointer).toHaveLength(1001)
     expect(describeViolations(violations).length).toBeLessThan(400)
   })
+})
+
+test('a token of a JSON pointer escapes ~ and /', () => {
+  expect(toPointerToken('a/b~c~1')).toBe('a~1b~0c~01')
 })

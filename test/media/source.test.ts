@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { dataUris } from '../../src/media/data-uri.ts'
-import { createRecogniser } from '../../src/media/recognise.ts'
-import { createMediaSource } from '../../src/media/source.ts'
+import { dataUris } from '@mediagen/media/data-uri.ts'
+import { createRecogniser } from '@mediagen/media/recognise.ts'
+import { createMediaSource } from '@mediagen/media/source.ts'
+import { mediaReferenceForm } from '../../src/core/media.ts'
 
-const source = createMediaSource([dataUris], createRecogniser(usualPictureBounds))
+const source = createMediaSource([dataUris], createRecogniser(usualPictureBounds), mediaReferenceForm)
 let folder: string
 
 beforeAll(async () => {

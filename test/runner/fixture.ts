@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import type { Engine, EngineResult, EngineRun } from '@mediagen/engine/engine.ts'
 import { openOutputs } from '../../src/assets/outputs.ts'
-import { createDiskBlobs } from '../../src/blobs/disk.ts'
+import { createDiskBlobs } from '@mediagen/blobs/disk.ts'
 import { createModel } from '../../src/catalog/model.ts'
 import { createSchemaCompiler } from '../../src/catalog/schema.ts'
 import type { CatalogEntry } from '../../src/catalog/entry.ts'
@@ -13,15 +13,16 @@ import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import type { Job } from '../../src/core/job.ts'
 import type { StartCommand, Store } from '../../src/core/store.ts'
 import { startFeed, type StoreFeed } from '../../src/feed/feed.ts'
-import { dataUris } from '../../src/media/data-uri.ts'
-import { createRecogniser } from '../../src/media/recognise.ts'
-import { createMediaSource } from '../../src/media/source.ts'
-import { createUrlReader } from '../../src/media/url.ts'
-import { parseAllowedHosts } from '../../src/net/hosts.ts'
+import { dataUris } from '@mediagen/media/data-uri.ts'
+import { createRecogniser } from '@mediagen/media/recognise.ts'
+import { createMediaSource } from '@mediagen/media/source.ts'
+import { createUrlReader } from '@mediagen/media/url.ts'
+import { parseAllowedHosts } from '@mediagen/net/hosts.ts'
 import type { RunParts } from '../../src/runner/attempt.ts'
 import { type Runner, startRunner } from '../../src/runner/runner.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
 import { balanceOf, entriesOf, startOf } from '../storage/fixture.ts'
+import { mediaReferenceForm } from '../../src/core/media.ts'
 
 const picture = join(import.meta.dirname, '../models/picture.png')
 
@@ -123,7 +124,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     catalog: { ready: () => ready, find: (id) => (id === model.id ? model : undefined), unready: () => null },
     engines: new Map([[engine.kind, engine]]),
     assets,
-    media: createMediaSource([dataUris, urls], createRecogniser(usualPictureBounds)),
+    media: createMediaSource([dataUris, urls], createRecogniser(usualPictureBounds), mediaReferenceForm),
     maxInputBytes: 1_000_000,
     download: settings.download ?? (() => Promise.reject(new Error('nothing is downloaded here'))),
     workFolder,

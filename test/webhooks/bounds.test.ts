@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../gateway/test-clock.ts'
-import { openReceiver, type Receiver } from './receiver.ts'
+import { openReceiver, type Receiver } from '../../packages/net/test/receiver.ts'
 import { startWebhookApp, type WebhookApp } from './webhook-app.ts'
 
 /** Endpoints that answered once, so that they are proven, and are silent from then on. */

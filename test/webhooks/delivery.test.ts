@@ -2,7 +2,7 @@
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../gateway/test-clock.ts'
-import { openReceiver } from './receiver.ts'
+import { openReceiver } from '../../packages/net/test/receiver.ts'
 import { startWebhookApp } from './webhook-app.ts'
 
 const hourMs = 3_600_000

@@ -2,9 +2,9 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { everyHost } from '../../src/net/hosts.ts'
+import { everyHost } from '@mediagen/net/hosts.ts'
 import { createPoster } from '../../src/webhooks/poster.ts'
-import { openReceiver } from './receiver.ts'
+import { openReceiver } from '../../packages/net/test/receiver.ts'
 
 const never = new AbortController().signal
 

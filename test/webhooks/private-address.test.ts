@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { TestAccount } from '../test-app.ts'
-import { openReceiver } from './receiver.ts'
+import { openReceiver } from '../../packages/net/test/receiver.ts'
 import { startWebhookApp } from './webhook-app.ts'
 
 const hosts = [

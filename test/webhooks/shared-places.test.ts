@@ -1,6 +1,6 @@
 // Places of endpoints and accounts hold for an installation: two senders on one data directory make no more attempts than one.
 import { expect, test } from 'vitest'
-import { openReceiver } from './receiver.ts'
+import { openReceiver } from '../../packages/net/test/receiver.ts'
 import { startWebhookApp } from './webhook-app.ts'
 
 test.for([

@@ -1,5 +1,5 @@
 // The part of the store that shares providers of media.
-import type { ProviderStore } from '../../core/provider-share.ts'
+import type { ProviderStore } from '@mediagen/engine/provider-share.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { createProviderReads } from './providers.ts'
 

@@ -1,5 +1,5 @@
 // Places, pace and pauses of providers of media, shared by all workers, and submissions found again.
-import type { FoundSubmission, ProviderEntry } from '../../core/provider-share.ts'
+import type { FoundSubmission, ProviderEntry } from '@mediagen/engine/provider-share.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'
 

@@ -1,0 +1,79 @@
+// An engine whose secrets are not said: a model is not ready while one is missing, and what the engine says goes on without them.
+import {
+  type Engine,
+  EngineError,
+  type EngineRun,
+  type EngineSpec,
+  type JsonValue,
+  OutcomeUnknown,
+  type Reconciled,
+  type UpstreamRun,
+} from '@mediagen/engine/engine.ts'
+import type { Secrets } from './secrets.ts'
+
+/** Guards an engine; one without secrets is returned as it is. */
+export function guardEngine(engine: Engine, secrets: Secrets): Engine {
+  if (!engine.secretsOf) return engine
+  const hide = <Value extends JsonValue | UpstreamRun>(value: Value): Value =>
+    JSON.parse(secrets.hide(JSON.stringify(value))) as Value
+  const hideUpstream = (upstream?: UpstreamRun | null): UpstreamRun | undefined =>
+    upstream ? hide(upstream) : undefined
+
+  function hideError(error: unknown): unknown {
+    if (error instanceof EngineError) return reword(error)
+    if (error instanceof OutcomeUnknown) return new OutcomeUnknown(secrets.hide(error.message), { cause: error.cause })
+    return error
+  }
+
+  function reword({ code, message, retryable, cause }: EngineError): EngineError {
+    return new EngineError(code, secrets.hide(message), retryable, { cause })
+  }
+
+  async function guard<Result>(answer: Promise<Result>): Promise<Result> {
+    return answer.catch((error: unknown) => {
+      throw hideError(error)
+    })
+  }
+
+  function guardRun(run: EngineRun): EngineRun {
+    return {
+      ...run,
+      media: () => run.media(),
+      saveCheckpoint: (checkpoint, upstream) => run.saveCheckpoint(hide(checkpoint), hideUpstream(upstream)),
+      preview: (file) => run.preview(file),
+      download: (url, file, options) => run.download(url, file, options),
+    }
+  }
+
+  function hideFound(found: Reconciled): Reconciled {
+    if (found.state === 'unknown') return found
+    const upstream = hideUpstream(found.upstream)
+    if (found.state === 'failed') return { state: 'failed', error: reword(found.error), ...(upstream && { upstream }) }
+    return { state: 'known', checkpoint: hide(found.checkpoint), ...(upstream && { upstream }) }
+  }
+
+  function findMissing(spec: EngineSpec): string | undefined {
+    return engine.secretsOf?.(spec).find((name) => secrets.valueOf(name) === undefined)
+  }
+
+  const { reconcile, cancel, findFault } = engine
+  return {
+    kind: engine.kind,
+    schema: engine.schema,
+    ...(engine.provider && { provider: engine.provider }),
+    ...(findFault && { findFault: (spec) => findFault.call(engine, spec) }),
+    secretsOf: (spec) => engine.secretsOf?.(spec) ?? [],
+    waits: (spec) => engine.waits(spec),
+    afterLoss: (spec, checkpoint) => engine.afterLoss(spec, checkpoint),
+    close: () => engine.close(),
+    async unready(spec) {
+      const missing = findMissing(spec)
+      if (missing !== undefined) return `the environment variable ${missing} is not set`
+      const reason = await guard(engine.unready(spec))
+      return reason === null ? null : secrets.hide(reason)
+    },
+    run: (spec, run) => guard(engine.run(spec, guardRun(run))),
+    ...(reconcile && { reconcile: async (spec, past) => hideFound(await guard(reconcile.call(engine, spec, past))) }),
+    ...(cancel && { cancel: async (spec, past) => hideUpstream(await guard(cancel.call(engine, spec, past))) ?? null }),
+  }
+}

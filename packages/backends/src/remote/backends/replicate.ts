@@ -1,0 +1,114 @@
+// Replicate: predictions over its HTTP API (replicate.com/docs/reference/http). Its own client sends a paid POST up to six
+// times, so this is ours.
+import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
+import { digestParts, toCanonicalJson } from '@mediagen/engine/canonical-json.ts'
+import type { Backend, UpstreamRef, Verdict } from '../backend.ts'
+import { isObject, Unknown } from '../connection.ts'
+import { completeInput } from '../media-input.ts'
+import { toJsonBody } from '../multipart.ts'
+import { findOutputs, toNumbers } from '../outputs.ts'
+import type { RemoteSpec } from '../provider.ts'
+
+// How far its clock and ours may differ.
+const clockMs = 600_000
+const mostPages = 5
+const retryWords = /\(code: PA\)|try again|please retry/i
+
+/** Replicate. */
+export const replicate: Backend = {
+  kind: 'replicate',
+  properties: { model: { type: 'string', pattern: '^[^/\\s]+/[^/:\\s]+(:[0-9a-f]{64})?$|^[0-9a-f]{64}$' } },
+  required: ['model'],
+  baseUrl: 'https://api.replicate.com/v1',
+  credentials: (token) => ({ authorization: `Bearer ${token}` }),
+  free: false,
+  blocks: () => false,
+  prepare: async (preparation) => ({ input: await completeInput(preparation) }),
+  toKey: (body, uuid) => toDigest((body as JsonObject)['input']) ?? uuid,
+  async submit({ connection, spec, body, timeoutMs, leftMs, webhook }) {
+    const { at, version } = toEndpoint(spec)
+    const events = webhook && { webhook, webhook_events_filter: ['start', 'completed'] }
+    const { body: text, headers } = toJsonBody({ ...body, ...(version && { version }), ...events })
+    const { json } = await connection.submit(
+      {
+        method: 'POST',
+        at,
+        body: text,
+        headers: { ...headers, 'cancel-after': `${Math.ceil(leftMs / 1000)}s` },
+      },
+      { timeoutMs },
+    )
+    const id = isObject(json) ? json['id'] : null
+    if (typeof id !== 'string' || id === '') throw new Unknown(`${connection.provider} answered without an id`)
+    return { id }
+  },
+  async look({ connection }, ref) {
+    const { json } = await connection.ask({ method: 'GET', at: toPath(ref) }, { large: true })
+    return toVerdict(json, connection.quote)
+  },
+  async find({ connection }, { key, sinceMs, heardId }) {
+    if (heardId !== null) return [{ id: heardId }]
+    const after = new Date(sinceMs - clockMs).toISOString()
+    const found: UpstreamRef[] = []
+    let at: string | null = `/predictions?created_after=${encodeURIComponent(after)}`
+    for (let page = 0; at !== null && page < mostPages; page++) {
+      const { json } = await connection.ask({ method: 'GET', at }, { large: true })
+      const { results, next }: { results?: JsonValue; next?: JsonValue } = isObject(json) ? json : {}
+      for (const one of Array.isArray(results) ? results : []) {
+        if (isObject(one) && typeof one['id'] === 'string' && isObject(one['input']) && toDigest(one['input']) === key)
+          found.push({ id: one['id'] })
+      }
+      at = typeof next === 'string' && new URL(next).origin === connection.origin ? next : null
+    }
+    return found
+  },
+  async cancel({ connection }, ref) {
+    const { status, json } = await connection.ask({ method: 'POST', at: `${toPath(ref)}/cancel` }, { also: [404] })
+    if (status === 404) return 'unknown'
+    const { state } = toVerdict(json, connection.quote)
+    return state === 'succeeded' || state === 'failed' ? state : 'canceled'
+  },
+  async unready({ connection, spec }) {
+    const name = String(spec['model']).split(':')[0] ?? ''
+    const at = name.includes('/') ? `/models/${name}` : '/account'
+    await connection.ask({ method: 'GET', at })
+    return null
+  },
+}
+
+function toEndpoint({ model }: RemoteSpec): { at: string; version: string | null } {
+  const [name = '', version] = String(model).split(':')
+  if (version !== undefined) return { at: '/predictions', version }
+  return name.includes('/')
+    ? { at: `/models/${name}/predictions`, version: null }
+    : { at: '/predictions', version: name }
+}
+
+function toPath({ id }: UpstreamRef): string {
+  return `/predictions/${encodeURIComponent(id)}`
+}
+
+/** Null for an input without a canonical form. */
+function toDigest(input: unknown): string | null {
+  const text = toCanonicalJson(input as JsonObject)
+  return typeof text === 'string' ? digestParts(text) : null
+}
+
+function toVerdict(json: JsonValue, quote: (words: unknown) => string): Verdict {
+  const { status, output, error, metrics } = isObject(json) ? json : {}
+  const seconds = isObject(metrics) ? metrics['predict_time'] : undefined
+  const cost = typeof seconds === 'number' ? { text: `${seconds} s`, amount: null, currency: null } : null
+  switch (String(status)) {
+    case 'succeeded':
+      return { state: 'succeeded', outputs: findOutputs(output), usage: toNumbers(metrics), cost }
+    case 'failed': {
+      const message = quote(error ?? 'the run failed without a reason')
+      return { state: 'failed', message, retryable: retryWords.test(message), cost }
+    }
+    case 'canceled':
+    case 'aborted':
+      return { state: 'canceled' }
+    default:
+      return { state: 'waiting' }
+  }
+}

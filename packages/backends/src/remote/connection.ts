@@ -1,0 +1,224 @@
+// Talks to one provider: tells refusals from unknown outcomes, and removes keys from everything that is said.
+import type { JsonValue } from '@mediagen/engine/engine.ts'
+import { NoAnswer, type UpstreamClient, type UpstreamRequest } from '@mediagen/net/outgoing/upstream-client.ts'
+
+/** Statuses of answers that certainly accepted nothing. A redirect of a POST is one: nothing but a GET follows it. */
+const refusals = new Set([301, 302, 307, 308, 400, 401, 402, 403, 404, 413, 422, 429])
+// A question, not a submission.
+const questionMs = 30_000
+const smallAnswerBytes = 4 * 1024 * 1024
+const mostSaidChars = 500
+
+/** Certain: the provider accepted nothing. */
+export class Refused extends Error {
+  /** Null when it could not be reached. */
+  readonly status: number | null
+  /** Whether the same submission may be accepted later: the provider is busy or could not be reached. */
+  readonly passing: boolean
+  /** What it asked to wait, in milliseconds; null if it asked nothing. */
+  readonly waitMs: number | null
+
+  constructor(message: string, status: number | null, passing: boolean, waitMs: number | null = null) {
+    super(message)
+    this.name = 'Refused'
+    this.status = status
+    this.passing = passing
+    this.waitMs = waitMs
+  }
+}
+
+/** Nobody knows whether the submission was accepted. */
+export class Unknown extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'Unknown'
+  }
+}
+
+/** An answer that says nothing about the run. */
+export class NoVerdict extends Error {
+  readonly status: number | null
+  readonly waitMs: number | null
+  constructor(message: string, status: number | null = null, waitMs: number | null = null) {
+    super(message)
+    this.name = 'NoVerdict'
+    this.status = status
+    this.waitMs = waitMs
+  }
+}
+
+/** The submission was accepted and paid, but what came back is no output. */
+export class PaidForNothing extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'PaidForNothing'
+  }
+}
+
+/** The run was accepted and ended without success, all in one answer. */
+export class Failed extends Error {}
+
+/** An answer of success. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+  /** The body as JSON; null if it is none. */
+  readonly json: JsonValue
+}
+
+type Question = Pick<UpstreamRequest, 'method'> & {
+  /** Below the base URL, or a whole URL that the provider gave. */
+  readonly at: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array
+  readonly signal?: AbortSignal
+}
+
+/** What else a submission needs. */
+interface SubmissionOptions {
+  readonly timeoutMs: number
+  /** Statuses that say that the provider is busy, beside 429. */
+  readonly busy?: readonly number[]
+  /** The answer holds files. */
+  readonly large?: boolean
+  /** Finds the reason in the body of a refusal, where its shape is not a usual one. */
+  readonly reason?: (json: JsonValue) => string | null
+}
+
+/** A connection to a provider. */
+export interface Connection {
+  /** The catalog's name of the provider. */
+  readonly provider: string
+  readonly origin: string
+  /** A URL below the base URL. */
+  toUrl(at: string): string
+  /** Makes the request that may cost money. @throws Refused, Unknown */
+  submit(question: Question, options: SubmissionOptions): Promise<Answer>
+  /** Makes any other request; any status but 2xx and `also` is no verdict. @throws NoVerdict */
+  ask(question: Question, options?: { readonly also?: readonly number[]; readonly large?: boolean }): Promise<Answer>
+  /** Makes the words of a provider fit to be shown: no keys, no queries of URLs, no control characters, at most 500 characters. */
+  quote(words: unknown): string
+  /** The headers of the provider's key, for downloads from its origin. */
+  readonly credentials: Readonly<Record<string, string>>
+}
+
+/** What a connection is made of. */
+export interface ConnectionParts {
+  readonly provider: string
+  readonly baseUrl: string
+  readonly client: UpstreamClient
+  readonly credentials: Readonly<Record<string, string>>
+  /** A text without keys. */
+  readonly hide: (text: string) => string
+  /** Size of the largest answer that holds files. */
+  readonly maxBytes: number
+}
+
+/** Creates a connection. */
+export function createConnection(parts: ConnectionParts): Connection {
+  const { provider, client, maxBytes } = parts
+  const base = parts.baseUrl.replace(/\/+$/, '')
+  const quote = createQuote(parts.hide)
+  const toUrl = (at: string): string => (/^https?:\/\//.test(at) ? at : base + at)
+
+  async function exchange(question: Question, timeoutMs: number, large = false): Promise<Answer> {
+    const { at, ...asked } = question
+    const answer = await client.request({
+      ...asked,
+      url: toUrl(at),
+      timeoutMs,
+      maxBytes: large ? maxBytes : Math.min(maxBytes, smallAnswerBytes),
+    })
+    return { ...answer, json: parseJson(answer.body) }
+  }
+
+  return {
+    provider,
+    origin: new URL(base).origin,
+    credentials: parts.credentials,
+    toUrl,
+    quote,
+    async submit(question, { timeoutMs, busy = [], large, reason }) {
+      let answer: Answer
+      try {
+        answer = await exchange(question, timeoutMs, large)
+      } catch (error) {
+        if (!(error instanceof NoAnswer)) throw error
+        const words = `${provider} could not be asked: ${error.message}`
+        if (!error.sent) throw new Refused(words, null, true)
+        if (large && error.status === 200 && error.message.includes('longer than'))
+          throw new PaidForNothing(error.message)
+        throw new Unknown(words)
+      }
+      const { status } = answer
+      if (status >= 200 && status < 300) return answer
+      const found = reason?.(answer.json)
+      const words = found ? `${provider} answered ${status}: ${quote(found)}` : describe(answer, provider, quote)
+      const isBusy = status === 429 || busy.includes(status)
+      if (isBusy || refusals.has(status)) throw new Refused(words, status, isBusy, findWait(answer))
+      throw new Unknown(words)
+    },
+    async ask(question, { also = [], large } = {}) {
+      try {
+        const answer = await exchange(question, questionMs, large)
+        const { status } = answer
+        if ((status >= 200 && status < 300) || also.includes(status)) return answer
+        throw new NoVerdict(describe(answer, provider, quote), status, status === 429 ? findWait(answer) : null)
+      } catch (error) {
+        if (!(error instanceof NoAnswer)) throw error
+        throw new NoVerdict(`${provider} could not be asked: ${error.message}`, error.status)
+      }
+    },
+  }
+}
+
+/** Creates a function that makes the words of others fit to be shown. */
+function createQuote(hide: (text: string) => string): (words: unknown) => string {
+  return (words) => {
+    // Before the cut, which could leave half of a key.
+    const text = hide(typeof words === 'string' ? words : (JSON.stringify(words) ?? ''))
+      .replaceAll(/(https?:\/\/[^\s?"'<>]+)\?[^\s"'<>]*/g, '$1')
+      // oxlint-disable-next-line no-control-regex -- they are what is removed
+      .replaceAll(/[\u0000-\u001F\u007F]+/g, ' ')
+      .trim()
+    return text.length > mostSaidChars ? `${text.slice(0, mostSaidChars)}…` : text
+  }
+}
+
+/** The provider's own reason, wherever the usual shapes have it. */
+function describe({ status, json, headers }: Answer, provider: string, quote: (words: unknown) => string): string {
+  const said = isObject(json)
+    ? [json['error'], json['detail'], json['message'], json['title'], json['error_message']].find(
+        (one) => one !== undefined && one !== null,
+      )
+    : undefined
+  const reason = isObject(said) ? (said['message'] ?? said) : said
+  const kind = (headers['content-type'] ?? '').split(';')[0] ?? ''
+  return reason === undefined
+    ? `${provider} answered ${status}${kind === '' || kind.includes('json') ? '' : ` (${quote(kind)})`}`
+    : `${provider} answered ${status}: ${quote(reason)}`
+}
+
+/** How long a provider asks to wait: Retry-After in seconds or as a date, or the body's hint. */
+function findWait({ headers, json }: Answer): number | null {
+  const written = headers['retry-after']
+  const hint = isObject(json) ? Number(json['retry_after'] ?? Number.NaN) * 1000 : Number.NaN
+  const seconds = Number(written ?? Number.NaN) * 1000
+  const atDate = written === undefined ? Number.NaN : Date.parse(written) - Date.parse(headers['date'] ?? '')
+  const waits = [seconds, hint, atDate].filter((ms) => Number.isFinite(ms) && ms >= 0)
+  return waits.length === 0 ? null : Math.max(...waits)
+}
+
+function parseJson(body: Buffer): JsonValue {
+  try {
+    return JSON.parse(body.toString('utf8')) as JsonValue
+  } catch {
+    return null
+  }
+}
+
+/** Whether a value is a JSON object. */
+export function isObject(value: unknown): value is { readonly [name: string]: JsonValue } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,398 @@
+// The one state machine of all remote runs: idle → submitting → submitted → fetching. Each step is saved before the next, and
+// whatever may cost money is sent once: after an outcome that nobody knows, nothing is sent until it is known.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  EngineError,
+  type EngineResult,
+  type EngineRun,
+  OutcomeUnknown,
+  type UpstreamCost,
+  type UpstreamVerdict,
+} from '@mediagen/engine/engine.ts'
+import type { FoundSubmission } from '@mediagen/engine/provider-share.ts'
+import type { Backend, Output, Place, UpstreamBody, UpstreamRef, UpstreamResult, Verdict } from './backend.ts'
+import { readCheckpoint, type RemoteCheckpoint, toCheckpoint, toSubmissionId } from './checkpoint.ts'
+import { Failed, NoVerdict, PaidForNothing, Refused } from './connection.ts'
+import type { Throttle } from './throttle.ts'
+
+// Of a submission that only queues the run.
+const submitMs = 60_000
+const firstPollMs = 1000
+const longestPollMs = 10_000
+const firstBackoffMs = 1000
+const longestBackoffMs = 60_000
+/** How often a provider that cannot be reached is tried by one run. */
+const mostUnreachable = 5
+/** How often one run asks about an outcome that the provider may never tell. */
+const mostQuestions = 4
+/** How often outputs are asked for anew when they cannot be fetched. */
+const mostFetches = 3
+const mostOutputs = 100
+
+/** A model or one of its fallbacks. */
+export interface Candidate extends Place {
+  readonly backend: Backend
+}
+
+/** Time and chance, and what all runs share. */
+export interface MachineParts {
+  readonly nowMs: () => number
+  /** Resolves after so many milliseconds. @throws the signal's reason */
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>
+  /** 0 … 1 */
+  readonly random: () => number
+  readonly throttle: Throttle
+  /** The address for what the provider wants to tell of a submission; null if nothing reaches this server. */
+  readonly webhookOf: (jobId: string, n: number) => string | null
+  /** The id of a submission whose answer was lost: told to that address, or found before. */
+  readonly heardOf: (jobId: string, n: number) => Promise<string | null>
+  /** Whether another job was submitted under this id. */
+  readonly isTaken: (provider: string, upstreamId: string, jobId: string) => Promise<boolean>
+  /** Makes an id the job's; false if another job was faster. */
+  readonly adopt: (found: FoundSubmission) => Promise<boolean>
+}
+
+/** Runs a job on the first candidate that takes it, or goes on with what an earlier run began. */
+export async function runRemote(
+  candidates: readonly Candidate[],
+  timeoutMs: number,
+  run: EngineRun,
+  parts: MachineParts,
+): Promise<EngineResult> {
+  return new RemoteRun(candidates, timeoutMs, run, parts).finish()
+}
+
+class RemoteRun {
+  readonly #candidates: readonly Candidate[]
+  readonly #timeoutMs: number
+  readonly #run: EngineRun
+  readonly #parts: MachineParts
+  #note: RemoteCheckpoint
+  /** How often the provider could not be reached, or was busy, or forgot the run. */
+  #setbacks = 0
+
+  constructor(candidates: readonly Candidate[], timeoutMs: number, run: EngineRun, parts: MachineParts) {
+    this.#candidates = candidates
+    this.#timeoutMs = timeoutMs
+    this.#run = run
+    this.#parts = parts
+    this.#note = readCheckpoint(run.checkpoint) ?? {
+      state: 'idle',
+      at: 0,
+      provider: candidates[0]?.connection.provider ?? '',
+      n: 0,
+      key: '',
+      since: null,
+      ref: null,
+      past: [],
+    }
+  }
+
+  async finish(): Promise<EngineResult> {
+    for (;;) {
+      this.#run.signal.throwIfAborted()
+      const { state, ref } = this.#note
+      if (state === 'fetching' && ref === null) throw await this.#lost('its files were lost before they were stored')
+      const result =
+        ref !== null && (state === 'submitted' || state === 'fetching')
+          ? await this.#follow(ref)
+          : state === 'idle'
+            ? await this.#submit()
+            : await this.#reconcile()
+      if (result) return result
+    }
+  }
+
+  get #candidate(): Candidate {
+    const { at, provider } = this.#note
+    const found = this.#candidates[at]
+    if (found?.connection.provider === provider) return found
+    throw new OutcomeUnknown(`The catalog no longer names ${provider}, to which the job was submitted.`)
+  }
+
+  /** One submission. Null when the machine goes on. */
+  async #submit(): Promise<EngineResult | null> {
+    const { backend, ...place } = this.#candidate
+    if (this.#leftMs() <= 0) throw this.#timedOut()
+    const n = this.#note.n + 1
+    const uuid = toSubmissionId(this.#run.jobId, n)
+    let body: UpstreamBody
+    try {
+      body = await backend.prepare({ ...place, uuid, run: this.#run })
+    } catch (error) {
+      // Nothing was submitted, whatever failed.
+      if (!(error instanceof NoVerdict)) throw error
+      return this.#onRefusal(new Refused(error.message, error.status, !isLasting(error.status), error.waitMs))
+    }
+    await this.#parts.throttle.enter(place.spec.provider, this.#run.jobId, this.#timeoutMs, this.#run.signal)
+    const key = backend.toKey(body, uuid)
+    const since = this.#note.since ?? this.#parts.nowMs()
+    const entered = this.#note
+    await this.#save({ ...entered, state: 'submitting', n, key, since, ref: null }, 'submitting')
+    const blocks = backend.blocks(place.spec)
+    const leftMs = Math.max(1000, this.#leftMs())
+    let answer: UpstreamRef | UpstreamResult
+    try {
+      answer = await backend.submit({
+        ...place,
+        body,
+        key,
+        leftMs,
+        timeoutMs: blocks ? leftMs : submitMs,
+        webhook: this.#parts.webhookOf(this.#run.jobId, n),
+        ...(blocks && { signal: this.#run.signal }),
+      })
+    } catch (error) {
+      return this.#onFailedSubmission(error)
+    }
+    if ('outputs' in answer) {
+      // The files exist only here. If this process dies now, they are lost, and nothing that was paid is paid again.
+      const state = backend.free ? 'idle' : 'fetching'
+      await this.#save({ ...this.#note, state }, 'succeeded', answer.cost as UpstreamCost | null)
+      return this.#done(await this.#fetch((answer as UpstreamResult).outputs), answer as UpstreamResult)
+    }
+    await this.#keepRef(answer)
+    return null
+  }
+
+  /** Saves what was accepted. If the job has ended meanwhile, the store has the run ended there. */
+  async #keepRef(ref: UpstreamRef): Promise<void> {
+    await this.#save({ ...this.#note, state: 'submitted', ref }, 'accepted')
+  }
+
+  async #onFailedSubmission(error: unknown): Promise<null> {
+    if (error instanceof Refused) {
+      await this.#save({ ...this.#note, state: 'idle' }, 'refused')
+      return this.#onRefusal(error)
+    }
+    if (error instanceof PaidForNothing) {
+      await this.#save({ ...this.#note, state: 'fetching' }, 'succeeded')
+      throw await this.#lost(error.message)
+    }
+    if (error instanceof Failed) {
+      await this.#save({ ...this.#note, state: 'idle' }, 'failed')
+      throw await this.#fail('provider_failed', `${this.#note.provider}: ${error.message}`, false)
+    }
+    await this.#save(this.#note, 'unknown')
+    return null
+  }
+
+  /** Waits, turns to the next candidate, or gives up. */
+  async #onRefusal(refusal: Refused): Promise<null> {
+    const { provider } = this.#note
+    await this.#parts.throttle.leave(provider, this.#run.jobId)
+    this.#setbacks += 1
+    const isUnreachable = refusal.passing && refusal.status === null
+    const next = this.#candidates[this.#note.at + 1]
+    if (next && (!refusal.passing || isUnreachable)) {
+      this.#note = { ...this.#note, at: this.#note.at + 1, provider: next.connection.provider }
+      return null
+    }
+    if (!refusal.passing) throw new EngineError('provider_refused', `${refusal.message}. Nothing was charged.`)
+    if (isUnreachable && this.#setbacks >= mostUnreachable)
+      throw new EngineError('provider_unreachable', `${refusal.message}. Nothing was charged.`, true)
+    const waitMs = Math.max(refusal.waitMs ?? 0, this.#backoffMs())
+    if (waitMs > this.#leftMs())
+      throw new EngineError('provider_busy', `${refusal.message}. It asks to wait too long. Nothing was charged.`, true)
+    if (!isUnreachable) await this.#parts.throttle.pause(provider, waitMs)
+    await this.#parts.pause(waitMs, this.#run.signal)
+    return null
+  }
+
+  /** Finds out what became of a submission whose answer was lost. */
+  async #reconcile(): Promise<null> {
+    const candidate = this.#candidate
+    const isPatient = (): boolean => candidate.backend.free && this.#leftMs() > 0
+    for (let asked = 1; ; asked++) {
+      const found = await findSubmission(candidate, this.#note, this.#run.jobId, this.#parts)
+      if (found.ref === 'absent') {
+        await this.#save({ ...this.#note, state: 'idle' }, 'refused')
+        await this.#parts.throttle.leave(this.#note.provider, this.#run.jobId)
+        return this.#again()
+      }
+      if (found.ref !== null) {
+        await this.#keepRef(found.ref)
+        return null
+      }
+      if (asked >= mostQuestions && !isPatient()) throw new OutcomeUnknown(found.words)
+      await this.#parts.pause(this.#jitter(Math.min(longestPollMs, firstPollMs * 2 ** asked)), this.#run.signal)
+    }
+  }
+
+  /** Another submission after one that is known to have come to nothing, as long as there is time. */
+  async #again(): Promise<null> {
+    this.#setbacks += 1
+    if (this.#leftMs() <= 0) throw this.#timedOut()
+    await this.#parts.pause(this.#backoffMs(), this.#run.signal)
+    return null
+  }
+
+  /** Waits for the end of an accepted run, and fetches its files. */
+  async #follow(ref: UpstreamRef): Promise<EngineResult | null> {
+    let pollMs = firstPollMs
+    for (let fetches = 0; ;) {
+      const verdict = await this.#look(ref)
+      switch (verdict.state) {
+        case 'succeeded':
+          await this.#save({ ...this.#note, state: 'fetching' }, 'succeeded', verdict.cost)
+          try {
+            return await this.#done(await this.#fetch(verdict.outputs), verdict)
+          } catch (error) {
+            fetches += 1
+            if (!(error instanceof EngineError) || error.code === 'provider_no_output' || fetches >= mostFetches)
+              throw error
+          }
+          break
+        case 'failed':
+          await this.#forget(ref, 'failed', verdict.cost)
+          throw new EngineError(
+            'provider_failed',
+            `${this.#note.provider}: ${verdict.message}`,
+            verdict.retryable ?? false,
+          )
+        case 'canceled':
+          await this.#forget(ref, 'canceled')
+          throw new EngineError('provider_canceled', `${this.#note.provider} canceled the run. Nothing was charged.`)
+        case 'gone':
+          await this.#forget(ref, 'failed')
+          return this.#again()
+        case 'waiting':
+          if (verdict.progress !== undefined) this.#run.onProgress(verdict.progress)
+      }
+      if (this.#leftMs() <= 0) {
+        const ended = await this.#cancel(ref).catch(() => null)
+        // If it could not be ended there, the checkpoint stays, and the store has it tried again.
+        if (ended) await this.#forget(ref, ended)
+        throw this.#timedOut()
+      }
+      await this.#parts.pause(this.#jitter(pollMs), this.#run.signal)
+      pollMs = Math.min(longestPollMs, pollMs * 1.5)
+    }
+  }
+
+  /** A question that fails says nothing about the run. */
+  async #look(ref: UpstreamRef): Promise<Verdict> {
+    const { backend, ...place } = this.#candidate
+    try {
+      return await backend.look(place, ref)
+    } catch (error) {
+      if (!(error instanceof NoVerdict)) throw error
+      if (error.waitMs !== null) await this.#parts.throttle.pause(this.#note.provider, error.waitMs)
+      return { state: 'waiting' }
+    }
+  }
+
+  async #fetch(outputs: readonly Output[]): Promise<string[]> {
+    const { connection } = this.#candidate
+    if (outputs.length === 0 || outputs.length > mostOutputs)
+      throw new EngineError(
+        'provider_no_output',
+        `${connection.provider} reports success with ${outputs.length} files. Nothing was charged.`,
+      )
+    const files: string[] = []
+    for (const [index, output] of outputs.entries()) {
+      const file = `output-${index}`
+      if ('data' in output) await writeFile(join(this.#run.folder, file), output.data)
+      else
+        await this.#run.download(connection.toUrl(output.url), file, {
+          origin: connection.origin,
+          headers: connection.credentials,
+        })
+      files.push(file)
+    }
+    return files
+  }
+
+  async #done(files: readonly string[], { usage }: Pick<UpstreamResult, 'usage'>): Promise<EngineResult> {
+    await this.#parts.throttle.leave(this.#note.provider, this.#run.jobId)
+    return { files, usage }
+  }
+
+  async #fail(code: string, message: string, retryable: boolean): Promise<EngineError> {
+    await this.#parts.throttle.leave(this.#note.provider, this.#run.jobId)
+    return new EngineError(code, message, retryable)
+  }
+
+  #lost(words: string): Promise<EngineError> {
+    const message = `${this.#note.provider} did the work, but ${words}. Nothing was charged.`
+    return this.#fail('provider_output_lost', message, false)
+  }
+
+  #cancel(ref: UpstreamRef): Promise<UpstreamVerdict> {
+    const { backend, ...place } = this.#candidate
+    return backend.cancel(place, ref)
+  }
+
+  /** The accepted run has ended, and nothing of it is used. */
+  async #forget(ref: UpstreamRef, verdict: UpstreamVerdict, cost: UpstreamCost | null = null): Promise<void> {
+    // The record keeps the id, which it was given when the run was accepted.
+    await this.#save({ ...this.#note, state: 'idle', ref: null, past: [...this.#note.past, ref.id] }, verdict, cost)
+    await this.#parts.throttle.leave(this.#note.provider, this.#run.jobId)
+  }
+
+  async #save(note: RemoteCheckpoint, verdict: UpstreamVerdict, cost: UpstreamCost | null = null): Promise<void> {
+    await this.#run.saveCheckpoint(toCheckpoint(note), {
+      n: note.n,
+      provider: note.provider,
+      upstreamId: note.ref?.id ?? null,
+      verdict,
+      cost,
+    })
+    this.#note = note
+  }
+
+  /** How long the run may still last: the model's time counts from its first submission, not anew for each run. */
+  #leftMs(): number {
+    const { since } = this.#note
+    return since === null ? this.#timeoutMs : since + this.#timeoutMs - this.#parts.nowMs()
+  }
+
+  #timedOut(): EngineError {
+    return new EngineError(
+      'timeout',
+      `${this.#note.provider} took longer than ${this.#timeoutMs / 1000} s, the limit of the model. Nothing was charged.`,
+      true,
+    )
+  }
+
+  #backoffMs(): number {
+    return this.#jitter(Math.min(longestBackoffMs, firstBackoffMs * 2 ** Math.min(this.#setbacks - 1, 16)))
+  }
+
+  /** Between half and all of it. */
+  #jitter(ms: number): number {
+    return Math.round(ms * (0.5 + this.#parts.random() / 2))
+  }
+}
+
+/**
+ * Finds a submission whose answer was lost. It is adopted only if exactly one run there can be it, and is no other job's.
+ * @returns the run, `absent` if another may be submitted, or null with the reason
+ */
+export async function findSubmission(
+  { backend, ...place }: Candidate,
+  { key, since, n, past }: RemoteCheckpoint,
+  jobId: string,
+  parts: Pick<MachineParts, 'heardOf' | 'isTaken' | 'adopt' | 'nowMs'>,
+): Promise<{ readonly ref: UpstreamRef | 'absent' | null; readonly words: string }> {
+  const { provider } = place.connection
+  try {
+    const heardId = await parts.heardOf(jobId, n)
+    const found = await backend.find(place, { key, sinceMs: since ?? parts.nowMs(), heardId })
+    if (found === 'absent') return { ref: found, words: '' }
+    const free: UpstreamRef[] = []
+    for (const ref of found)
+      if (!past.includes(ref.id) && !(await parts.isTaken(provider, ref.id, jobId))) free.push(ref)
+    const [one] = free.length === 1 ? free : []
+    const only = one && (await parts.adopt({ jobId, n, provider, upstreamId: one.id })) ? one : null
+    return { ref: only, words: `${provider} has ${free.length} runs that may be the job’s.` }
+  } catch (error) {
+    if (!(error instanceof NoVerdict)) throw error
+    return { ref: null, words: error.message }
+  }
+}
+
+function isLasting(status: number | null): boolean {
+  return status !== null && status >= 400 && status < 500 && status !== 429 && status !== 408
+}

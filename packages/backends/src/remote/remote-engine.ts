@@ -1,0 +1,207 @@
+// The engines of remote models: one for each kind of provider, all on the same state machine.
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type AfterLoss,
+  type Engine,
+  EngineError,
+  type EngineSpec,
+  type JsonValue,
+  OutcomeUnknown,
+  type PastRun,
+  type Reconciled,
+  type UpstreamRun,
+  type UpstreamVerdict,
+} from '@mediagen/engine/engine.ts'
+import type { Secrets } from '../secrets.ts'
+import {
+  createUpstreamClient,
+  type UpstreamClient,
+  type UpstreamClientOptions,
+} from '@mediagen/net/outgoing/upstream-client.ts'
+import type { Backend } from './backend.ts'
+import { backends } from './backends.ts'
+import { readCheckpoint, type RemoteCheckpoint, toCheckpoint } from './checkpoint.ts'
+import { type Connection, createConnection, NoVerdict } from './connection.ts'
+import { type Candidate, findSubmission, type MachineParts, runRemote } from './machine.ts'
+import type { Provider, RemoteSpec } from './provider.ts'
+import { createMemory } from './readiness.ts'
+import { toEngineSchema, toProviderSchema } from './schema.ts'
+
+const defaultTimeoutSeconds = 600
+// A canceled submission whose fate is unknown is asked about for so long.
+const lookForMs = 600_000
+
+/** What remote engines need. */
+export interface RemoteEngineParts extends Omit<MachineParts, 'pause'> {
+  readonly secrets: Secrets
+  /** Size of the largest answer with files in it. */
+  readonly maxAnswerBytes: number
+  readonly pause?: MachineParts['pause']
+  /** Opens a client; a test may pass its own. */
+  readonly openClient?: (options: UpstreamClientOptions) => UpstreamClient
+}
+
+/** Creates an engine for each kind of provider. */
+export function createRemoteEngines(parts: RemoteEngineParts): Engine[] {
+  const connect = createConnector(parts)
+  const machine: MachineParts = {
+    ...parts,
+    pause: parts.pause ?? ((ms, signal) => sleep(ms, undefined, { signal })),
+  }
+  return [...backends.values()].map((backend) => createEngine(backend, machine, connect))
+}
+
+function createEngine({ kind }: Backend, machine: MachineParts, connector: Connector): Engine {
+  const memory = createMemory(machine.nowMs)
+  const list = (spec: EngineSpec): RemoteSpec[] => {
+    const { fallback = [], ...first } = spec as RemoteSpec
+    return [first, ...fallback.map((other) => ({ ...other, base_folder: first.base_folder }))]
+  }
+  const candidatesOf = (spec: EngineSpec): Candidate[] => list(spec).map(connector.toCandidate)
+
+  return {
+    kind,
+    schema: toEngineSchema(kind),
+    provider: toProviderSchema(kind),
+    findFault: (spec) => findFault(list(spec)),
+    secretsOf: (spec) => list(spec).flatMap(({ provider }) => provider.token_env ?? []),
+    waits: () => true,
+    async unready(spec) {
+      const reasons = await Promise.all(list(spec).map(whyUnready))
+      // Any of them can serve.
+      return reasons.includes(null) ? null : reasons.join('; ')
+    },
+    afterLoss: (_spec, checkpoint) => decideAfterLoss(checkpoint),
+    run(spec, run) {
+      const { timeout_seconds: seconds = defaultTimeoutSeconds } = spec as RemoteSpec
+      return runRemote(candidatesOf(spec), seconds * 1000, run, machine)
+    },
+    reconcile: (spec, past) => reconcile(candidatesOf(spec), past, machine),
+    cancel: (spec, past) => cancel(candidatesOf(spec), past, machine),
+    close: () => connector.close(),
+  }
+
+  async function whyUnready(spec: RemoteSpec): Promise<string | null> {
+    return memory.recall(spec, () => ask(connector.toCandidate(spec)))
+  }
+}
+
+/** A hosted service that is out of order for a while is waited for by its jobs; a server of the operator's is not ready then. */
+async function ask({ backend, ...place }: Candidate): Promise<string | null> {
+  try {
+    return await backend.unready(place)
+  } catch (error) {
+    if (!(error instanceof NoVerdict)) throw error
+    const isLasting = error.status !== null && error.status >= 300 && error.status < 500 && error.status !== 429
+    return isLasting || backend.baseUrl === null ? error.message : null
+  }
+}
+
+/** What is wrong with the settings of a model or of a fallback. */
+function findFault(specs: readonly RemoteSpec[]): { field: string; words: string } | null {
+  for (const [index, spec] of specs.entries()) {
+    const fault = backends.get(spec.kind)?.findFault?.(spec)
+    if (fault) return { ...fault, field: index === 0 ? fault.field : `fallback.${index - 1}.${fault.field}` }
+  }
+  return null
+}
+
+/** A run that was submitted is only waited for; one whose submission may have been sent first finds out. */
+function decideAfterLoss(checkpoint: JsonValue): AfterLoss {
+  const state = checkpoint === null ? 'idle' : (checkpoint as unknown as RemoteCheckpoint).state
+  return state === 'idle' ? 'again' : 'continue'
+}
+
+function pick(candidates: readonly Candidate[], { at, provider }: RemoteCheckpoint): Candidate | null {
+  const found = candidates[at]
+  return found?.connection.provider === provider ? found : null
+}
+
+async function reconcile(candidates: readonly Candidate[], past: PastRun, machine: MachineParts): Promise<Reconciled> {
+  const note = readCheckpoint(past.checkpoint)
+  const candidate = note && pick(candidates, note)
+  if (!note || !candidate) return { state: 'unknown' }
+  if (note.state !== 'submitting') return { state: 'known', checkpoint: past.checkpoint }
+  const { ref } = await findSubmission(candidate, note, past.jobId, machine)
+  if (ref === null) return { state: 'unknown' }
+  const known: RemoteCheckpoint = ref === 'absent' ? { ...note, state: 'idle' } : { ...note, state: 'submitted', ref }
+  return {
+    state: 'known',
+    checkpoint: toCheckpoint(known),
+    upstream: toRecord(known, ref === 'absent' ? 'refused' : 'accepted'),
+  }
+}
+
+async function cancel(
+  candidates: readonly Candidate[],
+  past: PastRun,
+  machine: MachineParts,
+): Promise<UpstreamRun | null> {
+  const note = readCheckpoint(past.checkpoint)
+  const candidate = note && pick(candidates, note)
+  if (!note || note.state === 'idle' || !candidate) return null
+  const { backend, ...place } = candidate
+  let { ref } = note
+  if (note.state === 'submitting') {
+    const found = await findSubmission(candidate, note, past.jobId, machine)
+    if (found.ref === 'absent') return toRecord(note, 'refused')
+    if (found.ref === null) {
+      // It may still appear there.
+      if (machine.nowMs() - (note.since ?? 0) < lookForMs && !backend.blocks(place.spec)) throw new Error(found.words)
+      return toRecord(note, 'unknown')
+    }
+    ref = found.ref
+  }
+  if (ref === null) return null
+  const verdict = await backend.cancel(place, ref)
+  await machine.throttle.leave(note.provider, past.jobId)
+  return toRecord({ ...note, ref }, verdict)
+}
+
+function toRecord({ n, provider, ref }: RemoteCheckpoint, verdict: UpstreamVerdict): UpstreamRun {
+  return { n, provider, upstreamId: ref?.id ?? null, verdict, cost: null }
+}
+
+interface Connector {
+  toCandidate(spec: RemoteSpec): Candidate
+  close(): Promise<void>
+}
+
+/** Opens one client for each provider, when it is first used. */
+function createConnector(parts: RemoteEngineParts): Connector {
+  const { secrets, maxAnswerBytes, openClient = createUpstreamClient } = parts
+  const opened = new Map<string, { readonly client: UpstreamClient; readonly connection: Connection }>()
+
+  function open(provider: Provider, backend: Backend): Connection {
+    const known = opened.get(provider.name)
+    if (known) return known.connection
+    const token = provider.token_env === undefined ? undefined : secrets.valueOf(provider.token_env)
+    const baseUrl = provider.base_url ?? backend.baseUrl
+    if (baseUrl === null) throw new EngineError('provider_unreachable', `${provider.name} has no base_url.`)
+    const credentials = token ? backend.credentials(token) : {}
+    const client = openClient({ baseUrl, credentials })
+    const connection = createConnection({
+      provider: provider.name,
+      baseUrl,
+      client,
+      credentials,
+      hide: secrets.hide,
+      maxBytes: maxAnswerBytes,
+    })
+    opened.set(provider.name, { client, connection })
+    return connection
+  }
+
+  return {
+    toCandidate(spec) {
+      const backend = backends.get(spec.kind)
+      if (!backend) throw new OutcomeUnknown(`This server has no engine "${spec.kind}".`)
+      return { backend, spec, connection: open(spec.provider, backend) }
+    },
+    async close() {
+      const closing = [...opened.values()].map(({ client }) => client.close())
+      opened.clear()
+      await Promise.all(closing)
+    },
+  }
+}

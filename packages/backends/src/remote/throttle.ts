@@ -1,0 +1,58 @@
+// Keeps all workers of an installation within what a provider may be asked: runs at a time, submissions a minute, and the pauses
+// that it asks for.
+import type { ProviderStore } from '@mediagen/engine/provider-share.ts'
+import type { Provider } from './provider.ts'
+
+// Another worker may have left meanwhile.
+const longestWaitMs = 5000
+
+/** Shares providers among runs. */
+export interface Throttle {
+  /**
+   * Waits until another submission may be made. The run then counts until it leaves, or `longestMs` have passed.
+   * @throws the signal's reason
+   */
+  enter(provider: Provider, jobId: string, longestMs: number, signal: AbortSignal): Promise<void>
+  /** The run is over; a run that never entered may leave. */
+  leave(provider: string, jobId: string): Promise<void>
+  /** Nothing is submitted for so long. */
+  pause(provider: string, ms: number): Promise<void>
+}
+
+/** Creates a throttle over the store. Of the runs of this process that wait for a provider, one asks; the others follow in order. */
+export function createThrottle(
+  store: Pick<ProviderStore, 'enterProvider' | 'leaveProvider' | 'pauseProvider'>,
+  pause: (ms: number, signal: AbortSignal) => Promise<void>,
+): Throttle {
+  const last = new Map<string, Promise<void>>()
+  // Ends the wait of the run that asks.
+  const wake = new Map<string, AbortController>()
+
+  async function enterNow(provider: Provider, jobId: string, longestMs: number, signal: AbortSignal): Promise<void> {
+    const { name, concurrency = null, per_minute: perMinute = null } = provider
+    for (;;) {
+      signal.throwIfAborted()
+      const waitMs = await store.enterProvider({ provider: name, jobId, concurrency, perMinute, longestMs })
+      if (waitMs === 0) return
+      const woken = new AbortController()
+      wake.set(name, woken)
+      await pause(Math.min(waitMs, longestWaitMs), AbortSignal.any([signal, woken.signal])).catch(() => {})
+    }
+  }
+
+  return {
+    async enter(provider, jobId, longestMs, signal) {
+      const before = last.get(provider.name)
+      const entering = (before ?? Promise.resolve()).then(() => enterNow(provider, jobId, longestMs, signal))
+      const settled = entering.catch(() => {})
+      last.set(provider.name, settled)
+      void settled.then(() => last.get(provider.name) === settled && last.delete(provider.name))
+      await entering
+    },
+    async leave(provider, jobId) {
+      await store.leaveProvider(provider, jobId)
+      wake.get(provider)?.abort()
+    },
+    pause: (provider, ms) => store.pauseProvider(provider, ms),
+  }
+}

@@ -1,0 +1,187 @@
+// Connections of the gRPC port: how many there may be, what each may do, and what becomes of those on which no key is seen.
+// Node bounds what one connection may do; what all may do together, and what only callers with a key may do, it cannot know.
+import { constants, type Http2Session } from 'node:http2'
+import type { Socket } from 'node:net'
+import { createPlaces } from '../places.ts'
+import { createTokenBuckets } from '../token-bucket.ts'
+
+/** How much connections may take. */
+export interface SessionBounds {
+  readonly maxConnections: number
+  /** From one client network. */
+  readonly maxConnectionsPerAddress: number
+  /** Calls at once on a connection on which a key was seen. */
+  readonly maxStreams: number
+  /** Calls at once on any other. */
+  readonly maxKeylessStreams: number
+  /** How long a connection may stay without a key. */
+  readonly keylessMs: number
+  /** What may come on a connection before a key is seen. */
+  readonly maxKeylessBytes: number
+  /** Calls each second of one network on connections without a key; many seconds' worth at once. */
+  readonly maxKeylessCalls: number
+  /** The client behind an address; null for a trusted proxy, whose connections carry the calls of many. */
+  readonly toClient: (address: string) => string | null
+}
+
+/** Why the port refuses or ends a connection by itself. */
+export type SessionRefusal =
+  | 'too_many_connections'
+  | 'too_many_connections_of_address'
+  | 'too_many_calls_without_key'
+  | 'too_many_bytes_without_key'
+  | 'no_key_in_time'
+
+/** One connection. */
+export interface Connection {
+  readonly session: Http2Session
+  /** Null for a trusted proxy. */
+  readonly client: string | null
+  readonly openedAtMs: number
+  keySeen: boolean
+  /** Calls that are open. */
+  calls: number
+  /** Bytes of unfinished requests and of answers that were not read. */
+  heldBytes: number
+  ping: { sentAtMs: number; answered: boolean }
+  /** Frees the place of the connection, at the latest when it is closed. */
+  readonly leave: () => void
+}
+
+const keylessBurstSeconds = 30
+const pingIntervalMs = 30_000
+const pingTimeoutMs = 20_000
+
+/** The connections of one port. */
+export interface Sessions {
+  /** Whether there is room for a connection; what there is none for is closed. */
+  admit(socket: Socket): boolean
+  /** Begins a session on a connection that was admitted. */
+  open(session: Http2Session): void
+  find(session: Http2Session | undefined): Connection | undefined
+  /** Lifts what holds for strangers alone. */
+  noteKey(connection: Connection): void
+  /** A call was answered, refused or given up. */
+  noteCall(connection: Connection): void
+  /** Ends what has had its time. Called about once a second. */
+  sweep(): void
+  /** Takes nothing new, waits for calls under way up to `graceMs`, then cuts them. */
+  close(graceMs: number): Promise<void>
+}
+
+/**
+ * Creates the connections of a port.
+ * @param nowMs a clock that does not go back
+ * @param report told of each connection that is refused or ended
+ */
+export function createSessions(
+  bounds: SessionBounds,
+  nowMs: () => number,
+  report: (reason: SessionRefusal, client: string | null) => void,
+): Sessions {
+  const connections = new Map<Http2Session, Connection>()
+  const places = createPlaces({ inAll: bounds.maxConnections, perOwner: bounds.maxConnectionsPerAddress })
+  const { maxKeylessCalls: perSecond, toClient } = bounds
+  const keylessCalls = createTokenBuckets({ perSecond, burst: perSecond * keylessBurstSeconds }, nowMs)
+  // Node opens the session of a connection as soon as it is handed over.
+  let leaveArriving = (): void => {}
+  let allClosed: (() => void) | undefined
+
+  /** Whether what holds for strangers holds for a connection. */
+  const isStranger = ({ keySeen, client, session }: Connection): boolean =>
+    !keySeen && client !== null && !session.destroyed
+
+  function end(connection: Connection, reason: SessionRefusal): void {
+    report(reason, connection.client)
+    connection.session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
+  }
+
+  /** Makes room by closing a connection that does nothing: one without a key first, the oldest first. */
+  function closeIdle(): boolean {
+    const idle = [...connections.values()].filter(({ calls, session }) => calls === 0 && !session.closed)
+    const longest = idle.find(({ keySeen }) => !keySeen) ?? idle[0]
+    longest?.session.close()
+    longest?.leave()
+    return longest !== undefined
+  }
+
+  function sweepOne(connection: Connection, now: number): void {
+    const { session, ping, openedAtMs } = connection
+    // One that broke has no socket any more, and closes soon.
+    if (session.destroyed) return
+    if (isStranger(connection)) {
+      if (session.socket.bytesRead > bounds.maxKeylessBytes) return end(connection, 'too_many_bytes_without_key')
+      if (now - openedAtMs > bounds.keylessMs) return end(connection, 'no_key_in_time')
+    }
+    if (!ping.answered) {
+      if (now - ping.sentAtMs > pingTimeoutMs) session.destroy()
+    } else if (now - ping.sentAtMs > pingIntervalMs) {
+      connection.ping = { sentAtMs: now, answered: false }
+      session.ping(() => (connection.ping.answered = true))
+    }
+  }
+
+  return {
+    admit(socket) {
+      const client = toClient(socket.remoteAddress ?? '')
+      let place = places.take(client)
+      if (place === 'inAll' && closeIdle()) place = places.take(client)
+      if (typeof place === 'string') {
+        report(place === 'inAll' ? 'too_many_connections' : 'too_many_connections_of_address', client)
+        socket.destroy()
+        return false
+      }
+      leaveArriving = once(place)
+      socket.once('close', leaveArriving)
+      return true
+    },
+    open(session) {
+      const now = nowMs()
+      const client = toClient(session.socket.remoteAddress ?? '')
+      const ping = { sentAtMs: now, answered: true }
+      const state = { openedAtMs: now, keySeen: false, calls: 0, heldBytes: 0, ping }
+      connections.set(session, { session, client, ...state, leave: leaveArriving })
+      // A connection that breaks is closed; there is nobody to tell.
+      session.on('error', () => {})
+      session.once('close', () => {
+        connections.delete(session)
+        if (connections.size === 0) allClosed?.()
+      })
+    },
+    find: (session) => session && connections.get(session),
+    noteKey(connection) {
+      if (connection.keySeen) return
+      connection.keySeen = true
+      const { session } = connection
+      if (!session.closed && !session.destroyed) session.settings({ maxConcurrentStreams: bounds.maxStreams })
+    },
+    noteCall(connection) {
+      if (connection.client === null || !isStranger(connection)) return
+      // Behind the call and not before it: a first call with a valid key is answered wherever it comes from.
+      if (keylessCalls.take(connection.client, 1) > 0) end(connection, 'too_many_calls_without_key')
+    },
+    sweep() {
+      const now = nowMs()
+      for (const connection of connections.values()) sweepOne(connection, now)
+    },
+    async close(graceMs) {
+      if (connections.size === 0) return
+      const { promise, resolve } = Promise.withResolvers<void>()
+      allClosed = resolve
+      for (const { session } of connections.values()) if (!session.closed) session.close()
+      const timer = setTimeout(() => {
+        for (const { session } of connections.values()) session.destroy(undefined, constants.NGHTTP2_CANCEL)
+      }, graceMs)
+      await promise
+      clearTimeout(timer)
+    },
+  }
+}
+
+function once(run: () => void): () => void {
+  let ran = false
+  return () => {
+    if (!ran) run()
+    ran = true
+  }
+}

@@ -1,0 +1,164 @@
+// Remote models in a whole server, each over real connections to the fake of its provider: quote, start, output, charge, cancel,
+// and no key anywhere.
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { EngineSpec } from '@mediagen/engine/engine.ts'
+import { describe, expect, test } from 'vitest'
+import { createSecrets } from '@mediagen/backends/secrets.ts'
+import { keepLog } from '../kept-log.ts'
+import { startTestApp, type TestApp } from '../test-app.ts'
+import { failing, type Faults, type ServedFake, serveFake } from '../../packages/backends/test/remote/fakes/fake.ts'
+import { createFakeReplicate } from '../../packages/backends/test/remote/fakes/replicate.ts'
+import { type KindCase, kindCases, secrets } from '../../packages/backends/test/remote/kinds.ts'
+import type { Provider } from '@mediagen/backends/remote/provider.ts'
+
+const pictures = kindCases.filter(({ title }) => title !== 'openai speech')
+
+function toModel(id: string, spec: EngineSpec, more: object = {}): object {
+  const { base_folder: _, provider, ...engine } = spec
+  return {
+    id,
+    name: id,
+    description: id,
+    category: 'text-to-image',
+    modality: 'image',
+    owned_by: 'test',
+    created: '2026-01-01',
+    price: { credits: 7 },
+    engine: { ...engine, provider: (provider as Provider).name, concurrency: 8, ...more },
+    input: {
+      type: 'object',
+      properties: { prompt: { type: 'string' }, seconds: { type: 'string' }, input: {}, voice: {} },
+    },
+  }
+}
+
+interface Started extends AsyncDisposable {
+  readonly app: TestApp
+  readonly lines: () => string
+}
+
+/** Starts a server whose catalog has these models; each provider has the model's name. */
+async function startServer(specs: Readonly<Record<string, EngineSpec>>, more: object = {}): Promise<Started> {
+  const folder = mkdtempSync(join(tmpdir(), 'mediagen-remote-'))
+  copyFileSync(
+    join(import.meta.dirname, '../../packages/backends/test/remote/workflow.json'),
+    join(folder, 'workflow.json'),
+  )
+  const named = Object.entries(specs).map(([name, spec]) => [name, spec.provider as Provider] as const)
+  const providers = Object.fromEntries(named.map(([name, provider]) => [name, { ...provider, name: undefined }]))
+  const models = Object.entries(specs).map(([name, spec]) =>
+    toModel(`test/${name}`, { ...spec, provider: { ...(spec.provider as Provider), name } }, more),
+  )
+  writeFileSync(join(folder, 'models.yaml'), JSON.stringify({ providers, models }))
+  const { log, lines } = keepLog()
+  const app = await startTestApp(
+    { MEDIAGEN_CATALOG: join(folder, 'models.yaml') },
+    { secrets: createSecrets(secrets), log },
+  )
+  return {
+    app,
+    lines: () => JSON.stringify(lines),
+    async [Symbol.asyncDispose]() {
+      await app[Symbol.asyncDispose]()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+const toName = ({ title }: KindCase): string => title.replaceAll(/[^a-z]+/g, '-')
+
+test('a job of every kind is quoted, made, stored and charged, and its key is nowhere', async () => {
+  await using stack = new AsyncDisposableStack()
+  const fakes: ServedFake[] = []
+  const specs: Record<string, EngineSpec> = {}
+  for (const one of pictures) {
+    const served = stack.use(await serveFake(one.open(Date.now).fake))
+    fakes.push(served)
+    specs[toName(one)] = one.toSpec(served.origin)
+  }
+  const { app, lines } = stack.use(await startServer(specs))
+  const jobs = await Promise.all(pictures.map((one) => app.generate(`test/${toName(one)}`, one.input)))
+  for (const [index, { body }] of jobs.entries()) {
+    expect
+      .soft({ ...body, title: pictures[index]?.title })
+      .toMatchObject({ status: 'succeeded', credits: 7, error: null })
+    expect.soft((await fetch(body.outputs[0]?.url)).status).toBe(200)
+  }
+  const wallet = await app.send('/v1/wallet')
+  expect(wallet.body).toEqual({ available: 1000 - 7 * pictures.length, held: 0 })
+  const found = execFileSync('sh', ['-c', `grep -rlF "$KEY" "$FOLDER" || true`], {
+    env: { ...process.env, KEY: secrets.KEY, FOLDER: app.folder },
+    encoding: 'utf8',
+  })
+  expect(found).toBe('')
+  expect(lines()).not.toContain(secrets.KEY)
+})
+
+async function startReplicate(
+  options: Partial<Parameters<typeof createFakeReplicate>[0]>,
+  faults: Faults = () => null,
+  more: object = {},
+): Promise<Started & { readonly fake: ReturnType<typeof createFakeReplicate>; readonly served: ServedFake }> {
+  const [one] = kindCases as [KindCase]
+  const fake = createFakeReplicate({ nowMs: Date.now, ...options })
+  const served = await serveFake(fake, faults)
+  const started = await startServer({ replicate: one.toSpec(served.origin) }, more)
+  return {
+    ...started,
+    fake,
+    served,
+    async [Symbol.asyncDispose]() {
+      await started[Symbol.asyncDispose]()
+      await served[Symbol.asyncDispose]()
+    },
+  }
+}
+
+describe('a model of Replicate', () => {
+  test('a failed run costs nothing and says why', async () => {
+    await using remote = await startReplicate({ fails: 'NSFW content detected' })
+    const { body } = await remote.app.generate('test/replicate', { prompt: 'x' })
+    expect(body).toMatchObject({
+      status: 'failed',
+      credits: 0,
+      error: { code: 'provider_failed', message: 'replicate: NSFW content detected' },
+    })
+  })
+
+  test('an unknown outcome that cannot be found is reviewed, with the credits held', async () => {
+    await using remote = await startReplicate({}, failing(/^POST .*predictions$/, 'cut before'))
+    const { body } = await remote.app.generate('test/replicate', { prompt: 'x' })
+    expect(body).toMatchObject({ status: 'needs_review', billing: { held: 7, charged: 0, released: 0 } })
+    expect(remote.fake.predictions).toHaveLength(0)
+  })
+
+  test('a cancel answers at once, costs nothing, and ends the run there', async () => {
+    await using remote = await startReplicate({ polls: 1e9 })
+    const { body: job } = await remote.app.generate('test/replicate', { prompt: 'x' }, { wait: false })
+    await expect.poll(() => remote.fake.predictions.length, { timeout: 20_000 }).toBe(1)
+    const { body } = await remote.app.send(`/v1/jobs/${job.job_id}/cancel`, { method: 'POST' })
+    expect(body.job_id).toBe(job.job_id)
+    await expect.poll(() => remote.fake.predictions[0]?.status, { timeout: 20_000 }).toBe('canceled')
+    const { body: ended } = await remote.app.send(`/v1/jobs/${job.job_id}`)
+    expect(ended).toMatchObject({ status: 'canceled', credits: 0 })
+  })
+
+  test('a picture that is none fails the job with its credits back', async () => {
+    await using remote = await startReplicate({}, failing(/^GET \/delivery/, { status: 200, body: '<html>no</html>' }))
+    const { body } = await remote.app.generate('test/replicate', { prompt: 'x' })
+    expect(body).toMatchObject({ status: 'failed', credits: 0, error: { code: 'output_invalid' } })
+  })
+
+  test('while it hangs, other models are served', async () => {
+    const [one, , , , , comfyui] = kindCases as [KindCase, unknown, unknown, unknown, unknown, KindCase]
+    await using hung = await serveFake(createFakeReplicate({ nowMs: Date.now, polls: 1e9 }))
+    await using well = await serveFake(comfyui.open(Date.now).fake)
+    await using server = await startServer({ replicate: one.toSpec(hung.origin), comfyui: comfyui.toSpec(well.origin) })
+    for (let i = 0; i < 20; i++) await server.app.generate('test/replicate', { prompt: 'x' }, { wait: false })
+    const { body } = await server.app.generate('test/comfyui', { prompt: 'x' })
+    expect(body.status).toBe('succeeded')
+  })
+})
