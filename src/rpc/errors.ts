@@ -75,7 +75,12 @@ export function toConnectError(error: MediagenError, requestId: string): Connect
     'x-request-id': requestId,
     ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
   }
-  return new ConnectError(error.message, grpcCodes[error.code], metadata, [{ desc: ErrorDetailSchema, value }])
+  // Its stack would tell of this line only.
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  const sent = new ConnectError(error.message, grpcCodes[error.code], metadata, [{ desc: ErrorDetailSchema, value }])
+  Error.stackTraceLimit = stackTraceLimit
+  return sent
 }
 
 /** The error as the Connect protocol writes it, for whoever answers before Connect has seen a request. */
