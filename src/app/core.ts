@@ -23,6 +23,7 @@ import { createMetrics } from './metrics.ts'
 import { createEngines, guardEngines, openCatalog } from './models.ts'
 import { createOperatorTransport, logActs } from './operator.ts'
 import { startPipeline } from './pipeline.ts'
+import { createSubmissionNews } from './remote.ts'
 import { createServices, readWatchBounds } from './services.ts'
 import { describeTrouble, openStore } from './store.ts'
 import { startWebhooks } from './webhooks.ts'
@@ -100,6 +101,7 @@ export async function startCore(
       keys: pipeline.access,
       rpc: servesApi ? { services, pipeline } : null,
       assets: files,
+      submissions: createSubmissionNews(store),
       grace,
       onPublicUrl: (url) => (publicUrl = url),
     }),

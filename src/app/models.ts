@@ -13,9 +13,8 @@ import { type Clock, systemClock } from '../core/clock.ts'
 import { createSecrets, type Secrets } from '@mediagen/backends/secrets.ts'
 import { guardEngine } from '@mediagen/backends/guarded.ts'
 import { createCommandEngine } from '@mediagen/backends/command.ts'
-import type { ProviderStore } from '@mediagen/engine/provider-share.ts'
 import { createNullEngine } from '@mediagen/backends/null.ts'
-import { createRemote } from './remote.ts'
+import { createRemote, type SharedStore } from './remote.ts'
 
 /**
  * Creates the engines, with that of the built-in models if they are installed.
@@ -29,7 +28,7 @@ export function createEngines(
   log: Logger,
   processes: { readonly folder: string; readonly containment: ContainmentFinder } | null,
   secrets: Secrets,
-  openStore: () => ProviderStore = noStore,
+  openStore: () => SharedStore = noStore,
 ): Engine[] {
   const shipped = builtin?.createEngine({
     poolSize: config.childProcesses,

@@ -6,6 +6,7 @@ import type { Config } from '../config.ts'
 import type { Keys } from '../gateway/access.ts'
 import { addConsole } from '../gateway/console.ts'
 import { createGateway, createHealthServer, type GatewayParts, type ServerParts } from '../gateway/server.ts'
+import { addSubmissionRoute, type SubmissionNews } from '../gateway/submissions.ts'
 import { isLoopback } from '@mediagen/net/hosts.ts'
 import { type FileShares } from '@mediagen/net/open-files.ts'
 import { addConnect } from '../rpc/connect.ts'
@@ -21,6 +22,8 @@ export interface PublicParts {
   readonly rpc: { readonly services: readonly GuardedService[]; readonly pipeline: PipelineParts } | null
   /** Unset where files are not served. */
   readonly assets?: NonNullable<GatewayParts['assets']>
+  /** What providers of media tell; unset in front of a core elsewhere. */
+  readonly submissions?: SubmissionNews
 }
 
 /**
@@ -43,7 +46,7 @@ export function toPublicServices(services: readonly GuardedService[], place: Adm
 /** The server of the public HTTP port. */
 export function createPublicServer(
   config: Config,
-  { transport, keys, rpc, assets }: PublicParts,
+  { transport, keys, rpc, assets, submissions }: PublicParts,
   server: ServerParts & Pick<GatewayParts, 'overload'>,
   place: AdminPlace,
   files: FileShares,
@@ -64,6 +67,7 @@ export function createPublicServer(
     extend(app) {
       if (rpc) addConnect(app, toPublicServices(rpc.services, place), config)
       addConsole(app, config.maxUploadBytes)
+      if (submissions) addSubmissionRoute(app, submissions)
     },
   })
 }

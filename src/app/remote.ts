@@ -6,6 +6,12 @@ import type { ProviderStore } from '@mediagen/engine/provider-share.ts'
 import type { Secrets } from '@mediagen/backends/secrets.ts'
 import { createRemoteEngines } from '@mediagen/backends/remote/remote-engine.ts'
 import { createThrottle, type Throttle } from '@mediagen/backends/remote/throttle.ts'
+import type { Store } from '../core/store.ts'
+import { isSubmissionToken, toSubmissionPath } from '../core/submission-url.ts'
+import type { SubmissionNews } from '../gateway/submissions.ts'
+
+/** What remote engines use of the store. */
+export type SharedStore = ProviderStore & Pick<Store, 'signingKeys'>
 
 // Files come as base64 in JSON from some providers.
 const base64Growth = 1.4
@@ -14,7 +20,7 @@ const base64Growth = 1.4
  * Creates the engines.
  * @param openStore the store, once it is open; not called before the first run
  */
-export function createRemote(config: Config, secrets: Secrets, openStore: () => ProviderStore): Engine[] {
+export function createRemote(config: Config, secrets: Secrets, openStore: () => SharedStore): Engine[] {
   const pause = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal })
   let shared: Throttle | undefined
   const throttle = (): Throttle => (shared ??= createThrottle(openStore(), pause))
@@ -29,9 +35,26 @@ export function createRemote(config: Config, secrets: Secrets, openStore: () => 
       pause: (...args) => throttle().pause(...args),
     },
     maxAnswerBytes: Math.ceil(config.maxOutputBytes * base64Growth),
-    webhookOf: () => null,
+    async webhookOf(submission) {
+      if (config.publicUrl === null) return null
+      const [key] = (await openStore().signingKeys('asset')).slice(-1)
+      return key ? config.publicUrl + toSubmissionPath(submission, key.secret) : null
+    },
     heardOf: (jobId, n) => openStore().foundSubmission(jobId, n),
     adopt: (found) => openStore().findSubmission(found),
     isTaken: (provider, upstreamId, jobId) => openStore().isUpstreamTaken(provider, upstreamId, jobId),
   })
+}
+
+/** What the address that providers are given leads to. */
+export function createSubmissionNews(store: SharedStore): SubmissionNews {
+  return {
+    async isOurs(submission, token) {
+      const secrets = (await store.signingKeys('asset')).map(({ secret }) => secret)
+      return isSubmissionToken(submission, token, secrets)
+    },
+    async hear(submission, upstreamId) {
+      await store.findSubmission({ ...submission, upstreamId })
+    },
+  }
 }

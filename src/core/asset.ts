@@ -20,6 +20,20 @@ export interface Asset {
   readonly blurhash: string | null
 }
 
+/**
+ * What was made, as far as the files tell: pictures, and the seconds and megapixels of everything. What they do not tell is
+ * missing, and not 0.
+ */
+export function measureOutputs(outputs: readonly Asset[]): Record<string, number> {
+  const sum = (measure: (asset: Asset) => number): number => outputs.reduce((total, asset) => total + measure(asset), 0)
+  const measured = {
+    images: sum(({ durationSeconds }) => (durationSeconds === null ? 1 : 0)),
+    seconds: sum(({ durationSeconds }) => durationSeconds ?? 0),
+    megapixels: sum(({ width, height }) => ((width ?? 0) * (height ?? 0)) / 1e6),
+  }
+  return Object.fromEntries(Object.entries(measured).filter(([, value]) => value > 0))
+}
+
 /** How a file is stored. */
 export interface PutOptions {
   readonly signal?: AbortSignal

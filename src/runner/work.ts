@@ -8,6 +8,7 @@ import {
   type JsonObject,
 } from '@mediagen/engine/engine.ts'
 import type { JobOutcome } from '../core/job.ts'
+import { measureOutputs } from '../core/asset.ts'
 import { priceUsage } from '../core/pricing.ts'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import { type Attempt, continues, toFolderName, toOutputFolder } from './attempt.ts'
@@ -35,7 +36,8 @@ export async function produce(attempt: Attempt): Promise<JobOutcome> {
   try {
     const outputs = await storeOutputs(result, attempt)
     watched.signal.throwIfAborted()
-    const creditsActual = usagePrice === null ? job.creditsHeld : priceUsage(usagePrice, result.usage)
+    const creditsActual =
+      usagePrice === null ? job.creditsHeld : priceUsage(usagePrice, { ...measureOutputs(outputs), ...result.usage })
     return { status: 'succeeded', outputs, creditsActual }
   } catch (error) {
     await assets.remove(toFolderName(job))

@@ -11,7 +11,7 @@ import { kinds } from './kinds.ts'
 const folder = mkdtempSync(join(tmpdir(), 'mediagen-providers-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const workflow = readFileSync(join(import.meta.dirname, '../engines/remote/workflow.json'), 'utf8')
+const workflow = readFileSync(join(import.meta.dirname, '../../packages/backends/test/remote/workflow.json'), 'utf8')
 writeFileSync(join(folder, 'portrait.json'), workflow)
 writeFileSync(join(folder, 'ui.json'), '{"nodes": [], "links": []}')
 

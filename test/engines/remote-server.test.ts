@@ -10,13 +10,14 @@ import { createSecrets } from '@mediagen/backends/secrets.ts'
 import { keepLog } from '../kept-log.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { failing, type Faults, type ServedFake, serveFake } from '../../packages/backends/test/remote/fakes/fake.ts'
+import { createFakeFal } from '../../packages/backends/test/remote/fakes/fal.ts'
 import { createFakeReplicate } from '../../packages/backends/test/remote/fakes/replicate.ts'
 import { type KindCase, kindCases, secrets } from '../../packages/backends/test/remote/kinds.ts'
 import type { Provider } from '@mediagen/backends/remote/provider.ts'
 
 const pictures = kindCases.filter(({ title }) => title !== 'openai speech')
 
-function toModel(id: string, spec: EngineSpec, more: object = {}): object {
+function toModel(id: string, spec: EngineSpec, { price = { credits: 7 } }: { readonly price?: object }): object {
   const { base_folder: _, provider, ...engine } = spec
   return {
     id,
@@ -26,8 +27,8 @@ function toModel(id: string, spec: EngineSpec, more: object = {}): object {
     modality: 'image',
     owned_by: 'test',
     created: '2026-01-01',
-    price: { credits: 7 },
-    engine: { ...engine, provider: (provider as Provider).name, concurrency: 8, ...more },
+    price,
+    engine: { ...engine, provider: (provider as Provider).name, concurrency: 8 },
     input: {
       type: 'object',
       properties: { prompt: { type: 'string' }, seconds: { type: 'string' }, input: {}, voice: {} },
@@ -41,7 +42,11 @@ interface Started extends AsyncDisposable {
 }
 
 /** Starts a server whose catalog has these models; each provider has the model's name. */
-async function startServer(specs: Readonly<Record<string, EngineSpec>>, more: object = {}): Promise<Started> {
+async function startServer(
+  specs: Readonly<Record<string, EngineSpec>>,
+  more: object = {},
+  settings: Record<string, string> = {},
+): Promise<Started> {
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-remote-'))
   copyFileSync(
     join(import.meta.dirname, '../../packages/backends/test/remote/workflow.json'),
@@ -55,7 +60,7 @@ async function startServer(specs: Readonly<Record<string, EngineSpec>>, more: ob
   writeFileSync(join(folder, 'models.yaml'), JSON.stringify({ providers, models }))
   const { log, lines } = keepLog()
   const app = await startTestApp(
-    { MEDIAGEN_CATALOG: join(folder, 'models.yaml') },
+    { MEDIAGEN_CATALOG: join(folder, 'models.yaml'), ...settings },
     { secrets: createSecrets(secrets), log },
   )
   return {
@@ -161,4 +166,43 @@ describe('a model of Replicate', () => {
     const { body } = await server.app.generate('test/comfyui', { prompt: 'x' })
     expect(body.status).toBe('succeeded')
   })
+})
+
+test('fal tells the address that it was given of a submission whose answer was lost', async () => {
+  const fake = createFakeFal()
+  await using served = await serveFake(fake, failing(/^POST/, 'cut after'))
+  const fal = kindCases.find(({ kind }) => kind === 'fal') as KindCase
+  await using server = await startServer(
+    { fal: fal.toSpec(served.origin) },
+    {},
+    { MEDIAGEN_PUBLIC_URL: 'https://media.test' },
+  )
+  const { app } = server
+  const making = app.generate('test/fal', { prompt: 'x' })
+  await expect.poll(() => fake.queue.length, { timeout: 20_000 }).toBe(1)
+  const [{ id, webhook } = { id: '', webhook: '' }] = fake.queue
+  const address = new URL(webhook ?? '')
+  expect(address.origin).toBe('https://media.test')
+  const tell = (path: string) =>
+    fetch(app.url + path, {
+      method: 'POST',
+      body: JSON.stringify({ request_id: id }),
+      headers: { 'content-type': 'application/json' },
+    })
+  expect((await tell(address.pathname.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')))).status).toBe(404)
+  expect((await tell(address.pathname.replace('/1/', '/2/'))).status).toBe(404)
+  expect((await tell(address.pathname)).status).toBe(204)
+  expect((await making).body).toMatchObject({ status: 'succeeded', credits: 7 })
+  expect(fake.queue).toHaveLength(1)
+})
+
+test('a price by usage is computed from what was made and from what the provider says', async () => {
+  const [one] = kindCases as [KindCase]
+  const fake = createFakeReplicate({ nowMs: Date.now })
+  await using served = await serveFake(fake)
+  const price = { at_most: 100, actual: 'usage.images * 10 + ceil(usage.predict_time) + ceil(usage.megapixels)' }
+  await using server = await startServer({ replicate: one.toSpec(served.origin) }, { price })
+  const { body } = await server.app.generate('test/replicate', { prompt: 'x' })
+  // One picture of one pixel in 1.5 s.
+  expect(body).toMatchObject({ status: 'succeeded', billing: { held: 100, charged: 13, released: 87 } })
 })

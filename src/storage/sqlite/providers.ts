@@ -27,14 +27,15 @@ export function createProviderCommands({ db, nowMs }: Writing) {
      ON CONFLICT (provider) DO UPDATE SET paused_until = max(paused_until, excluded.paused_until)`,
   )
   const keep = db.prepare<FoundSubmission>(
-    `INSERT OR IGNORE INTO found_submissions (job_id, n, provider, upstream_id) VALUES (:jobId, :n, :provider, :upstreamId)`,
+    'INSERT OR IGNORE INTO found_submissions (job_id, n, provider, upstream_id) VALUES (:jobId, :n, :provider, :upstreamId)',
   )
   const { foundSubmission, isUpstreamTaken } = createProviderReads(db)
   return {
     findSubmission(found: FoundSubmission): boolean {
       const { jobId, n, provider, upstreamId } = found
       if (isUpstreamTaken(provider, upstreamId, jobId)) return false
-      keep.run(found)
+      // What is on record needs no second one: most of what providers tell was known.
+      if (foundSubmission(jobId, n) === null) keep.run(found)
       return foundSubmission(jobId, n) === upstreamId
     },
     enterProvider({ provider, jobId, concurrency, perMinute, longestMs }: ProviderEntry): number {
@@ -58,7 +59,11 @@ export function createProviderCommands({ db, nowMs }: Writing) {
 /** Creates the reads. */
 export function createProviderReads(db: Connection) {
   const found = db
-    .prepare<[string, number], string>('SELECT upstream_id FROM found_submissions WHERE job_id = ? AND n = ?')
+    .prepare<{ jobId: string; n: number }, string>(
+      `SELECT u.upstream_id FROM jobs AS j JOIN upstream_runs AS u ON u.job_number = j.number
+       WHERE j.job_id = :jobId AND u.n = :n AND u.upstream_id IS NOT NULL
+       UNION ALL SELECT upstream_id FROM found_submissions WHERE job_id = :jobId AND n = :n`,
+    )
     .pluck()
   const taken = db
     .prepare<{ provider: string; upstreamId: string; jobId: string }, 1>(
@@ -68,7 +73,7 @@ export function createProviderReads(db: Connection) {
     )
     .pluck()
   return {
-    foundSubmission: (jobId: string, n: number): string | null => found.get(jobId, n) ?? null,
+    foundSubmission: (jobId: string, n: number): string | null => found.get({ jobId, n }) ?? null,
     isUpstreamTaken: (provider: string, upstreamId: string, jobId: string): boolean =>
       taken.get({ provider, upstreamId, jobId }) !== undefined,
   }

@@ -44,7 +44,7 @@ export interface MachineParts {
   readonly random: () => number
   readonly throttle: Throttle
   /** The address for what the provider wants to tell of a submission; null if nothing reaches this server. */
-  readonly webhookOf: (jobId: string, n: number) => string | null
+  readonly webhookOf: (submission: Omit<FoundSubmission, 'upstreamId'>) => Promise<string | null>
   /** The id of a submission whose answer was lost: told to that address, or found before. */
   readonly heardOf: (jobId: string, n: number) => Promise<string | null>
   /** Whether another job was submitted under this id. */
@@ -125,6 +125,8 @@ class RemoteRun {
       if (!(error instanceof NoVerdict)) throw error
       return this.#onRefusal(new Refused(error.message, error.status, !isLasting(error.status), error.waitMs))
     }
+    const { jobId } = this.#run
+    const webhook = await this.#parts.webhookOf({ provider: place.connection.provider, jobId, n })
     await this.#parts.throttle.enter(place.spec.provider, this.#run.jobId, this.#timeoutMs, this.#run.signal)
     const key = backend.toKey(body, uuid)
     const since = this.#note.since ?? this.#parts.nowMs()
@@ -140,7 +142,7 @@ class RemoteRun {
         key,
         leftMs,
         timeoutMs: blocks ? leftMs : submitMs,
-        webhook: this.#parts.webhookOf(this.#run.jobId, n),
+        webhook,
         ...(blocks && { signal: this.#run.signal }),
       })
     } catch (error) {

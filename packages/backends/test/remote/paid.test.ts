@@ -146,7 +146,7 @@ describe('fal', () => {
   test('what its webhook heard resolves an unknown outcome', async () => {
     const fake = createFakeFal()
     await using served = await serveFake(fake, failing(/^POST/, 'cut after'))
-    const heard = { heardOf: async () => fake.queue[0]?.id ?? null, webhookOf: () => 'https://media.test/hook/1' }
+    const heard = { heardOf: async () => fake.queue[0]?.id ?? null, webhookOf: async () => 'https://media.test/hook/1' }
     await using engine = openRemote('fal', secrets, heard)
     await using run = await startKeptRun()
     expect(await outcomeOf(engine.run(falSpec(served.origin), run))).toHaveProperty('files')

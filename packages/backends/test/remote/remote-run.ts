@@ -52,7 +52,7 @@ export function createTestRemotes(
     random: () => 0.5,
     throttle: noThrottle,
     maxAnswerBytes: 1_000_000,
-    webhookOf: () => null,
+    webhookOf: async () => null,
     heardOf: async () => null,
     isTaken: async () => false,
     adopt: async () => true,

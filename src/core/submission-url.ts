@@ -1,0 +1,30 @@
+// The addresses where providers of media tell us of a submission: unguessable, because each ends in a MAC of what it names.
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+/** A submission to a provider. */
+export interface Submission {
+  readonly provider: string
+  readonly jobId: string
+  readonly n: number
+}
+
+/** The path of a submission below the server's address. */
+export function toSubmissionPath(submission: Submission, secret: Uint8Array): string {
+  const { provider, jobId, n } = submission
+  return `/submissions/${encodeURIComponent(provider)}/${jobId}/${n}/${toToken(submission, secret)}`
+}
+
+/** Whether one of the secrets made the token. */
+export function isSubmissionToken(submission: Submission, token: string, secrets: readonly Uint8Array[]): boolean {
+  const given = Buffer.from(token)
+  return secrets.some((secret) => {
+    const right = Buffer.from(toToken(submission, secret))
+    return given.length === right.length && timingSafeEqual(given, right)
+  })
+}
+
+function toToken({ provider, jobId, n }: Submission, secret: Uint8Array): string {
+  // The secret also signs other things, which never begin so.
+  const named = JSON.stringify(['submission', provider, jobId, n])
+  return createHmac('sha256', secret).update(named).digest('base64url')
+}
