@@ -33,14 +33,18 @@ export interface Webhook {
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed'
 export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const satisfies readonly DeliveryStatus[]
 
-/** A finished attempt. */
-export interface DeliveryAttempt {
-  readonly attemptedAtMs: number
+/** What came of an attempt. */
+export interface AttemptResult {
   /** HTTP status of the answer; null when there was none. */
   readonly responseStatus: number | null
   /** Why it failed, as the owner of the endpoint may read it; null if it succeeded. */
   readonly error: string | null
   readonly durationMs: number
+}
+
+/** A finished attempt. */
+export interface DeliveryAttempt extends AttemptResult {
+  readonly attemptedAtMs: number
 }
 
 /** One event for one endpoint. */
@@ -166,7 +170,7 @@ export interface DeliveryClaim extends DeliveryCaps {
 /** What becomes of a delivery after an attempt. */
 export type DeliveryNext =
   | { readonly status: 'delivered' }
-  | { readonly status: 'pending'; readonly dueAtMs: number }
+  | { readonly status: 'pending'; readonly waitMs: number }
   | { readonly status: 'failed' }
 
 /** The report on a claimed delivery. */
@@ -174,7 +178,7 @@ export interface DeliveryReport {
   readonly deliveryId: string
   readonly token: number
   /** Null if the attempt was aborted and does not count. */
-  readonly attempt: DeliveryAttempt | null
+  readonly attempt: AttemptResult | null
   readonly next: DeliveryNext
   /** Whether the attempt ended promptly, whatever its result; ignored without an attempt. */
   readonly prompt: boolean
@@ -220,7 +224,7 @@ export interface WebhookStore {
   /** Makes a delivery due now, with the full number of attempts. */
   redeliver(deliveryId: string, by?: Actor): Promise<RedeliverOutcome>
   /** Whether a delivery is due to an endpoint with a free place. Cheap enough to poll. */
-  hasDueDelivery(nowMs: number, claim: DeliveryClaim): Promise<boolean>
+  hasDueDelivery(claim: DeliveryClaim): Promise<boolean>
   /** Claims due deliveries for a sender; endpoints take turns. Claims of all senders count toward the places of endpoints and accounts. */
   claimDeliveries(claim: DeliveryClaim): Promise<readonly ClaimedDelivery[]>
   /** Records the outcome of an attempt. False if the token is stale: nothing changed. */

@@ -1,5 +1,5 @@
 // When a delivery that failed is tried again, and when it is given up.
-import type { DeliveryAttempt, DeliveryNext } from '../core/webhook.ts'
+import type { AttemptResult, DeliveryNext } from '../core/webhook.ts'
 
 const firstDelayMs = 5000
 const delayFactor = 4
@@ -15,12 +15,11 @@ const jitter = 0.2
 export function planDelivery(
   attempt: number,
   maxAttempts: number,
-  result: DeliveryAttempt,
-  nowMs: number,
+  result: AttemptResult,
   random: number,
 ): DeliveryNext {
   if (result.error === null) return { status: 'delivered' }
   if (attempt >= maxAttempts) return { status: 'failed' }
   const delayMs = Math.min(firstDelayMs * delayFactor ** (attempt - 1), longestDelayMs)
-  return { status: 'pending', dueAtMs: nowMs + Math.round(delayMs * (1 + jitter * random)) }
+  return { status: 'pending', waitMs: Math.round(delayMs * (1 + jitter * random)) }
 }

@@ -64,7 +64,7 @@ interface UnderWay {
 
 /** Starts a sender. */
 export function startWebhookSender(parts: WebhookSenderParts): WebhookSender {
-  const { store, clock, log, bounds } = parts
+  const { store, log, bounds } = parts
   const caps: DeliveryCaps = {
     perWebhook: bounds.placesPerWebhook,
     perAccount: bounds.placesPerAccount,
@@ -80,7 +80,7 @@ export function startWebhookSender(parts: WebhookSenderParts): WebhookSender {
     let unprovenHere = 0
     for (const { proven } of underWay.values()) if (!proven) unprovenHere += 1
     const wanted = { ...caps, limit, unprovenHere, leaseMs }
-    if (!(await store.hasDueDelivery(clock.nowMs(), wanted))) return
+    if (!(await store.hasDueDelivery(wanted))) return
     for (const delivery of await store.claimDeliveries(wanted)) begin(delivery)
   }
 
@@ -123,21 +123,19 @@ export function startWebhookSender(parts: WebhookSenderParts): WebhookSender {
 /** Makes one attempt and reports it. */
 async function deliver(delivery: ClaimedDelivery, signal: AbortSignal, parts: WebhookSenderParts): Promise<void> {
   const { clock, log, bounds } = parts
-  const attemptedAtMs = clock.nowMs()
   const startedAt = performance.now()
-  const result = await post(delivery, attemptedAtMs, signal, parts)
-  const nowMs = clock.nowMs()
+  const result = await post(delivery, clock.nowMs(), signal, parts)
   const { deliveryId, token } = delivery
   let report: DeliveryReport
   if (signal.aborted && result.error !== null) {
-    const next = { status: 'pending', dueAtMs: nowMs } as const
+    const next = { status: 'pending', waitMs: 0 } as const
     report = { deliveryId, token, attempt: null, next, prompt: false, gone: false }
   } else {
-    const attempt = { ...result, attemptedAtMs, durationMs: Math.round(performance.now() - startedAt) }
+    const attempt = { ...result, durationMs: Math.round(performance.now() - startedAt) }
     const isGone = result.responseStatus === gone
     const next = isGone
       ? ({ status: 'failed' } as const)
-      : planDelivery(delivery.attempt, bounds.maxAttempts, attempt, nowMs, parts.random())
+      : planDelivery(delivery.attempt, bounds.maxAttempts, attempt, parts.random())
     const prompt = attempt.durationMs < bounds.attemptTimeoutMs * promptPart
     report = { deliveryId, token, attempt, next, prompt, gone: isGone }
     parts.onAttempt(next.status)

@@ -156,8 +156,8 @@ export function sharedTests(openStore: OpenTestStore): void {
     const claimed = (await inTurns(6, (store) => claim(store, { ...caps, limit: 2 }))).flat()
     expect(claimed).toHaveLength(3)
     for (const store of [one, two]) {
-      expect(await store.hasDueDelivery(clock.ms, { ...wanted, ...caps })).toBe(false)
-      expect(await store.hasDueDelivery(clock.ms, { ...wanted, perWebhook: 2, perAccount: 4 })).toBe(true)
+      expect(await store.hasDueDelivery({ ...wanted, ...caps })).toBe(false)
+      expect(await store.hasDueDelivery({ ...wanted, perWebhook: 2, perAccount: 4 })).toBe(true)
     }
     clock.ms += wanted.leaseMs
     expect((await inTurns(6, (store) => claim(store, { ...caps, limit: 2 }))).flat()).toHaveLength(3)

@@ -6,10 +6,10 @@ import { planDelivery } from '../../src/webhooks/retries.ts'
 import { signWebhook, toWebhookBody } from '../../src/webhooks/signature.ts'
 
 const maxAttempts = 12
-const refused = { attemptedAtMs: 0, responseStatus: 500, error: 'The endpoint answered 500.', durationMs: 1 }
+const refused = { responseStatus: 500, error: 'The endpoint answered 500.', durationMs: 1 }
 const delays = (random: number) =>
-  Array.from({ length: maxAttempts }, (_, index) => planDelivery(index + 1, maxAttempts, refused, 1000, random)).map(
-    (next) => (next.status === 'pending' ? (next.dueAtMs - 1000) / 1000 : next.status),
+  Array.from({ length: maxAttempts }, (_, index) => planDelivery(index + 1, maxAttempts, refused, random)).map((next) =>
+    next.status === 'pending' ? next.waitMs / 1000 : next.status,
   )
 
 describe('a delivery', () => {
@@ -20,9 +20,9 @@ describe('a delivery', () => {
 
   test('that went well is delivered, also at the last attempt', () => {
     const taken = { ...refused, responseStatus: 204, error: null }
-    expect(planDelivery(1, maxAttempts, taken, 0, 0.5)).toEqual({ status: 'delivered' })
-    expect(planDelivery(maxAttempts, maxAttempts, taken, 0, 0.5)).toEqual({ status: 'delivered' })
-    expect(planDelivery(maxAttempts + 3, maxAttempts, refused, 0, 0.5)).toEqual({ status: 'failed' })
+    expect(planDelivery(1, maxAttempts, taken, 0.5)).toEqual({ status: 'delivered' })
+    expect(planDelivery(maxAttempts, maxAttempts, taken, 0.5)).toEqual({ status: 'delivered' })
+    expect(planDelivery(maxAttempts + 3, maxAttempts, refused, 0.5)).toEqual({ status: 'failed' })
   })
 })
 

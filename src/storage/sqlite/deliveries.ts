@@ -165,12 +165,13 @@ function createReport(writing: Writing): (report: DeliveryReport) => boolean {
   return ({ deliveryId, token, attempt, next, prompt, gone }) => {
     const found = find.get(deliveryId, token)
     if (found === undefined) return false
-    const dueAtMs = next.status === 'pending' ? next.dueAtMs : null
+    const dueAtMs = next.status === 'pending' ? nowMs() + next.waitMs : null
     if (attempt === null) {
       giveBack.run(dueAtMs, nowMs(), found.number)
       return true
     }
-    const attempts = [...(JSON.parse(found.attempts) as DeliveryAttempt[]), attempt].slice(-keptAttempts)
+    const latest: DeliveryAttempt = { attemptedAtMs: nowMs() - attempt.durationMs, ...attempt }
+    const attempts = [...(JSON.parse(found.attempts) as DeliveryAttempt[]), latest].slice(-keptAttempts)
     const finishedAtMs = next.status === 'pending' ? null : nowMs()
     write.run(next.status, dueAtMs, nowMs(), finishedAtMs, JSON.stringify(attempts), attempt.error, found.number)
     rate.run({ webhookId: found.webhookId, prompt: Number(prompt) })
@@ -253,7 +254,7 @@ function createUnderWay(db: Connection): (nowMs: number) => Endpoint[] {
 }
 
 /** Creates the reads of deliveries. */
-export function createDeliveryReads(db: Connection) {
+export function createDeliveryReads(db: Connection, nowMs: () => number) {
   const findUnderWay = createUnderWay(db)
   const due = db
     .prepare<[number, number, string, string], number>(
@@ -262,10 +263,11 @@ export function createDeliveryReads(db: Connection) {
     )
     .pluck()
   return {
-    hasDueDelivery(nowMs: number, { unprovenHere, ...caps }: DeliveryClaim): boolean {
-      const { webhookIds, accountIds, unprovenAccountIds } = createRoom(caps, findUnderWay(nowMs), unprovenHere).full()
+    hasDueDelivery({ unprovenHere, ...caps }: DeliveryClaim): boolean {
+      const now = nowMs()
+      const { webhookIds, accountIds, unprovenAccountIds } = createRoom(caps, findUnderWay(now), unprovenHere).full()
       const isDue = (proven: boolean, except: readonly string[]): boolean =>
-        due.get(Number(proven), nowMs, JSON.stringify(webhookIds), JSON.stringify(except)) !== undefined
+        due.get(Number(proven), now, JSON.stringify(webhookIds), JSON.stringify(except)) !== undefined
       if (isDue(true, accountIds)) return true
       return unprovenAccountIds !== null && isDue(false, [...accountIds, ...unprovenAccountIds])
     },

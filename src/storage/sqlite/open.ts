@@ -146,7 +146,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     deleteWebhook: (accountId, webhookId) => ask('deleteWebhook', accountId, webhookId),
     listDeliveries: (filter) => long.read('listDeliveries', filter),
     redeliver: (deliveryId, by) => operate('redeliver', deliveryId, by),
-    hasDueDelivery: async (nowMs, claim) => reads.hasDueDelivery(nowMs, claim),
+    hasDueDelivery: async (claim) => reads.hasDueDelivery(claim),
     claimDeliveries: async (claim) => (await writer.submit('claimDeliveries', claim)).map(toClaimedDelivery),
     reportDelivery: (report) => writer.submit('reportDelivery', report),
 

@@ -24,7 +24,7 @@ export function createReads(db: Connection, nowMs: () => number) {
     ...createAuditReads(db),
     ...createJobReads(db),
     ...createWebhookReads(db),
-    ...createDeliveryReads(db),
+    ...createDeliveryReads(db, nowMs),
     ...createUploadReads(db, nowMs),
     ...createProviderReads(db),
     ...createRetentionReads(db, nowMs),
