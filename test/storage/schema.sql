@@ -309,6 +309,8 @@ CREATE TABLE jobs (
   token INTEGER NOT NULL DEFAULT 0 CHECK (token >= 0),
   worker TEXT,
   lease_until INTEGER,
+  -- A draft picture; only while the job runs.
+  preview_key TEXT CHECK (preview_key IS NULL OR status = 'running'),
   cancel_requested INTEGER NOT NULL DEFAULT 0 CHECK (cancel_requested IN (0, 1)),
   sequence INTEGER NOT NULL DEFAULT 1 CHECK (sequence > 0),
   created_at INTEGER NOT NULL,
