@@ -39,6 +39,10 @@ With \`MEDIAGEN_CORE_URL\` a process is a pure REST gateway: it stores no data a
 ## Workers without an API
 
 With \`MEDIAGEN_ROLES=worker\` a process runs jobs and sends webhooks; it serves only \`/healthz\`, \`/readyz\` and \`/metrics\` (on the admin port, where there is one), and no gRPC. Processes with the role \`api\` and the same data directory serve its files. Set \`MEDIAGEN_PUBLIC_URL\` on the worker too: the webhooks that it sends contain URLs.
+
+## Several processes on one data directory
+
+Processes of any role may share a data directory on one machine, also from containers on one volume: they share the database, the queue and the files, and each knows by a file lock whether the others live. The volume must be on a local disk, because network file systems do not keep the locks that SQLite needs. An output that one process made is an input for all, whatever address each of them has.
 `
 
 const routesHead = `# Routes

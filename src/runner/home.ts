@@ -40,16 +40,24 @@ export interface DeadHomes {
   readonly names: readonly string[]
   /** Removes what is left of them. */
   clear(): void
+  /** Leaves them as they are to another process. */
+  release(): void
 }
 
-/** Ends the leases of processes that died here, so that their jobs need not wait until they run out, and clears their homes. */
+/**
+ * Ends the leases of processes that died here, so that their jobs need not wait until they run out, and clears their homes.
+ * If the store cannot do that now, the leases run out, and the next start clears the homes.
+ */
 export async function succeedDead(home: Home, store: Pick<Store, 'endLeases'>, log: Logger): Promise<void> {
   const dead = home.findDead()
-  if (dead.names.length > 0)
-    log.warn(
-      { workers: dead.names, jobs: await store.endLeases(dead.names) },
-      'processes with this data directory had died',
-    )
+  const { names: workers } = dead
+  try {
+    if (workers.length > 0)
+      log.warn({ workers, jobs: await store.endLeases(workers) }, 'processes with this data directory had died')
+  } catch (error) {
+    dead.release()
+    return log.error({ err: error, workers }, 'the leases of processes that had died could not be ended')
+  }
   dead.clear()
 }
 
@@ -58,6 +66,7 @@ const isHome = (name: string): boolean => isId('worker', name)
 /** Creates a home. @param name an id of a worker that nobody had before */
 export function createHome(folders: HomeFolders, name: string): Home {
   let lock: FileLock | null = null
+  let alone = false
   const parents = [folders.work, folders.processes]
   const clear = (gone: string): void => {
     for (const parent of parents) rmSync(join(parent, gone), { recursive: true, force: true })
@@ -83,6 +92,9 @@ export function createHome(folders: HomeFolders, name: string): Home {
       }
       return {
         names: [...dead.keys()],
+        release() {
+          for (const seized of dead.values()) seized.release()
+        },
         clear() {
           for (const gone of ownerless) clear(gone)
           for (const [gone, seized] of dead) {
@@ -92,7 +104,14 @@ export function createHome(folders: HomeFolders, name: string): Home {
         },
       }
     },
-    isAlone: () => readdirSync(folders.locks).every((entry) => entry === name || !isHome(entry)),
+    isAlone() {
+      try {
+        alone = readdirSync(folders.locks).every((entry) => entry === name || !isHome(entry))
+      } catch {
+        // Such as for lack of file descriptors, which is no reason to end.
+      }
+      return alone
+    },
     leave() {
       if (lock === null) return
       clear(name)

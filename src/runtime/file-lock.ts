@@ -6,6 +6,8 @@ import Database from 'better-sqlite3'
 export interface FileLock {
   /** Removes the file, then releases the lock. */
   remove(): void
+  /** Releases the lock; whoever finds the file takes it for that of a process that has ended. */
+  release(): void
 }
 
 /** Held here too, because one that nobody refers to would be collected as garbage and closed. */
@@ -19,7 +21,7 @@ export function createLock(path: string): FileLock {
   const lock = new Database(`${path}.new`, { timeout: 0 })
   take(lock)
   renameSync(`${path}.new`, path)
-  return { remove: () => release(path, lock) }
+  return toFileLock(path, lock)
 }
 
 /** Takes the lock of a file whose holder has ended; null if it has not, or if the file is gone. */
@@ -28,7 +30,7 @@ export function seizeLock(path: string): FileLock | null {
   const lock = new Database(path, { timeout: 0 })
   try {
     take(lock)
-    return { remove: () => release(path, lock) }
+    return toFileLock(path, lock)
   } catch (error) {
     lock.close()
     if ((error as { code?: string }).code === 'SQLITE_BUSY') return null
@@ -43,8 +45,16 @@ function take(lock: Database.Database): void {
   held.add(lock)
 }
 
-function release(path: string, lock: Database.Database): void {
-  rmSync(path, { force: true })
-  lock.close()
-  held.delete(lock)
+function toFileLock(path: string, lock: Database.Database): FileLock {
+  const release = (): void => {
+    lock.close()
+    held.delete(lock)
+  }
+  return {
+    remove() {
+      rmSync(path, { force: true })
+      release()
+    },
+    release,
+  }
 }

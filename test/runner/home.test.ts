@@ -1,7 +1,7 @@
 // Homes of processes: one that lives keeps its folders whatever its process id is, one that is dead leaves them to the next.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -53,6 +53,18 @@ test('a home has a lock and folders while its process lives, and nothing of it s
   for (const parent of ['locks', 'work', 'processes']) expect(readdirSync(join(folder, parent)), parent).toEqual([])
 })
 
+test('a process that cannot look whether it is alone keeps what it knew', () => {
+  const home = openHome('a')
+  expect(home.isAlone()).toBe(true)
+  renameSync(join(folder, 'locks'), join(folder, 'elsewhere'))
+  expect(home.isAlone()).toBe(true)
+  renameSync(join(folder, 'elsewhere'), join(folder, 'locks'))
+  const other = openHome('b')
+  expect(home.isAlone()).toBe(false)
+  other.leave()
+  home.leave()
+})
+
 test('a home that was never opened leaves nothing', () => {
   createHome(layOut(), nameOf('a')).leave()
   expect(readdirSync(folder)).toEqual([])
@@ -99,14 +111,17 @@ test('the leases of a process that was killed end before its home is cleared, an
   second.leave()
 })
 
-test('leases that cannot be ended now are ended by the next, because the home stays', async () => {
+test('leases that cannot be ended keep no server from starting, and are ended by the next', async () => {
   const { kill } = await spawnHome('a')
   await kill()
-  const home = openHome('b')
-  const failing = { endLeases: () => Promise.reject(new Error('the disk is full')) }
-  await expect(succeedDead(home, failing, log)).rejects.toThrow('the disk is full')
+  const [home, next] = [openHome('b'), openHome('c')]
+  await succeedDead(home, { endLeases: () => Promise.reject(new Error('the disk is full')) }, log)
   expect(existsSync(join(folder, 'work', nameOf('a')))).toBe(true)
+  const ended: string[] = []
+  await succeedDead(next, { endLeases: async (workers) => ended.push(...workers) }, log)
+  expect([ended, existsSync(join(folder, 'work', nameOf('a')))]).toEqual([[nameOf('a')], false])
   home.leave()
+  next.leave()
 })
 
 test('a folder that lost its lock is cleared, and what is not of a process is left alone', () => {
