@@ -12,6 +12,11 @@ export function listIntake(dataDir: string): string[] {
   return listFolder(join(dataDir, 'processes')).flatMap((folder) => listFolder(join(folder, 'intake')))
 }
 
+/** Folders of runs. */
+export function listRuns(dataDir: string): string[] {
+  return listFolder(join(dataDir, 'work')).flatMap((home) => listFolder(home))
+}
+
 function listFolder(path: string): string[] {
   return existsSync(path) ? readdirSync(path).map((name) => join(path, name)) : []
 }

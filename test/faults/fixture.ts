@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { listRuns } from '../files-on-disk.ts'
 import type { TestApp } from '../test-app.ts'
 
 /** The picture that programs of these tests leave when they mean well. */
@@ -81,7 +82,7 @@ export async function expectWhole(app: TestApp): Promise<void> {
 
 /** Folders of runs. */
 export function listWork(app: TestApp): string[] {
-  return readdirSync(join(app.config.dataDir, 'work', String(process.pid)))
+  return listRuns(app.config.dataDir)
 }
 
 const runInShell = (command: string): Buffer => execFileSync('sh', ['-c', command], { stdio: 'pipe' })
