@@ -7,6 +7,7 @@ const engine = '@mediagen/engine'
 const net = '@mediagen/net'
 const media = '@mediagen/media'
 const blobs = '@mediagen/blobs'
+const catalog = '@mediagen/catalog'
 const backends = '@mediagen/backends'
 // No part has folders deeper than this.
 const mostDeep = 6
@@ -20,9 +21,9 @@ interface Part {
 
 /** Who may import whom, in `src/`. test/docs.test.ts holds the table of ARCHITECTURE.md against it. */
 export const parts: Readonly<Record<string, Part>> = {
-  core: { imports: [engine], not: ['node:*', 'node:*/**', '!node:crypto', ...wire, 'better-sqlite3'] },
+  core: { imports: [engine, catalog], not: ['node:*', 'node:*/**', '!node:crypto', ...wire, 'better-sqlite3'] },
   services: {
-    imports: ['core', 'gen', engine, net, 'runtime'],
+    imports: ['core', catalog, 'gen', engine, net, 'runtime'],
     not: ['fastify', '@grpc/**', 'better-sqlite3', 'node:fs', 'node:fs/**'],
   },
   rpc: { imports: ['core', 'gen', engine, net, 'services', 'runtime'], not: ['better-sqlite3'] },
@@ -30,18 +31,19 @@ export const parts: Readonly<Record<string, Part>> = {
     imports: ['core', 'gen', blobs, net, 'runtime'],
     not: ['@grpc/**', 'better-sqlite3', '@connectrpc/connect-node'],
   },
-  storage: { imports: ['core', engine, 'runtime'], not: wire },
-  runner: { imports: ['core', engine, media, 'runtime'], not: wire },
+  storage: { imports: ['core', catalog, engine, 'runtime'], not: wire },
+  runner: { imports: ['core', catalog, engine, media, 'runtime'], not: wire },
   feed: { imports: ['core', 'runtime'], not: wire },
   runtime: { imports: ['core', net], not: wire },
   assets: { imports: ['core', engine, blobs, media, 'runtime'], not: wire },
   media: { imports: ['core', engine, blobs, media], not: wire },
   webhooks: { imports: ['core', net, 'runtime'], not: wire },
-  catalog: { imports: ['core', engine, 'runtime'], not: wire },
+  catalog: { imports: ['core', catalog, engine, 'runtime'], not: wire },
   // The composition root; nothing but the command line imports it.
   app: {
     imports: [
       'assets',
+      catalog,
       'catalog',
       'core',
       'feed',
@@ -62,7 +64,7 @@ export const parts: Readonly<Record<string, Part>> = {
       backends,
     ],
   },
-  cli: { imports: ['app', backends, 'config.ts', 'catalog', 'core', 'gateway', 'gen', 'services'] },
+  cli: { imports: ['app', backends, 'config.ts', 'core', 'gateway', 'gen', 'services'] },
 }
 
 /** The files of `src/` itself. */
@@ -80,6 +82,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   'packages/net': [],
   'packages/media': [engine, net],
   'packages/blobs': [engine],
+  'packages/catalog': [engine, media, net],
   'packages/backends': [engine, net],
   'packages/builtin': [engine],
   web: [],

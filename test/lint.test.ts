@@ -78,11 +78,15 @@ test('every folder and file of src/ and every package has a row: none may import
 })
 
 test.each([
-  ['src/core/planted.ts', '../storage/sqlite/open.ts', /^src\/core imports only @mediagen\/engine\./],
+  [
+    'src/core/planted.ts',
+    '../storage/sqlite/open.ts',
+    /^src\/core imports only @mediagen\/engine, @mediagen\/catalog\./,
+  ],
   ['src/core/planted.ts', '../../gen/mediagen/v1/admin_pb.ts', /^src\/core imports only/],
   ['src/core/planted.ts', 'node:fs/promises', /^src\/core may not import this package/],
   ['src/core/planted.ts', '@connectrpc/connect', /^src\/core may not/],
-  ['src/services/planted.ts', '../storage/sqlite/open.ts', /imports only core, gen, @mediagen\/engine/],
+  ['src/services/planted.ts', '../storage/sqlite/open.ts', /imports only core, @mediagen\/catalog, gen/],
   ['src/services/planted.ts', 'node:fs/promises', /may not/],
   ['src/rpc/planted.ts', '../gateway/server.ts', /imports only core, gen, @mediagen\/engine/],
   ['src/gateway/planted.ts', '../services/admin.ts', /imports only core, gen/],

@@ -4,7 +4,6 @@ import type { AssetUrls } from '../core/asset.ts'
 import type { Blobs } from '@mediagen/blobs/blobs.ts'
 import type { MediaSource } from '@mediagen/media/reader.ts'
 import type { Store } from '../core/store.ts'
-import { mediaReferenceForm } from '../core/media.ts'
 import { dataUris } from '@mediagen/media/data-uri.ts'
 import { createDownloader, type Downloader } from '@mediagen/media/download.ts'
 import { createOwnAssetReader } from '../media/own-assets.ts'
@@ -48,10 +47,6 @@ export function createMedia(config: Config, parts: MediaParts): { source: MediaS
     ...(overrides.resolve && { resolve: overrides.resolve }),
   })
   const uploads = createUploadReader({ store, blobs, urls })
-  const source = createMediaSource(
-    [dataUris, uploads, createOwnAssetReader(blobs, urls), fetched],
-    recognise,
-    mediaReferenceForm,
-  )
+  const source = createMediaSource([dataUris, uploads, createOwnAssetReader(blobs, urls), fetched], recognise)
   return { source, close: async () => fetched[Symbol.asyncDispose]() }
 }

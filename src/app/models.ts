@@ -6,10 +6,11 @@ import type { PictureBounds } from '@mediagen/engine/media.ts'
 import type { Logger } from 'pino'
 import type { Builtin } from './builtin.ts'
 import { type AskingCatalog, createCatalog } from '../catalog/catalog.ts'
-import { loadCatalog } from '../catalog/load.ts'
+import { CatalogError, loadCatalog } from '@mediagen/catalog/load.ts'
 import type { Config } from '../config.ts'
 import type { ContainmentFinder } from './containment.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
+import { StartupError } from '../core/errors.ts'
 import { createSecrets, type Secrets } from '@mediagen/backends/secrets.ts'
 import { guardEngine } from '@mediagen/backends/guarded.ts'
 import { createCommandEngine } from '@mediagen/backends/command.ts'
@@ -94,10 +95,22 @@ export async function openCatalog(
   const shipped = builtin?.catalog ?? []
   const catalog = createCatalog(
     // Tests compile the built-in schemas; a start need not.
-    loadCatalog([...shipped, ...config.catalog], engines, shipped),
+    readModels([...shipped, ...config.catalog], engines, shipped),
     new Map(engines.map((engine) => [engine.kind, engine])),
     clock,
   )
   await catalog.ask()
   return catalog
+}
+
+/**
+ * Reads catalog files.
+ * @throws StartupError that lists what is wrong with them
+ */
+export function readModels(...files: Parameters<typeof loadCatalog>): ReturnType<typeof loadCatalog> {
+  try {
+    return loadCatalog(...files)
+  } catch (error) {
+    throw error instanceof CatalogError ? new StartupError(error.message) : error
+  }
 }

@@ -1,7 +1,7 @@
 // The catalog in use: all models, and which of them are ready, as far as their engines last said.
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Clock } from '../core/clock.ts'
-import type { Catalog, Model } from '../core/model.ts'
+import type { Catalog, Model } from '@mediagen/catalog/model.ts'
 import { createRound } from '../runtime/round.ts'
 
 // Engines look at files and ask other servers, so what is known may be out of date by this much.

@@ -2,10 +2,9 @@
 import type { Command } from 'commander'
 import { resolve } from 'node:path'
 import { findBuiltin } from '../app/builtin.ts'
-import { loadCatalog } from '../catalog/load.ts'
 import { readConfig } from '../config.ts'
 import { createLogger } from '../app/log.ts'
-import { createEngines, guardEngines, openCatalog, openSecrets } from '../app/models.ts'
+import { createEngines, guardEngines, openCatalog, openSecrets, readModels } from '../app/models.ts'
 import { print } from './print.ts'
 
 /** Adds the commands. */
@@ -47,7 +46,7 @@ export function addModelCommands(program: Command): void {
       const engines = createEngines(builtin, config, createLogger('silent'), null, openSecrets())
       const paths =
         files.length > 0 ? files.map((file) => resolve(file)) : [...(builtin?.catalog ?? []), ...config.catalog]
-      print({ ok: true, models: loadCatalog(paths, engines).length }, json)
+      print({ ok: true, models: readModels(paths, engines).length }, json)
       await Promise.all(engines.map((engine) => engine.close()))
     })
 }

@@ -6,7 +6,7 @@ import type { ClaimedJob, Job, JobError, JobOutcome, JobStatus, OperatorJob } fr
 import type { ApiKey, Permission } from './key.ts'
 import type { Balance, LedgerEntry } from './ledger.ts'
 import type { Page, PageRequest } from './page.ts'
-import type { UsagePrice } from './pricing.ts'
+import type { UsagePrice } from '@mediagen/catalog/pricing.ts'
 import type { ProviderStore } from '@mediagen/engine/provider-share.ts'
 import type { RateStore } from './rate.ts'
 import type { RetentionStore } from './retention.ts'

@@ -4,7 +4,8 @@ import type { JsonValue } from '@bufbuild/protobuf'
 import type { FastifyBodyParser } from 'fastify'
 import { MediagenError, type Violation } from '../core/errors.ts'
 import { refuseManyValues } from '@mediagen/net/json-values.ts'
-import { describeViolations, toPointerToken } from '../core/violations.ts'
+import { describeViolations } from '../core/violations.ts'
+import { toPointerToken } from '@mediagen/net/schema-violations.ts'
 import type { Keys } from './access.ts'
 
 /**

@@ -8,7 +8,8 @@ import { type ErrorCode, type ErrorDetails, isErrorCode, MediagenError, retryabl
 import { isRefusal, toRefusal } from '../runtime/refusal.ts'
 import { readRequestId } from '../runtime/request-id.ts'
 import { isStorageTrouble, storageUnavailable } from '../core/storage-trouble.ts'
-import { describeViolations, toViolations } from '../core/violations.ts'
+import { describeViolations } from '../core/violations.ts'
+import { toViolations } from '@mediagen/net/schema-violations.ts'
 import { problemKinds } from './problem-kinds.ts'
 
 /** The media type of a problem. */

@@ -2,7 +2,7 @@
 import { invalidMedia } from '@mediagen/engine/media.ts'
 import type { AssetUrls } from '../core/asset.ts'
 import type { Blobs } from '@mediagen/blobs/blobs.ts'
-import { isUploadId } from '../core/media.ts'
+import { isUploadId } from '@mediagen/media/reference.ts'
 import type { MediaReader } from '@mediagen/media/reader.ts'
 import type { UploadStore } from '../core/upload.ts'
 

@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import type { AssetStore } from '../core/asset.ts'
 import type { ClaimedJob, Job } from '../core/job.ts'
 import type { MediaSource } from '@mediagen/media/reader.ts'
-import type { Model } from '../core/model.ts'
+import type { Model } from '@mediagen/catalog/model.ts'
 import type { Store } from '../core/store.ts'
 import type { Allowance } from './allowance.ts'
 

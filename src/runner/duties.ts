@@ -3,7 +3,7 @@
 import type { Engine, PastRun } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
 import { backoffMs } from '../core/loss.ts'
-import type { Catalog } from '../core/model.ts'
+import type { Catalog } from '@mediagen/catalog/model.ts'
 import type { Duty, DutyAnswer, Store } from '../core/store.ts'
 import { createRound } from '../runtime/round.ts'
 

@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ClaimedJob } from '../core/job.ts'
-import type { Model } from '../core/model.ts'
+import type { Model } from '@mediagen/catalog/model.ts'
 import type { Heartbeat } from '../core/store.ts'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import { createAllowance } from './allowance.ts'

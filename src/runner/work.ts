@@ -9,7 +9,7 @@ import {
 } from '@mediagen/engine/engine.ts'
 import type { JobOutcome } from '../core/job.ts'
 import { measureOutputs } from '../core/asset.ts'
-import { priceUsage } from '../core/pricing.ts'
+import { priceUsage } from '@mediagen/catalog/pricing.ts'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import { type Attempt, continues, toFolderName, toOutputFolder } from './attempt.ts'
 import { createDrafts } from './drafts.ts'

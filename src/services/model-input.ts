@@ -2,7 +2,7 @@
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { digestParts, toCanonicalJson } from '@mediagen/engine/canonical-json.ts'
 import { MediagenError } from '../core/errors.ts'
-import type { Catalog, Model } from '../core/model.ts'
+import type { Catalog, Model } from '@mediagen/catalog/model.ts'
 import { describeViolations } from '../core/violations.ts'
 import { findEmpty, refuse } from './request.ts'
 

@@ -2,7 +2,7 @@
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { MediagenError } from '../core/errors.ts'
-import type { Catalog } from '../core/model.ts'
+import type { Catalog } from '@mediagen/catalog/model.ts'
 import { callerOf } from './caller.ts'
 import { toQuoteMessage } from './convert.ts'
 import { completeInput, digestQuoted, findReadyModel, readInput } from './model-input.ts'

@@ -5,10 +5,9 @@ import { join } from 'node:path'
 import { isStringOneByteRepresentation } from 'node:v8'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, describe, expect, test } from 'vitest'
-import { createEntrySchema } from '../../src/catalog/entry.ts'
-import { loadCatalog } from '../../src/catalog/load.ts'
-import { StartupError } from '../../src/core/errors.ts'
-import { priceUsage } from '../../src/core/pricing.ts'
+import { createEntrySchema } from '@mediagen/catalog/entry.ts'
+import { CatalogError, loadCatalog } from '@mediagen/catalog/load.ts'
+import { priceUsage } from '@mediagen/catalog/pricing.ts'
 import { kinds } from './kinds.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'mediagen-catalog-'))
@@ -63,7 +62,7 @@ function refusal(paths: readonly string[]): string {
   try {
     loadCatalog(paths, kinds)
   } catch (error) {
-    expect(error).toBeInstanceOf(StartupError)
+    expect(error).toBeInstanceOf(CatalogError)
     return (error as Error).message
   }
   throw new Error('the catalog was not refused')

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { RemoteSpec } from '@mediagen/backends/remote/provider.ts'
 import { afterAll, describe, expect, test } from 'vitest'
-import { loadCatalog } from '../../src/catalog/load.ts'
+import { loadCatalog } from '@mediagen/catalog/load.ts'
 import { kinds } from './kinds.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'mediagen-providers-'))

@@ -2,7 +2,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
 import { MediagenError } from '../../src/core/errors.ts'
-import { boundViolations, describeViolations, toViolations, toPointerToken } from '../../src/core/violations.ts'
+import { boundViolations, describeViolations } from '../../src/core/violations.ts'
+import { toViolations, toPointerToken } from '@mediagen/net/schema-violations.ts'
 
 const schema = {
   type: 'object',

@@ -7,9 +7,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { dataUris } from '@mediagen/media/data-uri.ts'
 import { createRecogniser } from '@mediagen/media/recognise.ts'
 import { createMediaSource } from '@mediagen/media/source.ts'
-import { mediaReferenceForm } from '../../src/core/media.ts'
 
-const source = createMediaSource([dataUris], createRecogniser(usualPictureBounds), mediaReferenceForm)
+const source = createMediaSource([dataUris], createRecogniser(usualPictureBounds))
 let folder: string
 
 beforeAll(async () => {

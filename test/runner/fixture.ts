@@ -6,9 +6,9 @@ import { pino } from 'pino'
 import type { Engine, EngineResult, EngineRun } from '@mediagen/engine/engine.ts'
 import { openOutputs } from '../../src/assets/outputs.ts'
 import { createDiskBlobs } from '@mediagen/blobs/disk.ts'
-import { createModel } from '../../src/catalog/model.ts'
-import { createSchemaCompiler } from '../../src/catalog/schema.ts'
-import type { CatalogEntry } from '../../src/catalog/entry.ts'
+import { createModel } from '@mediagen/catalog/create-model.ts'
+import { createSchemaCompiler } from '@mediagen/catalog/schema.ts'
+import type { CatalogEntry } from '@mediagen/catalog/entry.ts'
 import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import type { Job } from '../../src/core/job.ts'
 import type { StartCommand, Store } from '../../src/core/store.ts'
@@ -22,7 +22,6 @@ import type { RunParts } from '../../src/runner/attempt.ts'
 import { type Runner, startRunner } from '../../src/runner/runner.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
 import { balanceOf, entriesOf, startOf } from '../storage/fixture.ts'
-import { mediaReferenceForm } from '../../src/core/media.ts'
 
 const picture = join(import.meta.dirname, '../models/picture.png')
 
@@ -124,7 +123,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     catalog: { ready: () => ready, find: (id) => (id === model.id ? model : undefined), unready: () => null },
     engines: new Map([[engine.kind, engine]]),
     assets,
-    media: createMediaSource([dataUris, urls], createRecogniser(usualPictureBounds), mediaReferenceForm),
+    media: createMediaSource([dataUris, urls], createRecogniser(usualPictureBounds)),
     maxInputBytes: 1_000_000,
     download: settings.download ?? (() => Promise.reject(new Error('nothing is downloaded here'))),
     workFolder,

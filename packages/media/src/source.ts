@@ -3,24 +3,20 @@ import { rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { invalidMedia } from '@mediagen/engine/media.ts'
 import type { MediaReader, MediaSource } from './reader.ts'
+import { mediaReferenceForm } from './reference.ts'
 import type { Recogniser } from './recognise.ts'
 
 /**
  * Creates a source; the first reader that accepts a reference reads it.
- * @param referenceForm what a reference must be, for the refusal of anything else
  */
-export function createMediaSource(
-  readers: readonly MediaReader[],
-  recognise: Recogniser,
-  referenceForm: string,
-): MediaSource {
+export function createMediaSource(readers: readonly MediaReader[], recognise: Recogniser): MediaSource {
   const find = (reference: string): MediaReader | undefined => readers.find((reader) => reader.accepts(reference))
   return {
     isRemote: (reference) => find(reference)?.remote === true,
     async fetch(request, folder, name) {
       const { field, reference, signal } = request
       const reader = find(reference)
-      if (!reader) throw invalidMedia(field, referenceForm)
+      if (!reader) throw invalidMedia(field, mediaReferenceForm)
       const raw = join(folder, name)
       await reader.read(request, raw)
       signal.throwIfAborted()

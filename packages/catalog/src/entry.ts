@@ -1,6 +1,6 @@
 // The format of a catalog file: a JSON Schema for an entry, and the type of an entry that is valid.
 import type { Engine, EngineSpec, JsonObject } from '@mediagen/engine/engine.ts'
-import { type Modality, modalities } from '../core/model.ts'
+import { type Modality, modalities } from './model.ts'
 
 /** One model as it is written in a catalog file. */
 export interface CatalogEntry {

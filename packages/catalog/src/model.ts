@@ -1,8 +1,8 @@
 // A model of the catalog: its description, its input, its price and its engine.
 import type { EngineSpec, JsonObject } from '@mediagen/engine/engine.ts'
-import type { Violation } from './errors.ts'
+import type { SchemaViolation } from '@mediagen/net/schema-violations.ts'
 import type { UsagePrice } from './pricing.ts'
-import type { MediaReference } from './media.ts'
+import type { MediaReference } from '@mediagen/media/reference.ts'
 
 /** What kind of media a model makes. */
 export type Modality = 'image' | 'video' | 'audio'
@@ -11,7 +11,7 @@ export const modalities = ['image', 'video', 'audio'] as const satisfies readonl
 /** The result of validating an input: the input with defaults applied, or all violations. */
 export type CheckedInput =
   | { readonly ok: true; readonly input: JsonObject }
-  | { readonly ok: false; readonly violations: readonly Violation[] }
+  | { readonly ok: false; readonly violations: readonly SchemaViolation[] }
 
 /** A catalog entry, ready to be used. */
 export interface Model {

@@ -2,9 +2,9 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-import type { CheckedInput } from '../core/model.ts'
-import { isMediaReference, mediaReferenceForm } from '../core/media.ts'
-import { type SchemaError, toViolations } from '../core/violations.ts'
+import type { CheckedInput } from './model.ts'
+import { isMediaReference, mediaReferenceForm } from '@mediagen/media/reference.ts'
+import { type SchemaError, toViolations } from '@mediagen/net/schema-violations.ts'
 import { createEntrySchema, createProvidersSchema, type EngineKind } from './entry.ts'
 
 /** Compiles schemas; equal schemas are compiled once. */

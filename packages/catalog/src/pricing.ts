@@ -2,7 +2,9 @@
 // Every number in a price is a double, integer literals too, so `1 + width / 2` means what it says.
 import { type CelFunc, CelScalar, celEnv, celFunc, isCelError, listType, mapType, parse, plan } from '@bufbuild/cel'
 import type { JsonObject, Usage } from '@mediagen/engine/engine.ts'
-import { isCredits, maxCredits } from './ledger.ts'
+
+/** The largest price. */
+export const maxCredits = Number.MAX_SAFE_INTEGER
 
 const { DOUBLE, STRING, DYN } = CelScalar
 
@@ -77,7 +79,7 @@ export function compilePrice(expression: string): Price {
       const result: unknown = run(usage ? { ...input, usage } : input)
       if (isCelError(result)) throw new PriceError(`"${expression}" cannot be computed: ${result.message}`)
       if (usage && typeof result === 'number' && result > maxCredits) return maxCredits
-      if (typeof result !== 'number' || !isCredits(result))
+      if (typeof result !== 'number' || !isWhole(result))
         throw new PriceError(
           `"${expression}" gives ${String(result)}, which is not a whole number of credits, 0 or more${isFraction(result) ? '; ceil() rounds up' : ''}`,
         )
@@ -129,4 +131,8 @@ function prepare(node: ExpressionNode, reads: Reads): void {
 
 function isUsage({ exprKind: { case: kind, value } }: ExpressionNode): boolean {
   return kind === 'identExpr' && (value as { name: string }).name === 'usage'
+}
+
+function isWhole(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0
 }

@@ -1,6 +1,6 @@
 // Prices: CEL over the input, in doubles, whole credits or an error. Engines, section Prices.
 import { describe, expect, test } from 'vitest'
-import { compilePrice, PriceError } from '../../src/core/pricing.ts'
+import { compilePrice, PriceError } from '../src/pricing.ts'
 
 const price = (expression: string, input: object = {}, usage?: Record<string, number>): number =>
   compilePrice(expression).evaluate(input as never, usage)

@@ -3,13 +3,20 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { parseDocument } from 'yaml'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-import { StartupError } from '../core/errors.ts'
-import type { Model } from '../core/model.ts'
-import { toViolations } from '../core/violations.ts'
+import type { Model } from './model.ts'
+import { toViolations } from '@mediagen/net/schema-violations.ts'
 import type { CatalogEntry, EngineKind } from './entry.ts'
-import { createModel, EntryError, type TriedPrices } from './model.ts'
+import { createModel, EntryError, type TriedPrices } from './create-model.ts'
 import { type Providers, resolveProviders } from './providers.ts'
 import { createSchemaCompiler, type SchemaCompiler } from './schema.ts'
+
+/** What is wrong with catalog files, in one sentence. */
+export class CatalogError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'CatalogError'
+  }
+}
 
 const extensions = new Set(['.yaml', '.yml', '.json'])
 const mostProblemsShown = 20
@@ -18,7 +25,7 @@ const mostProblemsShown = 20
  * Loads catalog files and folders of them, in order; a folder's files in the order of their names.
  * @param kinds the engines that entries may name
  * @param tested files whose input schemas are known to be valid: they are compiled when an input arrives
- * @throws StartupError that lists what is wrong, each with file, model and field.
+ * @throws CatalogError that lists what is wrong, each with file, model and field.
  */
 export function loadCatalog(
   paths: readonly string[],
@@ -43,7 +50,7 @@ export function loadCatalog(
   }
   if (problems.length > 0) {
     const hidden = problems.length - mostProblemsShown
-    throw new StartupError(
+    throw new CatalogError(
       `The catalog is invalid: ${problems.slice(0, mostProblemsShown).join('; ')}${hidden > 0 ? `; and ${hidden} more problems` : ''}.`,
     )
   }

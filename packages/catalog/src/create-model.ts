@@ -1,10 +1,9 @@
 // From a catalog entry to a model that can be quoted and run.
 import { dirname } from 'node:path'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import { maxCredits } from '../core/ledger.ts'
-import type { Model } from '../core/model.ts'
-import { createModelOpenapi } from '../core/openapi.ts'
-import { compilePrice, type Price, PriceError } from '../core/pricing.ts'
+import type { Model } from './model.ts'
+import { createModelOpenapi } from './openapi.ts'
+import { compilePrice, maxCredits, type Price, PriceError } from './pricing.ts'
 import type { CatalogEntry } from './entry.ts'
 import { createMediaFinder } from './media-fields.ts'
 import { combineSamples, guaranteedFields, sampleField, usageSamples } from './price-samples.ts'
