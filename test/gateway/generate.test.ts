@@ -42,6 +42,7 @@ test('a generation is quoted, started, awaited and charged; its record is exactl
     created_at: time,
     started_at: time,
     finished_at: time,
+    preview_url: null,
   })
   expect((await app.send('/v1/wallet', { key: payer.key })).body).toEqual({ available: 997, held: 0 })
 })
