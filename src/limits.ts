@@ -240,6 +240,13 @@ const grpc = {
     'Calls per second that the client of one gRPC connection may cancel before they are answered, with a burst of four seconds',
     'The connection is closed: `UNAVAILABLE`',
   ),
+  maxFragments: limit(
+    'MEDIAGEN_MAX_FRAGMENTS',
+    5000,
+    [100, 1_000_000],
+    'Pieces of gRPC requests (DATA frames) per second on one connection that bring less than 64 bytes and do not complete a message',
+    'The connection is closed: `UNAVAILABLE`',
+  ),
   maxKeylessCalls: limit(
     'MEDIAGEN_MAX_KEYLESS_CALLS',
     50,

@@ -39,6 +39,7 @@ export function toGrpcBounds(config: Config, files: FileShares): GrpcBounds {
     keylessMs: config.keylessSeconds * 1000,
     maxKeylessBytes: config.maxKeylessBytes,
     maxResets: config.maxResets,
+    maxFragments: config.maxFragments,
     maxKeylessCalls: config.maxKeylessCalls,
     toClient: createToClient(config),
     maxBytes: config.maxGrpcBytes,

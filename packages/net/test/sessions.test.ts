@@ -12,6 +12,7 @@ const bounds: SessionBounds = {
   maxKeylessStreams: 100,
   keylessMs: 30_000,
   maxKeylessBytes: 1000,
+  maxFragments: 5000,
   maxKeylessCalls: 1,
   toClient: (address) => (address === 'proxy' ? null : address),
 }

@@ -48,6 +48,8 @@ export interface CallKeeper {
   noteCall(call: HeldCall): void
   /** An answer was not read in time, or had to make room. */
   noteUnread(call: HeldCall): void
+  /** A small piece of a message came, and the message is still not whole. */
+  noteFragment(call: HeldCall): void
   /** How a call ends that is refused for an error. */
   toStatus(error: Error, requestId: string): StatusObject
   /** A call that needs no key has ended. */
@@ -55,7 +57,7 @@ export interface CallKeeper {
 }
 
 /** What becomes of calls, for whoever counts and logs them. */
-export type CallNotes = Pick<CallKeeper, 'noteCall' | 'noteUnread' | 'noteOpen' | 'toStatus'>
+export type CallNotes = Pick<CallKeeper, 'noteCall' | 'noteFragment' | 'noteUnread' | 'noteOpen' | 'toStatus'>
 
 /** The books of one port. */
 export interface CallBooks extends CallKeeper {

@@ -10,6 +10,9 @@ import type { Connection } from './sessions.ts'
 
 const retryGivenUpSeconds = 1
 
+// A piece of a message that is smaller costs more to look at than it brings.
+const fragmentBytes = 64
+
 type Listener = Parameters<ServerInterceptingCallInterface['start']>[0]
 type PartialStatus = Parameters<ServerInterceptingCallInterface['sendStatus']>[0]
 
@@ -257,6 +260,7 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
     this.#receivedBytes += piece.length
     this.#reader.push(piece)
     this.#pump()
+    if (piece.length < fragmentBytes && this.#reader.isAmid) this.#keeper.noteFragment(this)
   }
 
   /** Hands grpc-js the next message, if it is whole, or the end. */

@@ -64,6 +64,7 @@ export async function startGuardedServer(options: GuardedServerOptions): Promise
   const sweepMs = Math.min(longestSweepMs, bounds.stallMs / 2)
   const books = createCallBooks(bounds, sweepMs, clockMs, {
     noteCall: ({ connection }) => sessions.noteCall(connection),
+    noteFragment: ({ connection }) => sessions.noteFragment(connection),
     noteUnread: ({ route, head }) => report('answer_not_read', { rpc: route.rpc, request_id: head.requestId }),
     noteOpen,
     toStatus,

@@ -18,6 +18,8 @@ export interface SessionBounds {
   readonly keylessMs: number
   /** What may come on a connection before a key is seen. */
   readonly maxKeylessBytes: number
+  /** Small pieces of messages each second on a connection. */
+  readonly maxFragments: number
   /** Calls each second of one network on connections without a key; many seconds' worth at once. */
   readonly maxKeylessCalls: number
   /** The client behind an address; null for a trusted proxy, whose connections carry the calls of many. */
@@ -31,6 +33,7 @@ export type SessionRefusal =
   | 'too_many_calls_without_key'
   | 'too_many_bytes_without_key'
   | 'no_key_in_time'
+  | 'too_many_fragments'
 
 /** One connection. */
 export interface Connection {
@@ -43,6 +46,8 @@ export interface Connection {
   calls: number
   /** Bytes of unfinished requests and of answers that were not read. */
   heldBytes: number
+  /** Small pieces of messages since then. */
+  fragments: { sinceMs: number; count: number }
   ping: { sentAtMs: number; answered: boolean }
   /** Frees the place of the connection, at the latest when it is closed. */
   readonly leave: () => void
@@ -63,6 +68,8 @@ export interface Sessions {
   noteKey(connection: Connection): void
   /** A call was answered, refused or given up. */
   noteCall(connection: Connection): void
+  /** A small piece of a message came, and the message is still not whole. */
+  noteFragment(connection: Connection): void
   /** Ends what has had its time. Called about once a second. */
   sweep(): void
   /** Takes nothing new, waits for calls under way up to `graceMs`, then cuts them. */
@@ -139,7 +146,14 @@ export function createSessions(
       const now = nowMs()
       const client = toClient(session.socket.remoteAddress ?? '')
       const ping = { sentAtMs: now, answered: true }
-      const state = { openedAtMs: now, keySeen: false, calls: 0, heldBytes: 0, ping }
+      const state = {
+        openedAtMs: now,
+        keySeen: false,
+        calls: 0,
+        heldBytes: 0,
+        fragments: { sinceMs: now, count: 0 },
+        ping,
+      }
       connections.set(session, { session, client, ...state, leave: leaveArriving })
       // A connection that breaks is closed; there is nobody to tell.
       session.on('error', () => {})
@@ -159,6 +173,15 @@ export function createSessions(
       if (connection.client === null || !isStranger(connection)) return
       // Behind the call and not before it: a first call with a valid key is answered wherever it comes from.
       if (keylessCalls.take(connection.client, 1) > 0) end(connection, 'too_many_calls_without_key')
+    },
+    noteFragment(connection) {
+      const { fragments } = connection
+      fragments.count += 1
+      // The clock is looked at once in many: that costs as much as all the rest.
+      if (fragments.count <= bounds.maxFragments || connection.session.destroyed) return
+      const now = nowMs()
+      if (now - fragments.sinceMs < 1000) return end(connection, 'too_many_fragments')
+      connection.fragments = { sinceMs: now, count: 0 }
     },
     sweep() {
       const now = nowMs()
