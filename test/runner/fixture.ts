@@ -59,6 +59,8 @@ export interface BenchSettings {
   readonly sparePlaces?: number
   /** Whether runs only wait for another server. */
   readonly waits?: boolean
+  /** In place of one that calls `run`; its kind is `told`. */
+  readonly engine?: Engine
   readonly download?: RunParts['download']
   /** Stands between the runner and the store. */
   readonly wrapStore?: (store: Store) => Store
@@ -105,7 +107,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     createModel(toEntry(settings, price), join(folder, 'models.yaml'), schemas)
   let model = createTold(settings.price)
   let ready = [model]
-  const engine: Engine = {
+  const engine: Engine = settings.engine ?? {
     kind: 'told',
     schema: {},
     waits: () => settings.waits ?? false,

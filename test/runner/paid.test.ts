@@ -1,0 +1,165 @@
+// A run that costs money elsewhere, on a real runner and a real store: saved before it is sent, waited for by the next run, never
+// sent twice, ended there when nobody wants it any more. Many more histories of this: test/simulation/paid.ts.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, test } from 'vitest'
+import { type Engine, EngineError } from '@mediagen/engine/engine.ts'
+import { createPaidEngine, type PaidBackend, type PaidState } from '../paid-engine.ts'
+import { anyJob, type Bench, type BenchSettings, leavePicture, startBench } from './fixture.ts'
+
+/** A backend in this process, whose runs end when the test says so. */
+function createBackend() {
+  const runs = new Map<string, { key: string; state: PaidState }>()
+  const heard: string[] = []
+  const backend: PaidBackend & { end(id: string): void; answer: () => Promise<void>; stateOf(id: string): unknown } = {
+    /** Stands before each answer to a submission. */
+    answer: async () => {},
+    end: (id) => void Object.assign(runs.get(id) ?? {}, { state: 'succeeded' }),
+    stateOf: (id) => runs.get(id)?.state,
+    async submit(key) {
+      heard.push(`submit ${key.split(':')[1]}`)
+      const id = `up_${runs.size}`
+      runs.set(id, { key, state: 'running' })
+      await backend.answer()
+      return { id }
+    },
+    look: async (id) => runs.get(id)?.state ?? 'failed',
+    find: async (key) => [...runs].find(([, run]) => run.key === key)?.[0] ?? null,
+    async cancel(id) {
+      const run = runs.get(id)
+      if (run?.state === 'running') run.state = 'canceled'
+      return run?.state ?? 'failed'
+    },
+    fetch: async (_, run) => leavePicture(run).files,
+    pause: () => new Promise((resolve) => setTimeout(resolve, 5)),
+  }
+  return Object.assign(backend, { heard })
+}
+
+const startPaid = (backend: PaidBackend, settings: Partial<BenchSettings> = {}): Promise<Bench> =>
+  startBench({ run: (run) => leavePicture(run), engine: createPaidEngine('told', backend), ...settings })
+const inspect = async (bench: Bench, jobId: string) => bench.store.inspectJob(jobId)
+
+test('a run is on record before it is sent, and its end with its cost outlives the job', async () => {
+  const backend = createBackend()
+  await using bench = await startPaid(backend)
+  const atSubmission = Promise.withResolvers<unknown>()
+  backend.answer = async () => {
+    const { items } = await bench.store.listJobs(anyJob)
+    atSubmission.resolve(await inspect(bench, items[0]?.jobId ?? ''))
+  }
+  const job = await bench.start()
+  expect(await atSubmission.promise).toMatchObject({
+    afterLoss: 'never',
+    upstreamRuns: [{ n: 1, verdict: 'submitting', upstreamId: null, endedAtMs: null }],
+  })
+  backend.end('up_0')
+  expect(await bench.end(job)).toMatchObject({ status: 'succeeded', creditsCharged: 10 })
+  const cost = { text: '$0.04', amount: 0.04, currency: 'USD' }
+  expect((await inspect(bench, job.jobId))?.upstreamRuns).toMatchObject([
+    { n: 1, provider: 'told', upstreamId: 'up_0', verdict: 'succeeded', cost },
+  ])
+  expect(backend.heard).toEqual(['submit 1'])
+})
+
+test('a cancel ends the job at once and free, and the run there even while it was being sent', async () => {
+  const backend = createBackend()
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>()
+  backend.answer = () => gate
+  await using bench = await startPaid(backend)
+  const job = await bench.start()
+  await expect.poll(() => backend.heard).toEqual(['submit 1'])
+  await bench.store.requestCancel(bench.accountId, job.jobId)
+  expect(await bench.end(job)).toMatchObject({ status: 'canceled', creditsReleased: 10 })
+  expect(await bench.balance()).toEqual([1000, 0])
+  open()
+  await expect.poll(() => backend.stateOf('up_0'), { timeout: 10_000 }).toBe('canceled')
+  await expect
+    .poll(async () => (await inspect(bench, job.jobId))?.upstreamRuns, { timeout: 10_000 })
+    .toMatchObject([{ upstreamId: 'up_0', verdict: 'canceled' }])
+})
+
+test('an outcome that nobody knows goes to review, and from there on when the backend tells', async () => {
+  const backend = createBackend()
+  const { find } = backend
+  backend.answer = () => Promise.reject(new Error('the line was cut'))
+  backend.find = async () => null
+  await using bench = await startPaid(backend)
+  const job = await bench.start()
+  expect(await bench.end(job)).toMatchObject({ status: 'needs_review', error: { code: 'outcome_unknown' } })
+  expect(await bench.balance()).toEqual([990, 10])
+  backend.find = find
+  backend.end('up_0')
+  const read = async () => bench.store.getJob(null, job.jobId)
+  await expect
+    .poll(read, { timeout: 15_000 })
+    .toMatchObject({ status: 'succeeded', attempts: 2, creditsCharged: 10, error: null })
+  expect(backend.heard).toEqual(['submit 1'])
+})
+
+test('a runner that stops leaves its run to the next one: nothing is sent again, no attempt is used up', async () => {
+  const backend = createBackend()
+  await using bench = await startPaid(backend)
+  const job = await bench.start()
+  await expect.poll(async () => (await inspect(bench, job.jobId))?.afterLoss).toBe('continue')
+  await bench.runner.stop(0)
+  expect(await inspect(bench, job.jobId)).toMatchObject({ job: { status: 'queued' }, lostRuns: 0 })
+  const [claimed] = await bench.store.claimJobs({ worker: 'next', room: { 'test/told': 1 }, limit: 1, leaseMs: 1000 })
+  expect(claimed).toMatchObject({ afterLoss: 'continue', checkpoint: { state: 'submitted', id: 'up_0' } })
+  expect(claimed?.msSinceSubmission).toBeGreaterThanOrEqual(0)
+})
+
+test('a server that stops while inputs are fetched sends nothing to review, whatever the engine says of its runs', async () => {
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
+  const server = createServer(() => ask())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    const engine: Engine = { ...createPaidEngine('told', createBackend()), afterLoss: () => 'never' }
+    await using bench = await startPaid(createBackend(), { engine })
+    const { port } = server.address() as AddressInfo
+    const job = await bench.start(10, { input: { prompt: 'x', images: [`http://127.0.0.1:${port}/a.png`] } })
+    await asked
+    await bench.runner.stop(0)
+    expect(await inspect(bench, job.jobId)).toMatchObject({ job: { status: 'queued' }, afterLoss: 'again' })
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
+test('a run that takes too long is ended there, too', async () => {
+  const backend = createBackend()
+  await using bench = await startPaid(backend, { timeoutSeconds: 0.3 })
+  const job = await bench.start()
+  expect(await bench.end(job)).toMatchObject({ status: 'failed', error: { code: 'timeout' } })
+  await expect.poll(() => backend.stateOf('up_0'), { timeout: 10_000 }).toBe('canceled')
+})
+
+test.each([
+  [3, 'succeeded', ['queued', 'queued', 'succeeded'], [990, 0]],
+  [2, 'failed', ['queued', 'failed'], [1000, 0]],
+] as const)(
+  'a failure that may pass is tried again, as the model allows (%i)',
+  async (most, status, ended, balance) => {
+    let runs = 0
+    await using bench = await startBench({
+      run(run) {
+        if ((runs += 1) < 3) throw new EngineError('busy', 'Come back later.', true)
+        return leavePicture(run)
+      },
+    })
+    const job = await bench.start(10, { maxAttempts: most })
+    expect(await bench.end(job)).toMatchObject({ status, attempts: most })
+    await expect.poll(() => bench.ended).toEqual(ended)
+    expect(await bench.balance()).toEqual(balance)
+  },
+)
+
+test('what was refused for good is not tried again', async () => {
+  await using bench = await startBench({
+    run() {
+      throw new EngineError('refused', 'Never.')
+    },
+  })
+  expect(await bench.end(await bench.start())).toMatchObject({ status: 'failed', attempts: 1 })
+})
