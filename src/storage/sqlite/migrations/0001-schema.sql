@@ -66,9 +66,9 @@ CREATE TABLE jobs (
   credits_held INTEGER NOT NULL CHECK (credits_held BETWEEN 0 AND 9007199254740991),
   credits_charged INTEGER NOT NULL DEFAULT 0 CHECK (credits_charged >= 0),
   credits_released INTEGER NOT NULL DEFAULT 0 CHECK (credits_released >= 0),
-  outputs TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(outputs)),
-  error TEXT CHECK (json_valid(error)),
-  checkpoint TEXT CHECK (json_valid(checkpoint)),
+  outputs TEXT NOT NULL DEFAULT '[]' CHECK (outputs = '[]' OR json_valid(outputs)),
+  error TEXT CHECK (error IS NULL OR json_valid(error)),
+  checkpoint TEXT CHECK (checkpoint IS NULL OR json_valid(checkpoint)),
   -- What may be done with a run that is lost, as its engine said with its last checkpoint.
   after_loss TEXT NOT NULL DEFAULT 'again' CHECK (after_loss = 'again' OR after_loss = 'continue' OR after_loss = 'never'),
   attempts INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),
@@ -93,20 +93,19 @@ CREATE TABLE jobs (
   -- Runs that were lost or failed, and were followed by another. Runs that a stopping worker gave back are attempts, but not losses,
   -- and so are those that only waited for another server.
   lost_runs INTEGER NOT NULL DEFAULT 0
-    CHECK (lost_runs BETWEEN 0 AND attempts AND lost_runs <= max_attempts AND (status <> 'queued' OR lost_runs < max_attempts)),
+    CHECK (lost_runs BETWEEN 0 AND attempts AND lost_runs <= max_attempts AND (lost_runs < max_attempts OR status <> 'queued')),
   -- When a queued job that waits may be tried. A sweep clears it when the time has come, so that claims need not look at it.
   available_at INTEGER CHECK (available_at IS NULL OR status = 'queued'),
   -- How long the outputs are kept, as it was said at the start; null for ever.
   retain_ms INTEGER CHECK (retain_ms > 0),
   -- The key that started it, and the price of its usage, complete; null charges what is held.
   key_id TEXT NOT NULL,
-  usage_price TEXT CHECK (json_valid(usage_price)),
+  usage_price TEXT CHECK (usage_price IS NULL OR json_valid(usage_price)),
   -- 0 while the files of the outputs are there, 1 when they are to be removed (from `removal_at` on), 2 when they have been. The
   -- input goes with them. The record stays.
   outputs_gone INTEGER NOT NULL DEFAULT 0 CHECK (outputs_gone BETWEEN 0 AND 2),
   removal_at INTEGER CHECK ((removal_at IS NOT NULL) = (outputs_gone = 1)),
-  expires_at INTEGER GENERATED ALWAYS AS (
-    CASE WHEN status = 'succeeded' OR status = 'failed' OR status = 'canceled' OR status = 'expired' THEN finished_at + retain_ms END) VIRTUAL,
+  expires_at INTEGER GENERATED ALWAYS AS (CASE WHEN finished_at IS NOT NULL AND status <> 'needs_review' THEN finished_at + retain_ms END) VIRTUAL,
   UNIQUE (account_id, idempotency_key),
   FOREIGN KEY (number, hold_entry) REFERENCES ledger_entries (job_number, kind) DEFERRABLE INITIALLY DEFERRED,
   FOREIGN KEY (number, charge_entry) REFERENCES ledger_entries (job_number, kind) DEFERRABLE INITIALLY DEFERRED,
@@ -117,17 +116,17 @@ CREATE TABLE jobs (
       ELSE credits_charged + credits_released = credits_held
     END
   ),
-  CONSTRAINT only_success_costs CHECK (status = 'succeeded' OR credits_charged = 0),
+  CONSTRAINT only_success_costs CHECK (credits_charged = 0 OR status = 'succeeded'),
   CONSTRAINT progress_ends_with_success CHECK ((status = 'succeeded') = (progress = 1)),
-  CONSTRAINT finished_when_terminal CHECK ((finished_at IS NULL) = (status IN ('queued', 'running'))),
-  CONSTRAINT leased_while_running CHECK ((lease_until IS NOT NULL) = (status = 'running') AND (worker IS NOT NULL) = (status = 'running')),
+  CONSTRAINT finished_when_terminal CHECK ((finished_at IS NULL) = (status = 'queued' OR status = 'running')),
+  CONSTRAINT leased_while_running CHECK ((lease_until IS NOT NULL) = (worker IS NOT NULL) AND (worker IS NOT NULL) = (status = 'running')),
   CONSTRAINT never_means_review CHECK (CASE status WHEN 'queued' THEN after_loss <> 'never' WHEN 'needs_review' THEN after_loss = 'never' ELSE TRUE END),
-  CONSTRAINT queued_without_cancel CHECK (status <> 'queued' OR cancel_requested = 0),
+  CONSTRAINT queued_without_cancel CHECK (cancel_requested = 0 OR status <> 'queued'),
   CONSTRAINT failure_has_error CHECK (
     CASE
-      WHEN status = 'failed' OR status = 'canceled' OR status = 'expired' THEN error IS NOT NULL
+      WHEN status = 'queued' OR status = 'running' OR status = 'succeeded' THEN error IS NULL
       WHEN status = 'needs_review' THEN TRUE
-      ELSE error IS NULL
+      ELSE error IS NOT NULL
     END
   )
 ) STRICT;
