@@ -8,7 +8,7 @@ import type { AuditEntry, AuditStore } from '../core/audit.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import type { Store } from '../core/store.ts'
 import { createBlobs } from './files.ts'
-import { createInProcessTransport } from '../rpc/in-process.ts'
+import { createInProcessTransport } from '@mediagen/net/in-process.ts'
 import { trustService } from '../rpc/pipeline.ts'
 import { createAdminService } from '../services/admin.ts'
 

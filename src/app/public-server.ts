@@ -9,8 +9,9 @@ import { createGateway, createHealthServer, type GatewayParts, type ServerParts 
 import { addSubmissionRoute, type SubmissionNews } from '../gateway/submissions.ts'
 import { isLoopback } from '@mediagen/net/hosts.ts'
 import { type FileShares } from '@mediagen/net/open-files.ts'
-import { addConnect } from '../rpc/connect.ts'
-import type { GuardedService, PipelineParts } from '../rpc/pipeline.ts'
+import { addConnect } from '@mediagen/net/http/connect.ts'
+import type { PipelineParts } from '../rpc/pipeline.ts'
+import type { GuardedService } from '@mediagen/net/service.ts'
 
 /** What the public HTTP port leads to. */
 export interface PublicParts {

@@ -1,7 +1,7 @@
 // The door of a server that is behind: requests are refused when their head is there, before anything is made of them.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { MediagenError } from '../core/errors.ts'
-import { readRequestId } from '../runtime/request-id.ts'
+import { readRequestId } from '@mediagen/net/request-id.ts'
 import { problemKinds } from './problem-kinds.ts'
 import { problemType, toProblem } from './problem.ts'
 

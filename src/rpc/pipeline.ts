@@ -15,60 +15,15 @@ import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { ApiKey, Permission } from '../core/key.ts'
 import { isRefusal } from '../runtime/refusal.ts'
+import type { CallHead, Gate, GuardedService, Requests, SingleCall, Spend, StreamCall } from '@mediagen/net/service.ts'
 import type { StrangerLog } from '@mediagen/net/stranger-log.ts'
 import { boundViolations } from '../core/violations.ts'
 import { callerKey, callerOf } from '../services/caller.ts'
 import { toPermission } from '../services/convert.ts'
-import type { Access, Credentials } from './access.ts'
+import type { Access } from './access.ts'
 import { type CallLog, createJobFinder, type FindJobId } from './call-log.ts'
 import { toConnectError, toMediagenError } from './errors.ts'
 import { type FollowedCall, followKey, type KeyWatch } from './key-watch.ts'
-
-/** The head of a call, as its door read it. */
-export interface CallHead extends Credentials {
-  /** Request id for the log and the answer. */
-  readonly requestId: string
-  /** The caller's key, when the door has already passed the gate. */
-  readonly admitted?: ApiKey
-}
-
-/** The requests of a call. The pipeline asks for one or for all, once the caller is admitted; a door need not read before. */
-export interface Requests {
-  /** @param spend told the size of the request before it is decoded, by doors that do that; throws when it is too much */
-  one(spend: Spend): Request | Promise<Request>
-  /** Messages are read only as fast as they are used. */
-  all(): AsyncIterable<Request>
-}
-
-/** Counts bytes of requests; a promise where other processes have to be asked. @throws MediagenError `rate_limited`, or rejects with it */
-export type Spend = (bytes: number) => Promise<void> | undefined
-
-type Request = MessageShape<DescMessage>
-type Response = MessageInitShape<DescMessage>
-
-/** An rpc with one response, behind the pipeline. */
-export type SingleCall = (requests: Requests, context: HandlerContext, head: CallHead) => Promise<Response>
-
-/** An rpc that streams its responses, behind the pipeline. */
-export type StreamCall = (requests: Requests, context: HandlerContext, head: CallHead) => AsyncIterable<Response>
-
-/** The pipeline's first part, for a door whose library reads a request before it calls the service. */
-export interface Gate {
-  /** Admits the caller. A refusal is logged and counted. @throws ConnectError */
-  admit(context: HandlerContext, head: CallHead): Promise<ApiKey>
-  /** Counts the bytes of a request of an admitted caller. */
-  spend(head: CallHead, bytes: number): ReturnType<Spend>
-  /** Logs and counts a call that does not get as far as the service; returns the error to send. */
-  refuse(head: CallHead, thrown: unknown): Error
-}
-
-/** A service behind the pipeline: what every door serves. */
-export interface GuardedService {
-  readonly service: DescService
-  readonly singles: ReadonlyMap<DescMethod, SingleCall>
-  readonly streams: ReadonlyMap<DescMethod, StreamCall>
-  readonly gates: ReadonlyMap<DescMethod, Gate>
-}
 
 /** Where calls are counted. */
 export interface CallMetrics {
@@ -146,6 +101,9 @@ function wrapService(
   }
   return { service, singles, streams, gates }
 }
+
+type Request = MessageShape<DescMessage>
+type Response = MessageInitShape<DescMessage>
 
 /** What an implementation takes of the requests: the one, or all of them. */
 type Read = (requests: Requests, spend: Spend) => Request | Promise<Request> | AsyncIterable<Request>
@@ -249,7 +207,8 @@ function createGate(guard: CallGuard): Gate {
         throw guard.fail(call, thrown)
       }
     },
-    spend: (head, bytes) => guard.spend(head.admitted ?? null, bytes),
+    spend: (head, bytes) => guard.spend(toKey(head), bytes),
+    isRefusal,
     refuse: (head, thrown) => guard.fail(guard.begin(head), thrown),
   }
 }
@@ -304,7 +263,7 @@ function createCallGuard(method: DescMethod, parts: PipelineParts, admit: Admit)
   }
 
   return {
-    begin: (head) => ({ head, startedAt: performance.now(), caller: head.admitted ?? null }),
+    begin: (head) => ({ head, startedAt: performance.now(), caller: toKey(head) }),
     admit,
     spend: (caller, bytes) => (caller ? access.spend(caller, bytes) : undefined),
     succeed({ head, startedAt, caller }, jobId) {
@@ -348,4 +307,9 @@ function readPermission(method: DescMethod): Permission | null {
   const permission = toPermission(code)
   if (!permission) throw new Error(`${name} names no permission that a key can carry`)
   return permission
+}
+
+/** The key that the gate admitted. */
+function toKey({ admitted = null }: CallHead): ApiKey | null {
+  return admitted as ApiKey | null
 }

@@ -1,6 +1,7 @@
 // Refusals by guards as errors of ours.
 import { MediagenError } from '../core/errors.ts'
 import { cutText } from '../core/log-text.ts'
+import { describeViolations } from '../core/violations.ts'
 import { GuardError } from '@mediagen/net/guard-error.ts'
 
 /** Whether a thrown value is meant for the client. */
@@ -11,6 +12,7 @@ export function isRefusal(thrown: unknown): thrown is MediagenError | GuardError
 /** A refusal as an error of ours; the message of a guard may quote what the client sent, and is cut. */
 export function toRefusal(refusal: MediagenError | GuardError): MediagenError {
   if (refusal instanceof MediagenError) return refusal
-  const { code, message, retryAfterSeconds, cause } = refusal
+  const { code, message, retryAfterSeconds, violations, cause } = refusal
+  if (violations.length > 0) return new MediagenError(code, describeViolations(violations), { violations }, { cause })
   return new MediagenError(code, cutText(message), retryAfterSeconds === null ? {} : { retryAfterSeconds }, { cause })
 }

@@ -5,8 +5,8 @@ import { expect, test } from 'vitest'
 import { GenerationService, JobStatus } from '../../gen/mediagen/v1/generation_pb.ts'
 import { overloaded } from '../../src/app/overload.ts'
 import { createGateway, listen } from '../../src/gateway/server.ts'
-import { createInProcessTransport } from '../../src/rpc/in-process.ts'
-import type { StreamCall } from '../../src/rpc/pipeline.ts'
+import { createInProcessTransport } from '@mediagen/net/in-process.ts'
+import type { StreamCall } from '@mediagen/net/service.ts'
 import { roomy } from './bounds.ts'
 
 const job = { jobId: 'job_x', status: JobStatus.RUNNING, billing: {}, createdAt: {} }

@@ -1,16 +1,7 @@
 // All calls that are open on the gRPC port, and what they hold: bytes of unfinished requests and of answers that nobody has read.
 import type { StatusObject } from '@grpc/grpc-js'
+import type { CallHead } from '../service.ts'
 import type { Connection } from './sessions.ts'
-
-/** The head of a call. */
-export interface CallHead {
-  /** The value of the header. */
-  readonly authorization: string | null
-  /** The client's address, as far as it is known. */
-  readonly address: string | null
-  /** Under which the call is logged and answered. */
-  readonly requestId: string
-}
 
 /** A call as the books see it. */
 export interface HeldCall {

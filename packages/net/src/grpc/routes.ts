@@ -2,11 +2,11 @@
 import { create, type DescMessage, type DescMethod, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { ConnectError, type HandlerContext } from '@connectrpc/connect'
 import type { MethodDefinition, Server } from '@grpc/grpc-js'
-import { CallContext } from './call-context.ts'
-import type { GrpcRoute, GuardedCall } from '@mediagen/net/grpc/guarded-call.ts'
-import type { GuardedService, Requests } from './pipeline.ts'
-import { decodeRequest, findLargestMessage, type RequestBounds } from '@mediagen/net/grpc/request-bytes.ts'
-import type { Connection } from '@mediagen/net/grpc/sessions.ts'
+import { CallContext } from '../call-context.ts'
+import type { GrpcRoute, GuardedCall } from './guarded-call.ts'
+import type { GuardedService, Requests } from '../service.ts'
+import { decodeRequest, findLargestMessage, type RequestBounds } from './request-bytes.ts'
+import type { Connection } from './sessions.ts'
 
 /** What routes need. */
 export interface RouteParts {

@@ -16,11 +16,10 @@ import {
   universalResponseToNodeResponse,
 } from '@connectrpc/connect-node'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { MediagenError } from '../core/errors.ts'
-import { isRefusal } from '../runtime/refusal.ts'
+import { GuardError } from '../guard-error.ts'
 import { checkQuery, readBody, takeBodyForm } from './connect-body.ts'
-import type { CallHead, Gate, GuardedService, Requests, SingleCall, StreamCall } from './pipeline.ts'
-import { findLargestMessage, type RequestBounds } from '@mediagen/net/grpc/request-bytes.ts'
+import type { CallHead, Gate, GuardedService, Requests, SingleCall, StreamCall } from '../service.ts'
+import { findLargestMessage, type RequestBounds } from '../grpc/request-bytes.ts'
 
 /** What this door knows of a call before the pipeline does. */
 interface WebCall {
@@ -95,8 +94,8 @@ async function answer(
 }
 
 /** What Connect refuses by itself: only the log and the counters hear of this error. */
-function keepsToNoProtocol(): MediagenError {
-  return new MediagenError('invalid_request', 'The request follows none of the protocols that are served here.')
+function keepsToNoProtocol(): GuardError {
+  return new GuardError('invalid_request', 'The request follows none of the protocols that are served here.')
 }
 
 /** The body, which is read when Connect asks for it; undefined for one that Connect must refuse unread. */
@@ -116,7 +115,7 @@ function openBody(
     try {
       yield* body
     } catch (error) {
-      throw isRefusal(error) ? refuse(call, gate, error) : error
+      throw gate.isRefusal(error) ? refuse(call, gate, error) : error
     }
   })()
 }

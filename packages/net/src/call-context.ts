@@ -1,7 +1,7 @@
 // The context of a call outside of Connect's own handlers.
 import type { DescMethod } from '@bufbuild/protobuf'
 import { type ContextValues, createContextValues, type HandlerContext } from '@connectrpc/connect'
-import type { CallHead } from './pipeline.ts'
+import type { CallHead } from './service.ts'
 
 const neverAborts = new AbortController().signal
 

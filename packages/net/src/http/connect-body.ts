@@ -3,14 +3,12 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip } from 'node:zlib'
 import { type DescMessage, type DescMethod, fromJson, type JsonValue } from '@bufbuild/protobuf'
-import { MediagenError } from '../core/errors.ts'
-import { cutText } from '../core/log-text.ts'
-import { describeViolations } from '../core/violations.ts'
-import { toPointerToken } from '@mediagen/net/schema-violations.ts'
-import { refuseManyValues } from '@mediagen/net/json-values.ts'
-import { FrameReader, toFrame } from '@mediagen/net/grpc/frames.ts'
-import type { Spend } from './pipeline.ts'
-import { decodeRequest, findLargestMessage, type RequestBounds } from '@mediagen/net/grpc/request-bytes.ts'
+import { toPointerToken } from '../schema-violations.ts'
+import { refuseManyValues } from '../json-values.ts'
+import { FrameReader, toFrame } from '../grpc/frames.ts'
+import type { Spend } from '../service.ts'
+import { decodeRequest, findLargestMessage, type RequestBounds } from '../grpc/request-bytes.ts'
+import { GuardError } from '../guard-error.ts'
 
 const inflaters = { gzip: promisify(gunzip), br: promisify(brotliDecompress) } as const
 type Encoding = keyof typeof inflaters
@@ -44,7 +42,7 @@ export function takeBodyForm(headers: IncomingHttpHeaders): BodyForm | null {
  * Reads a body and checks each message as soon as it is whole. Nothing is read before the first message is asked for.
  * @returns the same body, not compressed
  * @param spend told the size of each message, inflated, before it is decoded
- * @throws MediagenError `payload_too_large` or `invalid_request`, or what `spend` throws
+ * @throws GuardError `payload_too_large` or `invalid_request`, or what `spend` throws
  */
 export async function* readBody(
   pieces: AsyncIterable<Buffer>,
@@ -72,12 +70,12 @@ export async function* readBody(
       yield toFrame(bytes)
     }
   }
-  if (reader.isAmid) throw new MediagenError('invalid_request', 'The request broke off before it was complete.')
+  if (reader.isAmid) throw new GuardError('invalid_request', 'The request broke off before it was complete.')
 }
 
 /**
  * Checks the message in the query of a GET, which Connect decodes itself.
- * @throws MediagenError `payload_too_large` or `invalid_request`
+ * @throws GuardError `payload_too_large` or `invalid_request`
  */
 export async function checkQuery(url: string, method: DescMethod, bounds: RequestBounds): Promise<void> {
   const query = new URL(url).searchParams
@@ -110,7 +108,7 @@ async function inflate(bytes: Buffer, encoding: Encoding | null, maxOutputLength
     return await inflaters[encoding](bytes, { maxOutputLength })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxOutputLength, error)
-    throw new MediagenError('invalid_request', `The request is not valid ${encoding}.`, {}, { cause: error })
+    throw new GuardError('invalid_request', `The request is not valid ${encoding}.`, null, { cause: error })
   }
 }
 
@@ -123,14 +121,11 @@ function checkMessage(method: DescMethod, bytes: Buffer, { isJson }: BodyForm, b
     // Connect decodes it again and would ignore unknown fields; this finds those of messages within, too.
     fromJson(method.input, json)
   } catch (error) {
-    if (error instanceof MediagenError) throw error
-    const reason = error instanceof Error ? `: ${cutText(error.message)}` : ''
-    throw new MediagenError(
-      'invalid_request',
-      `The request is not a ${method.input.typeName}${reason}.`,
-      {},
-      { cause: error },
-    )
+    if (error instanceof GuardError) throw error
+    const reason = error instanceof Error ? `: ${error.message}` : ''
+    throw new GuardError('invalid_request', `The request is not a ${method.input.typeName}${reason}.`, null, {
+      cause: error,
+    })
   }
 }
 
@@ -140,14 +135,14 @@ function refuseUnknownFields({ fields }: DescMessage, json: JsonValue): void {
   const violations = Object.keys(json)
     .filter((key) => !fields.some(({ name, jsonName }) => key === name || key === jsonName))
     .map((key) => ({ pointer: `/${toPointerToken(key)}`, detail: 'is not a known field' }))
-  if (violations.length > 0) throw new MediagenError('invalid_request', describeViolations(violations), { violations })
+  if (violations.length > 0) throw new GuardError('invalid_request', 'Some fields are not known.', null, { violations })
 }
 
-function tooLarge(largest: number, cause?: unknown): MediagenError {
-  return new MediagenError(
+function tooLarge(largest: number, cause?: unknown): GuardError {
+  return new GuardError(
     'payload_too_large',
     `The request is larger than the ${largest} bytes that this server accepts.`,
-    {},
+    null,
     { cause },
   )
 }

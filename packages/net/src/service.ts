@@ -1,0 +1,55 @@
+// Services as doors serve them: guarded by whoever admits callers, counts and logs.
+import type { DescMessage, DescMethod, DescService, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
+import type { HandlerContext } from '@connectrpc/connect'
+
+/** The head of a call, as its door read it. */
+export interface CallHead {
+  /** The value of the header `authorization`. */
+  readonly authorization: string | null
+  /** Address of the client, as far as it is known. */
+  readonly address: string | null
+  /** Request id for the log and the answer. */
+  readonly requestId: string
+  /** Who calls, as the gate said, when the door has already passed it. */
+  readonly admitted?: unknown
+}
+
+/** The requests of a call. The service asks for one or for all, once the caller is admitted; a door need not read before. */
+export interface Requests {
+  /** @param spend told the size of the request before it is decoded, by doors that do that; throws when it is too much */
+  one(spend: Spend): Request | Promise<Request>
+  /** Messages are read only as fast as they are used. */
+  all(): AsyncIterable<Request>
+}
+
+/** Counts bytes of requests; a promise where other processes have to be asked. @throws or rejects when they are too many */
+export type Spend = (bytes: number) => Promise<void> | undefined
+
+type Request = MessageShape<DescMessage>
+type Response = MessageInitShape<DescMessage>
+
+/** An rpc with one response, behind its guard. */
+export type SingleCall = (requests: Requests, context: HandlerContext, head: CallHead) => Promise<Response>
+
+/** An rpc that streams its responses, behind its guard. */
+export type StreamCall = (requests: Requests, context: HandlerContext, head: CallHead) => AsyncIterable<Response>
+
+/** The first part of a guard, for a door whose library reads a request before it calls the service. */
+export interface Gate {
+  /** Admits the caller. A refusal is logged and counted. @throws ConnectError */
+  admit(context: HandlerContext, head: CallHead): Promise<unknown>
+  /** Counts the bytes of a request of an admitted caller. */
+  spend(head: CallHead, bytes: number): ReturnType<Spend>
+  /** Whether a thrown value is meant for the client. */
+  isRefusal(thrown: unknown): boolean
+  /** Logs and counts a call that does not get as far as the service; returns the error to send. */
+  refuse(head: CallHead, thrown: unknown): Error
+}
+
+/** A service behind its guard: what every door serves. */
+export interface GuardedService {
+  readonly service: DescService
+  readonly singles: ReadonlyMap<DescMethod, SingleCall>
+  readonly streams: ReadonlyMap<DescMethod, StreamCall>
+  readonly gates: ReadonlyMap<DescMethod, Gate>
+}
