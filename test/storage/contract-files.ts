@@ -204,10 +204,18 @@ export function retentionTests(openStore: OpenTestStore): void {
     const done = await makeOutput(store, accountId)
     await startJob(store, accountId, { credits: 1 })
     const running = (await claimOne(store)).job.jobId
-    const folders = [fileId, done, `${done}-2`, running, `${running}-2`, fileId.replace('file', 'job')]
+    const folders = [
+      fileId,
+      done,
+      `${done}-2`,
+      running,
+      `${running}-2`,
+      `${running}-2-1`,
+      fileId.replace('file', 'job'),
+    ]
     const owners = async () => Object.fromEntries(await store.findOwners(folders))
     const outputs = { accountId, kind: 'outputs' }
-    const active = { [running]: outputs, [`${running}-2`]: outputs }
+    const active = { [running]: outputs, [`${running}-2`]: outputs, [`${running}-2-1`]: outputs }
     expect(await owners()).toEqual({ [fileId]: { accountId, kind: 'uploads' }, [done]: outputs, ...active })
     clock.ms += hourMs + 1
     const expired = { accountId, kind: 'expired' }

@@ -99,7 +99,8 @@ export function createRetentionReads(db: Connection, nowMs: () => number) {
       const upload = findUpload.get(nowMs(), folder)
       return upload ? { accountId: upload.accountId, kind: upload.gone ? 'expired' : 'uploads' } : null
     }
-    const job = findOutputs.get(nowMs(), folder.replace(/-\d+$/, ''))
+    // The folder of a run has its number behind the job, that of a draft another one.
+    const job = findOutputs.get(nowMs(), folder.replace(/(?:-\d+){1,2}$/, ''))
     if (!job) return null
     const { accountId, status } = job
     // A run may be storing outputs now.
