@@ -10,13 +10,15 @@ const page = readFileSync(join(import.meta.dirname, '../../docs/when-things-go-w
 const table = page.slice(page.indexOf('## Look first'), page.indexOf('These commands work while the server runs'))
 const commands = [...table.matchAll(/`mediagen ([^`]+)`/g)].map(([, written = '']) => written)
 
-/** Every row of every table, and every other file below the data directory with its content's time. */
+/** Every row of every table but that of the server which leads and renews its lease meanwhile, and every other file below the data directory with its content's time. */
 function lookAt(dataDir: string) {
   using db = Object.assign(new Database(join(dataDir, 'mediagen.db'), { readonly: true }), {
     [Symbol.dispose]: () => void db.close(),
   })
   const tables = db
-    .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    .prepare<[], string>(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'leaders'",
+    )
     .pluck()
     .all()
   const rows = tables.map((name) => [name, db.prepare(`SELECT * FROM "${name}"`).all()])
