@@ -10,6 +10,7 @@ import { providerTests } from './contract-providers.ts'
 import { rateTests } from './contract-rates.ts'
 import { deadlineTests, leaseTests, reviewTests } from './contract-sweeps.ts'
 import { sharedTests } from './contract-shared.ts'
+import { upstreamTests } from './contract-upstream.ts'
 import { webhookPlaceTests } from './contract-webhook-places.ts'
 import { webhookTests } from './contract-webhooks.ts'
 import type { OpenTestStore } from './fixture.ts'
@@ -31,6 +32,7 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
     describe('leases and lost workers', () => leaseTests(openStore))
     describe('reviews', () => reviewTests(openStore))
     describe('deadlines', () => deadlineTests(openStore))
+    describe('submissions to other servers', () => upstreamTests(openStore))
     describe('uploads', () => uploadTests(openStore))
     describe('retention', () => retentionTests(openStore))
     describe('webhooks', () => webhookTests(openStore))

@@ -290,6 +290,18 @@ describe('how a program is stopped', () => {
     child.stdout.once('data', () => console.log(JSON.stringify({ checkpoint: [process.pid, child.pid], progress: 0.1 })))
     setInterval(() => {}, 1000)`
 
+  test('what it prints as a checkpoint when it is told to stop is saved; the same one again is not', async () => {
+    const script = `const say = (step) => console.log(JSON.stringify({ checkpoint: { step } }))
+      process.on('SIGTERM', () => { say(2); process.exit(1) })
+      say(1); say(1); console.log('{"progress": 0.5}'); setInterval(() => {}, 1000)`
+    const begun = Promise.withResolvers<void>()
+    const trial = await start(script, { onProgress: () => begun.resolve() })
+    await begun.promise
+    trial.abort()
+    await expect(trial.result).rejects.toMatchObject({ code: 'canceled' })
+    expect(trial.checkpoints).toEqual([{ step: 1 }, { step: 2 }])
+  })
+
   test('one that ignores SIGTERM is killed two seconds later, with its children', async () => {
     const up = Promise.withResolvers<void>()
     const trial = await start(stubborn, { onProgress: () => up.resolve() })

@@ -1,0 +1,132 @@
+// The store port: submissions to other servers, what these are still to be asked, and what is learned late.
+import { expect, test } from 'vitest'
+import type { UpstreamRun, UpstreamVerdict } from '@mediagen/engine/engine.ts'
+import type { SavedCheckpoint, Store } from '../../src/core/store.ts'
+import { balanceOf, claimOne, createHeldClock, type OpenTestStore, startJob, sweepOf, testError } from './fixture.ts'
+
+const leaseMs = 15_000
+
+function submissionOf(verdict: UpstreamVerdict, upstreamId: string | null): SavedCheckpoint {
+  const upstream: UpstreamRun = { n: 1, provider: 'p', upstreamId, verdict, cost: null }
+  const afterLoss = verdict === 'submitting' ? 'never' : verdict === 'refused' ? 'again' : 'continue'
+  return { checkpoint: { id: upstreamId }, afterLoss, upstream }
+}
+const sending = submissionOf('submitting', null)
+const accepted = submissionOf('accepted', 'up_1')
+
+/** A store with a held clock, and a job whose run is at the given point. */
+async function openSubmitted(openStore: OpenTestStore, ...saved: readonly SavedCheckpoint[]) {
+  const clock = createHeldClock()
+  const store = await openStore(clock)
+  const { accountId } = await store.createAccount('a', 100)
+  await startJob(store, accountId)
+  const { job, token } = await claimOne(store, 'test/image', leaseMs)
+  for (const one of saved) expect(await store.saveCheckpoint(job.jobId, token, one)).toBe(true)
+  return { store, clock, accountId, jobId: job.jobId, token }
+}
+
+const oneDuty = async (store: Store) => (await store.claimDuties(10, 60_000))[0]
+
+export function upstreamTests(openStore: OpenTestStore): void {
+  test('what was submitted goes on when its worker is lost, however often, and uses up no attempt', async () => {
+    const { store, clock, jobId } = await openSubmitted(openStore, sending, accepted)
+    await using _ = store
+    for (let lost = 1; lost <= 5; lost++) {
+      clock.ms += leaseMs
+      expect(await store.sweep(sweepOf())).toMatchObject({ requeued: 1, failed: 0, reviewed: 0 })
+      expect(await store.inspectJob(jobId)).toMatchObject({ lostRuns: 0, afterLoss: 'continue' })
+      clock.ms += 61_000
+      await store.sweep(sweepOf())
+      const again = await claimOne(store, 'test/image', leaseMs)
+      expect(again).toMatchObject({ afterLoss: 'continue', checkpoint: { id: 'up_1' } })
+      expect(again.msSinceSubmission).toBe(lost * (leaseMs + 61_000))
+    }
+  })
+
+  test.each(['canceled', 'failed'] as const)(
+    'a job that is %s owes a cancel, once, until it was answered',
+    async (end) => {
+      const { store, clock, accountId, jobId, token } = await openSubmitted(openStore, sending, accepted)
+      await using _ = store
+      await store.finishJob(jobId, token, { status: end, error: testError })
+      expect(await balanceOf(store, accountId)).toEqual([100, 0])
+      const duty = await oneDuty(store)
+      expect(duty).toMatchObject({ jobId, model: 'test/image', kind: 'cancel', checkpoint: { id: 'up_1' } })
+      expect(await oneDuty(store)).toBeUndefined()
+      clock.ms += 60_000
+      const again = await oneDuty(store)
+      if (!duty || !again) throw new Error('no cancel is owed')
+      // The answer to an earlier question counts no more.
+      await store.answerDuty(duty, { outcome: 'done' })
+      await store.answerDuty(again, { outcome: 'again', waitMs: 5000 })
+      clock.ms += 5000
+      const last = await oneDuty(store)
+      if (!last) throw new Error('no cancel is owed')
+      const upstream = { n: 1, provider: 'p', upstreamId: 'up_1', verdict: 'canceled', cost: null } as const
+      await store.answerDuty(last, { outcome: 'done', upstream })
+      clock.ms += 3_600_000
+      expect(await oneDuty(store)).toBeUndefined()
+      expect((await store.inspectJob(jobId))?.upstreamRuns).toMatchObject([
+        { verdict: 'canceled', endedAtMs: clock.ms - 3_600_000 },
+      ])
+    },
+  )
+
+  test('a success owes nothing, nor does what was refused or had ended', async () => {
+    for (const last of [submissionOf('refused', null), submissionOf('failed', 'up_1')]) {
+      const { store, jobId, token } = await openSubmitted(openStore, sending, last)
+      await using _ = store
+      await store.finishJob(jobId, token, { status: 'failed', error: testError })
+      expect(await oneDuty(store)).toBeUndefined()
+    }
+    const { store, jobId, token } = await openSubmitted(openStore, sending, accepted)
+    await using _ = store
+    await store.finishJob(jobId, token, { status: 'succeeded', outputs: [], creditsActual: 10 })
+    expect(await oneDuty(store)).toBeUndefined()
+  })
+
+  test('a run of unknown outcome is asked about, and goes on with what was found', async () => {
+    const { store, clock, accountId, jobId } = await openSubmitted(openStore, sending)
+    await using _ = store
+    clock.ms += leaseMs
+    expect(await store.sweep(sweepOf())).toMatchObject({ reviewed: 1 })
+    const duty = await oneDuty(store)
+    expect(duty).toMatchObject({ kind: 'reconcile', checkpoint: { id: null } })
+    if (!duty) return
+    await store.answerDuty(duty, { outcome: 'known', ...accepted })
+    expect(await store.getJob(null, jobId)).toMatchObject({ status: 'queued', error: null, finishedAtMs: null })
+    expect(await balanceOf(store, accountId)).toEqual([90, 10])
+    expect(await claimOne(store)).toMatchObject({ afterLoss: 'continue', checkpoint: { id: 'up_1' } })
+    expect((await store.verifyLedger()).problems).toEqual([])
+  })
+
+  test('a run that had lost its job still says what it submitted: the job goes on, and the run does not', async () => {
+    const { store, clock, jobId, token } = await openSubmitted(openStore, sending)
+    await using _ = store
+    clock.ms += leaseMs
+    await store.sweep(sweepOf())
+    expect(await store.saveCheckpoint(jobId, token, sending)).toBe(false)
+    expect(await store.getJob(null, jobId)).toMatchObject({ status: 'needs_review' })
+    expect(await store.saveCheckpoint(jobId, token, accepted)).toBe(false)
+    expect(await store.inspectJob(jobId)).toMatchObject({
+      job: { status: 'queued' },
+      afterLoss: 'continue',
+      upstreamRuns: [{ upstreamId: 'up_1', verdict: 'accepted' }],
+    })
+    await claimOne(store)
+    expect(await store.saveCheckpoint(jobId, token, submissionOf('refused', null))).toBe(false)
+    expect(await store.inspectJob(jobId)).toMatchObject({
+      afterLoss: 'continue',
+      upstreamRuns: [{ verdict: 'accepted' }],
+    })
+  })
+
+  test('a cancel that was owed without a name gets the one that arrives late', async () => {
+    const { store, jobId, token } = await openSubmitted(openStore, sending)
+    await using _ = store
+    await store.finishJob(jobId, token, { status: 'canceled', error: testError })
+    expect(await oneDuty(store)).toMatchObject({ kind: 'cancel', checkpoint: { id: null } })
+    expect(await store.saveCheckpoint(jobId, token, accepted)).toBe(false)
+    expect(await oneDuty(store)).toMatchObject({ kind: 'cancel', checkpoint: { id: 'up_1' } })
+  })
+}
