@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createFakeComfyui } from './fakes/comfyui.ts'
 import { failing, serveFake } from './fakes/fake.ts'
-import { openRemote, outcomeOf, startKeptRun, toSpec } from './remote-run.ts'
+import { abandonRun, openRemote, outcomeOf, startKeptRun, toSpec } from './remote-run.ts'
 
 interface Step {
   readonly request?: { readonly method: string; readonly path: string; readonly body?: unknown }
@@ -117,14 +117,10 @@ test('cancel ends the run there, in servers with and without /api/jobs', async (
     await using engine = openRemote('comfyui')
     const spec = toSpec('comfyui', served.origin, mapped)
     await using run = await startKeptRun()
-    const save = run.saveCheckpoint
-    run.saveCheckpoint = async (value, upstream) => {
-      await save(value, upstream)
-      if (upstream?.verdict === 'accepted') run.abort.abort('canceled')
-    }
-    await outcomeOf(engine.run(spec, run))
-    const past = { jobId: run.jobId, model: run.model, checkpoint: run.saved.at(-1) ?? null, signal: run.signal }
-    expect(await engine.cancel?.(spec, past)).toMatchObject({ n: 1, verdict: 'canceled' })
+    expect(await engine.cancel?.(spec, await abandonRun(engine, spec, run))).toMatchObject({
+      n: 1,
+      verdict: 'canceled',
+    })
     expect(fake.entries.filter(({ status }) => status === 'in_progress')).toEqual([])
   }
 })

@@ -3,7 +3,7 @@
 import { readdir } from 'node:fs/promises'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { describe, expect, test } from 'vitest'
-import { openRemote, outcomeOf, startKeptRun, toSpec } from './remote-run.ts'
+import { abandonRun, openRemote, outcomeOf, startKeptRun, toSpec } from './remote-run.ts'
 
 const settings = {
   COMFYUI: { kind: 'comfyui', workflow: 'real-workflow.json', inputs: { width: '/1/inputs/width' } },
@@ -43,13 +43,6 @@ describe.each(real)('a real $kind', ({ kind, url, input, spec }) => {
   test.runIf(url)('a cancel is answered', async () => {
     await using engine = openRemote(kind, {}, realTime)
     await using run = await startKeptRun({ input, jobId: `job_${Date.now()}` })
-    const save = run.saveCheckpoint
-    run.saveCheckpoint = async (value, upstream) => {
-      await save(value, upstream)
-      if (upstream?.verdict === 'accepted') run.abort.abort('canceled')
-    }
-    await outcomeOf(engine.run(spec, run))
-    const past = { jobId: run.jobId, model: run.model, checkpoint: run.saved.at(-1) ?? null, signal: run.signal }
-    await expect(engine.cancel?.(spec, past)).resolves.not.toThrow()
+    await expect(engine.cancel?.(spec, await abandonRun(engine, spec, run))).resolves.not.toThrow()
   })
 })

@@ -11,6 +11,7 @@ import {
   type JsonObject,
   type JsonValue,
   type UpstreamRun,
+  type PastRun,
 } from '@mediagen/engine/engine.ts'
 import { createRemoteEngines, type RemoteEngineParts } from '../../src/remote/remote-engine.ts'
 import { createSecrets } from '../../src/secrets.ts'
@@ -124,6 +125,17 @@ export async function startKeptRun(
 /** The outcome of a run: its result, or what it threw. */
 export async function outcomeOf(running: Promise<EngineResult>): Promise<EngineResult | Error> {
   return running.catch((error: unknown) => error as Error)
+}
+
+/** Runs until the submission was accepted and stops there; returns what a cancel is told of the run. */
+export async function abandonRun(engine: Engine, spec: EngineSpec, run: KeptRun): Promise<PastRun> {
+  const save = run.saveCheckpoint
+  run.saveCheckpoint = async (value, upstream) => {
+    await save(value, upstream)
+    if (upstream?.verdict === 'accepted') run.abort.abort('canceled')
+  }
+  await outcomeOf(engine.run(spec, run))
+  return { jobId: run.jobId, model: run.model, checkpoint: run.saved.at(-1) ?? null, signal: run.signal }
 }
 
 /** A model's settings, as the catalog hands them over. */
