@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import { MediagenError } from '../core/errors.ts'
 import { type Door, toListenError } from '../runtime/listen-error.ts'
 import { cutText } from '../core/log-text.ts'
+import { checkLengthsFast } from '@mediagen/net/schema-lengths.ts'
 import type { PlaceBounds } from '@mediagen/net/places.ts'
 import { readRequestId } from '@mediagen/net/request-id.ts'
 import type { StrangerLog } from '@mediagen/net/stranger-log.ts'
@@ -156,7 +157,10 @@ function createServer(
     ...(overload && { serverFactory: createShedding(overload, parts.publicUrl) }),
     genReqId: (request) => readRequestId(request.headers['x-request-id']),
     // Input is checked as it is: nothing is converted, completed or dropped on the way.
-    ajv: { customOptions: { coerceTypes: false, useDefaults: false, removeAdditional: false, allErrors: true } },
+    ajv: {
+      customOptions: { coerceTypes: false, useDefaults: false, removeAdditional: false, allErrors: true },
+      plugins: [checkLengthsFast],
+    },
     clientErrorHandler: (thrown, socket) => {
       // The head of a request that nobody reads is not late.
       if (thrown.code === 'ERR_HTTP_REQUEST_TIMEOUT' && connections.isHeld(socket)) return

@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { CheckedInput } from './model.ts'
 import { isMediaReference, mediaReferenceForm } from '@mediagen/media/reference.ts'
 import { type SchemaError, toViolations } from '@mediagen/net/schema-violations.ts'
+import { checkLengthsFast } from '@mediagen/net/schema-lengths.ts'
 import { createEntrySchema, createProvidersSchema, type EngineKind } from './entry.ts'
 
 /** Compiles schemas; equal schemas are compiled once. */
@@ -84,7 +85,7 @@ function createAjv(): Ajv2020 {
   })
   addFormats.default(ajv)
   ajv.addFormat('media', isMediaReference)
-  return ajv
+  return checkLengthsFast(ajv)
 }
 
 function checkInput(validate: ValidateFunction, input: JsonObject): CheckedInput {
