@@ -1,0 +1,128 @@
+// The real server is killed with SIGKILL between any two steps of remote runs: whenever a provider gets a request, before or after
+// it handles it. No job is paid twice, and every accepted run is delivered.
+import { copyFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Provider } from '@mediagen/backends/remote/provider.ts'
+import { expect } from 'vitest'
+import { createFakeComfyui } from '../../packages/backends/test/remote/fakes/comfyui.ts'
+import { type Fault, serveFake } from '../../packages/backends/test/remote/fakes/fake.ts'
+import { createFakeReplicate } from '../../packages/backends/test/remote/fakes/replicate.ts'
+import { kindCases, secrets } from '../../packages/backends/test/remote/kinds.ts'
+import { openClient, openCommandLine } from '../cli/command-line.ts'
+import { createChance } from '../simulation/random.ts'
+
+const jobsBetweenKills = 2
+const price = 7
+const kinds = ['replicate', 'comfyui'] as const
+
+interface Started {
+  readonly kind: (typeof kinds)[number]
+  readonly prompt: string
+  readonly jobId: string
+}
+
+/** Kills a server so many times, at requests that the seed decides. */
+export async function killRemoteRuns(kills: number, seed: number): Promise<void> {
+  const { number: random } = createChance(seed)
+  const replicate = createFakeReplicate({ nowMs: Date.now, polls: 0 })
+  const comfyui = createFakeComfyui({ polls: 0 })
+  let onRequest: () => Fault | null = () => null
+  await using served = await serveFake(replicate, () => onRequest())
+  await using local = await serveFake(comfyui, () => onRequest())
+  await using line = openCommandLine({ ...secrets, MEDIAGEN_RATE_LIMIT: '0' })
+  const settings = { MEDIAGEN_CATALOG: writeCatalog(line.folder, { replicate: served.origin, comfyui: local.origin }) }
+  const { account_id } = await line.json(['accounts', 'create', '--name', 'crash', '--credits', '100000'])
+  const permissions = 'generate,jobs:read,wallet:read'
+  const { key } = await line.json(['keys', 'create', '--account', account_id, '--permissions', permissions])
+  const started: Started[] = []
+  for (let kill = 0; kill < kills; kill++) {
+    const server = await line.serve(settings)
+    const client = openClient(server.httpUrl, key)
+    let left = 1 + Math.floor(random() * 10)
+    const fault = random() < 0.5 ? ('cut before' as const) : ('cut after' as const)
+    onRequest = () => {
+      left -= 1
+      if (left > 0) return null
+      server.process.kill('SIGKILL')
+      return fault
+    }
+    for (let i = 0; i < jobsBetweenKills; i++)
+      for (const kind of kinds) {
+        const prompt = `${kind} ${kill}-${i}`
+        const jobId = await startJob(client, kind, prompt, `${kind}-${kill}-${i}`).catch(() => null)
+        if (jobId !== null) started.push({ kind, prompt, jobId })
+      }
+    await server.ended
+  }
+  onRequest = () => null
+  const server = await line.serve(settings)
+  const client = openClient(server.httpUrl, key)
+  let reviews = 0
+  for (const { kind, prompt, jobId } of started) {
+    const read = async (): Promise<string> => (await client.send(`/v1/jobs/${jobId}`)).body.status as string
+    await expect.poll(read, { timeout: 60_000, interval: 200 }).toMatch(/succeeded|needs_review/)
+    const status = await read()
+    if (kind === 'comfyui') expect([jobId, status]).toEqual([jobId, 'succeeded'])
+    else {
+      const paid = replicate.predictions.filter(({ input }) => (input as { prompt: string }).prompt === prompt).length
+      // What was accepted is found; what is reviewed never arrived there.
+      expect([jobId, status, paid]).toEqual([jobId, status, status === 'succeeded' ? 1 : 0])
+      if (status === 'needs_review') reviews += 1
+    }
+  }
+  // Jobs whose start was not acknowledged end, too.
+  const held = async (): Promise<unknown> => (await client.send('/v1/wallet')).body.held
+  const { body: all } = await client.send('/v1/jobs?status=needs_review&limit=500')
+  await expect.poll(held, { timeout: 60_000, interval: 200 }).toBe(all.total * price)
+  expect(all.total).toBeGreaterThanOrEqual(reviews)
+  await server.stop()
+  expect(await line.json(['ledger', 'verify'])).toMatchObject({ ok: true, problems: [] })
+  process.stdout.write(
+    `${kills} kills, ${started.length} jobs, ${replicate.predictions.length} predictions, ${reviews} reviews\n`,
+  )
+}
+
+function writeCatalog(folder: string, origins: Readonly<Record<(typeof kinds)[number], string>>): string {
+  copyFileSync(
+    join(import.meta.dirname, '../../packages/backends/test/remote/workflow.json'),
+    join(folder, 'workflow.json'),
+  )
+  const providers: Record<string, unknown> = {}
+  const models = kinds.map((kind) => {
+    const spec = kindCases.find(({ title }) => title === kind)?.toSpec(origins[kind])
+    const { provider, base_folder: _folder, ...engine } = spec ?? { kind }
+    const { name, ...rest } = provider as Provider
+    providers[name] = rest
+    return {
+      id: `test/${kind}`,
+      name: kind,
+      description: kind,
+      category: 'text-to-image',
+      modality: 'image',
+      owned_by: 'test',
+      created: '2026-01-01',
+      price: { credits: price },
+      engine: { ...engine, provider: name, concurrency: 100 },
+      input: { type: 'object', properties: { prompt: { type: 'string' } } },
+    }
+  })
+  const file = join(folder, 'remote.yaml')
+  writeFileSync(file, JSON.stringify({ providers, models }))
+  return file
+}
+
+async function startJob(
+  client: ReturnType<typeof openClient>,
+  kind: string,
+  prompt: string,
+  idempotencyKey: string,
+): Promise<string | null> {
+  const request = { model: `test/${kind}`, input: { prompt } }
+  const { body: quote } = await client.send('/v1/quotes', request)
+  const { body } = await client.send(
+    '/v1/generate',
+    { ...request, quote_id: quote.quote_id },
+    { 'idempotency-key': idempotencyKey },
+  )
+  return (body.job_id as string | undefined) ?? null
+}
