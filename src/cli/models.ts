@@ -1,8 +1,11 @@
 // Commands about the catalog.
 import type { Command } from 'commander'
 import { resolve } from 'node:path'
+import { stringify } from 'yaml'
 import { findBuiltin } from '../app/builtin.ts'
+import { importModel } from '../app/import-model.ts'
 import { readConfig } from '../config.ts'
+import { StartupError } from '../core/errors.ts'
 import { createLogger } from '../app/log.ts'
 import { createEngines, guardEngines, openCatalog, openSecrets, readModels } from '../app/models.ts'
 import { print } from './print.ts'
@@ -49,4 +52,43 @@ export function addModelCommands(program: Command): void {
       print({ ok: true, models: readModels(paths, engines).length }, json)
       await Promise.all(engines.map((engine) => engine.close()))
     })
+  models
+    .command('import <kind> <target>')
+    .description(
+      'Print a catalog entry, without a price, made from what a provider publishes: cog URL, replicate OWNER/NAME, fal ID, comfyui WORKFLOW.json',
+    )
+    .requiredOption('--provider <name>', 'name of the provider in the catalog')
+    .option('--base-url <url>', 'where the provider is, if not at its usual place')
+    .option('--token-env <name>', 'environment variable that holds its key (default: REPLICATE_API_TOKEN, FAL_KEY)')
+    .action(
+      async (
+        kind: string,
+        target: string,
+        {
+          provider,
+          baseUrl,
+          tokenEnv,
+          json,
+        }: { provider: string; baseUrl?: string; tokenEnv?: string; json?: boolean },
+      ) => {
+        const token = openSecrets().valueOf(tokenEnv ?? (kind === 'fal' ? 'FAL_KEY' : 'REPLICATE_API_TOKEN'))
+        const today = new Date().toISOString().slice(0, 10)
+        const { entry, media } = await importModel({
+          kind,
+          target,
+          provider,
+          baseUrl,
+          token: kind === 'cog' ? undefined : token,
+          today,
+        }).catch((error: unknown) => {
+          throw new StartupError(`Nothing was imported from ${target}: ${(error as Error).message}.`)
+        })
+        if (json) print(entry, true)
+        else process.stdout.write(stringify({ models: [entry] }, { lineWidth: 120 }))
+        // Standard output is the file.
+        process.stderr.write('Set price, and check id, category, modality and description.\n')
+        if (media.length > 0)
+          process.stderr.write(`Taken for media: ${media.join(', ')}. Remove "format: media" where that is wrong.\n`)
+      },
+    )
 }

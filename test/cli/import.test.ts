@@ -1,0 +1,145 @@
+// `models import`: entries made from what providers publish; they load once a price is set, and not before.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { serveFake } from '../../packages/backends/test/remote/fakes/fake.ts'
+import { openCommandLine } from './command-line.ts'
+
+const cogSchema = {
+  openapi: '3.0.2',
+  components: {
+    schemas: {
+      size: { title: 'size', type: 'string', enum: ['small', 'large'], description: 'An enumeration.' },
+      Input: {
+        title: 'Input',
+        type: 'object',
+        required: ['image', 'prompt'],
+        properties: {
+          steps: { type: 'integer', title: 'Steps', default: 4, minimum: 1, maximum: 50, 'x-order': 3 },
+          image: { type: 'string', title: 'Image', format: 'uri', 'x-order': 1 },
+          prompt: { type: 'string', title: 'Prompt', 'x-order': 0 },
+          size: { allOf: [{ $ref: '#/components/schemas/size' }], default: 'small', 'x-order': 2 },
+        },
+      },
+    },
+  },
+}
+
+const falSchema = {
+  openapi: '3.0.4',
+  components: {
+    schemas: {
+      FluxInput: {
+        title: 'FluxInput',
+        type: 'object',
+        'x-fal-order-properties': ['prompt', 'image_url', 'image_size'],
+        required: ['prompt'],
+        properties: {
+          image_size: {
+            anyOf: [{ $ref: '#/components/schemas/ImageSize' }, { enum: ['square', 'portrait'], type: 'string' }],
+          },
+          image_url: { type: 'string', description: 'The image to start from' },
+          prompt: { type: 'string' },
+        },
+      },
+      ImageSize: { type: 'object', properties: { width: { type: 'integer', default: 512 } } },
+    },
+  },
+  paths: {
+    '/fal-ai/flux/dev': {
+      post: {
+        requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/FluxInput' } } } },
+      },
+    },
+  },
+}
+
+/** What the command prints for people, parsed; checked to load with a price and to be refused without. */
+async function importEntry(args: readonly string[], provider: object): Promise<any> {
+  await using line = openCommandLine({ REPLICATE_API_TOKEN: 'r8_token', FAL_KEY: 'fal_key' })
+  const { stdout, stderr, status } = await line.run(['models', 'import', ...args, '--provider', 'p'])
+  expect({ stdout, stderr, status }).toMatchObject({ status: 0 })
+  expect(stderr).toContain('Set price')
+  const [entry] = (parse(stdout) as { models: object[] }).models
+  writeFileSync(join(line.folder, 'workflow.json'), readFileSync(workflow))
+  const check = (model: object) => {
+    const file = join(line.folder, 'models.yaml')
+    writeFileSync(file, stringify({ providers: { p: provider }, models: [model] }))
+    return line.run(['models', 'check', file])
+  }
+  expect((await check(entry ?? {})).stderr).toContain('price is required')
+  expect(await check({ ...entry, price: { credits: 1 } })).toMatchObject({ status: 0 })
+  return { ...entry, said: stderr }
+}
+
+const workflow = join(import.meta.dirname, '../../packages/backends/test/remote/workflow.json')
+
+test('cog: order, enums and ranges of the server itself, and media fields that are named', async () => {
+  await using served = await serveFake({ answer: () => ({ status: 200, json: cogSchema }) })
+  const entry = await importEntry(['cog', served.origin], { kind: 'cog', base_url: served.origin })
+  expect(served.requests()).toEqual(['GET /openapi.json'])
+  expect(Object.keys(entry.input.properties)).toEqual(['prompt', 'image', 'size', 'steps'])
+  expect(entry.input).toMatchObject({
+    required: ['image', 'prompt'],
+    properties: {
+      image: { type: 'string', format: 'media' },
+      size: { type: 'string', enum: ['small', 'large'], default: 'small' },
+      steps: { default: 4, minimum: 1, maximum: 50 },
+    },
+  })
+  expect(entry.engine).toEqual({ kind: 'cog', provider: 'p' })
+  expect(entry.said).toContain('Taken for media: image.')
+})
+
+test('replicate: the schema of the latest version', async () => {
+  await using served = await serveFake({
+    answer: ({ headers }) => ({
+      status: headers['authorization'] === 'Bearer r8_token' ? 200 : 401,
+      json: { latest_version: { openapi_schema: cogSchema } },
+    }),
+  })
+  const entry = await importEntry(['replicate', 'acme/picture', '--base-url', `${served.origin}/v1`], {
+    kind: 'replicate',
+    token_env: 'REPLICATE_API_TOKEN',
+  })
+  expect(served.requests()).toEqual(['GET /v1/models/acme/picture'])
+  expect(entry).toMatchObject({ id: 'p/picture/image-to-image', engine: { model: 'acme/picture' } })
+})
+
+test('fal: the schema of the endpoint, in its order', async () => {
+  await using served = await serveFake({ answer: () => ({ status: 200, json: falSchema }) })
+  const entry = await importEntry(['fal', 'fal-ai/flux/dev', '--base-url', served.origin], {
+    kind: 'fal',
+    token_env: 'FAL_KEY',
+  })
+  expect(served.log[0]?.query.get('endpoint_id')).toBe('fal-ai/flux/dev')
+  expect(Object.keys(entry.input.properties)).toEqual(['prompt', 'image_url', 'image_size'])
+  expect(entry.input.properties).toMatchObject({
+    image_url: { format: 'media' },
+    image_size: { anyOf: [{ properties: { width: { type: 'integer' } } }, { enum: ['square', 'portrait'] }] },
+  })
+})
+
+test('comfyui: what people set in a workflow, and where it goes', async () => {
+  const entry = await importEntry(['comfyui', workflow], { kind: 'comfyui', base_url: 'http://10.0.0.7:8188' })
+  expect(entry.engine).toEqual({
+    kind: 'comfyui',
+    provider: 'p',
+    workflow: 'workflow.json',
+    inputs: { width: '/1/inputs/width', height: '/1/inputs/height', text: '/2/inputs/text', image: '/3/inputs/image' },
+  })
+  expect(entry.input.properties).toMatchObject({
+    width: { type: 'integer', default: 64 },
+    image: { type: 'string', format: 'media' },
+  })
+})
+
+test('what cannot be imported is said in words', async () => {
+  await using served = await serveFake({ answer: () => ({ status: 404, body: 'nothing' }) })
+  await using line = openCommandLine()
+  const run = (...args: string[]) => line.run(['models', 'import', ...args, '--provider', 'p'])
+  expect(await run('cog', served.origin)).toMatchObject({ status: 1, stderr: expect.stringContaining('answered 404') })
+  expect((await run('midjourney', 'x')).stderr).toContain('there is nothing to import of the kind "midjourney"')
+  expect((await run('comfyui', join(import.meta.dirname, 'import.test.ts'))).stderr).toContain('Nothing was imported')
+})
