@@ -130,14 +130,15 @@ describe('what a program says', () => {
       const say = (line) => process.stdout.write(line + '\\n')
       say('{"progress": -1}'); say('{"progress": 0.5}'); say('{"progress": 0.2}'); say('{"progress": 7}')
       say('{"usage": {"seconds": 1}}'); say('{"usage": {"seconds": 3.2, "steps": 4}, "checkpoint": {"id": "a"}}')
-      say('{"checkpoint": null}')
+      say('{"checkpoint": {"id": "b"}}')
       say('loading'); say('{"usage": {"seconds": -1}}'); say('{"usage": {"seconds": 1e999}}'); say('{"progress": "x"}')
       say('{"other": 1}'); say('[1]'); say(''); say('10%\\r20%')
       process.stdout.write('{"usage": {"frames": 2}}')`
     const trial = await start(script)
     await expect(trial.result).resolves.toEqual({ files: ['out.bin'], usage: { seconds: 3.2, steps: 4, frames: 2 } })
     expect(trial.progress).toEqual([0.5, 1])
-    expect(trial.checkpoints).toEqual([{ id: 'a' }, null])
+    // Of those that come together the last is saved.
+    expect(trial.checkpoints.at(-1)).toEqual({ id: 'b' })
     expect(trial.lines).toEqual([
       'loading',
       '{"usage": {"seconds": -1}}',

@@ -96,6 +96,8 @@ function createCheckpoints(run: EngineRun, fail: (reason: unknown) => void) {
   let next: JsonValue | undefined
   let saving: Promise<void> | null = null
   async function saveAll(): Promise<void> {
+    // What comes in the same chunk is looked at with it; and `saving` is set by now.
+    await Promise.resolve()
     for (let value = next; value !== undefined; value = next) {
       next = undefined
       const text = JSON.stringify(value)
