@@ -24,7 +24,13 @@ export function startPipeline(
   }: { store: Store; clock: Clock; home: Pick<Home, 'isAlone'> } & Pick<PipelineParts, 'log' | 'metrics'>,
 ): PipelineParts & Disposable {
   let isAlone = home.isAlone()
-  const looking = setInterval(() => (isAlone = home.isAlone()), lookMs).unref()
+  const looking = setInterval(() => {
+    try {
+      isAlone = home.isAlone()
+    } catch {
+      // No file can be opened now, perhaps; the next look tells.
+    }
+  }, lookMs).unref()
   const access = createAccess(store, clock, config, { takeTokens: store.takeTokens, isAlone: () => isAlone })
   const keys = startKeyWatch(access)
   const calls = createCallLog(log)

@@ -1,0 +1,26 @@
+// What a process notices of others in its data directory.
+import { afterEach, expect, test, vi } from 'vitest'
+import { startPipeline } from '../../src/app/pipeline.ts'
+import { readConfig } from '../../src/config.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import type { Store } from '../../src/core/store.ts'
+import { keepLog } from '../kept-log.ts'
+
+afterEach(() => void vi.useRealTimers())
+
+test('a look at the data directory that fails, as without file descriptors, stops nothing', () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  let looks = 0
+  const home = {
+    isAlone() {
+      looks += 1
+      if (looks === 2) throw new Error('EMFILE: too many open files')
+      return true
+    },
+  }
+  const { log } = keepLog()
+  const metrics = { countCalls: () => () => {}, countGrpcRefusal: () => {} }
+  using _pipeline = startPipeline(readConfig({}), { store: {} as Store, clock: systemClock, log, metrics, home })
+  vi.advanceTimersByTime(1000)
+  expect(looks).toBeGreaterThan(2)
+})
