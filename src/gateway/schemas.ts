@@ -1,4 +1,7 @@
 // JSON Schemas of the REST records, used twice: to serialize answers fast, and as the components of /openapi.json.
+import type { DescEnum } from '@bufbuild/protobuf'
+import { BilledSchema, ModalitySchema } from '../../gen/mediagen/v1/catalog_pb.ts'
+import { EntryKindSchema } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { jobStatuses, terminalStatuses } from '../core/job.ts'
 import { deliveryStatuses } from '../core/webhook.ts'
 
@@ -8,6 +11,13 @@ const credits = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER 
 const count = { type: 'integer', minimum: 0 } as const
 const time = { type: 'string', description: 'RFC 3339, UTC, milliseconds' } as const
 const nullableTime = { type: ['string', 'null'], description: 'RFC 3339, UTC, milliseconds' } as const
+
+/** The names of a protobuf enum as REST writes them. */
+function namesOf({ values }: DescEnum): string[] {
+  return values.filter(({ number }) => number !== 0).map(({ localName }) => localName.toLowerCase())
+}
+
+const modality = { type: 'string', enum: namesOf(ModalitySchema) } as const
 
 /** @param title its name among the components of /openapi.json */
 function record<Properties extends Readonly<Record<string, unknown>>>(
@@ -110,9 +120,9 @@ export const modelSchema = record('Model', 'A catalog entry.', {
   category: string,
   product: string,
   mode: string,
-  modality: { type: 'string', enum: ['image', 'video', 'audio'] },
+  modality: modality,
   pricing: record('Pricing', 'What the model costs.', {
-    billing: { type: 'string', enum: ['fixed', 'usage'] },
+    billing: { type: 'string', enum: namesOf(BilledSchema) },
     summary: string,
     from_credits: credits,
   }),
@@ -132,7 +142,7 @@ export const productSchema = record('Product', 'A product with its modes.', {
   id: string,
   name: string,
   description: string,
-  modality: { type: 'string', enum: ['image', 'video', 'audio'] },
+  modality: modality,
   modes: {
     type: 'array',
     items: record('Mode', 'A mode of the product.', { mode: string, model: string, category: string, name: string }),
@@ -142,7 +152,7 @@ export const productSchema = record('Product', 'A product with its modes.', {
 export const categorySchema = record('Category', 'A task category.', {
   id: string,
   name: string,
-  modality: { type: 'string', enum: ['image', 'video', 'audio'] },
+  modality: modality,
   count,
 })
 
@@ -153,7 +163,7 @@ export const walletSchema = record('Wallet', 'The balance of the account, in cre
 
 export const entrySchema = record('Entry', 'An append-only line of the ledger.', {
   entry_id: string,
-  kind: { type: 'string', enum: ['grant', 'hold', 'charge', 'release', 'adjust'] },
+  kind: { type: 'string', enum: namesOf(EntryKindSchema) },
   credits: { type: 'integer', description: 'Negative only for an adjustment downwards.' },
   job_id: nullableString,
   available_after: credits,
