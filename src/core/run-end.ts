@@ -120,7 +120,9 @@ export function decideReconciled(
   if ('error' in found) return { status: 'failed', error: found.error, spent: false }
   if (found.afterLoss === 'never') return null
   if (isPassed(job, nowMs)) return { status: 'failed', error: deadlineError, spent: false }
-  return { status: 'queued', spent: false, availableAtMs: null }
+  // One that begins again waits longer each time; one that only waits for another server need not.
+  const availableAtMs = found.afterLoss === 'again' ? nowMs + backoffMs(job.attempts, 1) : null
+  return { status: 'queued', spent: false, availableAtMs }
 }
 
 /** What becomes of a job under review when an operator charges it, or when its time is over. */
