@@ -80,8 +80,10 @@ export function openOutputs(options: OutputsOptions): AssetStore {
         const { extension, hasPreview, ...facts } = await patiently(() => prober.inspect(file, signal))
         const key = `${run}/${index}.${extension}`
         const previewKey = hasPreview ? `${run}/${index}.preview.webp` : null
-        if (previewKey) await blobs.put(previewKey, { file: previewPath }, { signal })
-        await blobs.put(key, { file: taken }, { signal })
+        // At once, because each waits for the disk; and both to their end, because what is left is removed then.
+        const puts = [blobs.put(key, { file: taken }, { signal })]
+        if (previewKey) puts.push(blobs.put(previewKey, { file: previewPath }, { signal }))
+        for (const put of await Promise.allSettled(puts)) if (put.status === 'rejected') throw put.reason
         return { key, ...facts, bytes, previewKey }
       } finally {
         // Whatever it is by now.
