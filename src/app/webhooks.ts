@@ -10,7 +10,7 @@ import { toRecord } from '../gateway/records.ts'
 import type { Grace } from './grace.ts'
 import { type AllowedHosts, everyHost, onlyPublic } from '@mediagen/net/hosts.ts'
 import { toJobMessage } from '../services/convert.ts'
-import { createPoster } from '../webhooks/poster.ts'
+import { createPoster } from '@mediagen/net/outgoing/poster.ts'
 import { startWebhookSender } from '../webhooks/sender.ts'
 import type { Metrics } from './metrics.ts'
 

@@ -6,7 +6,7 @@ import { type Blobs, contentTypeOf, type StoredBlob } from '@mediagen/blobs/blob
 import { MediagenError } from '../core/errors.ts'
 import { createPlaces, type PlaceBounds } from '@mediagen/net/places.ts'
 import { toClientNetwork } from '@mediagen/net/client-address.ts'
-import { readAsked } from './byte-range.ts'
+import { readAsked } from '@mediagen/blobs/byte-range.ts'
 import { text } from './query.ts'
 
 const retryAfterSeconds = 5

@@ -7,7 +7,7 @@ import type { Job } from '../core/job.ts'
 import { createRound } from '../runtime/round.ts'
 import type { Store } from '../core/store.ts'
 import { type ClaimedDelivery, type DeliveryCaps, type DeliveryReport, type WebhookStore } from '../core/webhook.ts'
-import type { Poster, PostResult } from './poster.ts'
+import type { Poster, PostResult } from '@mediagen/net/outgoing/poster.ts'
 import { planDelivery } from './retries.ts'
 import { signWebhook, toWebhookBody } from './signature.ts'
 

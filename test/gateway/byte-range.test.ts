@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import Fastify from 'fastify'
 import { describe, expect, test } from 'vitest'
 import { addAssetRoutes } from '../../src/gateway/assets.ts'
-import { readAsked } from '../../src/gateway/byte-range.ts'
+import { readAsked } from '@mediagen/blobs/byte-range.ts'
 
 const modifiedAtMs = Date.parse('2026-11-22T12:00:00.700Z')
 const validators = { etag: 'W/"a-1"', modifiedAtMs }

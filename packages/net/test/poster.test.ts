@@ -2,9 +2,9 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { everyHost } from '@mediagen/net/hosts.ts'
-import { createPoster } from '../../src/webhooks/poster.ts'
-import { openReceiver } from '../../packages/net/test/receiver.ts'
+import { everyHost } from '../src/hosts.ts'
+import { createPoster } from '../src/outgoing/poster.ts'
+import { openReceiver } from './receiver.ts'
 
 const never = new AbortController().signal
 

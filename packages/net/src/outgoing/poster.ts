@@ -1,8 +1,8 @@
 // One POST to one endpoint: bounded in time and size, never redirected, with a readable error.
-import { toFailure } from '@mediagen/net/outgoing/failure.ts'
-import { PrivateAddressError } from '@mediagen/net/hosts.ts'
-import { RefusedPortError } from '@mediagen/net/outgoing/ports.ts'
-import { createPublicClient, type PublicClientOptions } from '@mediagen/net/outgoing/public-client.ts'
+import { toFailure } from './failure.ts'
+import { PrivateAddressError } from '../hosts.ts'
+import { RefusedPortError } from './ports.ts'
+import { createPublicClient, type PublicClientOptions } from './public-client.ts'
 
 /** A POST to send. */
 export interface PostRequest {

@@ -1,6 +1,6 @@
 // Conditional requests and ranges of a file (RFC 9110, sections 13 and 14).
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ByteRange } from '@mediagen/blobs/blobs.ts'
+import type { ByteRange } from './blobs.ts'
 
 /** What conditions are held against. */
 export interface Validators {
