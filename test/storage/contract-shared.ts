@@ -96,7 +96,8 @@ export function sharedTests(openStore: OpenTestStore): void {
     const { one, two, clock } = shared
     const three = await one.another('three')
     const lead = () => shared.inTurns(2, (store) => store.lead(5000))
-    expect(await lead()).toEqual([true, false])
+    // Whoever asks first; of two who ask at once either may be.
+    expect([await one.lead(5000), await two.lead(5000)]).toEqual([true, false])
     clock.ms += 4999
     expect(await lead(), 'renewed in time').toEqual([true, false])
     clock.ms += 4999
