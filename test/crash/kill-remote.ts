@@ -59,7 +59,10 @@ export async function killRemoteRuns(kills: number, seed: number): Promise<void>
   const client = openClient(server.httpUrl, key)
   let reviews = 0
   for (const { kind, prompt, jobId } of started) {
-    const read = async (): Promise<string> => (await client.send(`/v1/jobs/${jobId}`)).body.status as string
+    const read = async (): Promise<string> => {
+      const { status, error } = (await client.send(`/v1/jobs/${jobId}`)).body
+      return status === 'failed' ? `failed: ${error.code} ${error.message}` : status
+    }
     await expect.poll(read, { timeout: 60_000, interval: 200 }).toMatch(/succeeded|needs_review/)
     const status = await read()
     if (kind === 'comfyui') expect([jobId, status]).toEqual([jobId, 'succeeded'])
@@ -102,7 +105,8 @@ function writeCatalog(folder: string, origins: Readonly<Record<(typeof kinds)[nu
       owned_by: 'test',
       created: '2026-01-01',
       price: { credits: price },
-      engine: { ...engine, provider: name, concurrency: 100 },
+      // A job may meet every kill.
+      engine: { ...engine, provider: name, concurrency: 100, max_attempts: 100 },
       input: { type: 'object', properties: { prompt: { type: 'string' } } },
     }
   })
