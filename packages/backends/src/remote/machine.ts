@@ -247,14 +247,15 @@ class RemoteRun {
           }
           break
         case 'failed':
-          await this.#forget(ref, 'failed', verdict.cost)
+          if (verdict.retryable) await this.#forget(ref, 'failed', verdict.cost)
+          else await this.#close('failed', verdict.cost)
           throw new EngineError(
             'provider_failed',
             `${this.#note.provider}: ${verdict.message}`,
             verdict.retryable ?? false,
           )
         case 'canceled':
-          await this.#forget(ref, 'canceled')
+          await this.#close('canceled')
           throw new EngineError('provider_canceled', `${this.#note.provider} canceled the run. Nothing was charged.`)
         case 'gone':
           await this.#forget(ref, 'failed')
@@ -265,7 +266,7 @@ class RemoteRun {
       if (this.#leftMs() <= 0) {
         const ended = await this.#cancel(ref).catch(() => null)
         // If it could not be ended there, the checkpoint stays, and the store has it tried again.
-        if (ended) await this.#forget(ref, ended)
+        if (ended) await this.#close(ended)
         throw this.#timedOut()
       }
       await this.#parts.pause(this.#jitter(pollMs), this.#run.signal)
@@ -326,7 +327,13 @@ class RemoteRun {
     return backend.cancel(place, ref)
   }
 
-  /** The accepted run has ended, and nothing of it is used. */
+  /** The accepted run has ended for good. The job stays with it: whoever takes the job over asks again, and submits nothing. */
+  async #close(verdict: UpstreamVerdict, cost: UpstreamCost | null = null): Promise<void> {
+    await this.#save(this.#note, verdict, cost)
+    await this.#parts.throttle.leave(this.#note.provider, this.#run.jobId)
+  }
+
+  /** The accepted run has ended, and another may be submitted. */
   async #forget(ref: UpstreamRef, verdict: UpstreamVerdict, cost: UpstreamCost | null = null): Promise<void> {
     // The record keeps the id, which it was given when the run was accepted.
     await this.#save({ ...this.#note, state: 'idle', ref: null, past: [...this.#note.past, ref.id] }, verdict, cost)

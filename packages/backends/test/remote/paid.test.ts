@@ -52,6 +52,19 @@ describe('replicate', () => {
     expect(second.saved[0]).toMatchObject({ state: 'submitting', n: 2, past: ['p0001'] })
   })
 
+  test('a server that dies before it ends the job of a prediction that failed for good submits no other', async () => {
+    const clock = createFastClock()
+    const fake = createFakeReplicate({ nowMs: clock.nowMs, fails: 'NSFW content detected' })
+    await using served = await serveFake(fake)
+    await using engine = openRemote('replicate', secrets, clock)
+    await using first = await startKeptRun()
+    const final = { code: 'provider_failed', retryable: false }
+    expect(await outcomeOf(engine.run(replicateSpec(served.origin), first))).toMatchObject(final)
+    await using second = await startKeptRun({ checkpoint: first.saved.at(-1) ?? null })
+    expect(await outcomeOf(engine.run(replicateSpec(served.origin), second))).toMatchObject(final)
+    expect(fake.predictions).toHaveLength(1)
+  })
+
   test('a review ends when the prediction is found later', async () => {
     const clock = createFastClock()
     const fake = createFakeReplicate({ nowMs: clock.nowMs })
@@ -162,7 +175,7 @@ describe('fal', () => {
     await using run = await startKeptRun()
     const outcome = await outcomeOf(engine.run(falSpec(served.origin), run))
     expect(outcome).toMatchObject({ code: 'provider_failed', message: 'fal: The prompt was flagged' })
-    expect(run.records.at(-1)).toMatchObject({ verdict: 'failed', upstreamId: null })
+    expect(run.records.at(-1)).toMatchObject({ verdict: 'failed', upstreamId: expect.any(String) })
   })
 })
 
