@@ -1,6 +1,6 @@
 // The built-in engine for tests of picture models: runs a model of the catalog file in real processes, as the runner does.
 
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import sharp from 'sharp'
@@ -8,6 +8,7 @@ import type { Engine, JsonObject } from '@mediagen/engine/engine.ts'
 import { completeInput, findEntry, handIn } from '../catalog/entries.ts'
 import { createBuiltinEngine } from '../src/engine.ts'
 import { runOf } from '@mediagen/engine/run-of.ts'
+import { listOutputs } from './outputs.ts'
 
 /** What a run left. */
 export interface Picture {
@@ -40,7 +41,7 @@ export async function startPictureEngine(): Promise<PictureEngine> {
       const onProgress = (fraction: number) => void progress.push(fraction)
       const run = runOf({ input: completed, media: async () => media, folder, signal, onProgress })
       const result = await engine.run(entry.engine, run)
-      const files = await readdir(folder)
+      const files = await listOutputs(folder)
       if (files.join() !== result.files.join()) throw new Error(`left ${files.join()}, said ${result.files.join()}`)
       const name = result.files[0] as string
       return { bytes: await readFile(join(folder, name)), name, progress }

@@ -1,13 +1,14 @@
 // For tests of sounds: runs a model of the catalog through the engine, and looks at what came out with Debian's ffmpeg.
 
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtemp, readdir, readFile } from 'node:fs/promises'
+import { mkdtemp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Engine, JsonObject } from '@mediagen/engine/engine.ts'
 import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import { completeInput, findEntry } from '../catalog/entries.ts'
 import type { Renderer } from '../src/renderer.ts'
 import { runOf } from '@mediagen/engine/run-of.ts'
+import { listOutputs } from './outputs.ts'
 
 /** Whether ffmpeg and ffprobe are there; tests that decode are skipped by name without them. */
 export const hasFfmpeg = ['ffmpeg', 'ffprobe'].every((tool) => spawnSync(tool, ['-version']).status === 0)
@@ -39,8 +40,7 @@ export async function make(
   const run = runOf({ input: completeInput(model, input), media: async () => media, folder, signal, onProgress })
   const { files, usage } = await engine.run(model.engine, run)
   const [name = ''] = files
-  // Names of drafts begin with a dot; nobody watches here, so they stay.
-  const left = (await readdir(folder)).filter((file) => !file.startsWith('.'))
+  const left = await listOutputs(folder)
   if (files.length !== 1 || left.join() !== name) throw new Error(`left ${left.join()}`)
   const file = join(folder, name)
   return { file, name, bytes: await readFile(file), usage, progress }
