@@ -9,6 +9,7 @@ import { listCommands } from './commands.ts'
 import { openCommandLine } from './command-line.ts'
 
 // What a command needs beside its name to get as far as the database.
+const workflow = join(import.meta.dirname, '../../packages/backends/test/remote/workflow.json')
 const needed: Readonly<Record<string, readonly string[]>> = {
   'accounts create': ['--name', 'x'],
   'keys create': ['--account', 'acct_x', '--permissions', 'admin'],
@@ -17,10 +18,11 @@ const needed: Readonly<Record<string, readonly string[]>> = {
   'credits adjust': ['--account', 'acct_x', '--credits', '1', '--note', 'x'],
   'jobs show': ['job_x'],
   'jobs resolve': ['job_x', '--release'],
+  'models import': ['comfyui', workflow, '--provider', 'studio'],
   'webhooks redeliver': ['whd_x'],
 }
 const creating = new Set(['serve', 'demo', 'migrate'])
-const withoutDatabase = new Set(['models list', 'models check'])
+const withoutDatabase = new Set(['models list', 'models check', 'models import'])
 const commands = listCommands(createProgram())
   .filter(({ name, command }) => command.commands.length === 0 && !creating.has(name))
   .map(({ name }) => name)
