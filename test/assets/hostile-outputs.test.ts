@@ -62,6 +62,7 @@ test('checking an output ends when its job is canceled', async () => {
 test('a store that is closed while it looks into an output fails that and leaves no process', async () => {
   const waiting = put('job_bad', 'hang')
   await expect.poll(() => existsSync(intake) && readdirSync(intake).length).toBe(1)
+  const failed = expect(waiting).rejects.toThrow('closed')
   await store.close()
-  await expect(waiting).rejects.toThrow('closed')
+  await failed
 })

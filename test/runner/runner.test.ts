@@ -54,7 +54,7 @@ test('a failure is told in the words of the engine, and everything comes back', 
     throw new EngineError('engine_failed', 'the paint ran out', true)
   }
   await using bench = await startBench({ run: fail })
-  const job = await bench.end(await bench.start())
+  const job = await bench.end(await bench.start(10, { maxAttempts: 1 }))
   expect(job).toMatchObject({
     status: 'failed',
     error: { code: 'engine_failed', message: 'the paint ran out', retryable: true },
@@ -70,7 +70,7 @@ test('an engine that crashes is told without its words', async () => {
     throw new Error('secret path /root/x')
   }
   await using bench = await startBench({ run: crash })
-  const job = await bench.end(await bench.start())
+  const job = await bench.end(await bench.start(10, { maxAttempts: 1 }))
   expect(job).toMatchObject({ status: 'failed', error: { code: 'engine_crashed' }, creditsReleased: 10 })
   expect(job.error?.message).not.toContain('secret')
 })
@@ -105,7 +105,8 @@ test('an output that is not media fails the job, removes stored files and releas
 
 test('an output that is not there fails the job', async () => {
   await using bench = await startBench({ run: () => ({ files: ['nothing.png'], usage: {} }) })
-  expect(await bench.end(await bench.start())).toMatchObject({ status: 'failed', creditsReleased: 10 })
+  const job = await bench.end(await bench.start(10, { maxAttempts: 1 }))
+  expect(job).toMatchObject({ status: 'failed', creditsReleased: 10 })
 })
 
 const usagePrice = { at_most: 20, actual: 'ceil(usage.seconds) * 2' }

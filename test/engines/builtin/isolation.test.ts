@@ -6,11 +6,14 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createBuiltinEngine } from '@mediagen/builtin/engine.ts'
+import { findEntry } from '../../../packages/builtin/catalog/entries.ts'
 import { startTestApp, type TestApp } from '../../test-app.ts'
 
 const model = 'test/stub/text-to-image'
 let app: TestApp
 let hurried: TestApp
+let folder: string
+let catalog: string
 
 function start(maxChildMs: number): Promise<TestApp> {
   const engine = createBuiltinEngine({
@@ -27,10 +30,13 @@ function start(maxChildMs: number): Promise<TestApp> {
 beforeAll(async () => {
   app = await start(600_000)
   hurried = await start(2000)
+  folder = await mkdtemp(join(tmpdir(), 'mediagen-isolation-'))
+  catalog = await writeCatalog(folder)
 })
 afterAll(async () => {
   await app[Symbol.asyncDispose]()
   await hurried[Symbol.asyncDispose]()
+  await rm(folder, { recursive: true })
 })
 
 test.each([
@@ -78,8 +84,22 @@ test('renders of one account that take long leave a process to another account',
   expect((await shared.send(`/v1/jobs/${hanging[0]?.body.job_id}`)).body.status).toBe('running')
 })
 
-const art = { model: 'builtin/image/art/text-to-image', input: { prompt: 'x', width: 2048, height: 2048 } }
-const film = { model: 'builtin/video/motion/text-to-video', input: { prompt: 'x', duration: 30 } }
+const art = { model: 'test/art/text-to-image', input: { prompt: 'x', width: 2048, height: 2048 } }
+const film = { model: 'test/film/text-to-video', input: { prompt: 'x', duration: 30 } }
+
+/** A catalog of two models that ship, whose runs are not tried again. */
+async function writeCatalog(folder: string): Promise<string> {
+  const models = [
+    [art.model, 'builtin/image/art/text-to-image'] as const,
+    [film.model, 'builtin/video/motion/text-to-video'] as const,
+  ].map(([id, shipped]) => {
+    const { engine, ...entry } = findEntry(shipped)
+    return { ...entry, id, product: undefined, mode: undefined, engine: { ...engine, max_attempts: 1 } }
+  })
+  const file = join(folder, 'once.json')
+  await writeFile(file, JSON.stringify({ models }))
+  return file
+}
 
 /** An ffmpeg that has every encoder, and then does nothing but what the script says, whatever becomes of its input. */
 async function writeFfmpeg(folder: string, script: string): Promise<string> {
@@ -126,7 +146,7 @@ test.runIf(process.platform === 'linux')(
     const tell = `const { readFileSync, writeFileSync } = require('node:fs'); ${copy}; process.exit(1)`
     const settings = { MEDIAGEN_CHILD_OPEN_FILES: '77', MEDIAGEN_CHILD_TASKS: '123' }
     try {
-      await using bounded = await startTestApp({ ...settings, FFMPEG_PATH: await writeFfmpeg(folder, tell) })
+      await using bounded = await startTestApp({ ...settings, MEDIAGEN_CATALOG: catalog, FFMPEG_PATH: await writeFfmpeg(folder, tell) })
       expect((await bounded.generate(film.model, film.input)).body).toMatchObject({ status: 'failed' })
       const limits = await readFile(join(folder, 'limits'), 'utf8')
       expect(limits).toMatch(/^Max open files +77 +77 /m)
@@ -151,7 +171,7 @@ test.runIf(process.platform === 'linux').each([
 ])('an FFMPEG_PATH that %s fails its job, and does not live on', async (_what, script, settings, code) => {
   const folder = await makeOpenFolder()
   try {
-    await using bounded = await startTestApp({ ...settings, FFMPEG_PATH: await writeFfmpeg(folder, script) })
+    await using bounded = await startTestApp({ ...settings, MEDIAGEN_CATALOG: catalog, FFMPEG_PATH: await writeFfmpeg(folder, script) })
     const { body: job } = await bounded.generate(film.model, film.input)
     expect(job).toMatchObject({ status: 'failed', error: { code }, billing: { charged: 0 } })
     // It was there.
@@ -167,7 +187,7 @@ test.each([
   ['MEDIAGEN_CHILD_MEMORY_BYTES', '134217728', art, 'out_of_memory'],
   ['MEDIAGEN_MAX_OUTPUT_BYTES', '20000', art, 'output_too_large'],
 ])('%s bounds the built-in models', async (name, value, { model: id, input }, code) => {
-  await using bounded = await startTestApp({ [name]: value })
+  await using bounded = await startTestApp({ MEDIAGEN_CATALOG: catalog, [name]: value })
   const { body: job } = await bounded.generate(id, input)
   expect(job).toMatchObject({ status: 'failed', error: { code }, billing: { charged: 0 } })
 })

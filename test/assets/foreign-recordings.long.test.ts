@@ -8,7 +8,7 @@ import { cutShort, ffmpeg, ffprobeSeconds, garble, look, runFfmpeg } from './rec
 
 if (!ffmpeg)
   console.warn(
-    'SKIPPED test/assets/foreign-recordings.test.ts: no FFmpeg on this machine. Install it (apt-get install ffmpeg).',
+    'SKIPPED test/assets/foreign-recordings.long.test.ts: no FFmpeg on this machine. Install it (apt-get install ffmpeg).',
   )
 
 let folder: string
