@@ -146,7 +146,11 @@ test.runIf(process.platform === 'linux')(
     const tell = `const { readFileSync, writeFileSync } = require('node:fs'); ${copy}; process.exit(1)`
     const settings = { MEDIAGEN_CHILD_OPEN_FILES: '77', MEDIAGEN_CHILD_TASKS: '123' }
     try {
-      await using bounded = await startTestApp({ ...settings, MEDIAGEN_CATALOG: catalog, FFMPEG_PATH: await writeFfmpeg(folder, tell) })
+      await using bounded = await startTestApp({
+        ...settings,
+        MEDIAGEN_CATALOG: catalog,
+        FFMPEG_PATH: await writeFfmpeg(folder, tell),
+      })
       expect((await bounded.generate(film.model, film.input)).body).toMatchObject({ status: 'failed' })
       const limits = await readFile(join(folder, 'limits'), 'utf8')
       expect(limits).toMatch(/^Max open files +77 +77 /m)
@@ -171,7 +175,11 @@ test.runIf(process.platform === 'linux').each([
 ])('an FFMPEG_PATH that %s fails its job, and does not live on', async (_what, script, settings, code) => {
   const folder = await makeOpenFolder()
   try {
-    await using bounded = await startTestApp({ ...settings, MEDIAGEN_CATALOG: catalog, FFMPEG_PATH: await writeFfmpeg(folder, script) })
+    await using bounded = await startTestApp({
+      ...settings,
+      MEDIAGEN_CATALOG: catalog,
+      FFMPEG_PATH: await writeFfmpeg(folder, script),
+    })
     const { body: job } = await bounded.generate(film.model, film.input)
     expect(job).toMatchObject({ status: 'failed', error: { code }, billing: { charged: 0 } })
     // It was there.
