@@ -17,7 +17,7 @@ const longest = [
   'cli/operator',
   'faults/fsync.long',
 ].map((name) => join(import.meta.dirname, `test/${name}.test.ts`))
-longest.push(join(import.meta.dirname, 'packages/builtin/test/film.test.ts'))
+longest.push(join(import.meta.dirname, 'packages/builtin/test/film.long.test.ts'))
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
