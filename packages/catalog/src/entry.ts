@@ -40,8 +40,11 @@ function engineOfKind(kind: string, schema: JsonObject): object {
   return { if: { properties: { kind: { const: kind } } }, then: schema }
 }
 
-/** JSON Schema 2020-12 of one entry; engines bring the form of their own settings. */
-export const createEntrySchema = (kinds: readonly EngineKind[]) => ({
+/**
+ * JSON Schema 2020-12 of one entry; engines bring the form of their own settings.
+ * @param described the kinds whose settings it describes; the others may only be named
+ */
+export const createEntrySchema = (kinds: readonly EngineKind[], described: readonly EngineKind[] = kinds) => ({
   type: 'object',
   additionalProperties: false,
   required: ['id', 'name', 'description', 'category', 'modality', 'owned_by', 'created', 'price', 'engine', 'input'],
@@ -74,7 +77,7 @@ export const createEntrySchema = (kinds: readonly EngineKind[]) => ({
         concurrency: { type: 'integer', minimum: 1, maximum: 1000 },
         max_attempts: { type: 'integer', minimum: 1, maximum: 100 },
       },
-      allOf: kinds.map(({ kind, schema }) => engineOfKind(kind, schema)),
+      ...(described.length > 0 && { allOf: described.map(({ kind, schema }) => engineOfKind(kind, schema)) }),
       unevaluatedProperties: false,
     },
     input: {

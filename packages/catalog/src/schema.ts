@@ -30,7 +30,6 @@ let schemaForm: Ajv2020 | undefined
 /** Creates a compiler; entries may name the given kinds of engines. */
 export function createSchemaCompiler(kinds: readonly EngineKind[]): SchemaCompiler {
   const ajv = createAjv()
-  let validateEntry: ValidateFunction | undefined
   let validateProviders: ValidateFunction | undefined
   const compiled = new Map<string, ValidateFunction>()
 
@@ -47,8 +46,8 @@ export function createSchemaCompiler(kinds: readonly EngineKind[]): SchemaCompil
 
   return {
     checkEntry(entry) {
-      validateEntry ??= compileEntryForm(ajv, kinds)
-      return validateEntry(entry) ? [] : (validateEntry.errors ?? [])
+      const validate = compileEntryForm(ajv, kinds, (entry as { engine?: { kind?: unknown } } | null)?.engine?.kind)
+      return validate(entry) ? [] : (validate.errors ?? [])
     },
     checkProviders(providers) {
       validateProviders ??= ajv.compile(createProvidersSchema(kinds))
@@ -65,9 +64,11 @@ export function createSchemaCompiler(kinds: readonly EngineKind[]): SchemaCompil
   }
 }
 
-function compileEntryForm(ajv: Ajv2020, kinds: readonly EngineKind[]): ValidateFunction {
-  const names = JSON.stringify(kinds.map(({ kind, schema }) => [kind, schema]))
-  const form = entryForms.get(names) ?? ajv.compile(createEntrySchema(kinds))
+/** Only the settings of the entry's own kind are compiled: those of remote engines are large. */
+function compileEntryForm(ajv: Ajv2020, kinds: readonly EngineKind[], kind: unknown): ValidateFunction {
+  const described = kinds.filter((other) => other.kind === kind)
+  const names = JSON.stringify([kinds.map((other) => other.kind), described.map(({ schema }) => schema)])
+  const form = entryForms.get(names) ?? ajv.compile(createEntrySchema(kinds, described))
   entryForms.set(names, form)
   return form
 }
