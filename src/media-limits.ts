@@ -47,6 +47,13 @@ export const mediaLimits = {
     'Total size of the outputs of a job, in bytes; an engine that writes more is stopped',
     'The job fails, and its credits are released',
   ),
+  places: limit(
+    'MEDIAGEN_PLACES',
+    0,
+    [0, 10_000],
+    'Jobs that a worker runs at the same time, besides those that only wait for other servers; 0 for two per core',
+    'The job waits in the queue',
+  ),
   childProcesses: limit(
     'MEDIAGEN_CHILD_PROCESSES',
     0,
@@ -65,7 +72,7 @@ export const mediaLimits = {
     'MEDIAGEN_MAX_PLACES_PER_ACCOUNT',
     50,
     [1, 100],
-    'Percentage of the jobs that a worker runs at the same time (two per core) that one account may have while jobs of others wait; at least one job',
+    'Percentage of the jobs that a worker runs at the same time (`MEDIAGEN_PLACES`) that one account may have while jobs of others wait; at least one job',
     'The further jobs of the account wait in the queue',
   ),
   childSeconds: limit(

@@ -19,6 +19,8 @@ const testSettings = {
   MEDIAGEN_RATE_LIMIT: '0',
   MEDIAGEN_BYTE_RATE: '0',
   MEDIAGEN_STOP_GRACE_SECONDS: '0',
+  // However few cores there are.
+  MEDIAGEN_PLACES: '4',
   MEDIAGEN_CATALOG: join(import.meta.dirname, 'models/models.yaml'),
 }
 

@@ -54,8 +54,8 @@ export function startWorker(config: Config, parts: WorkerParts): AsyncDisposable
   }
 }
 
-function readPlaces({ placesPercent, spareProcesses: spare }: Config): PlaceBounds {
-  const places = availableParallelism() * 2
+function readPlaces({ places: chosen, placesPercent, spareProcesses: spare }: Config): PlaceBounds {
+  const places = chosen || availableParallelism() * 2
   return { places, perAccount: Math.max(1, Math.floor((places * placesPercent) / 100)), spare }
 }
 

@@ -72,6 +72,8 @@ export function openCommandLine(
     MEDIAGEN_GRPC_PORT: '0',
     MEDIAGEN_LOG_LEVEL: 'silent',
     MEDIAGEN_STOP_GRACE_SECONDS: '0',
+    // However few cores there are.
+    MEDIAGEN_PLACES: '4',
     MEDIAGEN_CATALOG: testCatalog,
     ...settings,
   }
