@@ -36,5 +36,8 @@ if (isMainThread) {
     }, othersMs)
   })
 } else {
-  channel.onmessage = () => channel.postMessage(collect())
+  // Answers of other threads arrive here as well.
+  channel.onmessage = ({ data }: { data: unknown }) => {
+    if (data === 'collect') channel.postMessage(collect())
+  }
 }
