@@ -21,6 +21,8 @@ beforeEach(() => {
     probeEntry: new URL('./hostile-process.ts', import.meta.url),
     probeTimeoutMs: 3000,
     maxProbeRssBytes: 400e6,
+    // On one core, too, another run has a process while one hangs.
+    spareProbes: 1,
   })
 })
 afterEach(async () => {
