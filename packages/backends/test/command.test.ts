@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
@@ -378,34 +378,5 @@ describe('how a program is stopped', () => {
     expect(pids.filter(isAlive)).toEqual(pids)
     child.kill('SIGKILL')
     await expect.poll(() => pids.filter(isAlive)).toEqual([])
-  })
-})
-
-describe('whether a model is ready', () => {
-  const engine = createCommandEngine({ environment: { PATH: '/usr/bin:/bin' } })
-  const unready = (spec: JsonObject) => engine.unready({ kind: 'command', base_folder: base, ...spec })
-
-  test('a program on PATH, beside the catalog, or by its path', async () => {
-    await mkdir(join(base, 'bin'))
-    await writeFile(join(base, 'bin/paint'), '#!/bin/sh\n')
-    expect(await unready({ run: ['sh', '-c', 'true'] })).toBeNull()
-    expect(await unready({ run: [node] })).toBeNull()
-    expect(await unready({ run: ['./bin/paint'] })).toBe('program ./bin/paint is not executable')
-    await chmod(join(base, 'bin/paint'), 0o755)
-    expect(await unready({ run: ['./bin/paint'] })).toBeNull()
-    expect(await unready({ run: ['bin/paint'] })).toBeNull()
-    expect(await unready({ run: ['paint'] })).toBe('program paint not found')
-    expect(await unready({ run: ['./bin'] })).toBe('program ./bin not found')
-    expect(await unready({ run: ['paint'], env: { PATH: join(base, 'bin') } })).toBeNull()
-  })
-
-  test.each([
-    [{}, 'engine.run must be a list'],
-    [{ run: [] }, 'engine.run must be a list'],
-    [{ run: ['sh', 1] }, 'engine.run must be a list'],
-    [{ run: ['sh'], env: { A: {} } }, 'engine.env.A must be a string'],
-    [{ run: ['sh'], env: { 'A=B': 'x' } }, 'engine.env.A=B cannot be set'],
-  ])('settings that are wrong: %j', async (spec, words) => {
-    expect(await unready(spec as JsonObject)).toContain(words)
   })
 })

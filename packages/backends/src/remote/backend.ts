@@ -116,3 +116,8 @@ export interface Backend {
   /** Null if the provider answers and has the model, as far as that can be asked for free; else why not. @throws NoVerdict */
   unready(place: Place): Promise<string | null>
 }
+
+/** A model or one of its fallbacks. */
+export interface Candidate extends Place {
+  readonly backend: Backend
+}

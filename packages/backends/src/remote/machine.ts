@@ -11,9 +11,10 @@ import {
   type UpstreamVerdict,
 } from '@mediagen/engine/engine.ts'
 import type { FoundSubmission } from '@mediagen/engine/provider-share.ts'
-import type { Backend, Output, Place, UpstreamBody, UpstreamRef, UpstreamResult, Verdict } from './backend.ts'
+import type { Candidate, Output, UpstreamBody, UpstreamRef, UpstreamResult, Verdict } from './backend.ts'
 import { readCheckpoint, type RemoteCheckpoint, toCheckpoint, toSubmissionId } from './checkpoint.ts'
 import { Failed, NoVerdict, PaidForNothing, Refused } from './connection.ts'
+import { findSubmission, type SubmissionMemory } from './find-submission.ts'
 import type { Throttle } from './throttle.ts'
 
 // Of a submission that only queues the run.
@@ -30,13 +31,8 @@ const mostQuestions = 4
 const mostFetches = 3
 const mostOutputs = 100
 
-/** A model or one of its fallbacks. */
-export interface Candidate extends Place {
-  readonly backend: Backend
-}
-
 /** Time and chance, and what all runs share. */
-export interface MachineParts {
+export interface MachineParts extends SubmissionMemory {
   readonly nowMs: () => number
   /** Resolves after so many milliseconds. @throws the signal's reason */
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>
@@ -45,12 +41,6 @@ export interface MachineParts {
   readonly throttle: Throttle
   /** The address for what the provider wants to tell of a submission; null if nothing reaches this server. */
   readonly webhookOf: (submission: Omit<FoundSubmission, 'upstreamId'>) => Promise<string | null>
-  /** The id of a submission whose answer was lost: told to that address, or found before. */
-  readonly heardOf: (jobId: string, n: number) => Promise<string | null>
-  /** Whether another job was submitted under this id. */
-  readonly isTaken: (provider: string, upstreamId: string, jobId: string) => Promise<boolean>
-  /** Makes an id the job's; false if another job was faster. */
-  readonly adopt: (found: FoundSubmission) => Promise<boolean>
 }
 
 /** Runs a job on the first candidate that takes it, or goes on with what an earlier run began. */
@@ -372,33 +362,6 @@ class RemoteRun {
   /** Between half and all of it. */
   #jitter(ms: number): number {
     return Math.round(ms * (0.5 + this.#parts.random() / 2))
-  }
-}
-
-/**
- * Finds a submission whose answer was lost. It is adopted only if exactly one run there can be it, and is no other job's.
- * @returns the run, `absent` if another may be submitted, or null with the reason
- */
-export async function findSubmission(
-  { backend, ...place }: Candidate,
-  { key, since, n, past }: RemoteCheckpoint,
-  jobId: string,
-  parts: Pick<MachineParts, 'heardOf' | 'isTaken' | 'adopt' | 'nowMs'>,
-): Promise<{ readonly ref: UpstreamRef | 'absent' | null; readonly words: string }> {
-  const { provider } = place.connection
-  try {
-    const heardId = await parts.heardOf(jobId, n)
-    const found = await backend.find(place, { key, sinceMs: since ?? parts.nowMs(), heardId })
-    if (found === 'absent') return { ref: found, words: '' }
-    const free: UpstreamRef[] = []
-    for (const ref of found)
-      if (!past.includes(ref.id) && !(await parts.isTaken(provider, ref.id, jobId))) free.push(ref)
-    const [one] = free.length === 1 ? free : []
-    const only = one && (await parts.adopt({ jobId, n, provider, upstreamId: one.id })) ? one : null
-    return { ref: only, words: `${provider} has ${free.length} runs that may be the job’s.` }
-  } catch (error) {
-    if (!(error instanceof NoVerdict)) throw error
-    return { ref: null, words: error.message }
   }
 }
 

@@ -18,11 +18,12 @@ import {
   type UpstreamClient,
   type UpstreamClientOptions,
 } from '@mediagen/net/outgoing/upstream-client.ts'
-import type { Backend } from './backend.ts'
+import type { Backend, Candidate } from './backend.ts'
 import { backends } from './backends.ts'
 import { readCheckpoint, type RemoteCheckpoint, toCheckpoint } from './checkpoint.ts'
 import { type Connection, createConnection, NoVerdict } from './connection.ts'
-import { type Candidate, findSubmission, type MachineParts, runRemote } from './machine.ts'
+import { findSubmission } from './find-submission.ts'
+import { type MachineParts, runRemote } from './machine.ts'
 import type { Provider, RemoteSpec } from './provider.ts'
 import { createMemory } from './readiness.ts'
 import { toEngineSchema, toProviderSchema } from './schema.ts'

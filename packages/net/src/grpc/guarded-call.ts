@@ -2,14 +2,12 @@
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { Metadata, ServerInterceptingCall, type ServerInterceptingCallInterface, status as Status } from '@grpc/grpc-js'
-import { GuardError } from '../guard-error.ts'
 import { leastProgressBytes, tooSlow } from '../progress.ts'
 import type { CallKeeper, HeldCall } from './call-books.ts'
+import { brokeOff, givenUp, invalid, passedDeadline, tooLarge } from './request-errors.ts'
 import type { CallHead } from '../service.ts'
 import { FrameReader, toFrame } from './frames.ts'
 import type { Connection } from './sessions.ts'
-
-const retryGivenUpSeconds = 1
 
 // A piece of a message that is smaller costs more to look at than it brings.
 const fragmentBytes = 64
@@ -242,14 +240,7 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
   /** Lets go of what the call holds, for others that hold less. */
   giveUp(): void {
     if (this.#unread.bytes > 0) this.#cut()
-    else
-      this.fail(
-        new GuardError(
-          'overloaded',
-          'Unfinished requests take all the room that there is for them, and this one began first. Send it again.',
-          retryGivenUpSeconds,
-        ),
-      )
+    else this.fail(givenUp())
   }
 
   #isOver(): boolean {
@@ -306,15 +297,9 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
   #refuseForLibrary(status: PartialStatus): void {
     if (status.code === Status.DEADLINE_EXCEEDED) {
       this.refuse(new ConnectError('The deadline of the call passed.', Code.DeadlineExceeded))
-      this.fail(new GuardError('request_timeout', 'The deadline passed before the request was whole.'))
+      this.fail(passedDeadline())
     } else if (!this.#isFed) this.sendStatus(status)
-    else if (status.code === Status.RESOURCE_EXHAUSTED)
-      this.fail(
-        new GuardError(
-          'payload_too_large',
-          `A request is larger than the ${this.route.maxBytes} bytes that this server takes, once it is inflated.`,
-        ),
-      )
+    else if (status.code === Status.RESOURCE_EXHAUSTED) this.fail(tooLarge(this.route.maxBytes))
     else this.fail(invalid(`A request cannot be read: ${status.details}.`))
   }
 
@@ -397,12 +382,4 @@ export function toHeader(requestId: string): Metadata {
   const header = new Metadata()
   header.set('x-request-id', requestId)
   return header
-}
-
-function invalid(message: string): GuardError {
-  return new GuardError('invalid_request', message)
-}
-
-function brokeOff(): GuardError {
-  return invalid('The request broke off before it was whole.')
 }

@@ -1,0 +1,42 @@
+// Finds what became of a submission whose answer was lost.
+import type { FoundSubmission } from '@mediagen/engine/provider-share.ts'
+import type { Candidate, UpstreamRef } from './backend.ts'
+import type { RemoteCheckpoint } from './checkpoint.ts'
+import { NoVerdict } from './connection.ts'
+
+/** What is known of the submissions of all jobs. */
+export interface SubmissionMemory {
+  /** The id of a submission whose answer was lost: told to that address, or found before. */
+  readonly heardOf: (jobId: string, n: number) => Promise<string | null>
+  /** Whether another job was submitted under this id. */
+  readonly isTaken: (provider: string, upstreamId: string, jobId: string) => Promise<boolean>
+  /** Makes an id the job's; false if another job was faster. */
+  readonly adopt: (found: FoundSubmission) => Promise<boolean>
+}
+
+/**
+ * Finds a submission whose answer was lost. It is adopted only if exactly one run there can be it, and is no other job's.
+ * @returns the run, `absent` if another may be submitted, or null with the reason
+ */
+export async function findSubmission(
+  { backend, ...place }: Candidate,
+  { key, since, n, past }: RemoteCheckpoint,
+  jobId: string,
+  parts: SubmissionMemory & { readonly nowMs: () => number },
+): Promise<{ readonly ref: UpstreamRef | 'absent' | null; readonly words: string }> {
+  const { provider } = place.connection
+  try {
+    const heardId = await parts.heardOf(jobId, n)
+    const found = await backend.find(place, { key, sinceMs: since ?? parts.nowMs(), heardId })
+    if (found === 'absent') return { ref: found, words: '' }
+    const free: UpstreamRef[] = []
+    for (const ref of found)
+      if (!past.includes(ref.id) && !(await parts.isTaken(provider, ref.id, jobId))) free.push(ref)
+    const [one] = free.length === 1 ? free : []
+    const only = one && (await parts.adopt({ jobId, n, provider, upstreamId: one.id })) ? one : null
+    return { ref: only, words: `${provider} has ${free.length} runs that may be the job’s.` }
+  } catch (error) {
+    if (!(error instanceof NoVerdict)) throw error
+    return { ref: null, words: error.message }
+  }
+}
