@@ -1,4 +1,5 @@
 // A job as a tile of a gallery: its picture or state, and a few words.
+import { createDraftPicture, type DraftPicture } from './draft-picture.ts'
 import { element, icon } from './element.ts'
 import { describeStatus, explainEnd, formatAge, formatCredits, isTerminal } from './job-words.ts'
 import { outputThumbnail } from './output-media.ts'
@@ -14,10 +15,12 @@ export interface JobTile {
 /** `name` labels the tile if the text of its input is not known. */
 export function createJobTile(job: JobRecord, name: (model: string) => string): JobTile {
   const link = element('a', { class: 'tile', href: toHash({ view: 'job', id: job.job_id }) })
+  const draft = createDraftPicture()
   let shown = ''
   const tile: JobTile = {
     element: link,
     show(next) {
+      draft.show(next)
       const state = `${next.status} ${next.progress} ${next.queue_position}`
       if (state === shown) return
       shown = state
@@ -25,7 +28,7 @@ export function createJobTile(job: JobRecord, name: (model: string) => string): 
       const words = describeInput(next.job_id) ?? name(next.model)
       const money = next.credits > 0 ? ` · ${formatCredits(next.credits)}` : ''
       link.replaceChildren(
-        picture(next),
+        picture(next, draft),
         element(
           'span',
           { class: 'tile-words' },
@@ -43,7 +46,7 @@ export function createJobTile(job: JobRecord, name: (model: string) => string): 
   return tile
 }
 
-function picture(job: JobRecord): HTMLElement {
+function picture(job: JobRecord, draft: DraftPicture): HTMLElement {
   const frame = element('span', { class: 'tile-picture' })
   const [output] = job.outputs
   if (output) frame.append(outputThumbnail(output))
@@ -52,6 +55,6 @@ function picture(job: JobRecord): HTMLElement {
       icon(job.status === 'canceled' ? 'stop' : 'warning'),
       element('span', { class: 'tile-reason' }, explainEnd(job) ?? ''),
     )
-  else frame.append(element('progress', { max: 1, value: job.progress, 'aria-label': 'Progress' }))
+  else frame.append(draft.element, element('progress', { max: 1, value: job.progress, 'aria-label': 'Progress' }))
   return frame
 }

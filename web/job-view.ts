@@ -1,5 +1,7 @@
 // A job in full: its progress, its result or error, and its credits.
+import { createDraftPicture } from './draft-picture.ts'
 import { element, icon, linkButton, button } from './element.ts'
+import { toForm } from './form-model.ts'
 import {
   describeKept,
   describeMoney,
@@ -17,9 +19,10 @@ import {
 } from './job-words.ts'
 import { navigate } from './navigate.ts'
 import { outputMedia } from './output-media.ts'
+import { findShape, type Shape, toFullWidth } from './output-shape.ts'
 import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
-import type { JobRecord, JsonObject, ModelRecord, OutputRecord } from './records.ts'
+import type { JobRecord, ModelRecord, OutputRecord } from './records.ts'
 import { toHash } from './route.ts'
 import { describeInput, handMedia, keepDraft, readInput, rememberMedia } from './session.ts'
 
@@ -35,7 +38,12 @@ export function createJobView(parts: Parts): JobView {
   const trouble = element('div', {})
   const whole = element('section', { class: 'job', 'aria-label': 'Generation' }, body, status, trouble)
   const progress = element('progress', { max: 1, 'aria-label': 'Progress' })
-  const draft = element('img', { alt: '', class: 'draft', hidden: true })
+  const frame = element('div', { class: 'waiting' })
+  // A draft has the shape of the output, which its input may not tell.
+  const draft = createDraftPicture(({ naturalWidth, naturalHeight }) => {
+    if (frame.style.aspectRatio === '') setShape(frame, { width: naturalWidth * 100, height: naturalHeight * 100 })
+  })
+  frame.append(draft.element, progress)
   let shown = ''
   let latest: JobRecord | null = null
 
@@ -52,7 +60,17 @@ export function createJobView(parts: Parts): JobView {
   }
   function active(job: JobRecord): HTMLElement[] {
     const stop = button('Cancel', () => void cancel(job, stop), { icon: 'stop', look: 'quiet' })
-    return [waitingFrame(readInput(job.job_id), draft, progress), element('div', { class: 'actions' }, stop)]
+    void shapeFrame(job)
+    return [frame, element('div', { class: 'actions' }, stop)]
+  }
+  /** Gives the frame the shape that the output will have, as far as is known. */
+  async function shapeFrame({ job_id, model }: JobRecord): Promise<void> {
+    setShape(frame, null)
+    const detail = await parts.catalog.detail(model).catch(() => null)
+    if (latest?.job_id !== job_id || !detail) return
+    frame.classList.toggle('for-sound', detail.modality === 'audio')
+    const input = readInput(job_id)
+    if (input) setShape(frame, findShape(toForm(detail)?.fields ?? [], input))
   }
   function ended(job: JobRecord): HTMLElement[] {
     const reason = explainEnd(job)
@@ -66,8 +84,7 @@ export function createJobView(parts: Parts): JobView {
       if (latest?.job_id === job.job_id && isOlder(job, latest)) return
       latest = job
       progress.value = job.progress
-      draft.hidden = job.preview_url === null
-      if (job.preview_url !== null) draft.src = job.preview_url
+      draft.show(job)
       status.replaceChildren(
         element('span', { class: 'dot', 'data-status': job.status }),
         describeStatus(job),
@@ -85,13 +102,9 @@ export function createJobView(parts: Parts): JobView {
   return view
 }
 
-/** A frame with the result's expected aspect ratio, if the input tells. */
-function waitingFrame(input: JsonObject | null, draft: HTMLImageElement, progress: HTMLProgressElement): HTMLElement {
-  const [width, height] = [input?.['width'], input?.['height']]
-  const frame = element('div', { class: 'waiting' }, draft, progress)
-  if (typeof width === 'number' && typeof height === 'number' && width > 0 && height > 0)
-    frame.style.aspectRatio = `${width} / ${height}`
-  return frame
+function setShape(frame: HTMLElement, shape: Shape | null): void {
+  frame.style.width = shape ? toFullWidth(shape) : ''
+  frame.style.aspectRatio = shape ? `${shape.width} / ${shape.height}` : ''
 }
 
 function result(job: JobRecord, output: OutputRecord, index: number): HTMLElement {

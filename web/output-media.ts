@@ -2,6 +2,7 @@
 import { toBlurPicture } from './blurhash.ts'
 import { element } from './element.ts'
 import { formatLength, toLocalUrl } from './job-words.ts'
+import { toFullWidth } from './output-shape.ts'
 import type { OutputRecord } from './records.ts'
 
 /** The output in full size, to view or play; `words` is its alternative text. */
@@ -23,7 +24,7 @@ export function outputMedia(output: OutputRecord, words: string): HTMLElement {
       height,
     })
     // Sized like the film from the beginning, because its poster is small.
-    if (width && height) video.style.width = fullWidth(width, height)
+    if (width && height) video.style.width = toFullWidth({ width, height })
     return blurred(output, video)
   }
   if (content_type.startsWith('audio/')) {
@@ -65,15 +66,10 @@ function expired(output: OutputRecord): HTMLElement {
   const place = element('div', { class: 'expired' }, element('p', {}, 'The file has expired and was removed.'))
   const { width, height } = output
   if (width && height) {
-    place.style.width = fullWidth(width, height)
+    place.style.width = toFullWidth({ width, height })
     place.style.aspectRatio = `${width} / ${height}`
   }
   return blurred(output, place)
-}
-
-/** The CSS width of a picture that fits its place. */
-function fullWidth(width: number, height: number): string {
-  return `min(100%, ${width}px, ${(72 * width) / height}vh)`
 }
 
 function local(url: string | null): string | null {

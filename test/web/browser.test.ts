@@ -1,35 +1,9 @@
 // The console in a real browser: key, quote, generation, picture; a refusal at its field; a failure in words; the library.
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { startTestApp } from '../test-app.ts'
-import type { BrowserPage } from './browser-page.ts'
-import { type Browser, chromiumPath, openBrowser } from './chromium.ts'
+import { fill, inBrowser, press, textOf, useBrowser } from './browser-tests.ts'
 
-if (!chromiumPath)
-  console.warn(
-    'SKIPPED test/web/browser.test.ts: no Chromium on this machine. Install one (apt-get install chromium) or set CHROMIUM to its path.',
-  )
-
-const inBrowser = test.skipIf(!chromiumPath)
-
-let browser: Browser
-beforeAll(async () => {
-  if (chromiumPath) browser = await openBrowser()
-})
-afterAll(() => browser?.[Symbol.asyncDispose]())
-
-/** Types into a field; again when the page drew the field anew meanwhile, as it may on a slow machine. */
-async function fill(page: BrowserPage, selector: string, text: string): Promise<void> {
-  const field = `document.querySelector(${JSON.stringify(selector)})`
-  const kept = `new Promise((resolve) => setTimeout(() => resolve(${field}?.value === ${JSON.stringify(text)}), 100))`
-  do {
-    await page.until(field)
-    await page.evaluate(`(() => { const field = ${field}; field.focus(); field.select() })()`)
-    await page.type(text)
-  } while (!(await page.evaluate(kept)))
-}
-const textOf = (selector: string): string => `document.querySelector(${JSON.stringify(selector)})?.textContent`
-const press = (page: BrowserPage, selector: string): Promise<void> =>
-  page.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`)
+const browser = useBrowser()
 
 inBrowser('from a key in the address to a picture', async () => {
   await using app = await startTestApp()
