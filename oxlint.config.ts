@@ -69,7 +69,7 @@ export const parts: Readonly<Record<string, Part>> = {
 
 /** The files of `src/` itself. */
 const files: Readonly<Record<string, Part>> = {
-  'main.ts': { imports: ['cli', 'core'] },
+  'main.ts': { imports: ['cli', 'core', 'package.json'] },
   'config.ts': { imports: ['core', engine, net, 'limits.ts', 'setting.ts'] },
   'limits.ts': { imports: ['setting.ts', 'media-limits.ts'] },
   'media-limits.ts': { imports: ['setting.ts'] },
@@ -95,6 +95,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
 function restrict(name: string, up: string, { imports, not = [] }: Part): NonNullable<OxlintOverride['rules']> {
   const allowed = imports.map((one) => {
     if (one.startsWith('@')) return `!${one}/**`
+    if (one === 'package.json') return '!../package.json'
     if (one === 'gen') return up === './' ? '!../gen/**' : `!${up}../gen/**`
     return one.endsWith('.ts') ? `!${up}${one}` : `!${up}${one}/**`
   })

@@ -57,6 +57,12 @@ export const generalSettings = {
     'Proxies and gateways in front, whose `X-Forwarded-For` is believed: addresses, networks such as `10.1.0.0/16`, separated by commas',
     parseProxies,
   ),
+  corsOrigins: text(
+    'MEDIAGEN_CORS_ORIGINS',
+    '',
+    'Websites whose scripts may call REST and gRPC-Web from a browser: origins such as `https://app.example`, separated by commas; `*` for all',
+    parseOrigins,
+  ),
   roles: text(
     'MEDIAGEN_ROLES',
     'api,worker',
@@ -192,6 +198,14 @@ function parseUrl(written: string): string | null {
   const url = URL.parse(written)
   if (!url || !/^https?:$/.test(url.protocol)) throw new Error('must be an http: or https: address')
   return written.replace(/\/+$/, '')
+}
+
+function parseOrigins(written: string): ReadonlySet<string> {
+  const origins = written.split(',').map((origin) => origin.trim())
+  for (const origin of origins)
+    if (origin !== '' && origin !== '*' && URL.parse(origin)?.origin !== origin)
+      throw new Error('must be origins such as `https://app.example`, without a path, separated by commas, or `*`')
+  return new Set(origins.filter(Boolean))
 }
 
 function parsePort(written: string): number | null {

@@ -75,7 +75,7 @@ const callers = {
     'MEDIAGEN_RATE_LIMIT',
     50,
     [0, 1_000_000],
-    'Requests per second for each key, with a burst of the same size, in all processes of an installation together; 0 for no limit',
+    'Requests per second for each key, with a burst of the same size, in all processes of an installation together; a quote and a start are half a request each; 0 for no limit',
     '429 `rate_limited`',
   ),
   byteRate: limit(

@@ -1,6 +1,7 @@
 // The command line. Every command is a few lines in src/cli.
 import { ConnectError } from '@connectrpc/connect'
 import { Command } from 'commander'
+import manifest from '../package.json' with { type: 'json' }
 import { addAssetCommands } from './cli/assets.ts'
 import { addAuditCommands } from './cli/audit.ts'
 import { addDemoCommand } from './cli/demo.ts'
@@ -10,12 +11,13 @@ import { addModelCommands } from './cli/models.ts'
 import { addOperatorCommands } from './cli/operator.ts'
 import { addServeCommand } from './cli/serve.ts'
 import { addWebhookCommands } from './cli/webhook-commands.ts'
-import { StartupError } from './core/errors.ts'
+import { StartupError, withoutCode } from './core/errors.ts'
 
 /** Creates the command line with all its commands. */
 export function createProgram(): Command {
   const program = new Command('mediagen')
     .description('Self-hostable media generation service')
+    .version(manifest.version, '--version', 'print the version')
     .showHelpAfterError('(use --help for usage)')
   addServeCommand(program)
   addDemoCommand(program)
@@ -49,7 +51,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     await createProgram().parseAsync(argv)
   } catch (error) {
     if (!(error instanceof StartupError) && !(error instanceof ConnectError)) throw error
-    process.stderr.write(`mediagen: ${error instanceof ConnectError ? error.rawMessage : error.message}\n`)
+    process.stderr.write(`mediagen: ${error instanceof ConnectError ? withoutCode(error.rawMessage) : error.message}\n`)
     process.exitCode = 1
   }
 }

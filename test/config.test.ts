@@ -55,6 +55,8 @@ describe('a wrong value is refused by name, with what it may be', () => {
     ['MEDIAGEN_MAX_BODY_BYTES', '1 MiB'],
     ['MEDIAGEN_PUBLIC_URL', 'media.example'],
     ['MEDIAGEN_CORE_URL', 'ftp://core'],
+    ['MEDIAGEN_CORS_ORIGINS', 'https://app.example/path'],
+    ['MEDIAGEN_CORS_ORIGINS', 'app.example'],
     ['MEDIAGEN_ROLES', 'api,boss'],
     ['MEDIAGEN_LOG_LEVEL', 'loud'],
   ])('%s=%s', (env, value) => {

@@ -59,6 +59,7 @@ export function createPublicServer(
     health,
     transport,
     keys,
+    origins: config.corsOrigins,
     maxUploadBytes: config.maxUploadBytes,
     ...(assets && { assets }),
     downloads: {

@@ -131,3 +131,14 @@ export class StartupError extends Error {
 export function isErrorCode(text: string): text is ErrorCode {
   return Object.hasOwn(retryable, text)
 }
+
+/** The message as it travels over gRPC: tools such as `buf curl` print only the message, so the code comes first in it. */
+export function withCode({ code, message }: MediagenError): string {
+  return `${code}: ${message}`
+}
+
+/** A message that travelled, without its code. */
+export function withoutCode(message: string): string {
+  const end = message.indexOf(': ')
+  return isErrorCode(message.slice(0, Math.max(end, 0))) ? message.slice(end + 2) : message
+}

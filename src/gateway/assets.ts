@@ -69,6 +69,7 @@ export function addAssetRoutes(app: FastifyInstance, { blobs, urls }: ServedAsse
         .code(status)
         .header('content-security-policy', "default-src 'none'; sandbox")
         .header('cross-origin-resource-policy', 'cross-origin')
+        .header('content-disposition', `inline; filename="${nameFile(key)}"`)
       if (status === 416) reply.header('content-range', `bytes */${found.bytes}`)
       if (status === 412 || status === 416) return reply.send()
       // A file never changes under its key, and no cache keeps it longer than its URL works.
@@ -86,6 +87,11 @@ export function addAssetRoutes(app: FastifyInstance, { blobs, urls }: ServedAsse
         .send(content)
     },
   )
+}
+
+/** What the file is called where it is saved: `mediagen-job_01jd…-0.png` for `job_01jd…/0.png`. */
+function nameFile(key: string): string {
+  return `mediagen-${key.replaceAll('/', '-')}`
 }
 
 function toEtag({ bytes, storedAtMs }: StoredBlob): string {

@@ -4,7 +4,14 @@ import type { Socket } from 'node:net'
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorDetail, ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
-import { type ErrorCode, type ErrorDetails, isErrorCode, MediagenError, retryable } from '../core/errors.ts'
+import {
+  type ErrorCode,
+  type ErrorDetails,
+  isErrorCode,
+  MediagenError,
+  retryable,
+  withoutCode,
+} from '../core/errors.ts'
 import { isRefusal, toRefusal } from '../runtime/refusal.ts'
 import { readRequestId } from '@mediagen/net/request-id.ts'
 import { isStorageTrouble, storageUnavailable } from '../core/storage-trouble.ts'
@@ -122,7 +129,7 @@ function internalError(cause: unknown): MediagenError {
 function fromConnectError(error: ConnectError): MediagenError {
   const [detail] = error.findDetails(ErrorDetailSchema)
   if (detail && isErrorCode(detail.code))
-    return new MediagenError(detail.code, error.rawMessage, toDetails(detail), { cause: error })
+    return new MediagenError(detail.code, withoutCode(error.rawMessage), toDetails(detail), { cause: error })
   // Without our detail the core was not reached, or what answered has a fault of its own.
   if (!isUnreachable(error)) return internalError(error)
   return new MediagenError(

@@ -29,6 +29,7 @@ import { findHostProblem } from '@mediagen/net/http/host.ts'
 import { type Overload, shedRequests } from './overload.ts'
 import { ProtectedResponse } from '@mediagen/net/http/protection.ts'
 import { refuseConnection, sendProblem, toConnectionError, toMediagenError } from './problem.ts'
+import { allowOrigins, type Origins } from './origins.ts'
 import { addProblemPages } from './problem-pages.ts'
 import { nameParameters } from './query.ts'
 import { addQuoteRoutes } from './quotes.ts'
@@ -84,6 +85,8 @@ export interface RouteParts extends Pick<ServerParts, 'health' | 'publicUrl'> {
 export interface GatewayParts extends ServerParts, RouteParts {
   readonly overload: Overload
   readonly keys: Keys
+  /** Whose scripts may use this server from a browser; empty for its own console only. */
+  readonly origins: Origins
   /** Adds whatever else is served on this port: Connect, the console. */
   readonly extend: (app: FastifyInstance) => void
 }
@@ -135,7 +138,7 @@ export function createHealthServer(
 /** A server without routes: limits, request ids, and problems for whatever is thrown. */
 function createServer(
   parts: ServerParts,
-  { keys, overload }: Partial<Pick<GatewayParts, 'keys' | 'overload'>> = {},
+  { keys, overload, origins }: Partial<Pick<GatewayParts, 'keys' | 'overload' | 'origins'>> = {},
 ): { app: FastifyInstance; stopping: AbortSignal } {
   const note = createRefusalNotes(parts)
   const app = Fastify({
@@ -173,6 +176,7 @@ function createServer(
       void sendProblem(request, reply, refusal, parts.publicUrl())
     },
   })
+  if (origins && origins.size > 0) allowOrigins(app, origins)
   nameClients(app, parts.findClient)
   app.server.headersTimeout = headersTimeoutMs
   // Node would ask for the body at once; a stranger need not send it.

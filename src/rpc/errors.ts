@@ -2,7 +2,7 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { errorToJson } from '@connectrpc/connect/protocol-connect'
 import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
-import { type ErrorCode, MediagenError, retryable } from '../core/errors.ts'
+import { type ErrorCode, MediagenError, retryable, withCode } from '../core/errors.ts'
 import { isStorageTrouble, storageUnavailable } from '../core/storage-trouble.ts'
 import { isRefusal, toRefusal } from '../runtime/refusal.ts'
 
@@ -78,7 +78,7 @@ export function toConnectError(error: MediagenError, requestId: string): Connect
   // Its stack would tell of this line only.
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
-  const sent = new ConnectError(error.message, grpcCodes[error.code], metadata, [{ desc: ErrorDetailSchema, value }])
+  const sent = new ConnectError(withCode(error), grpcCodes[error.code], metadata, [{ desc: ErrorDetailSchema, value }])
   Error.stackTraceLimit = stackTraceLimit
   return sent
 }

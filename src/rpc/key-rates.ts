@@ -21,8 +21,8 @@ type Count = Promise<void> | undefined
 
 /** The rates of all keys. */
 export interface KeyRates {
-  /** Counts a request. */
-  limit(key: Pick<ApiKey, 'keyId'>): Count
+  /** Counts a request, or `weight` of one. */
+  limit(key: Pick<ApiKey, 'keyId'>, weight?: number): Count
   /** Counts the bytes of a request, before anything is made of them. */
   spend(key: Pick<ApiKey, 'keyId'>, bytes: number): Count
 }
@@ -46,8 +46,8 @@ export function createKeyRates(
     `This key may send ${byteRate} bytes of requests per second, files not counted (MEDIAGEN_BYTE_RATE).`,
   )
   return {
-    limit({ keyId }) {
-      return rateLimit === 0 ? undefined : settle(requests.take(keyId, 1), refuseRequest)
+    limit({ keyId }, weight = 1) {
+      return rateLimit === 0 ? undefined : settle(requests.take(keyId, weight), refuseRequest)
     },
     spend({ keyId }, bytes) {
       // What is larger than any request may be is refused for that, with words of its own.

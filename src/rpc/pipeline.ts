@@ -10,7 +10,9 @@ import {
 } from '@bufbuild/protobuf'
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect'
 import type { Logger } from 'pino'
+import { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'
 import { Permission as PermissionCode, permission as permissionOption } from '../../gen/mediagen/v1/options_pb.ts'
+import { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { ApiKey, Permission } from '../core/key.ts'
@@ -235,13 +237,13 @@ type Admit = (call: Call, context: HandlerContext) => Promise<void>
 function createKeyGuard(method: DescMethod, parts: PipelineParts): CallGuard {
   const { access } = parts
   const permission = readPermission(method)
-  const isLimited = !isBeforeCall(method)
+  const weight = weigh(method)
   return createCallGuard(method, parts, async (call, context) => {
     if (call.caller) return void context.values.set(callerKey, call.caller)
     const key = await access.authenticate(call.head)
     call.caller = key
     if (permission) access.authorize(key, permission)
-    const counted = isLimited ? access.limit(key) : undefined
+    const counted = weight === 0 ? undefined : access.limit(key, weight)
     if (counted) await counted
     context.values.set(callerKey, key)
   })
@@ -291,6 +293,12 @@ function createCallGuard(method: DescMethod, parts: PipelineParts, admit: Admit)
       return toConnectError(error, call.head.requestId)
     },
   }
+}
+
+/** How many requests a call counts as: a quote and the start that uses it count as one together. */
+function weigh(method: DescMethod): number {
+  if (isBeforeCall(method)) return 0
+  return method === QuotesService.method.createQuote || method === GenerationService.method.startGeneration ? 0.5 : 1
 }
 
 /** A gateway asks for the caller before the call itself; only the call counts. */

@@ -1,5 +1,6 @@
 // Every command has a help that can be printed.
 import { expect, test } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
 import { createProgram } from '../../src/main.ts'
 import { openCommandLine } from './command-line.ts'
 import { listCommands } from './commands.ts'
@@ -12,6 +13,12 @@ test.for(names)('mediagen %s --help', async (name) => {
   const { status, stdout, stderr } = await line.run([...path, '--help'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect(stdout).toContain(`Usage: mediagen ${name}`.trimEnd())
+})
+
+test('mediagen --version', async () => {
+  await using line = openCommandLine()
+  const { status, stdout } = await line.run(['--version'])
+  expect({ status, stdout }).toEqual({ status: 0, stdout: `${manifest.version}\n` })
 })
 
 test('a default is shown', async () => {

@@ -113,6 +113,13 @@ describe('ranges', () => {
   })
 })
 
+test('a saved file has a name that tells its job', async () => {
+  const [, run] = /assets\/(job_[^/]+)\/0\.(\w+)\?/.exec(output.url) ?? []
+  expect((await fetch(output.url)).headers.get('content-disposition')).toMatch(
+    new RegExp(`^inline; filename="mediagen-${run}-0\\.\\w+"$`),
+  )
+})
+
 test('HEAD answers as GET does, without the file', async () => {
   const [head, get] = await Promise.all([fetch(output.url, { method: 'HEAD' }), fetch(output.url)])
   expect([head.status, (await head.arrayBuffer()).byteLength]).toEqual([200, 0])

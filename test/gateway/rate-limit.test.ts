@@ -41,6 +41,20 @@ test('requests that are refused for their form count too', async () => {
   expect(refused.length).toBeGreaterThan(0)
 })
 
+test('a quote and a start count as one request together', async () => {
+  const { key } = await app.createAccount(0)
+  const bodies = {
+    '/v1/quotes': { model: 'none', input: {} },
+    '/v1/generate': { model: 'none', input: {}, quote_id: 'x' },
+  }
+  const sent = Array.from({ length: 20 }, () =>
+    Object.entries(bodies).map(([path, body]) => app.send(path, { key, body, headers: { 'Idempotency-Key': 'one' } })),
+  ).flat()
+  const passed = (await Promise.all(sent)).filter(({ status }) => status !== 429)
+  // A slow machine fills the bucket again meanwhile.
+  expect(passed.length).toBeGreaterThanOrEqual(10)
+})
+
 test('it is 50 by default', () => {
   expect(settings.rateLimit.fallback).toBe('50')
 })

@@ -49,6 +49,7 @@ async function openUnread(windowMs: number) {
     maxViolations: 100,
     countRefusal() {},
     findClient: (peer) => peer,
+    origins: new Set(),
     overload: { refuses: () => false, refusal: overloaded(1000), connectBody: '' },
     extend() {},
   })

@@ -76,7 +76,7 @@ test.for(Object.keys(doors))('%s: a refusal is shown with its typed detail', asy
   const { messages, error } = await bufCurl(door, 'GenerationService/GetJob', { jobId: 'job_none' })
   expect(messages).toEqual([])
   const shown = JSON.parse(error)
-  expect(shown).toMatchObject({ code: 'not_found', message: 'There is no job "job_none".' })
+  expect(shown).toMatchObject({ code: 'not_found', message: 'job_not_found: There is no job "job_none".' })
   const [detail] = shown.details
   expect(detail.type).toBe('mediagen.v1.ErrorDetail')
   expect(fromBinary(ErrorDetailSchema, Buffer.from(detail.value, 'base64')).code).toBe('job_not_found')

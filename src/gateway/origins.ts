@@ -1,0 +1,58 @@
+// Cross-origin requests (CORS, Fetch Standard): which other websites' scripts may use this server from a browser.
+import { cors } from '@connectrpc/connect'
+import type { FastifyInstance } from 'fastify'
+
+/** Origins such as `https://app.example`; `*` among them allows every origin. */
+export type Origins = ReadonlySet<string>
+
+// Browsers keep the answer to a preflight for at most this long, in seconds.
+const preflightSeconds = 7200
+const allowedMethods = ['GET', 'HEAD', 'POST', 'DELETE'].join(', ')
+const allowedHeaders = [
+  ...new Set([
+    ...cors.allowedHeaders,
+    'Authorization',
+    'Cancel-After',
+    'Idempotency-Key',
+    'If-None-Match',
+    'Last-Event-ID',
+    'Mediagen-Priority',
+    'Range',
+    'Retain-For',
+    'X-Request-Id',
+  ]),
+].join(', ')
+const exposedHeaders = [
+  ...cors.exposedHeaders,
+  'Accept-Ranges',
+  'Allow',
+  'Content-Disposition',
+  'Content-Range',
+  'ETag',
+  'Idempotent-Replayed',
+  'Location',
+  'Retry-After',
+  'X-Request-Id',
+].join(', ')
+
+/**
+ * Lets scripts of these origins read answers, refusals included. Call it before any other hook is added: a preflight
+ * brings no key. Keys travel in a header and never in a cookie, so credentials are not allowed.
+ */
+export function allowOrigins(app: FastifyInstance, origins: Origins): void {
+  const allowsAll = origins.has('*')
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!allowsAll) reply.header('vary', 'Origin')
+    const { origin, 'access-control-request-method': asked } = request.headers
+    if (origin === undefined || !(allowsAll || origins.has(origin))) return done()
+    reply.header('access-control-allow-origin', allowsAll ? '*' : origin)
+    reply.header('access-control-expose-headers', exposedHeaders)
+    if (request.method !== 'OPTIONS' || asked === undefined) return done()
+    reply
+      .code(204)
+      .header('access-control-allow-methods', allowedMethods)
+      .header('access-control-allow-headers', allowedHeaders)
+      .header('access-control-max-age', preflightSeconds)
+      .send()
+  })
+}
