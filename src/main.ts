@@ -9,6 +9,7 @@ import { addJobCommands } from './cli/jobs.ts'
 import { addMigrateCommand } from './cli/migrate.ts'
 import { addModelCommands } from './cli/models.ts'
 import { addOperatorCommands } from './cli/operator.ts'
+import { addProviderCommands } from './cli/providers.ts'
 import { addServeCommand } from './cli/serve.ts'
 import { addWebhookCommands } from './cli/webhook-commands.ts'
 import { StartupError, withoutCode } from './core/errors.ts'
@@ -25,6 +26,7 @@ export function createProgram(): Command {
   addOperatorCommands(program)
   addJobCommands(program)
   addModelCommands(program)
+  addProviderCommands(program)
   addWebhookCommands(program)
   addAssetCommands(program)
   addAuditCommands(program)

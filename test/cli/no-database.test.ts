@@ -22,7 +22,7 @@ const needed: Readonly<Record<string, readonly string[]>> = {
   'webhooks redeliver': ['whd_x'],
 }
 const creating = new Set(['serve', 'demo', 'migrate'])
-const withoutDatabase = new Set(['models list', 'models check', 'models import'])
+const withoutDatabase = new Set(['models list', 'models check', 'models import', 'providers check'])
 const commands = listCommands(createProgram())
   .filter(({ name, command }) => command.commands.length === 0 && !creating.has(name))
   .map(({ name }) => name)

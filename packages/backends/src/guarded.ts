@@ -56,13 +56,19 @@ export function guardEngine(engine: Engine, secrets: Secrets): Engine {
     return engine.secretsOf?.(spec).find((name) => secrets.valueOf(name) === undefined)
   }
 
-  const { reconcile, cancel, findFault } = engine
+  const { reconcile, cancel, findFault, checkProvider } = engine
   return {
     kind: engine.kind,
     schema: engine.schema,
     ...(engine.provider && { provider: engine.provider }),
     ...(findFault && { findFault: (spec) => findFault.call(engine, spec) }),
     secretsOf: (spec) => engine.secretsOf?.(spec) ?? [],
+    ...(checkProvider && {
+      checkProvider: async (provider, timeoutMs) => {
+        const check = await guard(checkProvider.call(engine, provider, timeoutMs))
+        return { ...check, reason: check.reason === null ? null : secrets.hide(check.reason) }
+      },
+    }),
     waits: (spec) => engine.waits(spec),
     afterLoss: (spec, checkpoint) => engine.afterLoss(spec, checkpoint),
     close: () => engine.close(),

@@ -41,7 +41,7 @@ export function loadCatalog(
     .flatMap((path) => listFiles(path, problems))
     .map((file) => ({ file, content: readContent(file, problems) }))
   // First, because models may name providers of later files.
-  for (const { file, content } of files) loadProviders(file, content['providers'], checked, problems)
+  for (const { file, content } of files) addProviders(file, content['providers'], checked, problems)
   for (const { file, content } of files) {
     for (const model of loadModels(file, content, tested.includes(file) ? believed : checked, problems)) {
       if (models.has(model.id)) problems.push(`${file}: model "${model.id}": id is taken by an earlier model`)
@@ -55,6 +55,15 @@ export function loadCatalog(
     )
   }
   return [...models.values()]
+}
+
+/**
+ * The providers of catalog files, by name, whether or not a model names them. The files are those of a catalog that loads.
+ */
+export function loadProviders(paths: readonly string[]): Providers {
+  const files = paths.flatMap((path) => listFiles(path, []))
+  const named = files.flatMap((file) => Object.entries((readContent(file, [])['providers'] ?? {}) as JsonObject))
+  return new Map(named.map(([name, provider]) => [name, { ...(provider as JsonObject), name }]))
 }
 
 function listFiles(path: string, problems: string[]): string[] {
@@ -78,7 +87,7 @@ interface Shared {
   readonly kinds: readonly EngineKind[]
 }
 
-function loadProviders(
+function addProviders(
   file: string,
   written: JsonValue | undefined,
   { schemas, providers }: Shared,

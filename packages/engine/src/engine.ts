@@ -132,6 +132,16 @@ export type Reconciled =
   | { readonly state: 'known'; readonly checkpoint: JsonValue; readonly upstream?: UpstreamRun }
   | { readonly state: 'failed'; readonly error: EngineError; readonly upstream?: UpstreamRun }
 
+/** What a provider says when it is asked something that costs nothing. */
+export interface ProviderCheck {
+  /** Whether it answers as its kind does; null if nothing can be asked for nothing. */
+  readonly answers: boolean | null
+  /** `unknown`: no free question tells. `none`: the catalog names no key. */
+  readonly key: 'works' | 'refused' | 'missing' | 'unknown' | 'none'
+  /** What is wrong; null if nothing is, as far as it can be known. */
+  readonly reason: string | null
+}
+
 /** Makes media for the models of one engine kind. */
 export interface Engine {
   readonly kind: string
@@ -144,6 +154,8 @@ export interface Engine {
   readonly provider?: JsonObject
   /** What is wrong with settings that fit the schema, such as a file that cannot be read. Asked when the catalog is loaded. */
   findFault?(spec: EngineSpec): { readonly field: string; readonly words: string } | null
+  /** Asks a provider whether it answers and takes its key. It costs nothing, and ends in time. */
+  checkProvider?(provider: JsonObject, timeoutMs: number): Promise<ProviderCheck>
   /** Names of the environment variables whose values the model needs. Default: none. */
   secretsOf?(spec: EngineSpec): readonly string[]
   /**

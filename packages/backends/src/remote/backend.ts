@@ -77,6 +77,15 @@ export interface Submission extends Place {
   readonly signal?: AbortSignal
 }
 
+/** A question that costs nothing, which every server of a kind answers with a JSON object. */
+export interface Greeting {
+  readonly at: string
+  /** Further statuses that only such a server gives. */
+  readonly also?: readonly number[]
+  /** Whether success shows that the key works; else a server may not have looked at it. */
+  readonly provesKey?: boolean
+}
+
 /** A kind of provider. */
 export interface Backend {
   readonly kind: string
@@ -113,6 +122,8 @@ export interface Backend {
   find(place: Place, note: SubmissionNote): Promise<readonly UpstreamRef[] | 'absent'>
   /** Ends the run there. Resolves with what it has come to. @throws NoVerdict to be asked again */
   cancel(place: Place, ref: UpstreamRef): Promise<UpstreamVerdict>
+  /** How `providers check` asks a provider; without it, nothing can be asked for nothing. */
+  readonly greeting?: Greeting
   /** Null if the provider answers and has the model, as far as that can be asked for free; else why not. @throws NoVerdict */
   unready(place: Place): Promise<string | null>
 }

@@ -75,6 +75,15 @@ type Question = Pick<UpstreamRequest, 'method'> & {
   readonly signal?: AbortSignal
 }
 
+/** What else a question may need. */
+interface QuestionOptions {
+  /** Statuses that are answers, beside 2xx. */
+  readonly also?: readonly number[]
+  /** The answer holds files. */
+  readonly large?: boolean
+  readonly timeoutMs?: number
+}
+
 /** What else a submission needs. */
 interface SubmissionOptions {
   readonly timeoutMs: number
@@ -96,7 +105,7 @@ export interface Connection {
   /** Makes the request that may cost money. @throws Refused, Unknown */
   submit(question: Question, options: SubmissionOptions): Promise<Answer>
   /** Makes any other request; any status but 2xx and `also` is no verdict. @throws NoVerdict */
-  ask(question: Question, options?: { readonly also?: readonly number[]; readonly large?: boolean }): Promise<Answer>
+  ask(question: Question, options?: QuestionOptions): Promise<Answer>
   /** Makes the words of a provider fit to be shown: no keys, no queries of URLs, no control characters, at most 500 characters. */
   quote(words: unknown): string
   /** The headers of the provider's key, for downloads from its origin. */
@@ -159,9 +168,9 @@ export function createConnection(parts: ConnectionParts): Connection {
       if (isBusy || refusals.has(status)) throw new Refused(words, status, isBusy, findWait(answer))
       throw new Unknown(words)
     },
-    async ask(question, { also = [], large } = {}) {
+    async ask(question, { also = [], large, timeoutMs = questionMs } = {}) {
       try {
-        const answer = await exchange(question, questionMs, large)
+        const answer = await exchange(question, timeoutMs, large)
         const { status } = answer
         if ((status >= 200 && status < 300) || also.includes(status)) return answer
         throw new NoVerdict(describe(answer, provider, quote), status, status === 429 ? findWait(answer) : null)

@@ -8,6 +8,7 @@ import {
   type JsonValue,
   OutcomeUnknown,
   type PastRun,
+  type ProviderCheck,
   type Reconciled,
   type UpstreamRun,
   type UpstreamVerdict,
@@ -21,6 +22,7 @@ import {
 import type { Backend, Candidate } from './backend.ts'
 import { backends } from './backends.ts'
 import { readCheckpoint, type RemoteCheckpoint, toCheckpoint } from './checkpoint.ts'
+import { checkProvider } from './check-provider.ts'
 import { type Connection, createConnection, NoVerdict } from './connection.ts'
 import { findSubmission } from './find-submission.ts'
 import { type MachineParts, runRemote } from './machine.ts'
@@ -66,6 +68,7 @@ function createEngine({ kind }: Backend, machine: MachineParts, connector: Conne
     provider: toProviderSchema(kind),
     findFault: (spec) => findFault(list(spec)),
     secretsOf: (spec) => list(spec).flatMap(({ provider }) => provider.token_env ?? []),
+    checkProvider: (provider, timeoutMs) => connector.check(provider as unknown as Provider, timeoutMs),
     waits: () => true,
     async unready(spec) {
       const reasons = await Promise.all(list(spec).map(whyUnready))
@@ -165,6 +168,7 @@ function toRecord({ n, provider, ref }: RemoteCheckpoint, verdict: UpstreamVerdi
 
 interface Connector {
   toCandidate(spec: RemoteSpec): Candidate
+  check(provider: Provider, timeoutMs: number): Promise<ProviderCheck>
   close(): Promise<void>
 }
 
@@ -193,11 +197,26 @@ function createConnector(parts: RemoteEngineParts): Connector {
     return connection
   }
 
+  function findBackend(kind: string): Backend {
+    const backend = backends.get(kind)
+    if (!backend) throw new OutcomeUnknown(`This server has no engine "${kind}".`)
+    return backend
+  }
+
   return {
     toCandidate(spec) {
-      const backend = backends.get(spec.kind)
-      if (!backend) throw new OutcomeUnknown(`This server has no engine "${spec.kind}".`)
+      const backend = findBackend(spec.kind)
       return { backend, spec, connection: open(spec.provider, backend) }
+    },
+    async check(provider, timeoutMs) {
+      const { greeting } = findBackend(provider.kind)
+      const { token_env: name } = provider
+      const isMissing = name !== undefined && secrets.valueOf(name) === undefined
+      return checkProvider(open(provider, findBackend(provider.kind)), greeting, {
+        key: name === undefined ? 'none' : isMissing ? 'missing' : 'unknown',
+        reason: isMissing ? `the environment variable ${name} is not set` : null,
+        timeoutMs,
+      })
     },
     async close() {
       const closing = [...opened.values()].map(({ client }) => client.close())

@@ -40,6 +40,7 @@ export const cog: Backend = {
     return 'absent'
   },
   cancel: async () => 'canceled',
+  greeting: { at: '/health-check', also: [503] },
   async unready({ connection }) {
     const { json } = await connection.ask({ method: 'GET', at: '/health-check' }, { also: [503] })
     const status = isObject(json) ? String(json['status']) : 'no cog server'

@@ -36,6 +36,7 @@ export const comfyui: Backend = {
     return state === 'gone' ? 'absent' : [{ id: key }]
   },
   cancel,
+  greeting: { at: '/system_stats' },
   async unready({ connection }) {
     await connection.ask({ method: 'GET', at: '/system_stats' })
     return null

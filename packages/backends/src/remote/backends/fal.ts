@@ -7,6 +7,8 @@ import { completeInput } from '../media-input.ts'
 import { toJsonBody } from '../multipart.ts'
 import { findOutputs, toNumbers } from '../outputs.ts'
 
+const noRequest = '00000000-0000-0000-0000-000000000000'
+
 /** fal. */
 export const fal: Backend = {
   kind: 'fal',
@@ -46,6 +48,8 @@ export const fal: Backend = {
     const { status } = await connection.ask({ method: 'PUT', at: String(ref['cancel']) }, { also: [400, 404] })
     return status === 400 ? 'succeeded' : status === 404 ? 'unknown' : 'canceled'
   },
+  // A request that nobody made. Its own answer to that is not documented, but a wrong key is refused before.
+  greeting: { at: `/fal-ai/flux/requests/${noRequest}/status`, also: [400, 403, 404, 405, 422] },
   // No question tells for nothing whether a key works.
   unready: async () => null,
 }

@@ -37,6 +37,7 @@ export const openai: Backend = {
   look: ({ connection }, ref) => lookAtVideo(connection, ref),
   find: async ({ connection, spec }, note) => (spec['task'] === 'video' ? findVideos(connection, note) : []),
   cancel: ({ connection }, ref) => cancelVideo(connection, ref),
+  greeting: { at: '/models', also: [403, 404, 405, 501], provesKey: true },
   async unready({ connection }) {
     // Some servers have no such route, and answer all the same.
     await connection.ask({ method: 'GET', at: '/models' }, { also: [403, 404, 405, 501], large: true })

@@ -68,6 +68,7 @@ export const replicate: Backend = {
     const { state } = toVerdict(json, connection.quote)
     return state === 'succeeded' || state === 'failed' ? state : 'canceled'
   },
+  greeting: { at: '/account', provesKey: true },
   async unready({ connection, spec }) {
     const name = String(spec['model']).split(':')[0] ?? ''
     const at = name.includes('/') ? `/models/${name}` : '/account'

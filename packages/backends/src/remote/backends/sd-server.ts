@@ -34,6 +34,7 @@ export const sdServer: Backend = {
     const { status } = await connection.ask(asked, { also: [400, 404, 409, 410] })
     return status >= 400 ? 'unknown' : 'canceled'
   },
+  greeting: { at: '/sdcpp/v1/capabilities' },
   async unready({ connection, spec }) {
     const { json } = await connection.ask({ method: 'GET', at: '/sdcpp/v1/capabilities' })
     const modes = isObject(json) ? json['supported_modes'] : null

@@ -1,0 +1,57 @@
+// Commands about the servers that make media for this one.
+import { type Command, InvalidArgumentError } from 'commander'
+import { checkProviders, isBroken, type ProviderReport } from '../app/check-providers.ts'
+import { readConfig } from '../config.ts'
+import { print } from './print.ts'
+
+const longestSeconds = 60
+
+/** Adds the commands. */
+export function addProviderCommands(program: Command): void {
+  const providers = program.command('providers').description('Servers that make media for this one')
+  providers
+    .command('check')
+    .description(
+      'Ask every provider of the catalog, for nothing, whether it answers and takes its key, and say which models wait for what; exit status 1 if anything does not work',
+    )
+    .option('--timeout <seconds>', `how long to wait for each, up to ${longestSeconds}`, readSeconds, 10)
+    .action(async ({ timeout, json }: { timeout: number; json?: boolean }) => {
+      const reports = await checkProviders(readConfig(process.env), timeout * 1000)
+      if (json)
+        print(
+          reports.map((report) => ({ ...report })),
+          true,
+        )
+      else printTables(reports)
+      const isWell = reports.every((one) => !isBroken(one) && one.models.every((model) => model.waits_for === null))
+      if (!isWell) process.exitCode = 1
+    })
+}
+
+function readSeconds(text: string): number {
+  const seconds = Number(text)
+  if (!(seconds > 0 && seconds <= longestSeconds))
+    throw new InvalidArgumentError(`It must be a number of seconds, more than 0 and at most ${longestSeconds}.`)
+  return seconds
+}
+
+function printTables(reports: readonly ProviderReport[]): void {
+  print(
+    reports.map(({ name, kind, answers, key, models, reason }) => ({
+      provider: name,
+      kind,
+      answers: answers === null ? 'not asked' : answers ? 'yes' : 'no',
+      key,
+      models_ready: `${models.filter((model) => model.waits_for === null).length} of ${models.length}`,
+      problem: reason,
+    })),
+  )
+  const waiting = reports.flatMap(({ name, models }) =>
+    models.flatMap(({ id, waits_for: reason }) =>
+      reason === null ? [] : [{ model: id, provider: name, waits_for: reason }],
+    ),
+  )
+  if (waiting.length === 0) return
+  process.stdout.write('\n')
+  print(waiting)
+}

@@ -1,0 +1,205 @@
+// `providers check`: what it says of servers that work, refuse the key, answer something else, hang or are not there, and of
+// the models that wait for them.
+import { copyFileSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type Faults, html, serveFake } from '../../packages/backends/test/remote/fakes/fake.ts'
+import { type KindCase, kindCases, secrets } from '../../packages/backends/test/remote/kinds.ts'
+import type { Provider } from '@mediagen/backends/remote/provider.ts'
+import { openCommandLine } from './command-line.ts'
+import type { Ended } from './run-main.ts'
+
+const wrongKey = 'sk-wrong-9876543210'
+/** One of each kind of provider. */
+const cases = [...new Map(kindCases.toReversed().map((one) => [one.kind, one])).values()].toReversed()
+const names = cases.map(({ kind }) => kind)
+
+function findCase(kind: string): KindCase {
+  return cases.find((one) => one.kind === kind) as KindCase
+}
+
+/** Runs the command on a catalog with one model for each of these providers. */
+async function check(
+  origins: Readonly<Record<string, string>>,
+  key: string | null,
+  args: readonly string[] = [],
+  more: { readonly fallback?: object; readonly providers?: object } = {},
+): Promise<Ended & { readonly reports: any[] }> {
+  await using line = openCommandLine(key === null ? {} : { KEY: key })
+  copyFileSync(
+    join(import.meta.dirname, '../../packages/backends/test/remote/workflow.json'),
+    join(line.folder, 'workflow.json'),
+  )
+  const specs = Object.entries(origins).map(([kind, origin]) => findCase(kind).toSpec(origin))
+  const providers = Object.fromEntries(
+    specs.map(({ kind, provider }) => [kind, { ...(provider as Provider), name: undefined }]),
+  )
+  const models = specs.map((spec) => ({
+    id: `test/${spec.kind}`,
+    name: spec.kind,
+    description: spec.kind,
+    category: 'text-to-image',
+    modality: 'image',
+    owned_by: 'test',
+    created: '2026-01-01',
+    price: { credits: 1 },
+    engine: {
+      ...spec,
+      base_folder: undefined,
+      provider: spec.kind,
+      ...(more.fallback && { fallback: [more.fallback] }),
+    },
+    input: { type: 'object', properties: { prompt: { type: 'string' } } },
+  }))
+  const file = join(line.folder, 'models.json')
+  writeFileSync(file, JSON.stringify({ providers: { ...providers, ...more.providers }, models }))
+  const ended = await line.run(['providers', 'check', ...args], { MEDIAGEN_CATALOG: file })
+  expect(ended.stdout + ended.stderr).not.toContain(key ?? secrets.KEY)
+  return { ...ended, reports: args.includes('--json') ? JSON.parse(ended.stdout) : [] }
+}
+
+/** The same with a fake of each of these kinds, which has the faults. */
+async function checkFakes(
+  kinds: readonly string[],
+  faults: Faults = () => null,
+  key: string | null = secrets.KEY,
+  args: readonly string[] = ['--json'],
+): Promise<Ended & { readonly reports: any[]; readonly requests: readonly string[] }> {
+  await using stack = new AsyncDisposableStack()
+  const origins: Record<string, string> = {}
+  const requests: string[] = []
+  for (const kind of kinds) {
+    const served = stack.use(await serveFake(findCase(kind).open(Date.now).fake, faults))
+    origins[kind] = served.origin
+    stack.defer(() => requests.push(...served.requests()) as unknown as void)
+  }
+  const ended = await check(origins, key, args)
+  await stack.disposeAsync()
+  return { ...ended, requests }
+}
+
+test('every kind that works is said to, nothing is paid, and the exit status is 0', async () => {
+  const { status, reports, requests } = await checkFakes(names)
+  expect(status).toBe(0)
+  const proven = new Set(['replicate', 'openai'])
+  expect(reports).toEqual(
+    names.map((name) => ({
+      name,
+      kind: name,
+      answers: true,
+      key: proven.has(name) ? 'works' : 'unknown',
+      reason: null,
+      models: [{ id: `test/${name}`, waits_for: null }],
+    })),
+  )
+  expect(requests.filter((request) => !request.startsWith('GET '))).toEqual([])
+})
+
+test('a wrong key is refused by those who look at it, and their models wait', async () => {
+  const kinds = ['replicate', 'fal', 'openai']
+  const { status, reports } = await checkFakes(kinds, () => null, wrongKey)
+  expect(status).toBe(1)
+  for (const report of reports)
+    expect(report).toMatchObject({
+      answers: true,
+      key: 'refused',
+      reason: expect.stringContaining('answered 401'),
+      models: [{ waits_for: expect.stringContaining('answered 401') }],
+    })
+})
+
+test('a missing key is named, and the provider is asked without it', async () => {
+  const { status, reports } = await checkFakes(['replicate', 'comfyui'], () => null, null)
+  expect(status).toBe(1)
+  for (const report of reports)
+    expect(report).toMatchObject({
+      answers: true,
+      key: 'missing',
+      reason: 'the environment variable KEY is not set',
+      models: [{ waits_for: 'the environment variable KEY is not set' }],
+    })
+})
+
+test('a page in HTML is no answer of any kind', async () => {
+  const { status, reports } = await checkFakes(names, () => html)
+  expect(status).toBe(1)
+  for (const { name, ...report } of reports)
+    expect(report).toMatchObject({
+      answers: false,
+      reason: `${name} answered text/html where its kind answers JSON`,
+      models: [{ waits_for: expect.any(String) }],
+    })
+})
+
+test('a server that is not there, and one that is out of order', async () => {
+  const gone = await serveFake(findCase('cog').open(Date.now).fake)
+  await gone[Symbol.asyncDispose]()
+  const { status, reports } = await check({ cog: gone.origin }, secrets.KEY, ['--json'])
+  expect(status).toBe(1)
+  expect(reports).toMatchObject([
+    { answers: false, key: 'unknown', reason: expect.stringContaining('cog could not be asked') },
+  ])
+  const ill = await checkFakes(['replicate'], () => ({ status: 502, body: 'bad gateway' }))
+  // Its jobs wait for it, so the model is ready all the same; here that is said.
+  expect(ill.reports).toMatchObject([
+    { answers: false, reason: 'replicate answered 502', models: [{ waits_for: 'replicate answered 502' }] },
+  ])
+})
+
+test('servers that accept and never answer are given up in time', async () => {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => sockets.add(socket))
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const startMs = performance.now()
+  const origins = Object.fromEntries(names.map((name) => [name, origin]))
+  const { status, reports } = await check(origins, secrets.KEY, ['--json', '--timeout', '0.2'])
+  expect(performance.now() - startMs).toBeLessThan(20_000)
+  expect(status).toBe(1)
+  for (const { name, ...report } of reports)
+    expect(report).toMatchObject({
+      answers: false,
+      reason: `${name} could not be asked: there was no answer within 0.2 s`,
+      models: [{ waits_for: expect.any(String) }],
+    })
+  for (const socket of sockets) socket.destroy()
+  await new Promise((done) => server.close(done))
+})
+
+test('a model with a fallback that works waits for nothing', async () => {
+  await using well = await serveFake(findCase('cog').open(Date.now).fake)
+  await using ill = await serveFake(findCase('replicate').open(Date.now).fake, () => html)
+  const { reports } = await check({ replicate: ill.origin }, secrets.KEY, ['--json'], {
+    fallback: { kind: 'cog', provider: 'spare' },
+    providers: { spare: { kind: 'cog', base_url: well.origin } },
+  })
+  expect(reports).toMatchObject([
+    { name: 'replicate', answers: false, models: [{ id: 'test/replicate', waits_for: null }] },
+    { name: 'spare', answers: true, key: 'none', models: [{ id: 'test/replicate', waits_for: null }] },
+  ])
+})
+
+test('people get a table, and what waits below it', async () => {
+  const { stdout, status } = await checkFakes(['replicate', 'comfyui'], () => null, null, [])
+  expect(status).toBe(1)
+  expect(stdout.split('\n').map((line) => line.replaceAll(/ {2,}/g, ' | '))).toEqual([
+    'provider | kind | answers | key | models_ready | problem',
+    'replicate | replicate | yes | missing | 0 of 1 | the environment variable KEY is not set',
+    'comfyui | comfyui | yes | missing | 0 of 1 | the environment variable KEY is not set',
+    '',
+    'model | provider | waits_for',
+    'test/replicate | replicate | the environment variable KEY is not set',
+    'test/comfyui | comfyui | the environment variable KEY is not set',
+    '',
+  ])
+})
+
+test('a catalog without providers is well, and a silly time-out is refused', async () => {
+  await using line = openCommandLine()
+  expect(await line.run(['providers', 'check'])).toMatchObject({ status: 0, stdout: '(none)\n' })
+  expect(await line.run(['providers', 'check', '--timeout', '0'])).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('more than 0 and at most 60'),
+  })
+})
