@@ -136,8 +136,8 @@ export type JobOutcome =
   | { readonly status: 'canceled'; readonly error: JobError }
   /** `jitter`, 0 … 1, is given when another run may succeed: it spreads the wait for it. */
   | { readonly status: 'failed'; readonly error: JobError; readonly jitter?: number }
-  /** Nobody knows whether another server accepted it. */
-  | { readonly status: 'needs_review' }
+  /** Nobody knows whether another server accepted it; or what it made is there (`outputs`), and its price is not known. */
+  | { readonly status: 'needs_review'; readonly outputs?: readonly Asset[] }
   /**
    * The worker gives the job back unfinished: it stops, or this machine lacks something that the run needs (`hindered`), which
    * then waits a while. It is queued again if its engine lets it, else it goes to review.

@@ -33,6 +33,20 @@ export const releasedInReview: JobError = {
   retryable: true,
 }
 
+/** The error of a job that was made, and released because nobody knew its price. */
+export const releasedUnpricedError: JobError = {
+  code: 'usage_unknown',
+  message: 'What the job made has no known price; it was not delivered, and its credits were released.',
+  retryable: true,
+}
+
+/** The error of a job whose submissions were lost too often. */
+export const submissionLostError: JobError = {
+  code: 'submission_lost',
+  message: 'Another server lost the job as often as its model allows. Nothing was charged.',
+  retryable: true,
+}
+
 /** The error of a job that lost too many runs. */
 export const workerLostError: JobError = {
   code: 'worker_lost',
@@ -45,6 +59,14 @@ export const unknownOutcomeError: JobError = {
   code: 'outcome_unknown',
   message:
     'Nobody knows yet how the run ended, and its work may have cost money elsewhere. The credits stay held until that is known, an operator decides, or the review period ends.',
+  retryable: false,
+}
+
+/** The error of a job under review whose work is done. */
+export const usageUnknownError: JobError = {
+  code: 'usage_unknown',
+  message:
+    'The work is done, but nobody reported the usage that its price is computed from. The credits stay held until an operator decides, or the review period ends.',
   retryable: false,
 }
 

@@ -9,7 +9,10 @@ import {
   deadlineError,
   expiredError,
   releasedInReview,
+  releasedUnpricedError,
+  submissionLostError,
   unknownOutcomeError,
+  usageUnknownError,
   workerLostError,
 } from './loss.ts'
 
@@ -38,7 +41,8 @@ export interface RunState {
 export type RunEnd =
   | { readonly status: 'succeeded'; readonly creditsActual: number; readonly outputs?: readonly Asset[] }
   | { readonly status: 'failed' | 'canceled' | 'expired'; readonly error: JobError; readonly spent: boolean }
-  | { readonly status: 'needs_review'; readonly error: JobError }
+  /** With outputs, only the price is open: other servers have nothing to tell. */
+  | { readonly status: 'needs_review'; readonly error: JobError; readonly outputs?: readonly Asset[] }
   | { readonly status: 'queued'; readonly spent: boolean; readonly availableAtMs: number | null }
 
 /** Whether a report with this token is about the current run. */
@@ -75,8 +79,11 @@ export function decideFinish(job: RunState | null, token: number, outcome: JobOu
         ? { status: 'queued', spent: true, availableAtMs }
         : { status: 'failed', error: outcome.error, spent: false }
     }
-    case 'needs_review':
-      return wanted(job, nowMs) ?? review()
+    case 'needs_review': {
+      const { outputs } = outcome
+      const open: RunEnd = outputs ? { status: 'needs_review', error: usageUnknownError, outputs } : review()
+      return wanted(job, nowMs) ?? open
+    }
     case 'queued': {
       const availableAtMs = outcome.hindered ? nowMs + backoffMs(job.attempts, 1) : null
       return wanted(job, nowMs) ?? unknown(job) ?? { status: 'queued', spent: false, availableAtMs }
@@ -120,15 +127,17 @@ export function decideReconciled(
   if ('error' in found) return { status: 'failed', error: found.error, spent: false }
   if (found.afterLoss === 'never') return null
   if (isPassed(job, nowMs)) return { status: 'failed', error: deadlineError, spent: false }
-  // One that begins again waits longer each time; one that only waits for another server need not.
-  const availableAtMs = found.afterLoss === 'again' ? nowMs + backoffMs(job.attempts, 1) : null
-  return { status: 'queued', spent: false, availableAtMs }
+  // One that only waits for another server need not wait here.
+  if (found.afterLoss === 'continue') return { status: 'queued', spent: false, availableAtMs: null }
+  // What was submitted came to nothing, so it counts as a run that failed.
+  if (job.lostRuns + 1 >= job.maxAttempts) return { status: 'failed', error: submissionLostError, spent: true }
+  return { status: 'queued', spent: true, availableAtMs: nowMs + backoffMs(job.attempts, 1) }
 }
 
 /** What becomes of a job under review when an operator charges it, or when its time is over. */
-export function decideReview(creditsActual: number): RunEnd {
+export function decideReview(creditsActual: number, hasOutputs: boolean): RunEnd {
   if (creditsActual > 0) return { status: 'succeeded', creditsActual }
-  return { status: 'failed', error: releasedInReview, spent: false }
+  return { status: 'failed', error: hasOutputs ? releasedUnpricedError : releasedInReview, spent: false }
 }
 
 /** Whether the deadline of the job has passed. */

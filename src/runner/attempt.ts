@@ -57,8 +57,8 @@ export interface Attempt {
   readonly time: Allowance
   /** Resolves when the run has a place, which may be from the beginning. */
   readonly enter: () => Promise<void>
-  /** Called when something is about to be submitted to another server. */
-  readonly onSubmit: () => void
+  /** Whether something was submitted to another server, by this run or by the one that it continues. */
+  isSubmitted: boolean
   readonly parts: RunParts
   /** Ends the run because its claim is lost. */
   readonly lose: () => void

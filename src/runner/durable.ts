@@ -33,7 +33,10 @@ export async function saveCheckpoint(
     throw new ClaimLost()
   }
   attempt.afterLoss = afterLoss
-  if (upstream?.verdict === 'submitting') attempt.onSubmit()
+  if (upstream?.verdict !== 'submitting') return
+  // The time limit counts from the first submission.
+  if (!attempt.isSubmitted) attempt.time.restart(model.timeoutMs)
+  attempt.isSubmitted = true
 }
 
 /**

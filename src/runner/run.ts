@@ -46,7 +46,6 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
   let phase: Phase = 'working'
   if (!continues({ claimed }) && model.mediaOf(claimed.input).some(({ reference }) => parts.media.isRemote(reference)))
     phase = 'fetching'
-  let submitted = claimed.msSinceSubmission !== null
   const admitted = Promise.withResolvers<void>()
   const time = createAllowance(leftMs(claimed, model), () => abort.abort('timeout' satisfies StopReason))
 
@@ -79,10 +78,7 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
     },
     time,
     enter,
-    onSubmit() {
-      if (!submitted) time.restart(model.timeoutMs)
-      submitted = true
-    },
+    isSubmitted: claimed.msSinceSubmission !== null,
     parts,
     lose: () => stop('lost'),
     abandoned: abandon.signal,
@@ -126,8 +122,9 @@ async function perform(attempt: Attempt, abort: AbortController): Promise<void> 
     const outcome = await runToOutcome(attempt)
     attempt.decided = true
     const ended = outcome && (await endJob(attempt, outcome))
-    // The success was not recorded: its claim was stale or its deadline had passed.
-    if (outcome?.status === 'succeeded' && ended?.status !== 'succeeded') await parts.assets.remove(toFolderName(job))
+    // The outputs were not recorded: the claim was stale or the deadline had passed.
+    if (outcome && 'outputs' in outcome && ended?.status !== outcome.status)
+      await parts.assets.remove(toFolderName(job))
     const status = ended?.status ?? 'lost'
     parts.onRunEnded(job.model, status)
     const error = ended?.error ?? (outcome?.status === 'failed' ? outcome.error : null)

@@ -6,9 +6,10 @@ import {
   type EngineResult,
   type EngineRun,
   type JsonObject,
+  type Usage,
 } from '@mediagen/engine/engine.ts'
 import type { JobOutcome } from '../core/job.ts'
-import { measureOutputs } from '../core/asset.ts'
+import { type Asset, measureOutputs } from '../core/asset.ts'
 import { priceUsage } from '@mediagen/catalog/pricing.ts'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import { type Attempt, continues, toFolderName, toOutputFolder } from './attempt.ts'
@@ -25,7 +26,7 @@ import { untilDecided } from './waiting.ts'
  */
 export async function produce(attempt: Attempt): Promise<JobOutcome> {
   const { model, watched } = attempt
-  const { job, usagePrice } = attempt.claimed
+  const { job } = attempt.claimed
   const { engines, assets } = attempt.parts
   const engine = engines.get(model.engine.kind)
   if (!engine)
@@ -36,12 +37,27 @@ export async function produce(attempt: Attempt): Promise<JobOutcome> {
   try {
     const outputs = await storeOutputs(result, attempt)
     watched.signal.throwIfAborted()
-    const creditsActual =
-      usagePrice === null ? job.creditsHeld : priceUsage(usagePrice, { ...measureOutputs(outputs), ...result.usage })
-    return { status: 'succeeded', outputs, creditsActual }
+    return price(attempt, outputs, { ...measureOutputs(outputs), ...result.usage })
   } catch (error) {
     await assets.remove(toFolderName(job))
     throw error
+  }
+}
+
+/**
+ * The success with its price. What was made elsewhere and has no known price is neither given away nor thrown away: an operator
+ * decides.
+ * @throws PriceError for what was made here
+ */
+function price({ claimed, isSubmitted, parts }: Attempt, outputs: readonly Asset[], usage: Usage): JobOutcome {
+  const { job, usagePrice } = claimed
+  try {
+    const creditsActual = usagePrice === null ? job.creditsHeld : priceUsage(usagePrice, usage)
+    return { status: 'succeeded', outputs, creditsActual }
+  } catch (error) {
+    if (!isSubmitted) throw error
+    parts.log.warn({ err: error, job_id: job.jobId, model: job.model, usage }, 'a run has no known price')
+    return { status: 'needs_review', outputs }
   }
 }
 

@@ -138,7 +138,8 @@ export function toJobMessage(job: Job, urls: AssetUrls): MessageInitShape<typeof
     ...toSharedFields(job),
     quoteId: job.quoteId,
     credits: BigInt(creditsShown(job)),
-    outputs: job.outputs.map((asset) => toOutputMessage(job, asset, urls)),
+    // Those of a job under review, or of one that was released then, are not delivered.
+    outputs: job.status === 'succeeded' ? job.outputs.map((asset) => toOutputMessage(job, asset, urls)) : [],
     ...(job.previewKey !== null && { previewUrl: urls.sign(job.previewKey).url }),
   }
 }

@@ -5,4 +5,4 @@ import { killRemoteRuns } from './kill-remote.ts'
 
 const kills = 1
 
-test('a kill pays no remote run twice, and loses none', () => killRemoteRuns(kills, seed))
+test('a kill pays no remote run twice, and loses none', () => killRemoteRuns(kills, seed, 3))

@@ -21,8 +21,11 @@ interface Started {
   readonly jobId: string
 }
 
-/** Kills a server so many times, at requests that the seed decides. */
-export async function killRemoteRuns(kills: number, seed: number): Promise<void> {
+/**
+ * Kills a server so many times, at requests that the seed decides.
+ * @param maxAttempts kills that a job survives before it was submitted
+ */
+export async function killRemoteRuns(kills: number, seed: number, maxAttempts: number): Promise<void> {
   const { number: random } = createChance(seed)
   const replicate = createFakeReplicate({ nowMs: Date.now, polls: 0 })
   const comfyui = createFakeComfyui({ polls: 0 })
@@ -30,11 +33,18 @@ export async function killRemoteRuns(kills: number, seed: number): Promise<void>
   await using served = await serveFake(replicate, () => onRequest())
   await using local = await serveFake(comfyui, () => onRequest())
   await using line = openCommandLine({ ...secrets, MEDIAGEN_RATE_LIMIT: '0' })
-  const settings = { MEDIAGEN_CATALOG: writeCatalog(line.folder, { replicate: served.origin, comfyui: local.origin }) }
+  const settings = {
+    MEDIAGEN_CATALOG: writeCatalog(line.folder, { replicate: served.origin, comfyui: local.origin }, maxAttempts),
+  }
   const { account_id } = await line.json(['accounts', 'create', '--name', 'crash', '--credits', '100000'])
   const permissions = 'generate,jobs:read,wallet:read'
   const { key } = await line.json(['keys', 'create', '--account', account_id, '--permissions', permissions])
   const started: Started[] = []
+  const paidFor = (kind: Started['kind'], prompt: string): number =>
+    kind === 'replicate'
+      ? replicate.predictions.filter(({ input }) => (input as { prompt: string }).prompt === prompt).length
+      : comfyui.entries.filter(({ prompt: workflow }) => JSON.stringify(workflow).includes(JSON.stringify(prompt)))
+          .length
   for (let kill = 0; kill < kills; kill++) {
     const server = await line.serve(settings)
     const client = openClient(server.httpUrl, key)
@@ -58,16 +68,25 @@ export async function killRemoteRuns(kills: number, seed: number): Promise<void>
   const server = await line.serve(settings)
   const client = openClient(server.httpUrl, key)
   let reviews = 0
+  let worn = 0
   for (const { kind, prompt, jobId } of started) {
     const read = async (): Promise<string> => {
       const { status, error } = (await client.send(`/v1/jobs/${jobId}`)).body
       return status === 'failed' ? `failed: ${error.code} ${error.message}` : status
     }
-    await expect.poll(read, { timeout: 60_000, interval: 200 }).toMatch(/succeeded|needs_review/)
+    await expect.poll(read, { timeout: 60_000, interval: 200 }).toMatch(/succeeded|needs_review|failed/)
     const status = await read()
-    if (kind === 'comfyui') expect([jobId, status]).toEqual([jobId, 'succeeded'])
+    if (status.startsWith('failed')) {
+      // Only a job that met as many kills as its model allows, each before anything of it was submitted.
+      expect([jobId, status]).toEqual([jobId, expect.stringContaining('failed: worker_lost')])
+      const shown = await line.json(['jobs', 'show', jobId])
+      expect(shown).toMatchObject({ lost_runs: maxAttempts, charged: 0, released: price })
+      expect(shown.upstream_runs.every(({ verdict }: { verdict: string }) => verdict === 'refused')).toBe(true)
+      expect(paidFor(kind, prompt)).toBe(0)
+      worn += 1
+    } else if (kind === 'comfyui') expect([jobId, status]).toEqual([jobId, 'succeeded'])
     else {
-      const paid = replicate.predictions.filter(({ input }) => (input as { prompt: string }).prompt === prompt).length
+      const paid = paidFor(kind, prompt)
       // What was accepted is found; what is reviewed never arrived there.
       expect([jobId, status, paid]).toEqual([jobId, status, status === 'succeeded' ? 1 : 0])
       if (status === 'needs_review') reviews += 1
@@ -81,11 +100,15 @@ export async function killRemoteRuns(kills: number, seed: number): Promise<void>
   await server.stop()
   expect(await line.json(['ledger', 'verify'])).toMatchObject({ ok: true, problems: [] })
   process.stdout.write(
-    `${kills} kills, ${started.length} jobs, ${replicate.predictions.length} predictions, ${reviews} reviews\n`,
+    `${kills} kills, ${started.length} jobs, ${replicate.predictions.length} predictions, ${reviews} reviews, ${worn} that met too many kills\n`,
   )
 }
 
-function writeCatalog(folder: string, origins: Readonly<Record<(typeof kinds)[number], string>>): string {
+function writeCatalog(
+  folder: string,
+  origins: Readonly<Record<(typeof kinds)[number], string>>,
+  maxAttempts: number,
+): string {
   copyFileSync(
     join(import.meta.dirname, '../../packages/backends/test/remote/workflow.json'),
     join(folder, 'workflow.json'),
@@ -105,8 +128,7 @@ function writeCatalog(folder: string, origins: Readonly<Record<(typeof kinds)[nu
       owned_by: 'test',
       created: '2026-01-01',
       price: { credits: price },
-      // A job may meet every kill.
-      engine: { ...engine, provider: name, concurrency: 100, max_attempts: 100 },
+      engine: { ...engine, provider: name, concurrency: 100, max_attempts: maxAttempts },
       input: { type: 'object', properties: { prompt: { type: 'string' } } },
     }
   })

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { EngineSpec } from '@mediagen/engine/engine.ts'
 import { describe, expect, test } from 'vitest'
 import { createSecrets } from '@mediagen/backends/secrets.ts'
+import { runMain } from '../cli/run-main.ts'
 import { keepLog } from '../kept-log.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { failing, type Faults, type ServedFake, serveFake } from '../../packages/backends/test/remote/fakes/fake.ts'
@@ -205,4 +206,36 @@ test('a price by usage is computed from what was made and from what the provider
   const { body } = await server.app.generate('test/replicate', { prompt: 'x' })
   // One picture of one pixel in 1.5 s.
   expect(body).toMatchObject({ status: 'succeeded', billing: { held: 100, charged: 13, released: 87 } })
+})
+
+test.each([
+  ['--charge', 8, { status: 'succeeded', error: null, outputs: [{ content_type: 'image/png' }] }],
+  ['--release', 0, { status: 'failed', error: { code: 'usage_unknown' }, outputs: [] }],
+] as const)(
+  'work of unknown usage is under review with its outputs kept, and jobs resolve %s ends that',
+  async (option, charged, ended) => {
+    await using remote = await startReplicate({}, undefined, { price: { at_most: 100, actual: 'ceil(usage.tokens)' } })
+    const { app } = remote
+    const { body: job } = await app.generate('test/replicate', { prompt: 'x' })
+    expect(job).toMatchObject({
+      status: 'needs_review',
+      error: { code: 'usage_unknown', message: expect.stringContaining('usage') },
+      billing: { held: 100, charged: 0, released: 0 },
+      outputs: [],
+    })
+    const args = ['jobs', 'resolve', job.job_id, option, ...(charged > 0 ? [String(charged)] : [])]
+    const env = { MEDIAGEN_DATA_DIR: app.config.dataDir, MEDIAGEN_CATALOG: '' }
+    expect(await runMain({ args, cwd: app.folder, env })).toMatchObject({ status: 0 })
+    const { body } = await app.send(`/v1/jobs/${job.job_id}`)
+    expect(body).toMatchObject({ ...ended, billing: { charged, released: 100 - charged } })
+    for (const { url } of body.outputs) expect((await fetch(url)).status).toBe(200)
+    expect(remote.fake.predictions).toHaveLength(1)
+  },
+)
+
+test('a price may say what missing usage costs', async () => {
+  const price = { at_most: 100, actual: 'has(usage.tokens) ? ceil(usage.tokens) : 5' }
+  await using remote = await startReplicate({}, undefined, { price })
+  const { body } = await remote.app.generate('test/replicate', { prompt: 'x' })
+  expect(body).toMatchObject({ status: 'succeeded', billing: { charged: 5, released: 95 } })
 })

@@ -97,6 +97,60 @@ test('an outcome that nobody knows goes to review, and from there on when the ba
   expect(backend.heard).toEqual(['submit 1'])
 })
 
+test('a backend that loses whatever is sent to it is tried as often as the model allows, then the credits are back', async () => {
+  const backend = createBackend()
+  backend.answer = () => Promise.reject(new Error('the line was cut'))
+  const paid = createPaidEngine('told', backend)
+  // It knows that nothing of it arrived, so the job begins again.
+  const engine: Engine = {
+    ...paid,
+    reconcile: async (_, { checkpoint }) => ({
+      state: 'known',
+      checkpoint: { ...(checkpoint as object), state: 'idle' },
+    }),
+  }
+  await using bench = await startPaid(backend, { engine })
+  const job = await bench.start(10, { maxAttempts: 2 })
+  const read = async () => bench.store.inspectJob(job.jobId)
+  await expect.poll(read, { timeout: 20_000 }).toMatchObject({
+    job: { status: 'failed', attempts: 2, creditsReleased: 10, error: { code: 'submission_lost' } },
+    lostRuns: 2,
+  })
+  expect(backend.heard).toEqual(['submit 1', 'submit 2'])
+  expect(await bench.balance()).toEqual([1000, 0])
+})
+
+const unpriced = { at_most: 10, actual: 'ceil(usage.tokens)' }
+
+test.each([
+  [8, 'succeeded', null, [992, 0]],
+  [0, 'failed', { code: 'usage_unknown' }, [1000, 0]],
+] as const)(
+  'paid work without a price is kept until an operator charges %i for it',
+  async (charge, status, error, balance) => {
+    const backend = createBackend()
+    await using bench = await startPaid(backend, { price: unpriced })
+    const job = await bench.start()
+    await expect.poll(() => backend.heard).toEqual(['submit 1'])
+    backend.end('up_0')
+    expect(await bench.end(job)).toMatchObject({
+      status: 'needs_review',
+      error: { code: 'usage_unknown', retryable: false },
+      outputs: [{ contentType: 'image/png' }],
+    })
+    expect(await bench.balance()).toEqual([990, 10])
+    // Nobody else has anything to say about it.
+    expect(await bench.store.claimDuties(1, 1000)).toEqual([])
+    const { outcome } = await bench.store.resolveReview(job.jobId, charge)
+    expect(outcome).toBe('done')
+    expect(await bench.store.getJob(null, job.jobId)).toMatchObject({ status, error, outputs: [{}] })
+    expect(await bench.balance()).toEqual(balance)
+    expect(bench.assetsOf(job)).toEqual(['0.png', '0.preview.webp'])
+    expect(backend.heard).toEqual(['submit 1'])
+    expect((await bench.store.verifyLedger()).problems).toEqual([])
+  },
+)
+
 test('a runner that stops leaves its run to the next one: nothing is sent again, no attempt is used up', async () => {
   const backend = createBackend()
   await using bench = await startPaid(backend)

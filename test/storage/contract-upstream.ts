@@ -100,6 +100,34 @@ export function upstreamTests(openStore: OpenTestStore): void {
     expect((await store.verifyLedger()).problems).toEqual([])
   })
 
+  test('a run that is known to have come to nothing counts as lost: the job begins again, as often as it may', async () => {
+    const { store, clock, accountId, jobId } = await openSubmitted(openStore, sending)
+    await using _ = store
+    const nothing = { outcome: 'known', ...submissionOf('refused', null), afterLoss: 'again' } as const
+    const ends: unknown[] = []
+    for (let lost = 1; lost <= 3; lost++) {
+      clock.ms += leaseMs
+      await store.sweep(sweepOf())
+      const duty = await oneDuty(store)
+      if (!duty) throw new Error('nobody asks about the run')
+      await store.answerDuty(duty, nothing)
+      const { job, lostRuns } = (await store.inspectJob(jobId)) ?? {}
+      ends.push([job?.status, lostRuns, job?.error?.code])
+      clock.ms += 60_000
+      await store.sweep(sweepOf())
+      if (job?.status !== 'queued') break
+      const { token } = await claimOne(store, 'test/image', leaseMs)
+      await store.saveCheckpoint(jobId, token, sending)
+    }
+    expect(ends).toEqual([
+      ['queued', 1, undefined],
+      ['queued', 2, undefined],
+      ['failed', 3, 'submission_lost'],
+    ])
+    expect(await balanceOf(store, accountId)).toEqual([100, 0])
+    expect((await store.verifyLedger()).problems).toEqual([])
+  })
+
   test('a run that had lost its job still says what it submitted: the job goes on, and the run does not', async () => {
     const { store, clock, jobId, token } = await openSubmitted(openStore, sending)
     await using _ = store

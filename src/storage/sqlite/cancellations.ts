@@ -5,7 +5,7 @@ import { isCredits } from '../../core/ledger.ts'
 import { decideCancel, decideReview } from '../../core/run-end.ts'
 import type { ResolveOutcome } from '../../core/store.ts'
 import { createAuditWriter } from './audit.ts'
-import { createJobFinder, jobColumns, toJob, type JobRow } from './jobs.ts'
+import { createJobFinder, hasOutputs, jobColumns, toJob, type JobRow } from './jobs.ts'
 import { createRunEnds, toRunState } from './run-ends.ts'
 import type { Writing } from './writing.ts'
 
@@ -36,7 +36,7 @@ export function createCancelCommands(writing: Writing) {
       if (job === null) return { outcome: 'no_job' }
       if (job.status !== 'needs_review') return { outcome: 'not_in_review', status: job.status }
       if (charge > job.creditsHeld) return { outcome: 'above_hold', creditsHeld: job.creditsHeld }
-      const ended = endRun(job, decideReview(charge))
+      const ended = endRun(job, decideReview(charge, hasOutputs(job)))
       const { status, creditsCharged: charged, creditsReleased: released } = ended
       const before = { status: job.status, held: job.creditsHeld }
       const after = { status, charged, released }

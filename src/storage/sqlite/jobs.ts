@@ -45,6 +45,11 @@ export function createJobFinder(db: Connection): (jobId: string) => JobState | n
   return (jobId) => find.get(jobId) ?? null
 }
 
+/** Whether a run has left files. */
+export function hasOutputs({ outputs }: Pick<JobRow, 'outputs'>): boolean {
+  return outputs !== '[]'
+}
+
 /** Turns a row into the port's record; the queue position of a queued job is read separately. */
 export function toJob(row: JobRow, queuePosition: number | null = null): Job {
   return {

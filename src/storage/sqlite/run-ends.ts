@@ -31,9 +31,9 @@ export function createRunEnds(writing: Writing): (job: JobState, end: RunEnd, fo
        checkpoint = coalesce(?, checkpoint), after_loss = coalesce(?, after_loss), finished_at = NULL, error = NULL, preview_key = NULL, sequence = sequence + 1
      WHERE number = ? RETURNING ${jobColumns}`,
   )
-  const review = db.prepare<[number, string, number], JobRow>(
-    `UPDATE jobs SET status = 'needs_review', finished_at = max(?, started_at), error = ?, after_loss = 'never', worker = NULL, lease_until = NULL,
-       preview_key = NULL, sequence = sequence + 1
+  const review = db.prepare<[number, string, string | null, number], JobRow>(
+    `UPDATE jobs SET status = 'needs_review', finished_at = max(?, started_at), error = ?, outputs = coalesce(?, outputs), after_loss = 'never',
+       worker = NULL, lease_until = NULL, preview_key = NULL, sequence = sequence + 1
      WHERE number = ? RETURNING ${jobColumns}`,
   )
 
@@ -47,8 +47,9 @@ export function createRunEnds(writing: Writing): (job: JobState, end: RunEnd, fo
       const { checkpoint = null, afterLoss = null } = found ?? {}
       return requeue.get(end.spent ? 1 : 0, end.availableAtMs, checkpoint, afterLoss, job.number)
     }
-    duties.oweReconcile(job.number)
-    return review.get(nowMs(), JSON.stringify(end.error), job.number)
+    const { error, outputs } = end
+    if (!outputs) duties.oweReconcile(job.number)
+    return review.get(nowMs(), JSON.stringify(error), outputs ? JSON.stringify(outputs) : null, job.number)
   }
 
   return (job, end, found) => {

@@ -4,7 +4,7 @@ import { longestBackoffMs, spreadJitter } from '../../core/loss.ts'
 import { decideDeadline, decideLoss, decideReview } from '../../core/run-end.ts'
 import { nothingSwept, type SweepCommand, type SweepOutcome } from '../../core/sweep.ts'
 import { createDeliverySweep } from './deliveries.ts'
-import { selectStates, type JobState } from './jobs.ts'
+import { hasOutputs, selectStates, type JobState } from './jobs.ts'
 import { createRunEnds, toRunState } from './run-ends.ts'
 import type { Writing } from './writing.ts'
 
@@ -96,7 +96,7 @@ function createReviewSweep(writing: Writing): (command: SweepCommand) => number 
   )
   return ({ reviewMs, limit }) => {
     const jobs = stale.all(nowMs() - reviewMs, limit)
-    for (const job of jobs) endRun(job, decideReview(0))
+    for (const job of jobs) endRun(job, decideReview(0, hasOutputs(job)))
     return jobs.length
   }
 }

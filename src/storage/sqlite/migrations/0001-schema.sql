@@ -341,9 +341,10 @@ BEGIN
 END;
 
 CREATE TRIGGER jobs_count_losses BEFORE UPDATE OF lost_runs ON jobs
-WHEN NEW.lost_runs <> OLD.lost_runs AND NOT (OLD.status = 'running' AND NEW.status <> 'running' AND NEW.lost_runs = OLD.lost_runs + 1)
+WHEN NEW.lost_runs <> OLD.lost_runs
+  AND NOT (OLD.status IN ('running', 'needs_review') AND NEW.status NOT IN ('running', 'needs_review') AND NEW.lost_runs = OLD.lost_runs + 1)
 BEGIN
-  SELECT RAISE(ABORT, 'jobs: a run is lost once, when it ends');
+  SELECT RAISE(ABORT, 'jobs: a run is lost once, when it or its review ends');
 END;
 
 -- What may cost twice is never run twice. From review a job goes on only when it is known how.
