@@ -42,7 +42,7 @@ export const generalSettings = {
   publicUrl: text(
     'MEDIAGEN_PUBLIC_URL',
     '',
-    'Address at which clients reach the HTTP port; if empty, `http://host:port`',
+    'Address at which clients reach the HTTP port; if empty, `http://host:port`, or the host of each request if the server listens on all addresses',
     parseUrl,
   ),
   coreUrl: text(

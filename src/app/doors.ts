@@ -16,6 +16,7 @@ import { toConnectionBounds, toGrpcBounds } from './door-bounds.ts'
 import type { Metrics } from './metrics.ts'
 import { createPublicServer, placeAdmin, type PublicParts, toPublicServices } from './public-server.ts'
 import { overloaded, startShedder } from './overload.ts'
+import { followsCaller, toUrl } from './urls.ts'
 
 /** What the doors are made of, and what they lead to. */
 export interface DoorParts extends PublicParts {
@@ -68,7 +69,7 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
     )
   const server: ServerParts = {
     health: { unready: parts.unready, metrics: parts.metrics.render },
-    publicUrl: () => publicUrl,
+    publicUrl: (host) => (host !== undefined && followsCaller(config) ? `http://${host}` : publicUrl),
     maxBodyBytes: config.maxBodyBytes,
     connections: toConnectionBounds(config, files, parts.grace),
     findClient: createFindClient(config.trustedProxies),
@@ -110,6 +111,11 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
   )
   publicUrl = config.publicUrl ?? httpUrl
   parts.onPublicUrl(publicUrl)
+  if (followsCaller(config))
+    parts.log.warn(
+      { host, url: httpUrl },
+      'MEDIAGEN_PUBLIC_URL is not set: URLs begin with the host of each request, and with this url in webhooks and over gRPC',
+    )
   const grpcUrl =
     publicRpc &&
     (await openGrpc(publicRpc, { host, port: config.grpcPort, reflection: place === 'public', door: 'gRPC', shed }))
@@ -145,11 +151,6 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
-}
-
-export function toUrl(host: string, port: number): string {
-  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
 /** Says where the server is. */

@@ -17,6 +17,7 @@ import { createRecogniser, type Recogniser } from '@mediagen/media/recognise.ts'
 import type { ContainmentFinder } from './containment.ts'
 import { layOut, makeFolder } from './data-dir.ts'
 import { readChildLimits, readPictureBounds } from './models.ts'
+import { followsCaller } from './urls.ts'
 
 /** What a server has of files. */
 export interface Files extends AsyncDisposable {
@@ -72,6 +73,7 @@ export async function openFiles(config: Config, parts: FilesParts): Promise<File
     urls: createAssetUrls({
       keys: keys.list,
       baseUrl: publicUrl,
+      followsCaller: followsCaller(config),
       ttlMs: config.assetUrlTtlSeconds * 1000,
       clock,
     }),

@@ -12,6 +12,8 @@ export interface AssetUrlsOptions {
   readonly keys: () => readonly SigningKey[]
   /** Public address of this server, for example `https://media.example`; called for each URL. */
   readonly baseUrl: () => string
+  /** Whether callers may be given URLs below the address at which they reached this server. Default: false. */
+  readonly followsCaller?: boolean
   /** Minimum lifetime of a URL, in milliseconds; at most an hour more. */
   readonly ttlMs: number
   readonly clock: { nowMs(): number }
@@ -29,7 +31,8 @@ const spreadMs = 5000
  * of the current hour plus the time to live, so a job read twice within the hour has the same URL and caches work. The expiry
  * itself is still valid.
  */
-export function createAssetUrls({ keys, baseUrl, ttlMs, clock }: AssetUrlsOptions): AssetUrls {
+export function createAssetUrls(options: AssetUrlsOptions): AssetUrls {
+  const { keys, baseUrl, ttlMs, clock, followsCaller = false } = options
   const toSignature = ({ number, secret }: SigningKey, key: string, expires: string): string => {
     if (secret.length < signatureBytes) throw new RangeError(`the asset secret has fewer than ${signatureBytes} bytes`)
     const digest = createHmac('sha256', secret).update(`mediagen asset\n${expires}\n${key}`).digest()
@@ -68,6 +71,7 @@ export function createAssetUrls({ keys, baseUrl, ttlMs, clock }: AssetUrlsOption
   const usualExpiry = () => Math.floor((Math.ceil(clock.nowMs() / hourMs) * hourMs + ttlMs) / 1000)
 
   return {
+    ...(followsCaller && { below: (url: string) => createAssetUrls({ ...options, baseUrl: () => url }) }),
     msLeft(key, query) {
       const expiresAtMs = findExpiry(key, query)
       const leftMs = expiresAtMs === null ? -1 : expiresAtMs - clock.nowMs()

@@ -66,6 +66,8 @@ export interface AssetUrls {
   sign(key: string): { url: string; expiresAtMs: number }
   /** The key of an asset and whether its signature is valid, from a URL; null if `sign` cannot have made the URL. */
   read(url: string): { key: string; valid: boolean } | null
+  /** The same below another address; unset where the settings name the address of this server. */
+  readonly below?: (baseUrl: string) => AssetUrls
   /** Like `sign`, but never valid beyond `lastMs`; null if that has passed. */
   signWithin(key: string, lastMs: number): { url: string; expiresAtMs: number } | null
   /** The URL of a file that works until `untilMs`, in milliseconds since 1970, cut to whole seconds. */

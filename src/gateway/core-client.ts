@@ -32,7 +32,7 @@ export function createCoreClient(transport: Transport): CoreClient {
 
 /** Forwards the caller, its address and the request id of a request to a call. */
 export function forward(request: FastifyRequest): CallOptions {
-  const { authorization } = request.headers
-  const headers = { 'x-request-id': request.id, 'x-forwarded-for': request.client }
+  const { authorization, host = '' } = request.headers
+  const headers = { 'x-request-id': request.id, 'x-forwarded-for': request.client, 'x-forwarded-host': host }
   return { headers: authorization ? { authorization, ...headers } : headers }
 }

@@ -30,7 +30,7 @@ export function addJobRoutes(
   app: FastifyInstance,
   core: CoreClient,
   stopping: AbortSignal,
-  publicUrl: () => string,
+  publicUrl: (host?: string) => string,
 ): void {
   app.get(
     '/v1/jobs',
@@ -108,7 +108,8 @@ export function addJobRoutes(
         { jobId: request.params.job_id, afterSequence: readLastEventId(request.headers['last-event-id']) },
         { ...forward(request), signal: patienceOf(reply, stopping) },
       )
-      return streamJob(reply, changes, stopping, (error) => toProblem(toMediagenError(error), request.id, publicUrl()))
+      const here = publicUrl(request.headers.host)
+      return streamJob(reply, changes, stopping, (error) => toProblem(toMediagenError(error), request.id, here))
     },
   )
 }

@@ -51,8 +51,8 @@ const countedHere: ReadonlySet<string> = new Set([
 /** What every server needs. */
 export interface ServerParts {
   readonly health: Health
-  /** Address under which clients reach this server; known only when it listens. */
-  readonly publicUrl: () => string
+  /** Address under which clients reach this server, for a request to this `Host`; known only when the server listens. */
+  readonly publicUrl: (host?: string) => string
   readonly maxBodyBytes: number
   readonly connections: ConnectionBounds
   /** Who the client behind a connection is. */
@@ -173,7 +173,7 @@ function createServer(
       const refusal = toMediagenError(error)
       note.request(request, refusal)
       reply.header('x-request-id', request.id)
-      void sendProblem(request, reply, refusal, parts.publicUrl())
+      void sendProblem(request, reply, refusal, parts.publicUrl(request.headers.host))
     },
   })
   if (origins && origins.size > 0) allowOrigins(app, origins)
@@ -211,7 +211,7 @@ function createServer(
       error = await charge(request.caller, error, keys)
     if (!(thrown instanceof ConnectError)) error = boundViolations(error, parts.maxViolations)
     note.request(request, error)
-    return sendProblem(request, reply, error, parts.publicUrl())
+    return sendProblem(request, reply, error, parts.publicUrl(request.headers.host))
   })
   return { app, stopping: connections.stopping }
 }

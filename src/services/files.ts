@@ -8,6 +8,7 @@ import { createIdSource } from '../core/ids.ts'
 import { boundWaiting } from '@mediagen/net/progress.ts'
 import type { RetentionStore } from '../core/retention.ts'
 import { leastCountedBytes, type Upload, type UploadFiles, type UploadStore } from '../core/upload.ts'
+import { urlsFor } from './caller-urls.ts'
 import { callerOf } from './caller.ts'
 import { toFileMessage } from './convert.ts'
 import { readPage, refuse } from './request.ts'
@@ -92,18 +93,19 @@ export function createFilesService(parts: FilesParts): ServiceImpl<typeof FilesS
         await files.remove(fileId)
         throw noRoom(created.stored)
       }
-      return { file: toFileMessage(created.upload, urls) }
+      return { file: toFileMessage(created.upload, urlsFor(urls, context)) }
     },
 
     async getFile({ fileId }, context) {
       const upload = await store.getUpload(callerOf(context).accountId, fileId)
       if (!upload) throw fileNotFound(fileId)
-      return { file: toFileMessage(upload, urls) }
+      return { file: toFileMessage(upload, urlsFor(urls, context)) }
     },
 
     async listFiles(request, context) {
       const { items, total } = await store.listUploads(callerOf(context).accountId, readPage(request))
-      return { files: items.map((upload: Upload) => toFileMessage(upload, urls)), total }
+      const shown = urlsFor(urls, context)
+      return { files: items.map((upload: Upload) => toFileMessage(upload, shown)), total }
     },
 
     async deleteFile({ fileId }, context) {

@@ -11,6 +11,7 @@ import { isTerminal, type Job } from '../core/job.ts'
 import type { Catalog } from '@mediagen/catalog/model.ts'
 import type { Quote } from '../core/quote-seal.ts'
 import type { StartOutcome, Store } from '../core/store.ts'
+import { urlsFor } from './caller-urls.ts'
 import { callerOf } from './caller.ts'
 import { toJobMessage } from './convert.ts'
 import { completeInput, digestQuoted, findReadyModel, readInput } from './model-input.ts'
@@ -137,11 +138,13 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
       const { input } = sent
       const order = { accountId, keyId, model, input, quoteId, terms, idempotencyKey, quotedDigest, requestDigest }
       const { job, replayed } = await startOrFindEarlier(order)
-      return { job: toJobMessage(await followJob(job, wait, context.signal), urls), replayed }
+      return { job: toJobMessage(await followJob(job, wait, context.signal), urlsFor(urls, context)), replayed }
     },
 
     async getJob(request, context) {
-      return { job: toJobMessage(await findJob(store, callerOf(context).accountId, request.jobId), urls) }
+      return {
+        job: toJobMessage(await findJob(store, callerOf(context).accountId, request.jobId), urlsFor(urls, context)),
+      }
     },
 
     async listJobs(request, context) {
@@ -157,13 +160,14 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
         idempotencyKey,
         ...page,
       })
-      return { jobs: items.map((job) => toJobMessage(job, urls)), total }
+      const shown = urlsFor(urls, context)
+      return { jobs: items.map((job) => toJobMessage(job, shown)), total }
     },
 
     async cancelJob(request, context) {
       const job = await store.requestCancel(callerOf(context).accountId, request.jobId)
       if (!job) throw jobNotFound(request.jobId)
-      return { job: toJobMessage(job, urls) }
+      return { job: toJobMessage(job, urlsFor(urls, context)) }
     },
 
     async *watchJob(request, context) {
@@ -172,11 +176,12 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
       try {
         const changes = await feed.watch(accountId, request.jobId, context.signal)
         if (!changes) throw jobNotFound(request.jobId)
+        const shown = urlsFor(urls, context)
         for await (const job of changes) {
           const sequence = BigInt(job.sequence)
           // The end is sent to every watcher that has not seen it, whatever sequence number it names.
           const isNews = isTerminal(job.status) ? sequence !== request.afterSequence : sequence > request.afterSequence
-          if (isNews) yield { job: toJobMessage(job, urls), sequence }
+          if (isNews) yield { job: toJobMessage(job, shown), sequence }
         }
       } finally {
         end()

@@ -46,8 +46,12 @@ export class CallContext implements HandlerContext {
   }
 
   get requestHeader(): Headers {
-    const { authorization, requestId } = this.head
-    return new Headers({ ...(authorization && { authorization }), 'x-request-id': requestId })
+    const { authorization, host, requestId } = this.head
+    return new Headers({
+      ...(authorization && { authorization }),
+      ...(host && { 'x-forwarded-host': host }),
+      'x-request-id': requestId,
+    })
   }
 
   get responseHeader(): Headers {

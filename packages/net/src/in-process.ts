@@ -123,6 +123,7 @@ function readHead(sent: HeadersInit = {}): CallHead {
   const headers = sent instanceof Headers || Array.isArray(sent) ? Object.fromEntries(new Headers(sent)) : sent
   let authorization: string | null = null
   let address: string | null = null
+  let host: string | null = null
   let requestId: string | null = null
   for (const name in headers) {
     const value = headers[name] ?? null
@@ -133,10 +134,13 @@ function readHead(sent: HeadersInit = {}): CallHead {
       case 'x-forwarded-for':
         address = value
         break
+      case 'x-forwarded-host':
+        host = value
+        break
       case 'x-request-id':
         requestId = value
         break
     }
   }
-  return { authorization, address, requestId: readRequestId(requestId) }
+  return { authorization, address, host, requestId: readRequestId(requestId) }
 }

@@ -8,6 +8,8 @@ export interface CallHead {
   readonly authorization: string | null
   /** Address of the client, as far as it is known. */
   readonly address: string | null
+  /** The host at which the client reached the HTTP port; unset at other doors. */
+  readonly host?: string | null
   /** Request id for the log and the answer. */
   readonly requestId: string
   /** Who calls, as the gate said, when the door has already passed it. */
