@@ -272,7 +272,7 @@ const grpc = {
     'MEDIAGEN_MAX_OPEN_REQUEST_BYTES',
     4096,
     [256, 1_048_576],
-    'Size of a request to the gRPC health and reflection services, which need no key',
+    'Size of a gRPC request that needs no key: health, reflection, and what a gateway passes on of providers',
     '`RESOURCE_EXHAUSTED` (`payload_too_large`)',
   ),
 }

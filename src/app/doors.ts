@@ -93,6 +93,7 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
     const grpc = await startGrpcServer(services, {
       ...options,
       findClient,
+      submissions: parts.submissions,
       bounds: toGrpcBounds(config, files),
       pipeline,
     })

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { createKeyRates } from '../rpc/key-rates.ts'
 import { createRemoteCore } from '../rpc/remote.ts'
+import { createRemoteSubmissions } from '../rpc/submissions.ts'
 import { createStrangerLog } from '@mediagen/net/stranger-log.ts'
 import type { App } from './app.ts'
 import { createGrace } from './grace.ts'
@@ -21,6 +22,7 @@ export async function startGateway(config: Config, coreUrl: string, log: Logger)
       metrics: createMetrics(),
       unready: async () => ((await core.isReachable()) ? null : `the core at ${coreUrl} cannot be reached`),
       transport: core.transport,
+      submissions: createRemoteSubmissions(core.transport),
       keys: { authenticate: core.authenticate, ...createKeyRates(config, null) },
       rpc: null,
       grace: createGrace(config.stopGraceSeconds),

@@ -6,7 +6,8 @@ import type { Config } from '../config.ts'
 import type { Keys } from '../gateway/access.ts'
 import { addConsole } from '../gateway/console.ts'
 import { createGateway, createHealthServer, type GatewayParts, type ServerParts } from '../gateway/server.ts'
-import { addSubmissionRoute, type SubmissionNews } from '../gateway/submissions.ts'
+import type { SubmissionNews } from '../core/submission-url.ts'
+import { addSubmissionRoute } from '../gateway/submissions.ts'
 import { isLoopback } from '@mediagen/net/hosts.ts'
 import { type FileShares } from '@mediagen/net/open-files.ts'
 import { addConnect } from '@mediagen/net/http/connect.ts'
@@ -23,8 +24,8 @@ export interface PublicParts {
   readonly rpc: { readonly services: readonly GuardedService[]; readonly pipeline: PipelineParts } | null
   /** Unset where files are not served. */
   readonly assets?: NonNullable<GatewayParts['assets']>
-  /** What providers of media tell; unset in front of a core elsewhere. */
-  readonly submissions?: SubmissionNews
+  /** What providers of media tell. */
+  readonly submissions: SubmissionNews
 }
 
 /**
@@ -69,7 +70,7 @@ export function createPublicServer(
     extend(app) {
       if (rpc) addConnect(app, toPublicServices(rpc.services, place), config)
       addConsole(app, config.maxUploadBytes)
-      if (submissions) addSubmissionRoute(app, submissions)
+      addSubmissionRoute(app, submissions)
     },
   })
 }

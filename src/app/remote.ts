@@ -7,8 +7,7 @@ import type { Secrets } from '@mediagen/backends/secrets.ts'
 import { createRemoteEngines } from '@mediagen/backends/remote/remote-engine.ts'
 import { createThrottle, type Throttle } from '@mediagen/backends/remote/throttle.ts'
 import type { Store } from '../core/store.ts'
-import { isSubmissionToken, toSubmissionPath } from '../core/submission-url.ts'
-import type { SubmissionNews } from '../gateway/submissions.ts'
+import { isSubmissionToken, isUpstreamId, type SubmissionNews, toSubmissionPath } from '../core/submission-url.ts'
 
 /** What remote engines use of the store. */
 export type SharedStore = ProviderStore & Pick<Store, 'signingKeys'>
@@ -49,12 +48,11 @@ export function createRemote(config: Config, secrets: Secrets, openStore: () => 
 /** What the address that providers are given leads to. */
 export function createSubmissionNews(store: SharedStore): SubmissionNews {
   return {
-    async isOurs(submission, token) {
+    async hear(submission, token, upstreamId) {
       const secrets = (await store.signingKeys('asset')).map(({ secret }) => secret)
-      return isSubmissionToken(submission, token, secrets)
-    },
-    async hear(submission, upstreamId) {
-      await store.findSubmission({ ...submission, upstreamId })
+      if (!isSubmissionToken(submission, token, secrets)) return false
+      if (isUpstreamId(upstreamId)) await store.findSubmission({ ...submission, upstreamId })
+      return true
     },
   }
 }

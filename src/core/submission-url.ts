@@ -8,6 +8,20 @@ export interface Submission {
   readonly n: number
 }
 
+/** What providers tell of submissions. */
+export interface SubmissionNews {
+  /**
+   * Keeps the provider's id of a submission; null keeps nothing.
+   * @returns whether the address, whose last part is `token`, is one that we gave
+   */
+  hear(submission: Submission, token: string, upstreamId: string | null): Promise<boolean>
+}
+
+/** Whether a provider may have given such an id. */
+export function isUpstreamId(id: unknown): id is string {
+  return typeof id === 'string' && id !== '' && id.length <= 255
+}
+
 /** The path of a submission below the server's address. */
 export function toSubmissionPath(submission: Submission, secret: Uint8Array): string {
   const { provider, jobId, n } = submission

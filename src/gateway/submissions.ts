@@ -2,17 +2,7 @@
 // its id is taken from them; everything else is asked at the provider itself.
 import type { FastifyInstance } from 'fastify'
 import { MediagenError } from '../core/errors.ts'
-import type { Submission } from '../core/submission-url.ts'
-
-const longestId = 255
-
-/** What providers tell. */
-export interface SubmissionNews {
-  /** Whether the address is one that we gave. */
-  isOurs(submission: Submission, token: string): Promise<boolean>
-  /** Keeps the provider's id of the submission. */
-  hear(submission: Submission, upstreamId: string): Promise<void>
-}
+import { isUpstreamId, type Submission, type SubmissionNews } from '../core/submission-url.ts'
 
 interface Params {
   readonly provider: string
@@ -22,13 +12,14 @@ interface Params {
 }
 
 /** Adds the route. */
-export function addSubmissionRoute(app: FastifyInstance, { isOurs, hear }: SubmissionNews): void {
+export function addSubmissionRoute(app: FastifyInstance, news: SubmissionNews): void {
   app.post<{ Params: Params; Body: unknown }>(
     '/submissions/:provider/:jobId/:n/:token',
     {
       // Before the body is read.
       async onRequest({ params }) {
-        if (!(await isOurs(toSubmission(params), params.token)))
+        const submission = toSubmission(params)
+        if (submission === null || !(await news.hear(submission, params.token, null)))
           throw new MediagenError('route_not_found', 'There is nothing at this address.')
       },
     },
@@ -36,13 +27,13 @@ export function addSubmissionRoute(app: FastifyInstance, { isOurs, hear }: Submi
       // fal says request_id, Replicate says id.
       const { request_id: requestId, id } = (body ?? {}) as { request_id?: unknown; id?: unknown }
       const upstreamId = requestId ?? id
-      if (typeof upstreamId === 'string' && upstreamId !== '' && upstreamId.length <= longestId)
-        await hear(toSubmission(params), upstreamId)
+      const submission = toSubmission(params)
+      if (submission && isUpstreamId(upstreamId)) await news.hear(submission, params.token, upstreamId)
       return reply.code(204).send()
     },
   )
 }
 
-function toSubmission({ provider, jobId, n }: Params): Submission {
-  return { provider, jobId, n: Number(n) }
+function toSubmission({ provider, jobId, n }: Params): Submission | null {
+  return /^[1-9]\d{0,8}$/.test(n) ? { provider, jobId, n: Number(n) } : null
 }

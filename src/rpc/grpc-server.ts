@@ -2,6 +2,7 @@
 import { ConnectError } from '@connectrpc/connect'
 import * as grpc from '@grpc/grpc-js'
 import type { MediagenError } from '../core/errors.ts'
+import type { SubmissionNews } from '../core/submission-url.ts'
 import { cutText } from '../core/log-text.ts'
 import { type Door, toListenError } from '../runtime/listen-error.ts'
 import { isRefusal, toRefusal } from '../runtime/refusal.ts'
@@ -40,6 +41,8 @@ export interface GrpcServerOptions extends Pick<GuardedServerOptions, 'host' | '
   /** Asked once about each call to a service with keys: why it is refused at once, if it is. */
   readonly shed: () => MediagenError | null
   readonly bounds: GrpcBounds
+  /** What providers of media tell, passed on by gateways. */
+  readonly submissions: SubmissionNews
   /** What refusals and the services that need no key are logged and counted with. */
   readonly pipeline: PipelineParts
 }
@@ -52,14 +55,14 @@ export async function startGrpcServer(
   services: readonly GuardedService[],
   options: GrpcServerOptions,
 ): Promise<GrpcServer> {
-  const { bounds, pipeline, reflection, host, port, door = 'gRPC' } = options
+  const { bounds, pipeline, reflection, submissions, host, port, door = 'gRPC' } = options
   let open: OpenServices | undefined
   const guarded = await startGuardedServer({
     ...options,
     bounds: { ...bounds, largestMessage: findLargestMessage(bounds) },
     addServices(server, admitted) {
       const names = services.map(({ service }) => service)
-      open = addOpenServices(server, names, { reflection, maxBytes: bounds.maxOpenRequestBytes })
+      open = addOpenServices(server, names, { reflection, maxBytes: bounds.maxOpenRequestBytes, submissions })
       const parts = { bounds, admitted }
       return new Map([...open.routes, ...services.flatMap((service) => addService(server, service, parts))])
     },

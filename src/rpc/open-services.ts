@@ -1,4 +1,4 @@
-// What the gRPC port serves to everyone: health, and reflection where it is on, as other tools expect them.
+// What the gRPC port serves to everyone: health, and reflection where it is on, as other tools expect them; and what gateways pass on.
 import { type DescFile, type DescService, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { type FileDescriptorProto, FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
 import type { handleServerStreamingCall, Server, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js'
@@ -6,6 +6,8 @@ import { loadSync, type MessageTypeDefinition } from '@grpc/proto-loader'
 import { ReflectionService } from '@grpc/reflection'
 import { HealthImplementation, protoPath } from 'grpc-health-check'
 import { file_mediagen_v1_errors } from '../../gen/mediagen/v1/errors_pb.ts'
+import type { SubmissionNews } from '../core/submission-url.ts'
+import { addSubmissions } from './submissions.ts'
 import type { GrpcRoute } from '@mediagen/net/grpc/guarded-call.ts'
 
 /** What is to be served. */
@@ -13,6 +15,8 @@ export interface OpenOptions {
   readonly reflection: boolean
   /** Length of the largest request. */
   readonly maxBytes: number
+  /** What gateways pass on; neither health nor reflection names it. */
+  readonly submissions: SubmissionNews
 }
 
 /** What is served, and what turns the health. */
@@ -26,7 +30,7 @@ export interface OpenServices {
 export function addOpenServices(
   server: Server,
   services: readonly DescService[],
-  { reflection, maxBytes }: OpenOptions,
+  { reflection, maxBytes, submissions }: OpenOptions,
 ): OpenServices {
   const routes = new Map<string, GrpcRoute>()
   /** Notes what is added. */
@@ -43,6 +47,10 @@ export function addOpenServices(
   const names = ['', ...services.map(({ typeName }) => typeName)]
   const health = new HealthImplementation(Object.fromEntries(names.map((name) => [name, 'SERVING' as const])))
   health.addToServer(toServer((impl) => ({ ...impl, watch: forgetNames(impl['watch'] as Watch, new Set(names)) })))
+  addSubmissions(
+    toServer((impl) => impl),
+    submissions,
+  )
   if (reflection) createReflection(services).addToServer(toServer((impl) => impl))
   return {
     routes,

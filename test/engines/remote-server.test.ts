@@ -1,78 +1,15 @@
 // Remote models in a whole server, each over real connections to the fake of its provider: quote, start, output, charge, cancel,
 // and no key anywhere.
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { EngineSpec } from '@mediagen/engine/engine.ts'
 import { describe, expect, test } from 'vitest'
-import { createSecrets } from '@mediagen/backends/secrets.ts'
 import { runMain } from '../cli/run-main.ts'
-import { keepLog } from '../kept-log.ts'
-import { startTestApp, type TestApp } from '../test-app.ts'
 import { failing, type Faults, type ServedFake, serveFake } from '../../packages/backends/test/remote/fakes/fake.ts'
-import { createFakeFal } from '../../packages/backends/test/remote/fakes/fal.ts'
 import { createFakeReplicate } from '../../packages/backends/test/remote/fakes/replicate.ts'
 import { type KindCase, kindCases, secrets } from '../../packages/backends/test/remote/kinds.ts'
-import type { Provider } from '@mediagen/backends/remote/provider.ts'
+import { type Started, startServer } from './remote-fixture.ts'
 
 const pictures = kindCases.filter(({ title }) => title !== 'openai speech')
-
-function toModel(id: string, spec: EngineSpec, { price = { credits: 7 } }: { readonly price?: object }): object {
-  const { base_folder: _, provider, ...engine } = spec
-  return {
-    id,
-    name: id,
-    description: id,
-    category: 'text-to-image',
-    modality: 'image',
-    owned_by: 'test',
-    created: '2026-01-01',
-    price,
-    engine: { ...engine, provider: (provider as Provider).name, concurrency: 8 },
-    input: {
-      type: 'object',
-      properties: { prompt: { type: 'string' }, seconds: { type: 'string' }, input: {}, voice: {} },
-    },
-  }
-}
-
-interface Started extends AsyncDisposable {
-  readonly app: TestApp
-  readonly lines: () => string
-}
-
-/** Starts a server whose catalog has these models; each provider has the model's name. */
-async function startServer(
-  specs: Readonly<Record<string, EngineSpec>>,
-  more: object = {},
-  settings: Record<string, string> = {},
-): Promise<Started> {
-  const folder = mkdtempSync(join(tmpdir(), 'mediagen-remote-'))
-  copyFileSync(
-    join(import.meta.dirname, '../../packages/backends/test/remote/workflow.json'),
-    join(folder, 'workflow.json'),
-  )
-  const named = Object.entries(specs).map(([name, spec]) => [name, spec.provider as Provider] as const)
-  const providers = Object.fromEntries(named.map(([name, provider]) => [name, { ...provider, name: undefined }]))
-  const models = Object.entries(specs).map(([name, spec]) =>
-    toModel(`test/${name}`, { ...spec, provider: { ...(spec.provider as Provider), name } }, more),
-  )
-  writeFileSync(join(folder, 'models.yaml'), JSON.stringify({ providers, models }))
-  const { log, lines } = keepLog()
-  const app = await startTestApp(
-    { MEDIAGEN_CATALOG: join(folder, 'models.yaml'), ...settings },
-    { secrets: createSecrets(secrets), log },
-  )
-  return {
-    app,
-    lines: () => JSON.stringify(lines),
-    async [Symbol.asyncDispose]() {
-      await app[Symbol.asyncDispose]()
-      rmSync(folder, { recursive: true })
-    },
-  }
-}
 
 const toName = ({ title }: KindCase): string => title.replaceAll(/[^a-z]+/g, '-')
 
@@ -167,34 +104,6 @@ describe('a model of Replicate', () => {
     const { body } = await server.app.generate('test/comfyui', { prompt: 'x' })
     expect(body.status).toBe('succeeded')
   })
-})
-
-test('fal tells the address that it was given of a submission whose answer was lost', async () => {
-  const fake = createFakeFal()
-  await using served = await serveFake(fake, failing(/^POST/, 'cut after'))
-  const fal = kindCases.find(({ kind }) => kind === 'fal') as KindCase
-  await using server = await startServer(
-    { fal: fal.toSpec(served.origin) },
-    {},
-    { MEDIAGEN_PUBLIC_URL: 'https://media.test' },
-  )
-  const { app } = server
-  const making = app.generate('test/fal', { prompt: 'x' })
-  await expect.poll(() => fake.queue.length, { timeout: 20_000 }).toBe(1)
-  const [{ id, webhook } = { id: '', webhook: '' }] = fake.queue
-  const address = new URL(webhook ?? '')
-  expect(address.origin).toBe('https://media.test')
-  const tell = (path: string) =>
-    fetch(app.url + path, {
-      method: 'POST',
-      body: JSON.stringify({ request_id: id }),
-      headers: { 'content-type': 'application/json' },
-    })
-  expect((await tell(address.pathname.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')))).status).toBe(404)
-  expect((await tell(address.pathname.replace('/1/', '/2/'))).status).toBe(404)
-  expect((await tell(address.pathname)).status).toBe(204)
-  expect((await making).body).toMatchObject({ status: 'succeeded', credits: 7 })
-  expect(fake.queue).toHaveLength(1)
 })
 
 test('a price by usage is computed from what was made and from what the provider says', async () => {

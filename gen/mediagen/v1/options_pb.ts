@@ -12,7 +12,7 @@ import type { UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file mediagen/v1/options.proto.
  */
 export const file_mediagen_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("ChltZWRpYWdlbi92MS9vcHRpb25zLnByb3RvEgttZWRpYWdlbi52MSrWAQoKUGVybWlzc2lvbhIaChZQRVJNSVNTSU9OX1VOU1BFQ0lGSUVEEAASEgoOUEVSTUlTU0lPTl9BTlkQARIXChNQRVJNSVNTSU9OX0dFTkVSQVRFEAISGgoWUEVSTUlTU0lPTl9NT0RFTFNfUkVBRBADEhgKFFBFUk1JU1NJT05fSk9CU19SRUFEEAQSGgoWUEVSTUlTU0lPTl9XQUxMRVRfUkVBRBAFEhQKEFBFUk1JU1NJT05fQURNSU4QBhIXChNQRVJNSVNTSU9OX1dFQkhPT0tTEAc6WQoKcGVybWlzc2lvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLSHAyABKA4yFy5tZWRpYWdlbi52MS5QZXJtaXNzaW9uUgpwZXJtaXNzaW9uYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("ChltZWRpYWdlbi92MS9vcHRpb25zLnByb3RvEgttZWRpYWdlbi52MSrrAQoKUGVybWlzc2lvbhIaChZQRVJNSVNTSU9OX1VOU1BFQ0lGSUVEEAASEgoOUEVSTUlTU0lPTl9BTlkQARIXChNQRVJNSVNTSU9OX0dFTkVSQVRFEAISGgoWUEVSTUlTU0lPTl9NT0RFTFNfUkVBRBADEhgKFFBFUk1JU1NJT05fSk9CU19SRUFEEAQSGgoWUEVSTUlTU0lPTl9XQUxMRVRfUkVBRBAFEhQKEFBFUk1JU1NJT05fQURNSU4QBhIXChNQRVJNSVNTSU9OX1dFQkhPT0tTEAcSEwoPUEVSTUlTU0lPTl9OT05FEAg6WQoKcGVybWlzc2lvbhIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLSHAyABKA4yFy5tZWRpYWdlbi52MS5QZXJtaXNzaW9uUgpwZXJtaXNzaW9uYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * The permissions of a key. docs/contract.md, section 2.
@@ -75,6 +75,13 @@ export const Permission = {
    * @generated from enum value: PERMISSION_WEBHOOKS = 7;
    */
   WEBHOOKS: 7,
+
+  /**
+   * No key: the request carries its own proof. Only for what gateways pass on to their core.
+   *
+   * @generated from enum value: PERMISSION_NONE = 8;
+   */
+  NONE: 8,
 } as const;
 
 /**
