@@ -1,22 +1,44 @@
 #!/usr/bin/env node
-// Plain JavaScript, so that an old Node can still say what is wrong. Everything else begins in src/main.ts.
+// Plain JavaScript, so that an old Node can run it: it hands over to the Node that was installed with mediagen, or says what
+// is wrong. Everything else begins in src/main.ts.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import * as nodeModule from 'node:module'
+import { fileURLToPath } from 'node:url'
 
 const needed = 24
-const major = Number(process.versions.node.split('.')[0])
-if (major < needed) {
+const installed = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url))
+
+if (Number(process.versions.node.split('.')[0]) >= needed) await run()
+else if (existsSync(installed)) handOver()
+else {
   process.stderr.write(
-    `mediagen needs Node ${needed} or newer, and this is Node ${process.versions.node}. Run it through npm, which brings its own: npm start, or npm run mediagen -- <command>.\n`,
+    `mediagen needs Node ${needed} or newer, and this is Node ${process.versions.node}. Run npm ci in the folder of mediagen, which installs one.\n`,
   )
-  process.exit(1)
+  process.exitCode = 1
 }
-// Stripping the types of the console's files is still called experimental; that is no news for who runs a server.
-process.removeAllListeners('warning')
-process.on('warning', (warning) => {
-  if (warning.name !== 'ExperimentalWarning') process.stderr.write(`${warning.stack ?? warning.message}\n`)
-})
-// Code that was compiled once is kept, so that commands begin in half the time. Threads and forked processes hear of it by the variable.
-const cache = nodeModule.enableCompileCache?.()
-if (cache?.directory) process.env.NODE_COMPILE_CACHE ??= cache.directory
-const { main } = await import('../src/main.ts')
-await main(process.argv)
+
+async function run() {
+  // Stripping the types of the console's files is still called experimental; that is no news for who runs a server.
+  process.removeAllListeners('warning')
+  process.on('warning', (warning) => {
+    if (warning.name !== 'ExperimentalWarning') process.stderr.write(`${warning.stack ?? warning.message}\n`)
+  })
+  // Code that was compiled once is kept, so that commands begin in half the time. Threads and forked processes hear of it by the variable.
+  const cache = nodeModule.enableCompileCache?.()
+  if (cache?.directory) process.env.NODE_COMPILE_CACHE ??= cache.directory
+  const { main } = await import('../src/main.ts')
+  await main(process.argv)
+}
+
+/** Runs the same command under the other Node, and ends as it does. */
+function handOver() {
+  const child = spawn(installed, process.argv.slice(1), { stdio: 'inherit' })
+  // A terminal sends SIGINT to both: a server takes the second one for an echo.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code)
+    process.removeAllListeners(signal)
+    process.kill(process.pid, signal)
+  })
+}

@@ -210,23 +210,3 @@ test.skipIf(noMounts !== '')(`a new database does not fit on the disk${noMounts}
   using _disk = mountDisk(line.dataDir, '64k')
   expectSentence(await line.spawn(['serve']), line.dataDir, /full|space/)
 })
-
-/** A Node on this machine that is too old, and its version. */
-function findOldNode(): { path: string; version: string } | null {
-  for (const path of ['/usr/bin/node', '/usr/local/bin/node']) {
-    if (!existsSync(path)) continue
-    const version = execFileSync(path, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim()
-    if (Number(version.split('.')[0]) < 24) return { path, version }
-  }
-  return null
-}
-const oldNode = findOldNode()
-
-test.skipIf(!oldNode)(`Node is too old${oldNode ? '' : ' (SKIPPED: no Node below 24 on this machine)'}`, async () => {
-  await using line = openCommandLine()
-  const { status, stdout, stderr } = await line.spawn(['serve'], {}, oldNode?.path)
-  expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
-  expect(stderr).toMatch(/^mediagen needs Node 24 or newer, and this is Node [^\n]+ npm start, [^\n]+\n$/)
-  expect(stderr).toContain(oldNode?.version)
-  expect(existsSync(line.dataDir)).toBe(false)
-})

@@ -1,0 +1,48 @@
+// A machine whose own Node is too old: the command line hands over to the Node that npm installed.
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
+import { openCommandLine } from './command-line.ts'
+
+/** A Node on this machine that is too old, and its version. */
+function findOldNode(): { path: string; version: string } | null {
+  for (const path of ['/usr/bin/node', '/usr/local/bin/node']) {
+    if (!existsSync(path)) continue
+    const version = execFileSync(path, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim()
+    if (Number(version.split('.')[0]) < 24) return { path, version }
+  }
+  return null
+}
+const oldNode = findOldNode()
+const skipped = oldNode ? '' : ' (SKIPPED: no Node below 24 on this machine)'
+
+describe.skipIf(!oldNode)(`Node is too old${skipped}`, () => {
+  const openLine = (checkout?: string) => openCommandLine({}, checkout, oldNode?.path)
+
+  test('a command runs all the same, and ends with its own status', async () => {
+    await using line = openLine()
+    expect(await line.spawn(['--version'])).toEqual({ status: 0, stdout: `${manifest.version}\n`, stderr: '' })
+    expect((await line.spawn(['jobs', 'list'])).status).toBe(1)
+  })
+
+  test.for(['SIGTERM', 'SIGINT'] as const)('a server gets %s and stops as ever', async (signal) => {
+    await using line = openLine()
+    const server = await line.serve()
+    expect((await fetch(`${server.httpUrl}/healthz`)).status).toBe(200)
+    expect((await server.stop(signal)).status).toBe(0)
+    await expect(fetch(`${server.httpUrl}/healthz`)).rejects.toThrow()
+  })
+
+  test('where none was installed one sentence says so', async () => {
+    await using line = openCommandLine()
+    cpSync(join(import.meta.dirname, '../../bin'), join(line.folder, 'bin'), { recursive: true })
+    await using bare = openLine(line.folder)
+    const { status, stdout, stderr } = await bare.spawn(['serve'])
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+    expect(stderr).toMatch(/^mediagen needs Node 24 or newer, and this is Node [^\n]+ npm ci [^\n]+\n$/)
+    expect(stderr).toContain(oldNode?.version)
+    expect(existsSync(bare.dataDir)).toBe(false)
+  })
+})
