@@ -47,6 +47,11 @@ export class Catalog {
     return this.#models
   }
 
+  /** Models may have become ready. */
+  forgetModels(): void {
+    this.#models = null
+  }
+
   detail(id: string): Promise<ModelDetailRecord> {
     const known = this.#details.get(id)
     if (known) return known

@@ -240,7 +240,8 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function asObject(value: Json | undefined): JsonObject {
+/** An object; any other value is an empty one. */
+export function asObject(value: Json | undefined): JsonObject {
   return isObject(value) ? value : {}
 }
 

@@ -6,6 +6,7 @@ import { formatCredits, isConstantPrice } from './job-words.ts'
 import { LiveQuote, type QuoteState } from './live-quote.ts'
 import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
+import { isUnready } from './readiness.ts'
 import type { JobRecord, JsonObject, ModelDetailRecord, QuoteRecord } from './records.ts'
 import { keepInput } from './session.ts'
 import { GenerationStarter } from './start-generation.ts'
@@ -19,13 +20,15 @@ export interface GenerateBar {
 export interface GenerateBarEvents {
   readonly onJob: (job: JobRecord) => void
   readonly onCode: () => void
+  /** Called with the refusal when the model is not ready, and with null when it is. */
+  readonly onReady: (refusal: Refusal | null) => void
 }
 
 export function createGenerateBar(
   { api, refreshWallet, signal }: Parts,
   model: ModelDetailRecord,
   form: Form,
-  { onJob, onCode }: GenerateBarEvents,
+  { onJob, onCode, onReady }: GenerateBarEvents,
 ): GenerateBar {
   const words = element('span', {}, 'Generate')
   const go = element('button', { type: 'submit', class: 'button primary large' }, words)
@@ -54,7 +57,10 @@ export function createGenerateBar(
           ? describePrice(model.pricing)
           : ''
     if (state.state === 'refused') showTrouble(state.error)
-    else if (state.state === 'quoted') form.showViolations([])
+    else if (state.state === 'quoted') {
+      form.showViolations([])
+      onReady(null)
+    }
   }
   function describePrice(pricing: ModelDetailRecord['pricing']): string {
     const credits = formatCredits(pricing.from_credits)
@@ -69,6 +75,10 @@ export function createGenerateBar(
       : `Charged only if it succeeds. Price valid until ${time}.`
   }
   function showTrouble(error: unknown): void {
+    if (isUnready(error)) {
+      price.textContent = 'Not ready at the moment.'
+      return onReady(error)
+    }
     const violations =
       error instanceof Refusal && error.problem.code === 'invalid_input' ? error.problem.errors : undefined
     if (violations) {

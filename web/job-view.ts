@@ -207,6 +207,7 @@ function facts(job: JobRecord): HTMLElement {
       element('time', { datetime: job.created_at, title: job.created_at }, formatAge(job.created_at, Date.now())),
     ],
     ...(took === null ? [] : [['Took', formatSeconds(took)] as const]),
+    ...(job.served_by === null ? [] : [['Made by', job.served_by] as const]),
     ...(job.attempts > 1 ? [['Attempts', String(job.attempts)] as const] : []),
     ['Quoted', formatCredits(job.billing.quoted)],
     ['Job', element('a', { class: 'mono', href: toHash({ view: 'job', id: job.job_id }) }, job.job_id)],

@@ -15,6 +15,12 @@ export function explain(error: unknown): { readonly title: string; readonly deta
       detail: `This needs ${formatCredits(required)}, and ${available.toLocaleString('en-US')} ${available === 1 ? 'is' : 'are'} available. Running generations may return some when they end.`,
     }
   }
+  if (code === 'model_unavailable') {
+    return {
+      title: 'Not ready at the moment',
+      detail: `${detail} Whoever runs this server can change that; try again later.`,
+    }
+  }
   if (code === 'rate_limited' && error.retryAfterSeconds !== null) {
     return { title, detail: `${detail} Try again in ${error.retryAfterSeconds} s.` }
   }

@@ -11,7 +11,9 @@ import { formatCredits, isConstantPrice } from './job-words.ts'
 import { catchFiles } from './loose-files.ts'
 import { readLargestUpload } from './media-file.ts'
 import type { Parts } from './parts.ts'
+import { priceTable } from './price-table.ts'
 import { problemNotice } from './problem-notice.ts'
+import { createReadiness, type Readiness } from './readiness.ts'
 import type { ModelDetailRecord, ModelRecord } from './records.ts'
 import { toHash } from './route.ts'
 import { keepDraft, readDraft, takeMedia } from './session.ts'
@@ -31,7 +33,13 @@ export function studioView(parts: Parts, id: string): HTMLElement {
       ])
       if (signal.aborted) return
       document.title = `${model.name} · mediagen`
-      page.replaceChildren(heading(model, [...models.values()]), workbench(parts, model, largestUpload))
+      const readiness = createReadiness(parts, id)
+      page.replaceChildren(
+        heading(model, [...models.values()]),
+        readiness.element,
+        workbench(parts, model, largestUpload, readiness),
+      )
+      if (!models.has(id)) void readiness.check()
       page.removeAttribute('aria-busy')
     } catch (error) {
       if (isAbort(error)) return
@@ -64,6 +72,7 @@ function heading(model: ModelDetailRecord, models: readonly ModelRecord[]): HTML
     modes.length > 1 && element('nav', { class: 'modes', 'aria-label': 'Modes of this product' }, ...modes),
     explanation(model.description, uniqueId('about')),
     element('p', { class: 'fine' }, element('code', {}, model.id), describePrice(model)),
+    priceTable(model),
   )
 }
 
@@ -77,7 +86,7 @@ function describePrice({ pricing }: ModelRecord): string {
   return pricing.billing === 'usage' ? `Billed by usage, from ${credits}` : `From ${credits}`
 }
 
-function workbench(parts: Parts, model: ModelDetailRecord, largestUpload: number): HTMLElement {
+function workbench(parts: Parts, model: ModelDetailRecord, largestUpload: number, readiness: Readiness): HTMLElement {
   const schema = toForm(model)
   if (!schema)
     return element('p', { class: 'empty' }, 'The console has no form for the input of this model. Use the API instead.')
@@ -87,6 +96,7 @@ function workbench(parts: Parts, model: ModelDetailRecord, largestUpload: number
   catchFiles(form.takeFiles, signal)
   const bar = createGenerateBar(parts, model, form, {
     onJob: stage.add,
+    onReady: readiness.show,
     onCode: () => openCodeDialog({ origin: location.origin, model: model.id, input: form.read() }),
   })
 

@@ -23,7 +23,7 @@ export function createCatalog(
   clock: Clock,
 ): AskingCatalog {
   const byId = new Map(models.map((model) => [model.id, model]))
-  const reasons = new Map<string, string | null>(models.map(({ id }) => [id, 'its engine was not asked yet']))
+  const reasons = new Map<string, string | null>(models.map(({ id }) => [id, 'the server is still checking it']))
   let ready: readonly Model[] = []
   let askAgainMs = Number.NEGATIVE_INFINITY
 
@@ -32,7 +32,7 @@ export function createCatalog(
     const reason = engine
       ? await engine
           .unready(model.engine)
-          .catch((error: unknown) => `its engine cannot say whether it is: ${String(error)}`)
+          .catch((error: unknown) => `the server cannot check it: ${String(error)}`)
       : `this server has no engine "${model.engine.kind}"`
     reasons.set(model.id, reason)
   }
@@ -45,7 +45,7 @@ export function createCatalog(
     const late = setTimeout(timer.resolve, answerMs)
     await Promise.race([Promise.all(answers), timer.promise])
     clearTimeout(late)
-    for (const { id } of silent) reasons.set(id, `its engine did not answer in ${answerMs / 1000} s`)
+    for (const { id } of silent) reasons.set(id, `what makes it did not answer within ${answerMs / 1000} seconds`)
     const now = models.filter((model) => reasons.get(model.id) === null)
     // An unchanged list stays the same object, so values derived from it can be cached.
     if (now.length !== ready.length || now.some((model, index) => model !== ready[index])) ready = now

@@ -75,6 +75,8 @@ export interface Job {
   readonly cancelRequested: boolean
   /** The key of a draft picture while it runs. */
   readonly previewKey: string | null
+  /** The provider whose server made it; null before it succeeded, and for what this server made itself. */
+  readonly servedBy: string | null
   /** Number of the last change, growing from 1 within the job. */
   readonly sequence: number
   /** Place in its model's queue when it was read, 1 for the next; `lastQueuePosition` means that or later. Null unless queued. */

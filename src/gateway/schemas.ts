@@ -108,6 +108,11 @@ export const jobSchema = record('Job', 'A generation, from its start to its end.
     ...nullableString,
     description: 'Signed URL of a draft picture where the engine shows one while it runs; null otherwise.',
   },
+  served_by: {
+    ...nullableString,
+    description:
+      'The provider whose server made it, as the catalog names it; null before it succeeded, and for what this server made itself.',
+  },
 })
 
 export const modelSchema = record('Model', 'A catalog entry.', {

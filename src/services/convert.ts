@@ -141,6 +141,7 @@ export function toJobMessage(job: Job, urls: AssetUrls): MessageInitShape<typeof
     // Those of a job under review, or of one that was released then, are not delivered.
     outputs: job.status === 'succeeded' ? job.outputs.map((asset) => toOutputMessage(job, asset, urls)) : [],
     ...(job.previewKey !== null && { previewUrl: urls.sign(job.previewKey).url }),
+    ...(job.servedBy !== null && { servedBy: job.servedBy }),
   }
 }
 

@@ -42,7 +42,7 @@ export function findReadyModel(catalog: Catalog, id: string): Model {
   if (!model) throw new MediagenError('model_not_found', `There is no model "${id}". GET /v1/models lists the models.`)
   const reason = catalog.unready(model)
   if (reason !== null)
-    throw new MediagenError('model_unavailable', `The model "${id}" is not ready: ${reason}. Nothing was held.`, {
+    throw new MediagenError('model_unavailable', `“${model.name}” is not ready: ${reason}. Nothing was held.`, {
       retryAfterSeconds: retryUnreadySeconds,
     })
   return model

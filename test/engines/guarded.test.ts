@@ -30,7 +30,9 @@ test('a model whose secret is missing is not ready, and the variable is named', 
     createTold(() => Promise.reject(new Error('x'))),
     createSecrets({}),
   )
-  expect(await engine.unready(spec)).toBe('the environment variable TOKEN is not set')
+  expect(await engine.unready(spec)).toBe(
+    'a key that it needs is missing: the server has no environment variable TOKEN',
+  )
 })
 
 test('its value is in no reason, error, checkpoint, record or line of the log', async () => {

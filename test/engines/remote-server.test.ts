@@ -27,7 +27,7 @@ test('a job of every kind is quoted, made, stored and charged, and its key is no
   for (const [index, { body }] of jobs.entries()) {
     expect
       .soft({ ...body, title: pictures[index]?.title })
-      .toMatchObject({ status: 'succeeded', credits: 7, error: null })
+      .toMatchObject({ status: 'succeeded', credits: 7, error: null, served_by: toName(pictures[index] as KindCase) })
     expect.soft((await fetch(body.outputs[0]?.url)).status).toBe(200)
   }
   const wallet = await app.send('/v1/wallet')

@@ -74,7 +74,8 @@ export function guardEngine(engine: Engine, secrets: Secrets): Engine {
     close: () => engine.close(),
     async unready(spec) {
       const missing = findMissing(spec)
-      if (missing !== undefined) return `the environment variable ${missing} is not set`
+      if (missing !== undefined)
+        return `a key that it needs is missing: the server has no environment variable ${missing}`
       const reason = await guard(engine.unready(spec))
       return reason === null ? null : secrets.hide(reason)
     },

@@ -6,6 +6,7 @@ import { createModelOpenapi } from './openapi.ts'
 import { compilePrice, maxCredits, type Price, PriceError } from './pricing.ts'
 import type { CatalogEntry } from './entry.ts'
 import { createMediaFinder } from './media-fields.ts'
+import { createPriceExamples, type PriceExamples } from './price-examples.ts'
 import { combineSamples, guaranteedFields, sampleField, usageSamples } from './price-samples.ts'
 import type { SchemaCompiler } from './schema.ts'
 
@@ -46,6 +47,7 @@ export function createModel(
     throw new EntryError('input', `is not a JSON Schema: ${(error as Error).message}`)
   }
   const createdAtMs = Date.parse(`${entry.created}T00:00:00Z`)
+  const { priceExamples, ...pricing } = createPricing(entry, tried)
   return {
     // A text from a YAML file is a slice of it: two bytes a character if the file holds any beyond Latin. Ids go into every answer.
     id: Buffer.from(entry.id).toString(),
@@ -57,7 +59,7 @@ export function createModel(
     modality: entry.modality,
     ownedBy: entry.owned_by,
     createdAtMs,
-    ...createPricing(entry, tried),
+    ...pricing,
     engine: { ...entry.engine, base_folder: dirname(file) },
     timeoutMs: (entry.engine.timeout_seconds ?? defaultTimeoutSeconds) * 1000,
     maxAttempts: entry.engine.max_attempts ?? defaultMaxAttempts,
@@ -70,13 +72,16 @@ export function createModel(
       category: entry.category,
       inputSchema: entry.input,
       createdAtMs,
+      price: { billing: pricing.billing, summary: pricing.priceSummary, ...priceExamples },
     }),
     checkInput,
     mediaOf,
   }
 }
 
-type Pricing = Pick<Model, 'billing' | 'priceSummary' | 'fromCredits' | 'quotedPrice' | 'usagePrice'>
+type Pricing = Pick<Model, 'billing' | 'priceSummary' | 'fromCredits' | 'quotedPrice' | 'usagePrice'> & {
+  readonly priceExamples: PriceExamples
+}
 
 function createPricing(entry: CatalogEntry, tried: TriedPrices): Pricing {
   const { price } = entry
@@ -97,6 +102,7 @@ function createPricing(entry: CatalogEntry, tried: TriedPrices): Pricing {
     ? `${fromCredits} ${fromCredits === 1 ? 'credit' : 'credits'}`
     : `${String(price[field])} credits`
   const quotedPrice = nameModel(entry.id, field, quoted)
+  const properties = entry.input['properties'] as Record<string, JsonObject>
   if (field === 'credits') {
     return {
       billing: 'fixed',
@@ -104,6 +110,7 @@ function createPricing(entry: CatalogEntry, tried: TriedPrices): Pricing {
       fromCredits,
       quotedPrice,
       usagePrice: () => null,
+      priceExamples: createPriceExamples(properties, quoted, null),
     }
   }
   const actual = compileField('actual', entry)
@@ -121,6 +128,7 @@ function createPricing(entry: CatalogEntry, tried: TriedPrices): Pricing {
     fromCredits,
     quotedPrice,
     usagePrice: createUsagePrice(String(price.actual), actual),
+    priceExamples: createPriceExamples(properties, quoted, actual),
   }
 }
 

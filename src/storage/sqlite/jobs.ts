@@ -22,7 +22,9 @@ export const jobColumns = `job_id AS jobId, account_id AS accountId, status, mod
   credits_held AS creditsHeld, credits_charged AS creditsCharged, credits_released AS creditsReleased, outputs,
   iif(outputs = '[]', NULL, expires_at) AS outputsExpireAtMs, outputs_gone AS outputsGone, error, attempts,
   created_at AS createdAtMs, started_at AS startedAtMs, finished_at AS finishedAtMs, cancel_requested AS cancelRequested,
-  preview_key AS previewKey, sequence`
+  preview_key AS previewKey, sequence, CASE WHEN status = 'succeeded' THEN (
+    SELECT provider FROM upstream_runs WHERE job_number = jobs.number AND verdict = 'succeeded' ORDER BY n DESC LIMIT 1
+  ) END AS servedBy`
 
 /** A job as commands need it, with fields that never leave the store. */
 export interface JobState extends JobRow {
@@ -72,6 +74,7 @@ export function toJob(row: JobRow, queuePosition: number | null = null): Job {
     finishedAtMs: row.finishedAtMs,
     cancelRequested: row.cancelRequested === 1,
     previewKey: row.previewKey,
+    servedBy: row.servedBy,
     sequence: row.sequence,
     queuePosition,
   }

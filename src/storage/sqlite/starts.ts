@@ -118,6 +118,7 @@ const untouched = {
   finishedAtMs: null,
   cancelRequested: false,
   previewKey: null,
+  servedBy: null,
   sequence: 1,
   queuePosition: null,
 } as const

@@ -54,7 +54,8 @@ export function findProgram(
   const candidates = name.includes('/') ? [resolve(baseFolder, name)] : onPath(name, given['PATH'] ?? '')
   const found = candidates.filter(isFile)
   const path = found.find(isExecutable)
-  if (path === undefined) return `program ${name} ${found.length > 0 ? 'is not executable' : 'not found'}`
+  if (path === undefined)
+    return `the program ${name} ${found.length > 0 ? 'is not executable' : 'was not found on the server'}`
   return { name, path, args: args.map((arg) => toArgument(arg, baseFolder)), environment: given, limits }
 }
 

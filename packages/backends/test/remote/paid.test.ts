@@ -135,7 +135,9 @@ describe('replicate', () => {
     await using served = await serveFake(createFakeReplicate({ nowMs: clock.nowMs, token: 'another' }))
     await using without = openRemote('replicate', {}, clock)
     expect(without.secretsOf?.(replicateSpec(served.origin))).toEqual(['KEY'])
-    expect(await without.unready(replicateSpec(served.origin))).toBe('the environment variable KEY is not set')
+    expect(await without.unready(replicateSpec(served.origin))).toBe(
+      'a key that it needs is missing: the server has no environment variable KEY',
+    )
     await using wrong = openRemote('replicate', secrets, clock)
     expect(await wrong.unready(replicateSpec(served.origin))).toBe(
       'replicate answered 401: You did not pass a valid token: Bearer [KEY]',

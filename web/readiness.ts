@@ -1,0 +1,45 @@
+// Says why a model is not ready, for as long as that is so.
+import { isAbort, Refusal } from './api.ts'
+import { element } from './element.ts'
+import type { Parts } from './parts.ts'
+import { problemNotice } from './problem-notice.ts'
+import type { QuoteRecord } from './records.ts'
+
+export interface Readiness {
+  readonly element: HTMLElement
+  /** Shows why the model is not ready; null if it is. */
+  show(refusal: Refusal | null): void
+  /** Asks the server. */
+  check(): Promise<void>
+}
+
+/** Shows nothing at first. */
+export function createReadiness({ api, catalog, signal }: Parts, model: string): Readiness {
+  const place = element('div', { class: 'readiness' })
+  const readiness: Readiness = {
+    element: place,
+    show(refusal) {
+      if (refusal)
+        place.replaceChildren(problemNotice(refusal, { label: 'Check again', run: () => void readiness.check() }))
+      else place.replaceChildren()
+    },
+    async check() {
+      try {
+        // The model is looked at before the input: what is wrong with an empty one does not matter.
+        await api.post<QuoteRecord>('/v1/quotes', { model, input: {} }, { signal })
+      } catch (error) {
+        if (isAbort(error)) return
+        if (isUnready(error)) return readiness.show(error)
+      }
+      // Its name was missing in the list.
+      catalog.forgetModels()
+      readiness.show(null)
+    },
+  }
+  return readiness
+}
+
+/** Whether a refusal says that the model is not ready. */
+export function isUnready(error: unknown): error is Refusal {
+  return error instanceof Refusal && error.problem.code === 'model_unavailable'
+}
