@@ -18,7 +18,7 @@ export function priceTable({ pricing, openapi }: Pick<ModelDetailRecord, 'pricin
     'details',
     { class: 'price-table' },
     element('summary', {}, element('span', {}, 'How the price comes about'), icon('down')),
-    element('p', {}, `${toSentence(describeFormula(pricing.summary))}`),
+    element('p', {}, toSentence(describeFormula(pricing.summary))),
     table(byUsage ? 'Held at the start, at most' : 'Examples', quoted),
     table('Charged at the end', used),
     element(
