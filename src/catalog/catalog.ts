@@ -30,9 +30,7 @@ export function createCatalog(
   async function askEngine(model: Model): Promise<void> {
     const engine = engines.get(model.engine.kind)
     const reason = engine
-      ? await engine
-          .unready(model.engine)
-          .catch((error: unknown) => `the server cannot check it: ${String(error)}`)
+      ? await engine.unready(model.engine).catch((error: unknown) => `the server cannot check it: ${String(error)}`)
       : `this server has no engine "${model.engine.kind}"`
     reasons.set(model.id, reason)
   }
