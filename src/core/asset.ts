@@ -21,8 +21,8 @@ export interface Asset {
 }
 
 /**
- * What was made, as far as the files tell: pictures, and the seconds and megapixels of everything. What they do not tell is
- * missing, and not 0.
+ * Measures the outputs of a job: the number of pictures, and the seconds and megapixels of all files. A quantity that no
+ * file has is missing from the result.
  */
 export function measureOutputs(outputs: readonly Asset[]): Record<string, number> {
   const sum = (measure: (asset: Asset) => number): number => outputs.reduce((total, asset) => total + measure(asset), 0)
@@ -47,8 +47,8 @@ export interface AssetStore {
    * Checks the local file at `path` and moves it into the store, durably: when this resolves, the asset survives a power cut.
    * @param run names the run of the job, for example the job's id; the asset's key begins with it
    * @param index position of the file among the outputs of the job, from 0
-   * @param options `signal` aborts the check of the file, and with it the promise; `owner` is whose it is: owners take turns
-   *   at being looked at
+   * @param options `signal` aborts the check of the file, and with it the promise; `owner` is the owner of the file: checks
+   *   for different owners take turns
    * @throws EngineError `output_invalid` when the file is empty, too large, of a type that is not served, or cannot be decoded.
    */
   put(run: string, index: number, path: string, options?: PutOptions): Promise<Asset>

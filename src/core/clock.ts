@@ -9,7 +9,7 @@ export interface Clock {
 /** The machine's own clock. */
 export const systemClock: Clock = { nowMs: () => Date.now() }
 
-// Most times that are written lie within a few seconds, so the text of each second is made once.
+// Most timestamps fall into the same few seconds, so the text of the current second is cached.
 const secondTexts = new Map<number, string>()
 const mostSeconds = 100
 

@@ -102,13 +102,13 @@ export interface ErrorDetails {
   readonly retryAfterSeconds?: number
 }
 
-/** The one error class whose message a caller may read. Whatever else is thrown is a bug and is answered as `internal`. */
+/** The one error class whose message a caller may read. Any other thrown value is a bug and is answered as `internal`. */
 export class MediagenError extends Error {
   readonly code: ErrorCode
   readonly details: ErrorDetails
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options?: ErrorOptions) {
-    // A refusal says what is wrong by its words. A stack, which only a bug needs, makes it several times as dear.
+    // The message says what is wrong. Only a bug needs a stack, and capturing one makes a refusal several times as expensive.
     const { stackTraceLimit } = Error
     if (code !== 'internal') Error.stackTraceLimit = 0
     super(message, options)

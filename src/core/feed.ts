@@ -4,7 +4,7 @@ import type { Job } from './job.ts'
 /** Reports changes of jobs. */
 export interface JobFeed {
   /**
-   * The job at once, then after each change, and its end; a slow reader gets the latest state only.
+   * Yields the job at once and after each change, and ends after its terminal state. A slow reader gets only the latest state.
    * Ends without a terminal job when `signal` aborts; null when the account has no such job.
    * @throws MediagenError `shutting_down` when the server stops first.
    */

@@ -61,7 +61,7 @@ export interface Job {
   readonly creditsCharged: number
   readonly creditsReleased: number
   readonly outputs: readonly Asset[]
-  /** When the files of its outputs are removed; null while it has none, and if they are kept for ever. */
+  /** When its output files are removed; null while it has none, or if they are kept for ever. */
   readonly outputsExpireAtMs: number | null
   /** Whether they were removed. */
   readonly outputsGone: boolean
@@ -90,7 +90,7 @@ export interface OperatorJob {
   readonly keyId: string
   /** −10 … 0 */
   readonly priority: number
-  /** When it is canceled or expires by itself. */
+  /** Deadline: a queued job then expires, a running one is canceled. Null for none. */
   readonly deadlineAtMs: number | null
   /** What becomes of it when its run is lost. */
   readonly afterLoss: AfterLoss
@@ -104,7 +104,7 @@ export interface OperatorJob {
   readonly worker: string | null
   /** End of its worker's lease without another heartbeat. */
   readonly leaseUntilMs: number | null
-  /** What was submitted to other servers. */
+  /** Its submissions to other servers. */
   readonly upstreamRuns: readonly RecordedUpstreamRun[]
 }
 
@@ -120,9 +120,9 @@ export interface ClaimedJob {
   readonly job: Job
   readonly input: JsonObject
   readonly checkpoint: JsonValue
-  /** What may be done with the run before: `continue` when something was submitted that is waited for. */
+  /** How to treat the previous run: `continue` when its submission to another server is still open. */
   readonly afterLoss: AfterLoss
-  /** How long ago that was submitted first; null when nothing was. */
+  /** Time since the first submission; null without one. */
   readonly msSinceSubmission: number | null
   /** The price of its usage as promised when it started; null when the price is fixed. */
   readonly usagePrice: UsagePrice | null

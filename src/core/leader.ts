@@ -1,4 +1,4 @@
-// Who does the work that one process does for all: sweeps and the removal of expired files. A lease in the store elects it.
+// Leader election: one process does the sweeps and removes expired files for all. A lease in the store decides which.
 
 /** Length of the lease: after a leader has died, another process leads within this time. */
 export const leadMs = 5000

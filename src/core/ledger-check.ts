@@ -1,5 +1,5 @@
-// The checks of the ledger: every rule that the money and the paths of jobs obey, with the words for what breaks them and how an
-// operator repairs it. A store loads the rows.
+// The checks of the ledger: the rules for credits and job states, with a message and a repair for each violation. A store
+// loads the rows.
 import type { AfterLoss } from '@mediagen/engine/engine.ts'
 import type { JobStatus } from './job.ts'
 import { type EntryKind, isCredits } from './ledger.ts'
@@ -7,7 +7,7 @@ import type { LedgerReport } from './store.ts'
 
 const maxProblems = 100
 
-/** An account, and what its entries and jobs say about it. */
+/** An account, with the sums over its entries and its jobs. */
 export interface AccountFacts {
   readonly accountId: string
   readonly available: number
@@ -34,7 +34,7 @@ export interface EntryFacts {
   readonly jobOwner: string | null
 }
 
-/** The money and the path of a job, and what the ledger says about it; flags are 0 or 1. */
+/** The credits and the state of a job, with its sums in the ledger; flags are 0 or 1. */
 export interface JobFacts {
   readonly jobId: string
   readonly status: JobStatus

@@ -1,4 +1,4 @@
-// The words of jobs that end without success, and the wait before a retry. run-end.ts decides.
+// The errors of jobs that end without success, and the wait before a retry. run-end.ts decides which applies.
 import type { JobError } from './job.ts'
 
 const firstBackoffMs = 1000

@@ -1,5 +1,5 @@
-// What becomes of a job when its run reports, ends or is lost, and when its owner or another server decides. Pure: the stores
-// write what these functions say. docs/contract.md, section 1.
+// The transitions of a job when its run reports, ends or is lost, and when its owner or another server decides. Pure: the
+// stores write the results of these functions. docs/contract.md, section 1.
 import type { AfterLoss } from '@mediagen/engine/engine.ts'
 import type { Asset } from './asset.ts'
 import type { JobError, JobOutcome, JobStatus } from './job.ts'
@@ -62,7 +62,7 @@ export function decideHeartbeat(job: RunState | null, beat: { token: number; pro
   }
 }
 
-/** What becomes of a job whose run says how it ended; null when the claim is lost. */
+/** The transition of a job whose run reports its end; null when the claim is lost. */
 export function decideFinish(job: RunState | null, token: number, outcome: JobOutcome, nowMs: number): RunEnd | null {
   if (!isCurrent(job, token)) return null
   switch (outcome.status) {
@@ -92,8 +92,8 @@ export function decideFinish(job: RunState | null, token: number, outcome: JobOu
 }
 
 /**
- * What becomes of a job whose worker is lost. What its owner wanted comes first; a run that may have cost money elsewhere is
- * never repeated; one that was submitted elsewhere goes on, however often its workers are lost.
+ * The transition of a job whose worker is lost. A cancel or a deadline of its owner comes first. A run that may have cost
+ * money elsewhere is never repeated. A run that was submitted elsewhere continues, however often its workers are lost.
  * @param jitter 0 … 1
  */
 export function decideLoss(job: RunState, jitter: number, nowMs: number): RunEnd {
@@ -117,7 +117,7 @@ export function decideDeadline({ startedAtMs }: RunState): RunEnd {
   return startedAtMs === null ? { status: 'expired', error: expiredError, spent: false } : cancel(deadlineError)
 }
 
-/** What becomes of a job under review: another run may take over (null: not, nobody knows more), or it failed. */
+/** The transition of a job under review when more is known: another run takes over, or it fails. Null if it stays under review. */
 export function decideReconciled(
   job: RunState,
   found: { readonly afterLoss: AfterLoss } | { readonly error: JobError },
@@ -127,9 +127,9 @@ export function decideReconciled(
   if ('error' in found) return { status: 'failed', error: found.error, spent: false }
   if (found.afterLoss === 'never') return null
   if (isPassed(job, nowMs)) return { status: 'failed', error: deadlineError, spent: false }
-  // One that only waits for another server need not wait here.
+  // A job that only polls another server need not wait.
   if (found.afterLoss === 'continue') return { status: 'queued', spent: false, availableAtMs: null }
-  // What was submitted came to nothing, so it counts as a run that failed.
+  // Its submission is lost, so it counts as a failed run.
   if (job.lostRuns + 1 >= job.maxAttempts) return { status: 'failed', error: submissionLostError, spent: true }
   return { status: 'queued', spent: true, availableAtMs: nowMs + backoffMs(job.attempts, 1) }
 }

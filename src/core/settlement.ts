@@ -1,4 +1,4 @@
-// What the end of a job writes: how its hold is resolved, and where its account's jobs end in the queue. Pure.
+// What is written at the end of a job: the resolution of its hold, and the account's new place in the queue. Pure.
 import type { Asset } from './asset.ts'
 import { leavePlace, newQueue, type QueueShare } from './fair-queue.ts'
 import { type Job, type JobError, mayFollow } from './job.ts'
@@ -52,7 +52,7 @@ export function decideSettlement(
     ...settle(account, creditsHeld, creditsActual),
     status: end.status,
     progress: succeeded ? 1 : job.progress,
-    // The times of a record are in the order of its life, whatever the clock does.
+    // The times of a record stay in order even if the clock goes back.
     finishedAtMs: Math.max(nowMs, job.finishedAtMs ?? job.startedAtMs ?? job.createdAtMs),
     outputs: (succeeded && end.outputs) || null,
     error: succeeded ? null : end.error,

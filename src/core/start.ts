@@ -30,7 +30,7 @@ export type StartDecision<Earlier, Account> =
   | { readonly outcome: 'replayed'; readonly job: Earlier }
   | Exclude<StartOutcome, { outcome: 'created' | 'replayed' }>
 
-/** The fields of a start that decide. */
+/** The fields of a start that the decision depends on. */
 export type StartTerms = Pick<StartCommand, 'accountId' | 'credits' | 'maxQueuedJobs' | 'expiresInMs'>
 
 /** Decides a start. An earlier one with the same key wins over every refusal. */

@@ -22,29 +22,29 @@ export function storageUnavailable(cause: unknown): MediagenError {
   )
 }
 
-/** The refusal of a change while others wait longer for the disk than they may. */
+/** The refusal of a change while earlier changes wait too long for the disk. */
 export function diskBehind(maxQueueMs: number): MediagenError {
   return new MediagenError(
     'overloaded',
-    `The disk of this server is behind: changes wait longer than they may (MEDIAGEN_MAX_QUEUE_MS, ${maxQueueMs}). ${sendAgain}`,
+    `The disk of this server cannot keep up: changes wait longer than ${maxQueueMs} ms for it (MEDIAGEN_MAX_QUEUE_MS). ${sendAgain}`,
     { retryAfterSeconds: retryBehindSeconds },
   )
 }
 
-/** The refusal of a change while as many others wait for the disk as may. */
+/** The refusal of a change while the queue for the disk is full. */
 export function tooManyWrites(maxQueuedWrites: number): MediagenError {
   return new MediagenError(
     'storage_unavailable',
-    `The disk of this server is behind: as many changes wait for it as may (MEDIAGEN_MAX_QUEUED_WRITES, ${maxQueuedWrites}). ${sendAgain}`,
+    `The disk of this server cannot keep up: ${maxQueuedWrites} changes already wait for it (MEDIAGEN_MAX_QUEUED_WRITES). ${sendAgain}`,
     { retryAfterSeconds },
   )
 }
 
-/** The refusal of a list while as many others wait to be read as may. */
+/** The refusal of a list while the queue of list reads is full. */
 export function tooManyReads(maxQueuedReads: number): MediagenError {
   return new MediagenError(
     'overloaded',
-    `This server is behind: as many lists wait to be read as may (MEDIAGEN_MAX_QUEUED_READS, ${maxQueuedReads}). Send the request again later.`,
+    `This server is overloaded: ${maxQueuedReads} lists already wait to be read (MEDIAGEN_MAX_QUEUED_READS). Send the request again later.`,
     { retryAfterSeconds: retryBehindSeconds },
   )
 }

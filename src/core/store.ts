@@ -71,7 +71,7 @@ export interface JobNews {
   readonly job: Job | null
 }
 
-/** Told which jobs changed; null when another process changed something and it is not known what. */
+/** Receives the jobs that changed; null when another process changed something unknown. */
 export type NewsListener = (jobs: readonly JobNews[] | null) => void
 
 /** A job that was started with an idempotency key, and the digest of that request. */
@@ -92,9 +92,9 @@ export interface JobFilter extends PageRequest {
 export interface PlaceShare {
   /** Accounts that hold places, and how many. */
   readonly held: Readonly<Record<string, number>>
-  /** An account that holds so many is claimed for only when nobody below that waits. */
+  /** Jobs of an account with at least this many places are claimed only when no account with fewer has a job waiting. */
   readonly most: number
-  /** Whether it is not claimed for even then. */
+  /** Whether jobs of such an account are not claimed even then. */
   readonly strict: boolean
 }
 
@@ -127,7 +127,7 @@ export interface SavedCheckpoint {
   readonly upstream?: UpstreamRun
 }
 
-/** What other servers are to be asked about a job of which no run is left. */
+/** A question to another server about a job that has no run any more. */
 export interface Duty {
   readonly jobId: string
   readonly model: string
@@ -141,7 +141,7 @@ export interface Duty {
   readonly ageMs: number
 }
 
-/** What was answered. */
+/** The answer to such a question. */
 export type DutyAnswer =
   | { readonly outcome: 'again'; readonly waitMs: number }
   /** Nothing is left to do. */
@@ -204,7 +204,7 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
   /** Null when there is no such key. Revoking twice keeps the first time. */
   revokeKey(keyId: string, by?: Actor): Promise<ApiKey | null>
   listKeys(accountId: string | null, page: PageRequest): Promise<Page<ApiKey>>
-  /** The key with this text. A key that was found may be answered from memory for half a second. */
+  /** The key with this text. A key that exists may be answered from a cache for half a second. */
   findKey(secret: string): Promise<ApiKey | null>
 
   /** All keys of a purpose, the newest last; the first call creates the first key. */
@@ -228,15 +228,15 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
   /** Renews claims, and records progress. */
   heartbeat(beats: readonly Heartbeat[], leaseMs: number): Promise<HeartbeatOutcome>
   /**
-   * Keeps a checkpoint for the next run, what may be done when this one is lost, and the record of a submission. False when the
-   * claim is lost: then the job is not changed by this run any more, but what it learned about a submission is used.
+   * Stores a checkpoint for the next run, how to treat the job when this run is lost, and the record of a submission. False
+   * when the claim is lost: then only the record of the submission is used, and the job is not changed.
    */
   saveCheckpoint(jobId: string, token: number, saved: SavedCheckpoint): Promise<boolean>
   /** Shows a draft picture of a running job: its key. False when the claim is lost. The end of the run takes it away. */
   showPreview(jobId: string, token: number, key: string): Promise<boolean>
   /**
    * Ends a run and settles its hold in the same transaction. Null when the token is stale: nothing changed.
-   * A job that succeeds after its deadline is canceled; this clock decides.
+   * A job that succeeds after its deadline is canceled; the clock of the store decides.
    */
   finishJob(jobId: string, token: number, outcome: JobOutcome): Promise<Job | null>
   /** Cancels a queued job at once, marks a running one as to be canceled, leaves a terminal one unchanged. Null if the account has no such job. */
@@ -244,13 +244,13 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
   /** Ends the leases of processes that are known to be dead, also that of the leader; the next sweep handles their jobs. Returns the number of jobs. */
   endLeases(workers: readonly string[]): Promise<number>
   /**
-   * Whether this process leads: at most one of all processes does the work that one does for all. A leader renews its lease by
-   * asking again before it ends; others read only. Closing the store gives the lease up.
+   * Whether this process is the leader, which sweeps and removes files for all. At most one process is. A leader renews its
+   * lease by calling this again before the lease ends; other processes only read it. Closing the store gives the lease up.
    */
   lead(leaseMs: number): Promise<boolean>
   /** Handles lost workers, deadlines of queued jobs, retries and expired reviews, each in a transaction of its own. Idempotent. */
   sweep(command: SweepCommand): Promise<SweepOutcome>
-  /** Claims what is to be asked of other servers now; a question that is not answered is claimed again when the lease ends. */
+  /** Claims the questions to other servers that are due; one that is not answered is claimed again when the lease ends. */
   claimDuties(limit: number, leaseMs: number): Promise<readonly Duty[]>
   /** Records the answer; ignored when the question was claimed again meanwhile. */
   answerDuty(duty: Duty, answer: DutyAnswer): Promise<void>
@@ -258,8 +258,8 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
   resolveReview(jobId: string, charge: number, by?: Actor): Promise<ResolveOutcome>
 
   /**
-   * Calls back when something has changed and is durable, whoever changed it. A hint, which may be lost: whoever must not miss a
-   * change also reads every second or two.
+   * Calls back when something has changed and is durable, in this process or another. It is only a hint and may be lost: a
+   * caller that must not miss a change also polls every second or two.
    */
   onNews(listener: NewsListener): () => void
   /** The number of the last change of each of these jobs: a cheap way to find those that have changed. */

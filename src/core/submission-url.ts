@@ -1,4 +1,5 @@
-// The addresses where providers of media tell us of a submission: unguessable, because each ends in a MAC of what it names.
+// The callback URLs by which providers report on a submission. Each ends in a MAC of its provider, job and number, so it cannot
+// be guessed.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /** A submission to a provider. */
@@ -38,7 +39,7 @@ export function isSubmissionToken(submission: Submission, token: string, secrets
 }
 
 function toToken({ provider, jobId, n }: Submission, secret: Uint8Array): string {
-  // The secret also signs other things, which never begin so.
+  // The secret also signs other texts; none of them begins like this.
   const named = JSON.stringify(['submission', provider, jobId, n])
   return createHmac('sha256', secret).update(named).digest('base64url')
 }

@@ -1,6 +1,6 @@
-// Sweeps: what the passing of time alone does to jobs and deliveries.
+// Sweeps: the changes of jobs and deliveries that only the passing of time causes.
 
-/** What a sweep is told. */
+/** The parameters of a sweep. */
 export interface SweepCommand {
   /** Length of a new lease: a longer one was taken before the clock went back, and is cut to this. */
   readonly leaseMs: number

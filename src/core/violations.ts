@@ -1,4 +1,4 @@
-// Violations in the words and within the bounds of an answer.
+// Writes violations into an answer, within its limits.
 import { MediagenError, type Violation } from './errors.ts'
 import { cutText } from './log-text.ts'
 

@@ -33,7 +33,7 @@ export interface Webhook {
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed'
 export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const satisfies readonly DeliveryStatus[]
 
-/** What came of an attempt. */
+/** The result of an attempt. */
 export interface AttemptResult {
   /** HTTP status of the answer; null when there was none. */
   readonly responseStatus: number | null

@@ -102,12 +102,12 @@ function tooMany(bound: 'perOwner' | 'inAll', { perOwner, inAll }: PlaceBounds):
   return bound === 'inAll'
     ? new MediagenError(
         'overloaded',
-        `This server sends ${inAll} files, which is as many as it may at once (MEDIAGEN_MAX_DOWNLOADS). Come back later.`,
+        `This server sends ${inAll} files at once, which is the limit (MEDIAGEN_MAX_DOWNLOADS). Come back later.`,
         { retryAfterSeconds },
       )
     : new MediagenError(
         'rate_limited',
-        `This address fetches ${perOwner} files, which is as many as it may at once (MEDIAGEN_MAX_DOWNLOADS_PER_ADDRESS). Try again when some are complete.`,
+        `This address fetches ${perOwner} files at once, which is the limit (MEDIAGEN_MAX_DOWNLOADS_PER_ADDRESS). Try again when some are complete.`,
         { retryAfterSeconds },
       )
 }

@@ -7,7 +7,7 @@ import { createFailedKeys } from './failed-keys.ts'
 import type { SharedRates } from '../runtime/shared-buckets.ts'
 import { createKeyRates, type KeyRates, type RateLimits } from './key-rates.ts'
 
-/** The caller of a call, as the door read it. */
+/** The caller, as the door read it from the request. */
 export interface Credentials {
   /** The `Authorization` header as sent; null if there was none. */
   readonly authorization: string | null

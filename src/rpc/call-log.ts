@@ -23,7 +23,7 @@ export interface AnsweredCall {
 /** Writes the lines. */
 export interface CallLog {
   note(call: AnsweredCall): void
-  /** Writes what was noted so far. */
+  /** Writes the lines that are still buffered. */
   flush(): void
 }
 
@@ -71,7 +71,7 @@ export function createJobFinder({ input, output }: DescMethod): FindJobId {
   return (request, response) => response?.job?.jobId ?? named(request, null)
 }
 
-/** Null for what is no id of ours. */
+/** Null for anything but one of our ids. */
 function readJobId(request: object): string | null {
   const { jobId } = request as { jobId: string }
   return /^job_\w{1,40}$/.test(jobId) ? jobId : null

@@ -46,7 +46,7 @@ export const grpcCodes = {
   storage_unavailable: Code.Unavailable,
 } as const satisfies Record<ErrorCode, Code>
 
-/** What a thrown value is to callers: itself when it is ours, trouble of the disk by its name, else a bug whose cause stays here. */
+/** The error that a caller gets for a thrown value: our own errors as they are, `storage_unavailable` for trouble of the disk, else `internal` without its cause. */
 export function toMediagenError(thrown: unknown): MediagenError {
   if (isRefusal(thrown)) return toRefusal(thrown)
   if (isStorageTrouble(thrown)) return storageUnavailable(thrown)
@@ -58,7 +58,7 @@ export function toMediagenError(thrown: unknown): MediagenError {
   )
 }
 
-/** The error as it travels. */
+/** The error as it is sent. */
 export function toConnectError(error: MediagenError, requestId: string): ConnectError {
   const { violations = [], required, available, permission, retryAfterSeconds } = error.details
   const value = {
@@ -75,7 +75,7 @@ export function toConnectError(error: MediagenError, requestId: string): Connect
     'x-request-id': requestId,
     ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
   }
-  // Its stack would tell of this line only.
+  // Its stack would only point to this line.
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
   const sent = new ConnectError(withCode(error), grpcCodes[error.code], metadata, [{ desc: ErrorDetailSchema, value }])
@@ -83,7 +83,7 @@ export function toConnectError(error: MediagenError, requestId: string): Connect
   return sent
 }
 
-/** The error as the Connect protocol writes it, for whoever answers before Connect has seen a request. */
+/** The error in the form of the Connect protocol, for answers to requests that do not reach Connect. */
 export function toConnectJson(error: MediagenError): string {
   return JSON.stringify(errorToJson(toConnectError(error, ''), undefined))
 }

@@ -8,7 +8,7 @@ import { type Door, toListenError } from '../runtime/listen-error.ts'
 import { isRefusal, toRefusal } from '../runtime/refusal.ts'
 import { readRequestId } from '@mediagen/net/request-id.ts'
 import { toConnectError } from './errors.ts'
-import type { HeldCall } from '@mediagen/net/grpc/call-books.ts'
+import type { HeldCall } from '@mediagen/net/grpc/open-calls.ts'
 import { addService } from '@mediagen/net/grpc/routes.ts'
 import { toStatus } from './grpc-status.ts'
 import { type GuardBounds, type GuardedServerOptions, startGuardedServer } from '@mediagen/net/grpc/guarded-server.ts'
@@ -20,36 +20,36 @@ import { findLargestMessage, type RequestBounds } from '@mediagen/net/grpc/reque
 /** A running gRPC server. */
 export interface GrpcServer {
   readonly port: number
-  /** Tells health checks that this server is going away. */
+  /** Reports to health checks that this server is stopping. */
   drain(): void
   /** Refuses new calls, waits for calls under way up to `graceMs`, then cuts them. */
   close(graceMs: number): Promise<void>
 }
 
-/** How much the port takes. */
+/** The limits of the port. */
 export interface GrpcBounds extends RequestBounds, Omit<GuardBounds, 'largestMessage'> {
   /** Size of a request to a service that needs no key. */
   readonly maxOpenRequestBytes: number
 }
 
-/** Where to listen, for whom, and how much to take. */
+/** The address, the callers and the limits of the port. */
 export interface GrpcServerOptions extends Pick<GuardedServerOptions, 'host' | 'port' | 'findClient'> {
   /** Whether clients may ask for the schema of what is served here. */
   readonly reflection: boolean
-  /** What this port is called when it cannot be had. Default: gRPC. */
+  /** The name of this port in the error when it cannot be opened. Default: gRPC. */
   readonly door?: Door
-  /** Asked once about each call to a service with keys: why it is refused at once, if it is. */
+  /** Called once for each call to a service that needs a key; returns the reason to refuse the call at once, if any. */
   readonly shed: () => MediagenError | null
   readonly bounds: GrpcBounds
-  /** What providers of media tell, passed on by gateways. */
+  /** Receives the reports of providers that gateways pass on. */
   readonly submissions: SubmissionNews
-  /** What refusals and the services that need no key are logged and counted with. */
+  /** Logs and counts refusals, and calls of services that need no key. */
   readonly pipeline: PipelineParts
 }
 
 /**
  * Starts the server.
- * @throws StartupError when the port cannot be had.
+ * @throws StartupError when the port cannot be opened.
  */
 export async function startGrpcServer(
   services: readonly GuardedService[],

@@ -1,4 +1,4 @@
-// How a call over gRPC ends: what our errors are to grpc-js.
+// Converts our errors into the statuses of grpc-js.
 import { create } from '@bufbuild/protobuf'
 import { ConnectError } from '@connectrpc/connect'
 import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc'

@@ -1,9 +1,9 @@
-// How much each key may ask: requests per second, and bytes of requests per second.
+// Rate limits of each key: requests per second, and bytes of requests per second.
 import { MediagenError } from '../core/errors.ts'
 import type { ApiKey } from '../core/key.ts'
 import { createSharedBuckets, type SharedRates } from '../runtime/shared-buckets.ts'
 
-// After a pause, so many seconds' worth of bytes are taken at once.
+// The burst of the byte rate, in seconds.
 const byteBurstSeconds = 4
 
 /** Rates of one key. */
@@ -23,7 +23,7 @@ type Count = Promise<void> | undefined
 export interface KeyRates {
   /** Counts a request, or `weight` of one. */
   limit(key: Pick<ApiKey, 'keyId'>, weight?: number): Count
-  /** Counts the bytes of a request, before anything is made of them. */
+  /** Counts the bytes of a request, before they are parsed. */
   spend(key: Pick<ApiKey, 'keyId'>, bytes: number): Count
 }
 
@@ -50,7 +50,7 @@ export function createKeyRates(
       return rateLimit === 0 ? undefined : settle(requests.take(keyId, weight), refuseRequest)
     },
     spend({ keyId }, bytes) {
-      // What is larger than any request may be is refused for that, with words of its own.
+      // A request above the limit of size is refused for its size elsewhere, with an error of its own.
       return byteRate === 0 ? undefined : settle(sent.take(keyId, Math.min(bytes, burst)), refuseBytes)
     },
   }

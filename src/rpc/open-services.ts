@@ -1,4 +1,4 @@
-// What the gRPC port serves to everyone: health, and reflection where it is on, as other tools expect them; and what gateways pass on.
+// The services of the gRPC port that need no key: health, reflection if it is on, and the reports that gateways pass on.
 import { type DescFile, type DescService, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { type FileDescriptorProto, FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
 import type { handleServerStreamingCall, Server, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js'
@@ -10,7 +10,7 @@ import type { SubmissionNews } from '../core/submission-url.ts'
 import { addSubmissions } from './submissions.ts'
 import type { GrpcRoute } from '@mediagen/net/grpc/guarded-call.ts'
 
-/** What is to be served. */
+/** Options of these services. */
 export interface OpenOptions {
   readonly reflection: boolean
   /** Length of the largest request. */
@@ -19,10 +19,10 @@ export interface OpenOptions {
   readonly submissions: SubmissionNews
 }
 
-/** What is served, and what turns the health. */
+/** The routes of these services, and the switch of the health. */
 export interface OpenServices {
   readonly routes: ReadonlyMap<string, GrpcRoute>
-  /** Tells from now on that nothing is served, to those who watch at once. */
+  /** Reports NOT_SERVING from now on; those who watch the health learn it at once. */
   drain(): void
 }
 
@@ -33,7 +33,7 @@ export function addOpenServices(
   { reflection, maxBytes, submissions }: OpenOptions,
 ): OpenServices {
   const routes = new Map<string, GrpcRoute>()
-  /** Notes what is added. */
+  /** Records the routes of what is added. */
   const toServer = (change: (impl: UntypedServiceImplementation) => UntypedServiceImplementation): Server =>
     ({
       addService(definition: ServiceDefinition, impl: UntypedServiceImplementation) {
@@ -62,7 +62,7 @@ export function addOpenServices(
 
 type Watch = handleServerStreamingCall<{ service: string }, object>
 
-/** The library keeps every name that was ever watched; those that are not served are one to it, and SERVICE_UNKNOWN. */
+/** The library keeps every watched name for ever, so all names that are not served become one, whose status is SERVICE_UNKNOWN. */
 function forgetNames(watch: Watch, names: ReadonlySet<string>): Watch {
   return (call) => {
     if (!names.has(call.request.service)) call.request.service = 'unknown'
@@ -78,12 +78,12 @@ function createReflection(services: readonly DescService[]): ReflectionService {
     files.set(file.name, file)
   }
   for (const service of services) collect(service.file)
-  // No service names it: error details travel packed, and a client asks for their type by name.
+  // No service refers to this file: error details are packed into Any, and a client asks for their type by name.
   collect(file_mediagen_v1_errors)
   const fileDescriptorProtos = [...[...files.values()].map(({ proto }) => proto), readHealthFile()].map((proto) =>
     Buffer.from(toBinary(FileDescriptorProtoSchema, proto)),
   )
-  // Reflection reads the descriptors only, whatever they are said to define.
+  // Reflection reads only the descriptors; `format` and `type` are ignored.
   return new ReflectionService({
     files: { format: 'Protocol Buffer 3 EnumDescriptorProto', type: {}, fileDescriptorProtos },
   })
@@ -97,8 +97,8 @@ const fullNames: Readonly<Record<string, string>> = {
 }
 
 /**
- * The file of grpc.health.v1. protobufjs, which parses it, leaves names of types relative and calls the entries of a map as it
- * likes; strict clients such as buf and grpcurl would throw the whole file away.
+ * The file of grpc.health.v1, with full type names. protobufjs, which parses it, leaves type names relative and names map
+ * entries differently; strict clients such as buf and grpcurl would reject the whole file.
  */
 function readHealthFile(): FileDescriptorProto {
   const { fileDescriptorProtos } = loadSync(protoPath)['grpc.health.v1.HealthCheckRequest'] as MessageTypeDefinition<

@@ -107,7 +107,7 @@ function wrapService(
 type Request = MessageShape<DescMessage>
 type Response = MessageInitShape<DescMessage>
 
-/** What an implementation takes of the requests: the one, or all of them. */
+/** Reads what an implementation takes: one request, or the stream of all. */
 type Read = (requests: Requests, spend: Spend) => Request | Promise<Request> | AsyncIterable<Request>
 
 const readOne: Read = (requests, spend) => requests.one(spend)
@@ -132,7 +132,7 @@ function guardSingle(guard: CallGuard, read: Read, run: Served<Promise<Response>
   }
 }
 
-/** A call that waits does so only while its key works; then it answers what it knows, because what it started goes on. */
+/** Ends the wait of a call when its key no longer works. The call then answers with the job as it is, because the job goes on. */
 function waitWithKey(
   { input }: DescMethod,
   run: Served<Promise<Response>>,
@@ -153,7 +153,7 @@ function waitWithKey(
   }
 }
 
-/** A request that breaks off is not a fault of this server. */
+/** Turns the error of a request that breaks off into one of the caller, since it is not a fault of this server. */
 async function* blameCaller<Message>(requests: AsyncIterable<Message>): AsyncIterable<Message> {
   try {
     yield* requests
@@ -301,7 +301,7 @@ function weigh(method: DescMethod): number {
   return method === QuotesService.method.createQuote || method === GenerationService.method.startGeneration ? 0.5 : 1
 }
 
-/** A gateway asks for the caller before the call itself; only the call counts. */
+/** Whether this is the question of a gateway about the caller, before the call itself. Only the call itself is counted. */
 function isBeforeCall(method: DescMethod): boolean {
   return method === WalletService.method.getAccess
 }

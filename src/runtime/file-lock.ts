@@ -6,11 +6,11 @@ import Database from 'better-sqlite3'
 export interface FileLock {
   /** Removes the file, then releases the lock. */
   remove(): void
-  /** Releases the lock; whoever finds the file takes it for that of a process that has ended. */
+  /** Releases the lock but leaves the file, which then looks like that of a process that has ended. */
   release(): void
 }
 
-/** Held here too, because one that nobody refers to would be collected as garbage and closed. */
+/** Keeps a reference to each lock: garbage collection would close, and so release, one without a reference. */
 const held = new Set<Database.Database>()
 
 /**

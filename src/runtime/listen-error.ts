@@ -12,7 +12,7 @@ const settings = {
 export type Door = keyof typeof settings
 
 const noSuchAddress = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENOTFOUND', 'EAI_AGAIN'])
-const reasons: Readonly<Record<string, string>> = { EADDRINUSE: 'it is in use', EACCES: 'this user may not' }
+const reasons: Readonly<Record<string, string>> = { EADDRINUSE: 'it is in use', EACCES: 'this user may not open it' }
 
 /** The error of a server that cannot listen. */
 export function toListenError(door: Door, host: string, port: number, cause: NodeJS.ErrnoException): StartupError {

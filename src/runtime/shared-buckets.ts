@@ -1,4 +1,4 @@
-// Token buckets of an installation. A process takes tokens from the shared bucket in batches, so most requests ask nobody.
+// Token buckets of an installation. A process takes tokens from the shared bucket in batches, so most requests need no query.
 import { LRUCache } from 'lru-cache'
 import type { BucketSize, RateStore } from '../core/rate.ts'
 import { createTokenBuckets, mostBuckets } from '@mediagen/net/token-bucket.ts'
@@ -24,7 +24,7 @@ export interface SharedBuckets {
 /** What this process holds of a bucket. */
 interface Lease {
   left: number
-  /** Until then the shared bucket is not asked again: it had too little. */
+  /** The shared bucket had too little: it is not queried again before this time. */
   emptyUntilMs: number
   asking: Promise<void> | null
 }
@@ -72,7 +72,7 @@ export function createSharedBuckets(
       try {
         await lease.asking
       } catch {
-        // A database that takes no changes must not refuse what needs none.
+        // A request that changes nothing must not fail because the database cannot be written.
         return own.take(name, amount)
       }
       const waitMs = takeOf(lease, amount)

@@ -45,7 +45,7 @@ export function createFilesAdmin(
       const record = (act: 'files.sweep_begun' | 'files.swept', before: JsonObject, after: JsonObject | null) =>
         store.recordAct({ act, subject: 'files', accountId: null, before, after }, by(context))
       const found = toCounts(expired, orphaned)
-      // On record before anything goes: a sweep that breaks off has removed files, too.
+      // Recorded before anything is removed: a sweep that is interrupted has removed files, too.
       if (!dryRun) await record('files.sweep_begun', found, null)
       const stuck = dryRun
         ? []

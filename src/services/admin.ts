@@ -27,7 +27,7 @@ const longestName = 200
 const lastExpiryMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 const longestNote = 1000
 
-/** What the service is made of. */
+/** What the service needs. */
 export interface AdminParts {
   readonly store: Store
   readonly clock: Clock

@@ -1,4 +1,4 @@
-// The only place that knows both a record and its message.
+// Converts between records and messages; no other file knows both.
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { AuditEntry } from '../core/audit.ts'
@@ -145,7 +145,7 @@ export function toJobMessage(job: Job, urls: AssetUrls): MessageInitShape<typeof
   }
 }
 
-/** What a job's owner and the operator see alike. */
+/** The fields of a job that both its owner and the operator see. */
 function toSharedFields(job: Job) {
   const held = BigInt(job.creditsHeld)
   return {

@@ -1,4 +1,4 @@
-// GenerationService: starting generations and telling how they go. docs/contract.md, sections 1 and 2.
+// GenerationService: starts, reads, lists, watches and cancels generations. docs/contract.md, sections 1 and 2.
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'
@@ -51,7 +51,7 @@ interface Order {
   readonly quoteId: string
   readonly terms: Terms
   readonly idempotencyKey: string
-  /** What a quote for this must be valid for. */
+  /** What a quote for this start must be bound to. */
   readonly quotedDigest: string
   readonly requestDigest: Buffer
 }
@@ -106,7 +106,7 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
     return readStart(await store.startGeneration(command), quote, idempotencyKey, maxQueuedJobs)
   }
 
-  /** The job that an earlier request with the same key started. It counts, whatever became of its quote and model since. */
+  /** The job that an earlier request with the same key started. It is the answer even if its quote has expired or its model is gone. */
   async function findEarlier({ accountId, idempotencyKey, requestDigest }: Order): Promise<Started | null> {
     const earlier = await store.findStartedJob(accountId, idempotencyKey)
     if (!earlier) return null

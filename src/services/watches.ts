@@ -33,13 +33,13 @@ export function createWatches(bounds: WatchBounds): Watches {
       if (place === 'perOwner')
         throw new MediagenError(
           'rate_limited',
-          `The account has ${bounds.watches.perOwner} watches open, which is as many as it may (MEDIAGEN_MAX_WATCHES_PER_ACCOUNT). Close some, or read the job instead.`,
+          `The account has ${bounds.watches.perOwner} watches open, which is the limit (MEDIAGEN_MAX_WATCHES_PER_ACCOUNT). Close some, or read the job instead.`,
           { retryAfterSeconds: retryFullSeconds },
         )
       if (place === 'inAll')
         throw new MediagenError(
           'overloaded',
-          `This server has ${bounds.watches.inAll} watches open, which is as many as it may (MEDIAGEN_MAX_WATCHES). Read the job instead, or come back later.`,
+          `This server has ${bounds.watches.inAll} watches open, which is the limit (MEDIAGEN_MAX_WATCHES). Read the job instead, or come back later.`,
           { retryAfterSeconds: retryFullSeconds },
         )
       return place

@@ -1,4 +1,4 @@
-// What an endpoint of an account needs: a URL that may be one, and a secret in the form of Standard Webhooks.
+// The URL and the secret of a webhook endpoint: checks the one, and creates the other in the form of Standard Webhooks.
 import { randomBytes } from 'node:crypto'
 
 const secretPrefix = 'whsec_'

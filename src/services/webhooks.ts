@@ -12,7 +12,7 @@ import { createWebhookSecret, findBadWebhookUrl, toSecretText } from './webhook-
 
 const longestDescription = 200
 
-/** What the service is made of. */
+/** What the service needs. */
 export interface WebhooksParts {
   readonly store: WebhookStore
   /** Whether the host of a URL is a forbidden address; names are checked when they are resolved. */

@@ -5,7 +5,7 @@ import type { CallHead } from './service.ts'
 
 const neverAborts = new AbortController().signal
 
-/** Where a call may end early: a signal, or what makes one when somebody looks. */
+/** How a call can be aborted: a signal, or a function that creates one on first use. */
 export type GivenSignal = AbortSignal | (() => AbortSignal) | undefined
 
 /**

@@ -1,4 +1,4 @@
-// Why a guard refuses something that a client sent.
+// The error of a guard that refuses something that a client sent.
 import type { SchemaViolation } from './schema-violations.ts'
 
 /** What is wrong, by the name that clients get. */
@@ -18,7 +18,7 @@ export class GuardError extends Error {
     retryAfterSeconds: number | null = null,
     options: ErrorOptions & { readonly violations?: readonly SchemaViolation[] } = {},
   ) {
-    // A refusal needs no stack, which makes it several times as dear.
+    // A refusal needs no stack, and capturing one makes it several times as expensive.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
     super(message, options)

@@ -52,6 +52,6 @@ export function refuseManyValues(bytes: Uint8Array, most: number): void {
 export function tooManyValues(most: number): GuardError {
   return new GuardError(
     'invalid_request',
-    `The request holds more than the ${most} values that this server takes: each object, list, text, number, true, false and null counts as one (MEDIAGEN_MAX_VALUES).`,
+    `The request holds more than the ${most} values that this server accepts: each object, list, text, number, true, false and null counts as one (MEDIAGEN_MAX_VALUES).`,
   )
 }

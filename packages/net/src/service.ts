@@ -1,4 +1,4 @@
-// Services as doors serve them: guarded by whoever admits callers, counts and logs.
+// Services in the form that doors serve: behind guards that admit callers, count and log.
 import type { DescMessage, DescMethod, DescService, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
 import type { HandlerContext } from '@connectrpc/connect'
 
@@ -12,19 +12,19 @@ export interface CallHead {
   readonly host?: string | null
   /** Request id for the log and the answer. */
   readonly requestId: string
-  /** Who calls, as the gate said, when the door has already passed it. */
+  /** The caller, when the gate has already admitted it. */
   readonly admitted?: unknown
 }
 
-/** The requests of a call. The service asks for one or for all, once the caller is admitted; a door need not read before. */
+/** The requests of a call. The service asks for one or for all once the caller is admitted; a door need not read them earlier. */
 export interface Requests {
-  /** @param spend told the size of the request before it is decoded, by doors that do that; throws when it is too much */
+  /** @param spend called with the size of the request before it is decoded, by doors that can; throws when it is too much */
   one(spend: Spend): Request | Promise<Request>
   /** Messages are read only as fast as they are used. */
   all(): AsyncIterable<Request>
 }
 
-/** Counts bytes of requests; a promise where other processes have to be asked. @throws or rejects when they are too many */
+/** Counts bytes of requests; returns a promise if it has to query the shared bucket. @throws or rejects when they are too many */
 export type Spend = (bytes: number) => Promise<void> | undefined
 
 type Request = MessageShape<DescMessage>

@@ -1,46 +1,46 @@
-// Which requests are refused because the server is behind. Requests wait in the buffers of the system until the event loop comes
-// round to their connection, so how long a round takes is how long they wait. A long round is nothing by itself: a burst, a pause of
-// the machine. A queue that stands is overload: rounds that stay long. Then each round answers what it can in a short time and refuses
-// the rest, so that rounds, and with them waits, become short again. (Nichols and Jacobson call it CoDel: Controlling Queue Delay.)
+// Load shedding: refuses requests while the server is overloaded, in the manner of CoDel (Nichols and Jacobson, Controlling Queue
+// Delay). Requests wait in buffers of the system until the event loop comes round to their connection, so a request waits as long as
+// a round takes. One long round is a burst or a pause of the machine. Rounds that stay long mean a standing queue: overload. Then
+// each round answers requests for a short time and refuses the rest, so rounds, and with them waits, become short again.
 
-/** Refuses requests while the server is behind. */
+/** Refuses requests while the server is overloaded. */
 export interface Shedder {
-  /** Asked once for each request, when it arrives: whether it is to be refused. */
+  /** Whether to refuse a request; called once for each, when it arrives. */
   refuses(): boolean
-  /** How long requests wait now, in milliseconds, as far as it can be told. */
+  /** An estimate of how long requests wait now, in milliseconds. */
   delayMs(): number
-  /** How many were refused. */
+  /** Number of refused requests. */
   shed(): number
 }
 
-/** What the decision is made of. */
+/** What the decision needs. */
 export interface ShedderParts {
   /** How long requests may wait. */
   readonly maxQueueMs: number
-  /** A clock that does not go back. */
+  /** A monotonic clock. */
   readonly nowMs: () => number
   /** Processor time that the thread of the event loop has used. */
   readonly cpuMs: () => number
   /** Calls back when this round of the event loop is over: `setImmediate`. */
   readonly atEndOfRound: (callback: () => void) => void
-  /** Told when requests begin to be refused. */
+  /** Called when refusing begins. */
   readonly onBegin: () => void
-  /** Told when none was refused for a while, how many were. */
+  /** Called when none was refused for a while, with the number of refused requests. */
   readonly onEnd: (refused: number) => void
 }
 
-// All in parts of `maxQueueMs`.
-// Waits longer than `maxQueueMs` are overload when they last for so long …
+// All are fractions of `maxQueueMs`.
+// Waits longer than `maxQueueMs` are overload when they persist for this long …
 const patience = 0.2
-// … and waits longer than this when they last for all of `maxQueueMs` …
+// … and waits longer than this when they persist for `maxQueueMs` …
 const standing = 0.25
-// … while the thread has the processor for this share of the time. Where others have it, even a short queue is slow: that is theirs.
+// … while the thread uses the processor for this share of the time. If it does not, other programs cause the wait, not a queue.
 const leastBusy = 0.5
-// So much of a round is given to requests that are answered while others are refused; and so much after a long round, since whoever
-// is answered then has waited long already: the queue is to become short first.
+// While shedding, this part of each round answers requests; after a long round only the second, smaller one does, because those
+// requests have waited long already and the queue must become short first.
 const answered = 0.02
 const answeredLate = 0.002
-// Rounds that follow each other more closely have always work between them.
+// Rounds less than this apart count as consecutive.
 const pause = 0.05
 
 /** Creates the decision, for all doors of a process. */
@@ -64,7 +64,7 @@ export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin,
   }
 
   function beginRound(atMs: number): void {
-    // After a pause the queue was empty: the last round says nothing of the requests that come now.
+    // After a pause the queue was empty, so the length of the last round does not matter now.
     lastRoundMs = atMs - roundEndedMs <= maxQueueMs * pause ? atMs - roundBeganMs : 0
     roundBeganMs = atMs
     isInRound = true

@@ -1,8 +1,8 @@
-// How gRPC messages lie in a stream of bytes: a flag, a length, the message; again and again.
+// The framing of gRPC messages in a stream of bytes: each has a flag and its length in front of it.
 import { GuardError } from '../guard-error.ts'
 
 const headBytes = 5
-// Room for a message that comes in pieces; it grows as they come, for a length alone is no reason to take memory.
+// Initial size of the buffer for a message that arrives in pieces. It grows as they arrive: an announced length alone must not take memory.
 const leastRoomBytes = 65_536
 
 /** A message as it was sent. */
@@ -11,7 +11,7 @@ export interface Frame {
   readonly bytes: Buffer
 }
 
-/** What a message that comes in pieces is put into. Pieces are copied: a small one would keep all that was read with it. */
+/** The buffer of a message that arrives in pieces. Pieces are copied, since a small slice would keep the whole socket buffer alive. */
 interface Room {
   readonly compressed: boolean
   readonly length: number
@@ -28,11 +28,11 @@ export function toFrame(message: Uint8Array, compressed = false): Buffer {
   return frame
 }
 
-/** Takes the messages out of what comes. */
+/** Splits the received bytes into messages. */
 export class FrameReader {
   readonly #maxBytes: number
   readonly #hold: (bytes: number) => void
-  /** Of a head that comes in pieces. */
+  /** The head of a message, when it arrives in pieces. */
   #head: Buffer | null = null
   #headFilled = 0
   #piece: Buffer | null = null
@@ -40,14 +40,14 @@ export class FrameReader {
 
   /**
    * @param maxBytes length of the largest message
-   * @param hold told by how many bytes the room of an unfinished message grows or, below 0, that it is free again
+   * @param hold called when the buffer of an unfinished message grows by this many bytes, or with a negative number when it is freed
    */
   constructor(maxBytes: number, hold: (bytes: number) => void) {
     this.#maxBytes = maxBytes
     this.#hold = hold
   }
 
-  /** Whether a message has begun and is not whole. */
+  /** Whether a message has begun and is incomplete. */
   get isAmid(): boolean {
     return this.#room !== null || this.#headFilled > 0 || this.#piece !== null
   }
@@ -58,8 +58,8 @@ export class FrameReader {
   }
 
   /**
-   * The next message that is whole; null when more must come.
-   * @throws GuardError `payload_too_large` as soon as the length of a message says so
+   * The next complete message; null when more bytes are needed.
+   * @throws GuardError `payload_too_large` as soon as the announced length is too large
    */
   take(): Frame | null {
     const piece = this.#piece
@@ -75,7 +75,7 @@ export class FrameReader {
     return this.#assemble(piece)
   }
 
-  /** Lets go of an unfinished message. */
+  /** Drops an unfinished message. */
   discard(): void {
     this.#piece = null
     this.#headFilled = 0
@@ -88,7 +88,7 @@ export class FrameReader {
     if (length > this.#maxBytes)
       throw new GuardError(
         'payload_too_large',
-        `A message of ${length} bytes is larger than the ${this.#maxBytes} bytes that this server takes.`,
+        `A message of ${length} bytes is larger than the ${this.#maxBytes} bytes that this server accepts.`,
       )
     return length
   }

@@ -1,33 +1,33 @@
-// One call over grpc-js, guarded: nothing of it is read before it is asked for, then one message at a time, and it ends when it stalls.
+// One call over grpc-js, guarded: it is read on demand, one message at a time, and ends when it stalls.
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { Metadata, ServerInterceptingCall, type ServerInterceptingCallInterface, status as Status } from '@grpc/grpc-js'
 import { leastProgressBytes, tooSlow } from '../progress.ts'
-import type { CallKeeper, HeldCall } from './call-books.ts'
+import type { CallKeeper, HeldCall } from './open-calls.ts'
 import { brokeOff, givenUp, invalid, passedDeadline, tooLarge } from './request-errors.ts'
 import type { CallHead } from '../service.ts'
 import { FrameReader, toFrame } from './frames.ts'
 import type { Connection } from './sessions.ts'
 
-// A piece of a message that is smaller costs more to look at than it brings.
+// Smaller pieces of a message cost more to handle than to send.
 const fragmentBytes = 64
 
 type Listener = Parameters<ServerInterceptingCallInterface['start']>[0]
 type PartialStatus = Parameters<ServerInterceptingCallInterface['sendStatus']>[0]
 
-/** What is called. */
+/** The rpc of a call. */
 export interface GrpcRoute {
-  /** As the log and the metrics name it. */
+  /** Its name in the log and the metrics. */
   readonly rpc: string
   /** Length of the largest message that is read, inflated or not. */
   readonly maxBytes: number
   /** Whether the client sends a stream of messages. */
   readonly takesMany: boolean
-  /** Answers a call. Null for a service that needs no key: then a handler of grpc-js does. */
+  /** Answers a call. Null for a service that needs no key, which a handler of grpc-js answers. */
   readonly serve: ((call: GuardedCall) => void) | null
 }
 
-/** What a call is made of. */
+/** What a call needs. */
 export interface CallParts {
   readonly stream: ServerHttp2Stream
   readonly connection: Connection
@@ -36,7 +36,7 @@ export interface CallParts {
   readonly keeper: CallKeeper
 }
 
-/** Somebody who waits for a message, or for null at the end. */
+/** A pending read of a message; null means the end. */
 interface Waiting {
   resolve(message: Buffer | null): void
   reject(failure: Error): void
@@ -56,7 +56,7 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
   readonly #stream: ServerHttp2Stream
   readonly #keeper: CallKeeper
   readonly #reader: FrameReader
-  /** What grpc-js does with bytes, with their end, and with a status. */
+  /** The handlers of grpc-js for received bytes, for their end, and for a status to send. */
   readonly #feed: (bytes: Buffer) => void
   readonly #finish: () => void
   readonly #send: (status: PartialStatus) => void
@@ -84,10 +84,10 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
     this.#stream = stream
     this.#keeper = keeper
     this.#reader = new FrameReader(route.maxBytes, (bytes) => this.#hold(bytes))
-    // grpc-js ends a call by itself when it cannot read it; our errors and counters must hold for that, too.
+    // grpc-js ends a call by itself when it cannot read it. This replaces its status by our error and counts the call.
     this.#send = call.sendStatus.bind(call)
     call.sendStatus = (status) => this.#refuseForLibrary(status)
-    // It inflates all that it is given at once, and keeps slices of whole socket buffers: it gets one whole message at a time.
+    // grpc-js inflates everything at once and keeps slices of whole socket buffers, so it gets one complete message at a time.
     this.#feed = takeListener(stream, 'data')
     this.#finish = takeListener(stream, 'end')
     stream.on('data', (piece: Buffer) => this.#take(piece))
@@ -96,11 +96,11 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
       if (this.#isAsked) this.#pump()
     })
     stream.once('close', () => this.#close())
-    // What came before the client gave up must be read, or the stream is never closed.
+    // The bytes that arrived before the client gave up must be read, or the stream is never closed.
     stream.once('aborted', () => stream.resume())
   }
 
-  /** Aborts when the client hangs up and when its deadline passes. Made when somebody looks. */
+  /** Aborts when the client hangs up and when its deadline passes. Created on first use. */
   get signal(): AbortSignal {
     this.#gone ??= new AbortController()
     if (this.#stream.destroyed) this.#abort()
@@ -133,7 +133,7 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
 
   override startRead(): void {
     this.#isAsked = true
-    // The next question is read when the answer before it was.
+    // The next request of a stream is read only after the client has read the previous answer.
     if (this.#unread.bytes > 0 || this.#isOver()) return
     if (!this.route.takesMany) this.#window ??= { sinceMs: this.#keeper.latestMs, bytes: 0 }
     super.startRead()
@@ -175,7 +175,7 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
   }
 
   /**
-   * Reads requests as they are asked for: while none is, the flow control of HTTP/2 holds the client.
+   * Reads requests on demand; meanwhile the flow control of HTTP/2 holds the client back.
    * @throws GuardError as `readOne`
    */
   async *readAll(): AsyncGenerator<Buffer> {
@@ -194,12 +194,12 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
     this.#end()
   }
 
-  /** Answers with messages, none before the one before it was taken; then ends. */
+  /** Answers with messages, each only after the previous one was sent; then ends. */
   async answerAll(messages: AsyncIterable<Buffer>): Promise<void> {
     for await (const message of messages) {
       if (this.#isOver()) return
       this.#sendHeader()
-      // A reader that does not keep up holds the loop here, and the feed keeps only the latest state meanwhile.
+      // A slow reader holds the loop here; meanwhile the feed keeps only the latest state.
       await new Promise<void>((resolve) => {
         this.#goOn = resolve
         this.sendMessage(message, resolve)
@@ -215,7 +215,7 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
     this.sendStatus(this.#keeper.toStatus(error, this.head.requestId))
   }
 
-  /** Ends the reading of the request. Whoever waits for it is told why; where nobody does, the client is. */
+  /** Ends the reading of the request: rejects the pending read, or refuses the call if grpc-js handles it. */
   fail(failure: Error): void {
     this.#failure ??= failure
     this.#window = null
@@ -237,7 +237,7 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
     if (bytes > 0 && nowMs - sinceMs >= stallMs * Math.ceil(bytes / leastProgressBytes)) this.#cut()
   }
 
-  /** Lets go of what the call holds, for others that hold less. */
+  /** Ends the call, so that calls that hold fewer bytes have room. */
   giveUp(): void {
     if (this.#unread.bytes > 0) this.#cut()
     else this.fail(givenUp())
@@ -255,7 +255,7 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
     if (piece.length < fragmentBytes && this.#reader.isAmid) this.#keeper.noteFragment(this)
   }
 
-  /** Hands grpc-js the next message, if it is whole, or the end. */
+  /** Hands grpc-js the next message, if it is complete, or the end. */
   #pump(): void {
     if (this.#failure || !this.#isAsked) return
     try {
@@ -293,7 +293,7 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
     })
   }
 
-  /** grpc-js refuses what it was fed, ends the call at its deadline, or cannot write. */
+  /** Handles a status of grpc-js itself: it refuses a message, ends the call at its deadline, or cannot write. */
   #refuseForLibrary(status: PartialStatus): void {
     if (status.code === Status.DEADLINE_EXCEEDED) {
       this.refuse(new ConnectError('The deadline of the call passed.', Code.DeadlineExceeded))
@@ -316,14 +316,14 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
     this.sendStatus({ code: Status.OK, details: 'OK' })
   }
 
-  /** What the client still sends is of no use: it is told to stop, so that it cannot hold the stream. */
+  /** Tells the client to stop sending, so that it cannot keep the stream open. */
   #leave(): void {
     if (this.#stream.destroyed || this.#stream.readableEnded) return
     this.#stream.resume()
     if (this.#stream.state.remoteClose !== 1) this.#stream.close(constants.NGHTTP2_NO_ERROR)
   }
 
-  /** Ends the stream with what was not read of it. */
+  /** Ends the stream and drops what the client has not read. */
   #cut(): void {
     this.#keeper.noteUnread(this)
     this.#answered = true
@@ -362,7 +362,7 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
     this.#noteCall()
     this.#answered = true
     this.#reader.discard()
-    // An error costs time, and most calls went well.
+    // Creating an error costs time, and most calls do not need one.
     if (this.#waiting) this.fail(brokeOff())
     this.#keeper.forget(this)
     this.#abort()
@@ -370,7 +370,7 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
   }
 }
 
-/** Takes over what the listener that was added last does. */
+/** Removes the listener that was added last and returns it. */
 function takeListener(stream: ServerHttp2Stream, event: 'data' | 'end'): (bytes?: Buffer) => void {
   const listener = stream.listeners(event).at(-1) as (bytes?: Buffer) => void
   stream.removeListener(event, listener)

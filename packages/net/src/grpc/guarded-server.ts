@@ -1,47 +1,47 @@
-// A gRPC server behind guards: grpc-js serves it, and bounds neither connections nor what a call may hold.
+// A gRPC server behind guards. grpc-js serves it, but limits neither connections nor the memory of calls; the guards do.
 import type { Http2Server, IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import net, { type AddressInfo } from 'node:net'
 import { Code, ConnectError } from '@connectrpc/connect'
 import * as grpc from '@grpc/grpc-js'
 import type { FindClient } from '../client-address.ts'
 import { GuardError } from '../guard-error.ts'
-import { type CallBooks, type CallBounds, type CallNotes, createCallBooks } from './call-books.ts'
+import { type OpenCalls, type CallBounds, type CallNotes, createOpenCalls } from './open-calls.ts'
 import type { CallHead } from '../service.ts'
 import { type CallParts, type GrpcRoute, GuardedCall } from './guarded-call.ts'
 import { type Connection, createSessions, type SessionBounds, type Sessions } from './sessions.ts'
 
-/** How much a port takes. */
+/** The limits of a port. */
 export interface GuardBounds extends SessionBounds, CallBounds {
   /** Length of the largest message, inflated or not. */
   readonly largestMessage: number
-  /** Calls that the client of a connection may give up each second, key or not; several seconds' worth at once. */
+  /** Calls per second that the client of a connection may cancel, with or without a key; the burst is `resetSeconds`. */
   readonly maxResets: number
 }
 
-/** What a server is made of. */
+/** What a server needs. */
 export interface GuardedServerOptions {
   readonly host: string
   readonly port: number
   readonly bounds: GuardBounds
-  /** Adds the services; answers with their routes by path. `admitted` is to be told when a caller's key is known. */
+  /** Adds the services and returns their routes by path. They call `admitted` when the key of a caller is valid. */
   addServices(server: grpc.Server, admitted: (connection: Connection) => void): ReadonlyMap<string, GrpcRoute>
-  /** Who a call comes from. */
+  /** Finds the client of a call. */
   readonly findClient: FindClient
-  /** The id of a request: the one that was sent, if it will do, else another. */
+  /** The id of a request: the one that was sent, if it is valid, else a new one. */
   readonly readRequestId: (sent: string | null) => string
-  /** Asked once about each call to a service with keys: why it is refused at once, if it is. */
+  /** Called once for each call to a service that needs a key; returns the reason to refuse the call at once, if any. */
   readonly shed: () => (Error & { readonly code: string }) | null
-  /** How a call ends that is refused for an error. */
+  /** Converts an error into the status of a refused call. */
   readonly toStatus: CallNotes['toStatus']
   /** A call that needs no key has ended. */
   readonly noteOpen: CallNotes['noteOpen']
-  /** Counts and logs what the port refuses by itself. */
+  /** Counts and logs a refusal by the port itself. */
   readonly report: Report
 }
 
 type Report = (code: string, facts: { readonly path?: string; readonly [name: string]: unknown }) => void
 
-/** A server that listens. */
+/** A running server. */
 export interface GuardedServer {
   readonly port: number
   /** Refuses new calls, waits for calls under way up to `graceMs`, then cuts them. */
@@ -56,36 +56,36 @@ const longestPath = 256
 
 /**
  * Starts a server.
- * @throws Error of the system when the port cannot be had
+ * @throws Error of the system when the port cannot be opened
  */
 export async function startGuardedServer(options: GuardedServerOptions): Promise<GuardedServer> {
   const { bounds, report, toStatus, noteOpen } = options
   const clockMs = (): number => performance.now()
   const sessions = createSessions(bounds, clockMs, (code, address) => report(code, { address }))
   const sweepMs = Math.min(longestSweepMs, bounds.stallMs / 2)
-  const books = createCallBooks(bounds, sweepMs, clockMs, {
+  const openCalls = createOpenCalls(bounds, sweepMs, clockMs, {
     noteCall: ({ connection }) => sessions.noteCall(connection),
     noteFragment: ({ connection }) => sessions.noteFragment(connection),
     noteUnread: ({ route, head }) => report('answer_not_read', { rpc: route.rpc, request_id: head.requestId }),
     noteOpen,
     toStatus,
   })
-  // What the guard knows of the stream that grpc-js is told of, which it hands on in the same turn.
+  // Hands the parts of a stream from its listener to the interceptor, which grpc-js calls synchronously.
   const arriving: Arriving = { parts: null, call: null }
   const server = createServer(bounds, arriving)
   const routes = options.addServices(server, sessions.noteKey)
   const { injectConnection } = server.createConnectionInjector(grpc.ServerCredentials.createInsecure())
   const http2Server = findHttp2Server(server)
-  // A connection that breaks is closed; there is nobody to tell.
+  // A broken connection is closed; nothing else is to be done.
   http2Server.on('session', (session) => sessions.open(session)).on('sessionError', () => {})
-  guardStreams(http2Server, { ...options, routes, sessions, books, arriving })
+  guardStreams(http2Server, { ...options, routes, sessions, openCalls, arriving })
   const listener = net.createServer((socket) => {
     if (sessions.admit(socket)) injectConnection(socket)
   })
   const port = await listen(listener, options)
   const sweeping = setInterval(() => {
     sessions.sweep()
-    books.sweep()
+    openCalls.sweep()
   }, sweepMs)
   sweeping.unref()
   return {
@@ -112,25 +112,25 @@ interface Arriving {
 }
 
 function createServer(bounds: GuardBounds, arriving: Arriving): grpc.Server {
-  // What matters comes as an error; standard error is for the one sentence that tells it.
+  // Errors that matter are thrown; standard error is for the one sentence that reports them.
   grpc.setLogVerbosity(grpc.logVerbosity.NONE)
   const server = new grpc.Server({
     'grpc.enable_channelz': 0,
     'grpc.max_receive_message_length': bounds.largestMessage,
     'grpc.max_concurrent_streams': Math.min(bounds.maxKeylessStreams, bounds.maxStreams),
-    // What calls hold is bounded by the books. Near this bound Node ends calls of clients that do nothing wrong.
+    // open-calls.ts limits the bytes that calls hold. This limit is higher: near it, Node would end calls of honest clients.
     'grpc-node.max_session_memory': Math.ceil((2 * bounds.maxConnectionBytes) / mebibyte) + 64,
     interceptors: [
       (_method, call) => {
         const parts = arriving.parts as CallParts
-        // How far it inflates has no option for a single method; test/rpc/hostile-requests.test.ts tells when this stops to work.
+        // There is no option for the inflated size of a single method. test/rpc/hostile-requests.test.ts fails if this stops working.
         Object.assign(call, { maxReceiveMessageSize: parts.route.maxBytes })
         return (arriving.call = new GuardedCall(call, parts))
       },
     ],
   })
-  // For every connection; those without a key may not even call as often (sessions.ts).
-  // There is no option that reaches Node's; test/rpc/rapid-reset.test.ts tells when this stops to work.
+  // For every connection; sessions.ts limits those without a key further.
+  // grpc-js has no option that reaches these of Node. test/rpc/rapid-reset.test.ts fails if this stops working.
   Object.assign((server as unknown as { commonServerOptions: object }).commonServerOptions, {
     streamResetRate: bounds.maxResets,
     streamResetBurst: bounds.maxResets * resetSeconds,
@@ -138,7 +138,7 @@ function createServer(bounds: GuardBounds, arriving: Arriving): grpc.Server {
   return server
 }
 
-/** What the injector hands connections to. */
+/** The HTTP/2 server that gets the injected connections. */
 function findHttp2Server(server: grpc.Server): Http2Server {
   const [http2Server] = (server as unknown as { http2Servers: Map<Http2Server, unknown> }).http2Servers.keys()
   if (!http2Server) throw new Error('grpc-js keeps its HTTP/2 server elsewhere')
@@ -148,19 +148,19 @@ function findHttp2Server(server: grpc.Server): Http2Server {
 interface StreamParts extends GuardedServerOptions {
   readonly routes: ReadonlyMap<string, GrpcRoute>
   readonly sessions: Sessions
-  readonly books: CallBooks
+  readonly openCalls: OpenCalls
   readonly arriving: Arriving
 }
 
 type ServeStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void
 
-/** Stands before grpc-js, which is told of a stream once it is known who sends it and what for. */
+/** Handles each stream before grpc-js: refuses it, or passes it on with its connection and route. */
 function guardStreams(server: Http2Server, parts: StreamParts): void {
-  const { routes, sessions, books, report, shed, toStatus, arriving } = parts
+  const { routes, sessions, openCalls, report, shed, toStatus, arriving } = parts
   const [serve] = server.listeners('stream') as ServeStream[]
   server.removeAllListeners('stream')
   server.on('stream', (stream, headers) => {
-    // Whatever goes wrong with a stream closes it.
+    // An error closes the stream; nothing else is to be done.
     stream.on('error', () => {})
     const connection = sessions.find(stream.session)
     if (!connection || connection.session.destroyed || stream.destroyed) return
@@ -172,7 +172,7 @@ function guardStreams(server: Http2Server, parts: StreamParts): void {
       const { code, error } = refusal ?? unknownMethod(path)
       report(code, { path, request_id: head.requestId })
       stream.respond(error ? toAnswer(toStatus(error, head.requestId)) : { ':status': 415 }, { endStream: true })
-      // What the client still sends is of no use.
+      // Discards what the client still sends.
       stream.resume()
       stream.close()
       sessions.noteCall(connection)
@@ -180,19 +180,19 @@ function guardStreams(server: Http2Server, parts: StreamParts): void {
     }
     const timeout = headers['grpc-timeout']
     const timeoutMs = timeout === undefined ? Number.POSITIVE_INFINITY : parseTimeout(String(timeout))
-    arriving.parts = { stream, connection, route, head, keeper: books }
+    arriving.parts = { stream, connection, route, head, keeper: openCalls }
     arriving.call = null
-    // It needs no other headers, and takes its time for each.
+    // grpc-js needs no other headers, and each one costs time.
     serve?.(stream, {
       ':path': path,
       'content-type': 'application/grpc',
       'grpc-encoding': headers['grpc-encoding'] ?? 'identity',
-      // Longer ones it would take for none at all, and end the call at once.
+      // grpc-js would end a call with a longer timeout at once.
       ...(timeoutMs !== null && timeoutMs <= longestTimerMs && { 'grpc-timeout': timeout }),
     })
     const call = takeCall(arriving)
     if (!call) return
-    books.add(call)
+    openCalls.add(call)
     if (timeoutMs === null) call.fail(new GuardError('invalid_request', 'The grpc-timeout cannot be read.'))
   })
 }
@@ -205,7 +205,7 @@ function isGrpc(headers: IncomingHttpHeaders): boolean {
   return headers['content-type']?.startsWith('application/grpc') ?? false
 }
 
-/** What is refused before grpc-js is told of it; one that is not gRPC is told so without an error. */
+/** The refusal of a stream before grpc-js sees it. `error` is null for a request that is not gRPC, which gets status 415. */
 interface Refusal {
   readonly code: string
   readonly error: Error | null
@@ -246,7 +246,7 @@ function toAnswer({ code, details, metadata }: grpc.StatusObject): OutgoingHttpH
   }
 }
 
-/** The head of a call. Its address is found when somebody asks, which is seldom. */
+/** The head of a call. Its address is computed on demand, because it is seldom needed. */
 class GrpcHead implements CallHead {
   readonly authorization: string | null
   readonly requestId: string

@@ -1,27 +1,27 @@
-// A request from its bytes: bounded in size and in values before anything is made of it.
+// Decodes a request after checking its size and the number of its values.
 import { type DescMethod, fromBinary, type Message, toJson } from '@bufbuild/protobuf'
 import { GuardError } from '../guard-error.ts'
 import { tooManyValues } from '../json-values.ts'
 import { countWireValues } from './wire-values.ts'
 
-/** How much one request may be. */
+/** The limits of one request. */
 export interface RequestBounds {
-  /** As JSON, in bytes: one limit at every door. */
+  /** Size as JSON, in bytes; the same limit at every door. */
   readonly maxBodyBytes: number
   readonly maxValues: number
 }
 
-// What a value takes more than as JSON, at the most: the tags and lengths of its entry, its key and itself.
+// How many bytes more than JSON a value takes at most: the tags and lengths of its entry, its key and itself.
 const valueOverhead = 16
 const slackBytes = 1024
 
-/** Length of the largest binary message that can be within the bounds. */
+/** Length of the largest binary message that can be within the limits. */
 export function findLargestMessage({ maxBodyBytes, maxValues }: RequestBounds): number {
   return maxBodyBytes + maxValues * valueOverhead + slackBytes
 }
 
 /**
- * Makes a message of its bytes.
+ * Decodes a message.
  * @throws GuardError `invalid_request` or `payload_too_large`
  */
 export function decodeRequest(method: DescMethod, bytes: Uint8Array, bounds: RequestBounds): Message {
@@ -30,7 +30,7 @@ export function decodeRequest(method: DescMethod, bytes: Uint8Array, bounds: Req
   if (bytes.length > maxBodyBytes && measureJson(method, message) > maxBodyBytes + slackBytes)
     throw new GuardError(
       'payload_too_large',
-      `The request is larger than the ${maxBodyBytes} bytes that this server takes.`,
+      `The request is larger than the ${maxBodyBytes} bytes that this server accepts.`,
     )
   return message
 }
@@ -46,7 +46,7 @@ function decode({ input }: DescMethod, bytes: Uint8Array, maxValues: number): Me
   }
 }
 
-/** Only asked of messages that are large, and by then hold no more than so many values. */
+/** Called only for large messages, whose number of values was checked before. */
 function measureJson({ input }: DescMethod, message: Message): number {
   return Buffer.byteLength(JSON.stringify(toJson(input, message)))
 }

@@ -1,36 +1,36 @@
-// Why the request of a call over gRPC cannot be read, in words for its client.
+// The errors of a request over gRPC that cannot be read.
 import { GuardError } from '../guard-error.ts'
 
 const retryGivenUpSeconds = 1
 
-/** A request that is none, or is not the one that the rpc takes. */
+/** The request is missing or malformed. */
 export function invalid(message: string): GuardError {
   return new GuardError('invalid_request', message)
 }
 
 /** The client ended the request in the middle of a message. */
 export function brokeOff(): GuardError {
-  return invalid('The request broke off before it was whole.')
+  return invalid('The request broke off before it was complete.')
 }
 
-/** The message is larger than this once it is inflated. */
+/** The inflated message is larger than this. */
 export function tooLarge(maxBytes: number): GuardError {
   return new GuardError(
     'payload_too_large',
-    `A request is larger than the ${maxBytes} bytes that this server takes, once it is inflated.`,
+    `A request is larger than the ${maxBytes} bytes that this server accepts, once it is inflated.`,
   )
 }
 
 /** The deadline that the client set passed meanwhile. */
 export function passedDeadline(): GuardError {
-  return new GuardError('request_timeout', 'The deadline passed before the request was whole.')
+  return new GuardError('request_timeout', 'The deadline passed before the request was complete.')
 }
 
-/** The request made room for others that hold less. */
+/** The request was dropped so that requests that hold fewer bytes have room. */
 export function givenUp(): GuardError {
   return new GuardError(
     'overloaded',
-    'Unfinished requests take all the room that there is for them, and this one began first. Send it again.',
+    'Unfinished requests take all the memory that they may, and this one is the oldest. Send it again.',
     retryGivenUpSeconds,
   )
 }

@@ -1,4 +1,4 @@
-// The services as grpc-js takes them. It has no handlers for them: guarded calls serve them, as soon as grpc-js has the header.
+// Registers services with grpc-js, without handlers: guarded calls serve them as soon as grpc-js has the header.
 import { create, type DescMessage, type DescMethod, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { ConnectError, type HandlerContext } from '@connectrpc/connect'
 import type { MethodDefinition, Server } from '@grpc/grpc-js'
@@ -11,7 +11,7 @@ import type { Connection } from './sessions.ts'
 /** What routes need. */
 export interface RouteParts {
   readonly bounds: RequestBounds
-  /** Told when the pipeline has admitted the caller, before anything of the request is read. */
+  /** Called when the pipeline has admitted the caller, before the request is read. */
   admitted(connection: Connection): void
 }
 
@@ -78,7 +78,7 @@ async function* encodeAll(method: DescMethod, messages: AsyncIterable<unknown>) 
   for await (const message of messages) yield encode(method, message)
 }
 
-/** Bytes as they are: they are decoded when the pipeline asks for them. */
+/** Passes bytes through unchanged; they are decoded when the pipeline asks for them. */
 function toDefinition(path: string): MethodDefinition<Buffer, Buffer> {
   const pass = (bytes: Buffer): Buffer => bytes
   return {

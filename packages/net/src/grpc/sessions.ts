@@ -1,26 +1,26 @@
-// Connections of the gRPC port: how many there may be, what each may do, and what becomes of those on which no key is seen.
-// Node bounds what one connection may do; what all may do together, and what only callers with a key may do, it cannot know.
+// Connections of the gRPC port: their number, the limits of each, and stricter limits until a valid key was used on one.
+// Node limits a single connection; it knows neither the total of all connections nor which callers have a key.
 import { constants, type Http2Session } from 'node:http2'
 import type { Socket } from 'node:net'
 import { createPlaces } from '../places.ts'
 import { createTokenBuckets } from '../token-bucket.ts'
 
-/** How much connections may take. */
+/** The limits of connections. */
 export interface SessionBounds {
   readonly maxConnections: number
   /** From one client network. */
   readonly maxConnectionsPerAddress: number
-  /** Calls at once on a connection on which a key was seen. */
+  /** Concurrent calls on a connection on which a valid key was used. */
   readonly maxStreams: number
-  /** Calls at once on any other. */
+  /** Concurrent calls on any other connection. */
   readonly maxKeylessStreams: number
   /** How long a connection may stay without a key. */
   readonly keylessMs: number
-  /** What may come on a connection before a key is seen. */
+  /** Bytes that may arrive on a connection before a valid key was used. */
   readonly maxKeylessBytes: number
-  /** Small pieces of messages each second on a connection. */
+  /** Small pieces of messages per second on a connection. */
   readonly maxFragments: number
-  /** Calls each second of one network on connections without a key; many seconds' worth at once. */
+  /** Calls per second of one network on connections without a key; the burst is `keylessBurstSeconds`. */
   readonly maxKeylessCalls: number
   /** The client behind an address; null for a trusted proxy, whose connections carry the calls of many. */
   readonly toClient: (address: string) => string | null
@@ -42,14 +42,14 @@ export interface Connection {
   readonly client: string | null
   readonly openedAtMs: number
   keySeen: boolean
-  /** Calls that are open. */
+  /** Number of open calls. */
   calls: number
   /** Bytes of unfinished requests and of answers that were not read. */
   heldBytes: number
-  /** Small pieces of messages since then. */
+  /** The number of small pieces of messages since a time. */
   fragments: { sinceMs: number; count: number }
   ping: { sentAtMs: number; answered: boolean }
-  /** Frees the place of the connection, at the latest when it is closed. */
+  /** Frees the place of the connection; called at the latest when it is closed. */
   readonly leave: () => void
 }
 
@@ -59,27 +59,27 @@ const pingTimeoutMs = 20_000
 
 /** The connections of one port. */
 export interface Sessions {
-  /** Whether there is room for a connection; what there is none for is closed. */
+  /** Whether there is room for a connection; if not, it is closed. */
   admit(socket: Socket): boolean
   /** Begins a session on a connection that was admitted. */
   open(session: Http2Session): void
   find(session: Http2Session | undefined): Connection | undefined
-  /** Lifts what holds for strangers alone. */
+  /** A valid key was used on the connection: lifts the limits of connections without one. */
   noteKey(connection: Connection): void
   /** A call was answered, refused or given up. */
   noteCall(connection: Connection): void
-  /** A small piece of a message came, and the message is still not whole. */
+  /** A small piece of a message arrived that does not complete it. */
   noteFragment(connection: Connection): void
-  /** Ends what has had its time. Called about once a second. */
+  /** Ends connections that are over a limit or no longer answer pings. Called about once a second. */
   sweep(): void
-  /** Takes nothing new, waits for calls under way up to `graceMs`, then cuts them. */
+  /** Refuses new calls, waits for calls under way up to `graceMs`, then cuts them. */
   close(graceMs: number): Promise<void>
 }
 
 /**
  * Creates the connections of a port.
- * @param nowMs a clock that does not go back
- * @param report told of each connection that is refused or ended
+ * @param nowMs a monotonic clock
+ * @param report called for each connection that is refused or ended
  */
 export function createSessions(
   bounds: SessionBounds,
@@ -90,11 +90,11 @@ export function createSessions(
   const places = createPlaces({ inAll: bounds.maxConnections, perOwner: bounds.maxConnectionsPerAddress })
   const { maxKeylessCalls: perSecond, toClient } = bounds
   const keylessCalls = createTokenBuckets({ perSecond, burst: perSecond * keylessBurstSeconds }, nowMs)
-  // Node opens the session of a connection as soon as it is handed over.
+  // Belongs to the connection that is being handed over: Node opens its session synchronously.
   let leaveArriving = (): void => {}
   let allClosed: (() => void) | undefined
 
-  /** Whether what holds for strangers holds for a connection. */
+  /** Whether the limits of connections without a key apply to a connection. */
   const isStranger = ({ keySeen, client, session }: Connection): boolean =>
     !keySeen && client !== null && !session.destroyed
 
@@ -114,7 +114,7 @@ export function createSessions(
 
   function sweepOne(connection: Connection, now: number): void {
     const { session, ping, openedAtMs } = connection
-    // One that broke has no socket any more, and closes soon.
+    // A destroyed session has no socket any more.
     if (session.destroyed) return
     if (isStranger(connection)) {
       if (session.socket.bytesRead > bounds.maxKeylessBytes) return end(connection, 'too_many_bytes_without_key')
@@ -155,7 +155,7 @@ export function createSessions(
         ping,
       }
       connections.set(session, { session, client, ...state, leave: leaveArriving })
-      // A connection that breaks is closed; there is nobody to tell.
+      // A broken connection is closed; nothing else is to be done.
       session.on('error', () => {})
       session.once('close', () => {
         connections.delete(session)
@@ -171,13 +171,13 @@ export function createSessions(
     },
     noteCall(connection) {
       if (connection.client === null || !isStranger(connection)) return
-      // Behind the call and not before it: a first call with a valid key is answered wherever it comes from.
+      // Counted after the call, so a first call with a valid key is answered wherever it comes from.
       if (keylessCalls.take(connection.client, 1) > 0) end(connection, 'too_many_calls_without_key')
     },
     noteFragment(connection) {
       const { fragments } = connection
       fragments.count += 1
-      // The clock is looked at once in many: that costs as much as all the rest.
+      // Reading the clock costs as much as all the rest, so it is read only when the count is exceeded.
       if (fragments.count <= bounds.maxFragments || connection.session.destroyed) return
       const now = nowMs()
       if (now - fragments.sinceMs < 1000) return end(connection, 'too_many_fragments')

@@ -1,31 +1,31 @@
-// How many values a binary message holds, before anything is made of it: a byte of a Struct can cost a hundred of memory.
+// Counts the values of a binary message before it is decoded: a byte of a Struct can take a hundred bytes of memory.
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf'
 import { ValueSchema } from '@bufbuild/protobuf/wkt'
 
 // Wire types. https://protobuf.dev/programming-guides/encoding/#structure
 const [varint, fixed64, lengthDelimited, startGroup, endGroup, fixed32] = [0, 1, 2, 3, 4, 5]
-// As far as messages are decoded.
+// The nesting limit of the decoder.
 const deepest = 100
 const longestVarint = 10
 const longestLength = 5
-// A byte from here on says that more follow.
+// The bit of a varint's byte that says that another byte follows.
 const moreFollow = 0x80
 
-/** What a field may look like, and what is in it. */
+/** The wire format of a field. */
 interface FieldPlan {
   readonly wireType: number
-  /** Whether several scalars may come in one piece. */
+  /** Whether several scalars may be packed into one field. */
   readonly packable: boolean
   /** Set when the field is a message. */
   readonly message: MessagePlan | null
-  /** Whether each further piece is merged into a copy of those before, and costs as much as they did. */
+  /** Whether the decoder copies all earlier occurrences of the field to merge another one, which costs as much as they did. */
   readonly merges: boolean
 }
 
 interface MessagePlan {
-  /** By number. */
+  /** Indexed by field number. */
   readonly fields: (FieldPlan | undefined)[]
-  /** How many fields are counted with the message itself: the kind of a Value, the key and the value of an entry. */
+  /** Number of fields that do not count as values of their own: the kind of a Value, the key and the value of an entry. */
   readonly freeFields: number
   readonly isEntry: boolean
 }
@@ -33,9 +33,9 @@ interface MessagePlan {
 const plans = new WeakMap<DescMessage, MessagePlan>()
 
 /**
- * Counts the values of a message as JSON has them: the message itself, members, elements; names are none.
- * @param most counting ends once there are more
- * @throws RangeError when the bytes are no such message, or are nested deeper than it would be decoded
+ * Counts the values of a message as its JSON would have them: the message itself, members and elements, but not names.
+ * @param most counting stops once this is exceeded
+ * @throws RangeError when the bytes are not such a message, or are nested more deeply than the decoder accepts
  */
 export function countWireValues(schema: DescMessage, bytes: Uint8Array, most: number): number {
   const scan = new Scan(bytes, most)
@@ -75,14 +75,14 @@ class Scan {
   }
 
   #readField(wireType: number, field: FieldPlan | undefined, end: number, depth: number): void {
-    // What decodes goes by the field and not by what it looks like: both must be the same, or it reads other things than this.
+    // The decoder reads a field by its declared type, whatever its tag says. Both must agree, or the decoder reads other values than this.
     if (field && wireType !== field.wireType && !(field.packable && wireType === lengthDelimited))
       throw new RangeError('a field has another type')
     if (wireType === varint) this.#skipVarint(end)
     else if (wireType === fixed64) this.#skip(8, end)
     else if (wireType === fixed32) this.#skip(4, end)
     else if (wireType === lengthDelimited) this.#readBytes(field, end, depth)
-    // The fields of a group, which no message of today has, are counted as they come.
+    // The fields of a group, which none of our messages has, are counted like any others.
     else if (wireType !== startGroup && wireType !== endGroup) throw new RangeError('a field has no type')
   }
 
@@ -90,7 +90,7 @@ class Scan {
     const length = this.#readNumber(end)
     const stop = this.#at + length
     if (stop > end) throw new RangeError('a field is longer than its message')
-    // An entry of a map is no level of its own for the decoder.
+    // The decoder does not count an entry of a map as a level.
     if (field?.message) this.readMessage(field.message, stop, field.message.isEntry ? depth : depth + 1)
     else {
       if (field?.packable) this.count += length
@@ -132,7 +132,7 @@ function planMessage(schema: DescMessage): MessagePlan {
   let plan = plans.get(schema)
   if (plan) return plan
   plan = { fields: [], freeFields: schema.typeName === ValueSchema.typeName ? 1 : 0, isEntry: false }
-  // Known before its fields are looked at: messages may hold themselves.
+  // Stored before its fields are planned, because messages may contain themselves.
   plans.set(schema, plan)
   for (const field of schema.fields) plan.fields[field.number] = planField(field)
   return plan
@@ -145,7 +145,7 @@ function planField(field: DescField): FieldPlan {
     case 'enum':
       return toPlan(varint)
     case 'message':
-      // protobuf-es shows a Struct as plain JSON, which it turns back to add another piece.
+      // protobuf-es keeps a Struct as plain JSON and converts it back to merge another occurrence.
       return {
         ...toPlan(lengthDelimited, planMessage(field.message)),
         merges: field.parent.typeName !== ValueSchema.typeName,

@@ -21,7 +21,7 @@ import { checkQuery, readBody, takeBodyForm } from './connect-body.ts'
 import type { CallHead, Gate, GuardedService, Requests, SingleCall, StreamCall } from '../service.ts'
 import { findLargestMessage, type RequestBounds } from '../grpc/request-bytes.ts'
 
-/** What this door knows of a call before the pipeline does. */
+/** What this door knows about a call before the pipeline does. */
 interface WebCall {
   head: CallHead
   /** Whether the call was logged and counted: by the gate, or by the pipeline. */
@@ -93,7 +93,7 @@ async function answer(
   }
 }
 
-/** What Connect refuses by itself: only the log and the counters hear of this error. */
+/** The error for a request that Connect refuses by itself; only the log and the counters use it. */
 function keepsToNoProtocol(): GuardError {
   return new GuardError('invalid_request', 'The request follows none of the protocols that are served here.')
 }
@@ -108,7 +108,7 @@ function openBody(
 ): AsyncIterable<Uint8Array> | undefined {
   const form = takeBodyForm(raw.headers)
   if (!form) return undefined
-  // The pipeline is already amid an upload, and reports what is wrong with it.
+  // The pipeline is already handles the upload, and reports its errors.
   if (method.methodKind === 'client_streaming') return readBody(raw, method, form, bounds, () => undefined)
   const body = readBody(raw, method, form, bounds, (bytes) => gate.spend(call.head, bytes))
   return (async function* () {
@@ -164,7 +164,7 @@ function toWebStream(run: StreamCall) {
   }
 }
 
-/** What Connect hands to an implementation: one request, or as many as come, as its method says. */
+/** What Connect hands to an implementation: one request, or a stream of requests, depending on the method. */
 type WebInput = MessageShape<DescMessage> | AsyncIterable<MessageShape<DescMessage>>
 
 function toRequests(input: WebInput): Requests {

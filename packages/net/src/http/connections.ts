@@ -23,7 +23,7 @@ export interface ConnectionBounds extends ReadAhead, StallBounds {
   readonly maxPerClient: number
   /** How many bytes of answers may wait for clients, on all connections together. */
   readonly maxUnreadTotalBytes: number
-  /** How long who still sends or reads has when the server stops. */
+  /** Time that requests and answers under way have when the server stops. */
   readonly closeGraceMs: () => number
   /** The client that an address stands for; null for a trusted proxy, which has many. */
   readonly toClient: (address: string) => string | null
@@ -41,7 +41,7 @@ export interface ConnectionFates {
 
 /** The connections of a server. */
 export interface Connections {
-  /** Aborts when the server begins to stop: who waits then is answered, who watches is sent away. */
+  /** Aborts when the server begins to stop: waits are then answered, and watches end. */
   readonly stopping: AbortSignal
   /** Refuses the latest bytes of a connection after all its earlier requests are answered; whatever still arrives is dropped. */
   refuse(error: Error, socket: Socket): void
@@ -141,19 +141,19 @@ function tooMany(bound: 'perOwner' | 'inAll', { maxConnections, maxPerClient }: 
   return bound === 'inAll'
     ? new GuardError(
         'overloaded',
-        `This server has ${maxConnections} connections open, which is as many as it may (MEDIAGEN_MAX_CONNECTIONS). Come back later.`,
+        `This server has ${maxConnections} connections open, which is the limit (MEDIAGEN_MAX_CONNECTIONS). Come back later.`,
         retryAfterSeconds,
       )
     : new GuardError(
         'rate_limited',
-        `This address has ${maxPerClient} connections open, which is as many as it may (MEDIAGEN_MAX_CONNECTIONS_PER_ADDRESS). Close some, or reuse them.`,
+        `This address has ${maxPerClient} connections open, which is the limit (MEDIAGEN_MAX_CONNECTIONS_PER_ADDRESS). Close some, or reuse them.`,
         retryAfterSeconds,
       )
 }
 
 /**
- * Makes `app.close()` end. By itself it waits for every connection that is not idle, and Node counts those on which
- * nothing was asked yet, as browsers and pools open them ahead, among the busy.
+ * Makes `app.close()` end. By itself it waits for every connection that is not idle, and Node does not count a connection as
+ * idle before its first request; browsers and pools open such connections in advance.
  */
 function boundClose(app: FastifyInstance, graceMs: () => number, findSilent: () => readonly Connection[]): AbortSignal {
   const stopping = new AbortController()

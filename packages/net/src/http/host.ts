@@ -1,4 +1,4 @@
-// A request has exactly one Host header (RFC 9112, section 3.2). Of two, a proxy and a server may each believe another one.
+// A request has exactly one Host header (RFC 9112, section 3.2). With two, a proxy and a server may use different ones.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GuardError } from '../guard-error.ts'
 

@@ -1,9 +1,9 @@
-// All calls that are open on the gRPC port, and what they hold: bytes of unfinished requests and of answers that nobody has read.
+// All open calls of the gRPC port, and the bytes that they hold: unfinished requests and answers that were not read.
 import type { StatusObject } from '@grpc/grpc-js'
 import type { CallHead } from '../service.ts'
 import type { Connection } from './sessions.ts'
 
-/** A call as the books see it. */
+/** An open call. */
 export interface HeldCall {
   readonly connection: Connection
   readonly route: { readonly rpc: string }
@@ -13,25 +13,25 @@ export interface HeldCall {
   heldBytes: number
   /** Ends the call when its client takes or sends nothing for too long. */
   sweep(nowMs: number): void
-  /** Lets go of what the call holds, for others that hold less. */
+  /** Ends the call, so that calls that hold fewer bytes have room. */
   giveUp(): void
 }
 
-/** How much calls may hold. */
+/** Limits of what calls may hold. */
 export interface CallBounds {
-  /** In so long 64 KiB of a request come, or its end, and as much of an answer is read. */
+  /** Time window of a stall: in each, at least 64 KiB of a request must arrive, or its end, and as much of an answer must be read. */
   readonly stallMs: number
   /** Bytes of unfinished requests and of answers that were not read: of one connection, and of all. */
   readonly maxConnectionBytes: number
   readonly maxBytes: number
 }
 
-/** What calls share: the bounds of their port, and its books. */
+/** What a call uses of its port. */
 export interface CallKeeper {
   readonly stallMs: number
-  /** No earlier than now, and no later than the next sweep, on a clock that does not go back: looking at a clock costs time. */
+  /** The time of the next sweep on a monotonic clock, used instead of now: reading the clock for each call would cost time. */
   readonly latestMs: number
-  /** Tells by how many bytes more, or fewer, a call holds. */
+  /** Adds to the bytes that a call holds; a negative number releases them. */
   hold(call: HeldCall, bytes: number): void
   /** A call is over and its stream closed. */
   forget(call: HeldCall): void
@@ -39,36 +39,36 @@ export interface CallKeeper {
   noteCall(call: HeldCall): void
   /** An answer was not read in time, or had to make room. */
   noteUnread(call: HeldCall): void
-  /** A small piece of a message came, and the message is still not whole. */
+  /** A small piece of a message arrived that does not complete it. */
   noteFragment(call: HeldCall): void
-  /** How a call ends that is refused for an error. */
+  /** Converts an error into the status of a refused call. */
   toStatus(error: Error, requestId: string): StatusObject
   /** A call that needs no key has ended. */
   noteOpen(call: HeldCall, status: Pick<StatusObject, 'code' | 'details'>): void
 }
 
-/** What becomes of calls, for whoever counts and logs them. */
+/** Callbacks that count and log calls, and convert their errors. */
 export type CallNotes = Pick<CallKeeper, 'noteCall' | 'noteFragment' | 'noteUnread' | 'noteOpen' | 'toStatus'>
 
-/** The books of one port. */
-export interface CallBooks extends CallKeeper {
+/** The open calls of one port. */
+export interface OpenCalls extends CallKeeper {
   add(call: HeldCall): void
   /** Ends calls that stall. */
   sweep(): void
 }
 
 /**
- * Creates the books.
- * @param sweepMs how often they are swept
- * @param clockMs a clock that does not go back
+ * Creates the registry of open calls.
+ * @param sweepMs interval of sweeps
+ * @param clockMs a monotonic clock
  */
-export function createCallBooks(
+export function createOpenCalls(
   bounds: CallBounds,
   sweepMs: number,
   clockMs: () => number,
   told: CallNotes,
-): CallBooks {
-  // In the order in which they began.
+): OpenCalls {
+  // Oldest first.
   const calls = new Set<HeldCall>()
   const { stallMs, maxConnectionBytes, maxBytes } = bounds
   let sweptAtMs = clockMs()
@@ -80,7 +80,7 @@ export function createCallBooks(
     heldBytes += bytes
   }
 
-  /** What is whole and read at once holds nothing for long: what began first is slow, or means to be. */
+  /** Ends the oldest calls first: an ordinary call holds bytes only for milliseconds, so the oldest are slow, perhaps on purpose. */
   function makeRoom(connection: HeldCall['connection']): void {
     for (const call of calls) {
       const isFull = heldBytes > maxBytes
