@@ -5,8 +5,7 @@ import { loadProviders } from '@mediagen/catalog/load.ts'
 import type { Model } from '@mediagen/catalog/model.ts'
 import type { Config } from '../config.ts'
 import { findBuiltin } from './builtin.ts'
-import { createLogger } from './log.ts'
-import { createEngines, guardEngines, openSecrets, readModels } from './models.ts'
+import { openIdleEngines, readModels } from './models.ts'
 
 /** A provider and the models that name it. */
 export interface ProviderReport extends ProviderCheck {
@@ -26,9 +25,8 @@ const unasked: ProviderCheck = { answers: null, key: 'unknown', reason: null }
  * @throws StartupError if the catalog is invalid
  */
 export async function checkProviders(config: Config, timeoutMs: number): Promise<ProviderReport[]> {
-  const builtin = await findBuiltin()
-  const secrets = openSecrets()
-  const engines = guardEngines(createEngines(builtin, config, createLogger('silent'), null, secrets), secrets)
+  await using idle = openIdleEngines(await findBuiltin(), config)
+  const { engines } = idle
   const findEngine = (wanted: unknown): Engine | undefined => engines.find(({ kind }) => kind === wanted)
   const ended = new AbortController()
   const late = sleep(timeoutMs, `there was no answer within ${timeoutMs / 1000} s`, { signal: ended.signal })
@@ -59,7 +57,6 @@ export async function checkProviders(config: Config, timeoutMs: number): Promise
   } finally {
     late.catch(() => {})
     ended.abort()
-    await Promise.all(engines.map((engine) => engine.close()))
   }
 }
 

@@ -15,6 +15,7 @@ import { createSecrets, type Secrets } from '@mediagen/backends/secrets.ts'
 import { guardEngine } from '@mediagen/backends/guarded.ts'
 import { createCommandEngine } from '@mediagen/backends/command.ts'
 import { createNullEngine } from '@mediagen/backends/null.ts'
+import { createLogger } from './log.ts'
 import { createRemote, type SharedStore } from './remote.ts'
 
 /**
@@ -39,7 +40,9 @@ export function createEngines(
     maxOutputBytes: config.maxOutputBytes,
     pictureBounds: readPictureBounds(config),
     ffmpegPath: config.ffmpegPath,
-    ...(processes && { processFolder: join(processes.folder, 'render'), containment: processes.containment }),
+    ...(processes
+      ? { processFolder: join(processes.folder, 'render'), containment: processes.containment }
+      : { warmUpAfterMs: null }),
     childLimits: readChildLimits(config),
     logger: log,
   })
@@ -69,6 +72,21 @@ export function openSecrets(): Secrets {
 /** The same engines, whose secrets are not said. */
 export function guardEngines(engines: readonly Engine[], secrets: Secrets): Engine[] {
   return engines.map((engine) => guardEngine(engine, secrets))
+}
+
+/** Engines for questions about models, without a log; nothing runs on them. */
+export function openIdleEngines(
+  builtin: Builtin | null,
+  config: Config,
+): AsyncDisposable & { readonly engines: Engine[] } {
+  const secrets = openSecrets()
+  const engines = guardEngines(createEngines(builtin, config, createLogger('silent'), null, secrets), secrets)
+  return {
+    engines,
+    async [Symbol.asyncDispose]() {
+      await Promise.all(engines.map((engine) => engine.close()))
+    },
+  }
 }
 
 function noStore(): never {

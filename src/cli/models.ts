@@ -6,8 +6,7 @@ import { findBuiltin } from '../app/builtin.ts'
 import { importModel } from '../app/import-model.ts'
 import { readConfig } from '../config.ts'
 import { StartupError } from '../core/errors.ts'
-import { createLogger } from '../app/log.ts'
-import { createEngines, guardEngines, openCatalog, openSecrets, readModels } from '../app/models.ts'
+import { openCatalog, openIdleEngines, openSecrets, readModels } from '../app/models.ts'
 import { print } from './print.ts'
 
 /** Adds the commands. */
@@ -19,9 +18,8 @@ export function addModelCommands(program: Command): void {
     .action(async ({ json }: { json?: boolean }) => {
       const config = readConfig(process.env)
       const builtin = await findBuiltin()
-      const secrets = openSecrets()
-      const engines = guardEngines(createEngines(builtin, config, createLogger('silent'), null, secrets), secrets)
-      const catalog = await openCatalog(builtin, config, engines)
+      await using idle = openIdleEngines(builtin, config)
+      const catalog = await openCatalog(builtin, config, idle.engines)
       const rows = catalog.models.map((model) => ({
         id: model.id,
         category: model.category,
@@ -38,7 +36,6 @@ export function addModelCommands(program: Command): void {
           : rows,
         json,
       )
-      await Promise.all(engines.map((engine) => engine.close()))
     })
   models
     .command('check [files...]')
@@ -46,11 +43,10 @@ export function addModelCommands(program: Command): void {
     .action(async (files: string[], { json }: { json?: boolean }) => {
       const config = readConfig(process.env)
       const builtin = await findBuiltin()
-      const engines = createEngines(builtin, config, createLogger('silent'), null, openSecrets())
+      await using idle = openIdleEngines(builtin, config)
       const paths =
         files.length > 0 ? files.map((file) => resolve(file)) : [...(builtin?.catalog ?? []), ...config.catalog]
-      print({ ok: true, models: readModels(paths, engines).length }, json)
-      await Promise.all(engines.map((engine) => engine.close()))
+      print({ ok: true, models: readModels(paths, idle.engines).length }, json)
     })
   models
     .command('import <kind> <target>')

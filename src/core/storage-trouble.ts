@@ -26,7 +26,7 @@ export function storageUnavailable(cause: unknown): MediagenError {
 export function diskBehind(maxQueueMs: number): MediagenError {
   return new MediagenError(
     'overloaded',
-    `The disk of this server cannot keep up: changes wait longer than ${maxQueueMs} ms for it (MEDIAGEN_MAX_QUEUE_MS). ${sendAgain}`,
+    `The disk of this server cannot keep up: changes wait too long for it (MEDIAGEN_MAX_QUEUE_MS, ${maxQueueMs}). ${sendAgain}`,
     { retryAfterSeconds: retryBehindSeconds },
   )
 }
@@ -35,7 +35,7 @@ export function diskBehind(maxQueueMs: number): MediagenError {
 export function tooManyWrites(maxQueuedWrites: number): MediagenError {
   return new MediagenError(
     'storage_unavailable',
-    `The disk of this server cannot keep up: ${maxQueuedWrites} changes already wait for it (MEDIAGEN_MAX_QUEUED_WRITES). ${sendAgain}`,
+    `The disk of this server cannot keep up: too many changes wait for it already (MEDIAGEN_MAX_QUEUED_WRITES, ${maxQueuedWrites}). ${sendAgain}`,
     { retryAfterSeconds },
   )
 }
@@ -44,7 +44,7 @@ export function tooManyWrites(maxQueuedWrites: number): MediagenError {
 export function tooManyReads(maxQueuedReads: number): MediagenError {
   return new MediagenError(
     'overloaded',
-    `This server is overloaded: ${maxQueuedReads} lists already wait to be read (MEDIAGEN_MAX_QUEUED_READS). Send the request again later.`,
+    `This server is overloaded: too many lists wait to be read already (MEDIAGEN_MAX_QUEUED_READS, ${maxQueuedReads}). Send the request again later.`,
     { retryAfterSeconds: retryBehindSeconds },
   )
 }

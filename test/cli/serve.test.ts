@@ -22,7 +22,8 @@ test('it prints its addresses, serves, and a signal ends it with exit status 0 a
   await using line = openCommandLine()
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const server = await line.serve()
-    expect((await fetch(`${server.httpUrl}/readyz`)).status).toBe(200)
+    // A slow disk is a reason to wait.
+    await expect.poll(async () => (await fetch(`${server.httpUrl}/readyz`)).status).toBe(200)
     expect(server.grpcUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     expect(await server.stop(signal)).toMatchObject({ status: 0, stderr: '' })
   }
@@ -127,7 +128,8 @@ test('in front of a core that runs, it serves what the core serves, and notices 
   const { key } = await createTestAccount(line)
   const core = await line.serve()
   const server = await line.serve({ MEDIAGEN_CORE_URL: core.grpcUrl ?? '' })
-  expect((await fetch(`${server.httpUrl}/readyz`)).status).toBe(200)
+  // A slow disk is a reason to wait.
+  await expect.poll(async () => (await fetch(`${server.httpUrl}/readyz`)).status).toBe(200)
   const client = openClient(server.httpUrl, key)
   expect((await client.generate('test/instant/text-to-image', { prompt: 'x' }, true)).body.status).toBe('succeeded')
   await core.stop()
