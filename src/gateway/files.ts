@@ -134,16 +134,22 @@ function checkHead({ headers }: FastifyRequest, maxUploadBytes: number): void {
 async function upload(core: CoreClient, request: FastifyRequest, maxUploadBytes: number) {
   // Why the body ended early, if it did; a remote core only knows that it did.
   let broken: MediagenError | null = null
-  async function* readPieces() {
+  // Apart from the pieces, because Connect throws errors of the core into those.
+  async function* readBytes() {
+    let bytes = 0
     try {
-      yield* toPieces(request, maxUploadBytes)
+      for await (const chunk of readFile(request, maxUploadBytes)) {
+        bytes += chunk.length
+        if (bytes > maxUploadBytes) throw tooLarge(maxUploadBytes)
+        yield chunk
+      }
     } catch (error) {
       broken = isRefusal(error) ? toRefusal(error) : brokenOff(error)
       throw broken
     }
   }
   try {
-    const { file } = await core.files.uploadFile(readPieces(), forward(request))
+    const { file } = await core.files.uploadFile(toPieces(request, readBytes()), forward(request))
     return file
   } catch (error) {
     // Discards the rest of the body, so the client can read the answer.
@@ -152,16 +158,11 @@ async function upload(core: CoreClient, request: FastifyRequest, maxUploadBytes:
   }
 }
 
-async function* toPieces(request: FastifyRequest, maxUploadBytes: number): AsyncIterable<Piece> {
-  const { 'content-type': type, 'content-length': length } = request.headers
+async function* toPieces({ headers }: FastifyRequest, file: AsyncIterable<Buffer>): AsyncIterable<Piece> {
+  const { 'content-type': type, 'content-length': length } = headers
   const announced = isForm(type) || length === undefined ? {} : { bytes: BigInt(length) }
   yield { piece: { case: 'header', value: announced } }
-  let bytes = 0
-  for await (const chunk of readFile(request, maxUploadBytes)) {
-    bytes += chunk.length
-    if (bytes > maxUploadBytes) throw tooLarge(maxUploadBytes)
-    yield { piece: { case: 'chunk', value: chunk } }
-  }
+  for await (const chunk of file) yield { piece: { case: 'chunk', value: chunk } }
   yield { piece: { case: 'end', value: {} } }
 }
 

@@ -1,0 +1,36 @@
+// A gateway without a core: the test itself is the transport behind it.
+import type { Transport } from '@connectrpc/connect'
+import { pino } from 'pino'
+import { overloaded } from '../../src/app/overload.ts'
+import { createGateway, listen } from '../../src/gateway/server.ts'
+import { roomy } from './bounds.ts'
+
+/** Starts a gateway that admits every caller. */
+export async function startBareGateway(transport: Transport, windowMs = roomy.windowMs) {
+  const gateway = createGateway({
+    transport,
+    health: { unready: async () => null, metrics: async () => ({ contentType: 'text/plain', body: '' }) },
+    publicUrl: () => '',
+    maxUploadBytes: 1024,
+    maxBodyBytes: 1024,
+    connections: { ...roomy, windowMs },
+    downloads: { inAll: 1, perOwner: 1 },
+    countCut() {},
+    log: pino({ level: 'silent' }),
+    keys: {
+      authenticate: async () => ({ keyId: 'key_x', accountId: 'acct_x', permissions: ['jobs:read', 'generate'] }),
+      limit() {},
+      spend() {},
+    },
+    maxValues: 100,
+    strangers() {},
+    maxViolations: 100,
+    countRefusal() {},
+    findClient: (peer) => peer,
+    origins: new Set(),
+    overload: { refuses: () => false, refusal: overloaded(1000), connectBody: '' },
+    extend() {},
+  })
+  const port = await listen(gateway, '127.0.0.1', 0)
+  return { port, [Symbol.asyncDispose]: () => gateway.close() }
+}
