@@ -13,6 +13,8 @@ export interface CatalogEntry {
   readonly modality: Modality
   readonly owned_by: string
   readonly created: string
+  /** Where price and input come from; for people. */
+  readonly source?: { readonly price: string; readonly input?: string; readonly looked_up: string; readonly unchecked?: string }
   readonly price: {
     readonly credits?: string | number
     readonly at_most?: string | number
@@ -59,6 +61,17 @@ export const createEntrySchema = (kinds: readonly EngineKind[], described: reado
     modality: { enum: modalities },
     owned_by: { ...words, maxLength: 200 },
     created: { type: 'string', format: 'date' },
+    source: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['price', 'looked_up'],
+      properties: {
+        price: { type: 'string', format: 'uri' },
+        input: { type: 'string', format: 'uri' },
+        looked_up: { type: 'string', format: 'date' },
+        unchecked: words,
+      },
+    },
     price: {
       type: 'object',
       additionalProperties: false,

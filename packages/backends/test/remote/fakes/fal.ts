@@ -24,7 +24,7 @@ export function createFakeFal(
         return { status: 401, json: { detail: 'Cannot access application. Authentication is required.' } }
       const [, id, action = ''] = /^\/fal-ai\/flux\/requests\/([^/]+)(\/status|\/cancel)?$/.exec(path) ?? []
       const one = queue.find((request) => request.id === id)
-      if (method === 'POST' && path === '/fal-ai/flux/dev') {
+      if (method === 'POST' && /^\/fal-ai\/flux\/[a-z]+$/.test(path)) {
         const created: QueueRequest = {
           id: `f${queue.length + 1}`,
           input: json,

@@ -84,7 +84,8 @@ export function createFakeReplicate(options: {
       if (method === 'POST' && /^\/v1\/(models\/[^/]+\/[^/]+\/)?predictions$/.test(path)) return create(request)
       if (method === 'GET' && path === '/v1/predictions') return list(request)
       if (method === 'GET' && path === '/v1/account') return { status: 200, json: { username: 'acme' } }
-      if (method === 'GET' && path === '/v1/models/acme/picture') return { status: 200, json: { name: 'picture' } }
+      if (method === 'GET' && /^\/v1\/models\/[^/]+\/[^/]+$/.test(path))
+        return { status: 200, json: { name: 'picture' } }
       const one = find(id)
       if (!one) return { status: 404, json: { detail: 'Not found.', status: 404 } }
       if (action) {
