@@ -9,7 +9,7 @@ import {
   type Reconciled,
   type UpstreamRun,
 } from '@mediagen/engine/engine.ts'
-import type { Secrets } from './secrets.ts'
+import { describeMissing, type Secrets } from './secrets.ts'
 
 /** Guards an engine; one without secrets is returned as it is. */
 export function guardEngine(engine: Engine, secrets: Secrets): Engine {
@@ -74,8 +74,7 @@ export function guardEngine(engine: Engine, secrets: Secrets): Engine {
     close: () => engine.close(),
     async unready(spec) {
       const missing = findMissing(spec)
-      if (missing !== undefined)
-        return `a key that it needs is missing: the server has no environment variable ${missing}`
+      if (missing !== undefined) return describeMissing(missing)
       const reason = await guard(engine.unready(spec))
       return reason === null ? null : secrets.hide(reason)
     },

@@ -1,5 +1,10 @@
 // The secrets of engines: values of environment variables that are used and never said.
 
+/** What is wrong without a secret. */
+export function describeMissing(name: string): string {
+  return `a key that it needs is missing: the server has no environment variable ${name}`
+}
+
 /** The secrets that were asked for. */
 export interface Secrets {
   /** The value of an environment variable; undefined if it is not set. From now on it is hidden. */

@@ -14,7 +14,12 @@ export interface CatalogEntry {
   readonly owned_by: string
   readonly created: string
   /** Where price and input come from; for people. */
-  readonly source?: { readonly price: string; readonly input?: string; readonly looked_up: string; readonly unchecked?: string }
+  readonly source?: {
+    readonly price: string
+    readonly input?: string
+    readonly looked_up: string
+    readonly unchecked?: string
+  }
   readonly price: {
     readonly credits?: string | number
     readonly at_most?: string | number

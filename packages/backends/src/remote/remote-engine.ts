@@ -13,7 +13,7 @@ import {
   type UpstreamRun,
   type UpstreamVerdict,
 } from '@mediagen/engine/engine.ts'
-import type { Secrets } from '../secrets.ts'
+import { describeMissing, type Secrets } from '../secrets.ts'
 import {
   createUpstreamClient,
   type UpstreamClient,
@@ -214,7 +214,7 @@ function createConnector(parts: RemoteEngineParts): Connector {
       const isMissing = name !== undefined && secrets.valueOf(name) === undefined
       return checkProvider(open(provider, findBackend(provider.kind)), greeting, {
         key: name === undefined ? 'none' : isMissing ? 'missing' : 'unknown',
-        reason: isMissing ? `the environment variable ${name} is not set` : null,
+        reason: isMissing ? describeMissing(name) : null,
         timeoutMs,
       })
     },
