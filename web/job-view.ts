@@ -1,4 +1,5 @@
 // A job in full: its progress, its result or error, and its credits.
+import type { Catalog } from './catalog.ts'
 import { createDraftPicture } from './draft-picture.ts'
 import { element, icon, linkButton, button } from './element.ts'
 import { toForm } from './form-model.ts'
@@ -21,7 +22,7 @@ import { navigate } from './navigate.ts'
 import { outputMedia } from './output-media.ts'
 import { findShape, type Shape, toFullWidth } from './output-shape.ts'
 import type { Parts } from './parts.ts'
-import { problemNotice } from './problem-notice.ts'
+import { problemNotice, technicalDetails } from './problem-notice.ts'
 import type { JobRecord, ModelRecord, OutputRecord } from './records.ts'
 import { toHash } from './route.ts'
 import { describeInput, handMedia, keepDraft, readInput, rememberMedia } from './session.ts'
@@ -96,7 +97,7 @@ export function createJobView(parts: Parts): JobView {
       shown = state
       whole.dataset['status'] = job.status
       trouble.replaceChildren()
-      body.replaceChildren(...(isTerminal(job.status) ? ended(job) : active(job)), facts(job))
+      body.replaceChildren(...(isTerminal(job.status) ? ended(job) : active(job)), facts(job, parts.catalog))
     },
   }
   return view
@@ -129,23 +130,21 @@ function result(job: JobRecord, output: OutputRecord, index: number): HTMLElemen
 }
 
 function describeJob(job: JobRecord): string {
-  return describeInput(job.job_id) ?? `Result of ${job.model}`
+  return describeInput(job.job_id) ?? 'What was made'
 }
 
 function failure(job: JobRecord, reason: string): HTMLElement {
   const words = element('div', {}, element('strong', {}, describeStatus(job)), element('p', {}, reason))
   if (job.error)
     words.append(
-      element(
-        'p',
-        { class: 'fine' },
-        element('code', {}, job.error.code),
-        job.status !== 'failed'
-          ? null
-          : job.error.retryable
-            ? 'Trying again may help.'
-            : 'The same input would most likely fail again.',
-      ),
+      job.status === 'failed'
+        ? element(
+            'p',
+            { class: 'fine' },
+            job.error.retryable ? 'Trying again may help.' : 'The same input would most likely fail again.',
+          )
+        : '',
+      technicalDetails(element('code', {}, job.error.code)),
     )
   return element(
     'div',
@@ -198,10 +197,15 @@ function useAsInput(output: OutputRecord, editor: ModelRecord, words: string): H
   )
 }
 
-function facts(job: JobRecord): HTMLElement {
+function facts(job: JobRecord, catalog: Catalog): HTMLElement {
   const took = tookSeconds(job)
+  const model = element('a', { href: toHash({ view: 'model', id: job.model }) }, 'This model')
+  void catalog.models().then(
+    (models) => model.replaceChildren(models.get(job.model)?.name ?? job.model),
+    () => {},
+  )
   const rows: readonly (readonly [string, Node | string])[] = [
-    ['Model', element('a', { href: toHash({ view: 'model', id: job.model }) }, job.model)],
+    ['Model', model],
     [
       'Started',
       element('time', { datetime: job.created_at, title: job.created_at }, formatAge(job.created_at, Date.now())),
@@ -210,7 +214,7 @@ function facts(job: JobRecord): HTMLElement {
     ...(job.served_by === null ? [] : [['Made by', job.served_by] as const]),
     ...(job.attempts > 1 ? [['Attempts', String(job.attempts)] as const] : []),
     ['Quoted', formatCredits(job.billing.quoted)],
-    ['Job', element('a', { class: 'mono', href: toHash({ view: 'job', id: job.job_id }) }, job.job_id)],
+    ['Link', element('a', { href: toHash({ view: 'job', id: job.job_id }) }, 'Its own page')],
   ]
   return element(
     'dl',

@@ -1,7 +1,7 @@
 // Asks for the API key, and tests it before storing it.
 import { createApi, type Refusal } from './api.ts'
 import { element, icon } from './element.ts'
-import { explain } from './problem-notice.ts'
+import { explain } from './refusal-words.ts'
 import { keepKey } from './session.ts'
 
 /** A page with one field; `onKey` is called with a valid key. */

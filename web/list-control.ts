@@ -89,7 +89,7 @@ export function listControl(field: ListField, context: ControlContext): Control 
     const toJson = asJson.hidden
     if (toJson) json.write(readParts() ?? [])
     else if (hasPlaceFor(item, json.read())) writeParts(json.read())
-    else return json.showError('The form cannot show this value: it must be a list of objects with known keys.')
+    else return json.showError('The form cannot show this value. Correct it, or go on editing it as JSON.')
     asJson.hidden = !toJson
     parts.hidden = toJson
     toggle.textContent = toJson ? 'Edit as form' : 'Edit as JSON'

@@ -54,7 +54,7 @@ export function createMediaPicker(options: PickerOptions): MediaPicker {
     autocomplete: 'off',
     spellcheck: 'false',
     inputmode: 'url',
-    placeholder: 'or a URL or the id of an upload',
+    placeholder: 'or paste its address',
     'aria-label': `${field.title}: URL or file id`,
     onchange: entered,
     oninput: typed,
@@ -96,7 +96,7 @@ export function createMediaPicker(options: PickerOptions): MediaPicker {
     if (text === '') return onTrouble(null)
     if (!isReference(text))
       return onTrouble(
-        'This is not a file reference: a URL begins with https:// or http://, the id of an upload with file_.',
+        'This is not the address of a file: it begins with https:// or http://, or with file_ for an upload.',
       )
     address.value = ''
     onTrouble(null)

@@ -4,6 +4,7 @@ import { button, element, icon } from './element.ts'
 import { describeFacts, type MediaFacts, readReference } from './media-file.ts'
 import { mediaPicture } from './media-picture.ts'
 import type { FileRecord } from './records.ts'
+import { explain } from './refusal-words.ts'
 import { recallMedia, rememberMedia } from './session.ts'
 
 /** The parameters of a slot. */
@@ -88,7 +89,7 @@ export function createMediaSlot(
       if (isAbort(error)) return
       // The same file would be refused again, unless space or time was lacking.
       const retry = !(error instanceof Refusal) || error.problem.retryable || error.problem.code === 'too_many_uploads'
-      fail((error as Error).message, retry)
+      fail(explain(error).detail, retry)
     }
   }
   async function lookUp(id: string): Promise<void> {
@@ -99,7 +100,7 @@ export function createMediaSlot(
       show(known)
     } catch (error) {
       if (isAbort(error)) return
-      fail((error as Error).message, false)
+      fail(explain(error).detail, false)
       // A missing file cannot be used; if the server could not be asked, it may exist.
       if (error instanceof Refusal) reference = undefined
       onChange()

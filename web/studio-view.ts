@@ -71,7 +71,7 @@ function heading(model: ModelDetailRecord, models: readonly ModelRecord[]): HTML
     element('h1', {}, model.name),
     modes.length > 1 && element('nav', { class: 'modes', 'aria-label': 'Modes of this product' }, ...modes),
     explanation(model.description, uniqueId('about')),
-    element('p', { class: 'fine' }, element('code', {}, model.id), describePrice(model)),
+    element('p', { class: 'fine' }, describePrice(model)),
     priceTable(model),
   )
 }

@@ -50,7 +50,7 @@ export function uploadsView({ api, signal }: Parts): HTMLElement {
         : `${total.toLocaleString('en-US')} ${total === 1 ? 'file' : 'files'}`
   }
   function createTile(file: FileRecord): HTMLElement {
-    const name = recallMedia(file.file_id)?.name ?? file.file_id
+    const name = recallMedia(file.file_id)?.name ?? nameKind(file.content_type)
     const copy = button('Copy id', () => void copyId(file.file_id, copy), { icon: 'copy', look: 'quiet small' })
     const remove = button('Delete', () => void drop(file, remove, tile), { look: 'quiet small' })
     const tile = element(
@@ -96,6 +96,10 @@ export function uploadsView({ api, signal }: Parts): HTMLElement {
     grid,
     element('div', { class: 'more-row' }, more),
   )
+}
+
+function nameKind(contentType: string): string {
+  return contentType.startsWith('image/') ? 'Picture' : contentType.startsWith('video/') ? 'Video' : 'Sound'
 }
 
 async function copyId(id: string, clicked: HTMLButtonElement): Promise<void> {

@@ -1,5 +1,6 @@
 // Turns the server's violations into sentences for the form.
 
+// The rules of JSON Schema in the validator's words.
 const rules: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/^must be <= (.+)$/, (most) => `At most ${format(most)}.`],
   [/^must be >= (.+)$/, (least) => `At least ${format(least)}.`],
@@ -7,6 +8,17 @@ const rules: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/^must be > (.+)$/, (bound) => `More than ${format(bound)}.`],
   [/^must be multiple of (.+)$/, (step) => `A multiple of ${format(step)}.`],
   [/^must be integer$/, () => 'A whole number.'],
+  [/^must be number$/, () => 'A number.'],
+  [/^must be string$/, () => 'A text.'],
+  [/^must be one of (.+)$/, (choices) => `Choose one of ${choices.replaceAll('"', '')}.`],
+  [/^must match (?:pattern|format) /, () => 'This does not have the right form.'],
+  [/^must NOT have duplicate items/, () => 'The same thing is there twice.'],
+  [
+    /^must (?:match (?:a|exactly one) schema|match "\w+" schema|NOT be valid)/,
+    () => 'This combination is not possible.',
+  ],
+  [/^is required$/, () => 'This field is required.'],
+  [/^is not a known field$/, () => 'This model does not have this field.'],
   [/^must NOT have more than (\d+) items$/, (most) => `At most ${format(most)} are allowed.`],
   [
     /^must NOT have fewer than (\d+) items$/,

@@ -57,6 +57,18 @@ inBrowser('refusals appear at the field; a failed job says why and costs nothing
   expect(await page.evaluate(textOf('.job-status'))).toBe('FailedNothing charged, 7 credits returned')
 })
 
+inBrowser('a model that is not there is explained to people, the code is folded away', async () => {
+  await using app = await startTestApp()
+  await using page = await browser.openPage()
+  await page.open(`${app.url}/#key=${app.account.key}&/model/no/such`)
+  expect(await page.until(`document.querySelector('.notice')?.innerText.split('\\n').filter(Boolean)`)).toEqual([
+    'There is no such model',
+    'It may have been removed, or the link is wrong. All models are on the first page.',
+    'Details',
+  ])
+  expect(await page.evaluate(textOf('.technical code'))).toBe('model_not_found')
+})
+
 inBrowser('a running job shows its progress and can be canceled', async () => {
   await using app = await startTestApp()
   await using page = await browser.openPage()

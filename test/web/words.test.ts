@@ -15,6 +15,9 @@ import {
 } from '../../web/job-words.ts'
 import type { JobRecord, OutputRecord } from '../../web/records.ts'
 import { chooseFiles, isReference } from '../../web/media-file.ts'
+import { retryable } from '../../src/core/errors.ts'
+import { Refusal } from '../../web/api.ts'
+import { explain } from '../../web/refusal-words.ts'
 import { parseRoute, takeKey, toHash } from '../../web/route.ts'
 import { describeViolation } from '../../web/violation-words.ts'
 
@@ -136,9 +139,28 @@ test('what the server finds wrong is said as people say it', () => {
     ['must NOT have fewer than 1 items', 'At least 1 is required.'],
     ['must NOT have fewer than 1 characters', 'This field is required.'],
     ['must NOT have more than 2000 characters', 'At most 2,000 characters.'],
-    ['must be one of "a", "b"', 'Must be one of "a", "b".'],
+    ['must be one of "a", "b"', 'Choose one of a, b.'],
+    ['must match pattern "^#[0-9a-f]{6}$"', 'This does not have the right form.'],
+    ['must match a schema in anyOf', 'This combination is not possible.'],
+    ['is required', 'This field is required.'],
+    ['names a style that is no longer there', 'Names a style that is no longer there.'],
   ] as const)
     expect(describeViolation(detail)).toBe(words)
+})
+
+test('refusals are explained without routes, ids and codes', () => {
+  const refuse = (code: string, more: object = {}, waitSeconds: number | null = null): string => {
+    const problem = { type: '', title: 'T', status: 400, detail: 'GET /v1/x "id"', retryable: false, request_id: '' }
+    return explain(new Refusal({ ...problem, code, ...more }, waitSeconds)).detail
+  }
+  expect(refuse('insufficient_credits', { required: 5, available: 1 })).toBe(
+    'This needs 5 credits, and 1 is available. Running generations may return some when they end.',
+  )
+  expect(refuse('rate_limited', {}, 7)).toBe('Too much was asked in a short time. Try again in 7 s.')
+  expect(refuse('missing_permission', { permission: 'generate' })).toContain('“generate”')
+  const asTheServerSays = Object.keys(retryable).filter((code) => refuse(code).includes('/v1/'))
+  for (const code of ['model_not_found', 'job_not_found', 'file_not_found', 'quote_expired', 'overloaded', 'internal'])
+    expect(asTheServerSays).not.toContain(code)
 })
 
 test('what names a file, and what does not', () => {

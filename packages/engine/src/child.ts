@@ -170,7 +170,7 @@ export class PooledProcess {
     try {
       reply = JSON.parse(line) as Reply
     } catch {
-      return this.#misbehaved('it sent what is no message')
+      return this.#misbehaved('it sent something that is not a message')
     }
     this.#onReply(reply)
   }

@@ -294,7 +294,7 @@ test('a child that leaks is replaced between two jobs, before any job has to fai
 test.each([
   ['flood', 'it sent more than'],
   ['one endless message', 'it sent more than'],
-  ['no message', 'it sent what is no message'],
+  ['no message', 'it sent something that is not a message'],
 ])('a child that sends %s is stopped', async (what, words) => {
   await expect(start(what).result).rejects.toMatchObject({ code: 'crashed', message: expect.stringContaining(words) })
   await expect(start('work').result).resolves.toMatchObject({ files: ['output.txt'] })

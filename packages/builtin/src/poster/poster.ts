@@ -29,7 +29,7 @@ export const posterSizes: Readonly<Record<string, readonly [number, number]>> = 
 export async function renderPoster(task: RenderTask): Promise<Rendered> {
   const { input } = task
   const theme = themes[String(input['theme'])]
-  if (!theme) throw new EngineError('invalid_input', 'theme is not one that there is.')
+  if (!theme) throw new EngineError('invalid_input', 'There is no such theme.')
   const sheet = layOut(input)
   task.onProgress(0.1)
   const { backdrop, words } = compose(theme, sheet)
@@ -52,7 +52,7 @@ export async function renderPoster(task: RenderTask): Promise<Rendered> {
  */
 export function layOut(input: JsonObject): Sheet {
   const size = posterSizes[String(input['size'])]
-  if (!size) throw new EngineError('invalid_input', 'size is not one that there is.')
+  if (!size) throw new EngineError('invalid_input', 'There is no such size.')
   const [width, height] = size
   const text = (field: string): string => (typeof input[field] === 'string' ? toSettableText(field, input[field]) : '')
   const [title, subtitle, badge, footer] = [text('title'), text('subtitle'), text('badge'), text('footer')]

@@ -1,0 +1,79 @@
+// What the server refuses, as people at the console read it: no routes, no ids, and what to do next.
+import { Refusal, Unreachable } from './api.ts'
+import { formatCredits } from './job-words.ts'
+import type { ProblemRecord } from './records.ts'
+
+export interface Explanation {
+  readonly title: string
+  readonly detail: string
+}
+
+type Explain = (problem: ProblemRecord, waitSeconds: number | null) => Explanation
+
+const say =
+  (title: string, detail: string): Explain =>
+  () => ({ title, detail })
+const unknownKey = say(
+  'The key does not work',
+  'This key is unknown, has expired or was revoked. Ask whoever runs this server for a new one.',
+)
+const stalePrice = say('The price is out of date', 'Try again for a new one. Nothing was charged.')
+
+// Codes that are not here have a detail of their own that says enough.
+const words: Readonly<Record<string, Explain>> = {
+  authentication_required: unknownKey,
+  invalid_api_key: unknownKey,
+  missing_permission: ({ permission = 'that this needs' }) => ({
+    title: 'Your key may not do this',
+    detail: `It lacks the permission “${permission}”. Use another key, or ask whoever runs this server.`,
+  }),
+  insufficient_credits: ({ required = 0, available = 0 }) => ({
+    title: 'Not enough credits',
+    detail: `This needs ${formatCredits(required)}, and ${available.toLocaleString('en-US')} ${available === 1 ? 'is' : 'are'} available. Running generations may return some when they end.`,
+  }),
+  model_not_found: say(
+    'There is no such model',
+    'It may have been removed, or the link is wrong. All models are on the first page.',
+  ),
+  model_unavailable: ({ detail }) => ({
+    title: 'Not ready at the moment',
+    detail: `${detail} Whoever runs this server can change that; try again later.`,
+  }),
+  job_not_found: say(
+    'There is no such generation',
+    'The link is wrong, or it belongs to another account than your key.',
+  ),
+  file_not_found: say('The file is gone', 'There is no upload like this: it was deleted or has expired.'),
+  quote_not_found: stalePrice,
+  quote_expired: stalePrice,
+  quote_mismatch: stalePrice,
+  too_many_jobs: say(
+    'Too many at once',
+    'As many of your generations are waiting as may. Start this one when some of them have begun.',
+  ),
+  too_many_uploads: say(
+    'No space left for uploads',
+    'Your uploads take up all the space that they may. Delete some, or wait until some expire.',
+  ),
+  rate_limited: (_problem, waitSeconds) => ({
+    title: 'Too many requests',
+    detail: `Too much was asked in a short time. Try again ${waitSeconds === null ? 'in a moment' : `in ${waitSeconds} s`}.`,
+  }),
+  internal: say(
+    'Something went wrong on the server',
+    'That is a bug, and the server has noted it. You can safely try again: nothing is paid for twice.',
+  ),
+  shutting_down: say('The server is restarting', 'Nothing was charged. Try again in a moment.'),
+  overloaded: say('The server is busy', 'Nothing was charged. Try again in a moment.'),
+  storage_unavailable: say('The server cannot store anything right now', 'Nothing was charged. Try again later.'),
+}
+
+/** The words about a failure. */
+export function explain(error: unknown): Explanation {
+  if (error instanceof Unreachable) return { title: 'No connection', detail: error.message }
+  if (!(error instanceof Refusal))
+    return { title: 'Something went wrong', detail: error instanceof Error ? error.message : String(error) }
+  const { problem, retryAfterSeconds } = error
+  const { title, detail } = problem
+  return words[problem.code]?.(problem, retryAfterSeconds) ?? { title, detail }
+}
