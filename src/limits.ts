@@ -5,7 +5,7 @@ import { type Limit, limit } from './setting.ts'
 
 const huge = Number.MAX_SAFE_INTEGER
 
-/** What one request may be. */
+/** The limits of one request. */
 const requests = {
   maxBodyBytes: limit(
     'MEDIAGEN_MAX_BODY_BYTES',
@@ -25,7 +25,7 @@ const requests = {
     'MEDIAGEN_MAX_VIOLATIONS',
     100,
     [1, 1_000_000],
-    'Wrong places of a request that are listed in its refusal',
+    'Violations that the refusal of a request lists',
     'One more entry says how many others there are',
   ),
   stallSeconds: limit(
@@ -44,7 +44,7 @@ const requests = {
   ),
 }
 
-/** How far behind the server may be. */
+/** The limits of waiting, for all requests together. */
 const load = {
   maxQueueMs: limit(
     'MEDIAGEN_MAX_QUEUE_MS',
@@ -69,7 +69,7 @@ const load = {
   ),
 }
 
-/** What one caller may ask. */
+/** The limits of one caller. */
 const callers = {
   rateLimit: limit(
     'MEDIAGEN_RATE_LIMIT',
@@ -136,7 +136,7 @@ const callers = {
   ),
 }
 
-/** What connections may take of the HTTP port. */
+/** The limits of connections to the HTTP port. */
 const http = {
   maxConnections: limit(
     'MEDIAGEN_MAX_CONNECTIONS',
@@ -189,7 +189,7 @@ const http = {
   ),
 }
 
-/** What connections may take of the gRPC port. */
+/** The limits of connections to the gRPC port. */
 const grpc = {
   maxGrpcConnections: limit(
     'MEDIAGEN_MAX_GRPC_CONNECTIONS',
@@ -277,7 +277,7 @@ const grpc = {
   ),
 }
 
-/** What webhooks may take. */
+/** The limits of webhooks. */
 const webhooks = {
   webhookEndpoints: limit(
     'MEDIAGEN_WEBHOOK_ENDPOINTS',
@@ -337,7 +337,7 @@ const webhooks = {
   ),
 }
 
-/** What clients may make the server write. */
+/** The limits of what clients may make the server log. */
 const log = {
   maxRefusalLines: limit(
     'MEDIAGEN_MAX_REFUSAL_LINES',

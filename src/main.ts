@@ -35,7 +35,7 @@ export function createProgram(): Command {
   return program
 }
 
-/** The commands that do something, and not those that only hold others. */
+/** The commands that have an action, without those that only group others. */
 function listCommands(command: Command): Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap(listCommands)
 }

@@ -3,7 +3,7 @@ import { limit } from './setting.ts'
 
 const huge = Number.MAX_SAFE_INTEGER
 
-/** What the media of a job may be, and what making them may take. */
+/** The limits of the media of a job, and of the processes that make them. */
 export const mediaLimits = {
   maxUploadBytes: limit(
     'MEDIAGEN_MAX_UPLOAD_BYTES',

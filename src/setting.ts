@@ -36,7 +36,7 @@ export function integer(env: string, fallback: number, least: number, most: numb
 
 /** A setting that bounds something. */
 export interface Limit extends Setting<number> {
-  /** What happens to whatever goes past it, as the client sees it. */
+  /** What a client sees beyond it. */
   readonly beyond: string
 }
 

@@ -16,7 +16,7 @@ const lookMs = 1000
 // Orphans are rare, and finding them visits every folder.
 const surveyMs = 6 * 3_600_000
 
-/** What is needed. */
+/** What the removal needs. */
 export interface ExpiryParts {
   readonly store: RetentionStore & Pick<Store, 'lead'>
   readonly folders: FilesFolders
@@ -34,7 +34,7 @@ export interface Expiry {
 export function startExpiry({ store, folders, retainMs, log }: ExpiryParts): Expiry {
   let stopped = false
 
-  /** One line, however many there are. */
+  /** Writes one line for all of them. */
   function logStuck(stuck: readonly StuckFolder[], what: string): void {
     const [first] = stuck
     if (first) log.error({ err: first.error, folder: first.folder, folders: stuck.length }, what)
@@ -67,7 +67,7 @@ export function startExpiry({ store, folders, retainMs, log }: ExpiryParts): Exp
   }
 
   const sweeping = createRound(sweep, (error) => log.error({ err: error }, 'expired files could not be removed'))
-  const surveying = createRound(survey, (error) => log.error({ err: error }, 'files could not be looked through'))
+  const surveying = createRound(survey, (error) => log.error({ err: error }, 'files could not be listed'))
   const timers = [setInterval(() => sweeping.again(), lookMs), setInterval(() => surveying.again(), surveyMs)]
   sweeping.again()
   surveying.again()

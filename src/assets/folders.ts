@@ -1,4 +1,4 @@
-// What is stored, by what it belongs to: the outputs of a run, an upload, and orphans.
+// The folders of stored files: the outputs of a run, an upload, or an orphan.
 import { type Blobs, deleteAll, type StoredBlob } from '@mediagen/blobs/blobs.ts'
 import { isId } from '../core/ids.ts'
 import type { FilesFolder, FilesFolders } from '../core/retention.ts'
@@ -7,7 +7,7 @@ import type { FilesFolder, FilesFolders } from '../core/retention.ts'
 export function createFilesFolders(blobs: Blobs): FilesFolders {
   return {
     async *list() {
-      // Keys that begin alike come one after another.
+      // Keys are sorted, so keys of one folder follow each other.
       let folder: FilesFolder | null = null
       for await (const blob of blobs.list('')) {
         const name = blob.key.slice(0, blob.key.indexOf('/'))

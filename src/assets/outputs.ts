@@ -1,4 +1,4 @@
-// Output files: taken from whoever made them, checked, and stored as the blobs <run>/<index>.<extension>, each with an
+// Output files: taken from the engine, checked, and stored as the blobs <run>/<index>.<extension>, each with an
 // <index>.preview.webp.
 
 import { randomUUID } from 'node:crypto'
@@ -72,7 +72,7 @@ export function openOutputs(options: OutputsOptions): AssetStore {
       const taken = join(intake, randomUUID())
       const previewPath = `${taken}.preview`
       try {
-        // The work is done: it does not fail for what the next moment may bring.
+        // The work is done, so a failure to prepare the next one is not its failure.
         const patiently = <Result>(step: () => Promise<Result>): Promise<Result> => whenDescriptors(step, signal)
         await patiently(() => moveOrCopy(path, taken, origin))
         const bytes = await patiently(() => makeOwn(taken, origin))
@@ -80,7 +80,7 @@ export function openOutputs(options: OutputsOptions): AssetStore {
         const { extension, hasPreview, ...facts } = await patiently(() => prober.inspect(file, signal))
         const key = `${run}/${index}.${extension}`
         const previewKey = hasPreview ? `${run}/${index}.preview.webp` : null
-        // At once, because each waits for the disk; and both to their end, because what is left is removed then.
+        // Both at the same time, because each waits for the disk; and both to their end, because leftovers are removed after that.
         const puts = [blobs.put(key, { file: taken }, { signal })]
         if (previewKey) puts.push(blobs.put(previewKey, { file: previewPath }, { signal }))
         for (const put of await Promise.allSettled(puts)) if (put.status === 'rejected') throw put.reason
@@ -100,7 +100,7 @@ export function openOutputs(options: OutputsOptions): AssetStore {
   }
 }
 
-/** Names of runs are made by this server; one that is more than the beginning of a key is a bug. */
+/** This server makes the names of runs, so one that cannot be the first part of a key is a bug. */
 function checkRun(run: string): void {
   if (!/^[A-Za-z0-9_-]{1,128}$/.test(run)) throw new TypeError(`not the name of a run: ${run}`)
 }

@@ -10,7 +10,7 @@ import type { ReceivedFile, UploadFiles } from '../core/upload.ts'
 export interface UploadFilesOptions {
   /** Where uploads are stored. */
   readonly blobs: Blobs
-  /** Folder for uploads that are not whole yet; created if missing. */
+  /** Folder for incomplete uploads; created if missing. */
   readonly intake: string
   /** Recognises the content of a file; throws EngineError `invalid_media` if it is not accepted. */
   readonly recognise: (path: string, name: string) => Promise<{ contentType: string; extension: string }>

@@ -4,18 +4,18 @@ import type { SigningKey, Store } from '../core/store.ts'
 /** How long a rotation may go unnoticed. */
 const refreshMs = 1000
 
-/** The keys as they were a moment ago. */
+/** A recent copy of the keys. */
 export interface UrlKeys {
   /** The newest last; never empty. */
   list(): readonly SigningKey[]
   stop(): void
 }
 
-/** Reads the keys now, and again and again. The first one is made here, so that no request meets a database that takes none. */
+/** Reads the keys now and then repeatedly. Creates the first key at once, so a request never has to write one. */
 export async function startUrlKeys(store: Pick<Store, 'signingKeys'>): Promise<UrlKeys> {
   let keys = await store.signingKeys('asset')
   const timer = setInterval(() => {
-    // If the database cannot be read, the next read tells.
+    // If the database cannot be read, the next read tries again.
     store.signingKeys('asset').then(
       (read) => (keys = read),
       () => {},

@@ -1,10 +1,10 @@
-// The catalog in use: all models, and which of them are ready, as far as their engines last said.
+// The catalog in use: all models, and which of them are ready by the latest answers of their engines.
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Catalog, Model } from '@mediagen/catalog/model.ts'
 import { createRound } from '../runtime/round.ts'
 
-// Engines look at files and ask other servers, so what is known may be out of date by this much.
+// Interval of the questions. Engines read files and query other servers to answer, so answers may be this old.
 const readyForMs = 5000
 // An engine that does not answer in time is not ready; its answer counts when it comes.
 const answerMs = 5000
@@ -12,7 +12,7 @@ const answerMs = 5000
 /** A catalog that asks engines in the background. */
 export interface AskingCatalog extends Catalog {
   readonly models: readonly Model[]
-  /** Asks now; resolves when what is known is up to date. */
+  /** Asks now; resolves when the answers are up to date. */
   ask(): Promise<void>
 }
 

@@ -14,8 +14,8 @@ import { print, type Printed } from './print.ts'
 export type Admin = Client<typeof AdminService>
 
 /**
- * The action of a command on the data directory that the settings name: prints what `run` returns. `run` gets what commander
- * gives to actions. Administrative acts are logged on standard error.
+ * The action of a command on the data directory that the settings name: prints the result of `run`, which gets the arguments
+ * that commander gives to actions. Administrative acts are logged on standard error.
  */
 export function withAdmin<Given extends readonly unknown[]>(
   run: (admin: Admin, ...given: Given) => Promise<Printed | readonly Printed[] | undefined>,

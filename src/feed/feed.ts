@@ -6,7 +6,7 @@ import { isTerminal, type Job } from '../core/job.ts'
 import { createRound } from '../runtime/round.ts'
 import type { Store } from '../core/store.ts'
 
-// News may be lost, so all watched jobs are compared this often, so many in one read.
+// News may be lost, so all watched jobs are compared with the store at this interval, this many in one read.
 const lookIntervalMs = 2000
 const jobsPerRead = 500
 const retryShutdownSeconds = 2
@@ -42,7 +42,7 @@ export function startFeed(store: Pick<Store, 'getJob' | 'readSequences' | 'onNew
 
   function read(jobId: string): void {
     if (!watched.has(jobId)) return
-    // What fails here is found by the next comparison.
+    // If this fails, the next comparison finds the change.
     store.getJob(null, jobId).then(tell, () => {})
   }
 

@@ -1,10 +1,10 @@
-// Who calls is known before anything is read of what they send: the key is checked when the head of a request is there.
+// Checks the key of a caller as soon as the head of the request has arrived, before its body is read.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { MediagenError } from '../core/errors.ts'
 import type { ApiKey, Permission } from '../core/key.ts'
 
-/** Who calls, by their key. */
+/** The caller, identified by its key. */
 export type Caller = Pick<ApiKey, 'keyId' | 'accountId' | 'permissions'>
 
 declare module 'fastify' {
@@ -15,7 +15,7 @@ declare module 'fastify' {
     readsBody?: true
   }
   interface FastifyRequest {
-    /** Null until the key was found good, and on routes that ask for none. */
+    /** Null until the key was checked, and on routes without a permission. */
     caller: Caller | null
   }
 }
@@ -26,7 +26,7 @@ export type RoutePermission = 'any' | Exclude<Permission, 'admin'>
 /** What the gateway asks about keys. */
 export interface Keys {
   /**
-   * Whose key an `Authorization` header carries.
+   * Finds the owner of the key in an `Authorization` header.
    * @throws MediagenError or ConnectError: `authentication_required`, `invalid_api_key`, `rate_limited`
    */
   authenticate(sent: { authorization: string | null; address: string; requestId: string }): Promise<Caller>
@@ -43,7 +43,7 @@ export interface Keys {
   spend(caller: Caller, bytes: number): Promise<void> | undefined
 }
 
-// A caller who was found is believed for so long. Nobody gains by it: the core checks the key of each call again.
+// A checked caller is cached for this long. That is safe, because the core checks the key of each call again.
 const believedMs = 1000
 const mostBelieved = 1000
 
@@ -71,7 +71,7 @@ export function checkCallers(app: FastifyInstance, keys: Keys): void {
   })
 }
 
-/** Notes who calls; answers with why they may not call this route, if they may not. */
+/** Records the caller; returns the refusal if it may not call this route. */
 function admit(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -1,4 +1,4 @@
-// The browser console at `/`: files of web/, TypeScript stripped of its types when somebody first asks for it.
+// The browser console at `/`: the files of web/, TypeScript stripped of its types at the first request.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
@@ -27,10 +27,10 @@ const contentSecurityPolicy = [
 /** Adds a route for each file; `index.html` is `/`. `maxUploadBytes` is the largest file that `POST /v1/files` takes. */
 export function addConsole(app: FastifyInstance, maxUploadBytes: number): void {
   const files = readdirSync(folder).filter((file) => contentTypes[extname(file)])
-  // The browser learns of all modules at once, not of each when another one asks for it.
+  // The page names all modules, so the browser fetches them at once, not one after the other as they import each other.
   const preload = files.filter((file) => file.endsWith('.ts')).map((file) => `</console/${file}>; rel=modulepreload`)
   for (const file of files) {
-    // All are read now, so that they belong together; a start need not wait for what strips types.
+    // All are read now, so that they are of the same version; types are stripped later, because a start need not wait for that.
     const content = readFileSync(join(folder, file), 'utf8')
     const page = file === 'index.html'
     let rendered: ReturnType<typeof render> | undefined
@@ -40,7 +40,7 @@ export function addConsole(app: FastifyInstance, maxUploadBytes: number): void {
       return request.headers['if-none-match'] === headers.etag ? reply.code(304).send() : reply.send(body)
     })
   }
-  // What is too large is said when it is chosen, and not after it was sent.
+  // The page refuses a file that is too large when it is chosen, not after it was sent.
   app.get('/console/limits.json', (_request, reply) =>
     reply.header('cache-control', 'no-cache').send({ max_upload_bytes: maxUploadBytes }),
   )

@@ -4,7 +4,7 @@ import { json } from './openapi.ts'
 
 /** The health of the server. */
 export interface Health {
-  /** Null if requests can be served, else why not. */
+  /** Null if requests can be served, else the reason. */
   readonly unready: () => Promise<string | null>
   /** Null where they are not served. */
   readonly metrics: (() => Promise<{ contentType: string; body: string }>) | null

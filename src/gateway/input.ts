@@ -24,7 +24,7 @@ export function explainRefusals(
     } catch (error) {
       return done(error as Error)
     }
-    // Decoding would replace invalid bytes by other characters.
+    // Decoding would silently replace invalid bytes.
     if (!isUtf8(bytes)) return done(new MediagenError('invalid_request', 'The body is not valid UTF-8.'))
     const body = bytes.toString('utf8')
     return parser(request, body, (refusal, value) => {

@@ -21,7 +21,7 @@ const listQuery = {
   ...page,
 }
 
-// In one process the core answers with the same messages each time, so each model, and each page, is written as JSON once
+// In one process the core answers with the same messages each time, so the JSON of each model and each page is cached
 // (docs/decisions/openapi.md has the figures).
 const modelJson = new WeakMap<Model, string>()
 const pageJson = new WeakMap<ListModelsResponse, Buffer>()

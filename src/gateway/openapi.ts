@@ -13,7 +13,7 @@ declare module 'fastify' {
   }
 }
 
-/** What a route's schemas do not say about it. */
+/** What the document says about a route beyond its schemas. */
 export interface Operation {
   /** Unique in the document. */
   readonly id: string
@@ -135,7 +135,7 @@ export function collectOperations(app: FastifyInstance, publicUrl: () => string)
     })
 
   return () => {
-    // Made once: nobody needs a key to ask for it, and however many answers wait to be read, they are the same bytes.
+    // Created once: anyone may request it without a key, and all pending answers share the same bytes.
     let document: Buffer | undefined
     app.get('/openapi.json', { schema: { operation } }, (_request, reply) => {
       document ??= Buffer.from(write())

@@ -1,20 +1,20 @@
-// The door of a server that is behind: requests are refused when their head is there, before anything is made of them.
+// Load shedding of the HTTP server: an overloaded server refuses requests when their head has arrived, before it parses them.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { MediagenError } from '../core/errors.ts'
 import { readRequestId } from '@mediagen/net/request-id.ts'
 import { problemKinds } from './problem-kinds.ts'
 import { problemType, toProblem } from './problem.ts'
 
-// Whoever runs the server must see it above all when it is behind.
+// Operators need these most when the server is overloaded.
 const spared: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 const connectPaths = '/mediagen.v1.'
 
-/** Which requests are refused, and what they are told. */
+/** Decides which requests are refused, and with which answer. */
 export interface Overload {
-  /** Asked once about each request: whether it is refused. */
+  /** Whether to refuse a request; called once for each. */
   readonly refuses: () => boolean
   readonly refusal: MediagenError
-  /** The refusal as Connect writes it. */
+  /** The refusal in the form of the Connect protocol. */
   readonly connectBody: string
 }
 

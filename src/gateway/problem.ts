@@ -22,7 +22,7 @@ import { problemKinds } from './problem-kinds.ts'
 /** The media type of a problem. */
 export const problemType = 'application/problem+json'
 
-/** Whatever was thrown behind a route, as one of our errors; `internal` for what is none. */
+/** Converts whatever a route threw into one of our errors; `internal` for anything unknown. */
 export function toMediagenError(thrown: unknown): MediagenError {
   if (isRefusal(thrown)) return toRefusal(thrown)
   if (thrown instanceof ConnectError) return fromConnectError(thrown)
@@ -48,7 +48,7 @@ export function sendProblem(
     .send(toProblem(error, request.id, publicUrl))
 }
 
-/** What a connection is refused for that brought no HTTP request, or the rest of one too slowly. */
+/** The refusal of a connection that sent something other than HTTP, or sent a request too slowly. */
 export function toConnectionError(thrown: NodeJS.ErrnoException): MediagenError {
   if (isRefusal(thrown)) return toRefusal(thrown)
   if (thrown.code === 'ERR_HTTP_REQUEST_TIMEOUT')
@@ -61,7 +61,7 @@ export function toConnectionError(thrown: NodeJS.ErrnoException): MediagenError 
   )
 }
 
-/** Answers on a bare connection, as far as anyone still listens, and hangs up. */
+/** Writes an answer to a bare connection if it is still open, and closes it. */
 export function refuseConnection(error: MediagenError, socket: Socket, publicUrl: string): void {
   if (!socket.writable) {
     socket.destroy()
@@ -130,7 +130,7 @@ function fromConnectError(error: ConnectError): MediagenError {
   const [detail] = error.findDetails(ErrorDetailSchema)
   if (detail && isErrorCode(detail.code))
     return new MediagenError(detail.code, withoutCode(error.rawMessage), toDetails(detail), { cause: error })
-  // Without our detail the core was not reached, or what answered has a fault of its own.
+  // Without our detail, the core was not reached or something else answered.
   if (!isUnreachable(error)) return internalError(error)
   return new MediagenError(
     'shutting_down',

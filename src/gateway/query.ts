@@ -67,10 +67,10 @@ export const page = {
   offset: integer('Number of items to skip.', 0, 0, pageBounds.largestOffset),
 }
 
-/** What a route gets of its parameters. */
+/** The values of the parameters of a route. */
 export type Values<Parameters extends Query> = { [Name in keyof Parameters]: ReturnType<Parameters[Name]['read']> }
 
-/** Reads parameters. What is wrong is named by `toPointer`, and has no value. */
+/** Reads parameters. A wrong one is named by `toPointer`, and has no value. */
 export function readParameters<Parameters extends Query>(
   parameters: Parameters,
   find: (name: string) => string | string[] | undefined,

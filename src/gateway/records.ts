@@ -19,7 +19,7 @@ export type JsonRecord = Record<string, unknown>
 
 type Convert = (value: unknown) => unknown
 
-/** What is not as the rule says. */
+/** The exceptions from the rule. */
 const exceptions: Readonly<Record<string, (message: Message) => JsonRecord>> = {
   [OutputSchema.typeName](message) {
     const { expired, url } = message as Output

@@ -1,4 +1,4 @@
-// What the REST door refuses by itself is counted and logged here; what a service refused, its pipeline has logged.
+// Counts and logs what the REST door refuses by itself; the pipeline has logged the refusals of services.
 import type { Socket } from 'node:net'
 import { ConnectError } from '@connectrpc/connect'
 import type { FastifyRequest } from 'fastify'
@@ -8,14 +8,14 @@ import type { MediagenError } from '../core/errors.ts'
 import { problemKinds } from './problem-kinds.ts'
 import type { StrangerLog } from '@mediagen/net/stranger-log.ts'
 
-/** Notes what is answered with an error. */
+/** Logs and counts requests that are answered with an error. */
 export interface RefusalNotes {
   request(request: FastifyRequest, error: MediagenError): void
-  /** What came on a connection and was no request. */
+  /** Logs and counts data on a connection that was not a request. */
   connection(error: MediagenError, socket: Socket): void
 }
 
-/** Creates the notes of one server. */
+/** Creates the log and the counter of one server. */
 export function createRefusalNotes(parts: {
   log: Logger
   strangers: StrangerLog
@@ -32,7 +32,7 @@ export function createRefusalNotes(parts: {
         return
       }
       const line = { request_id, method, path: url.split('?')[0], code, detail: message }
-      // A call that ended because nobody waits for it any more: no error, and no answer that anybody hears.
+      // The client has left, so the call ended: this is no error, and nobody reads the answer.
       if (cause instanceof ConnectError && request.raw.socket.destroyed) return log.debug(line, 'the client left')
       countRefusal(code)
       if (problemKinds[code].http < 500 && request.caller) log.info(line, 'request refused')

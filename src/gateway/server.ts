@@ -37,10 +37,10 @@ import { createRefusalNotes } from './refusals.ts'
 import { addWalletRoutes } from './wallet.ts'
 import { addWebhookRoutes } from './webhooks.ts'
 
-// A client has so long to send the head of its request; how long the answer takes is another matter.
+// Time limit for the head of a request. The answer has none here.
 const headersTimeoutMs = 60_000
 const longestPath = 65_536
-// What is refused before a service sees it counts toward the rate of its key here.
+// A request that is refused with one of these before a service sees it counts toward the rate of its key here.
 const countedHere: ReadonlySet<string> = new Set([
   'invalid_request',
   'unsupported_media_type',
@@ -55,16 +55,16 @@ export interface ServerParts {
   readonly publicUrl: (host?: string) => string
   readonly maxBodyBytes: number
   readonly connections: ConnectionBounds
-  /** Who the client behind a connection is. */
+  /** Finds the client behind a connection. */
   readonly findClient: FindClient
   readonly log: Logger
   /** Where refusals of callers without a valid key go. */
   readonly strangers: StrangerLog
-  /** How many values a body may hold. */
+  /** Maximum number of values in a body. */
   readonly maxValues: number
-  /** How many wrong places of a request are listed. */
+  /** Maximum number of violations in an answer. */
   readonly maxViolations: number
-  /** Counts what is refused here and not by a service. */
+  /** Counts a refusal by the gateway itself. */
   readonly countRefusal: (code: string) => void
   /** Counts a connection that was not served or cut off. */
   readonly countCut: (cut: Cut) => void
@@ -73,11 +73,11 @@ export interface ServerParts {
 /** What the routes of the REST interface need. */
 export interface RouteParts extends Pick<ServerParts, 'health' | 'publicUrl'> {
   readonly transport: Transport
-  /** Largest file that is taken, in bytes. */
+  /** Maximum size of an upload, in bytes. */
   readonly maxUploadBytes: number
   /** Unset in front of a core elsewhere, which serves its files itself. */
   readonly assets?: ServedAssets
-  /** How many of its files may be fetched at once. */
+  /** Maximum number of concurrent downloads. */
   readonly downloads: PlaceBounds
 }
 
@@ -85,7 +85,7 @@ export interface RouteParts extends Pick<ServerParts, 'health' | 'publicUrl'> {
 export interface GatewayParts extends ServerParts, RouteParts {
   readonly overload: Overload
   readonly keys: Keys
-  /** Whose scripts may use this server from a browser; empty for its own console only. */
+  /** Websites whose scripts may use this server from a browser; empty for its own console only. */
   readonly origins: Origins
   /** Adds whatever else is served on this port: Connect, the console. */
   readonly extend: (app: FastifyInstance) => void
@@ -120,7 +120,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts, stopping: Abo
 }
 
 /**
- * Creates a server that tells of its health: that of a pure worker, and that of operators.
+ * Creates a server that reports its health: the one of a pure worker, and the one for operators.
  * @param extend adds what else is served on its port
  */
 export function createHealthServer(
@@ -144,7 +144,7 @@ function createServer(
   const app = Fastify({
     http: {
       ServerResponse: ProtectedResponse,
-      // A request without a Host is refused in our own words.
+      // A request without a Host gets our own error.
       requireHostHeader: false,
     },
     bodyLimit: parts.maxBodyBytes,
@@ -152,9 +152,9 @@ function createServer(
     requestTimeout: 0,
     // A wait of three minutes is silent; nothing on this side may end it.
     connectionTimeout: 0,
-    // An id that is too long to be one is an id that is not there; Node bounds the path itself.
+    // A path parameter that is too long is simply an unknown id; Node limits the path itself.
     routerOptions: { maxParamLength: longestPath },
-    // What comes while the server stops is answered as ever, and starts are refused in our own words.
+    // Requests that arrive while the server stops are answered as usual; starts are refused with our own error.
     return503OnClosing: false,
     requestIdHeader: false,
     ...(overload && { serverFactory: createShedding(overload, parts.publicUrl) }),
@@ -165,7 +165,7 @@ function createServer(
       plugins: [checkLengthsFast],
     },
     clientErrorHandler: (thrown, socket) => {
-      // The head of a request that nobody reads is not late.
+      // While the server itself does not read, the head of a request is not late.
       if (thrown.code === 'ERR_HTTP_REQUEST_TIMEOUT' && connections.isHeld(socket)) return
       connections.refuse(thrown, socket)
     },
@@ -179,7 +179,7 @@ function createServer(
   if (origins && origins.size > 0) allowOrigins(app, origins)
   nameClients(app, parts.findClient)
   app.server.headersTimeout = headersTimeoutMs
-  // Node would ask for the body at once; a stranger need not send it.
+  // By itself Node would ask for the body at once, also from a caller without a valid key.
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response))
   const connections = boundConnections(app, parts.connections, {
     refuse(thrown, socket) {
@@ -216,7 +216,7 @@ function createServer(
   return { app, stopping: connections.stopping }
 }
 
-/** Makes the server that Fastify would make, with a door before it. */
+/** Creates the HTTP server as Fastify would, with load shedding in front of it. */
 function createShedding(overload: Overload, publicUrl: () => string): FastifyServerFactory {
   return (handle, { http, keepAliveTimeout, requestTimeout, connectionTimeout }) => {
     const server = createHttpServer(http ?? {}, shedRequests(handle, overload, publicUrl))
@@ -224,7 +224,7 @@ function createShedding(overload: Overload, publicUrl: () => string): FastifySer
   }
 }
 
-/** Bodies are JSON and nothing else, but where a route reads them itself. */
+/** Accepts only JSON bodies, except on routes that read the body themselves. */
 function addBodyParsers(app: FastifyInstance, maxValues: number, keys: Keys | undefined): void {
   app.removeContentTypeParser('text/plain')
   app.addContentTypeParser('*', (request, _body, done) =>
@@ -243,7 +243,7 @@ function notJson(): MediagenError {
   return new MediagenError('unsupported_media_type', 'The body must be JSON: send Content-Type: application/json.')
 }
 
-/** What is refused here counts toward the rate of its key, too; beyond it, that is what the caller hears. */
+/** Counts a refusal by the gateway toward the rate of its key; if the rate is exceeded, the caller gets that refusal. */
 async function charge(caller: Caller, refusal: MediagenError, keys: Keys | undefined): Promise<MediagenError> {
   try {
     await keys?.limit(caller)
@@ -259,8 +259,8 @@ function routeNotFound({ method, url }: FastifyRequest): MediagenError {
 }
 
 /**
- * Makes the server listen; answers with its port.
- * @throws StartupError when the port cannot be had
+ * Makes the server listen; returns its port.
+ * @throws StartupError when the port cannot be opened
  */
 export async function listen(app: FastifyInstance, host: string, port: number, door: Door = 'HTTP'): Promise<number> {
   try {
@@ -274,7 +274,7 @@ export async function listen(app: FastifyInstance, host: string, port: number, d
   return address.port
 }
 
-/** Whether a request is served without a key, or with one that the route looks at by itself. */
+/** Whether a request is served without a key, or by a route that checks the key itself. */
 function isOpen(request: FastifyRequest): boolean {
   return !request.is404 && request.routeOptions.config.permission === undefined
 }

@@ -1,5 +1,5 @@
-// POST /submissions/…: where providers of media tell of a submission, under the unguessable address that they were given. Only
-// its id is taken from them; everything else is asked at the provider itself.
+// POST /submissions/…: the callback of providers about a submission, under the unguessable URL that they were given. Only the
+// id is taken from it; everything else is queried from the provider.
 import type { FastifyInstance } from 'fastify'
 import { MediagenError } from '../core/errors.ts'
 import { isUpstreamId, type Submission, type SubmissionNews } from '../core/submission-url.ts'

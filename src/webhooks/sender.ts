@@ -1,6 +1,6 @@
 // Empties the outbox: claims due deliveries while there is room, makes one attempt at each, and reports the outcome.
-// Jobs never wait for it: it reads the deliveries that their ends left in the store. Most places are reserved for endpoints that answer promptly:
-// the others share a part of the places.
+// Jobs never wait for it: their ends leave deliveries in the store. Most places are reserved for endpoints that answer promptly; the others
+// share the rest.
 import type { Logger } from 'pino'
 import type { Clock } from '../core/clock.ts'
 import type { Job } from '../core/job.ts'
@@ -90,7 +90,7 @@ export function startWebhookSender(parts: WebhookSenderParts): WebhookSender {
     const name = `${delivery.deliveryId} ${delivery.token}`
     const done = deliver(delivery, abort.signal, parts)
       .catch((error: unknown) =>
-        log.error({ err: error, delivery_id: delivery.deliveryId }, 'a delivery was not noted'),
+        log.error({ err: error, delivery_id: delivery.deliveryId }, 'the result of a delivery could not be recorded'),
       )
       .then(() => {
         underWay.delete(name)
@@ -169,7 +169,7 @@ async function post(
     }
     return await poster.post({ url, headers, body, signal })
   } catch (error) {
-    log.error({ err: error, delivery_id: deliveryId }, 'a webhook could not be made')
+    log.error({ err: error, delivery_id: deliveryId }, 'a webhook could not be built')
     return { responseStatus: null, error: 'This server could not make the message; its log holds the cause.' }
   }
 }

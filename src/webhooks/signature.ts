@@ -1,4 +1,4 @@
-// What is sent: a body, and headers that prove its origin according to Standard Webhooks (standardwebhooks.com).
+// The body of a delivery, and headers that prove its origin according to Standard Webhooks (standardwebhooks.com).
 import { createHmac } from 'node:crypto'
 import { toTimestampText } from '../core/clock.ts'
 import type { WebhookEvent } from '../core/webhook.ts'

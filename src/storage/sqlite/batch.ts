@@ -19,9 +19,9 @@ export function toFailure(error: unknown): Failure {
 }
 
 /**
- * Creates a function that runs steps in one transaction and answers each, in order, once that is durable. A step that throws
- * is undone alone: all are rolled back and run again with a savepoint each, because savepoints would cost every group a copy of
- * each page that a step touches. Steps have no effect outside the database, so they can run again.
+ * Creates a function that runs steps in one transaction and returns their results in order, once it is durable. Only a step
+ * that throws is undone: all are rolled back and run again with a savepoint each. Savepoints are not used the first time,
+ * because they copy each page that a step changes. Steps have no effect outside the database, so they can run again.
  * If the transaction itself fails (disk full, I/O error), none of its steps happened and all fail.
  */
 export function createBatchRunner(db: Connection): (steps: readonly (() => unknown)[]) => Answer[] {

@@ -11,7 +11,7 @@ import { createRunEnds, toRunState } from './run-ends.ts'
 import { createDuties, createUpstreamRuns } from './upstream.ts'
 import type { Writing } from './writing.ts'
 
-// Whoever has jobs far behind so many of others does not wait for a place yet: the queue itself is fair.
+// Only this many jobs from the front of a queue are considered: jobs further back wait for their turn, not for a place.
 const maxLooked = 1000
 
 /** A claimed job in the form that crosses threads; input, checkpoint and price are JSON. */
@@ -76,7 +76,7 @@ function createCandidates({ db, nowMs }: Writing, shares: QueueShares) {
   const nextOfOthers = createNext(`${queue} AND ${others}`)
   const soonOfOthers = createNext(`(${first}) WHERE ${others}`)
 
-  /** @param far whether to look through the whole queue, however long those of `except` make it */
+  /** @param far whether to search the whole queue, even if jobs of `except` make it long */
   return (room: ReadonlyMap<string, number>, limit: number, except: ReadonlySet<string>, far: boolean): Queued[] => {
     const names = except.size === 0 ? {} : { except: JSON.stringify([...except]) }
     const find = except.size === 0 ? next : far ? nextOfOthers : soonOfOthers
@@ -120,7 +120,7 @@ function createClaim(writing: Writing): (command: ClaimCommand) => readonly Clai
     const left = new Map(Object.entries(room))
     const held = new Map(Object.entries(share?.held ?? {}))
     const claimed: ClaimedRow[] = []
-    /** Claims what is found without `out`; accounts that come to hold their share while it does so go out, too. */
+    /** Claims jobs of accounts that are not in `out`; an account that reaches its share meanwhile is added to `out`. */
     const claimWithout = (out: Set<string>, most: number): void => {
       for (let goOn = true; goOn;) {
         goOn = false
@@ -204,14 +204,14 @@ function createCheckpoints(writing: Writing): (jobId: string, token: number, sav
   }
 }
 
-/** Uses what a run that was given up says of its submission: the job under review goes on, or is to be ended elsewhere. */
+/** Uses the report of an abandoned run about its submission: the job under review continues, or the submission is to be canceled. */
 function createLearning(writing: Writing): (job: JobState, saved: CheckpointRow) => void {
   const upstreamRuns = createUpstreamRuns(writing)
   const duties = createDuties(writing)
   const endRun = createRunEnds(writing)
   return (job, saved) => {
     const { upstream } = saved
-    // What is about to be submitted is not: the run is told that it has lost the job.
+    // A submission that is still planned is not made: the run learns that it has lost the job.
     if (!upstream || upstream.verdict === 'submitting' || job.status === 'queued') return
     upstreamRuns.record(job.number, upstream)
     const end = decideReconciled(toRunState(job), saved, writing.nowMs())

@@ -43,7 +43,7 @@ export function noDatabase(path: string): StartupError {
   )
 }
 
-/** SQLite would open an unwritable file read-only, and leave files beside it that are in the way after that is fixed. */
+/** SQLite would open an unwritable file read-only, and leave files beside it that cause errors once the file is writable again. */
 function checkAccess(path: string): void {
   const folder = dirname(path)
   if (!existsSync(folder)) throw new StartupError(`The folder of the database ${path} does not exist; create it first.`)

@@ -1,4 +1,4 @@
-// The commands of those who ask other servers about jobs of which no run is left.
+// The commands for questions to other servers about jobs that have no run any more.
 import { decideReconciled, type RunEnd } from '../../core/run-end.ts'
 import type { Duty, DutyAnswer } from '../../core/store.ts'
 import { createJobFinder, type JobState } from './jobs.ts'

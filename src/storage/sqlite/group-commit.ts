@@ -1,5 +1,5 @@
-// The main thread's side of the writer thread: what is submitted during one turn of the event loop travels in one message,
-// runs in one transaction and is answered once that is durable.
+// The main thread's side of the writer thread. Commands of one turn of the event loop are sent in one message, run in one
+// transaction, and are answered when it is durable.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { AuditEntry } from '../../core/audit.ts'
@@ -32,10 +32,10 @@ export type FromWriter =
       readonly acted: readonly AuditEntry[]
     }
 
-/** What the writer thread is started with. */
+/** The options of the writer thread. */
 export interface WriterOptions {
   readonly path: string
-  /** Whether the file is created when there is none, and brought to the current schema. */
+  /** Whether to create a missing file and to migrate it to the current schema. */
   readonly migrates: boolean
   readonly nowMs: number
 }
@@ -52,13 +52,13 @@ export class StorageError extends Error {
   }
 }
 
-/** What is told of groups that were answered, once each, and of changes elsewhere. */
+/** Callbacks for each answered group of commands, and for changes by other processes. */
 export interface CommitListener {
   readonly onNews: NewsListener
   onActs(entries: readonly AuditEntry[]): void
 }
 
-/** The way to the writer thread. */
+/** The connection to the writer thread. */
 export interface GroupCommit {
   /** Resolves when the command is durable. @throws StorageError */
   submit<Name extends CommandName>(name: Name, ...args: Parameters<Commands[Name]>): Promise<ReturnType<Commands[Name]>>
@@ -70,7 +70,7 @@ export interface GroupCommit {
   close(onAnswered?: () => void): Promise<void>
 }
 
-/** Commands that travelled together. */
+/** Commands that were sent together. */
 interface Group {
   readonly lastId: number
   readonly submittedMs: number
@@ -85,8 +85,8 @@ const writerScript = new URL('./writer.ts', import.meta.url)
 
 /**
  * Starts the writer thread, which opens the database.
- * @param monotonicMs a clock that does not go back.
- * @param script what the thread runs; a test may give one that breaks.
+ * @param monotonicMs a monotonic clock.
+ * @param script the program of the thread; a test may pass one that fails.
  * @throws StartupError
  */
 export async function openGroupCommit(
@@ -100,7 +100,7 @@ export async function openGroupCommit(
     workerData: { ...file, nowMs: clock.nowMs() } satisfies WriterOptions,
     name: 'sqlite-writer',
   })
-  // Every listener is there before the thread can speak: what it says last arrives together with its end.
+  // All listeners are added before the thread can send anything: its last message arrives together with its exit.
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
   const greeted = new Promise<FromWriter>((resolve, reject) => {
     worker.once('message', resolve)
@@ -125,7 +125,7 @@ function createGroupCommit(
   monotonicMs: () => number,
 ): GroupCommit {
   const waiters = new Map<number, Waiter>()
-  // Those that are not answered, oldest first.
+  // Commands without an answer, oldest first.
   const groups: Group[] = []
   let submissions: Submission[] = []
   let submittedMs = 0
@@ -175,7 +175,7 @@ function createGroupCommit(
       if (answer.ok) waiter?.resolve(answer.value)
       else waiter?.reject(toStorageError(answer.error))
     }
-    // A group is answered whole.
+    // All commands of a group are answered together.
     const answeredId = message.answers.at(-1)?.id ?? 0
     while (groups[0] && groups[0].lastId <= answeredId) groups.shift()
     if (message.changed.length > 0) listener.onNews(message.changed)
@@ -211,7 +211,7 @@ function createGroupCommit(
       closing ??= (async () => {
         flush()
         worker.ref()
-        // Whoever was answered may look once more before the reader goes.
+        // Callers that were just answered may read once more before the reader closes.
         if (waiters.size > 0) await new Promise<void>((resolve) => (idle = resolve))
         await nextTurn()
         onAnswered()
@@ -226,6 +226,6 @@ function createGroupCommit(
 
 /** The error of a command or a read in another thread. */
 export function toStorageError({ message, code, stack }: Failure): StorageError {
-  // The stack of the writer thread tells where it happened; the one here would only tell that an answer arrived.
+  // Keeps the stack of the other thread, which shows where it happened; the one here would only show that an answer arrived.
   return new StorageError(message, code, { cause: stack })
 }

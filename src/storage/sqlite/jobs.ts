@@ -113,7 +113,7 @@ export function createJobReads(db: Connection) {
       if (job.status !== 'queued') return job
       if (known) return { ...job, queuePosition: findPosition(known) }
       const row = find.get(job.jobId)
-      // It was the next, so a worker may have claimed it meanwhile.
+      // The job was the next one, so a worker may have claimed it meanwhile.
       return { ...job, queuePosition: row?.status === 'queued' ? findPosition(row) : 1 }
     },
     readSequences: (jobIds: readonly string[]): ReadonlyMap<string, number> =>

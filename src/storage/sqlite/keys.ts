@@ -72,7 +72,7 @@ export function createKeyReads(db: Connection) {
   const pages = createPages<KeyRow>(db, keyColumns, 'api_keys', 'key_id')
   const believed = new LRUCache<string, ApiKey>({ max: mostBelieved, ttl: believedMs, ttlResolution: believedMs / 10 })
   return {
-    /** Every call looks up its key, so one that was found needs no hash. A missing key is not cached: a new key works at once. */
+    /** A cache of keys by their text, which saves the hash for each call. An unknown key is not cached: a new key works at once. */
     findKey(secret: string): ApiKey | null {
       const known = believed.get(secret)
       if (known !== undefined) return known

@@ -16,7 +16,7 @@ export function createLeaderCommands({ db, nowMs }: Writing) {
   )
   const drop = db.prepare<[string]>('DELETE FROM leaders WHERE holder = ?')
   return {
-    /** Takes or renews the lease unless somebody else has it; answers whether `holder` leads. */
+    /** Takes or renews the lease unless another process has it; returns whether `holder` leads. */
     takeLead(holder: string, leaseMs: number): boolean {
       const judged = judgeLead(find(), holder, leaseMs, nowMs())
       if (judged === 'take') take.run(holder, nowMs() + leaseMs)

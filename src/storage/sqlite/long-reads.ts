@@ -18,11 +18,11 @@ export type ReadAnswer =
   | { readonly id: number; readonly ok: true; readonly value: unknown }
   | { readonly id: number; readonly ok: false; readonly error: Failure }
 
-/** The way to the thread. */
+/** The connection to the thread. */
 export interface LongReads {
   /** @throws MediagenError when too many wait, StorageError */
   read<Name extends LongRead>(name: Name, ...args: Parameters<Reads[Name]>): Promise<Awaited<ReturnType<Reads[Name]>>>
-  /** Ends the thread; what it had not read is refused. */
+  /** Ends the thread; unfinished reads are refused. */
   close(): Promise<void>
 }
 
@@ -31,7 +31,7 @@ interface Waiter {
   reject(error: Error): void
 }
 
-/** Creates the way; the thread is started by the first read. */
+/** Creates the connection; the first read starts the thread. */
 export function createLongReads(path: string, clock: Clock, maxWaiting: number): LongReads {
   const waiters = new Map<number, Waiter>()
   let lastId = 0

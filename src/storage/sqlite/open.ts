@@ -25,19 +25,19 @@ const checkMs = 1000
 export interface SqliteOptions {
   /** The database file. Its folder must exist and be on a local disk. */
   readonly path: string
-  /** Whether the file is created when there is none, and brought to the current schema. Default: yes. */
+  /** Whether to create a missing file and to migrate it to the current schema. Default: yes. */
   readonly migrates?: boolean
-  /** Read when commands are sent to the writer: its time is theirs. Default: the system's. */
+  /** The clock of commands, read when they are sent to the writer. Default: the system's. */
   readonly clock?: Clock
-  /** While changes wait longer than this for the disk, clients get no more of them in. Default: any time. */
+  /** While changes wait longer than this for the disk, further ones of clients are refused. Default: no limit. */
   readonly maxQueueMs?: number
-  /** Number of changes that may wait for the disk before clients and operators get no more of them in. Default: any. */
+  /** Number of changes that may wait for the disk before further ones of clients and operators are refused. Default: no limit. */
   readonly maxQueuedWrites?: number
-  /** Number of lists that may wait to be read. Default: any. */
+  /** Number of lists that may wait to be read. Default: no limit. */
   readonly maxQueuedReads?: number
-  /** Names this process among those that may lead. Default: a random name. */
+  /** The name of this process in leader elections. Default: a random name. */
   readonly name?: string
-  /** A clock that does not go back. Default: the system's. */
+  /** A monotonic clock. Default: the system's. */
   readonly monotonicMs?: () => number
 }
 
@@ -70,7 +70,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
   const operate = submitInTime(writer, maxQueuedWrites, Infinity)
 
   async function close(): Promise<void> {
-    // The last connection to close folds the write-ahead log into the file; that is the writer's work.
+    // The last connection to close merges the write-ahead log into the file; the writer should do that.
     await leading.stop()
     await long.close()
     await writer.close(() => reader.close())
@@ -204,7 +204,7 @@ function subscribe<Listener>(listeners: Set<Listener>, listener: Listener): () =
   return () => listeners.delete(listener)
 }
 
-/** Submits what clients and operators want, unless the disk is behind. What workers report is always taken, since it ends work. */
+/** Submits changes of clients and operators, unless the disk cannot keep up. Reports of workers are always accepted, since they end work. */
 function submitInTime(writer: GroupCommit, maxQueuedWrites: number, maxQueueMs: number): GroupCommit['submit'] {
   return async (name, ...args) => {
     if (writer.waiting() >= maxQueuedWrites) throw tooManyWrites(maxQueuedWrites)

@@ -4,14 +4,14 @@ import type { Connection } from './connection.ts'
 
 /** Reads pages of one kind of row. */
 export interface Pages<Row> {
-  /** The page, and how many rows meet the conditions: counted, or as `count` knows. */
+  /** The page, and the number of rows that meet the conditions: the result of `count`, or counted here. */
   read(where: readonly string[], values: object, page: PageRequest, count?: () => number): Page<Row>
   count(where: readonly string[], values: object): number
 }
 
 /**
  * Creates a reader of pages. Conditions name their values, such as `account_id = :accountId`; each set of them is prepared once.
- * @param order column that no two rows have in common; the last come first
+ * @param order a unique column; rows are sorted by it, descending
  */
 export function createPages<Row>(db: Connection, columns: string, from: string, order: string): Pages<Row> {
   const lists = new Map<string, ReturnType<typeof prepareList>>()

@@ -34,7 +34,7 @@ export function createProviderCommands({ db, nowMs }: Writing) {
     findSubmission(found: FoundSubmission): boolean {
       const { jobId, n, provider, upstreamId } = found
       if (isUpstreamTaken(provider, upstreamId, jobId)) return false
-      // What is on record needs no second one: most of what providers tell was known.
+      // Skips submissions that are recorded already, which is the usual case.
       if (foundSubmission(jobId, n) === null) keep.run(found)
       return foundSubmission(jobId, n) === upstreamId
     },

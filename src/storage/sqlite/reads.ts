@@ -35,5 +35,5 @@ export function createReads(db: Connection, nowMs: () => number) {
 
 export type Reads = ReturnType<typeof createReads>
 
-/** Reads that count or skip rows, however many there are: the thread of the event loop does none of them. */
+/** Reads that count or skip any number of rows, and so never run on the thread of the event loop. */
 export type LongRead = Extract<keyof Reads, `list${string}` | 'verifyLedger'>

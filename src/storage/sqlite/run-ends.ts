@@ -1,4 +1,4 @@
-// Writes what core decides about a job: settled, queued again, or under review.
+// Writes the decisions of core about a job: settled, queued again, or under review.
 import type { AfterLoss } from '@mediagen/engine/engine.ts'
 import type { Job } from '../../core/job.ts'
 import type { RunEnd, RunState } from '../../core/run-end.ts'
@@ -7,7 +7,7 @@ import { createSettlement } from './settlement.ts'
 import { createDuties } from './upstream.ts'
 import type { Writing } from './writing.ts'
 
-/** What a job under review goes on with. */
+/** What a job under review continues from. */
 export interface Found {
   /** JSON */
   readonly checkpoint: string

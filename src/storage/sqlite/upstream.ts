@@ -1,4 +1,4 @@
-// What was submitted to other servers, and what they are still to be asked: about runs of unknown outcome, and to end runs
+// Submissions to other servers, and the pending questions to them: the outcome of unknown runs, and the cancellation of runs
 // whose jobs have ended.
 import type { JsonValue, UpstreamRun } from '@mediagen/engine/engine.ts'
 import type { RecordedUpstreamRun } from '../../core/job.ts'
@@ -6,7 +6,7 @@ import type { Duty } from '../../core/store.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'
 
-/** Verdicts after which nothing runs there any more. */
+/** Verdicts after which a submission no longer runs. */
 const ended: ReadonlySet<UpstreamRun['verdict']> = new Set(['refused', 'succeeded', 'failed', 'canceled'])
 
 /** Creates the writer of submissions. */
@@ -28,7 +28,7 @@ export function createUpstreamRuns({ db, nowMs }: Writing) {
       const bill = [cost?.text ?? null, cost?.amount ?? null, cost?.currency ?? null]
       write.run(jobNumber, n, provider, upstreamId, verdict, nowMs(), endedAt, ...bill)
     },
-    /** How long ago the job was submitted first; null when it never was. */
+    /** Time since the first submission of the job; null without one. */
     msSinceSubmission(jobNumber: number): number | null {
       const submittedAt = first.get(jobNumber) ?? null
       return submittedAt === null ? null : Math.max(0, nowMs() - submittedAt)
@@ -73,10 +73,10 @@ export function createDuties({ db, nowMs }: Writing) {
   const postpone = db.prepare<[number, number]>('UPDATE upstream_duties SET due_at = ? WHERE job_number = ?')
 
   return {
-    /** The job ends without success: what may still run elsewhere is to be ended there. Called before its checkpoint goes. */
+    /** Requests the cancellation of submissions that may still run, because the job ends without success. Called while the job still has its checkpoint. */
     oweCancel: (number: number): void => void owe.run({ number, nowMs: nowMs() }),
     oweReconcile: (number: number): void => void ask.run({ number, nowMs: nowMs() }),
-    /** A run that was given up says what it learned of a submission after its job had ended. */
+    /** Records what an abandoned run learned about a submission after its job had ended. */
     learn: (number: number, checkpoint: string): void => void learn.run({ number, nowMs: nowMs(), checkpoint }),
     drop: (number: number): void => void drop.run(number),
     claim(limit: number, leaseMs: number): readonly Duty[] {
@@ -112,7 +112,7 @@ export function createUpstreamReads(db: Connection): (jobNumber: number) => read
     }))
 }
 
-/** Creates the read of whether another server is to be asked now: cheap, and asked often. */
+/** Creates the check whether a question to another server is due: cheap, because it runs often. */
 export function createDueDutyRead(db: Connection): (nowMs: number) => boolean {
   const find = db.prepare<[number], 1>('SELECT 1 FROM upstream_duties WHERE due_at <= ? LIMIT 1').pluck()
   return (nowMs) => find.get(nowMs) !== undefined

@@ -23,8 +23,8 @@ function openWriter({ path, migrates, nowMs }: WriterOptions): Connection {
     setPragmas(db)
     if (migrates) migrate(db, path, nowMs)
     else requireSchema(db, path)
-    // After a failed fsync the system forgets that pages were never written, and shows them all the same: what is found in
-    // the log is written and flushed anew, into the file, before anything is built on it.
+    // After a failed fsync the system keeps pages in its cache that were never written, and reads return them. So the content of
+    // the log is written to the file and flushed again before anything else is written.
     db.pragma('wal_checkpoint(PASSIVE)')
     // An unwritable disk must fail now, not at the first command.
     db.exec('BEGIN IMMEDIATE; ROLLBACK')
@@ -77,7 +77,7 @@ function serve(db: Connection, port: NonNullable<typeof parentPort>): void {
     port.postMessage({ kind: 'answers', answers: answered, changed, acted } satisfies FromWriter)
   }
 
-  // Changes by other connections: only the one that writes can tell its own from theirs.
+  // Detects changes by other processes; only the connection that writes can tell its own changes from theirs.
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
   let seenVersion = dataVersion.get()
   const looking = setInterval(() => {

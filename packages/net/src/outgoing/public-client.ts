@@ -1,5 +1,5 @@
-// Requests over the agent for public addresses. Undici is loaded by the first request: its hundred modules would slow down a
-// start, which makes no requests.
+// Requests through the agent for public addresses. The first request loads undici: its hundred modules would slow down the
+// start of a server.
 import type { Dispatcher } from 'undici'
 import { createNameResolver } from './name-resolver.ts'
 import type { PublicAgentOptions } from './public-agent.ts'

@@ -24,7 +24,7 @@ export interface UpstreamRequest {
   readonly signal?: AbortSignal
 }
 
-/** A whole answer, whatever its status. */
+/** A complete answer with any status. */
 export interface UpstreamAnswer {
   readonly status: number
   /** By names in lower case. */
@@ -42,7 +42,7 @@ export interface UpstreamClient {
   close(): Promise<void>
 }
 
-/** There was no whole answer. The message is a clause that reveals nothing about this server's network. */
+/** There was no complete answer. The message is a clause that reveals nothing about this server's network. */
 export class NoAnswer extends Error {
   /** Whether the request may have reached the provider; false only if it certainly did not. */
   readonly sent: boolean
@@ -124,7 +124,7 @@ async function send(
   const answer = await client.request(url, {
     method,
     signal,
-    // An idle connection may be closed by the other end while a request is on its way, and then nobody knows its fate.
+    // The other end may close an idle connection while a request is on its way; then it is unknown whether the request arrived.
     reset: true,
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
@@ -167,7 +167,7 @@ function parseUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base)
   const what = base ? 'it redirects to' : 'it named'
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    throw new NoAnswer(`${what} something that is no URL of the web`, base !== undefined)
+    throw new NoAnswer(`${what} something that is not an http or https URL`, base !== undefined)
   if (url.username !== '' || url.password !== '')
     throw new NoAnswer(`${what} a URL with a user name or password`, base !== undefined)
   return url
