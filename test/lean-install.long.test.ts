@@ -1,7 +1,7 @@
 // The lean install, for real: a copy of this checkout where the models that ship are not installed is small, and serves
 // the models of its operator.
 import { execFile } from 'node:child_process'
-import { cp, lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { cp, lstat, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -14,13 +14,13 @@ const root = join(import.meta.dirname, '..')
 const installMs = 300_000
 const mostMegabytes = 150
 const notCopied = new Set(['node_modules', '.git', 'data', 'out'])
+// npm is to run on the Node that runs this test, whatever the machine has.
+const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}` }
 let checkout: string
 
 beforeAll(async () => {
   checkout = await mkdtemp(join(tmpdir(), 'mediagen-lean-'))
   await cp(root, checkout, { recursive: true, filter: (path) => !notCopied.has(basename(path)) })
-  // npm is to run on the Node that runs this test, whatever the machine has.
-  const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}` }
   const options = ['--omit=dev', '--workspaces=false', '--prefer-offline', '--no-audit', '--no-fund']
   await promisify(execFile)('npm', ['ci', ...options], { cwd: checkout, env })
 }, installMs)
@@ -51,6 +51,25 @@ test('it serves command models, and none of those that ship', async () => {
   const output = await fetch(job.outputs[0].url)
   expect((await sharp(await output.arrayBuffer()).metadata()).format).toBe('png')
 })
+
+test(
+  'a model of a package that is not installed says which, and is ready once it is',
+  async () => {
+    await using line = openCommandLine({}, checkout)
+    const catalog = join(line.folder, 'gemini.yaml')
+    const page = await readFile(join(checkout, 'docs/backends/ai-sdk.md'), 'utf8')
+    // Nothing answers there; a hosted service is believed to come back.
+    const example = /```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
+    await writeFile(catalog, example.replace('token_env: GEMINI_API_KEY', "base_url: 'http://127.0.0.1:9'"))
+    const list = async () => (await line.spawn(['models', 'list'], { MEDIAGEN_CATALOG: catalog })).stdout
+    const [, wanted = ''] = /package @ai-sdk\/google is not installed: install (\S+),/.exec(await list()) ?? []
+    const options = ['--no-save', '--omit=dev', '--workspaces=false', '--prefer-offline', '--no-audit', '--no-fund']
+    await promisify(execFile)('npm', ['install', ...options, wanted], { cwd: checkout, env })
+    expect(await list()).toMatch(/google\/gemini\/text-to-image .* yes\n$/)
+    expect((await readdir(join(checkout, 'node_modules'))).includes('vitest')).toBe(false)
+  },
+  installMs,
+)
 
 test('its demo says what is missing', async () => {
   await using line = openCommandLine({}, checkout)

@@ -60,7 +60,7 @@ export function createEngines(
       onFailure: ({ jobId, model, end, stderr }) => log.warn({ job_id: jobId, model, end, stderr }, 'a program failed'),
     }),
     createNullEngine(),
-    ...createRemote(config, secrets, openStore),
+    ...createRemote(config, secrets, openStore, log),
   ]
 }
 

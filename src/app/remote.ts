@@ -1,6 +1,7 @@
 // The engines of remote models, with what they share through the store.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine } from '@mediagen/engine/engine.ts'
+import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { ProviderStore } from '@mediagen/engine/provider-share.ts'
 import type { Secrets } from '@mediagen/backends/secrets.ts'
@@ -19,12 +20,13 @@ const base64Growth = 1.4
  * Creates the engines.
  * @param openStore the store, once it is open; not called before the first run
  */
-export function createRemote(config: Config, secrets: Secrets, openStore: () => SharedStore): Engine[] {
+export function createRemote(config: Config, secrets: Secrets, openStore: () => SharedStore, log: Logger): Engine[] {
   const pause = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal })
   let shared: Throttle | undefined
   const throttle = (): Throttle => (shared ??= createThrottle(openStore(), pause))
   return createRemoteEngines({
     secrets,
+    onWarning: (provider, warning) => log.warn({ provider, warning }, 'a provider leaves something out of a request'),
     nowMs: Date.now,
     random: Math.random,
     pause,

@@ -1,6 +1,6 @@
 // `providers:` of catalog files and the settings of remote models: what is right is resolved, what is wrong is named by file,
-// model and field. Every example of docs/remote-models.md loads.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+// model and field. Every example of docs/remote-models.md and docs/backends loads.
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { RemoteSpec } from '@mediagen/backends/remote/provider.ts'
@@ -40,16 +40,20 @@ function model(engine: object, id = 'acme/paint/text-to-image'): object {
 const providers = {
   fal: { kind: 'fal', token_env: 'FAL_KEY' },
   studio: { kind: 'comfyui', base_url: 'http://10.0.0.7:8188' },
+  google: { kind: 'ai-sdk', package: 'google', token_env: 'GEMINI_API_KEY' },
 }
 
 function load(engine: object, more: object = providers): unknown {
   return loadCatalog([write({ providers: more, models: [model(engine)] })], kinds)[0]?.engine
 }
 
-const page = readFileSync(resolve(import.meta.dirname, '../../docs/remote-models.md'), 'utf8')
-const examples = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = '']) => text)
+const docs = resolve(import.meta.dirname, '../../docs')
+const pages = globSync(['remote-models.md', 'backends/*.md'], { cwd: docs })
+const examples = pages.flatMap((page) =>
+  [...readFileSync(join(docs, page), 'utf8').matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = '']) => text),
+)
 
-test('every kind has an example on the page, and each loads as it stands there', () => {
+test('every kind has an example on a page, and each loads as it stands there', () => {
   const loaded = examples.flatMap((text) => loadCatalog([write(text)], kinds))
   const remote = kinds.filter(({ provider }) => provider !== undefined).map(({ kind }) => kind)
   expect(new Set(loaded.map(({ engine }) => engine.kind))).toEqual(new Set(remote))
@@ -74,7 +78,7 @@ describe('what is wrong is named by file, model and field', () => {
     [
       'an unknown provider',
       { kind: 'fal', provider: 'fall', model: 'a/b' },
-      'engine.provider names "fall", but the catalog has only "fal", "studio" under "providers"',
+      'engine.provider names "fall", but the catalog has only "fal", "studio", "google" under "providers"',
     ],
     [
       'a provider of another kind',
@@ -94,6 +98,26 @@ describe('what is wrong is named by file, model and field', () => {
       'engine.fallback.0.x',
     ],
     ['a task that is none', { kind: 'openai', provider: 'fal', task: 'dance', model: 'x' }, 'engine.task'],
+    [
+      'a task that the package has not',
+      { kind: 'ai-sdk', provider: 'google', task: 'speech', model: 'gemini-3.8-flash-tts' },
+      'engine.task must be image or video with the package google',
+    ],
+    [
+      'a model that the package no longer serves',
+      { kind: 'ai-sdk', provider: 'google', task: 'image', model: 'imagen-4.0-generate-001' },
+      'engine.model must begin with "gemini-"',
+    ],
+    [
+      'a fallback whose package has no such task',
+      {
+        kind: 'fal',
+        provider: 'fal',
+        model: 'a/b',
+        fallback: [{ kind: 'ai-sdk', provider: 'google', task: 'speech', model: 'x' }],
+      },
+      'engine.fallback.0.task must be image or video',
+    ],
     [
       'a missing workflow',
       { ...comfyui, workflow: 'none.json' },
@@ -122,6 +146,12 @@ describe('what is wrong is named by file, model and field', () => {
     ['a key in place of its name', { fal: { kind: 'fal', token_env: 'sk-123' } }, 'providers.fal.token_env'],
     ['a password in a URL', { s: { kind: 'cog', base_url: 'http://u:p@10.0.0.1' } }, 'providers.s.base_url'],
     ['a misspelt field', { fal: { kind: 'fal', token_env: 'FAL_KEY', concurency: 3 } }, 'providers.fal.concurency'],
+    ['no package', { google: { kind: 'ai-sdk', token_env: 'KEY' } }, 'providers.google.package is required'],
+    [
+      'a package that is none of them',
+      { google: { kind: 'ai-sdk', package: '../x', token_env: 'KEY' } },
+      'providers.google.package',
+    ],
     ['a list', [], 'providers must be object'],
   ])('%s', (_, wrong, words) => {
     expect(() => load({ kind: 'fal', provider: 'fal', model: 'a/b' }, wrong)).toThrow(words)

@@ -3,6 +3,7 @@
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
+import type { EngineSpec } from '@mediagen/engine/engine.ts'
 import { expect, test } from 'vitest'
 import { type Faults, html, serveFake } from '../../packages/backends/test/remote/fakes/fake.ts'
 import { type KindCase, kindCases, secrets } from '../../packages/backends/test/remote/kinds.ts'
@@ -25,14 +26,14 @@ async function check(
   origins: Readonly<Record<string, string>>,
   key: string | null,
   args: readonly string[] = [],
-  more: { readonly fallback?: object; readonly providers?: object } = {},
+  more: { readonly fallback?: object; readonly providers?: object; readonly specs?: readonly EngineSpec[] } = {},
 ): Promise<Ended & { readonly reports: any[] }> {
   await using line = openCommandLine(key === null ? {} : { KEY: key })
   copyFileSync(
     join(import.meta.dirname, '../../packages/backends/test/remote/workflow.json'),
     join(line.folder, 'workflow.json'),
   )
-  const specs = Object.entries(origins).map(([kind, origin]) => findCase(kind).toSpec(origin))
+  const specs = more.specs ?? Object.entries(origins).map(([kind, origin]) => findCase(kind).toSpec(origin))
   const providers = Object.fromEntries(
     specs.map(({ kind, provider }) => [kind, { ...(provider as Provider), name: undefined }]),
   )
@@ -83,7 +84,7 @@ async function checkFakes(
 test('every kind that works is said to, nothing is paid, and the exit status is 0', async () => {
   const { status, reports, requests } = await checkFakes(names)
   expect(status).toBe(0)
-  const proven = new Set(['replicate', 'openai'])
+  const proven = new Set(['replicate', 'openai', 'ai-sdk'])
   expect(reports).toEqual(
     names.map((name) => ({
       name,
@@ -108,6 +109,23 @@ test('a wrong key is refused by those who look at it, and their models wait', as
       reason: expect.stringContaining('answered 401'),
       models: [{ waits_for: expect.stringContaining('answered 401') }],
     })
+})
+
+test.each([
+  ['google image', wrongKey, { key: 'refused', reason: expect.stringContaining('API key not valid') }],
+  ['xai image', wrongKey, { key: 'refused', reason: expect.stringContaining('Incorrect API key') }],
+  ['black-forest-labs image', wrongKey, { key: 'refused', reason: expect.stringContaining('Not authenticated') }],
+  ['elevenlabs speech', wrongKey, { key: 'refused', reason: expect.stringContaining('Invalid API key') }],
+  ['elevenlabs speech', secrets.KEY, { key: 'works', reason: null }],
+])('each package of the AI SDK asks its own question: %s', async (title, key, expected) => {
+  const one = kindCases.find((other) => other.title === `ai-sdk ${title}`) as KindCase
+  const message = 'The API key you used is missing the permission user_read to execute this operation.'
+  const scoped = { status: 401, json: { detail: { status: 'missing_permissions', message } } }
+  const mayOnlySpeak = title === 'elevenlabs speech' && key === secrets.KEY
+  await using served = await serveFake(one.open(Date.now).fake, () => (mayOnlySpeak ? scoped : null))
+  const { reports } = await check({}, key, ['--json'], { specs: [one.toSpec(served.origin)] })
+  const waits = mayOnlySpeak ? null : expected.reason
+  expect(reports).toMatchObject([{ answers: true, ...expected, models: [{ waits_for: waits }] }])
 })
 
 test('a missing key is named, and the provider is asked without it', async () => {

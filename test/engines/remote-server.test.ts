@@ -9,7 +9,7 @@ import { createFakeReplicate } from '../../packages/backends/test/remote/fakes/r
 import { type KindCase, kindCases, secrets } from '../../packages/backends/test/remote/kinds.ts'
 import { type Started, startServer } from './remote-fixture.ts'
 
-const pictures = kindCases.filter(({ title }) => title !== 'openai speech')
+const pictures = kindCases.filter(({ title }) => !title.endsWith('speech'))
 
 const toName = ({ title }: KindCase): string => title.replaceAll(/[^a-z]+/g, '-')
 
@@ -104,6 +104,19 @@ describe('a model of Replicate', () => {
     const { body } = await server.app.generate('test/comfyui', { prompt: 'x' })
     expect(body.status).toBe('succeeded')
   })
+})
+
+test('bytes of a package of the AI SDK that are no picture fail the job with its credits back', async () => {
+  const gemini = kindCases.find(({ title }) => title === 'ai-sdk google image') as KindCase
+  const data = Buffer.from('<html>no</html>').toString('base64')
+  const candidates = [{ content: { parts: [{ inlineData: { mimeType: 'image/png', data } }] }, finishReason: 'STOP' }]
+  await using served = await serveFake(
+    gemini.open(Date.now).fake,
+    failing(/^POST/, { status: 200, json: { candidates } }),
+  )
+  await using server = await startServer({ gemini: gemini.toSpec(served.origin) })
+  const { body } = await server.app.generate('test/gemini', { prompt: 'x' })
+  expect(body).toMatchObject({ status: 'failed', credits: 0, error: { code: 'output_invalid' } })
 })
 
 test('a price by usage is computed from what was made and from what the provider says', async () => {

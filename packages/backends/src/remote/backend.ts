@@ -1,7 +1,7 @@
 // What a kind of provider has to say for itself; machine.ts does everything that is the same for all.
 import type { EngineRun, JsonObject, UpstreamCost, UpstreamVerdict, Usage } from '@mediagen/engine/engine.ts'
 import type { Connection } from './connection.ts'
-import type { RemoteSpec } from './provider.ts'
+import type { Provider, RemoteSpec } from './provider.ts'
 
 /** A submitted run, as its provider names it: an id and the URLs that it gave. No secrets, no signed URLs. */
 export interface UpstreamRef extends JsonObject {
@@ -84,6 +84,10 @@ export interface Greeting {
   readonly also?: readonly number[]
   /** Whether success shows that the key works; else a server may not have looked at it. */
   readonly provesKey?: boolean
+  /** Statuses that refuse the key, beside 401 and 403. */
+  readonly refuses?: readonly number[]
+  /** What a refusal says that knows the key, which only may not ask this. */
+  readonly knowsKey?: RegExp
 }
 
 /** A kind of provider. */
@@ -92,10 +96,14 @@ export interface Backend {
   /** JSON Schema of its own settings of a model. */
   readonly properties: JsonObject
   readonly required: readonly string[]
+  /** JSON Schema of what its providers have beside the settings of all. */
+  readonly provider?: { readonly properties: JsonObject; readonly required: readonly string[] }
   /** Null if every provider of this kind names its own. */
-  readonly baseUrl: string | null
+  readonly baseUrl: string | null | ((provider: Provider) => string)
+  /** The domain whose other hosts get the key too. */
+  domain?(provider: Provider): string | undefined
   /** The headers that carry a key. */
-  credentials(token: string): Readonly<Record<string, string>>
+  credentials(token: string, provider: Provider): Readonly<Record<string, string>>
   /** Whether the model costs nothing but time, so a submission whose fate is unknown is repeated. */
   readonly free: boolean
   /** Whether the answer to the submission is the result. */
@@ -123,7 +131,7 @@ export interface Backend {
   /** Ends the run there. Resolves with what it has come to. @throws NoVerdict to be asked again */
   cancel(place: Place, ref: UpstreamRef): Promise<UpstreamVerdict>
   /** How `providers check` asks a provider; without it, nothing can be asked for nothing. */
-  readonly greeting?: Greeting
+  readonly greeting?: Greeting | ((provider: Provider) => Greeting)
   /** Null if the provider answers and has the model, as far as that can be asked for free; else why not. @throws NoVerdict */
   unready(place: Place): Promise<string | null>
 }

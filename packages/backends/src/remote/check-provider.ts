@@ -3,7 +3,7 @@ import type { ProviderCheck } from '@mediagen/engine/engine.ts'
 import type { Greeting } from './backend.ts'
 import { type Connection, isObject, NoVerdict } from './connection.ts'
 
-const refusals = new Set([401, 403])
+const refusals = [401, 403]
 
 /** What is known before the provider is asked. */
 export interface KnownOfProvider extends Pick<ProviderCheck, 'key' | 'reason'> {
@@ -17,7 +17,7 @@ export async function checkProvider(
   { key, reason, timeoutMs }: KnownOfProvider,
 ): Promise<ProviderCheck> {
   if (!greeting) return { answers: null, key, reason }
-  const { at, also = [], provesKey = false } = greeting
+  const { at, also = [], provesKey = false, refuses = [], knowsKey } = greeting
   try {
     const { status, json, headers } = await connection.ask({ method: 'GET', at }, { also, large: true, timeoutMs })
     const isSuccess = status < 300
@@ -28,7 +28,9 @@ export async function checkProvider(
     return { answers: true, key: key === 'unknown' && provesKey && isSuccess ? 'works' : key, reason }
   } catch (error) {
     if (!(error instanceof NoVerdict)) throw error
-    if (error.status === null || !refusals.has(error.status)) return { answers: false, key, reason: error.message }
+    if (knowsKey?.test(error.message)) return { answers: true, key: key === 'unknown' ? 'works' : key, reason }
+    if (error.status === null || ![...refusals, ...refuses].includes(error.status))
+      return { answers: false, key, reason: error.message }
     if (key === 'unknown') return { answers: true, key: 'refused', reason: error.message }
     return { answers: true, key: 'missing', reason: reason ?? `${error.message}; the catalog names no key (token_env)` }
   }

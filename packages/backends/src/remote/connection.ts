@@ -108,6 +108,8 @@ export interface Connection {
   ask(question: Question, options?: QuestionOptions): Promise<Answer>
   /** Makes the words of a provider fit to be shown: no keys, no queries of URLs, no control characters, at most 500 characters. */
   quote(words: unknown): string
+  /** Tells the operator what the provider leaves out of a request. */
+  warn(warnings: readonly unknown[]): void
   /** The headers of the provider's key, for downloads from its origin. */
   readonly credentials: Readonly<Record<string, string>>
 }
@@ -120,6 +122,8 @@ export interface ConnectionParts {
   readonly credentials: Readonly<Record<string, string>>
   /** A text without keys. */
   readonly hide: (text: string) => string
+  /** Told what the provider leaves out of a request. */
+  readonly onWarning?: (words: string) => void
   /** Size of the largest answer that holds files. */
   readonly maxBytes: number
 }
@@ -148,6 +152,9 @@ export function createConnection(parts: ConnectionParts): Connection {
     credentials: parts.credentials,
     toUrl,
     quote,
+    warn(warnings) {
+      for (const warning of warnings) parts.onWarning?.(quote(warning))
+    },
     async submit(question, { timeoutMs, busy = [], large, reason }) {
       let answer: Answer
       try {

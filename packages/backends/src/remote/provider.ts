@@ -8,6 +8,8 @@ export interface Provider {
   readonly base_url?: string
   /** Name of the environment variable that holds the key. */
   readonly token_env?: string
+  /** Which package of the AI SDK, without `@ai-sdk/`. */
+  readonly package?: string
   /** Runs at a time, of all models and workers together. */
   readonly concurrency?: number
   /** Submissions a minute, likewise. */

@@ -39,6 +39,8 @@ export interface RemoteEngineParts extends Omit<MachineParts, 'pause'> {
   readonly secrets: Secrets
   /** Size of the largest answer with files in it. */
   readonly maxAnswerBytes: number
+  /** Told what a provider, by its name in the catalog, leaves out of a request. */
+  readonly onWarning?: (provider: string, words: string) => void
   readonly pause?: MachineParts['pause']
   /** Opens a client; a test may pass its own. */
   readonly openClient?: (options: UpstreamClientOptions) => UpstreamClient
@@ -174,23 +176,26 @@ interface Connector {
 
 /** Opens one client for each provider, when it is first used. */
 function createConnector(parts: RemoteEngineParts): Connector {
-  const { secrets, maxAnswerBytes, openClient = createUpstreamClient } = parts
+  const { secrets, maxAnswerBytes, openClient = createUpstreamClient, onWarning } = parts
   const opened = new Map<string, { readonly client: UpstreamClient; readonly connection: Connection }>()
 
   function open(provider: Provider, backend: Backend): Connection {
     const known = opened.get(provider.name)
     if (known) return known.connection
     const token = provider.token_env === undefined ? undefined : secrets.valueOf(provider.token_env)
-    const baseUrl = provider.base_url ?? backend.baseUrl
+    const usual = typeof backend.baseUrl === 'function' ? backend.baseUrl(provider) : backend.baseUrl
+    const baseUrl = provider.base_url ?? usual
     if (baseUrl === null) throw new EngineError('provider_unreachable', `${provider.name} has no base_url.`)
-    const credentials = token ? backend.credentials(token) : {}
-    const client = openClient({ baseUrl, credentials })
+    const credentials = token ? backend.credentials(token, provider) : {}
+    const domain = backend.domain?.(provider)
+    const client = openClient({ baseUrl, credentials, ...(domain && { domain }) })
     const connection = createConnection({
       provider: provider.name,
       baseUrl,
       client,
       credentials,
       hide: secrets.hide,
+      onWarning: (words) => onWarning?.(provider.name, words),
       maxBytes: maxAnswerBytes,
     })
     opened.set(provider.name, { client, connection })
@@ -210,9 +215,10 @@ function createConnector(parts: RemoteEngineParts): Connector {
     },
     async check(provider, timeoutMs) {
       const { greeting } = findBackend(provider.kind)
+      const asked = typeof greeting === 'function' ? greeting(provider) : greeting
       const { token_env: name } = provider
       const isMissing = name !== undefined && secrets.valueOf(name) === undefined
-      return checkProvider(open(provider, findBackend(provider.kind)), greeting, {
+      return checkProvider(open(provider, findBackend(provider.kind)), asked, {
         key: name === undefined ? 'none' : isMissing ? 'missing' : 'unknown',
         reason: isMissing ? describeMissing(name) : null,
         timeoutMs,

@@ -6,11 +6,14 @@ const kinds = [...backends.keys()]
 
 /** The schema of a provider of one kind, without its `kind`. */
 export function toProviderSchema(kind: string): JsonObject {
-  const isHosted = backends.get(kind)?.baseUrl !== null
+  const backend = backends.get(kind)
+  const isHosted = backend?.baseUrl !== null
   return {
     // The hosted service wants a key; a server like it may not.
-    ...(isHosted ? { anyOf: [{ required: ['token_env'] }, { required: ['base_url'] }] } : { required: ['base_url'] }),
+    ...(isHosted && { anyOf: [{ required: ['token_env'] }, { required: ['base_url'] }] }),
+    required: [...(isHosted ? [] : ['base_url']), ...(backend?.provider?.required ?? [])],
     properties: {
+      ...backend?.provider?.properties,
       base_url: { type: 'string', pattern: '^https?://[^\\s/@?#]+(/[^\\s?#]*)?$' },
       token_env: { type: 'string', pattern: '^[A-Z_][A-Z0-9_]*$' },
       concurrency: { type: 'integer', minimum: 1, maximum: 10_000 },

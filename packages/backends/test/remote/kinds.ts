@@ -1,5 +1,6 @@
 // Every kind of provider with its fake, for tests that hold for all of them.
 import type { EngineSpec, JsonObject } from '@mediagen/engine/engine.ts'
+import { createFakeBfl, createFakeElevenlabs, createFakeGoogle, createFakeXai, type PaidFake } from './fakes/ai-sdk.ts'
 import { createFakeCog } from './fakes/cog.ts'
 import { createFakeComfyui } from './fakes/comfyui.ts'
 import type { FakeUpstream } from './fakes/fake.ts'
@@ -27,6 +28,61 @@ export interface KindCase {
 export const secrets = { KEY: 'sk-very-secret-0123456789' }
 const withKey = { token_env: 'KEY' }
 const token = secrets.KEY
+
+/** A model of a package of the AI SDK. */
+function sdkCase(
+  name: string,
+  task: 'image' | 'video' | 'speech',
+  model: string,
+  base: string,
+  createFake: (options: { readonly token: string }) => PaidFake,
+  rest: Pick<KindCase, 'submission' | 'question'>,
+): KindCase {
+  return {
+    ...rest,
+    title: `ai-sdk ${name} ${task}`,
+    kind: 'ai-sdk',
+    input: task === 'speech' ? { text: 'hello' } : { prompt: 'a boat' },
+    lost: 'review',
+    open() {
+      const fake = createFake({ token })
+      return { fake, submissions: () => fake.paid }
+    },
+    toSpec: (origin) => toSpec('ai-sdk', origin + base, { task, model }, { ...withKey, package: name }),
+  }
+}
+
+/** Every package and task of the AI SDK. */
+const sdkCases: readonly KindCase[] = [
+  sdkCase('google', 'image', 'gemini-2.5-flash-image', '/v1beta', createFakeGoogle, {
+    submission: /:generateContent$/,
+    question: null,
+  }),
+  sdkCase('google', 'video', 'veo-3.1-generate-preview', '/v1beta', createFakeGoogle, {
+    submission: /:predictLongRunning$/,
+    question: /^GET .*\/operations\//,
+  }),
+  sdkCase('xai', 'image', 'grok-imagine-image', '/v1', createFakeXai, {
+    submission: /^POST \/v1\/images\/generations$/,
+    question: null,
+  }),
+  sdkCase('xai', 'video', 'grok-imagine-video', '/v1', createFakeXai, {
+    submission: /^POST \/v1\/videos\/generations$/,
+    question: /^GET \/v1\/videos\//,
+  }),
+  sdkCase('black-forest-labs', 'image', 'flux-2-pro', '/v1', createFakeBfl, {
+    submission: /^POST \/v1\/flux-2-pro$/,
+    question: /^GET \/v1\/get_result$/,
+  }),
+  sdkCase('black-forest-labs', 'video', 'flux-3-video', '/v1', createFakeBfl, {
+    submission: /^POST \/v1\/flux-3-video$/,
+    question: /^GET \/v1\/get_result$/,
+  }),
+  sdkCase('elevenlabs', 'speech', 'eleven_multilingual_v2', '', createFakeElevenlabs, {
+    submission: /^POST \/v1\/text-to-speech\//,
+    question: null,
+  }),
+]
 
 export const kindCases: readonly KindCase[] = [
   {
@@ -148,4 +204,5 @@ export const kindCases: readonly KindCase[] = [
     },
     toSpec: (origin) => toSpec('sd-server', origin, {}, withKey),
   },
+  ...sdkCases,
 ]

@@ -29,7 +29,7 @@ export function simulationTests(first: number, seeds: number): void {
       crashes += job.crashes
       statuses.set(job.status, (statuses.get(job.status) ?? 0) + 1)
       const where = `seed ${seed}: ${job.status} ${job.error ?? ''}`
-      const isPaid = one.kind === 'replicate' || one.kind === 'fal' || one.kind === 'openai'
+      const isPaid = ['replicate', 'fal', 'openai', 'ai-sdk'].includes(one.kind)
       if (isPaid) expect(job.accepted, `${where}: paid twice`).toBeLessThanOrEqual(1)
       const verdicts = [...job.records.values()].map(({ verdict }) => verdict)
       if (job.status === 'succeeded') {

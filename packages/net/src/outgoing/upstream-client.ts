@@ -61,14 +61,16 @@ export class NoAnswer extends Error {
 export interface UpstreamClientOptions {
   /** Naming a private host here allows requests to it, at this port. */
   readonly baseUrl: string
-  /** Sent to the origin of `baseUrl` alone. */
+  /** Sent to the origin of `baseUrl`, and to hosts of `domain`, alone. */
   readonly credentials: Readonly<Record<string, string>>
+  /** The provider's domain, where the hosts of its answers are: they get the credentials over https, if `baseUrl` is one. */
+  readonly domain?: string
   /** Resolves names; a test may pass its own. */
   readonly resolve?: typeof lookup
 }
 
 /** Creates a client; nothing is loaded or opened before its first request. */
-export function createUpstreamClient({ baseUrl, credentials, resolve }: UpstreamClientOptions): UpstreamClient {
+export function createUpstreamClient({ baseUrl, credentials, domain, resolve }: UpstreamClientOptions): UpstreamClient {
   const base = new URL(baseUrl)
   const shared = { timeoutMs: connectMs, ...(resolve && { resolve }) }
   const home = createPublicClient({
@@ -82,7 +84,8 @@ export function createUpstreamClient({ baseUrl, credentials, resolve }: Upstream
     let url = parseUrl(asked.url)
     for (let followed = 0; ; followed++) {
       const isHome = url.origin === base.origin
-      const answer = await send(isHome ? home : away, url, asked, isHome ? credentials : {}, signal)
+      const key = getsCredentials(url, base, domain) ? credentials : {}
+      const answer = await send(isHome ? home : away, url, asked, key, signal)
       const { location } = answer.headers
       if (asked.method !== 'GET' || !redirects.has(answer.status) || location === undefined) return answer
       if (followed === maxRedirects) throw new NoAnswer(`it redirects more than ${maxRedirects} times`, true)
@@ -112,6 +115,15 @@ export function createUpstreamClient({ baseUrl, credentials, resolve }: Upstream
       await Promise.all([home.destroy(), away.destroy()])
     },
   }
+}
+
+/** Whether a URL is of the provider at `base`: of its origin or, if that is in the domain, of another host there. */
+export function getsCredentials(url: URL, base: URL, domain?: string): boolean {
+  return url.origin === base.origin || (isIn(domain, url) && isIn(domain, base))
+}
+
+function isIn(domain: string | undefined, { protocol, hostname }: URL): boolean {
+  return domain !== undefined && protocol === 'https:' && hostname.endsWith(`.${domain}`)
 }
 
 async function send(

@@ -35,6 +35,8 @@ export type Fault =
   | 'bad gateway'
   /** The answer comes in small parts. */
   | 'slow'
+  /** It is handled, and its answer never ends. */
+  | 'endless'
   /** It is not handled. */
   | FakeAnswer
 
@@ -131,6 +133,7 @@ async function respond(
   if (fault === 'cut after') return void incoming.socket.destroy()
   const { status, headers, bytes } = toWire(fault === 'bad gateway' ? badGateway : answer)
   response.writeHead(status, { ...headers, 'content-length': bytes.length })
+  if (fault === 'endless') return void response.write(bytes.subarray(0, bytes.length / 2))
   if (fault === 'truncate') {
     response.write(bytes.subarray(0, bytes.length / 2), () => incoming.socket.destroy())
     return
@@ -171,7 +174,8 @@ export function createFakeClient(fake: FakeUpstream, origin: string, faults: Fau
       if (fault === 'cut before') throw new NoAnswer('the connection was cut', true)
       const answer = typeof fault === 'object' && fault !== null ? fault : fake.answer({ ...request, origin })
       if (fault === 'twice') fake.answer({ ...request, origin })
-      if (fault === 'cut after' || fault === 'truncate') throw new NoAnswer('the connection was cut', true)
+      if (fault === 'cut after' || fault === 'truncate' || fault === 'endless')
+        throw new NoAnswer('the connection was cut', true)
       const { status, headers: sent, bytes } = toWire(fault === 'bad gateway' ? badGateway : answer)
       return { status, headers: sent, body: bytes }
     },
