@@ -25,10 +25,13 @@ export interface Metrics extends CallMetrics {
   render(): Promise<{ contentType: string; body: string }>
 }
 
-/** Creates the counters, with the process's own beside them. */
+/**
+ * Creates the counters. Those of the process itself are beside them, and count from the first reading on: one watches the event
+ * loop a hundred times a second, which nobody pays for who reads no metrics.
+ */
 export function createMetrics(): Metrics {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  let watchesProcess = false
   const calls = new Counter({
     name: 'mediagen_rpc_total',
     help: 'Calls by rpc and outcome (ok or error code)',
@@ -111,6 +114,10 @@ export function createMetrics(): Metrics {
       })
       registry.registerMetric(counter)
     },
-    render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+    async render() {
+      if (!watchesProcess) collectDefaultMetrics({ register: registry })
+      watchesProcess = true
+      return { contentType: registry.contentType, body: await registry.metrics() }
+    },
   }
 }

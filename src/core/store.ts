@@ -10,7 +10,7 @@ import type { UsagePrice } from '@mediagen/catalog/pricing.ts'
 import type { ProviderStore } from '@mediagen/engine/provider-share.ts'
 import type { RateStore } from './rate.ts'
 import type { RetentionStore } from './retention.ts'
-import type { SweepCommand, SweepOutcome } from './sweep.ts'
+import type { SweepCommand, SweepOutcome, SweepTerms } from './sweep.ts'
 import type { UploadStore } from './upload.ts'
 import type { WebhookStore } from './webhook.ts'
 
@@ -248,6 +248,8 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
    * lease by calling this again before the lease ends; other processes only read it. Closing the store gives the lease up.
    */
   lead(leaseMs: number): Promise<boolean>
+  /** Whether a sweep would find anything to do: a read. */
+  needsSweep(terms: SweepTerms): Promise<boolean>
   /** Handles lost workers, deadlines of queued jobs, retries and expired reviews, each in a transaction of its own. Idempotent. */
   sweep(command: SweepCommand): Promise<SweepOutcome>
   /** Claims the questions to other servers that are due; one that is not answered is claimed again when the lease ends. */

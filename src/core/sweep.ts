@@ -1,11 +1,15 @@
 // Sweeps: the changes of jobs and deliveries that only the passing of time causes.
 
-/** The parameters of a sweep. */
-export interface SweepCommand {
+/** What counts as overdue. */
+export interface SweepTerms {
   /** Length of a new lease: a longer one was taken before the clock went back, and is cut to this. */
   readonly leaseMs: number
   /** How long a job may be under review. */
   readonly reviewMs: number
+}
+
+/** The parameters of a sweep. */
+export interface SweepCommand extends SweepTerms {
   /** Maximum number of each kind. */
   readonly limit: number
   /** 0 … 1, the jitter of retries. */

@@ -10,7 +10,7 @@ const jobsPerSweep = 200
 
 /** What the sweeper needs. */
 export interface SweeperParts {
-  readonly store: Pick<Store, 'lead' | 'sweep'>
+  readonly store: Pick<Store, 'needsSweep' | 'lead' | 'sweep'>
   readonly leaseMs: number
   readonly reviewMs: number
   readonly log: Logger
@@ -28,7 +28,8 @@ export function startSweeper({ store, leaseMs, reviewMs, log, random }: SweeperP
   let stopped = false
 
   async function sweep(): Promise<void> {
-    if (!(await store.lead(leadMs))) return
+    // Nothing is written while there is nothing to do, not even who leads.
+    if (!(await store.needsSweep({ leaseMs, reviewMs })) || !(await store.lead(leadMs))) return
     const { more, ...done } = await store.sweep({ leaseMs, reviewMs, limit: jobsPerSweep, random: random() })
     if (Object.values(done).some((jobs) => jobs > 0)) log.info(done, 'swept')
     if (more && !stopped) sweeping.again()

@@ -34,6 +34,8 @@ export async function startTarget(settings: Readonly<Record<string, string>> = {
   const server = await line.serve()
   const { key } = await createTestAccount(line)
   const errors = watchErrors(server)
+  // The event loop is watched from the first reading on.
+  await (await fetch(`${server.httpUrl}/metrics`)).text()
   let residentMb = 0
   let healthzMs = 0
   const watch = new AbortController()

@@ -4,9 +4,10 @@ import { expect, test } from 'vitest'
 import { nothingSwept } from '../../src/core/sweep.ts'
 import { startSweeper } from '../../src/runner/sweeper.ts'
 
-function startCounted(leads: () => boolean) {
-  const counts = { asked: 0, swept: 0 }
+function startCounted(leads: () => boolean, needed: () => boolean = () => true) {
+  const counts = { looked: 0, asked: 0, swept: 0 }
   const store = {
+    needsSweep: async () => (counts.looked++, needed()),
     lead: async () => (counts.asked++, leads()),
     sweep: async () => (counts.swept++, { ...nothingSwept, more: counts.swept === 1 }),
   }
@@ -21,6 +22,19 @@ test('who does not lead does not sweep, until it does', async () => {
   expect(counts.swept).toBe(0)
   leads = true
   await expect.poll(() => counts.swept, { timeout: 10_000 }).toBeGreaterThanOrEqual(2)
+  await sweeper.stop()
+})
+
+test('while there is nothing to sweep, nobody leads: an idle store is only read', async () => {
+  let needed = false
+  const { counts, sweeper } = startCounted(
+    () => true,
+    () => needed,
+  )
+  await expect.poll(() => counts.looked, { timeout: 10_000 }).toBe(2)
+  expect(counts).toMatchObject({ asked: 0, swept: 0 })
+  needed = true
+  await expect.poll(() => counts.swept, { timeout: 10_000 }).toBeGreaterThanOrEqual(1)
   await sweeper.stop()
 })
 

@@ -44,6 +44,31 @@ export function leaseTests(openStore: OpenTestStore): void {
     expect((await store.verifyLedger()).problems).toEqual([])
   })
 
+  test('whoever asks is told that a sweep would find something: when it is time, and not once it was found', async () => {
+    const { store, clock, accountId } = await openRunning(openStore, { maxAttempts: 20 })
+    await using _ = store
+    async function expectSweepAfter(ms: number) {
+      clock.ms += ms - Math.sign(ms)
+      if (ms > 0) expect(await store.needsSweep(sweepOf())).toBe(false)
+      clock.ms += Math.sign(ms)
+      expect(await store.needsSweep(sweepOf())).toBe(true)
+      await store.sweep(sweepOf())
+      expect(await store.needsSweep(sweepOf())).toBe(false)
+    }
+    // A lost run, the pause after it, a lost run that goes to review, and the end of that.
+    await expectSweepAfter(leaseMs)
+    await expectSweepAfter(500)
+    await claimPaid(store, 'test/image', leaseMs)
+    await expectSweepAfter(leaseMs)
+    await expectSweepAfter(sweepOf().reviewMs)
+    await startJob(store, accountId, { expiresInMs: 1000 })
+    await expectSweepAfter(1000)
+    // A lease that was taken before the clock went back.
+    await startJob(store, accountId)
+    await claimOne(store, 'test/image', leaseMs)
+    await expectSweepAfter(-minuteMs)
+  })
+
   test('it is tried again after a wait that grows and is spread, with its checkpoint and its place in the queue', async () => {
     const { store, clock, jobId, token } = await openRunning(openStore, { maxAttempts: 20 })
     await using _ = store

@@ -66,12 +66,11 @@ export class PooledProcess {
   readonly folders: ProcessFolders
   readonly #process: ChildProcess
   readonly #options: PooledProcessOptions
-  readonly #memoryWatch: NodeJS.Timeout
+  #memoryWatch: NodeJS.Timeout | null = null
   #assignment: Assignment | null = null
   #ready = false
   #workerPid: number | undefined
   #rssBytes = 0
-  #lookedAtRest = false
   #heldTooMuch = false
   #gone = false
   #killedBecause: Error | null = null
@@ -114,8 +113,7 @@ export class PooledProcess {
       readCalmly(this.#process.stderr, (chunk) => {
         this.#stderrTail = Buffer.concat([this.#stderrTail, chunk]).subarray(-stderrTailBytes)
       })
-    this.#memoryWatch = setInterval(() => void this.#checkMemory(), memoryCheckMs)
-    this.#memoryWatch.unref()
+    this.#watchMemory()
   }
 
   get pid(): number | undefined {
@@ -143,7 +141,8 @@ export class PooledProcess {
     return new Promise((resolve, reject) => {
       this.#assignment = { ...news, resolve, reject }
       this.#replies.renew()
-      this.#lookedAtRest = this.#heldTooMuch = false
+      this.#heldTooMuch = false
+      this.#watchMemory()
       this.#process.stdin?.write(`${JSON.stringify(request)}\n`)
     })
   }
@@ -235,10 +234,19 @@ export class PooledProcess {
     return findChildren(this.#workerPid).length > 0 || (first !== undefined && findChildren(first).length > 1)
   }
 
+  #watchMemory(): void {
+    this.#memoryWatch ??= setInterval(() => void this.#checkMemory(), memoryCheckMs).unref()
+  }
+
+  #unwatchMemory(): void {
+    if (this.#memoryWatch) clearInterval(this.#memoryWatch)
+    this.#memoryWatch = null
+  }
+
   async #checkMemory(): Promise<void> {
-    // An idle process keeps its memory; checking it again would cost more than everything else of an idle server.
-    if (this.pid === undefined || this.#lookedAtRest) return
-    this.#lookedAtRest = this.#assignment === null
+    if (this.pid === undefined) return
+    // An idle process keeps its memory: this look is the last until it has a task.
+    if (this.#assignment === null) this.#unwatchMemory()
     const held = await readMemory(this.pid, this.#workerPid ?? this.pid)
     if (held === null) return
     this.#enforceMemory(held.own)
@@ -261,7 +269,7 @@ export class PooledProcess {
     if (this.#gone) return
     this.#killGroup()
     this.#gone = true
-    clearInterval(this.#memoryWatch)
+    this.#unwatchMemory()
     const said = this.#stderrTail.toString()
     const cause = failure ? { cause: failure } : said === '' ? {} : { cause: new Error(said) }
     const why = (this.#killedBecause ??= this.#options.failures.crashed(how, cause))

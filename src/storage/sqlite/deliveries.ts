@@ -216,6 +216,13 @@ function createRedeliver(writing: Writing): (deliveryId: string, by?: Actor) => 
   }
 }
 
+const rebased = "webhook_deliveries WHERE status = 'pending' AND waits_since > :now"
+const forgotten = "webhook_deliveries WHERE status <> 'pending' AND finished_at <= :oldestDelivery"
+const dropped = 'webhooks WHERE deleted_at IS NOT NULL AND delivery_count = 0'
+
+/** What the sweep of deliveries looks for. */
+export const deliveriesToSweep = [rebased, forgotten, dropped]
+
 /**
  * Creates the sweep of deliveries: restarts waits from before the clock went back, removes old finished deliveries, then the
  * deleted endpoints that have none left.
@@ -226,20 +233,18 @@ export function createDeliverySweep({
 }: Writing): (limit: number) => { rebased: number; forgotten: number; dropped: number } {
   const rebase = db.prepare<{ now: number; limit: number }>(
     `UPDATE webhook_deliveries SET due_at = :now + due_at - waits_since, waits_since = :now
-     WHERE number IN (SELECT number FROM webhook_deliveries WHERE status = 'pending' AND waits_since > :now LIMIT :limit)`,
+     WHERE number IN (SELECT number FROM ${rebased} LIMIT :limit)`,
   )
-  const forget = db.prepare<[number, number]>(
-    `DELETE FROM webhook_deliveries WHERE number IN (
-       SELECT number FROM webhook_deliveries WHERE status <> 'pending' AND finished_at <= ? ORDER BY finished_at LIMIT ?)`,
+  const forget = db.prepare<{ oldestDelivery: number; limit: number }>(
+    `DELETE FROM webhook_deliveries WHERE number IN (SELECT number FROM ${forgotten} ORDER BY finished_at LIMIT :limit)`,
   )
-  const drop = db.prepare<[number]>(
-    `DELETE FROM webhooks WHERE webhook_id IN (
-       SELECT webhook_id FROM webhooks WHERE deleted_at IS NOT NULL AND delivery_count = 0 LIMIT ?)`,
+  const drop = db.prepare<{ limit: number }>(
+    `DELETE FROM webhooks WHERE webhook_id IN (SELECT webhook_id FROM ${dropped} LIMIT :limit)`,
   )
   return (limit) => ({
     rebased: rebase.run({ now: nowMs(), limit }).changes,
-    forgotten: forget.run(nowMs() - keptDeliveryMs, limit).changes,
-    dropped: drop.run(limit).changes,
+    forgotten: forget.run({ oldestDelivery: nowMs() - keptDeliveryMs, limit }).changes,
+    dropped: drop.run({ limit }).changes,
   })
 }
 

@@ -17,7 +17,6 @@ import { toClaimedDelivery } from './deliveries.ts'
 import { toSigningKey } from './signing-keys.ts'
 import { toStartedJob, toStartRequest } from './starts.ts'
 import { createProviderStore } from './provider-store.ts'
-import { sweepDuties } from './sweeps.ts'
 import { createDueDutyRead } from './upstream.ts'
 
 const checkMs = 1000
@@ -135,7 +134,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     },
     endLeases: (workers) => writer.submit('endLeases', workers),
     lead: leading.lead,
-    sweep: (command) => sweep(writer, command),
+    needsSweep: async (terms) => reads.findSweepDuties(terms).length > 0,
+    sweep: (command) => sweep(writer, reads, command),
     requestCancel: (accountId, jobId) => ask('requestCancel', accountId, jobId),
     resolveReview: (jobId, charge, by) => operate('resolveReview', jobId, charge, by),
 
@@ -177,10 +177,14 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
   }
 }
 
-/** Does one duty after the other; what was submitted meanwhile comes between them. */
-async function sweep(writer: GroupCommit, command: SweepCommand): Promise<SweepOutcome> {
+/** Does one duty after the other, where there is something to do; what was submitted meanwhile comes between them. */
+async function sweep(
+  writer: GroupCommit,
+  reads: Pick<Reads, 'findSweepDuties'>,
+  command: SweepCommand,
+): Promise<SweepOutcome> {
   let swept = nothingSwept
-  for (const duty of sweepDuties) swept = addSwept(swept, await writer.submit(duty, command))
+  for (const duty of reads.findSweepDuties(command)) swept = addSwept(swept, await writer.submit(duty, command))
   return swept
 }
 

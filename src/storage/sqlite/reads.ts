@@ -10,6 +10,7 @@ import { createLedgerReads } from './ledger.ts'
 import { createProviderReads } from './providers.ts'
 import { createRetentionReads } from './retention.ts'
 import { createSigningKeyReads } from './signing-keys.ts'
+import { createSweepReads } from './sweeps.ts'
 import { createUploadReads } from './uploads.ts'
 import { createLedgerVerifier } from './verify.ts'
 import { createWebhookReads } from './webhook-endpoints.ts'
@@ -29,6 +30,7 @@ export function createReads(db: Connection, nowMs: () => number) {
     ...createProviderReads(db),
     ...createRetentionReads(db, nowMs),
     ...createLeaderReads(db, nowMs),
+    ...createSweepReads(db, nowMs),
     verifyLedger: createLedgerVerifier(db),
   }
 }

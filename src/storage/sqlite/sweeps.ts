@@ -2,14 +2,54 @@
 import type { JobStatus } from '../../core/job.ts'
 import { longestBackoffMs, spreadJitter } from '../../core/loss.ts'
 import { decideDeadline, decideLoss, decideReview } from '../../core/run-end.ts'
-import { nothingSwept, type SweepCommand, type SweepOutcome } from '../../core/sweep.ts'
-import { createDeliverySweep } from './deliveries.ts'
+import { nothingSwept, type SweepCommand, type SweepOutcome, type SweepTerms } from '../../core/sweep.ts'
+import { keptDeliveryMs } from '../../core/webhook.ts'
+import type { Connection } from './connection.ts'
+import { createDeliverySweep, deliveriesToSweep } from './deliveries.ts'
 import { hasOutputs, selectStates, type JobState } from './jobs.ts'
 import { createRunEnds, toRunState } from './run-ends.ts'
 import type { Writing } from './writing.ts'
 
-/** The duties of a sweep; each is a command, so that others come between them. */
-export const sweepDuties = ['sweepLost', 'sweepDeadlines', 'sweepReviews', 'sweepRetries', 'sweepDeliveries'] as const
+// What is looked for.
+const tooLong = "status = 'running' AND lease_until > :latestLease"
+const ranOut = "status = 'running' AND lease_until <= :now"
+const passed = "status = 'queued' AND deadline_at IS NOT NULL AND deadline_at <= :now"
+const stale = "status = 'needs_review' AND finished_at <= :oldestReview"
+// A wait longer than the maximum began before the clock went back.
+const ready = 'available_at IS NOT NULL AND (available_at <= :now OR available_at > :latestRetry)'
+
+/** The duties of a sweep, with what they look for; each is a command, so that others come between them. */
+const duties = {
+  sweepLost: [`jobs WHERE ${tooLong}`, `jobs WHERE ${ranOut}`],
+  sweepDeadlines: [`jobs WHERE ${passed}`],
+  sweepReviews: [`jobs WHERE ${stale}`],
+  sweepRetries: [`jobs WHERE ${ready}`],
+  sweepDeliveries: deliveriesToSweep,
+}
+
+type Duty = keyof typeof duties
+export const sweepDuties = Object.keys(duties) as Duty[]
+
+/** Creates the read of the duties that have something to do. It is asked every second, when mostly there is nothing to write. */
+export function createSweepReads(db: Connection, nowMs: () => number) {
+  const columns = Object.entries(duties).map(
+    ([duty, found]) => `${found.map((rows) => `EXISTS (SELECT 1 FROM ${rows})`).join(' OR ')} AS ${duty}`,
+  )
+  const find = db.prepare<object, Record<Duty, 0 | 1>>(`SELECT ${columns.join(', ')}`)
+  return {
+    findSweepDuties({ leaseMs, reviewMs }: SweepTerms): Duty[] {
+      const now = nowMs()
+      const found = find.get({
+        now,
+        latestLease: now + leaseMs,
+        oldestReview: now - reviewMs,
+        latestRetry: now + longestBackoffMs,
+        oldestDelivery: now - keptDeliveryMs,
+      })
+      return sweepDuties.filter((duty) => found?.[duty] === 1)
+    },
+  }
+}
 
 /** Creates the sweep commands. */
 export function createSweepCommands(writing: Writing) {
@@ -52,21 +92,24 @@ export function createSweepCommands(writing: Writing) {
   }
 }
 
+/** Finds jobs, those first that have waited longest. */
+function createFinder(db: Connection, condition: string, since: string) {
+  return db.prepare<Readonly<Record<string, number>>, JobState>(
+    `${selectStates} WHERE ${condition} ORDER BY ${since}, number LIMIT :limit`,
+  )
+}
+
 type Lost = Record<Extract<JobStatus, 'queued' | 'failed' | 'needs_review' | 'canceled'> | 'seen', number>
 
 function createLostSweep(writing: Writing): (command: SweepCommand) => Lost {
   const { db, nowMs } = writing
   const endRun = createRunEnds(writing)
-  const cut = db.prepare<[number, number]>(
-    "UPDATE jobs SET lease_until = ? WHERE status = 'running' AND lease_until > ?",
-  )
-  const ranOut = db.prepare<[number, number], JobState>(
-    `${selectStates} WHERE status = 'running' AND lease_until <= ? ORDER BY lease_until, number LIMIT ?`,
-  )
+  const cut = db.prepare<{ latestLease: number }>(`UPDATE jobs SET lease_until = :latestLease WHERE ${tooLong}`)
+  const findLost = createFinder(db, ranOut, 'lease_until')
   return ({ leaseMs, limit, random }) => {
-    cut.run(nowMs() + leaseMs, nowMs() + leaseMs)
+    cut.run({ latestLease: nowMs() + leaseMs })
     const counts: Lost = { queued: 0, failed: 0, needs_review: 0, canceled: 0, seen: 0 }
-    for (const [index, job] of ranOut.all(nowMs(), limit).entries()) {
+    for (const [index, job] of findLost.all({ now: nowMs(), limit }).entries()) {
       const { status } = endRun(job, decideLoss(toRunState(job), spreadJitter(random, index), nowMs()))
       counts[status as keyof Lost] += 1
       counts.seen += 1
@@ -78,11 +121,9 @@ function createLostSweep(writing: Writing): (command: SweepCommand) => Lost {
 function createDeadlineSweep(writing: Writing): (limit: number) => number {
   const { db, nowMs } = writing
   const endRun = createRunEnds(writing)
-  const passed = db.prepare<[number, number], JobState>(
-    `${selectStates} WHERE status = 'queued' AND deadline_at IS NOT NULL AND deadline_at <= ? ORDER BY deadline_at, number LIMIT ?`,
-  )
+  const find = createFinder(db, passed, 'deadline_at')
   return (limit) => {
-    const jobs = passed.all(nowMs(), limit)
+    const jobs = find.all({ now: nowMs(), limit })
     for (const job of jobs) endRun(job, decideDeadline(toRunState(job)))
     return jobs.length
   }
@@ -91,27 +132,23 @@ function createDeadlineSweep(writing: Writing): (limit: number) => number {
 function createReviewSweep(writing: Writing): (command: SweepCommand) => number {
   const { db, nowMs } = writing
   const endRun = createRunEnds(writing)
-  const stale = db.prepare<[number, number], JobState>(
-    `${selectStates} WHERE status = 'needs_review' AND finished_at <= ? ORDER BY finished_at, number LIMIT ?`,
-  )
+  const find = createFinder(db, stale, 'finished_at')
   return ({ reviewMs, limit }) => {
-    const jobs = stale.all(nowMs() - reviewMs, limit)
+    const jobs = find.all({ oldestReview: nowMs() - reviewMs, limit })
     for (const job of jobs) endRun(job, decideReview(0, hasOutputs(job)))
     return jobs.length
   }
 }
 
 function createWaking({ db, nowMs, changed }: Writing): (limit: number) => number {
-  // A wait longer than the maximum began before the clock went back.
-  const ready = db
-    .prepare<[number, number, number], string>(
+  const wake = db
+    .prepare<{ now: number; latestRetry: number; limit: number }, string>(
       `UPDATE jobs SET available_at = NULL WHERE number IN (
-         SELECT number FROM jobs WHERE available_at IS NOT NULL AND (available_at <= ? OR available_at > ?)
-         ORDER BY available_at, number LIMIT ?) RETURNING job_id`,
+         SELECT number FROM jobs WHERE ${ready} ORDER BY available_at, number LIMIT :limit) RETURNING job_id`,
     )
     .pluck()
   return (limit) => {
-    const jobIds = ready.all(nowMs(), nowMs() + longestBackoffMs, limit)
+    const jobIds = wake.all({ now: nowMs(), latestRetry: nowMs() + longestBackoffMs, limit })
     for (const jobId of jobIds) changed(jobId)
     return jobIds.length
   }
