@@ -48,7 +48,7 @@ export function startWebhooks(
       attemptTimeoutMs: config.webhookSeconds * 1000,
       maxAttempts: config.webhookAttempts,
     },
-    renderJob: (job) => toRecord(JobSchema, create(JobSchema, toJobMessage(job, urls))),
+    renderJob: (job, input) => toRecord(JobSchema, create(JobSchema, toJobMessage(job, input, urls))),
     clock,
     random: Math.random,
     log,

@@ -86,6 +86,8 @@ export interface JobFilter extends PageRequest {
   readonly status: JobStatus | null
   readonly model: string | null
   readonly idempotencyKey: string | null
+  /** Only jobs with this text in a text of their input, in upper or lower case of ASCII; null for all. */
+  readonly search: string | null
 }
 
 /** Places that accounts hold, and how many one may hold while others wait. */
@@ -217,6 +219,10 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
   findStartedJob(accountId: string, idempotencyKey: string): Promise<StartedJob | null>
   /** Any account's job when `accountId` is null. */
   getJob(accountId: string | null, jobId: string): Promise<Job | null>
+  /** What a job was started with; null once retention has removed it. */
+  getInput(jobId: string): Promise<JsonObject | null>
+  /** The same of several jobs, without large values (`briefInput`). */
+  listBriefInputs(jobIds: readonly string[]): Promise<ReadonlyMap<string, JsonObject>>
   listJobs(filter: JobFilter): Promise<Page<Job>>
   /** A job with the operator's fields; null if there is none. */
   inspectJob(jobId: string): Promise<OperatorJob | null>

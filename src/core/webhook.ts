@@ -1,5 +1,6 @@
 // Webhooks: endpoints, deliveries, how many may be under way, and the part of the store that keeps them.
 import type { Actor } from './audit.ts'
+import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Job, terminalStatuses } from './job.ts'
 import type { Page, PageRequest } from './page.ts'
 
@@ -24,9 +25,17 @@ export interface Webhook {
   readonly accountId: string
   readonly url: string
   readonly description: string | null
+  /** Whether messages carry the job's input, without large values. */
+  readonly includeInput: boolean
   readonly createdAtMs: number
   /** When it answered 410 Gone and was disabled. */
   readonly disabledAtMs: number | null
+}
+
+/** An endpoint to register. */
+export interface WebhookDraft extends Pick<Webhook, 'accountId' | 'url' | 'description' | 'includeInput'> {
+  /** Signs its messages. */
+  readonly secret: Uint8Array
 }
 
 /** The state of a delivery. */
@@ -78,6 +87,8 @@ export interface ClaimedDelivery {
   readonly event: WebhookEvent
   /** The job as it was when the event happened. */
   readonly job: Job
+  /** Its input without large values, where the endpoint gets it; else null. */
+  readonly input: JsonObject | null
   readonly createdAtMs: number
   /** 1 for the first attempt; the count restarts when the delivery is sent again on request. */
   readonly attempt: number
@@ -206,13 +217,8 @@ export type RedeliverOutcome =
 
 /** The part of the store that keeps endpoints and deliveries. A job that becomes terminal leaves a delivery for each endpoint, in the same transaction. */
 export interface WebhookStore {
-  createWebhook(
-    accountId: string,
-    url: string,
-    description: string | null,
-    secret: Buffer,
-    limit: number,
-  ): Promise<CreateWebhookOutcome>
+  /** @param limit maximum number of endpoints of the account */
+  createWebhook(draft: WebhookDraft, limit: number): Promise<CreateWebhookOutcome>
   getWebhook(accountId: string, webhookId: string): Promise<Webhook | null>
   /** The newest first; of all accounts when `accountId` is null. */
   listWebhooks(accountId: string | null, page: PageRequest): Promise<Page<Webhook>>

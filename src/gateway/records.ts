@@ -8,7 +8,7 @@ import {
   type MessageShape,
   ScalarType,
 } from '@bufbuild/protobuf'
-import { type Timestamp, timestampMs, TimestampSchema } from '@bufbuild/protobuf/wkt'
+import { StructSchema, type Timestamp, timestampMs, TimestampSchema } from '@bufbuild/protobuf/wkt'
 import { type Model, ModelSchema, ProductSchema } from '../../gen/mediagen/v1/catalog_pb.ts'
 import { JobStatus, JobStatusSchema, type Output, OutputSchema } from '../../gen/mediagen/v1/generation_pb.ts'
 import { type DeliveryStatus, DeliveryStatusSchema } from '../../gen/mediagen/v1/webhooks_pb.ts'
@@ -67,6 +67,8 @@ function createConverter(field: DescField): Convert {
 
 function createValueConverter({ message, enum: codes, scalar }: DescField): Convert {
   if (message?.typeName === TimestampSchema.typeName) return (time) => toTime(time as Timestamp)
+  // Already JSON.
+  if (message?.typeName === StructSchema.typeName) return (value) => value
   if (message) return converterOf(message) as Convert
   if (codes) return (code) => codes.value[code as number]?.localName.toLowerCase()
   return scalar === ScalarType.INT64 ? Number : (value) => value

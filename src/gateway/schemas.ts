@@ -113,6 +113,12 @@ export const jobSchema = record('Job', 'A generation, from its start to its end.
     description:
       'The provider whose server made it, as the catalog names it; null before it succeeded, and for what this server made itself.',
   },
+  input: {
+    type: ['object', 'null'],
+    additionalProperties: true,
+    description:
+      'The input it was started with. GET /v1/jobs/{job_id} has all of it; other answers leave out values with more than 1024 characters of JSON. Null once retention has removed it, and in webhooks that do not ask for it.',
+  },
 })
 
 export const modelSchema = record('Model', 'A catalog entry.', {
@@ -186,6 +192,7 @@ export const webhookSchema = record('Webhook', 'An endpoint that is notified whe
     ...nullableTime,
     description: 'When it answered 410 Gone and was disabled; null while it is enabled.',
   },
+  include_input: { type: 'boolean', description: "Whether messages carry the job's input." },
 })
 
 export const createdWebhookSchema = record(
@@ -293,5 +300,11 @@ export const webhookBodySchema = {
       description: 'An absolute http or https URL without user name, password or fragment.',
     },
     description: { type: ['string', 'null'], maxLength: 200, description: 'A note for yourself.' },
+    include_input: {
+      type: 'boolean',
+      default: false,
+      description:
+        "Whether messages carry the job's input, without values that have more than 1024 characters of JSON.",
+    },
   },
 } as const

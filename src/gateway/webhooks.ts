@@ -40,7 +40,7 @@ export function addWebhookRoutes(app: FastifyInstance, core: CoreClient): void {
     },
   )
 
-  app.post<{ Body: { url: string; description?: string | null } }>(
+  app.post<{ Body: { url: string; description?: string | null; include_input?: boolean } }>(
     '/v1/webhooks',
     {
       config: { permission },
@@ -56,9 +56,9 @@ export function addWebhookRoutes(app: FastifyInstance, core: CoreClient): void {
     },
     async (request, reply) => {
       readQuery(request, {})
-      const { url, description } = request.body
+      const { url, description, include_input: includeInput = false } = request.body
       const { webhook, secret } = await core.webhooks.createWebhook(
-        { url, description: description ?? '' },
+        { url, description: description ?? '', includeInput },
         forward(request),
       )
       reply.code(201).header('location', `/v1/webhooks/${webhook?.webhookId}`)

@@ -133,6 +133,7 @@ export function createAdminService({ store, clock, folders, osUser }: AdminParts
         status,
         model: request.model || null,
         idempotencyKey: null,
+        search: null,
         ...readPage(request),
       })
       return { jobs: items.map(toJobSummary), total }

@@ -1,6 +1,7 @@
 // Converts between records and messages; no other file knows both.
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
+import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { AuditEntry } from '../core/audit.ts'
 import type { Asset, AssetUrls } from '../core/asset.ts'
 import { creditsShown, type Job, type JobStatus, type OperatorJob, type RecordedUpstreamRun } from '../core/job.ts'
@@ -133,7 +134,8 @@ export function toQuoteMessage(quoteId: string, quote: Quote): MessageInitShape<
   return { quoteId, model: quote.model, credits: BigInt(quote.credits), expiresAt: timestampFromMs(quote.expiresAtMs) }
 }
 
-export function toJobMessage(job: Job, urls: AssetUrls): MessageInitShape<typeof JobSchema> {
+/** @param input as much of the input as the record shows; null for none */
+export function toJobMessage(job: Job, input: JsonObject | null, urls: AssetUrls): MessageInitShape<typeof JobSchema> {
   return {
     ...toSharedFields(job),
     quoteId: job.quoteId,
@@ -142,6 +144,7 @@ export function toJobMessage(job: Job, urls: AssetUrls): MessageInitShape<typeof
     outputs: job.status === 'succeeded' ? job.outputs.map((asset) => toOutputMessage(job, asset, urls)) : [],
     ...(job.previewKey !== null && { previewUrl: urls.sign(job.previewKey).url }),
     ...(job.servedBy !== null && { servedBy: job.servedBy }),
+    ...(input && { input }),
   }
 }
 
@@ -279,6 +282,7 @@ export function toWebhookMessage(webhook: Webhook): MessageInitShape<typeof Webh
     ...(webhook.description !== null && { description: webhook.description }),
     createdAt: timestampFromMs(webhook.createdAtMs),
     ...(webhook.disabledAtMs !== null && { disabledAt: timestampFromMs(webhook.disabledAtMs) }),
+    includeInput: webhook.includeInput,
   }
 }
 

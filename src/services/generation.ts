@@ -1,16 +1,17 @@
 // GenerationService: starts, reads, lists, watches and cancels generations. docs/contract.md, sections 1 and 2.
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import type { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'
+import type { GenerationService, ListJobsRequest } from '../../gen/mediagen/v1/generation_pb.ts'
 import type { AssetUrls } from '../core/asset.ts'
 import { toTimestampText, type Clock } from '../core/clock.ts'
 import { digestParts } from '@mediagen/engine/canonical-json.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { JobFeed } from '../core/feed.ts'
 import { isTerminal, type Job } from '../core/job.ts'
+import { briefInput } from '../core/job-input.ts'
 import type { Catalog } from '@mediagen/catalog/model.ts'
 import type { Quote } from '../core/quote-seal.ts'
-import type { StartOutcome, Store } from '../core/store.ts'
+import type { JobFilter, StartOutcome, Store } from '../core/store.ts'
 import { urlsFor } from './caller-urls.ts'
 import { callerOf } from './caller.ts'
 import { toJobMessage } from './convert.ts'
@@ -21,13 +22,17 @@ import { readPage, readStatus, refuse } from './request.ts'
 import { readRetention, readTerms, type Terms, toTermParts } from './terms.ts'
 import type { Watches } from './watches.ts'
 
+const longestSearch = 200
 const retryQueueFullSeconds = 5
 const retryShutdownSeconds = 2
 const legalKey = '1 to 255 visible ASCII characters, without spaces'
 
 /** What the service needs. */
 export interface GenerationParts {
-  readonly store: Pick<Store, 'startGeneration' | 'findStartedJob' | 'getJob' | 'listJobs' | 'requestCancel'>
+  readonly store: Pick<
+    Store,
+    'startGeneration' | 'findStartedJob' | 'getJob' | 'getInput' | 'listBriefInputs' | 'listJobs' | 'requestCancel'
+  >
   readonly catalog: Catalog
   readonly quotes: QuoteBook
   readonly feed: JobFeed
@@ -69,6 +74,12 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
     if (!wait || isTerminal(job.status)) return job
     const { accountId, jobId } = job
     return (await watches.wait(accountId, () => feed.awaitEnd(accountId, jobId, parts.waitMs, signal))) ?? job
+  }
+
+  /** As much of a job's input as most answers show. */
+  async function readBriefInput(jobId: string): Promise<JsonObject | null> {
+    const input = await store.getInput(jobId)
+    return input && briefInput(input)
   }
 
   /** Starts the job if the request passes every check. */
@@ -138,36 +149,27 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
       const { input } = sent
       const order = { accountId, keyId, model, input, quoteId, terms, idempotencyKey, quotedDigest, requestDigest }
       const { job, replayed } = await startOrFindEarlier(order)
-      return { job: toJobMessage(await followJob(job, wait, context.signal), urlsFor(urls, context)), replayed }
+      const followed = await followJob(job, wait, context.signal)
+      const shown = followed.outputsGone ? null : briefInput(input)
+      return { job: toJobMessage(followed, shown, urlsFor(urls, context)), replayed }
     },
 
     async getJob(request, context) {
-      return {
-        job: toJobMessage(await findJob(store, callerOf(context).accountId, request.jobId), urlsFor(urls, context)),
-      }
+      const job = await findJob(store, callerOf(context).accountId, request.jobId)
+      return { job: toJobMessage(job, await store.getInput(job.jobId), urlsFor(urls, context)) }
     },
 
     async listJobs(request, context) {
-      const status = readStatus(request.status)
-      const idempotencyKey = request.idempotencyKey === '' ? null : unquoteIdempotencyKey(request.idempotencyKey)
-      if (request.idempotencyKey !== '' && idempotencyKey === null)
-        refuse([{ pointer: '/idempotency_key', detail: `must be ${legalKey}` }])
-      const page = readPage(request)
-      const { items, total } = await store.listJobs({
-        accountId: callerOf(context).accountId,
-        status,
-        model: request.model || null,
-        idempotencyKey,
-        ...page,
-      })
+      const { items, total } = await store.listJobs(readFilter(callerOf(context).accountId, request))
+      const inputs = await store.listBriefInputs(items.map(({ jobId }) => jobId))
       const shown = urlsFor(urls, context)
-      return { jobs: items.map((job) => toJobMessage(job, shown)), total }
+      return { jobs: items.map((job) => toJobMessage(job, inputs.get(job.jobId) ?? null, shown)), total }
     },
 
     async cancelJob(request, context) {
       const job = await store.requestCancel(callerOf(context).accountId, request.jobId)
       if (!job) throw jobNotFound(request.jobId)
-      return { job: toJobMessage(job, urlsFor(urls, context)) }
+      return { job: toJobMessage(job, await readBriefInput(job.jobId), urlsFor(urls, context)) }
     },
 
     async *watchJob(request, context) {
@@ -176,18 +178,30 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
       try {
         const changes = await feed.watch(accountId, request.jobId, context.signal)
         if (!changes) throw jobNotFound(request.jobId)
+        const input = await readBriefInput(request.jobId)
         const shown = urlsFor(urls, context)
         for await (const job of changes) {
           const sequence = BigInt(job.sequence)
           // The end is sent to every watcher that has not seen it, whatever sequence number it names.
           const isNews = isTerminal(job.status) ? sequence !== request.afterSequence : sequence > request.afterSequence
-          if (isNews) yield { job: toJobMessage(job, shown), sequence }
+          if (isNews) yield { job: toJobMessage(job, input, shown), sequence }
         }
       } finally {
         end()
       }
     },
   }
+}
+
+/** @throws MediagenError `invalid_request` that names what is wrong */
+function readFilter(accountId: string, request: ListJobsRequest): JobFilter {
+  const { idempotencyKey: key, search, model } = request
+  const idempotencyKey = key === '' ? null : unquoteIdempotencyKey(key)
+  if (key !== '' && idempotencyKey === null) refuse([{ pointer: '/idempotency_key', detail: `must be ${legalKey}` }])
+  if (search.length > longestSearch)
+    refuse([{ pointer: '/search', detail: `must have at most ${longestSearch} characters` }])
+  const status = readStatus(request.status)
+  return { accountId, status, model: model || null, idempotencyKey, search: search || null, ...readPage(request) }
 }
 
 /**

@@ -38,13 +38,9 @@ export function createWebhooksService(parts: WebhooksParts): ServiceImpl<typeof 
       refuse(findBadTexts(request, parts))
       const secret = createWebhookSecret()
       const { accountId } = callerOf(context)
-      const created = await store.createWebhook(
-        accountId,
-        request.url,
-        request.description || null,
-        secret,
-        maxWebhooks,
-      )
+      const { url, description, includeInput } = request
+      const draft = { accountId, url, description: description || null, includeInput, secret }
+      const created = await store.createWebhook(draft, maxWebhooks)
       switch (created.outcome) {
         case 'created':
           return { webhook: toWebhookMessage(created.webhook), secret: toSecretText(secret) }

@@ -42,7 +42,7 @@ export interface WebhookSenderParts {
   readonly poster: Poster
   readonly bounds: SenderBounds
   /** The record of a job, exactly as REST returns it. */
-  readonly renderJob: (job: Job) => object
+  readonly renderJob: (job: Job, input: ClaimedDelivery['input']) => object
   readonly clock: Clock
   /** 0 … 1 */
   readonly random: () => number
@@ -155,13 +155,13 @@ async function deliver(delivery: ClaimedDelivery, signal: AbortSignal, parts: We
 }
 
 async function post(
-  { deliveryId, url, secret, event, job, createdAtMs }: ClaimedDelivery,
+  { deliveryId, url, secret, event, job, input, createdAtMs }: ClaimedDelivery,
   nowMs: number,
   signal: AbortSignal,
   { poster, renderJob, log }: WebhookSenderParts,
 ): Promise<PostResult> {
   try {
-    const body = toWebhookBody(event, createdAtMs, renderJob(job))
+    const body = toWebhookBody(event, createdAtMs, renderJob(job, input))
     const headers = {
       'content-type': 'application/json',
       'user-agent': 'mediagen-webhooks/1',

@@ -44,6 +44,7 @@ test('a generation is quoted, started, awaited and charged; its record is exactl
     finished_at: time,
     preview_url: null,
     served_by: null,
+    input: { prompt: 'x' },
   })
   expect((await app.send('/v1/wallet', { key: payer.key })).body).toEqual({ available: 997, held: 0 })
 })

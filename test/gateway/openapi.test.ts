@@ -120,7 +120,7 @@ describe('operations match the routes', () => {
 
   test.each([
     ['/v1/models', 'get', ['search', 'category', 'grouped', 'limit', 'offset']],
-    ['/v1/jobs', 'get', ['status', 'model', 'idempotency_key', 'limit', 'offset']],
+    ['/v1/jobs', 'get', ['status', 'model', 'idempotency_key', 'search', 'limit', 'offset']],
     ['/v1/wallet/entries', 'get', ['limit', 'offset']],
     ['/v1/generate', 'post', ['wait']],
     ['/v1/models/categories', 'get', []],

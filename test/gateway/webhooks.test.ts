@@ -22,6 +22,7 @@ test('an endpoint is registered with a secret that is shown once', async () => {
     description: 'production',
     created_at: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/),
     disabled_at: null,
+    include_input: false,
     secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
   })
   expect(new Webhook(body.secret)).toBeDefined()

@@ -44,7 +44,15 @@ export function untilAborted({ signal }: EngineRun): Promise<never> {
 }
 
 /** A filter that lets every job through. */
-export const anyJob = { accountId: null, status: null, model: null, idempotencyKey: null, limit: 10, offset: 0 }
+export const anyJob = {
+  accountId: null,
+  status: null,
+  model: null,
+  idempotencyKey: null,
+  search: null,
+  limit: 10,
+  offset: 0,
+}
 
 /** What a test may set. */
 export interface BenchSettings {

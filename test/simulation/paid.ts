@@ -277,6 +277,7 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
       model: chance.pick(['tells', 'tells', 'blind'] as const) ?? 'tells',
       maxAttempts: 2,
       input: '{}',
+      brief: null,
       quoteId: 'q',
       idempotencyKey: `k${(starts += 1)}`,
       requestDigest: 'aa'.repeat(32),

@@ -78,6 +78,7 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
           keyId: 'key_x',
           usagePrice: null,
           input: '{"prompt":"x"}',
+          brief: null,
           quoteId: 'quote_x',
           idempotencyKey,
           requestDigest,

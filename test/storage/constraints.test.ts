@@ -260,6 +260,7 @@ const refused: Record<string, [name: string, sql: string, words: string | RegExp
     ['another owner', 'UPDATE jobs SET account_id = {other} WHERE job_id = {running}', 'started with does not change'],
     ['another key', "UPDATE jobs SET idempotency_key = 'x' WHERE job_id = {running}", 'started with does not change'],
     ['another input', "UPDATE job_inputs SET input = '{}'", 'started with does not change'],
+    ['another brief input', "UPDATE job_inputs SET brief = '{}'", 'started with does not change'],
     ['an input that goes before the outputs', 'DELETE FROM job_inputs', 'stays as long as the outputs'],
     [
       'outputs that go twice',

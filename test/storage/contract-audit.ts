@@ -82,7 +82,10 @@ export function auditTests(openStore: OpenTestStore): void {
     expect(await newest(store)).toMatchObject({ after: { number: number + 2, revoked: 2 } })
 
     const { accountId } = await store.createAccount('a', 100)
-    await store.createWebhook(accountId, 'https://example.com/', null, Buffer.alloc(32), 1)
+    await store.createWebhook(
+      { accountId, url: 'https://example.com/', description: null, includeInput: false, secret: Buffer.alloc(32) },
+      1,
+    )
     const { jobId } = await startJob(store, accountId)
     const { token } = await claimPaid(store)
     await store.finishJob(jobId, token, { status: 'queued' })

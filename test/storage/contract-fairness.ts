@@ -135,7 +135,15 @@ export function positionTests(openStore: OpenTestStore): void {
     const owners = [await store.createAccount('a', 1000), await store.createAccount('b', 1000)]
     for (let i = 0; i < 12; i++)
       await startJob(store, owners[i % 2]?.accountId ?? '', { credits: (i * 7) % 5, priority: i % 3 === 0 ? -1 : 0 })
-    const all = { accountId: null, status: 'queued', model: null, idempotencyKey: null, limit: 100, offset: 0 } as const
+    const all = {
+      accountId: null,
+      status: 'queued',
+      model: null,
+      idempotencyKey: null,
+      search: null,
+      limit: 100,
+      offset: 0,
+    } as const
     const { items } = await store.listJobs(all)
     const byPlace = items.toSorted((a, b) => (a.queuePosition ?? 0) - (b.queuePosition ?? 0))
     expect(byPlace.map(({ queuePosition }) => queuePosition)).toEqual(items.map((_, index) => index + 1))

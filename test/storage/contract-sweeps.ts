@@ -242,7 +242,13 @@ export function reviewTests(openStore: OpenTestStore): void {
     expect(await balanceOf(store, accountId)).toEqual([90, 10])
     expect(await store.finishJob(jobId, token, { status: 'succeeded', outputs: [], creditsActual: 10 })).toBeNull()
     expect((await store.verifyLedger()).problems).toEqual([])
-    const inReview = { accountId: null, status: 'needs_review', model: null, idempotencyKey: null } as const
+    const inReview = {
+      accountId: null,
+      status: 'needs_review',
+      model: null,
+      idempotencyKey: null,
+      search: null,
+    } as const
     expect(await store.listJobs({ ...inReview, limit: 10, offset: 0 })).toMatchObject({ items: [{ jobId }], total: 1 })
   })
 

@@ -28,8 +28,9 @@ export const wanted: DeliveryClaim = {
 }
 const refused: AttemptResult = { responseStatus: 500, error: 'It answered 500.', durationMs: 3 }
 
+const draft = { url, description: null, includeInput: false, secret }
 export async function makeWebhook(store: Store, accountId: string, limit = 10): Promise<string> {
-  const made = await store.createWebhook(accountId, url, null, secret, limit)
+  const made = await store.createWebhook({ ...draft, accountId }, limit)
   if (made.outcome !== 'created') throw new Error(`the endpoint was ${made.outcome}`)
   return made.webhook.webhookId
 }
@@ -58,11 +59,8 @@ export function webhookTests(openStore: OpenTestStore): void {
     await using store = await openStore()
     const { accountId } = await store.createAccount('a', 0)
     const other = await store.createAccount('b', 0)
-    const made = await store.createWebhook(accountId, url, 'a note', secret, 2)
-    expect(made).toMatchObject({
-      outcome: 'created',
-      webhook: { accountId, url, description: 'a note', disabledAtMs: null },
-    })
+    const made = await store.createWebhook({ ...draft, accountId, description: 'a note' }, 2)
+    expect(made).toMatchObject({ webhook: { accountId, url, description: 'a note', disabledAtMs: null } })
     if (made.outcome !== 'created') return
     const { webhook } = made
     expect(webhook.webhookId).toMatch(/^wh_/)
@@ -70,8 +68,9 @@ export function webhookTests(openStore: OpenTestStore): void {
     expect(await store.getWebhook(accountId, webhook.webhookId)).toEqual(webhook)
     expect(await store.getWebhook(other.accountId, webhook.webhookId)).toBeNull()
     const second = await makeWebhook(store, accountId, 2)
-    expect(await store.createWebhook(accountId, url, null, secret, 2)).toEqual({ outcome: 'too_many' })
-    expect(await store.createWebhook('acct_nobody', url, null, secret, 2)).toEqual({ outcome: 'no_account' })
+    const { outcome } = await store.createWebhook({ ...draft, accountId }, 2)
+    const stranger = await store.createWebhook({ ...draft, accountId: 'acct_nobody' }, 2)
+    expect([outcome, stranger.outcome]).toEqual(['too_many', 'no_account'])
     const foreign = await makeWebhook(store, other.accountId)
     const ids = async (account: string | null, page = firstPage) =>
       (await store.listWebhooks(account, page)).items.map(({ webhookId }) => webhookId)

@@ -66,7 +66,7 @@ export function digestOf(text: string): Buffer {
 }
 
 export function filterOf(accountId: string, fields: Partial<JobFilter> = {}): JobFilter {
-  return { accountId, status: null, model: null, idempotencyKey: null, limit: 100, offset: 0, ...fields }
+  return { accountId, status: null, model: null, idempotencyKey: null, search: null, limit: 100, offset: 0, ...fields }
 }
 
 /** Starts a job and expects that it is a new one. */

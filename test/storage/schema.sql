@@ -159,6 +159,7 @@ END;
 
 CREATE TABLE job_inputs (
   number INTEGER NOT NULL PRIMARY KEY REFERENCES jobs (number),
+  brief TEXT,
   input TEXT NOT NULL
 ) STRICT;
 
@@ -598,7 +599,7 @@ CREATE TABLE webhook_turns (
   claimed_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TRIGGER webhooks_keep_terms BEFORE UPDATE OF webhook_id, account_id, url, created_at ON webhooks
+CREATE TRIGGER webhooks_keep_terms BEFORE UPDATE OF webhook_id, account_id, url, include_input, created_at ON webhooks
 BEGIN
   SELECT RAISE(ABORT, 'webhooks: an endpoint does not change; delete it and register another');
 END;
@@ -608,6 +609,7 @@ CREATE TABLE webhooks (
   account_id TEXT NOT NULL REFERENCES accounts (account_id),
   url TEXT NOT NULL,
   description TEXT,
+  include_input INTEGER NOT NULL DEFAULT 0 CHECK (include_input IN (0, 1)),
   secret BLOB CHECK (length(secret) BETWEEN 24 AND 64),
   created_at INTEGER NOT NULL,
   disabled_at INTEGER,

@@ -261,8 +261,17 @@ describe('the writer thread', () => {
     expect(store.writeDelayMs()).toBe(0)
     expect((await startJob(store, accountId)).status).toBe('queued')
     expect(
-      (await store.listJobs({ accountId, status: null, model: null, idempotencyKey: null, limit: 10, offset: 0 }))
-        .total,
+      (
+        await store.listJobs({
+          accountId,
+          status: null,
+          model: null,
+          idempotencyKey: null,
+          search: null,
+          limit: 10,
+          offset: 0,
+        })
+      ).total,
     ).toBe(3)
   })
 })

@@ -10,7 +10,10 @@ const claimAll = { limit: 8, ...caps, unprovenHere: 0, leaseMs: 1000 }
 async function openWithWebhook(path: string) {
   const store = await openSqliteStore({ path })
   const { accountId } = await store.createAccount('a', 100)
-  await store.createWebhook(accountId, 'https://example.com/', null, Buffer.alloc(32), 10)
+  await store.createWebhook(
+    { accountId, url: 'https://example.com/', description: null, includeInput: false, secret: Buffer.alloc(32) },
+    10,
+  )
   return { store, accountId, [Symbol.asyncDispose]: () => store.close() }
 }
 

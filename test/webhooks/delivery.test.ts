@@ -24,6 +24,8 @@ test('a job that ended is told, and the published library verifies who told it',
     timestamp: job.finished_at,
     data: {
       ...record,
+      // Not asked for.
+      input: null,
       outputs: [{ ...output, url: expect.stringContaining(url.split('?')[0]), expires_at: expect.any(String) }],
     },
   })
@@ -50,6 +52,15 @@ test('a job that ended is told, and the published library verifies who told it',
     created_at: job.finished_at,
     finished_at: expect.any(String),
   })
+})
+
+test('an endpoint that asks for it is told the input, without its large values', async () => {
+  await using hooks = await startWebhookApp()
+  await using receiver = await openReceiver()
+  const body = { url: receiver.url, include_input: true }
+  expect((await hooks.app.send('/v1/webhooks', { body })).body).toMatchObject({ include_input: true })
+  await hooks.app.generate('test/instant/text-to-image', { prompt: 'x'.repeat(1500), width: 512 })
+  expect(JSON.parse((await receiver.next()).body).data.input).toEqual({ width: 512 })
 })
 
 test('every end is told by its own name, to every endpoint of the account and to no other', async () => {

@@ -1,4 +1,5 @@
 // The webhook outbox: claims due deliveries, and records the outcome of attempts. Triggers on jobs fill it.
+import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { type Actor, systemActor } from '../../core/audit.ts'
 import type { Page } from '../../core/page.ts'
 import {
@@ -26,8 +27,10 @@ interface DeliveryRow extends Omit<Delivery, 'attempts'> {
 }
 
 /** A claimed delivery in the form that crosses threads, where a Buffer becomes a plain Uint8Array. */
-interface ClaimedDeliveryRow extends Omit<ClaimedDelivery, 'secret'> {
+interface ClaimedDeliveryRow extends Omit<ClaimedDelivery, 'secret' | 'input'> {
   readonly secret: Uint8Array
+  /** JSON */
+  readonly input: string | null
 }
 
 const goneError = 'The endpoint answered 410 Gone, so it was disabled.'
@@ -72,34 +75,39 @@ function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly
       "SELECT number FROM webhook_deliveries WHERE webhook_id = ? AND status = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?",
     )
     .pluck()
-  const takeTurn = db.prepare<[number, string], { url: string; secret: Buffer }>(
-    'UPDATE webhooks SET claimed_at = ? WHERE webhook_id = ? RETURNING url, secret',
+  const takeTurn = db.prepare<[number, string], { url: string; secret: Buffer; includeInput: number }>(
+    'UPDATE webhooks SET claimed_at = ? WHERE webhook_id = ? RETURNING url, secret, include_input AS includeInput',
   )
   const takeAccountTurn = db.prepare<[string, number]>(
     'INSERT INTO webhook_turns (account_id, claimed_at) VALUES (?, ?) ON CONFLICT (account_id) DO UPDATE SET claimed_at = excluded.claimed_at',
   )
   const claim = db.prepare<
     [number, number, string, number],
-    Omit<ClaimedDelivery, 'url' | 'secret' | 'job' | 'proven'> & { jobNumber: number; jobThen: string | null }
+    Omit<ClaimedDelivery, 'url' | 'secret' | 'job' | 'input' | 'proven'> & { jobNumber: number; jobThen: string | null }
   >(
     `UPDATE webhook_deliveries SET due_at = ?, waits_since = ?, claimed_as = ?, token = token + 1, attempt = attempt + 1 WHERE number = ?
      RETURNING delivery_id AS deliveryId, webhook_id AS webhookId, event, job_number AS jobNumber, job_then AS jobThen, created_at AS createdAtMs, attempt, token`,
   )
   const findUnderWay = createUnderWay(db)
   const findJob = db.prepare<[number], JobRow>(`SELECT ${jobColumns} FROM jobs WHERE number = ?`)
+  const findInput = db
+    .prepare<[number], string>('SELECT coalesce(brief, input) FROM job_inputs WHERE number = ?')
+    .pluck()
 
   function claimOf({ webhookId, accountId, proven }: Endpoint, places: number, leaseMs: number): ClaimedDeliveryRow[] {
     const numbers = dueDeliveries.all(webhookId, nowMs(), places)
-    const endpoint = numbers.length > 0 ? takeTurn.get(nowMs(), webhookId) : undefined
-    if (endpoint === undefined) return []
+    const turn = numbers.length > 0 ? takeTurn.get(nowMs(), webhookId) : undefined
+    if (turn === undefined) return []
+    const { includeInput, ...endpoint } = turn
     takeAccountTurn.run(accountId, nowMs())
     return numbers.map((number) => {
       const row = claim.get(nowMs() + leaseMs, nowMs(), proven ? 'proven' : 'unproven', number)
       const job = row && findJob.get(row.jobNumber)
       if (row === undefined || job === undefined) throw new Error(`delivery number ${number} has no row or no job`)
-      const { jobNumber: _, jobThen, ...delivery } = row
+      const { jobNumber, jobThen, ...delivery } = row
+      const input = includeInput === 1 ? (findInput.get(jobNumber) ?? null) : null
       const then = jobThen === null ? {} : (JSON.parse(jobThen) as Partial<ClaimedDelivery['job']>)
-      return { ...delivery, ...endpoint, proven, job: { ...toJob(job), ...then } }
+      return { ...delivery, ...endpoint, proven, input, job: { ...toJob(job), ...then } }
     })
   }
 
@@ -323,5 +331,9 @@ function toDelivery(row: DeliveryRow): Delivery {
 
 /** Turns a claimed delivery from the other thread into the port's. */
 export function toClaimedDelivery(row: ClaimedDeliveryRow): ClaimedDelivery {
-  return { ...row, secret: Buffer.from(row.secret) }
+  return {
+    ...row,
+    secret: Buffer.from(row.secret),
+    input: row.input === null ? null : (JSON.parse(row.input) as JsonObject),
+  }
 }

@@ -1,5 +1,5 @@
 // Jobs: their rows and reads. Changes of jobs are in starts, claims, cancellations and settlement.
-import type { AfterLoss } from '@mediagen/engine/engine.ts'
+import type { AfterLoss, JsonObject } from '@mediagen/engine/engine.ts'
 import type { Asset } from '../../core/asset.ts'
 import type { Job, JobError, OperatorJob } from '../../core/job.ts'
 import type { Page } from '../../core/page.ts'
@@ -96,6 +96,15 @@ export function createJobReads(db: Connection) {
       'SELECT job_id, sequence FROM jobs WHERE job_id IN (SELECT value FROM json_each(?))',
     )
     .raw()
+  const findInput = db
+    .prepare<[string], string>('SELECT input FROM job_inputs JOIN jobs USING (number) WHERE job_id = ?')
+    .pluck()
+  const briefInputs = db
+    .prepare<[string], [string, string]>(
+      `SELECT job_id, coalesce(brief, input) FROM job_inputs JOIN jobs USING (number)
+       WHERE job_id IN (SELECT value FROM json_each(?))`,
+    )
+    .raw()
   const findPosition = createPositionFinder(db)
   const toPlaced = (row: PlacedRow): Job => toJob(row, row.status === 'queued' ? findPosition(row) : null)
 
@@ -116,6 +125,14 @@ export function createJobReads(db: Connection) {
       // The job was the next one, so a worker may have claimed it meanwhile.
       return { ...job, queuePosition: row?.status === 'queued' ? findPosition(row) : 1 }
     },
+    getInput(jobId: string): JsonObject | null {
+      const input = findInput.get(jobId)
+      return input === undefined ? null : (JSON.parse(input) as JsonObject)
+    },
+    listBriefInputs: (jobIds: readonly string[]): ReadonlyMap<string, JsonObject> =>
+      new Map(
+        briefInputs.all(JSON.stringify(jobIds)).map(([jobId, input]) => [jobId, JSON.parse(input) as JsonObject]),
+      ),
     readSequences: (jobIds: readonly string[]): ReadonlyMap<string, number> =>
       new Map(sequences.all(JSON.stringify(jobIds))),
     inspectJob: createInspector(db, toPlaced),
@@ -159,10 +176,12 @@ function createJobLister(db: Connection, toPlaced: (row: PlacedRow) => Job): (fi
     (accountId === null ? countEverything.get() : countOf.get(accountId)) ?? 0
 
   return (filter) => {
-    const { accountId, status, model, idempotencyKey } = filter
+    const { accountId, status, model, idempotencyKey, search } = filter
+    const values = { ...filter, pattern: `%${(search ?? '').replaceAll(/[\\%_]/g, String.raw`\$&`)}%` }
     const which = ofAccount(accountId)
     if (idempotencyKey !== null) which.push('idempotency_key = :idempotencyKey')
     if (model !== null) which.push('model = :model')
+    if (search !== null) which.push(hasWords)
     const inState: string[] = []
     // For all accounts the state is a literal in the statement, so the planner can use the partial indexes.
     if (status !== null) inState.push(accountId === null ? `status = '${status}'` : 'status = :status')
@@ -172,13 +191,18 @@ function createJobLister(db: Connection, toPlaced: (row: PlacedRow) => Job): (fi
     /** Exact, without reading rows: jobs that are not in the index of other states have succeeded. */
     function count(): number {
       if (idempotencyKey !== null || (status !== null && status !== 'succeeded'))
-        return pages.count([...which, ...inState], filter)
-      const all = model === null ? countAll(accountId) : pages.count(which, filter)
-      return status === null ? all : all - pages.count([...which, notSucceeded], filter)
+        return pages.count([...which, ...inState], values)
+      const all = model === null && search === null ? countAll(accountId) : pages.count(which, values)
+      return status === null ? all : all - pages.count([...which, notSucceeded], values)
     }
-    const { items, total } = pages.read([...which, ...inState], filter, filter, count)
+    const { items, total } = pages.read([...which, ...inState], values, filter, count)
     return { items: items.map(toPlaced), total }
   }
 }
 
 const notSucceeded = "status <> 'succeeded'"
+
+// A text anywhere in the small values of the input.
+const hasWords = String.raw`EXISTS (
+  SELECT 1 FROM job_inputs AS i, json_tree(coalesce(i.brief, i.input)) AS value
+  WHERE i.number = jobs.number AND value.type = 'text' AND value.atom LIKE :pattern ESCAPE '\')`

@@ -116,6 +116,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     },
     findStartedJob: async (accountId, idempotencyKey) => reads.findStartedJob(accountId, idempotencyKey),
     getJob: async (accountId, jobId) => reads.getJob(accountId, jobId),
+    getInput: async (jobId) => reads.getInput(jobId),
+    listBriefInputs: (jobIds) => long.read('listBriefInputs', jobIds),
     readSequences: async (jobIds) => reads.readSequences(jobIds),
     listJobs: (filter) => long.read('listJobs', filter),
     inspectJob: async (jobId) => reads.inspectJob(jobId),
@@ -139,8 +141,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     requestCancel: (accountId, jobId) => ask('requestCancel', accountId, jobId),
     resolveReview: (jobId, charge, by) => operate('resolveReview', jobId, charge, by),
 
-    createWebhook: (accountId, url, description, secret, limit) =>
-      ask('createWebhook', accountId, url, description, new Uint8Array(secret), limit),
+    createWebhook: async (draft, limit) =>
+      ask('createWebhook', { ...draft, secret: new Uint8Array(draft.secret) }, limit),
     getWebhook: async (accountId, webhookId) => reads.getWebhook(accountId, webhookId),
     listWebhooks: (accountId, page) => long.read('listWebhooks', accountId, page),
     deleteWebhook: (accountId, webhookId) => ask('deleteWebhook', accountId, webhookId),

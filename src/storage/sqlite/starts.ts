@@ -1,4 +1,5 @@
 // Starting a generation: the replay check, the limits, the hold and the queued job, in one transaction.
+import { briefInput } from '../../core/job-input.ts'
 import { decideStart } from '../../core/start.ts'
 import type { Job } from '../../core/job.ts'
 import type { StartCommand, StartOutcome } from '../../core/store.ts'
@@ -13,6 +14,8 @@ import type { Writing } from './writing.ts'
 export interface StartRequest extends Omit<StartCommand, 'input' | 'requestDigest' | 'usagePrice'> {
   /** JSON */
   readonly input: string
+  /** JSON of the input without its large values; null if it has none. */
+  readonly brief: string | null
   /** JSON */
   readonly usagePrice: string | null
   /** Hexadecimal */
@@ -22,9 +25,11 @@ export interface StartRequest extends Omit<StartCommand, 'input' | 'requestDiges
 /** Packs a start for the writer thread. */
 export function toStartRequest(command: StartCommand): StartRequest {
   const { input, requestDigest, usagePrice } = command
+  const brief = briefInput(input)
   return {
     ...command,
     input: JSON.stringify(input),
+    brief: brief === input ? null : JSON.stringify(brief),
     requestDigest: requestDigest.toString('hex'),
     usagePrice: usagePrice && JSON.stringify(usagePrice),
   }
@@ -60,7 +65,9 @@ export function createStartCommands(writing: Writing) {
        priority, fair, max_attempts, deadline_at, retain_ms, key_id, usage_price)
      VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
-  const insertInput = db.prepare<[number | bigint, string]>('INSERT INTO job_inputs (number, input) VALUES (?, ?)')
+  const insertInput = db.prepare<[number, string | null, string]>(
+    'INSERT INTO job_inputs (number, brief, input) VALUES (?, ?, ?)',
+  )
 
   return {
     startGeneration(request: StartRequest): StartAnswer {
@@ -95,7 +102,7 @@ export function createStartCommands(writing: Writing) {
         request.usagePrice,
       )
       const number = Number(lastInsertRowid)
-      insertInput.run(number, request.input)
+      insertInput.run(number, request.brief, request.input)
       post(decision.account, postings, number, null)
       changed(jobId)
       return { outcome: 'created', jobId, createdAtMs, number, fair }

@@ -1,13 +1,17 @@
 // Webhook endpoints: registered, read, deleted, disabled. Deliveries are in deliveries.ts.
 import type { Page, PageRequest } from '../../core/page.ts'
-import type { CreateWebhookOutcome, Webhook } from '../../core/webhook.ts'
+import type { CreateWebhookOutcome, Webhook, WebhookDraft } from '../../core/webhook.ts'
 import type { Connection } from './connection.ts'
 import { createGiveUp } from './deliveries.ts'
 import { createPages, ofAccount } from './pages.ts'
 import type { Writing } from './writing.ts'
 
 const webhookColumns =
-  'webhook_id AS webhookId, account_id AS accountId, url, description, created_at AS createdAtMs, disabled_at AS disabledAtMs'
+  'webhook_id AS webhookId, account_id AS accountId, url, description, include_input AS includeInput, created_at AS createdAtMs, disabled_at AS disabledAtMs'
+interface WebhookRow extends Omit<Webhook, 'includeInput'> {
+  readonly includeInput: number
+}
+
 const deletedError = 'The endpoint was deleted.'
 
 /** Creates the commands that change endpoints. */
@@ -18,25 +22,21 @@ export function createWebhookCommands(writing: Writing) {
   const count = db
     .prepare<[string], number>('SELECT count(*) FROM webhooks WHERE account_id = ? AND deleted_at IS NULL')
     .pluck()
-  const insert = db.prepare<[string, string, string, string | null, Uint8Array, number], Webhook>(
-    `INSERT INTO webhooks (webhook_id, account_id, url, description, secret, created_at) VALUES (?, ?, ?, ?, ?, ?) RETURNING ${webhookColumns}`,
+  const insert = db.prepare<[string, string, string, string | null, number, Uint8Array, number], WebhookRow>(
+    `INSERT INTO webhooks (webhook_id, account_id, url, description, include_input, secret, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING ${webhookColumns}`,
   )
   const forget = db.prepare<[number, string, string]>(
     'UPDATE webhooks SET secret = NULL, deleted_at = ? WHERE webhook_id = ? AND account_id = ? AND deleted_at IS NULL',
   )
   return {
-    createWebhook(
-      accountId: string,
-      url: string,
-      description: string | null,
-      secret: Uint8Array,
-      limit: number,
-    ): CreateWebhookOutcome {
+    createWebhook(draft: WebhookDraft, limit: number): CreateWebhookOutcome {
+      const { accountId, url, description, includeInput, secret } = draft
       if (accountExists.get(accountId) === undefined) return { outcome: 'no_account' }
       if ((count.get(accountId) ?? 0) >= limit) return { outcome: 'too_many' }
-      const webhook = insert.get(ids.next('wh'), accountId, url, description, secret, nowMs())
-      if (webhook === undefined) throw new Error('no endpoint was made')
-      return { outcome: 'created', webhook }
+      const row = insert.get(ids.next('wh'), accountId, url, description, includeInput ? 1 : 0, secret, nowMs())
+      if (row === undefined) throw new Error('no endpoint was made')
+      return { outcome: 'created', webhook: toWebhook(row) }
     },
 
     deleteWebhook(accountId: string, webhookId: string): boolean {
@@ -50,13 +50,22 @@ export function createWebhookCommands(writing: Writing) {
 /** Creates the reads of endpoints. */
 export function createWebhookReads(db: Connection) {
   const live = 'deleted_at IS NULL'
-  const find = db.prepare<[string, string], Webhook>(
+  const find = db.prepare<[string, string], WebhookRow>(
     `SELECT ${webhookColumns} FROM webhooks WHERE ${live} AND account_id = ? AND webhook_id = ?`,
   )
-  const pages = createPages<Webhook>(db, webhookColumns, 'webhooks', 'webhook_id')
+  const pages = createPages<WebhookRow>(db, webhookColumns, 'webhooks', 'webhook_id')
   return {
-    getWebhook: (accountId: string, webhookId: string): Webhook | null => find.get(accountId, webhookId) ?? null,
-    listWebhooks: (accountId: string | null, page: PageRequest): Page<Webhook> =>
-      pages.read([live, ...ofAccount(accountId)], { accountId }, page),
+    getWebhook(accountId: string, webhookId: string): Webhook | null {
+      const row = find.get(accountId, webhookId)
+      return row === undefined ? null : toWebhook(row)
+    },
+    listWebhooks(accountId: string | null, page: PageRequest): Page<Webhook> {
+      const { items, total } = pages.read([live, ...ofAccount(accountId)], { accountId }, page)
+      return { items: items.map(toWebhook), total }
+    },
   }
+}
+
+function toWebhook(row: WebhookRow): Webhook {
+  return { ...row, includeInput: row.includeInput === 1 }
 }

@@ -145,9 +145,11 @@ CREATE INDEX jobs_in_review ON jobs (finished_at) WHERE status = 'needs_review';
 CREATE INDEX jobs_expiring ON jobs (expires_at) WHERE outputs_gone = 0 AND expires_at IS NOT NULL;
 CREATE INDEX jobs_removing ON jobs (removal_at) WHERE removal_at IS NOT NULL;
 
--- Apart from the jobs, because an input may have a megabyte and lists must not read it.
+-- Apart from the jobs, because an input may have a megabyte and lists must not read it. `brief` is the input without its large
+-- values, null where it has none; it comes first, so that reading it does not read the pages of a long input.
 CREATE TABLE job_inputs (
   number INTEGER NOT NULL PRIMARY KEY REFERENCES jobs (number),
+  brief TEXT,
   input TEXT NOT NULL
 ) STRICT;
 
@@ -446,6 +448,7 @@ CREATE TABLE webhooks (
   account_id TEXT NOT NULL REFERENCES accounts (account_id),
   url TEXT NOT NULL,
   description TEXT,
+  include_input INTEGER NOT NULL DEFAULT 0 CHECK (include_input IN (0, 1)),
   secret BLOB CHECK (length(secret) BETWEEN 24 AND 64),
   created_at INTEGER NOT NULL,
   disabled_at INTEGER,
@@ -542,7 +545,7 @@ BEGIN
   SELECT RAISE(ABORT, 'webhook_deliveries: what is delivered does not change');
 END;
 
-CREATE TRIGGER webhooks_keep_terms BEFORE UPDATE OF webhook_id, account_id, url, created_at ON webhooks
+CREATE TRIGGER webhooks_keep_terms BEFORE UPDATE OF webhook_id, account_id, url, include_input, created_at ON webhooks
 BEGIN
   SELECT RAISE(ABORT, 'webhooks: an endpoint does not change; delete it and register another');
 END;
