@@ -47,6 +47,13 @@ export const mediaLimits = {
     'Total size of the outputs of a job, in bytes; an engine that writes more is stopped',
     'The job fails, and its credits are released',
   ),
+  maxProviderAnswerBytes: limit(
+    'MEDIAGEN_MAX_PROVIDER_ANSWER_BYTES',
+    67_108_864,
+    [65_536, 400_000_000],
+    'Size of an answer of a provider, in bytes, which is held in memory; some have their files in it as base64',
+    'The job fails with words that say so; an answer about the state of a run is asked for again until the time of the model is over',
+  ),
   places: limit(
     'MEDIAGEN_PLACES',
     0,

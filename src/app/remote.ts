@@ -35,7 +35,7 @@ export function createRemote(config: Config, secrets: Secrets, openStore: () => 
       leave: (...args) => throttle().leave(...args),
       pause: (...args) => throttle().pause(...args),
     },
-    maxAnswerBytes: Math.ceil(config.maxOutputBytes * base64Growth),
+    maxAnswerBytes: Math.min(config.maxProviderAnswerBytes, Math.ceil(config.maxOutputBytes * base64Growth)),
     async webhookOf(submission) {
       if (config.publicUrl === null) return null
       const [key] = (await openStore().signingKeys('asset')).slice(-1)

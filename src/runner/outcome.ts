@@ -63,8 +63,9 @@ function giveBack(thrown: unknown, { claimed: { job }, parts }: Attempt): JobOut
 
 function fail(thrown: unknown, attempt: Attempt): JobOutcome {
   const error = describeFailure(thrown, attempt)
-  // Another run would use as much.
-  const mayPass = error.retryable && !(thrown instanceof PriceError)
+  // Another run would use as much; and one that submitted has no time left for another.
+  const isFinal = thrown instanceof PriceError || (error.code === 'timeout' && attempt.isSubmitted)
+  const mayPass = error.retryable && !isFinal
   return { status: 'failed', error, ...(mayPass && { jitter: attempt.parts.random() }) }
 }
 

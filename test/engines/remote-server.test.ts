@@ -161,3 +161,14 @@ test('a price may say what missing usage costs', async () => {
   const { body } = await remote.app.generate('test/replicate', { prompt: 'x' })
   expect(body).toMatchObject({ status: 'succeeded', billing: { charged: 5, released: 95 } })
 })
+
+test('an answer beyond MEDIAGEN_MAX_PROVIDER_ANSWER_BYTES ends the job in words, with its credits back', async () => {
+  const openai = kindCases.find(({ title }) => title === 'openai image') as KindCase
+  const long = { status: 200, json: { created: 1, data: [{ b64_json: 'A'.repeat(70_000) }] } }
+  await using served = await serveFake(openai.open(Date.now).fake, failing(openai.submission, long))
+  const settings = { MEDIAGEN_MAX_PROVIDER_ANSWER_BYTES: '65536' }
+  await using server = await startServer({ openai: openai.toSpec(served.origin) }, {}, settings)
+  const { body } = await server.app.generate('test/openai', { prompt: 'x' })
+  const message = expect.stringContaining('its answer is longer than 65536 bytes')
+  expect(body).toMatchObject({ status: 'failed', credits: 0, error: { code: 'provider_output_lost', message } })
+})

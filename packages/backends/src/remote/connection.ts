@@ -47,6 +47,9 @@ export class NoVerdict extends Error {
   }
 }
 
+/** A web page in the place of an answer: a proxy's, or that of another server than the catalog means. */
+export class WebPage extends NoVerdict {}
+
 /** The submission was accepted and paid, but what came back is no output. */
 export class PaidForNothing extends Error {
   constructor(message: string) {
@@ -168,7 +171,10 @@ export function createConnection(parts: ConnectionParts): Connection {
         throw new Unknown(words)
       }
       const { status } = answer
-      if (status >= 200 && status < 300) return answer
+      if (status >= 200 && status < 300) {
+        if (!isPage(answer)) return answer
+        throw large ? new PaidForNothing('answered with a web page') : new Unknown(describePage(answer, provider))
+      }
       const found = reason?.(answer.json)
       const words = found ? `${provider} answered ${status}: ${quote(found)}` : describe(answer, provider, quote)
       const isBusy = status === 429 || busy.includes(status)
@@ -179,6 +185,7 @@ export function createConnection(parts: ConnectionParts): Connection {
       try {
         const answer = await exchange(question, timeoutMs, large)
         const { status } = answer
+        if (isPage(answer)) throw new WebPage(describePage(answer, provider), status)
         if ((status >= 200 && status < 300) || also.includes(status)) return answer
         throw new NoVerdict(describe(answer, provider, quote), status, status === 429 ? findWait(answer) : null)
       } catch (error) {
@@ -187,6 +194,14 @@ export function createConnection(parts: ConnectionParts): Connection {
       }
     },
   }
+}
+
+function isPage({ headers, json }: Answer): boolean {
+  return json === null && /^(text\/html|application\/xhtml)/.test(headers['content-type'] ?? '')
+}
+
+function describePage({ status }: Answer, provider: string): string {
+  return `${provider} answered ${status} with a web page, as no such server does`
 }
 
 /** Creates a function that makes the words of others fit to be shown. */

@@ -30,6 +30,8 @@ const mostQuestions = 4
 /** How often outputs are asked for anew when they cannot be fetched. */
 const mostFetches = 3
 const mostOutputs = 100
+// The run ends itself before whoever started it does, because it knows why it took so long.
+const longestMarginMs = 2000
 
 /** Time and chance, and what all runs share. */
 export interface MachineParts extends SubmissionMemory {
@@ -61,6 +63,8 @@ class RemoteRun {
   #note: RemoteCheckpoint
   /** How often the provider could not be reached, or was busy, or forgot the run. */
   #setbacks = 0
+  /** What went wrong last, for the one who waited in vain. */
+  #trouble = ''
 
   constructor(candidates: readonly Candidate[], timeoutMs: number, run: EngineRun, parts: MachineParts) {
     this.#candidates = candidates
@@ -130,7 +134,7 @@ class RemoteRun {
         ...place,
         body,
         key,
-        leftMs,
+        leftMs: leftMs + this.#marginMs,
         timeoutMs: blocks ? leftMs : submitMs,
         webhook,
         ...(blocks && { signal: this.#run.signal }),
@@ -166,6 +170,7 @@ class RemoteRun {
       await this.#save({ ...this.#note, state: 'idle' }, 'failed')
       throw await this.#fail('provider_failed', `${this.#note.provider}: ${error.message}`, false)
     }
+    this.#trouble = (error as Error).message
     await this.#save(this.#note, 'unknown')
     return null
   }
@@ -175,6 +180,7 @@ class RemoteRun {
     const { provider } = this.#note
     await this.#parts.throttle.leave(provider, this.#run.jobId)
     this.#setbacks += 1
+    this.#trouble = refusal.message
     const isUnreachable = refusal.passing && refusal.status === null
     const next = this.#candidates[this.#note.at + 1]
     if (next && (!refusal.passing || isUnreachable)) {
@@ -195,7 +201,9 @@ class RemoteRun {
   /** Finds out what became of a submission whose answer was lost. */
   async #reconcile(): Promise<null> {
     const candidate = this.#candidate
-    const isPatient = (): boolean => candidate.backend.free && this.#leftMs() > 0
+    const { free } = candidate.backend
+    // What happened to the submission, if this run made it.
+    const lost = this.#trouble
     for (let asked = 1; ; asked++) {
       const found = await findSubmission(candidate, this.#note, this.#run.jobId, this.#parts)
       if (found.ref === 'absent') {
@@ -207,8 +215,11 @@ class RemoteRun {
         await this.#keepRef(found.ref)
         return null
       }
-      if (asked >= mostQuestions && !isPatient()) throw new OutcomeUnknown(found.words)
-      await this.#parts.pause(this.#jitter(Math.min(longestPollMs, firstPollMs * 2 ** asked)), this.#run.signal)
+      this.#trouble = [lost, found.words].filter((words) => words !== '').join('; ')
+      // What costs nothing needs no review: it is waited for, and then ended there.
+      if (free && this.#leftMs() <= 0) throw this.#timedOut()
+      if (!free && asked >= mostQuestions) throw new OutcomeUnknown(this.#trouble)
+      await this.#wait(this.#jitter(Math.min(longestPollMs, firstPollMs * 2 ** asked)))
     }
   }
 
@@ -216,7 +227,7 @@ class RemoteRun {
   async #again(): Promise<null> {
     this.#setbacks += 1
     if (this.#leftMs() <= 0) throw this.#timedOut()
-    await this.#parts.pause(this.#backoffMs(), this.#run.signal)
+    await this.#wait(this.#backoffMs())
     return null
   }
 
@@ -259,7 +270,7 @@ class RemoteRun {
         if (ended) await this.#close(ended)
         throw this.#timedOut()
       }
-      await this.#parts.pause(this.#jitter(pollMs), this.#run.signal)
+      await this.#wait(this.#jitter(pollMs))
       pollMs = Math.min(longestPollMs, pollMs * 1.5)
     }
   }
@@ -268,9 +279,12 @@ class RemoteRun {
   async #look(ref: UpstreamRef): Promise<Verdict> {
     const { backend, ...place } = this.#candidate
     try {
-      return await backend.look(place, ref)
+      const verdict = await backend.look(place, ref)
+      this.#trouble = ''
+      return verdict
     } catch (error) {
       if (!(error instanceof NoVerdict)) throw error
+      this.#trouble = error.message
       if (error.waitMs !== null) await this.#parts.throttle.pause(this.#note.provider, error.waitMs)
       return { state: 'waiting' }
     }
@@ -308,7 +322,7 @@ class RemoteRun {
   }
 
   #lost(words: string): Promise<EngineError> {
-    const message = `${this.#note.provider} did the work, but ${words}. Nothing was charged.`
+    const message = `${this.#note.provider} may have done the work, but ${words}. Nothing was charged.`
     return this.#fail('provider_output_lost', message, false)
   }
 
@@ -344,13 +358,24 @@ class RemoteRun {
   /** How long the run may still last: the model's time counts from its first submission, not anew for each run. */
   #leftMs(): number {
     const { since } = this.#note
-    return since === null ? this.#timeoutMs : since + this.#timeoutMs - this.#parts.nowMs()
+    const wholeMs = this.#timeoutMs - this.#marginMs
+    return since === null ? wholeMs : since + wholeMs - this.#parts.nowMs()
+  }
+
+  /** Waits, but not beyond the end of the run's time. */
+  #wait(ms: number): Promise<void> {
+    const leftMs = this.#leftMs()
+    return this.#parts.pause(leftMs > 0 ? Math.min(ms, leftMs) : ms, this.#run.signal)
+  }
+
+  get #marginMs(): number {
+    return Math.min(longestMarginMs, this.#timeoutMs / 10)
   }
 
   #timedOut(): EngineError {
     return new EngineError(
       'timeout',
-      `${this.#note.provider} took longer than ${this.#timeoutMs / 1000} s, the limit of the model. Nothing was charged.`,
+      `${this.#note.provider} took longer than ${this.#timeoutMs / 1000} s, the limit of the model. ${this.#trouble && `At last, ${this.#trouble}. `}Nothing was charged.`,
       true,
     )
   }

@@ -23,7 +23,7 @@ import type { Backend, Candidate } from './backend.ts'
 import { backends } from './backends.ts'
 import { readCheckpoint, type RemoteCheckpoint, toCheckpoint } from './checkpoint.ts'
 import { checkProvider } from './check-provider.ts'
-import { type Connection, createConnection, NoVerdict } from './connection.ts'
+import { type Connection, createConnection, NoVerdict, WebPage } from './connection.ts'
 import { findSubmission } from './find-submission.ts'
 import { type MachineParts, runRemote } from './machine.ts'
 import type { Provider, RemoteSpec } from './provider.ts'
@@ -98,7 +98,8 @@ async function ask({ backend, ...place }: Candidate): Promise<string | null> {
     return await backend.unready(place)
   } catch (error) {
     if (!(error instanceof NoVerdict)) throw error
-    const isLasting = error.status !== null && error.status >= 300 && error.status < 500 && error.status !== 429
+    const { status } = error
+    const isLasting = status !== null && status < 500 && status !== 429 && (status >= 300 || error instanceof WebPage)
     return isLasting || backend.baseUrl === null ? error.message : null
   }
 }

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import type { JsonObject, JsonValue, UpstreamVerdict } from '@mediagen/engine/engine.ts'
 import type { Backend, Place, Preparation, UpstreamRef, Verdict } from '../backend.ts'
-import { type Connection, isObject, NoVerdict } from '../connection.ts'
+import { type Connection, isObject, NoVerdict, Unknown } from '../connection.ts'
 import { completeInput, setPointer, toContentType } from '../media-input.ts'
 import { toJsonBody, toMultipart } from '../multipart.ts'
 import type { RemoteSpec } from '../provider.ts'
@@ -27,7 +27,9 @@ export const comfyui: Backend = {
   toKey: (_body, uuid) => uuid,
   async submit({ connection, body, key, timeoutMs }) {
     const asked = { method: 'POST', at: '/prompt', ...toJsonBody(body) } as const
-    await connection.submit(asked, { timeoutMs, reason: findReason })
+    const { json } = await connection.submit(asked, { timeoutMs, reason: findReason })
+    if (!isObject(json) || json['prompt_id'] !== key)
+      throw new Unknown(`${connection.provider} answered without the id of the run`)
     return { id: key }
   },
   look: ({ connection }, ref) => look(connection, ref),

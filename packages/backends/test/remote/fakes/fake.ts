@@ -1,4 +1,5 @@
 // A stateful fake of a provider: what it was asked and what it was paid for, over real HTTP or in memory, with faults.
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { NoAnswer, type UpstreamAnswer, type UpstreamClient } from '@mediagen/net/outgoing/upstream-client.ts'
@@ -37,6 +38,9 @@ export type Fault =
   | 'slow'
   /** It is handled, and its answer never ends. */
   | 'endless'
+  /** It is not handled, and the answer has no end; `hang` has no beginning. */
+  | 'flood'
+  | 'hang'
   /** It is not handled. */
   | FakeAnswer
 
@@ -128,6 +132,8 @@ async function respond(
   response: ServerResponse,
 ): Promise<void> {
   if (fault === 'cut before') return void incoming.socket.destroy()
+  if (fault === 'hang') return
+  if (fault === 'flood') return flood(response)
   const answer = typeof fault === 'object' && fault !== null ? fault : attempt(fake, request)
   if (fault === 'twice') fake.answer(request)
   if (fault === 'cut after') return void incoming.socket.destroy()
@@ -144,6 +150,15 @@ async function respond(
       await new Promise((done) => setImmediate(done))
     }
   else response.write(bytes)
+  response.end()
+}
+
+/** Ten gigabytes, or as much as is taken. */
+async function flood(response: ServerResponse): Promise<void> {
+  response.writeHead(200, { 'content-type': 'application/json' })
+  const piece = Buffer.alloc(1_000_000, ' ')
+  for (let pieces = 0; pieces < 10_000 && !response.destroyed; pieces++)
+    if (!response.write(piece)) await Promise.race([once(response, 'drain'), once(response, 'close')])
   response.end()
 }
 
@@ -171,7 +186,8 @@ export function createFakeClient(fake: FakeUpstream, origin: string, faults: Fau
     async request({ method, url, headers = {}, body = '' }): Promise<UpstreamAnswer> {
       const request = toRequest(method, new URL(url), headers, Buffer.from(body as string))
       const fault = faults({ ...request, origin })
-      if (fault === 'cut before') throw new NoAnswer('the connection was cut', true)
+      if (fault === 'cut before' || fault === 'flood' || fault === 'hang')
+        throw new NoAnswer('the connection was cut', true)
       const answer = typeof fault === 'object' && fault !== null ? fault : fake.answer({ ...request, origin })
       if (fault === 'twice') fake.answer({ ...request, origin })
       if (fault === 'cut after' || fault === 'truncate' || fault === 'endless')
