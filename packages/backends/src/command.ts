@@ -16,11 +16,11 @@ import { listen } from './command/transcript.ts'
 import type { ProgramLine } from './command/transcript.ts'
 
 export interface CommandEngineOptions {
-  /** The server's environment; programs get PATH, HOME, LANG and TMPDIR of it and nothing else. */
+  /** The server's environment; programs get only PATH, HOME, LANG and TMPDIR from it. */
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Receives the output of programs, except for the messages of the protocol. */
   readonly log?: (line: ProgramLine) => void
-  /** Told of a program that failed without saying why in a message of the protocol. */
+  /** Called for a program that failed without an error message of the protocol. */
   readonly onFailure?: (failure: ProgramFailure) => void
   /** Milliseconds between SIGTERM and SIGKILL. Default 2000; the job itself ends at once. */
   readonly killAfterMs?: number
@@ -137,7 +137,7 @@ export function createCommandEngine(options: CommandEngineOptions): Engine {
 function rememberBriefly({ environment, limits: usualLimits }: Settings): (spec: EngineSpec) => string | null {
   const known = new Map<string, string | null>()
   return (spec) => {
-    // The arguments do not belong to it: whether they name files does not decide whether the program can run.
+    // The arguments are left out of the key: whether the program can run does not depend on them.
     const { run, env, base_folder: folder, limits } = spec
     const rest = Array.isArray(run) && run.slice(1).every(isArgument) ? { ...spec, run: run.slice(0, 1) } : spec
     const key = JSON.stringify([rest.run, env, folder, limits])
@@ -191,7 +191,7 @@ async function runProgram(
 
 async function start(program: Program, folder: string, { killAfterMs }: Settings): Promise<ProcessGroup> {
   try {
-    // What it leaves is its own, and taken from there.
+    // The outputs stay in the folder of the run, from where the runner takes them.
     const { user } = program.limits
     if (user) await chown(folder, user.uid, user.gid)
     return await startProcessGroup(program, folder, killAfterMs)

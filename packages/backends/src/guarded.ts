@@ -1,4 +1,4 @@
-// An engine whose secrets are not said: a model is not ready while one is missing, and what the engine says goes on without them.
+// Hides the secrets of an engine: its messages are passed on without them, and a model is not ready while one is missing.
 import {
   type Engine,
   EngineError,

@@ -1,19 +1,19 @@
-// The secrets of engines: values of environment variables that are used and never said.
+// The secrets of engines: values of environment variables, which are removed from every message.
 
 /** What is wrong without a secret. */
 export function describeMissing(name: string): string {
   return `a key that it needs is missing: the server has no environment variable ${name}`
 }
 
-/** The secrets that were asked for. */
+/** The secrets that are in use. */
 export interface Secrets {
-  /** The value of an environment variable; undefined if it is not set. From now on it is hidden. */
+  /** The value of an environment variable; undefined if it is not set. `hide` removes it from texts from now on. */
   valueOf(name: string): string | undefined
-  /** A text without the values, as they are or as URLs and JSON spell them. */
+  /** A text without the values, whether they appear literally or as URLs and JSON escape them. */
   hide(text: string): string
 }
 
-// Shorter ones are in words of every text.
+// Shorter values occur in ordinary texts, so they are not removed.
 const leastChars = 6
 
 /** Creates the secrets of an environment. */

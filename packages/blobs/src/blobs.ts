@@ -2,14 +2,14 @@
 
 /** A stored file. */
 export interface StoredBlob {
-  /** Its name, for example `job_01jd…/0.png`. What comes before the first slash names what it belongs to. */
+  /** Its name, for example `job_01jd…/0.png`. The part before the first slash names its owner, such as a run. */
   readonly key: string
   readonly bytes: number
   /** When it was stored, by the clock of the store, in milliseconds since 1970. */
   readonly storedAtMs: number
 }
 
-/** What becomes a blob: bytes, or a local file that is handed over and may be moved. */
+/** The content of a new blob: bytes, or a local file that is handed over and may be moved. */
 export type BlobSource = AsyncIterable<Uint8Array> | { readonly file: string }
 
 /** A part of a blob: the bytes from `start` through `end`, counted from 0. Both are within the blob. */
@@ -22,26 +22,26 @@ export interface ByteRange {
 export type BlobContent = NodeJS.ReadableStream & { destroy(): void }
 
 /**
- * The files. A blob is visible only when it is whole and durable, and its content never changes. There are no folders: a key
+ * The files. A blob is visible only when it is complete and durable, and its content never changes. There are no folders: a key
  * is a name, and a slash in it is a character like any other.
  */
 export interface Blobs {
   /**
    * Stores a blob, durably when this resolves; it replaces one of the same key. Nothing is visible if it rejects.
    * @param key see `isBlobKey`
-   * @throws TypeError for anything else
+   * @throws TypeError for any other key
    */
   put(key: string, source: BlobSource, options?: { readonly signal?: AbortSignal | undefined }): Promise<void>
   /** The facts of a blob; null if there is none. */
   stat(key: string): Promise<StoredBlob | null>
-  /** The content, or a part of it; null if there is no such blob. Who reads finishes, even if it is deleted meanwhile. */
+  /** The content, or a part of it; null if there is no such blob. A reader can finish even if the blob is deleted meanwhile. */
   open(key: string, range?: ByteRange): Promise<BlobContent | null>
   /**
    * Writes a private copy to a local path where no file exists yet: changing it does not change the blob.
    * @returns false if there is no such blob
    */
   copyTo(key: string, path: string): Promise<boolean>
-  /** All blobs whose keys begin with `prefix`, in an order that keeps keys together that begin alike up to a slash. */
+  /** All blobs whose keys begin with `prefix`; keys that are equal up to a slash follow each other. */
   list(prefix: string): AsyncIterable<StoredBlob>
   /**
    * Deletes blobs; ignores missing ones.
@@ -52,7 +52,7 @@ export interface Blobs {
   sign(key: string, ms: number): Promise<string | null>
 }
 
-/** Whether a text can be a key: segments of letters, digits and `._-`, separated by slashes, that lead nowhere else as a path. */
+/** Whether a text can be a key: segments of letters, digits and `._-`, separated by slashes, none of them `.` or `..`. */
 export function isBlobKey(text: string): boolean {
   return text.length <= 500 && /^[A-Za-z0-9_][\w.-]*(\/(?!\.{1,2}(\/|$))[\w.-]+)+$/.test(text)
 }
@@ -82,7 +82,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   aac: 'audio/aac',
 }
 
-/** The media type of a blob, which its key says. */
+/** The media type of a blob, from the extension of its key. */
 export function contentTypeOf(key: string): string {
   return contentTypes[key.slice(key.lastIndexOf('.') + 1)] ?? 'application/octet-stream'
 }

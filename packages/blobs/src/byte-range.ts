@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ByteRange } from './blobs.ts'
 
-/** What conditions are held against. */
+/** The version of a file, which conditions are compared with. */
 export interface Validators {
   /** In quotes, weak or not. */
   readonly etag: string
@@ -10,13 +10,13 @@ export interface Validators {
   readonly modifiedAtMs: number
 }
 
-/** The answer to a GET or HEAD: its status, and the range it has of the file; null for the whole file, or for nothing of it. */
+/** The answer to a GET or HEAD: its status, and the range of the file that it contains; null for the whole file or for no content. */
 export interface Asked {
   readonly status: 200 | 206 | 304 | 412 | 416
   readonly range: ByteRange | null
 }
 
-/** What a request asks for, by its conditions and its range. Several ranges, and what is no range of bytes, ask for the whole file. */
+/** Evaluates the conditions and the range of a request. Several ranges, or an invalid one, count as a request for the whole file. */
 export function readAsked(headers: IncomingHttpHeaders, bytes: number, validators: Validators): Asked {
   if (isOutdated(headers, validators)) return { status: 412, range: null }
   if (isKnown(headers, validators)) return { status: 304, range: null }
@@ -28,7 +28,7 @@ export function readAsked(headers: IncomingHttpHeaders, bytes: number, validator
   return start > end ? { status: 416, range: null } : { status: 206, range: { start, end } }
 }
 
-/** Whether the request is for another version only. */
+/** Whether the conditions of the request exclude this version. */
 function isOutdated(headers: IncomingHttpHeaders, { etag, modifiedAtMs }: Validators): boolean {
   const match = headers['if-match']
   if (match !== undefined) return match.trim() !== '*' && !listTags(match).includes(opaque(etag))
@@ -37,7 +37,7 @@ function isOutdated(headers: IncomingHttpHeaders, { etag, modifiedAtMs }: Valida
 
 /** Whether the client has this version. */
 function isKnown(headers: IncomingHttpHeaders, { etag, modifiedAtMs }: Validators): boolean {
-  // Who reloads wants the file, whatever it has.
+  // A reload asks for the file even if the client has it.
   if (headers['cache-control']?.includes('no-cache')) return false
   const noneMatch = headers['if-none-match']
   if (noneMatch !== undefined) return noneMatch.trim() === '*' || listTags(noneMatch).includes(opaque(etag))
@@ -55,12 +55,12 @@ function listTags(written: string): string[] {
   return written.split(',').map(opaque)
 }
 
-/** A file never changes under its key, so weak tags say as much as strong ones. */
+/** A file never changes under its key, so weak tags are as good as strong ones. */
 function opaque(tag: string): string {
   return tag.trim().replace(/^W\//, '')
 }
 
-/** Not a number for what is no date; every comparison with that is false. */
+/** NaN for anything but a date; every comparison with it is false. */
 function toSeconds(ms: number): number {
   return Math.floor(ms / 1000)
 }

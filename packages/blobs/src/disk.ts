@@ -1,4 +1,4 @@
-// Blobs on the local disk: <root>/<key>. A file gets its name when it is whole and flushed.
+// Blobs on the local disk: <root>/<key>. A file gets its name only when it is complete and flushed.
 import { randomUUID } from 'node:crypto'
 import fs, { closeSync, constants, createReadStream, createWriteStream, type Dirent, fstatSync } from 'node:fs'
 import { copyFile, lstat, mkdir, open, opendir, readdir, rename, rm, rmdir } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 
 // Unfinished files, which no key can name.
 const partialFolder = '.partial'
-// Nobody is still writing a file that was not written to for this long.
+// A file that was not written to for this long is abandoned.
 const abandonedMs = 24 * 3_600_000
 const copyBytes = 1024 * 1024
 const placings = 5
@@ -30,7 +30,7 @@ export function createDiskBlobs(folder: string): Blobs {
     return join(root, key)
   }
 
-  /** Writes a file below the root, for what cannot be moved there. */
+  /** Writes a file below the root, for content that cannot be moved there. */
   async function write(source: BlobSource, signal: AbortSignal | undefined): Promise<string> {
     await mkdir(partial, { recursive: true, mode: 0o700 })
     await (cleaned ??= removeAbandoned(partial))
@@ -74,9 +74,9 @@ export function createDiskBlobs(folder: string): Blobs {
       const path = join(root, key)
       const descriptor = await orMissing(openDescriptor(path, constants.O_RDONLY | constants.O_NOFOLLOW))
       if (descriptor === null) return null
-      // The system knows this of what is open without a look at the disk.
+      // The system knows the size of an open file without reading the disk.
       const stats = fstatSync(descriptor)
-      // An end spares the stream a buffer and a read that finds no more.
+      // With an explicit end, the stream needs no last read that finds nothing.
       const whole = stats.size > 0 ? { start: 0, end: stats.size - 1 } : {}
       if (stats.isFile()) return createReadStream(path, { fd: descriptor, ...(range ?? whole) })
       // A folder can be opened, but not read.
@@ -156,7 +156,7 @@ async function orMissing<Result>(found: Promise<Result>): Promise<Result | null>
   }
 }
 
-/** Removes what processes left that died while they wrote. */
+/** Removes the unfinished files of processes that died while they wrote. */
 async function removeAbandoned(partial: string): Promise<void> {
   for (const name of await readdir(partial)) {
     const path = join(partial, name)

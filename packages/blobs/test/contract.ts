@@ -1,4 +1,4 @@
-// What every implementation of the port to the files keeps.
+// The contract of the port to the files, for every implementation.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -83,7 +83,7 @@ export function describeBlobs(name: string, open: () => Promise<OpenedBlobs>): v
       expect(await blobs.stat('job_twice/0.bin')).toMatchObject({ bytes: 7 })
     })
 
-    test('nothing is visible before it is whole, nor of a stream that breaks off', async () => {
+    test('a blob is not visible before it is complete; a stream that breaks off leaves nothing', async () => {
       const key = 'job_broken/0.bin'
       const half = Promise.withResolvers<void>()
       const rest = Promise.withResolvers<void>()
@@ -126,7 +126,7 @@ export function describeBlobs(name: string, open: () => Promise<OpenedBlobs>): v
       ])
     })
 
-    test('what is large is read as it was stored, and destroyed half-way without harm', async () => {
+    test('a large blob is read as it was stored, and reading may stop half-way', async () => {
       const large = Buffer.alloc(3_000_000, 'abcdefg')
       await blobs.put('job_large/0.bin', pieces(large.toString()))
       const stream = await blobs.open('job_large/0.bin')
@@ -135,7 +135,7 @@ export function describeBlobs(name: string, open: () => Promise<OpenedBlobs>): v
       expect(whole && (await buffer(whole)).equals(large)).toBe(true)
     })
 
-    test('what is not there is null, and what is no key is a bug of the caller', async () => {
+    test('a missing blob is null, and an invalid key is a bug of the caller', async () => {
       expect([await blobs.stat('job_none/0.bin'), await blobs.open('job_none/0.bin')]).toEqual([null, null])
       expect(await blobs.copyTo('job_none/0.bin', join(folder, 'none'))).toBe(false)
       for (const key of ['', '/', '/etc/passwd', 'a', 'a/', 'a//b', '../a', 'a/..', 'a/../b', './a', 'a/./b', '.a/b'])
@@ -165,7 +165,7 @@ export function describeBlobs(name: string, open: () => Promise<OpenedBlobs>): v
       expect(await keysOf(blobs, 'list_c')).toEqual([])
       expect(await keysOf(blobs, '')).toEqual(expect.arrayContaining(keys))
       for await (const found of blobs.list('list_')) expect(found).toEqual(await blobs.stat(found.key))
-      // Keys that begin alike come one after another, so that they can be counted together.
+      // Keys that are equal up to a slash follow each other, so that they can be counted together.
       const names = (await Array.fromAsync(blobs.list('list_'))).map(({ key }) => key.split('/')[0])
       expect(names.filter((name, index) => name !== names[index - 1]).length).toBe(new Set(names).size)
     })
@@ -176,7 +176,7 @@ export function describeBlobs(name: string, open: () => Promise<OpenedBlobs>): v
       expect(await keysOf(blobs, 'many_')).toEqual(keys)
     })
 
-    test('deleting removes those that are named, for every process, and ignores what is missing', async () => {
+    test('deleting removes the named blobs for every process, and ignores missing ones', async () => {
       for (const key of ['gone_1/0.bin', 'gone_1/1.bin', 'gone_10/0.bin']) await blobs.put(key, pieces('x'))
       await blobs.delete(['gone_1/0.bin', 'gone_1/9.bin', 'gone_9/0.bin'])
       expect(await keysOf(opened.again, 'gone_')).toEqual(['gone_1/1.bin', 'gone_10/0.bin'])
@@ -187,7 +187,7 @@ export function describeBlobs(name: string, open: () => Promise<OpenedBlobs>): v
       expect(await read(await blobs.open('gone_1/0.bin'))).toBe('again')
     })
 
-    test('who reads finishes, though the blob is deleted meanwhile', async () => {
+    test('a reader finishes although the blob is deleted meanwhile', async () => {
       await blobs.put('job_reading/0.bin', pieces('0123456789'))
       const reading = await blobs.open('job_reading/0.bin')
       await blobs.delete(['job_reading/0.bin'])
@@ -195,7 +195,7 @@ export function describeBlobs(name: string, open: () => Promise<OpenedBlobs>): v
       expect(await blobs.stat('job_reading/0.bin')).toBeNull()
     })
 
-    test('many processes store and delete under one beginning at once', async () => {
+    test('many processes store and delete under one prefix at once', async () => {
       await Promise.all(
         Array.from({ length: 40 }, async (_, index) => {
           const side = index % 2 === 0 ? blobs : opened.again

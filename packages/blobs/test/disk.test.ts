@@ -21,7 +21,7 @@ async function* text(written: string): AsyncIterable<Uint8Array> {
   yield Buffer.from(written)
 }
 
-test('nothing is made before the first blob, and no empty folder stays after the last', async () => {
+test('no folder is made before the first blob, and none stays after the last', async () => {
   await using opened = await openRoot()
   const root = join(opened.root, 'assets')
   const blobs = createDiskBlobs(root)
@@ -32,7 +32,7 @@ test('nothing is made before the first blob, and no empty folder stays after the
   expect((await readdir(root)).filter((name) => !name.startsWith('.'))).toEqual([])
 })
 
-test('links are not followed, and whatever is no file is no blob', async () => {
+test('links are not followed, and only regular files are blobs', async () => {
   await using opened = await openRoot()
   const blobs = createDiskBlobs(opened.root)
   await blobs.put('job_1/0.bin', text('x'))
@@ -43,7 +43,7 @@ test('links are not followed, and whatever is no file is no blob', async () => {
   expect((await Array.fromAsync(blobs.list(''))).map(({ key }) => key)).toEqual(['job_1/0.bin'])
 })
 
-test('one blob that cannot be deleted keeps no other', async () => {
+test('a blob that cannot be deleted does not prevent the deletion of others', async () => {
   await using opened = await openRoot()
   const blobs = createDiskBlobs(opened.root)
   await mkdir(join(opened.root, 'job_1/0.bin/inside'), { recursive: true })
@@ -66,7 +66,7 @@ test.skipIf(!existsSync('/dev/shm'))('a file of another file system is copied', 
   }
 })
 
-test('what a process left that died while it wrote is removed a day later, and nothing that is still being written', async () => {
+test('an abandoned unfinished file is removed a day later, and one that is still being written stays', async () => {
   await using opened = await openRoot()
   const partial = join(opened.root, '.partial')
   await mkdir(partial)

@@ -49,7 +49,7 @@ export function createModel(
   const createdAtMs = Date.parse(`${entry.created}T00:00:00Z`)
   const { priceExamples, ...pricing } = createPricing(entry, tried)
   return {
-    // A text from a YAML file is a slice of it: two bytes a character if the file holds any beyond Latin. Ids go into every answer.
+    // Copies the id: a text from a YAML file is a slice of the file, with two bytes per character if the file has any beyond Latin-1.
     id: Buffer.from(entry.id).toString(),
     product: entry.product ?? entry.id,
     mode: entry.mode ?? entry.category,
@@ -161,7 +161,7 @@ function tryPrice(price: Price, field: PriceField, entry: CatalogEntry, tried: T
     const usage = Object.fromEntries(usageNames.map((name, index) => [name, values[names.length + index] as number]))
     try {
       const credits = price.evaluate(input, billed ? usage : undefined)
-      // No sample of usage comes to this, unless it divides by zero.
+      // Only a division by zero makes a sample of usage this expensive.
       if (credits === maxCredits) throw new PriceError(`"${String(entry.price[field])}" gives more than any hold`)
       return credits
     } catch (error) {

@@ -39,7 +39,7 @@ const expression = { type: ['string', 'number'], minLength: 1 }
 const slug = '[a-z0-9]+(?:[._-][a-z0-9]+)*'
 const path = { type: 'string', pattern: `^${slug}(?:/${slug})*$`, maxLength: 200 }
 
-/** An engine as far as the form of its entries needs it. */
+/** The part of an engine that describes its settings in entries. */
 export type EngineKind = Pick<Engine, 'kind' | 'schema' | 'provider' | 'findFault'>
 
 function engineOfKind(kind: string, schema: JsonObject): object {
@@ -48,7 +48,7 @@ function engineOfKind(kind: string, schema: JsonObject): object {
 }
 
 /**
- * JSON Schema 2020-12 of one entry; engines bring the form of their own settings.
+ * JSON Schema 2020-12 of one entry; engines provide the schemas of their own settings.
  * @param described the kinds whose settings it describes; the others may only be named
  */
 export const createEntrySchema = (kinds: readonly EngineKind[], described: readonly EngineKind[] = kinds) => ({

@@ -79,7 +79,7 @@ function listFiles(path: string, problems: string[]): string[] {
   }
 }
 
-/** What models with equal schemas and prices share. */
+/** Compiled schemas and prices, shared by models where they are equal. */
 interface Shared {
   readonly schemas: SchemaCompiler
   readonly tried: TriedPrices
@@ -157,7 +157,7 @@ function readContent(file: string, problems: string[]): JsonObject {
 
 interface Parsed {
   readonly content: unknown
-  /** Why and where it could not be parsed; null if it was. */
+  /** Why and where the file could not be parsed; null if it was. */
   readonly wrong: string | null
 }
 

@@ -30,7 +30,7 @@ export function createModelOpenapi(
           description: 'The request body is the `input` of POST /v1/quotes and POST /v1/generate for this model.',
           tags: [model.category],
           requestBody: { required: true, content: { 'application/json': { schema: model.inputSchema } } },
-          // An extension: how the price comes about.
+          // An extension: how the price is computed.
           'x-price': model.price as unknown as JsonObject,
           responses: { default: { description: 'The job record that POST /v1/generate answers with.' } },
         },

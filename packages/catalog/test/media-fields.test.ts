@@ -11,7 +11,7 @@ const b = 'data:,b'
 test.each<[string, JsonObject, JsonObject, Record<string, string>]>([
   ['a field', { properties: { image: media } }, { image: a }, { '/image': a }],
   ['a field that is absent', { properties: { image: media } }, {}, {}],
-  ['no field that only looks like one', { properties: { text: { type: 'string' }, image: media } }, { text: a }, {}],
+  ['no text in a field of another format', { properties: { text: { type: 'string' }, image: media } }, { text: a }, {}],
   [
     'items of an array',
     { properties: { images: { type: 'array', items: media } } },

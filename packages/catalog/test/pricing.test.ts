@@ -51,20 +51,20 @@ test.each([Number.NaN, -1, -1e300])('usage of %s has no price', (seconds) => {
 
 test.each([
   ['a fraction', '1.5'],
-  ['less than nothing', '-1'],
+  ['a negative number', '-1'],
   ['more than can be written exactly', '9007199254740992'],
   ['a text', '"five"'],
   ['a truth', 'true'],
   ['nothing', 'null'],
   ['a list', '[1]'],
-  ['a division by nothing', '1 / 0'],
-  ['a field that is not there', 'width'],
+  ['a division by zero', '1 / 0'],
+  ['a missing field', 'width'],
   ['a sum of a text and a number', 'size + 1'],
 ])('%s is no price', (_what, expression) => {
   expect(() => price(expression)).toThrow(PriceError)
 })
 
-describe('what is no price expression is refused when it is compiled', () => {
+describe('an invalid price expression is refused when it is compiled', () => {
   test.each(['', '1 +', 'width *', '((1)', '[1, 2].map(x, x)', '{"a": 1}', 'process.exit()', 'a.b.c('])(
     '%s',
     (expression) => {

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import type { JsonObject, JsonValue } from './engine.ts'
 
-/** What is wrong, and where: a JSON pointer (RFC 6901). */
+/** A violation, and its place as a JSON pointer (RFC 6901). */
 export interface Unhashable {
   readonly pointer: string
   readonly detail: string

@@ -26,7 +26,7 @@ const stderrTailBytes = 2000
 // Bytes of replies to one task: some progress and a result. A process that sends more is out of control.
 const maxReplyBytes = 1_048_576
 
-/** The errors that tell the owner of a job what became of its process. */
+/** The errors that the owner of a job gets when its process ends badly. */
 export interface ProcessFailures {
   /** It exceeded its memory limit. */
   outOfMemory(limitBytes: number): EngineError
@@ -37,7 +37,7 @@ export interface ProcessFailures {
 export interface PooledProcessOptions {
   /** What the process may do; its entry calls `serveTasks`. */
   readonly rights: ProcessRights
-  /** How the system holds it. */
+  /** How the system contains it. */
   readonly containment: Containment
   readonly limits: KernelLimits
   /** A folder for this process alone; created here, and removed when the process has ended. */
@@ -49,10 +49,10 @@ export interface PooledProcessOptions {
   readonly onExit: (child: PooledProcess, why: Error, wasReady: boolean) => void
 }
 
-/** What a process says during a task. */
+/** Callbacks for the messages of a process during a task. */
 export interface TaskNews {
   readonly onProgress: (fraction: number) => void
-  /** Told of a file in the output folder, by whatever name the process gives it. */
+  /** Called with the name of a draft in the output folder; the process chooses the name, so it is not to be trusted. */
   readonly onDraft?: ((file: string) => void) | undefined
 }
 
@@ -212,7 +212,7 @@ export class PooledProcess {
     if (assignment) how(assignment)
   }
 
-  /** The process that runs the module: what was spawned, or where that waits for the end of its namespaces, its grandchild. */
+  /** The process that runs the module: the spawned one, or its grandchild if the spawned one waits for the end of its namespaces. */
   #findWorker(): number | undefined {
     if (this.pid === undefined || !this.#options.containment.isNested) return this.pid
     const [first] = findChildren(this.pid)
@@ -225,11 +225,11 @@ export class PooledProcess {
     return signal ?? (name || (code ?? 'unknown'))
   }
 
-  /** Whether programs are left that it has started, wherever those have put themselves. */
+  /** Whether programs that it has started still run, in whatever session or group. */
   get hasPrograms(): boolean {
     if (this.pid === undefined || this.#workerPid === undefined) return false
     const { isNested } = this.#options.containment
-    // What has lost its parent becomes a child of the first process of the namespace.
+    // An orphan becomes a child of the first process of the namespace.
     const first = isNested ? findChildren(this.pid)[0] : undefined
     return findChildren(this.#workerPid).length > 0 || (first !== undefined && findChildren(first).length > 1)
   }

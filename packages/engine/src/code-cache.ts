@@ -1,5 +1,5 @@
-// Where forked processes keep code that was compiled once: with it a process starts on half the processor time. It is not the
-// cache of the server, which runs what it finds there.
+// The compile cache of forked processes, which halves the processor time of their start. It is not the cache of the server, which
+// would run code that a process has put there.
 
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -14,7 +14,7 @@ import type { SystemUser } from './containment.ts'
 /** The argument of a process that only fills the cache, and ends when it has loaded its code. */
 export const fillArgument = 'fill-code-cache'
 
-/** The folder for `NODE_COMPILE_CACHE`; null if the server keeps nothing, either. */
+/** The folder for `NODE_COMPILE_CACHE`; null if the server has no such cache. */
 export function findCodeCache(): string | null {
   const folder = getCompileCacheDir()
   if (folder === undefined) return null
@@ -24,8 +24,8 @@ export function findCodeCache(): string | null {
 }
 
 /**
- * Fills the cache for processes of another user, who may read it and not write to it: a process that was taken over must not
- * leave code to those that come after it. Does nothing if that was done before. Best effort: without it processes start slowly.
+ * Fills the cache for processes of another user. They may read it but not write to it: a process that was taken over must not
+ * leave code for later ones. Does nothing if the cache is filled already. Best effort: without it, processes start slowly.
  */
 export async function fillCodeCache(cache: string, entry: URL, user: SystemUser): Promise<void> {
   const path = fileURLToPath(entry)
@@ -49,7 +49,7 @@ export async function fillCodeCache(cache: string, entry: URL, user: SystemUser)
   writeFileSync(mark, '')
 }
 
-/** Lets every user read a folder and what is in it, whatever the umask of the server is. */
+/** Makes a folder and its content readable for every user, whatever the umask of the server is. */
 async function openFolder(folder: string): Promise<void> {
   await chmod(folder, 0o755)
   for (const entry of await readdir(folder, { withFileTypes: true })) {

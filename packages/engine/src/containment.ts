@@ -1,5 +1,5 @@
-// What the system holds a forked process by: another user, namespaces (network, processes, mounts), limits of the kernel, and
-// no way to gain privileges. What a machine cannot do is found out once, and said in words.
+// Containment of forked processes by the system: another user, namespaces (network, processes, mounts), limits of the kernel, and
+// no way to gain privileges. It finds out once what this machine supports, and describes what is missing.
 
 import { execFile } from 'node:child_process'
 import { chmod, chown, mkdir, rm } from 'node:fs/promises'
@@ -17,7 +17,7 @@ export interface SystemUser {
   readonly gid: number
 }
 
-/** Limits that the kernel enforces for one process and what it starts. */
+/** Limits that the kernel enforces for a process and the programs that it starts. */
 export interface KernelLimits {
   /** Open files of each process. */
   readonly openFiles: number
@@ -25,7 +25,7 @@ export interface KernelLimits {
   readonly tasks: number
   /** Size of each file that is written, in bytes. */
   readonly fileBytes: number
-  /** Private memory of each process, in bytes. This is far more than is resident: stacks and reserves count. */
+  /** Private memory of each process, in bytes. It is far larger than resident memory, because stacks and reserves count. */
   readonly memoryBytes: number
 }
 
@@ -41,11 +41,11 @@ export interface WrappedProgram {
 export interface Containment {
   /** The user that processes run as; null for that of the server. */
   readonly user: SystemUser | null
-  /** Whether the hidden folder is out of sight. */
+  /** Whether processes cannot see the hidden folder. */
   readonly hides: boolean
-  /** Whether the program is a grandchild of what is spawned, which then exits with 128 + n for signal n. */
+  /** Whether the program is a grandchild of the spawned process, which then exits with 128 + n for signal n. */
   readonly isNested: boolean
-  /** What processes could do here that they should not be able to, in words. */
+  /** Descriptions of what processes can do here although they should not. */
   readonly missing: readonly string[]
   /** Adds the containment to a program. @param folder the folder of the process, where it must be spawned */
   wrap(path: string, args: readonly string[], limits: KernelLimits, folder: string): WrappedProgram
@@ -60,7 +60,7 @@ export const uncontained: Containment = {
   wrap: (path, args) => ({ path, args, as: {} }),
 }
 
-/** What containment should do if the machine can. */
+/** The containment to use as far as the machine supports it. */
 export interface ContainmentOptions {
   /** User to run as, if the server is root. */
   readonly user: SystemUser | null
@@ -77,8 +77,8 @@ export interface ContainmentOptions {
 }
 
 /**
- * Which namespaces a process gets: all of them, with the hidden folder out of sight; the same without that; those that only
- * root can make without a user namespace; or none.
+ * Which namespaces a process gets: all of them, with the hidden folder out of sight; all of them, without hiding the folder; those
+ * that root can create without a user namespace; or none.
  */
 export type Namespaces = 'hiding' | 'user' | 'root' | 'none'
 
@@ -134,7 +134,7 @@ async function findWay(
   return { way: { namespaces: 'none', user: null, ...has }, failures }
 }
 
-/** Runs a shell that looks whether it can read and write what it must. Null if it can, else why not. */
+/** Runs a shell that checks whether it can read and write the necessary files. Null if it can, else the reason. */
 async function tryOut(containment: Containment, { folder, readable }: ContainmentOptions): Promise<string | null> {
   const own = join(folder, 'check')
   const output = join(own, 'out')
@@ -152,7 +152,7 @@ async function tryOut(containment: Containment, { folder, readable }: Containmen
   return failure
 }
 
-/** Null if a program runs and succeeds, else the last line that it says. */
+/** Null if a program runs and succeeds, else the last line of its output. */
 async function whyNot(path: string, args: readonly string[], options: object = {}): Promise<string | null> {
   try {
     await promisify(execFile)(path, args, { timeout: checkTimeoutMs, env: { PATH: toolPath }, ...options })
@@ -215,7 +215,7 @@ function toLimitTool(
   options: ContainmentOptions,
 ) {
   const { user, namespaces } = way
-  // The kernel counts tasks by user, since 5.14 in each user namespace apart, and never those of root.
+  // The kernel counts tasks by user (since 5.14 separately in each user namespace), and never those of root.
   const countsApart = (namespaces === 'hiding' || namespaces === 'user') && isKernelSince(5, 14)
   const isCounted = user !== null || !isRoot()
   const nproc = countsApart ? tasks : user === null ? null : tasks * options.processes
@@ -233,7 +233,7 @@ function toLimitTool(
 function toPrivilegeTool({ user, namespaces }: Way): string[] {
   const { uid, gid } = user ?? {}
   const switching = namespaces === 'root' && user ? [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups'] : []
-  // Whoever has no capability to begin with has none to give up.
+  // A user without capabilities has none to drop.
   const dropping = namespaces === 'none' && (user !== null || !isRoot()) ? [] : ['--bounding-set=-all']
   return [tools.setpriv, '--no-new-privs', '--inh-caps=-all', ...dropping, ...switching, '--']
 }

@@ -1,13 +1,13 @@
-// Waiting for file descriptors, where what was done so far would be lost otherwise.
+// Retries steps that fail for lack of file descriptors, so that earlier work is not lost.
 import { setTimeout as pause } from 'node:timers/promises'
 
 const firstPauseMs = 200
 const longestPauseMs = 5000
 
 /**
- * Takes a step again and again as long as it fails only because this process, or the system, has no file descriptor left.
- * @param step may be taken again when it fails so
- * @param mayRepeat tells of such a failure whether the step may be taken again. Default: it may
+ * Repeats a step as long as it fails only because this process, or the system, has no file descriptor left.
+ * @param step the step, which can be repeated after such a failure
+ * @param mayRepeat whether the step may be repeated after this failure. Default: always
  * @throws whatever else the step throws, and when `signal` aborts
  */
 export async function whenDescriptors<Result>(
@@ -25,7 +25,7 @@ export async function whenDescriptors<Result>(
   }
 }
 
-/** Whether `thrown`, or what caused it, says that this process or the system has no file descriptor left. */
+/** Whether `thrown` or its cause means that this process or the system has no file descriptor left. */
 export function lacksDescriptors(thrown: unknown): boolean {
   for (let error = thrown; error instanceof Error; error = error.cause)
     if (/^E[MN]FILE$/.test(String('code' in error ? error.code : ''))) return true

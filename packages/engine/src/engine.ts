@@ -1,5 +1,5 @@
 // The port to whatever makes media. An engine gets a validated input, a folder, callbacks and a signal, and leaves files.
-// It knows nothing of credits, accounts or HTTP.
+// It knows nothing about credits, accounts or HTTP.
 
 /** A JSON object, as it came from a client. */
 export type JsonObject = { [key: string]: JsonValue }
@@ -9,15 +9,15 @@ export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObj
 export type Usage = { readonly [name: string]: number }
 
 /**
- * What may be done with a job whose run was lost or given back: start again from the beginning (`again`), let another run
- * take over from the checkpoint (`continue`: something was submitted elsewhere and is only waited for), or neither, because
- * nobody knows whether the run cost money (`never`: the job goes to review).
+ * What may happen to a job whose run was lost or given back: it starts again from the beginning (`again`); another run takes over
+ * from the checkpoint (`continue`: the work was submitted to another server); or neither, because it is unknown whether the run
+ * cost money (`never`: the job goes to review).
  */
 export type AfterLoss = 'again' | 'continue' | 'never'
 
 /**
- * How a submission to another server stands: it is being sent; it was accepted; it was certainly refused; nobody knows whether
- * it was accepted; or it ended. Those that may still run there are `submitting`, `accepted` and `unknown`.
+ * The state of a submission to another server: it is being sent; it was accepted; it was certainly refused; it is unknown whether
+ * it was accepted; or it ended. It may still run there in the states `submitting`, `accepted` and `unknown`.
  */
 export type UpstreamVerdict = 'submitting' | 'accepted' | 'refused' | 'unknown' | 'succeeded' | 'failed' | 'canceled'
 
@@ -27,14 +27,14 @@ export interface UpstreamRun {
   readonly n: number
   /** The catalog's name of the other server. */
   readonly provider: string
-  /** Its name of the run; null while unknown. A later null keeps the earlier name. */
+  /** The id that the other server gave the submission; null while unknown. A later null keeps the earlier id. */
   readonly upstreamId: string | null
   readonly verdict: UpstreamVerdict
-  /** What the other server says that it bills; null if it says nothing. A later null keeps the earlier cost. */
+  /** The cost that the other server reports; null if it reports none. A later null keeps the earlier cost. */
   readonly cost: UpstreamCost | null
 }
 
-/** A bill of another server: in its words, and as a number if it is one. */
+/** The cost of a submission: as the other server wrote it, and as a number if it is one. */
 export interface UpstreamCost {
   readonly text: string
   readonly amount: number | null
@@ -42,7 +42,7 @@ export interface UpstreamCost {
   readonly currency: string | null
 }
 
-/** Where a download may go and what it may say. */
+/** Options of a download. */
 export interface DownloadOptions {
   /** The origin of the server that made the file, such as `http://10.0.0.7:8188`; allowed though it may not be public. */
   readonly origin?: string
@@ -67,7 +67,7 @@ export interface EngineRun {
   readonly attempt: number
   /** The input, valid by the model's schema, with the schema's defaults applied. */
   readonly input: JsonObject
-  /** What an earlier run of the job saved last, or null. */
+  /** The last checkpoint of an earlier run of the job, or null. */
   readonly checkpoint: JsonValue
   /** An empty folder for this run alone, removed afterwards. Only a path if the engine needs none. */
   readonly folder: string
@@ -80,7 +80,7 @@ export interface EngineRun {
    * @throws EngineError when they cannot be fetched
    */
   media(): Promise<ReadonlyMap<string, string>>
-  /** Reports how far the run is, 0 … 1. */
+  /** Reports the progress of the run, 0 … 1. */
   readonly onProgress: (fraction: number) => void
   /**
    * Saves a checkpoint for a later run of the same job, and the record of a submission with it. Durable when it resolves. It
@@ -89,8 +89,8 @@ export interface EngineRun {
    */
   saveCheckpoint(checkpoint: JsonValue, upstream?: UpstreamRun): Promise<void>
   /**
-   * Shows a draft picture to whoever watches the job: the name of a file in the folder, which is taken from there. It is never
-   * billed, and gone when the job ends. A draft that comes before the one before is shown replaces it.
+   * Shows a draft picture to the watchers of the job: the name of a file in the folder, which is moved away from there. It is never
+   * billed, and removed when the job ends. A draft replaces an earlier one that is not shown yet.
    */
   preview(file: string): void
   /**
@@ -114,29 +114,29 @@ export interface EngineSpec {
   readonly [setting: string]: unknown
 }
 
-/** What an engine is told about a job of which no run is left. */
+/** A job without a run, as an engine sees it. */
 export interface PastRun {
   readonly jobId: string
   /** Model id. */
   readonly model: string
-  /** What its last run saved. */
+  /** The checkpoint of its last run. */
   readonly checkpoint: JsonValue
   /** Aborts when the answer takes too long or the server stops. */
   readonly signal: AbortSignal
 }
 
-/** What became of a submission whose outcome was unknown. */
+/** The result of a question about a submission whose outcome was unknown. */
 export type Reconciled =
   | { readonly state: 'unknown' }
   /** The job is queued again with this checkpoint, and `afterLoss` says how it goes on. */
   | { readonly state: 'known'; readonly checkpoint: JsonValue; readonly upstream?: UpstreamRun }
   | { readonly state: 'failed'; readonly error: EngineError; readonly upstream?: UpstreamRun }
 
-/** What a provider says when it is asked something that costs nothing. */
+/** The result of checking a provider with requests that cost nothing. */
 export interface ProviderCheck {
-  /** Whether it answers as its kind does; null if nothing can be asked for nothing. */
+  /** Whether it answers as servers of its kind do; null if every request would cost something. */
   readonly answers: boolean | null
-  /** `unknown`: no free question tells. `none`: the catalog names no key. */
+  /** `unknown`: no free request tells. `none`: the catalog names no key. */
   readonly key: 'works' | 'refused' | 'missing' | 'unknown' | 'none'
   /** What is wrong; null if nothing is, as far as it can be known. */
   readonly reason: string | null
@@ -152,9 +152,9 @@ export interface Engine {
    * `provider`; the engine gets the entry, with its `name`, in the place of the name, in `fallback` too.
    */
   readonly provider?: JsonObject
-  /** What is wrong with settings that fit the schema, such as a file that cannot be read. Asked when the catalog is loaded. */
+  /** An error in settings that match the schema, such as an unreadable file. Called when the catalog is loaded. */
   findFault?(spec: EngineSpec): { readonly field: string; readonly words: string } | null
-  /** Asks a provider whether it answers and takes its key. It costs nothing, and ends in time. */
+  /** Checks whether a provider answers and accepts its key. It costs nothing, and ends within the timeout. */
   checkProvider?(provider: JsonObject, timeoutMs: number): Promise<ProviderCheck>
   /** Names of the environment variables whose values the model needs. Default: none. */
   secretsOf?(spec: EngineSpec): readonly string[]
@@ -166,22 +166,22 @@ export interface Engine {
   /** Null if the model can run now, else why it cannot. Asked in the background; the last answer counts meanwhile. */
   unready(spec: EngineSpec): Promise<string | null>
   /**
-   * What may be done with a run of which this checkpoint is left (an end that another server told included: the run may be lost
-   * before the job knows), once the engine had begun; null if none was saved. It is
-   * saved with the checkpoint, so it must not depend on anything else. Before the engine begins, a run may start again.
+   * What may happen after the loss of a run that had begun and left this checkpoint; null if it left none. The checkpoint may
+   * already contain the end of the submission, since a run can be lost before it reports the end. The result is stored with the
+   * checkpoint, so it must not depend on anything else. A run whose engine had not begun always starts again.
    */
   afterLoss(spec: EngineSpec, checkpoint: JsonValue): AfterLoss
   /**
    * Runs one job to its end.
-   * @throws EngineError when the run failed; OutcomeUnknown when nobody knows whether another server accepted it; anything
+   * @throws EngineError when the run failed; OutcomeUnknown when it is unknown whether another server accepted it; anything
    *   else that is thrown counts as an engine that crashed.
    */
   run(spec: EngineSpec, run: EngineRun): Promise<EngineResult>
-  /** Finds out about a run whose outcome is unknown; asked again and again until it knows or the review is over. */
+  /** Finds out about a run whose outcome is unknown; called repeatedly until it knows or the review is over. */
   reconcile?(spec: EngineSpec, past: PastRun): Promise<Reconciled>
   /**
-   * Ends on the other server what the checkpoint names; resolves, with the record if it changed, once that server has
-   * answered, whatever it answered; throws to be asked again later.
+   * Cancels the submission that the checkpoint names on the other server. Resolves once that server has answered, whatever the
+   * answer is, with the record if it changed; throws to be called again later.
    */
   cancel?(spec: EngineSpec, past: PastRun): Promise<UpstreamRun | null>
   /** Releases everything that the engine holds (child processes, sockets). */
@@ -203,7 +203,7 @@ export class EngineError extends Error {
   }
 }
 
-/** A run of which nobody knows whether another server accepted it: the job goes to review with its credits held. */
+/** It is unknown whether another server accepted the run: the job goes to review with its credits held. */
 export class OutcomeUnknown extends Error {
   /** @param message for the operator */
   constructor(message: string, options?: ErrorOptions) {
@@ -212,7 +212,7 @@ export class OutcomeUnknown extends Error {
   }
 }
 
-/** The job is no longer this run's: its lease ran out, or it has ended. */
+/** The run has lost its job: its lease ran out, or the job has ended. */
 export class ClaimLost extends Error {
   constructor() {
     super('The job is no longer this run’s.')

@@ -20,7 +20,7 @@ export async function checkFolderSize(folder: string, maxBytes: number): Promise
       entries += 1
       const path = join(next, entry.name)
       if (entry.isDirectory()) folders.push(path)
-      // A file may be removed at any moment; then it counts nothing.
+      // A file may be removed at any moment; then it does not count.
       else if (entry.isFile()) bytes += (await lstat(path).catch(() => ({ size: 0 }))).size
       if (bytes > maxBytes) {
         throw new EngineError('output_too_large', `The run wrote more than ${maxBytes} bytes.`)

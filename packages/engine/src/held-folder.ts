@@ -1,5 +1,5 @@
-// A folder that is held open, so that whatever takes its place later is not mistaken for it: a program that works in a folder
-// may replace the folder itself, or one above it, by a symbolic link.
+// A folder that is held open. A program that works in a folder may replace the folder, or one above it, by a symbolic link; the
+// replacement is not mistaken for the folder that was opened.
 
 import { accessSync, constants } from 'node:fs'
 import { lstat, open } from 'node:fs/promises'
@@ -34,7 +34,7 @@ export async function holdFolder(path: string): Promise<HeldFolder> {
   }
 }
 
-/** What Linux calls a file that this process has open; null where it has no such name. */
+/** The path by which Linux names an open file of this process; null on other systems. */
 function findOpened(descriptor: number): string | null {
   const path = `/proc/self/fd/${descriptor}`
   try {

@@ -4,7 +4,7 @@
 import type { KernelLimits, SystemUser } from './containment.ts'
 import { atMost, hasTool, tools } from './system-tools.ts'
 
-/** What a program may not do; by default only one thing, which is to gain privileges. */
+/** The limits of a program. By default it only cannot gain privileges. */
 export interface ProgramLimits extends Partial<KernelLimits> {
   /** Whether it may use the network. Default: true. */
   readonly network?: boolean
@@ -22,7 +22,7 @@ export interface Command {
 
 const isRoot = (): boolean => process.getuid?.() === 0
 
-/** Why this machine cannot set limits that were asked for, in words; null if it can. What needs no asking is set if it can be. */
+/** Why this machine cannot set the requested limits; null if it can. Default limits are set only where possible. */
 export function whyNotLimited(limits: ProgramLimits): string | null {
   if (limits.user && !isRoot()) return 'limits.user needs a server that runs as root'
   if (limits.user && !hasTool('setpriv')) return 'limits.user needs setpriv (util-linux)'
@@ -60,7 +60,7 @@ function toLimits({ openFiles, tasks, fileBytes, memoryBytes }: ProgramLimits): 
   ]
 }
 
-/** Why a program did not even start, if one of the tools said so as its last words; null if it did start. */
+/** Why a program did not start, if the last output of one of the tools says so; null if it started. */
 export function whyNotStarted(exitCode: number | null, lastWords: string): string | null {
   if (exitCode !== 126 && exitCode !== 127) return null
   const said = /^(?:setpriv|prlimit|unshare): .*: ([^:]+)$/.exec(lastWords)?.[1]
@@ -68,7 +68,7 @@ export function whyNotStarted(exitCode: number | null, lastWords: string): strin
   return errorNames[said] ?? said
 }
 
-// The tools print what Node calls by its code.
+// The tools print these messages for what Node reports as a code.
 const errorNames: Readonly<Record<string, string>> = {
   'No such file or directory': 'ENOENT',
   'Permission denied': 'EACCES',

@@ -1,5 +1,5 @@
-// What Node lets a forked process do (its permission model): read code and its own files, write its own files, load native
-// libraries. It holds for JavaScript; what is native is held by the system.
+// The rights of a forked process in Node's permission model: to read code and its own files, write its own files, and load native
+// libraries. They apply to JavaScript only; the system contains native code.
 
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -8,7 +8,7 @@ import type { ProcessFolders } from './process-folders.ts'
 
 /** What a process may do beyond computing. */
 export interface ProcessRights {
-  /** The module that it runs; it may read all that is beside it. */
+  /** The module that it runs; it may read all files in the same folder. */
   readonly entry: URL
   /** Further folders of code. */
   readonly code: readonly URL[]
@@ -18,7 +18,7 @@ export interface ProcessRights {
   readonly startsPrograms?: boolean
 }
 
-/** Arguments for Node that let a process do this and nothing else. */
+/** Arguments for Node that give a process these rights and no others. */
 export function toNodeFlags(rights: ProcessRights, folders: ProcessFolders, codeCache: string | null): string[] {
   const entry = fileURLToPath(rights.entry)
   const cache = codeCache === null ? [] : [codeCache]
@@ -43,7 +43,7 @@ export function toNodeFlags(rights: ProcessRights, folders: ProcessFolders, code
   ]
 }
 
-/** Where Node looks for the packages that a module imports, and for what kind of modules they are. */
+/** The files that Node reads to find the packages that a module imports, and the kinds of their modules. */
 function findPackages(folder: string): string[] {
   const here = ['node_modules', 'package.json'].map((name) => join(folder, name)).filter((path) => existsSync(path))
   const parent = dirname(folder)

@@ -10,7 +10,7 @@ import type { ProcessRights } from './permissions.ts'
 import { emptyFolders, type ProcessFolders } from './process-folders.ts'
 
 const checkMs = 100
-// What threads and allocators of Node and WebAssembly reserve beyond what is resident: 1.8 GB were measured.
+// Memory that threads and allocators of Node and WebAssembly reserve beyond resident memory: 1.8 GB were measured.
 const reservedBytes = 4 * 1024 ** 3
 
 /** The part of a logger that is used; pino's fits. */
@@ -23,7 +23,7 @@ export interface ProcessPoolOptions {
   readonly rights: ProcessRights
   /** Parent of the folders of the processes; created when first needed, removed by `close`. Default: a temporary folder. */
   readonly folder?: string | undefined
-  /** How the system holds processes; none is forked before this is known. Default: not at all. */
+  /** How the system contains processes; none is forked before this is known. Default: not at all. */
   readonly containment?: (() => Promise<Containment>) | undefined
   /** Limits of each process, if the containment has limits. */
   readonly limits?: Partial<KernelLimits>
@@ -39,7 +39,7 @@ export interface ProcessPoolOptions {
 
 /** One task for the pool. */
 export interface Task<Request, Result> {
-  /** Puts what the process is to read into its input folder, and returns the message to send, as JSON. */
+  /** Puts the files for the process into its input folder, and returns the message to send, as JSON. */
   readonly request: (folders: ProcessFolders) => Request | Promise<Request>
   /** Takes files from the output folder, which is emptied afterwards, and returns the result. */
   readonly collect?: (result: Result, folders: ProcessFolders) => Promise<Result>
@@ -47,7 +47,7 @@ export interface Task<Request, Result> {
   readonly owner: string
   readonly signal: AbortSignal
   readonly onProgress: (fraction: number) => void
-  /** Told of a file in the output folder that may be shown while the task goes on; its name is the process's. */
+  /** Called with the name of a draft in the output folder, which may be shown during the task; the process chooses the name. */
   readonly onDraft?: (file: string, folders: ProcessFolders) => void
   /** Time limit; the process is then killed. Waiting for a free process does not count. */
   readonly timeout?: { readonly ms: number; readonly reason: Error }
@@ -61,7 +61,7 @@ interface Waiting<Request, Result> {
   readonly reject: (error: Error) => void
 }
 
-/** Processes of all pools, so that no two have one folder. */
+/** Number of processes of all pools so far; gives each its own folder. */
 let forkedEver = 0
 
 /** Runs tasks in forked processes, one each at a time. Processes are forked on demand and kept. */
@@ -76,7 +76,7 @@ export class ProcessPool<Request extends object, Result> {
   readonly #aborts = new WeakSet<Error>()
   #closed = false
   #containment: Containment | null = null
-  /** Whether a process is wanted as soon as the containment is known. */
+  /** Whether to fork a process as soon as the containment is known. */
   #isWarm = false
   #isPreparing = false
   #folder: string | null = null
@@ -87,7 +87,7 @@ export class ProcessPool<Request extends object, Result> {
     if (!options.containment) this.#containment = uncontained
   }
 
-  /** Asks, once and when a process is first needed, how processes are contained here. */
+  /** Finds out how processes are contained here; once, when a process is first needed. */
   #prepare(): void {
     if (this.#isPreparing || this.#containment !== null) return
     this.#isPreparing = true
@@ -211,7 +211,7 @@ export class ProcessPool<Request extends object, Result> {
     task.signal.addEventListener('abort', onAbort, { once: true })
     const tell = await this.#perform(child, task).then(
       (result) => () => resolve(result),
-      // What fails while its process is being killed fails for that.
+      // A failure while the process is being killed has the reason of the kill.
       (error: Error) => () => reject(child.killedBecause ?? error),
     )
     task.signal.removeEventListener('abort', onAbort)
@@ -244,7 +244,7 @@ export class ProcessPool<Request extends object, Result> {
     }
   }
 
-  /** Leaves nothing of a task to the next one. */
+  /** Removes everything that a task has left. */
   async #empty(child: PooledProcess): Promise<void> {
     if (child.dying) return
     if (this.#options.rights.startsPrograms && child.hasPrograms)

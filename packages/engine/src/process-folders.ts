@@ -1,4 +1,4 @@
-// What a forked process has of the disk: a folder that the server leaves files in for it, and one that it writes to.
+// The folders of a forked process: one in which the server leaves files for it, and one that it writes to.
 
 import { chmodSync, chownSync, constants, createWriteStream, mkdirSync } from 'node:fs'
 import { chmod, chown, copyFile, link, lstat, open, readdir, rename, rm, unlink } from 'node:fs/promises'
@@ -8,9 +8,9 @@ import type { SystemUser } from './containment.ts'
 
 /** The folders of one process. */
 export interface ProcessFolders {
-  /** What the server hands to the process, which only reads here. */
+  /** Files from the server, which the process may only read. */
   readonly input: string
-  /** Where the process leaves what it makes; nothing else of the disk can it write to. */
+  /** Files from the process, which can write to no other folder. */
   readonly output: string
 }
 
@@ -25,13 +25,13 @@ export function makeFolders(folder: string, owner: SystemUser | null): ProcessFo
   return folders
 }
 
-/** Puts a file into a folder for a process to read, as another name of the same file or, from another disk, as a copy. */
+/** Puts a file into a folder for a process to read, as a hard link or, from another disk, as a copy. */
 export async function handOver(path: string, folder: string, name: string): Promise<string> {
   const handed = join(folder, name)
   try {
     await link(path, handed)
   } catch (error) {
-    // Some file systems have no second names.
+    // Some file systems have no hard links.
     if (!['EXDEV', 'EPERM', 'ENOTSUP', 'EMLINK'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
     await copyFile(path, handed)
   }
@@ -41,8 +41,8 @@ export async function handOver(path: string, folder: string, name: string): Prom
 }
 
 /**
- * Takes a file that a process has left: moves it, or copies it to another disk, and makes it the server's own.
- * @throws Error when there is anything but a file with a single name, which is then removed
+ * Takes over a file that a process has left: moves it, or copies it to another disk, and makes the server its owner.
+ * @throws Error when it is anything but a file with a single name; it is then removed
  */
 export async function moveFile(from: string, to: string): Promise<void> {
   try {
@@ -52,7 +52,7 @@ export async function moveFile(from: string, to: string): Promise<void> {
     await using file = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     if ((await file.stat()).isFile()) await pipeline(file.createReadStream(), createWriteStream(to, { flags: 'wx' }))
   }
-  // Looked at once it is where the process cannot put something else in its place.
+  // Checked after the move, when the process can no longer replace it.
   const stats = await lstat(to)
   if (!stats.isFile() || stats.nlink > 1) {
     await rm(to, { recursive: true, force: true })
@@ -62,9 +62,9 @@ export async function moveFile(from: string, to: string): Promise<void> {
 }
 
 /**
- * Empties the folders after a task. Files are unlinked one by one: what walks down a tree could be led astray by whoever
- * changes it meanwhile.
- * @returns false when there is something else in them; whoever left it has to be gone before they can be removed
+ * Empties the folders after a task. Files are unlinked one by one: a recursive removal could be led astray by a process that
+ * changes the tree meanwhile.
+ * @returns false when they contain anything but files; the process has to end before they can be removed
  */
 export async function emptyFolders({ input, output }: ProcessFolders): Promise<boolean> {
   for (const folder of [input, output])
@@ -75,7 +75,7 @@ export async function emptyFolders({ input, output }: ProcessFolders): Promise<b
   return true
 }
 
-/** Removes the folder of a process that is gone. */
+/** Removes the folder of a process that has ended. */
 export function removeFolder(folder: string): Promise<void> {
   return rm(folder, { recursive: true, force: true })
 }

@@ -1,16 +1,16 @@
-// What all workers of an installation share of a provider of media: runs at a time, the pace of submissions, pauses that it
-// asked for, and what it told our webhook.
+// The state of a provider that all workers of an installation share: concurrent runs, the pace of submissions, pauses that it
+// asked for, and submissions that its callbacks named.
 
-/** A submission that wants to be made. */
+/** A submission that is to be made. */
 export interface ProviderEntry {
   /** The catalog's name. */
   readonly provider: string
   readonly jobId: string
-  /** Runs at a time; null for any number. */
+  /** Maximum number of concurrent runs; null for no limit. */
   readonly concurrency: number | null
-  /** Submissions a minute, evenly spaced; null for any number. */
+  /** Submissions per minute, evenly spaced; null for no limit. */
   readonly perMinute: number | null
-  /** The run counts for this long at most, in case nobody says that it is over. */
+  /** The run counts for this long at most, in case its end is never reported. */
   readonly longestMs: number
 }
 
@@ -24,14 +24,14 @@ export interface FoundSubmission {
 
 /** Shares providers among workers. */
 export interface ProviderStore {
-  /** Counts the submission if it may be made now, and then resolves to 0; else to the milliseconds until it is worth asking again. */
+  /** Counts the submission and resolves to 0 if it may be made now; else resolves to the milliseconds to wait before the next try. */
   enterProvider(entry: ProviderEntry): Promise<number>
-  /** The run is over. One that never entered may leave. */
+  /** Ends the run; harmless for one that was not counted. */
   leaveProvider(provider: string, jobId: string): Promise<void>
-  /** Nothing is submitted for so long; a pause that lasts longer stays. */
+  /** Pauses all submissions for this long; a longer pause stays. */
   pauseProvider(provider: string, ms: number): Promise<void>
   /**
-   * Keeps the id that a provider gave the `n`th submission of a job, when its answer was lost. False if the submission has
+   * Records the id that a provider gave the `n`th submission of a job, when its answer was lost. False if the submission has
    * another id, or the id is another job's.
    */
   findSubmission(found: FoundSubmission): Promise<boolean>

@@ -8,7 +8,7 @@ import { LineReader } from './lines.ts'
 import { type Reply, replyDescriptor } from './messages.ts'
 
 const memoryReportMs = 250
-// Nobody reads progress more often than this.
+// Progress is not sent more often than this.
 const progressMs = 20
 
 // Writes synchronously if the pipe has room, so progress is sent before a task blocks the event loop.
@@ -52,7 +52,7 @@ export function serveTasks(perform: Perform): {
   ready(): void
 } {
   process.stdin.on('end', endGroup)
-  // Only the server decides when its children end: it may be draining.
+  // Ignores signals: only the server decides when its children end, since it may be draining.
   process.on('SIGINT', () => {})
   process.on('SIGTERM', () => {})
   const takeRequest = (line: string): void => {

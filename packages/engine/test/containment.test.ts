@@ -1,5 +1,5 @@
-// What the system refuses to a forked process, and to native code in it: tried out by a program that is no Node, and so holds
-// to none of Node's permissions. What this machine cannot do is skipped by name.
+// What the system refuses to a forked process and its native code: tried by a program other than Node, which Node's permissions do
+// not hold. Tests of what this machine does not support are skipped by name.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -89,10 +89,10 @@ afterAll(async () => {
 })
 beforeEach(() => void warnings.splice(0))
 
-/** Whether a process works as ever. */
+/** Checks that a process works as usual. */
 const works = async (): Promise<void> => expect(await attempt('work')).toEqual({})
 
-test.runIf(can.refuseDatabase)('the database is not there to be read, and nothing is written beside it', async () => {
+test.runIf(can.refuseDatabase)('a process can neither read the database nor write beside it', async () => {
   const { answer } = await attempt('read by a program', { path: join(base, 'mediagen.db') })
   expect(answer).toMatch(/No such file|Permission denied/)
   const written = await attempt('write by a program', { path: join(base, 'other') })
@@ -101,14 +101,14 @@ test.runIf(can.refuseDatabase)('the database is not there to be read, and nothin
   await works()
 })
 
-test.runIf(containment.hides)('nor is anything else of the data directory, by whatever way', async () => {
+test.runIf(containment.hides)('a process cannot reach the data directory by other paths, either', async () => {
   expect((await attempt('read by a program', { path: `/proc/${process.pid}/root${base}/mediagen.db` })).answer).toMatch(
     /Permission denied/,
   )
   expect((await attempt('read by a program', { path: `/proc/${process.pid}/environ` })).answer).toMatch(/denied/)
 })
 
-test.runIf(can.refuseNetwork)('there is no network, not even to this machine', async () => {
+test.runIf(can.refuseNetwork)('a process has no network, not even to this machine', async () => {
   const server = createServer(() => expect.unreachable('a connection')).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const { port } = server.address() as AddressInfo
@@ -117,12 +117,12 @@ test.runIf(can.refuseNetwork)('there is no network, not even to this machine', a
   await works()
 })
 
-test.runIf(can.limit)('MEDIAGEN_CHILD_OPEN_FILES: the kernel opens so many files and no more', async () => {
+test.runIf(can.limit)('MEDIAGEN_CHILD_OPEN_FILES: the kernel refuses to open more files', async () => {
   expect(await attempt('open files', { count: 10_000 })).toMatchObject({ code: 'EMFILE' })
   expect((await attempt('open files', { count: 50 })).answer).toBe(50)
 })
 
-test.runIf(can.limit)('the kernel writes files of the size that is allowed and no larger', async () => {
+test.runIf(can.limit)('the kernel refuses to write larger files', async () => {
   expect(await attempt('write much', { count: 6 })).toMatchObject({ code: 'EFBIG' })
   expect((await attempt('write much', { count: 4 })).answer).toBe('written')
 })
@@ -157,7 +157,7 @@ function listPrograms(command: string): string[] {
   })
 }
 
-test.runIf(can.keepPrivileges)('it has no capability and can gain none, and leaves no core', async () => {
+test.runIf(can.keepPrivileges)('a process has no capability, can gain none, and leaves no core file', async () => {
   const { answer } = await attempt('status of a program')
   expect(answer).toMatch(/^NoNewPrivs:\s+1$/m)
   for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapAmb']) expect(answer).toMatch(new RegExp(`^${set}:\\s+0+$`, 'm'))
@@ -168,7 +168,7 @@ test.runIf(can.keepPrivileges)('it has no capability and can gain none, and leav
 })
 
 test.runIf(process.platform === 'linux')(
-  'its memory is watched, and it yields to the server, through whatever stands between',
+  'the memory of a contained process is watched, and its priority is lower than that of the server',
   async () => {
     await works()
     const [top = 0] = pool.pids

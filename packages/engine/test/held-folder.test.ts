@@ -1,4 +1,4 @@
-// What takes the place of a folder that is held is not mistaken for it.
+// A folder that is held open is not confused with another that takes its place.
 import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// A process for tests of what holds it: tries what it must not, and answers with how that ended.
+// A process for tests of containment: tries forbidden things, and answers with the result of each.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { closeSync, linkSync, openSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { serveTasks } from '../src/serve.ts'
 
-/** What is tried, and with what. */
+/** One attempt and its parameters. */
 export interface Attempt {
   readonly do: keyof typeof attempts
   readonly path: string
@@ -14,7 +14,7 @@ export interface Attempt {
   readonly folder: string
 }
 
-/** Runs a program that is no Node, which holds to no permissions of Node's, and answers with what it printed. */
+/** Runs a program other than Node, which Node's permissions do not hold, and returns its output. */
 function runShell(script: string): string {
   const { stdout, stderr, error } = spawnSync('/bin/sh', ['-c', script], { encoding: 'utf8' })
   if (error) throw error
@@ -44,7 +44,7 @@ const attempts = {
     return { started, code: error?.code ?? null }
   },
   'leave a program': () => {
-    // It outlives whoever started it, in a session and a group of its own.
+    // It outlives the process that started it, because it has a session and a group of its own.
     spawnSync('/bin/sh', ['-c', 'setsid sleep 61 > /dev/null 2>&1 < /dev/null &'], { stdio: 'ignore' })
   },
   'open files': ({ count, folder }: Attempt) => {

@@ -1,4 +1,4 @@
-// What Node refuses to a forked process: everything but its own folders and the code that it runs.
+// Node's permissions of a forked process: it can only reach its own folders and read the code that it runs.
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -55,30 +55,30 @@ afterEach(async () => {
 
 const denied = { code: 'ERR_ACCESS_DENIED' }
 
-test('files of others are neither read, written nor linked to', async () => {
+test('a process cannot read, write or link to files of others', async () => {
   expect(await attempt('read', { path: secret })).toMatchObject(denied)
   expect(await attempt('read', { path: '/etc/passwd' })).toMatchObject(denied)
   expect(await attempt('write', { path: join(base, 'other') })).toMatchObject(denied)
   expect(await attempt('link', { path: secret })).toMatchObject(denied)
   expect(await attempt('symlink', { path: secret })).toMatchObject(denied)
-  // The code that it runs is there to be read, and for nothing else.
+  // It can read the code that it runs, but not change it.
   expect(await attempt('write', { path: join(import.meta.dirname, 'other') })).toMatchObject(denied)
   expect(existsSync(join(base, 'other'))).toBe(false)
 })
 
-test('no program is started by a process that has no need to', async () => {
+test('a process can start programs only if it has that right', async () => {
   expect(await attempt('status of a program')).toMatchObject(denied)
   await pool.close()
   pool = createPool({ startsPrograms: true })
   expect((await attempt('status of a program')).answer).toContain('Name:')
 })
 
-test('of the environment of the server there is nothing', async () => {
+test('a process gets nothing from the environment of the server', async () => {
   const { answer } = await attempt('environment')
   expect(Object.keys(answer).filter((name) => !['TMPDIR', 'NODE_COMPILE_CACHE'].includes(name))).toEqual([])
 })
 
-test('what it was handed is there for one task, and what it left is gone after it', async () => {
+test('input files are there for one task only, and leftovers are removed after it', async () => {
   let folders = { input: '', output: '' }
   const first = await attempt(
     'work',

@@ -1,4 +1,4 @@
-// The pool: queueing, and what a child that hangs, dies or hoards memory does to the others (nothing).
+// The pool: queueing, and that a child that hangs, dies or hoards memory does not affect the others.
 
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ type TestPool = ProcessPool<object, Done>
 /** Of the latest task. */
 let handed: ProcessFolders
 
-/** What the stub is asked for. */
+/** Requests to the stub. */
 const ask = (what: string) => (folders: ProcessFolders) => {
   handed = folders
   return { do: what, folder: folders.output, input: folders.input }
@@ -94,7 +94,7 @@ test('forks nothing until there is a job, and keeps the process for the next one
   expect(second.pid).toBe(first.pid)
 })
 
-test('queues what it has no process for', async () => {
+test('queues a task while no process is free', async () => {
   const results = await Promise.all(['work', 'work', 'work'].map((what) => start(what).result))
   expect(new Set(results.map(({ pid }) => pid)).size).toBe(1)
 })
@@ -126,7 +126,7 @@ test('one owner may have every process; another gets a spare one at once, and a 
   await Promise.all([first.underway, second.underway])
   const third = start('work', 'a')
   expect(await start('work', 'b').result).toMatchObject({ files: ['output.txt'] })
-  // What the spare process did not take waits until one of the others is free.
+  // The other task waits until a process is free.
   const kept = start('hang', 'b')
   await kept.underway
   const waiting = start('work', 'c')
@@ -138,7 +138,7 @@ test('one owner may have every process; another gets a spare one at once, and a 
   expect(warnings).toEqual([])
 })
 
-test('owners take turns: who has the fewest processes is next', async () => {
+test('owners take turns: the owner with the fewest processes is next', async () => {
   pool = createPool(2)
   const hanging = start('hang', 'a')
   await hanging.underway
@@ -150,7 +150,7 @@ test('owners take turns: who has the fewest processes is next', async () => {
   hanging.abort(new Error('enough'))
 })
 
-test('passes on what a process says when it refuses', async () => {
+test('passes on the refusal of a process', async () => {
   await expect(start('refuse').result).rejects.toEqual(new EngineError('invalid_media', 'image is empty.'))
 })
 
@@ -379,7 +379,7 @@ test('a process that dies before it is asked fails its task', async () => {
   await expect(late).rejects.toMatchObject({ code: 'crashed' })
 })
 
-test('close kills what runs, fails what waits, and takes nothing more', async () => {
+test('close kills running tasks, fails waiting ones, and refuses new ones', async () => {
   const hanging = start('hang')
   await hanging.underway
   const waiting = start('work')

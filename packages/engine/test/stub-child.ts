@@ -1,4 +1,4 @@
-// A process for tests of the pool: does what its task says.
+// A process for tests of the pool: behaves as its task says.
 
 import { spawn } from 'node:child_process'
 import { appendFileSync, existsSync, writeSync } from 'node:fs'
@@ -28,7 +28,7 @@ const tasks = serveTasks(async (request, onProgress) => {
       return { files: ['output.txt'], pid: process.pid }
     case 'hang':
       onProgress(0.1)
-      // Like native code, this answers to nothing but SIGKILL.
+      // Like native code, this reacts only to SIGKILL.
       for (;;);
     case 'crash':
       process.stderr.write('libpicture: assertion failed\n')
@@ -53,7 +53,7 @@ const tasks = serveTasks(async (request, onProgress) => {
     case 'start a program that hangs':
     case 'start a program that hoards':
     case 'start a program and crash': {
-      // Deaf to everything: it does not notice that its parent, or the end of its input, is gone.
+      // Ignores everything: it does not notice that its parent has ended or its input is closed.
       const hoards = task.do.endsWith('hoards')
       const go = JSON.stringify(join(task.input, 'go'))
       const script = `const hoard = []; const { existsSync } = require('node:fs')

@@ -1,4 +1,4 @@
-// Downloads what other servers made for a run: within limits, from public addresses and the origin of that server.
+// Downloads outputs that other servers made for a run: within limits, from public addresses and the origin of that server.
 import { open } from 'node:fs/promises'
 import type { lookup } from 'node:dns'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -15,7 +15,7 @@ const idleMs = 30_000
 const redirects = new Set([301, 302, 303, 307, 308])
 // Statuses below 500 that may pass. A store may not know yet what it was just given.
 const passing = new Set([403, 404, 408, 410, 425, 429])
-// So often for a file that is not there; other failures may last longer.
+// Number of tries for a missing file; other failures may last longer.
 const missingTries = 4
 const defaultFirstPauseMs = 500
 const longestPauseMs = 30_000

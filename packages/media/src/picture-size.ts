@@ -24,7 +24,7 @@ const readers: Readonly<Record<string, (read: Read) => Promise<PictureSize | nul
   'image/avif': readAvif,
 }
 
-/** The size of a picture of a content type; null for other media, and if a damaged header does not tell. */
+/** The size of a picture of a content type; null for other media and for damaged headers. */
 export async function readPictureSize(file: FileHandle, contentType: string): Promise<PictureSize | null> {
   const reader = readers[contentType]
   if (!reader) return null

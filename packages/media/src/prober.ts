@@ -64,7 +64,7 @@ export function createProber(options: ProberOptions): Prober {
   const pool = new ProcessPool<InspectRequest, Inspection>({
     rights: {
       entry: options.entry ?? new URL('./probe/process.ts', import.meta.url),
-      // What is beside the folder of its entry.
+      // The files beside the folder of its entry.
       code: [new URL('.', import.meta.url)],
       startsPrograms: ffmpegPath !== null,
     },

@@ -42,7 +42,7 @@ test.each([
 ])('of %s', async (_name, contentType, make) => {
   const bytes = await make().toBuffer()
   expect(await sizeOf(bytes, contentType)).toEqual({ width: 301, height: 203 })
-  // Cut anywhere, it is known or it is not.
+  // If the header is cut anywhere, the size is right or null.
   for (let length = 0; length < Math.min(bytes.length, 200); length++)
     expect([null, 301]).toContain((await sizeOf(bytes.subarray(0, length), contentType))?.width ?? null)
 })

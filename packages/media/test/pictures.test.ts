@@ -25,7 +25,7 @@ async function probe(content: Buffer, pixels = 1_000_000, side = 32_768) {
   return { ...(await inspectOutput(request)), previewPath }
 }
 
-/** A picture that does not compress to nothing, so that half of its bytes are half of its pixels. */
+/** A picture of noise, which hardly compresses, so half of its bytes contain about half of its pixels. */
 function draw(width = 64, height = 48) {
   const noise = { type: 'gaussian', mean: 128, sigma: 60 } as const
   return sharp({ create: { width, height, channels: 3, background: '#fff', noise } })

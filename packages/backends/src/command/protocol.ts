@@ -10,7 +10,7 @@ export interface ProgramMessage {
   readonly progress?: number
   readonly usage?: Usage
   readonly checkpoint?: JsonValue
-  /** Name of a file in the folder that is no output. */
+  /** Name of a file in the folder that is not an output. */
   readonly preview?: string
   readonly error?: EngineError
 }
@@ -105,7 +105,7 @@ function isObject(value: JsonValue | undefined): value is { [key: string]: JsonV
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A file whose name begins with a dot is no output, so a draft that is not shown any more is none either. */
+/** A draft's name begins with a dot, because such a file is never an output. */
 function isDraftName(value: JsonValue): value is string {
   return typeof value === 'string' && /^\.[\w.-]{1,100}$/.test(value) && value !== '..'
 }

@@ -90,13 +90,13 @@ function read(stream: Readable, write: (chunk: Buffer) => void): void {
   })
 }
 
-/** Saves one checkpoint at a time: of those that come meanwhile the last, if it is another. */
+/** Saves one checkpoint at a time; of those that arrive meanwhile, only the last is saved, and only if it differs. */
 function createCheckpoints(run: EngineRun, fail: (reason: unknown) => void) {
   let saved = JSON.stringify(run.checkpoint)
   let next: JsonValue | undefined
   let saving: Promise<void> | null = null
   async function saveAll(): Promise<void> {
-    // What comes in the same chunk is looked at with it; and `saving` is set by now.
+    // Waits until the whole chunk is parsed, so only its last checkpoint is saved; and `saving` is set by then.
     await Promise.resolve()
     for (let value = next; value !== undefined; value = next) {
       next = undefined
