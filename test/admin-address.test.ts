@@ -14,7 +14,9 @@ import { openForeignClient } from './rpc/foreign-client.ts'
 import { openReflection } from './rpc/reflection-client.ts'
 import { startTestApp, type TestApp } from './test-app.ts'
 
-const everywhere = { MEDIAGEN_HOST: '0.0.0.0', MEDIAGEN_ROLES: 'api' }
+// Without an address for clients, a server on all addresses logs a warning of its own.
+const publicUrl = { MEDIAGEN_PUBLIC_URL: 'http://media.example' }
+const everywhere = { MEDIAGEN_HOST: '0.0.0.0', MEDIAGEN_ROLES: 'api', ...publicUrl }
 const ownPorts = { MEDIAGEN_ADMIN_PORT: '0', MEDIAGEN_ADMIN_GRPC_PORT: '0', MEDIAGEN_ROLES: 'api' }
 
 /** What of the operators' things answers at a pair of addresses, to a key that may do everything. */
@@ -78,7 +80,7 @@ test.each(['127.0.0.1', '0.0.0.0'])(
   'MEDIAGEN_ADMIN_PORT and MEDIAGEN_ADMIN_GRPC_PORT take all of it from the public ports of %s',
   async (host) => {
     const { log, lines } = keepLog()
-    await using app = await startTestApp({ ...ownPorts, MEDIAGEN_HOST: host }, { log })
+    await using app = await startTestApp({ ...ownPorts, ...publicUrl, MEDIAGEN_HOST: host }, { log })
     const { httpUrl, grpcUrl, adminUrl, adminGrpcUrl } = app.app
     expect(await look(app, httpUrl, grpcUrl ?? '')).toEqual(closed)
     expect(adminUrl).toMatch(/^http:\/\/127\.0\.0\.1:/)

@@ -140,13 +140,13 @@ test('a missing key is named, and the provider is asked without it', async () =>
     })
 })
 
-test('a page in HTML is no answer of any kind', async () => {
+test('a web page is not an answer of any kind of provider', async () => {
   const { status, reports } = await checkFakes(names, () => html)
   expect(status).toBe(1)
   for (const { name, ...report } of reports)
     expect(report).toMatchObject({
       answers: false,
-      reason: `${name} answered text/html where its kind answers JSON`,
+      reason: `${name} answered 200 with a web page, which no server of its kind does`,
       models: [{ waits_for: expect.any(String) }],
     })
 })

@@ -201,7 +201,7 @@ function isPage({ headers, json }: Answer): boolean {
 }
 
 function describePage({ status }: Answer, provider: string): string {
-  return `${provider} answered ${status} with a web page, as no such server does`
+  return `${provider} answered ${status} with a web page, which no server of its kind does`
 }
 
 /** Creates a function that makes the words of others fit to be shown. */
