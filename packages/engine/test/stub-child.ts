@@ -59,7 +59,9 @@ const tasks = serveTasks(async (request, onProgress) => {
       const script = `const hoard = []; const { existsSync } = require('node:fs')
         setInterval(() => { if (${hoards} && existsSync(${go}) && hoard.length < 60) hoard.push(Buffer.alloc(10_000_000, 1)) }, 5)
         for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => {})
-        require('node:fs').writeFileSync(${JSON.stringify(join(task.folder, 'pid'))}, String(process.pid))`
+        const pid = ${JSON.stringify(join(task.folder, 'pid'))}
+        require('node:fs').writeFileSync(pid + '.part', String(process.pid))
+        require('node:fs').renameSync(pid + '.part', pid)`
       spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'ignore', 'ignore'] })
       while (!existsSync(join(task.folder, 'pid'))) await new Promise((resolve) => setTimeout(resolve, 10))
       onProgress(0.1)
