@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import type { EngineSpec } from '@mediagen/engine/engine.ts'
 import { describe, expect, test } from 'vitest'
 import { runMain } from '../cli/run-main.ts'
+import { createFakeComfyui } from '../../packages/backends/test/remote/fakes/comfyui.ts'
 import { failing, type Faults, type ServedFake, serveFake } from '../../packages/backends/test/remote/fakes/fake.ts'
 import { createFakeReplicate } from '../../packages/backends/test/remote/fakes/replicate.ts'
 import { type KindCase, kindCases, secrets } from '../../packages/backends/test/remote/kinds.ts'
@@ -38,6 +39,25 @@ test('a job of every kind is quoted, made, stored and charged, and its key is no
   })
   expect(found).toBe('')
   expect(lines()).not.toContain(secrets.KEY)
+})
+
+test('a job of ComfyUI shows its progress and its drafts while it runs', async () => {
+  const fake = createFakeComfyui({ polls: Infinity })
+  await using served = await serveFake(fake)
+  const one = kindCases.find(({ title }) => title === 'comfyui') as KindCase
+  await using started = await startServer({ comfyui: one.toSpec(served.origin) })
+  const { app } = started
+  const { body: job } = await app.generate('test/comfyui', one.input, { wait: false })
+  const read = async () => (await app.send(`/v1/jobs/${job.job_id}`)).body
+  await expect.poll(read).toMatchObject({
+    status: 'running',
+    progress: expect.toSatisfy((progress: number) => progress > 0 && progress < 1),
+    preview_url: expect.stringMatching(/\/assets\/job_.*signature=/),
+  })
+  const { preview_url: url } = await read()
+  expect((await fetch(url)).headers.get('content-type')).toBe('image/webp')
+  fake.finish()
+  await expect.poll(read).toMatchObject({ status: 'succeeded', progress: 1, preview_url: null, outputs: [{}] })
 })
 
 async function startReplicate(

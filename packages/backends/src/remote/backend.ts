@@ -90,6 +90,15 @@ export interface Greeting {
   readonly knowsKey?: RegExp
 }
 
+/** What a run that is watched is told. */
+export type Watched = Pick<EngineRun, 'folder' | 'onProgress' | 'preview'>
+
+/** Hears of a run until it is disposed. */
+export interface Watch extends AsyncDisposable {
+  /** Called again and again while the run is waited for: begins to listen, and again after the connection broke. */
+  renew(): void
+}
+
 /** A kind of provider. */
 export interface Backend {
   readonly kind: string
@@ -121,6 +130,11 @@ export interface Backend {
    * @throws Refused, Unknown, Failed, PaidForNothing
    */
   submit(submission: Submission): Promise<UpstreamRef | UpstreamResult>
+  /**
+   * Hears how a submitted run goes on, for progress and drafts alone: nothing depends on it. Neither it nor what it returns
+   * throws.
+   */
+  watch?(place: Place, ref: UpstreamRef, run: Watched): Watch
   /** Asks for the state. @throws NoVerdict if the answer says nothing about the run */
   look(place: Place, ref: UpstreamRef): Promise<Verdict>
   /**

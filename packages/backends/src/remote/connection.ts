@@ -1,5 +1,6 @@
 // Talks to one provider: tells refusals from unknown outcomes, and removes keys from everything that is said.
 import type { JsonValue } from '@mediagen/engine/engine.ts'
+import type { Listener, ListenRequest } from '@mediagen/net/outgoing/listener.ts'
 import { NoAnswer, type UpstreamClient, type UpstreamRequest } from '@mediagen/net/outgoing/upstream-client.ts'
 
 /** Statuses of answers that certainly accepted nothing. A redirect of a POST is one: nothing but a GET follows it. */
@@ -109,6 +110,8 @@ export interface Connection {
   submit(question: Question, options: SubmissionOptions): Promise<Answer>
   /** Makes any other request; any status but 2xx and `also` is no verdict. @throws NoVerdict */
   ask(question: Question, options?: QuestionOptions): Promise<Answer>
+  /** Listens to a WebSocket below the base URL. Never throws; it may end at any time. */
+  listen(at: string, asked: Omit<ListenRequest, 'headers'>): Listener
   /** Makes the words of a provider fit to be shown: no keys, no queries of URLs, no control characters, at most 500 characters. */
   quote(words: unknown): string
   /** Tells the operator what the provider leaves out of a request. */
@@ -155,6 +158,7 @@ export function createConnection(parts: ConnectionParts): Connection {
     credentials: parts.credentials,
     toUrl,
     quote,
+    listen: (at, asked) => client.listen(toUrl(at), asked),
     warn(warnings) {
       for (const warning of warnings) parts.onWarning?.(quote(warning))
     },

@@ -11,7 +11,7 @@ import {
   type UpstreamVerdict,
 } from '@mediagen/engine/engine.ts'
 import type { FoundSubmission } from '@mediagen/engine/provider-share.ts'
-import type { Candidate, Output, UpstreamBody, UpstreamRef, UpstreamResult, Verdict } from './backend.ts'
+import type { Candidate, Output, UpstreamBody, UpstreamRef, UpstreamResult, Verdict, Watch } from './backend.ts'
 import { readCheckpoint, type RemoteCheckpoint, toCheckpoint, toSubmissionId } from './checkpoint.ts'
 import { Failed, NoVerdict, PaidForNothing, Refused } from './connection.ts'
 import { findSubmission, type SubmissionMemory } from './find-submission.ts'
@@ -233,6 +233,7 @@ class RemoteRun {
 
   /** Waits for the end of an accepted run, and fetches its files. */
   async #follow(ref: UpstreamRef): Promise<EngineResult | null> {
+    await using watch = this.#watch(ref)
     let pollMs = firstPollMs
     for (let fetches = 0; ;) {
       const verdict = await this.#look(ref)
@@ -260,9 +261,11 @@ class RemoteRun {
           throw new EngineError('provider_canceled', `${this.#note.provider} canceled the run. Nothing was charged.`)
         case 'gone':
           await this.#forget(ref, 'failed')
-          return this.#again()
+          // Awaited here, as the watch ends in between.
+          return await this.#again()
         case 'waiting':
           if (verdict.progress !== undefined) this.#run.onProgress(verdict.progress)
+          watch?.renew()
       }
       if (this.#leftMs() <= 0) {
         const ended = await this.#cancel(ref).catch(() => null)
@@ -273,6 +276,11 @@ class RemoteRun {
       await this.#wait(this.#jitter(pollMs))
       pollMs = Math.min(longestPollMs, pollMs * 1.5)
     }
+  }
+
+  #watch(ref: UpstreamRef): Watch | null {
+    const { backend, ...place } = this.#candidate
+    return backend.watch?.(place, ref, this.#run) ?? null
   }
 
   /** A question that fails says nothing about the run. */

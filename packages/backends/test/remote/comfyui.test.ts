@@ -97,6 +97,16 @@ test('a refusal names the node’s complaint', async () => {
   expect(outcome.message).toContain('Failed to convert an input value to a INT value; width, wide')
 })
 
+test('the time of a run is its usage, in servers with and without /api/jobs', async () => {
+  for (const old of [false, true]) {
+    await using served = await serveFake(createFakeComfyui({ old }))
+    await using engine = openRemote('comfyui')
+    await using run = await startKeptRun()
+    const outcome = await outcomeOf(engine.run(toSpec('comfyui', served.origin, mapped), run))
+    expect(outcome).toMatchObject({ usage: { predict_time: 2.5 } })
+  }
+})
+
 test('a server that restarted and forgot the run gets it again, under another id', async () => {
   const fake = createFakeComfyui()
   let asked = 0

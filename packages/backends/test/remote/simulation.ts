@@ -47,8 +47,8 @@ export function createRandom(seed: number): () => number {
 class Crash extends Error {}
 
 /** A client that sends a key, as the real one does. */
-function withKey(key: Readonly<Record<string, string>>, request: UpstreamClient['request']): UpstreamClient {
-  return { request: (asked) => request({ ...asked, headers: { ...asked.headers, ...key } }), close: async () => {} }
+function withKey(key: Readonly<Record<string, string>>, client: UpstreamClient): UpstreamClient {
+  return { ...client, request: (asked) => client.request({ ...asked, headers: { ...asked.headers, ...key } }) }
 }
 
 /** Runs one job to its end. */
@@ -108,7 +108,8 @@ export async function simulate(one: KindCase, seed: number, folder: string): Pro
       nowMs: clock.nowMs,
       random,
       pause: (ms, aborted) => step(() => clock.pause(ms, aborted)),
-      openClient: ({ credentials }) => withKey(credentials, (asked) => step(() => client.request(asked))),
+      openClient: ({ credentials }) =>
+        withKey(credentials, { ...client, request: (asked) => step(() => client.request(asked)) }),
     })
     const run: EngineRun = {
       jobId: `job_${seed}`,
@@ -146,7 +147,7 @@ export async function simulate(one: KindCase, seed: number, folder: string): Pro
   const quietEngine = openRemote(one.kind, secrets, {
     nowMs: clock.nowMs,
     pause: clock.pause,
-    openClient: ({ credentials }) => withKey(credentials, client.request),
+    openClient: ({ credentials }) => withKey(credentials, client),
   })
   const past = () => ({
     jobId: `job_${seed}`,

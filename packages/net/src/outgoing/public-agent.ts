@@ -2,7 +2,7 @@
 // checked when a connection is made, after names were resolved and unusual spellings parsed, so the checked address is the one
 // that is connected to.
 import type { lookup } from 'node:dns'
-import type { LookupFunction } from 'node:net'
+import type { LookupFunction, Socket } from 'node:net'
 import { Agent, buildConnector } from 'undici'
 import { markUnsent } from './failure.ts'
 import { type AllowedHosts, isRefusedAddress, mayConnect, PrivateAddressError } from '../hosts.ts'
@@ -18,11 +18,15 @@ export interface PublicAgentOptions {
   readonly timeoutMs: number
   /** Resolves names. */
   readonly resolve: typeof lookup
+  /** Size of the largest message of a WebSocket. Default: undici's. */
+  readonly maxMessageBytes?: number
+  /** Called with each connection. */
+  readonly onConnect?: (socket: Socket) => void
 }
 
 /** Creates an agent for undici's own `request` and `fetch`; Node's global fetch would ignore it. */
 export function createPublicAgent(options: PublicAgentOptions): Agent {
-  const { allowed, allowedPorts = noFurtherPorts, timeoutMs, resolve } = options
+  const { allowed, allowedPorts = noFurtherPorts, timeoutMs, resolve, maxMessageBytes, onConnect } = options
   /** Refuses a name with any forbidden address, because we cannot choose which of its addresses is tried. */
   const checkedLookup: LookupFunction = (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
@@ -38,10 +42,12 @@ export function createPublicAgent(options: PublicAgentOptions): Agent {
   return new Agent({
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
+    ...(maxMessageBytes !== undefined && { webSocket: { maxPayloadSize: maxMessageBytes } }),
     connect(target, answer) {
       const { hostname } = target
       const callback: typeof answer = (...given) => {
         if (given[0]) markUnsent(given[0])
+        else onConnect?.(given[1])
         answer(...given)
       }
       const refusedPort = findRefusedPort(allowedPorts, target)

@@ -2,6 +2,7 @@
 // start of a server.
 import type { Dispatcher } from 'undici'
 import { createNameResolver } from './name-resolver.ts'
+import { listen, type Listener, type ListenRequest, maxMessageBytes } from './listener.ts'
 import type { PublicAgentOptions } from './public-agent.ts'
 
 /** Settings of a client; a test may resolve names itself. */
@@ -14,6 +15,8 @@ export interface PublicClient {
     url: string | URL,
     options: Omit<Dispatcher.RequestOptions, 'origin' | 'path'>,
   ): Promise<Dispatcher.ResponseData>
+  /** Listens to a WebSocket, on a connection of its own. */
+  listen(url: URL, asked: ListenRequest): Listener
   /** Aborts running requests and closes every connection. */
   destroy(): Promise<void>
 }
@@ -24,8 +27,13 @@ export function createPublicClient(options: PublicClientOptions): PublicClient {
   let opened: ReturnType<typeof open> | undefined
 
   async function open() {
-    const [{ request }, { createPublicAgent }] = await Promise.all([import('undici'), import('./public-agent.ts')])
-    return { request, agent: createPublicAgent({ resolve: names.resolve, ...options }) }
+    const [{ request, WebSocket }, { createPublicAgent }] = await Promise.all([
+      import('undici'),
+      import('./public-agent.ts'),
+    ])
+    const createAgent = (more?: Partial<PublicAgentOptions>) =>
+      createPublicAgent({ resolve: names.resolve, ...options, ...more })
+    return { request, WebSocket, createAgent, agent: createAgent() }
   }
 
   return {
@@ -33,6 +41,11 @@ export function createPublicClient(options: PublicClientOptions): PublicClient {
       const { request, agent } = await (opened ??= open())
       return request(url, { ...asked, dispatcher: agent })
     },
+    listen: (url, asked) =>
+      listen(url, asked, async (onConnect) => {
+        const { WebSocket, createAgent } = await (opened ??= open())
+        return { WebSocket, agent: createAgent({ onConnect, maxMessageBytes }) }
+      }),
     async destroy() {
       const { agent } = (await opened) ?? {}
       await agent?.destroy()

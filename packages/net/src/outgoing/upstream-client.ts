@@ -4,10 +4,12 @@ import type { lookup } from 'node:dns'
 import type { Dispatcher } from 'undici'
 import { toFailure, wasNotSent } from './failure.ts'
 import { onlyPublic, parseAllowedHosts, PrivateAddressError } from '../hosts.ts'
+import type { Listener, ListenRequest } from './listener.ts'
 import { noFurtherPorts, RefusedPortError } from './ports.ts'
 import { createPublicClient, type PublicClient } from './public-client.ts'
 
 const connectMs = 10_000
+const userAgent = 'mediagen/1'
 const maxRedirects = 3
 const redirects = new Set([301, 302, 303, 307, 308])
 
@@ -39,6 +41,8 @@ export interface UpstreamClient {
    * @throws NoAnswer
    */
   request(request: UpstreamRequest): Promise<UpstreamAnswer>
+  /** Listens to a WebSocket at the provider's own origin; redirects are not followed. Never throws. */
+  listen(url: string, asked: Omit<ListenRequest, 'headers'>): Listener
   close(): Promise<void>
 }
 
@@ -111,6 +115,12 @@ export function createUpstreamClient({ baseUrl, credentials, domain, resolve }: 
         asked.signal?.removeEventListener('abort', end)
       }
     },
+    listen(url, asked) {
+      // Whatever the URL says, it goes to our provider.
+      const { pathname, search } = new URL(url)
+      const target = Object.assign(new URL(base), { pathname, search })
+      return home.listen(target, { ...asked, headers: { 'user-agent': userAgent, ...credentials } })
+    },
     async close() {
       await Promise.all([home.destroy(), away.destroy()])
     },
@@ -140,7 +150,7 @@ async function send(
     reset: true,
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
-    headers: { 'user-agent': 'mediagen/1', accept: '*/*', 'accept-encoding': 'identity', ...headers, ...credentials },
+    headers: { 'user-agent': userAgent, accept: '*/*', 'accept-encoding': 'identity', ...headers, ...credentials },
     ...(body !== undefined && { body }),
   })
   return { status: answer.statusCode, headers: toHeaders(answer), body: await read(answer, maxBytes) }

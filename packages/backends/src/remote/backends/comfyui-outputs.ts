@@ -63,7 +63,10 @@ function listOutputs(outputs: JsonValue | undefined, connection: Connection): Ou
     })
 }
 
+/** The history has the times in its messages alone. */
 function toUsage(entry: Answer): Record<string, number> {
-  const ms = Number(entry['execution_end_time']) - Number(entry['execution_start_time'])
+  const timeOf = (field: string, message: string): number =>
+    Number(entry[field] ?? listMessages(entry['status']).find(([name]) => name === message)?.[1]['timestamp'])
+  const ms = timeOf('execution_end_time', 'execution_success') - timeOf('execution_start_time', 'execution_start')
   return ms >= 0 ? { predict_time: ms / 1000 } : {}
 }

@@ -9,6 +9,7 @@ import { completeInput, setPointer, toContentType } from '../media-input.ts'
 import { toJsonBody, toMultipart } from '../multipart.ts'
 import type { RemoteSpec } from '../provider.ts'
 import { toVerdict } from './comfyui-outputs.ts'
+import { watchRun } from './comfyui-watch.ts'
 
 /** ComfyUI. */
 export const comfyui: Backend = {
@@ -32,6 +33,7 @@ export const comfyui: Backend = {
       throw new Unknown(`${connection.provider} answered without the id of the run`)
     return { id: key }
   },
+  watch: ({ spec, connection }, ref, run) => watchRun(connection, ref, countNodes(spec), run),
   look: ({ connection }, ref) => look(connection, ref),
   async find({ connection }, { key }) {
     const { state } = await look(connection, { id: key })
@@ -52,6 +54,15 @@ function toPlaces({ inputs }: RemoteSpec): [field: string, pointer: string][] {
 
 function readWorkflow({ base_folder, workflow }: RemoteSpec): JsonObject {
   return JSON.parse(readFileSync(join(base_folder, String(workflow)), 'utf8')) as JsonObject
+}
+
+/** As many as can be read: progress is only a picture of it. */
+function countNodes(spec: RemoteSpec): number {
+  try {
+    return Object.keys(readWorkflow(spec)).length
+  } catch {
+    return 0
+  }
 }
 
 function findFault(spec: RemoteSpec): { field: string; words: string } | null {

@@ -2,6 +2,7 @@
 import type { FakeAnswer, FakeRequest, FakeUpstream } from './fake.ts'
 import { tinyPng } from './fake.ts'
 import { readMultipart } from './multipart.ts'
+import type { FakeSocket } from './socket.ts'
 
 type Workflow = Record<string, { class_type: string; inputs: Record<string, unknown> }>
 
@@ -28,12 +29,45 @@ const known = new Set([
 ])
 const isSaver = (type: string): boolean => type.startsWith('Save')
 
-/** A fake ComfyUI. `old` has no /api/jobs, as before 0.3.70. */
+/** A picture as a binary message: as older servers send it, or with words about it. */
+export function toPicture(words: object | null): Buffer {
+  const json = Buffer.from(JSON.stringify(words))
+  const head = Buffer.alloc(8)
+  head.writeUInt32BE(words ? 4 : 1, 0)
+  // Of the plain one, the number of its format.
+  head.writeUInt32BE(words ? json.length : 2, 4)
+  return Buffer.concat(words ? [head, json, tinyPng] : [head, tinyPng])
+}
+
+interface FakeComfyui extends FakeUpstream {
+  readonly entries: readonly Entry[]
+  readonly uploads: string[]
+  restart(): void
+  /** Ends the run at the next question. */
+  finish(): void
+  /** The next client that connected and said what it understands. */
+  nextClient(): Promise<FakeSocket & { readonly id: string }>
+}
+
+/**
+ * A fake ComfyUI. `old` has no /api/jobs, as before 0.3.70; `names` is false if it does
+ * not say which run a picture is of; a `quiet` one tells its clients nothing by itself.
+ */
 export function createFakeComfyui(
-  options: { readonly polls?: number; readonly fails?: string; readonly old?: boolean } = {},
-): FakeUpstream & { readonly entries: readonly Entry[]; readonly uploads: string[]; restart(): void } {
-  const { polls = 1, fails, old = false } = options
+  options: {
+    readonly polls?: number
+    readonly fails?: string
+    readonly old?: boolean
+    readonly names?: boolean
+    readonly quiet?: boolean
+  } = {},
+): FakeComfyui {
+  const { fails, old = false, names = true, quiet = false } = options
+  let { polls = 1 } = options
   let entries: Entry[] = []
+  const clients = new Map<string, FakeSocket>()
+  const arrivals: (FakeSocket & { id: string })[] = []
+  let onArrival = (): void => {}
   const uploads: string[] = []
   // The same id twice runs twice, and the later one is answered.
   const find = (id: string): Entry | undefined => entries.findLast((entry) => entry.id === id)
@@ -90,7 +124,36 @@ export function createFakeComfyui(
     entry.polls += 1
     if (entry.polls <= polls) entry.status = 'in_progress'
     else entry.status = fails === undefined ? 'completed' : 'failed'
+    tell(entry)
     return entry
+  }
+
+  /** One node after the other, a question each. */
+  function tell({ id, clientId, prompt, polls: asked }: Entry): void {
+    const client = clients.get(clientId)
+    if (!client || quiet) return
+    const begun = Object.keys(prompt).slice(0, asked)
+    const nodes = begun.map((node, index) => {
+      const value = index < asked - 1 ? 1 : 0
+      return [node, { value, max: 1, state: value ? 'finished' : 'running', node_id: node, prompt_id: id }]
+    })
+    client.send({ type: 'progress_state', data: { prompt_id: id, nodes: Object.fromEntries(nodes) } })
+    client.send({ type: 'executing', data: { node: begun.at(-1), prompt_id: id } })
+    client.send(toPicture(names ? { node_id: begun.at(-1), prompt_id: id, image_type: 'image/png' } : null))
+  }
+
+  function socket({ path, query }: FakeRequest, client: FakeSocket): void {
+    if (path !== '/ws') return client.cut()
+    const id = query.get('clientId') ?? ''
+    clients.set(id, client)
+    client.send({ type: 'status', data: { status: { exec_info: { queue_remaining: 0 } }, sid: id } })
+    client.onText = (text) => {
+      const { type, data } = JSON.parse(text) as { type: string; data: { supports_preview_metadata?: boolean } }
+      if (type !== 'feature_flags' || !data.supports_preview_metadata) return
+      if (names) client.send({ type, data: { supports_preview_metadata: true, max_upload_size: 104857600 } })
+      arrivals.push(Object.assign(client, { id }))
+      onArrival()
+    }
   }
 
   function listOutputs(entry: Entry): object {
@@ -143,10 +206,10 @@ export function createFakeComfyui(
       return { status: 200, json: {} }
     const done = entry.status === 'completed'
     const messages = [
-      ['execution_start', {}],
+      ['execution_start', { timestamp: 1000 }],
       [
         entry.status === 'cancelled' ? 'execution_interrupted' : done ? 'execution_success' : 'execution_error',
-        failure,
+        { timestamp: 3500, ...(!done && failure) },
       ],
     ]
     const status = { status_str: done ? 'success' : 'error', completed: done, messages }
@@ -180,6 +243,15 @@ export function createFakeComfyui(
     },
     uploads,
     restart: () => (entries = []),
+    finish: () => (polls = 0),
+    async nextClient() {
+      for (;;) {
+        const client = arrivals.shift()
+        if (client) return client
+        await new Promise<void>((done) => (onArrival = done))
+      }
+    },
+    socket,
     answer(request) {
       const { method, path, query, json } = request
       const [, id = '', action] = (!old && /^\/api\/jobs\/([^/]+)(\/cancel)?$/.exec(path)) || []

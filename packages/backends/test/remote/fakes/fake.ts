@@ -2,7 +2,9 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { NoAnswer, type UpstreamAnswer, type UpstreamClient } from '@mediagen/net/outgoing/upstream-client.ts'
+import { acceptSocket, type FakeSocket } from './socket.ts'
 
 export interface FakeRequest {
   readonly method: string
@@ -46,6 +48,8 @@ export type Fault =
 
 export interface FakeUpstream {
   answer(request: FakeRequest): FakeAnswer
+  /** Takes a WebSocket. */
+  socket?(request: FakeRequest, socket: FakeSocket): void
 }
 
 /** Decides about each request; the second parameter counts the requests that the pattern of `METHOD /path` has matched. */
@@ -90,6 +94,19 @@ export async function serveFake(fake: FakeUpstream, faults: Faults = () => null)
       return respond(fake, request, served.faults(request), incoming, response)
     })
   })
+  const wires = new Set<Duplex>()
+  server.on('upgrade', (incoming, wire) => {
+    wires.add(wire)
+    wire.on('error', () => {}).on('close', () => wires.delete(wire))
+    const request = toRequest('GET', new URL(incoming.url ?? '/', origin), toFlat(incoming), Buffer.alloc(0))
+    log.push(request)
+    const fault = served.faults(request)
+    if (fault === 'cut before') return void wire.destroy()
+    if (fault === null && fake.socket) return fake.socket(request, acceptSocket(incoming, wire))
+    const { status, headers = {} } = typeof fault === 'object' && fault !== null ? fault : { status: 404 }
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    wire.end(`HTTP/1.1 ${status} Answer\r\n${lines.join('')}content-length: 0\r\n\r\n`)
+  })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return Object.assign(served, {
@@ -98,6 +115,7 @@ export async function serveFake(fake: FakeUpstream, faults: Faults = () => null)
     requests: () => log.map(({ method, path }) => `${method} ${path}`),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
+      for (const wire of wires) wire.destroy()
       await new Promise((done) => server.close(done))
     },
   })
@@ -109,9 +127,13 @@ async function readRequest(incoming: IncomingMessage, origin: string): Promise<F
   return toRequest(
     incoming.method ?? 'GET',
     new URL(incoming.url ?? '/', origin),
-    incoming.headers as Record<string, string>,
+    toFlat(incoming),
     Buffer.concat(chunks),
   )
+}
+
+function toFlat({ headers }: IncomingMessage): FakeRequest['headers'] {
+  return headers as Record<string, string>
 }
 
 function toRequest(method: string, url: URL, headers: FakeRequest['headers'], body: Buffer): FakeRequest {
@@ -195,6 +217,7 @@ export function createFakeClient(fake: FakeUpstream, origin: string, faults: Fau
       const { status, headers: sent, bytes } = toWire(fault === 'bad gateway' ? badGateway : answer)
       return { status, headers: sent, body: bytes }
     },
+    listen: () => ({ isClosed: true, close: () => {} }),
     close: async () => {},
   }
 }

@@ -1,0 +1,102 @@
+// What ComfyUI tells of a run over its WebSocket: progress, and the drafts of samplers. The events of a run go to the client
+// that submitted it, which has the run's id for a name, so whoever takes the run over hears the rest. Those of runs without a
+// client go to everyone: only what names this run counts.
+import { rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { JsonValue } from '@mediagen/engine/engine.ts'
+import type { Listener } from '@mediagen/net/outgoing/listener.ts'
+import type { UpstreamRef, Watch, Watched } from '../backend.ts'
+import { type Connection, isObject } from '../connection.ts'
+
+const hello = JSON.stringify({ type: 'feature_flags', data: { supports_preview_metadata: true } })
+// Types of binary messages (protocol.py): a picture after its format, and one after words about it.
+const plainPicture = 1
+const namedPicture = 4
+const pictureStarts = [Buffer.from([0xff, 0xd8, 0xff]), Buffer.from('\x89PNG', 'latin1')]
+// Only success is the end.
+const mostProgress = 0.99
+
+/** Listens to a run of a workflow with so many nodes. */
+export function watchRun(connection: Connection, { id }: UpstreamRef, nodeCount: number, run: Watched): Watch {
+  const drafts = createDrafts(run)
+  let listener: Listener | null = null
+  let cached: string[] = []
+  // The run that the last event named; older servers say of a picture only by that whose it is.
+  let named: JsonValue | undefined
+  let namesPictures = false
+
+  function onEvent({ type, data }: Readonly<Record<string, JsonValue>>): void {
+    if (!isObject(data)) return
+    if (type === 'feature_flags') namesPictures = data['supports_preview_metadata'] === true
+    named = data['prompt_id'] ?? named
+    if (data['prompt_id'] !== id) return
+    const { nodes } = data
+    if (type === 'execution_cached' && Array.isArray(nodes)) cached = nodes.map(String)
+    if (type !== 'progress_state' || !isObject(nodes)) return
+    const parts = new Map(cached.map((node) => [node, 1]))
+    for (const [node, state] of Object.entries(nodes)) parts.set(node, toFraction(state))
+    const done = [...parts.values()].reduce((sum, part) => sum + part, 0)
+    run.onProgress(Math.min(mostProgress, done / Math.max(nodeCount, parts.size)))
+  }
+
+  function onPicture(message: Buffer): void {
+    const type = message.readUInt32BE(0)
+    const second = message.readUInt32BE(4)
+    if (type === plainPicture && !namesPictures && named === id) drafts.show(message.subarray(8))
+    if (type !== namedPicture) return
+    const words: unknown = JSON.parse(message.toString('utf8', 8, 8 + second))
+    if (isObject(words) && words['prompt_id'] === id) drafts.show(message.subarray(8 + second))
+  }
+
+  return {
+    renew() {
+      if (listener && !listener.isClosed) return
+      named = undefined
+      listener = connection.listen(`/ws?clientId=${id}`, {
+        hello,
+        onMessage(message) {
+          if (typeof message !== 'string') return onPicture(message)
+          const event: unknown = JSON.parse(message)
+          if (isObject(event)) onEvent(event)
+        },
+      })
+    },
+    async [Symbol.asyncDispose]() {
+      listener?.close()
+      await drafts.end()
+    },
+  }
+}
+
+function toFraction(state: JsonValue): number {
+  const { value, max } = isObject(state) ? state : {}
+  const fraction = Number(value) / Number(max)
+  return fraction >= 0 ? Math.min(1, fraction) : 0
+}
+
+/** Pictures for whoever watches the job, one at a time: what comes while one is written is dropped, as the next is near. */
+function createDrafts(run: Watched): { show(picture: Buffer): void; end(): Promise<void> } {
+  const draft = '.draft'
+  const path = join(run.folder, draft)
+  let writing: Promise<void> | null = null
+
+  async function write(picture: Buffer): Promise<void> {
+    // The runner takes the file at any time, and should find a whole one.
+    await writeFile(`${path}.part`, picture)
+    await rename(`${path}.part`, path)
+    run.preview(draft)
+  }
+
+  return {
+    show(picture) {
+      if (writing || !pictureStarts.some((start) => picture.subarray(0, start.length).equals(start))) return
+      writing = write(picture)
+        .catch(() => {}) // It is only a draft.
+        .finally(() => (writing = null))
+    },
+    async end() {
+      await writing
+      await Promise.all([path, `${path}.part`].map((file) => rm(file, { force: true })))
+    },
+  }
+}
