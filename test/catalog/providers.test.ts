@@ -1,5 +1,5 @@
 // `providers:` of catalog files and the settings of remote models: what is right is resolved, what is wrong is named by file,
-// model and field. Every example of docs/remote-models.md and docs/backends loads.
+// model and field. Every example of docs/connect-a-model.md and docs/backends loads.
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -48,7 +48,7 @@ function load(engine: object, more: object = providers): unknown {
 }
 
 const docs = resolve(import.meta.dirname, '../../docs')
-const pages = globSync(['remote-models.md', 'backends/*.md'], { cwd: docs })
+const pages = globSync(['connect-a-model.md', 'backends/*.md'], { cwd: docs })
 const examples = pages.flatMap((page) =>
   [...readFileSync(join(docs, page), 'utf8').matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = '']) => text),
 )
