@@ -8,7 +8,18 @@ import type { Model } from '@mediagen/catalog/model.ts'
 import { createSecrets } from '@mediagen/backends/secrets.ts'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { type FakeUpstream, serveFake, tinyPng } from '../../packages/backends/test/remote/fakes/fake.ts'
+import {
+  createFakeBfl,
+  createFakeElevenlabs,
+  createFakeGoogle,
+  createFakeXai,
+} from '../../packages/backends/test/remote/fakes/ai-sdk.ts'
+import {
+  type FakeUpstream,
+  type ServedFake,
+  serveFake,
+  tinyPng,
+} from '../../packages/backends/test/remote/fakes/fake.ts'
 import { createFakeFal } from '../../packages/backends/test/remote/fakes/fal.ts'
 import { createFakeOpenai } from '../../packages/backends/test/remote/fakes/openai.ts'
 import { createFakeReplicate } from '../../packages/backends/test/remote/fakes/replicate.ts'
@@ -37,7 +48,7 @@ function toExampleValue(field: JsonObject): JsonValue {
 
 test('there are about thirty models', () => {
   const models = files.flatMap((file) => loadCatalog([join(folder, file)], kinds))
-  expect(models.length).toBeGreaterThanOrEqual(20)
+  expect(models.length).toBeGreaterThanOrEqual(30)
 })
 
 test('all files load together', () => {
@@ -83,6 +94,41 @@ describe.each(files)('%s', (file) => {
   })
 })
 
+/** A second of silence, as a WAV file. */
+function makeSilence(): Buffer {
+  const [rate, data] = [8000, Buffer.alloc(16_000)]
+  const head = Buffer.alloc(44)
+  head.write('RIFF', 0)
+  head.writeUInt32LE(36 + data.length, 4)
+  head.write('WAVEfmt ', 8)
+  for (const [at, value] of [
+    [16, 16],
+    [24, rate],
+    [28, rate * 2],
+    [40, data.length],
+  ] as const)
+    head.writeUInt32LE(value, at)
+  for (const [at, value] of [
+    [20, 1],
+    [22, 1],
+    [32, 2],
+    [34, 16],
+  ] as const)
+    head.writeUInt16LE(value, at)
+  head.write('data', 36)
+  return Buffer.concat([head, data])
+}
+
+/** The same fake, with a sound that can be played. */
+function speaking(fake: FakeUpstream): FakeUpstream {
+  return {
+    answer(request) {
+      const answer = fake.answer(request)
+      return answer.headers?.['content-type'] === 'audio/mpeg' ? { ...answer, body: makeSilence() } : answer
+    },
+  }
+}
+
 interface Made {
   readonly file: string
   readonly model: string
@@ -90,10 +136,13 @@ interface Made {
   readonly path?: string
   /** What the picture costs in the end. */
   readonly credits: number
+  /** What the provider was asked for, as far as the price depends on it. */
+  readonly sent?: object
+  readonly makes?: string
   open(): FakeUpstream & { readonly wrong?: readonly string[] }
 }
 
-test.each<Made>([
+const made: readonly Made[] = [
   {
     file: 'fal.yaml',
     model: 'fal/flux-schnell/text-to-image',
@@ -126,31 +175,86 @@ test.each<Made>([
     credits: 1,
     open: () => createFakeOpenai({ nowMs: Date.now, token: key }),
   },
-])(
-  'a key is all that $file needs for a picture of $model',
-  async ({ file, model, input, path = '', credits, open }) => {
+  {
+    file: 'google.yaml',
+    model: 'google/gemini-3.1-flash-image/text-to-image',
+    input: { prompt: 'a boat' },
+    path: '/v1beta',
+    credits: 67,
+    sent: { generationConfig: { imageConfig: { imageSize: '1K', aspectRatio: '1:1' } } },
+    open: () => createFakeGoogle({ token: key }),
+  },
+  {
+    file: 'xai.yaml',
+    model: 'xai/grok-imagine-image/text-to-image',
+    input: { prompt: 'a boat', n: 2 },
+    path: '/v1',
+    credits: 40,
+    sent: { n: 2, resolution: '1k' },
+    open: () => createFakeXai({ token: key }),
+  },
+  {
+    file: 'black-forest-labs.yaml',
+    model: 'bfl/flux-1.1-pro/text-to-image',
+    input: { prompt: 'a boat' },
+    path: '/v1',
+    credits: 40,
+    sent: { width: 1024, height: 768 },
+    open: () => createFakeBfl({ token: key }),
+  },
+  {
+    file: 'black-forest-labs.yaml',
+    model: 'bfl/flux-kontext-max/edit',
+    input: { prompt: 'a boat', image: picture },
+    path: '/v1',
+    credits: 80,
+    sent: { input_image: expect.any(String) },
+    open: () => createFakeBfl({ token: key }),
+  },
+  {
+    file: 'elevenlabs.yaml',
+    model: 'elevenlabs/v3/text-to-speech',
+    input: { text: 'The ship has landed, and nobody was hurt.' },
+    credits: 5,
+    sent: { text: 'The ship has landed, and nobody was hurt.', model_id: 'eleven_v3' },
+    makes: 'audio/wav',
+    open: () => speaking(createFakeElevenlabs({ token: key })),
+  },
+]
+
+test('a key and the file are all that it takes, with a fake in the place of every service', async () => {
+  await using stack = new AsyncDisposableStack()
+  const copies = mkdtempSync(join(tmpdir(), 'mediagen-catalogs-'))
+  stack.defer(() => rmSync(copies, { recursive: true }))
+  const fakes = new Map<string, ServedFake & { readonly wrong: () => readonly string[] }>()
+  const secrets: Record<string, string> = {}
+  for (const { file, path = '', open } of made) {
+    if (fakes.has(file)) continue
     const fake = open()
-    await using served = await serveFake(fake)
-    const copy = mkdtempSync(join(tmpdir(), 'mediagen-catalog-'))
+    const served = stack.use(await serveFake(fake))
+    fakes.set(file, Object.assign(served, { wrong: () => fake.wrong ?? [] }))
     const [named = '', name = ''] = /token_env: (\w+)/.exec(readFile(file)) ?? []
+    secrets[name] = key
     // The file as it ships, but with the fake in the service's place.
     const text = readFile(file).replace(named, `${named}, base_url: '${served.origin}${path}'`)
-    writeFileSync(join(copy, file), text)
-    try {
-      await using app = await startTestApp(
-        { MEDIAGEN_CATALOG: join(copy, file) },
-        { secrets: createSecrets({ [name]: key }) },
-      )
-      const { body } = await app.generate(model, input)
-      expect(body).toMatchObject({
-        error: null,
-        status: 'succeeded',
-        credits,
-        outputs: [{ content_type: 'image/png' }],
-      })
-      expect(fake.wrong ?? []).toEqual([])
-    } finally {
-      rmSync(copy, { recursive: true })
-    }
-  },
-)
+    writeFileSync(join(copies, file), text)
+  }
+  expect([...fakes.keys()].toSorted()).toEqual(files.toSorted())
+  const app = stack.use(await startTestApp({ MEDIAGEN_CATALOG: copies }, { secrets: createSecrets(secrets) }))
+  const make = async ({ file, model, input, credits, sent, makes = 'image/png' }: Made): Promise<void> => {
+    const { log } = fakes.get(file) as ServedFake
+    const before = log.length
+    const { body } = await app.generate(model, input)
+    expect.soft(body, model).toMatchObject({ error: null, status: 'succeeded', credits })
+    expect.soft(body.outputs[0]?.content_type, model).toBe(makes)
+    const submissions = log.slice(before).filter(({ method }) => method === 'POST')
+    expect.soft(submissions, model).toHaveLength(1)
+    if (sent) expect.soft(submissions[0]?.json, model).toMatchObject(sent)
+  }
+  await Promise.all(
+    files.map(async (file) => {
+      for (const one of made.filter((other) => other.file === file)) await make(one)
+    }),
+  )
+  expect([...fakes.values()].flatMap(({ wrong }) => wrong())).toEqual([])
+})
