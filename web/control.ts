@@ -40,6 +40,8 @@ export interface Frame {
   /** For `aria-describedby` of the input. */
   readonly describedBy: string
   showError(words: string | null): void
+  /** Shows why a file was not taken. It stays, whatever else becomes of the field, until the next files come. */
+  showRefusedFiles(words: string | null): void
 }
 
 /** Label, explanation and error around an input; `grouped` names a set of inputs instead of one. */
@@ -71,15 +73,26 @@ export function createFrame(
     error,
     field.description ? explanation(field.description, helpId) : null,
   )
+  let refused: string | null = null
+  let wrong: string | null = null
+  function show(): void {
+    const said = [refused, wrong].filter((words) => words !== null).join(' ')
+    error.replaceChildren(...(said === '' ? [] : [icon('warning'), said]))
+    frame.classList.toggle('wrong', said !== '')
+    for (const input of frame.querySelectorAll(`[id="${inputId}"]`))
+      input.setAttribute('aria-invalid', String(said !== ''))
+  }
   return {
     element: frame,
     inputId,
     describedBy,
     showError(problem) {
-      error.replaceChildren(...(problem === null ? [] : [icon('warning'), problem]))
-      frame.classList.toggle('wrong', problem !== null)
-      for (const input of frame.querySelectorAll(`[id="${inputId}"]`))
-        input.setAttribute('aria-invalid', String(problem !== null))
+      wrong = problem
+      show()
+    },
+    showRefusedFiles(problem) {
+      refused = problem
+      show()
     },
   }
 }

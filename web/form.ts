@@ -20,12 +20,17 @@ export interface Form {
   isIncomplete(): boolean
   /** Shows an error at each missing field and focuses the first; returns whether any is missing. */
   complain(): boolean
-  /** Shows violations at their fields, without moving the focus, because the user is typing. */
-  showViolations(violations: readonly { readonly pointer: string; readonly detail: string }[]): void
+  /** Shows violations at their fields. The focus moves to the first one only if asked to: the user may be typing. */
+  showViolations(violations: readonly Violation[], options?: { readonly focus: boolean }): void
   /** Puts a file into the first field that accepts one; a list gets it at its end. */
   placeMedia(reference: string): void
   /** Accepts files that were dropped or pasted outside of fields; returns whether a field took them. */
   takeFiles(files: readonly File[]): boolean
+}
+
+interface Violation {
+  readonly pointer: string
+  readonly detail: string
 }
 
 export interface FormOptions extends SlotParts {
@@ -52,10 +57,10 @@ export function createForm(field: ObjectField, options: FormOptions): Form {
         )
       }
       const [first] = pointers
-      if (first !== undefined) locate(root, first).focus()
+      if (first !== undefined) goTo(locate(root, first))
       return first !== undefined
     },
-    showViolations(violations) {
+    showViolations(violations, { focus = false } = { focus: false }) {
       root.showError(null)
       const words = new Map<Control, string[]>()
       for (const { pointer, detail } of violations) {
@@ -63,6 +68,11 @@ export function createForm(field: ObjectField, options: FormOptions): Form {
         words.set(control, [...(words.get(control) ?? []), describeViolation(detail)])
       }
       for (const [control, said] of words) control.showError(said.join(' '))
+      // The topmost of them.
+      const [first] = [...words.keys()].toSorted(
+        (one, other) => one.element.getBoundingClientRect().top - other.element.getBoundingClientRect().top,
+      )
+      if (focus && first) goTo(first)
     },
     placeMedia(reference) {
       const place = field.fields.find((part) => takesMedia(part))
@@ -77,6 +87,12 @@ export function createForm(field: ObjectField, options: FormOptions): Form {
       return place?.takeFiles?.(files) ?? false
     },
   }
+}
+
+function goTo(control: Control): void {
+  control.focus()
+  // The focus alone may leave the words about it below the edge.
+  control.element.scrollIntoView({ block: 'center' })
 }
 
 function createControl(field: Field, context: ControlContext): Control {

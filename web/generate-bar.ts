@@ -1,6 +1,6 @@
 // The bar with the price and the button: quotes the input, starts it, and shows what prevents that.
 import { isAbort, Refusal, Unreachable } from './api.ts'
-import { button, element } from './element.ts'
+import { button, element, icon } from './element.ts'
 import type { Form } from './form.ts'
 import { formatCredits, isConstantPrice } from './job-words.ts'
 import { LiveQuote, type QuoteState } from './live-quote.ts'
@@ -25,7 +25,7 @@ export interface GenerateBarEvents {
 }
 
 export function createGenerateBar(
-  { api, refreshWallet, signal }: Parts,
+  { api, balance, signal }: Parts,
   model: ModelDetailRecord,
   form: Form,
   { onJob, onCode, onReady }: GenerateBarEvents,
@@ -41,6 +41,8 @@ export function createGenerateBar(
     createIdempotencyKey,
   )
   const quotes = new LiveQuote(api, model.id, showQuote)
+  const started = new Set<string>()
+  const lack = element('p', { class: 'field-error', role: 'status' })
   // The price that the user sees; no other may be spent.
   let shownCredits: number | null = null
 
@@ -49,6 +51,7 @@ export function createGenerateBar(
     if (state.state === 'asking') return
     trouble.replaceChildren()
     shownCredits = state.state === 'quoted' ? state.quote.credits : null
+    showLack()
     words.textContent = shownCredits === null ? 'Generate' : `Generate for ${upTo}${formatCredits(shownCredits)}`
     price.textContent =
       state.state === 'quoted'
@@ -62,6 +65,14 @@ export function createGenerateBar(
       onReady(null)
     }
   }
+  /** Says before the press that the credits do not suffice. The server decides; it may know of more. */
+  function showLack(): void {
+    const available = balance.wallet?.available ?? Number.POSITIVE_INFINITY
+    const lacks = shownCredits !== null && shownCredits > available
+    lack.replaceChildren(
+      ...(lacks ? [icon('warning'), `Not enough credits: you have ${available.toLocaleString('en-US')}.`] : []),
+    )
+  }
   function describePrice(pricing: ModelDetailRecord['pricing']): string {
     const credits = formatCredits(pricing.from_credits)
     return isConstantPrice(pricing)
@@ -69,12 +80,14 @@ export function createGenerateBar(
       : `From ${credits}. The exact price appears when the input is complete.`
   }
   function describeQuote({ expires_at }: QuoteRecord): string {
+    if (started.has(JSON.stringify(form.read())))
+      return 'You have just started exactly this. Another press makes it, and charges it, again.'
     const time = new Date(expires_at).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
     return upTo
       ? `Held at the start; unused credits are returned. Price valid until ${time}.`
       : `Charged only if it succeeds. Price valid until ${time}.`
   }
-  function showTrouble(error: unknown): void {
+  function showTrouble(error: unknown, pressed = false): void {
     if (isUnready(error)) {
       price.textContent = 'Not ready at the moment.'
       return onReady(error)
@@ -82,7 +95,7 @@ export function createGenerateBar(
     const violations =
       error instanceof Refusal && error.problem.code === 'invalid_input' ? error.problem.errors : undefined
     if (violations) {
-      form.showViolations(violations)
+      form.showViolations(violations, { focus: pressed })
       price.textContent =
         violations.length === 1 ? 'One field needs attention.' : `${violations.length} fields need attention.`
       return
@@ -91,6 +104,9 @@ export function createGenerateBar(
     trouble.replaceChildren(
       problemNotice(error, retry ? { label: 'Try again', run: () => void generate() } : undefined),
     )
+  }
+  function inputChanged(): void {
+    quotes.change(form.isIncomplete() ? null : form.read())
   }
   async function start(input: JsonObject): Promise<JobRecord | null> {
     // A request without an answer is repeated unchanged; the server knows whether it arrived.
@@ -118,17 +134,20 @@ export function createGenerateBar(
       })
       if (!job) return
       keepInput(job.job_id, input)
+      started.add(JSON.stringify(input))
+      inputChanged()
       if (!signal.aborted) onJob(job)
     } catch (error) {
-      if (!isAbort(error)) showTrouble(error)
+      if (!isAbort(error)) showTrouble(error, true)
     } finally {
       go.disabled = false
       go.classList.remove('starting')
-      refreshWallet()
+      balance.refresh()
     }
   }
 
   signal.addEventListener('abort', () => quotes.stop())
+  balance.addEventListener('change', showLack, { signal })
   return {
     element: element(
       'div',
@@ -140,9 +159,10 @@ export function createGenerateBar(
         go,
         button('Show as code', onCode, { icon: 'code', look: 'quiet as-code' }),
       ),
+      lack,
       price,
     ),
-    inputChanged: () => quotes.change(form.isIncomplete() ? null : form.read()),
+    inputChanged,
     generate,
   }
 }

@@ -32,7 +32,7 @@ export function jobPage(parts: Parts, jobId: string): HTMLElement {
       )
       if (isTerminal(job.status)) return
       await watchJob(api, jobId, { signal, onJob: view.show })
-      parts.refreshWallet()
+      parts.balance.refresh()
     } catch (error) {
       if (isAbort(error)) return
       content.replaceChildren(problemNotice(error, { label: 'Try again', run: () => void load() }))

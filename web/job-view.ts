@@ -53,7 +53,7 @@ export function createJobView(parts: Parts): JobView {
     trouble.replaceChildren()
     try {
       view.show(await parts.api.post<JobRecord>(`/v1/jobs/${encodeURIComponent(job.job_id)}/cancel`))
-      parts.refreshWallet()
+      parts.balance.refresh()
     } catch (error) {
       clicked.disabled = false
       trouble.replaceChildren(problemNotice(error))

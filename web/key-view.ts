@@ -28,6 +28,8 @@ export function keyView(onKey: (key: string) => void, refusal?: Refusal): HTMLEl
     icon('key'),
   )
 
+  const remember = element('input', { type: 'checkbox', id: 'remember-key' })
+
   async function enterKey(): Promise<void> {
     const key = field.value.trim()
     error.textContent = ''
@@ -40,7 +42,7 @@ export function keyView(onKey: (key: string) => void, refusal?: Refusal): HTMLEl
     try {
       // The one route that needs a valid key and no permission.
       await createApi(key, () => {}).get('/v1/models/categories')
-      keepKey(key)
+      keepKey(key, remember.checked)
       onKey(key)
     } catch (caught) {
       error.textContent =
@@ -73,10 +75,16 @@ export function keyView(onKey: (key: string) => void, refusal?: Refusal): HTMLEl
       error,
       element(
         'p',
+        { class: 'remember' },
+        remember,
+        element('label', { for: 'remember-key' }, 'Remember the key and my drafts on this device'),
+      ),
+      element(
+        'p',
         { id: 'key-help', class: 'fine' },
-        'The key stays in this tab and is deleted when the tab closes. ',
+        'Otherwise both are forgotten when the last tab of this console is closed. ',
         element('code', {}, 'npm start'),
-        ' prints one for a demo account.',
+        ' prints a key for a demo account.',
       ),
     ),
   )

@@ -37,7 +37,7 @@ export function listControl(field: ListField, context: ControlContext): Control 
         appendFile(media, reference)
         changed()
       },
-      onTrouble: frame.showError,
+      onTrouble: frame.showRefusedFiles,
     })
   }
   function appendFile(media: MediaField, source: File | string): void {
@@ -51,7 +51,7 @@ export function listControl(field: ListField, context: ControlContext): Control 
     const { taken, words } = chooseFiles(files, item, context.largestUpload, room)
     for (const file of taken) appendFile(item, file)
     changed()
-    frame.showError(words)
+    frame.showRefusedFiles(words)
     return true
   }
   function appendPart(value: Json | undefined): Control {

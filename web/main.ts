@@ -1,5 +1,6 @@
 // Starts the console: asks for the key, then shows the view that the URL names; the bar stays.
 import { createApi, type Refusal } from './api.ts'
+import { Balance } from './balance.ts'
 import { Catalog } from './catalog.ts'
 import { catalogView } from './catalog-view.ts'
 import { button, element } from './element.ts'
@@ -8,7 +9,7 @@ import { keyView } from './key-view.ts'
 import { libraryView } from './library-view.ts'
 import type { Parts } from './parts.ts'
 import { parseRoute, type Route, takeKey } from './route.ts'
-import { forgetEverything, readKey } from './session.ts'
+import { findKey, followOtherTabs, forgetEverything } from './session.ts'
 import { studioView } from './studio-view.ts'
 import { uploadsView } from './uploads-view.ts'
 import { walletBadge } from './wallet-badge.ts'
@@ -54,16 +55,16 @@ function openSession(key: string): void {
     showKeyView(refusal)
   })
   const catalog = new Catalog(api)
-  const wallet = walletBadge(api, signal)
+  const balance = new Balance(api, signal)
   const leave = button('Sign out', signOut, { icon: 'leave', look: 'bare square', wordless: true })
-  account.replaceChildren(wallet.element, leave)
+  account.replaceChildren(walletBadge(balance, signal), leave)
   navigation.hidden = false
 
   const show = (focus: boolean): void => {
     leaving.abort()
     leaving = new AbortController()
     const route = parseRoute(location.hash)
-    const parts: Parts = { api, catalog, refreshWallet: wallet.refresh, signal: leaving.signal }
+    const parts: Parts = { api, catalog, balance, signal: leaving.signal }
     for (const link of navigation.querySelectorAll('a')) {
       const current = link.dataset['view'] === (places[route.view] ?? route.view)
       if (current) link.setAttribute('aria-current', 'page')
@@ -87,8 +88,8 @@ function signOut(): void {
   showKeyView()
 }
 
-function start(): void {
-  const key = readKey()
+async function start(): Promise<void> {
+  const key = await findKey()
   if (key) openSession(key)
   else showKeyView()
 }
@@ -100,7 +101,12 @@ document.querySelector('.skip')?.addEventListener('click', (event) => {
 })
 // A link with a key was opened in this tab.
 addEventListener('hashchange', () => {
-  if (takeKey(location.hash)) start()
+  if (takeKey(location.hash)) void start()
+})
+followOtherTabs(openSession, () => {
+  if (navigation.hidden) return
+  location.hash = '#/'
+  showKeyView()
 })
 addEventListener('unhandledrejection', (event) => {
   main.prepend(
@@ -111,4 +117,4 @@ addEventListener('unhandledrejection', (event) => {
     ),
   )
 })
-start()
+void start()

@@ -57,7 +57,7 @@ export function mediaControl(field: MediaField, context: ControlContext): Contro
     many: false,
     onFiles: takeFiles,
     onReference: fill,
-    onTrouble: frame.showError,
+    onTrouble: frame.showRefusedFiles,
   })
   place.append(picker.element, holder.element)
 
@@ -73,7 +73,7 @@ export function mediaControl(field: MediaField, context: ControlContext): Contro
   function takeFiles(files: readonly File[]): boolean {
     const { taken, words } = chooseFiles(files, field, context.largestUpload, { most: 1, used: 0 })
     if (taken[0]) fill(taken[0])
-    frame.showError(words)
+    frame.showRefusedFiles(words)
     return true
   }
   return {

@@ -1,61 +1,124 @@
-// The session of this tab: the API key, drafts of inputs, and which input started which job. It ends with the tab.
+// What the console remembers: the API key, drafts of inputs, and which input started which job. All tabs share the key. It ends
+// with the last tab, unless the user wants this device to remember it.
 import type { MediaFacts } from './media-file.ts'
 import type { Json, JsonObject } from './records.ts'
 import { takeKey } from './route.ts'
 
 const keyName = 'mediagen.key'
 const inputsName = 'mediagen.inputs'
+const draftsName = 'mediagen.drafts'
 const mostInputs = 100
-// Longer texts are files and are not stored in the session.
+const mostDrafts = 20
+// Longer texts are files and are not stored.
 const longestText = 20_000
+// Other tabs answer at once or not at all.
+const answerMs = 150
 
-/** The key of this tab; a key in the URL is moved to the session. */
-export function readKey(): string | null {
+type Message = { readonly ask: true } | { readonly key: string } | { readonly signedOut: string | null }
+
+const tabs = new BroadcastChannel('mediagen')
+
+/** Where this browser keeps it: on the device if the user wants that, else in this tab. */
+function storage(): Storage {
+  return isRemembered() ? localStorage : sessionStorage
+}
+
+/** Whether the user wants this device to remember. */
+export function isRemembered(): boolean {
+  return localStorage.getItem(keyName) !== null
+}
+
+/** The key of this tab, of this device or of another tab; a key in the URL is moved to this tab. */
+export async function findKey(): Promise<string | null> {
   const arrived = takeKey(location.hash)
   if (arrived) {
     history.replaceState(null, '', location.pathname + location.search + (arrived.rest || '#/'))
-    if (arrived.key) keepKey(arrived.key)
+    if (arrived.key) keepKey(arrived.key, isRemembered())
   }
-  return sessionStorage.getItem(keyName)
+  return readKey() ?? (await askOtherTabs())
 }
 
-export function keepKey(key: string): void {
-  sessionStorage.setItem(keyName, key)
+function readKey(): string | null {
+  return sessionStorage.getItem(keyName) ?? localStorage.getItem(keyName)
 }
 
+function askOtherTabs(): Promise<string | null> {
+  const { promise, resolve } = Promise.withResolvers<string | null>()
+  const answered = new AbortController()
+  tabs.addEventListener(
+    'message',
+    ({ data }: MessageEvent<Message>) => {
+      if (!('key' in data)) return
+      sessionStorage.setItem(keyName, data.key)
+      resolve(data.key)
+    },
+    { signal: answered.signal },
+  )
+  tabs.postMessage({ ask: true } satisfies Message)
+  setTimeout(() => resolve(null), answerMs)
+  return promise.finally(() => answered.abort())
+}
+
+/** Tells other tabs the key of this one when they ask, and calls back when another tab has signed in or out. */
+export function followOtherTabs(onKey: (key: string) => void, onSignedOut: () => void): void {
+  tabs.addEventListener('message', ({ data }: MessageEvent<Message>) => {
+    const key = readKey()
+    if ('ask' in data && key !== null) tabs.postMessage({ key } satisfies Message)
+    else if ('key' in data && key === null) {
+      sessionStorage.setItem(keyName, data.key)
+      onKey(data.key)
+    } else if ('signedOut' in data && (key === null || key === data.signedOut)) {
+      clear(data.signedOut)
+      onSignedOut()
+    }
+  })
+}
+
+export function keepKey(key: string, remember: boolean): void {
+  const before = readKey()
+  // Drafts of another account may name its files.
+  if (before !== key) clear(before)
+  else for (const place of [localStorage, sessionStorage]) place.removeItem(keyName)
+  ;(remember ? localStorage : sessionStorage).setItem(keyName, key)
+  tabs.postMessage({ key } satisfies Message)
+}
+
+/** Signs out in every tab that has the same key. */
 export function forgetEverything(): void {
-  sessionStorage.removeItem(keyName)
-  sessionStorage.removeItem(inputsName)
-  drafts.clear()
+  const key = readKey()
+  clear(key)
+  tabs.postMessage({ signedOut: key } satisfies Message)
+}
+
+function clear(key: string | null): void {
+  for (const place of [localStorage, sessionStorage]) {
+    // The device may remember another key than that of this tab.
+    if ((place.getItem(keyName) ?? key) !== key) continue
+    for (const name of [keyName, inputsName, draftsName]) place.removeItem(name)
+  }
   handedMedia.clear()
   knownMedia.clear()
 }
 
-const drafts = new Map<string, JsonObject>()
 const handedMedia = new Map<string, string>()
 const knownMedia = new Map<string, MediaFacts>()
 
 /** The draft of a model's input. */
 export function readDraft(model: string): JsonObject | undefined {
-  return drafts.get(model)
+  return read(draftsName)[model]
 }
 
 export function keepDraft(model: string, input: JsonObject): void {
-  drafts.set(model, input)
+  keep(draftsName, model, input, mostDrafts)
 }
 
-/** The input of a job, without its files; null if another tab started it. */
+/** The input of a job, without its files; null if it is not known here. */
 export function readInput(jobId: string): JsonObject | null {
-  return readInputs()[jobId] ?? null
+  return read(inputsName)[jobId] ?? null
 }
 
 export function keepInput(jobId: string, input: JsonObject): void {
-  const entries = [...Object.entries(readInputs()), [jobId, withoutFiles(input)] as const].slice(-mostInputs)
-  try {
-    sessionStorage.setItem(inputsName, JSON.stringify(Object.fromEntries(entries)))
-  } catch {
-    // If the storage is full, only a convenience is lost.
-  }
+  keep(inputsName, jobId, input, mostInputs)
 }
 
 /** A text by which the user recognises the job; null if none is known. */
@@ -68,11 +131,22 @@ export function describeInput(jobId: string): string | null {
   return names.length > 2 ? `${names[0]} and ${names.length - 1} more` : names.join(' and ') || null
 }
 
-function readInputs(): Record<string, JsonObject> {
+function read(name: string): Record<string, JsonObject> {
   try {
-    return JSON.parse(sessionStorage.getItem(inputsName) ?? '{}') as Record<string, JsonObject>
+    return JSON.parse(storage().getItem(name) ?? '{}') as Record<string, JsonObject>
   } catch {
     return {}
+  }
+}
+
+/** Keeps the newest entries. */
+function keep(name: string, entry: string, input: JsonObject, most: number): void {
+  const others = Object.entries(read(name)).filter(([known]) => known !== entry)
+  const entries = [...others, [entry, withoutFiles(input)] as const].slice(-most)
+  try {
+    storage().setItem(name, JSON.stringify(Object.fromEntries(entries)))
+  } catch {
+    // If the storage is full, only a convenience is lost.
   }
 }
 

@@ -70,7 +70,7 @@ export function createStage(parts: Parts, model: ModelDetailRecord): Stage {
   async function follow(jobId: string): Promise<void> {
     try {
       await watchJob(api, jobId, { signal, onJob: take })
-      parts.refreshWallet()
+      parts.balance.refresh()
     } catch (error) {
       if (!isAbort(error) && shown === jobId) current.prepend(problemNotice(error))
     }

@@ -30,12 +30,17 @@ export function textControl(field: TextField, { onChange }: ControlContext): Con
     input.focus()
     changed()
   }
-  // The length is shown only near the limit, examples only while the field is empty.
+  // Examples are shown only while the field is empty, the length only when it is not.
   function count(): void {
     if (offered) offered.hidden = input.value !== ''
     const { maxLength } = field
+    // The server counts characters, not the halves of them that `length` counts.
+    const length = [...input.value].length
     counter.textContent =
-      maxLength !== undefined && input.value.length > maxLength * 0.8 ? `${input.value.length} / ${maxLength}` : ''
+      maxLength === undefined || length === 0
+        ? ''
+        : `${length.toLocaleString('en-US')} / ${maxLength.toLocaleString('en-US')}`
+    counter.classList.toggle('over', maxLength !== undefined && length > maxLength)
   }
   function changed(): void {
     count()

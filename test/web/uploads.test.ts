@@ -58,6 +58,7 @@ function write(name: string, content: string | Buffer): string {
 
 /** Opens the form anew, in a tab that remembers nothing. */
 async function openForm(url = app.url, key = app.account.key): Promise<void> {
+  await page.evaluate(`location.protocol === 'about:' || sessionStorage.clear()`)
   await page.open('about:blank')
   await page.open(`${url}/#key=${key}&/model/${copyModel}`)
   await page.until(`location.hash === '${place}' && document.querySelector('${single} .picker')`)
@@ -190,7 +191,7 @@ inBrowser('a file that cannot be taken is refused at its field', async () => {
 inBrowser('several files are put in order, taken away and made in that order', async () => {
   await openForm()
   const pictures = await Promise.all([10, 20, 30, 40].map((width) => paint(`${width}.png`, width)))
-  await page.choose(`${several} [type=file]`, pictures)
+  await page.choose(`${several} [type=file]`, [...pictures, write('notes.txt', 'hello')])
   const names = `[...document.querySelectorAll('${several} .slot-name')].map((name) => name.textContent).join()`
   await page.until(`${names} === '10.png,20.png,30.png,40.png'`)
   await page.evaluate(`document.querySelectorAll('${several} [aria-label="Move up"]')[2].click()`)
@@ -207,6 +208,8 @@ inBrowser('several files are put in order, taken away and made in that order', a
   await page.evaluate(`document.activeElement.click()`)
   await page.until(`${names} === '30.png,20.png,40.png'`)
   await page.until(`${textOf('.large')} === 'Generate for 7 credits' && !document.querySelector('.asking')`)
+  // What was left out is still said, now that everything else is in order.
+  expect(await page.evaluate(textOf(`${several} > .field-error`))).toBe('“notes.txt” is not a picture, video or sound.')
   await press('.large')
   await page.until(`document.querySelectorAll('.result img').length === 3`)
   const sizes = (what: string) =>

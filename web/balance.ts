@@ -1,0 +1,46 @@
+// The balance of the account: reloaded when it may have changed, and periodically.
+import { type Api, isAbort, Refusal } from './api.ts'
+import type { WalletRecord } from './records.ts'
+
+const refreshMs = 15_000
+
+/** Sends `change` when it is known anew. */
+export class Balance extends EventTarget {
+  /** Null while it is not known; without the permission it never is. */
+  wallet: WalletRecord | null = null
+  readonly refresh: () => void
+  #forbidden = false
+  #asked = 0
+
+  constructor(api: Api, signal: AbortSignal) {
+    super()
+    this.refresh = () => void this.#load(api, signal)
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') this.refresh()
+    }, refreshMs)
+    signal.addEventListener('abort', () => clearInterval(timer))
+    document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && this.refresh(), {
+      signal,
+    })
+    this.refresh()
+  }
+
+  get isForbidden(): boolean {
+    return this.#forbidden
+  }
+
+  async #load(api: Api, signal: AbortSignal): Promise<void> {
+    if (this.#forbidden) return
+    const turn = ++this.#asked
+    try {
+      const wallet = await api.get<WalletRecord>('/v1/wallet', { signal })
+      if (turn !== this.#asked) return
+      this.wallet = wallet
+    } catch (error) {
+      if (isAbort(error)) return
+      // Other failures pass.
+      this.#forbidden = error instanceof Refusal && error.problem.code === 'missing_permission'
+    }
+    this.dispatchEvent(new Event('change'))
+  }
+}
