@@ -1,4 +1,5 @@
 // The bar with the price and the button: quotes the input, starts it, and shows what prevents that.
+import type { Balance } from './balance.ts'
 import { isAbort, Refusal, Unreachable } from './api.ts'
 import { button, element, icon } from './element.ts'
 import type { Form } from './form.ts'
@@ -42,7 +43,7 @@ export function createGenerateBar(
   )
   const quotes = new LiveQuote(api, model.id, showQuote)
   const started = new Set<string>()
-  const lack = element('p', { class: 'field-error', role: 'status' })
+  const lack = createLack(balance, signal)
   // The price that the user sees; no other may be spent.
   let shownCredits: number | null = null
 
@@ -51,13 +52,13 @@ export function createGenerateBar(
     if (state.state === 'asking') return
     trouble.replaceChildren()
     shownCredits = state.state === 'quoted' ? state.quote.credits : null
-    showLack()
+    lack.show(shownCredits)
     words.textContent = shownCredits === null ? 'Generate' : `Generate for ${upTo}${formatCredits(shownCredits)}`
     price.textContent =
       state.state === 'quoted'
         ? describeQuote(state.quote)
         : state.state === 'unknown'
-          ? describePrice(model.pricing)
+          ? describeStart(model.pricing)
           : ''
     if (state.state === 'refused') showTrouble(state.error)
     else if (state.state === 'quoted') {
@@ -65,27 +66,10 @@ export function createGenerateBar(
       onReady(null)
     }
   }
-  /** Says before the press that the credits do not suffice. The server decides; it may know of more. */
-  function showLack(): void {
-    const available = balance.wallet?.available ?? Number.POSITIVE_INFINITY
-    const lacks = shownCredits !== null && shownCredits > available
-    lack.replaceChildren(
-      ...(lacks ? [icon('warning'), `Not enough credits: you have ${available.toLocaleString('en-US')}.`] : []),
-    )
-  }
-  function describePrice(pricing: ModelDetailRecord['pricing']): string {
-    const credits = formatCredits(pricing.from_credits)
-    return isConstantPrice(pricing)
-      ? `${credits}, charged only if it succeeds.`
-      : `From ${credits}. The exact price appears when the input is complete.`
-  }
-  function describeQuote({ expires_at }: QuoteRecord): string {
-    if (started.has(JSON.stringify(form.read())))
-      return 'You have just started exactly this. Another press makes it, and charges it, again.'
-    const time = new Date(expires_at).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
-    return upTo
-      ? `Held at the start; unused credits are returned. Price valid until ${time}.`
-      : `Charged only if it succeeds. Price valid until ${time}.`
+  function describeQuote(quote: QuoteRecord): string {
+    return started.has(JSON.stringify(form.read()))
+      ? 'You have just started exactly this. Another press makes it, and charges it, again.'
+      : describeTerms(model.pricing, quote)
   }
   function showTrouble(error: unknown, pressed = false): void {
     if (isUnready(error)) {
@@ -147,7 +131,6 @@ export function createGenerateBar(
   }
 
   signal.addEventListener('abort', () => quotes.stop())
-  balance.addEventListener('change', showLack, { signal })
   return {
     element: element(
       'div',
@@ -159,12 +142,46 @@ export function createGenerateBar(
         go,
         button('Show as code', onCode, { icon: 'code', look: 'quiet as-code' }),
       ),
-      lack,
+      lack.element,
       price,
     ),
     inputChanged,
     generate,
   }
+}
+
+/** Says before the press that the credits do not suffice. The server decides; it may know of more. */
+function createLack(balance: Balance, signal: AbortSignal) {
+  const words = element('p', { class: 'field-error', role: 'status' })
+  let needed: number | null = null
+  function show(credits: number | null): void {
+    needed = credits
+    const available = balance.wallet?.available ?? Number.POSITIVE_INFINITY
+    words.replaceChildren(
+      ...(needed !== null && needed > available
+        ? [icon('warning'), `Not enough credits: you have ${available.toLocaleString('en-US')}.`]
+        : []),
+    )
+  }
+  balance.addEventListener('change', () => show(needed), { signal })
+  return { element: words, show }
+}
+
+type Pricing = ModelDetailRecord['pricing']
+
+/** The price before there is a quote. */
+function describeStart(pricing: Pricing): string {
+  const credits = formatCredits(pricing.from_credits)
+  return isConstantPrice(pricing)
+    ? `${credits}, charged only if it succeeds.`
+    : `From ${credits}. The exact price appears when the input is complete.`
+}
+
+function describeTerms({ billing }: Pricing, { expires_at }: QuoteRecord): string {
+  const time = new Date(expires_at).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+  return billing === 'usage'
+    ? `Held at the start; unused credits are returned. Price valid until ${time}.`
+    : `Charged only if it succeeds. Price valid until ${time}.`
 }
 
 /** crypto.randomUUID exists only under https and on localhost, which a server in a private network may lack. */
