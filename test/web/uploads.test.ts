@@ -209,7 +209,9 @@ inBrowser('several files are put in order, taken away and made in that order', a
   await page.until(`${names} === '30.png,20.png,40.png'`)
   await page.until(`${textOf('.large')} === 'Generate for 7 credits' && !document.querySelector('.asking')`)
   // What was left out is still said, now that everything else is in order.
-  expect(await page.evaluate(textOf(`${several} > .field-error`))).toBe('“notes.txt” is not a picture, video or sound.')
+  expect(await page.evaluate(textOf(`${several}.wrong > .field-error`))).toBe(
+    '“notes.txt” is not a picture, video or sound.',
+  )
   await press('.large')
   await page.until(`document.querySelectorAll('.result img').length === 3`)
   const sizes = (what: string) =>
