@@ -14,6 +14,7 @@ import { runMain } from '../cli/run-main.ts'
 import { startServer } from './remote-fixture.ts'
 
 const timeoutSeconds = 20
+const price = 5
 const nonsense = Buffer.from('<html>no picture</html>')
 const base64 = nonsense.toString('base64')
 
@@ -112,14 +113,17 @@ test('whatever providers answer, jobs end in words with their credits back, and 
     expect.soft([name, error.message]).toEqual([name, expect.stringMatching(/\.$/)])
     expect.soft([name, outputs]).toEqual([name, []])
     const held = status === 'needs_review'
-    expect.soft([name, billing]).toEqual([name, { quoted: 7, held: 7, charged: 0, released: held ? 0 : 7 }])
+    expect.soft([name, billing]).toEqual([name, { quoted: price, held: price, charged: 0, released: held ? 0 : price }])
     if (isPaid) expect.soft([name, submissions()]).toEqual([name, expect.toSatisfy((count: number) => count <= 1)])
     if (held) reviews += 1
   }
   process.stdout.write(
     `${table.join('\n')}\n${cases.length} jobs, ${reviews} reviews; another model in ${Math.round(healthyMs)} ms\n`,
   )
-  expect((await app.send('/v1/wallet')).body).toEqual({ available: 1000 - 7 - 7 * reviews, held: 7 * reviews })
+  expect((await app.send('/v1/wallet')).body).toEqual({
+    available: 1000 - price * (1 + reviews),
+    held: price * reviews,
+  })
   const env = { MEDIAGEN_DATA_DIR: app.config.dataDir, MEDIAGEN_CATALOG: '' }
   expect(await runMain({ args: ['ledger', 'verify'], cwd: app.folder, env })).toMatchObject({ status: 0 })
 })

@@ -45,8 +45,11 @@ export const fal: Backend = {
   },
   find: async (place, { heardId }) => (heardId === null ? [] : [toRef(place, heardId)]),
   async cancel({ connection }, ref) {
-    const { status } = await connection.ask({ method: 'PUT', at: String(ref['cancel']) }, { also: [400, 404] })
-    return status === 400 ? 'succeeded' : status === 404 ? 'unknown' : 'canceled'
+    const asked = { method: 'PUT', at: String(ref['cancel']) } as const
+    const { status, json } = await connection.ask(asked, { also: [400, 404, 409] })
+    const said = isObject(json) ? json['status'] : null
+    if (said === 'ALREADY_COMPLETED') return 'succeeded'
+    return status >= 400 || said === 'NOT_FOUND' ? 'unknown' : 'canceled'
   },
   // A request that nobody made. Its own answer to that is not documented, but a wrong key is refused before.
   greeting: { at: `/fal-ai/flux/requests/${noRequest}/status`, also: [400, 403, 404, 405, 422] },

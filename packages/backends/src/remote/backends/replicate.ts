@@ -12,6 +12,8 @@ import type { RemoteSpec } from '../provider.ts'
 // How far its clock and ours may differ.
 const clockMs = 600_000
 const mostPages = 5
+// It refuses less.
+const leastCancelAfterSeconds = 5
 const retryWords = /\(code: PA\)|try again|please retry/i
 
 /** Replicate. */
@@ -34,7 +36,7 @@ export const replicate: Backend = {
         method: 'POST',
         at,
         body: text,
-        headers: { ...headers, 'cancel-after': `${Math.ceil(leftMs / 1000)}s` },
+        headers: { ...headers, 'cancel-after': `${Math.max(leastCancelAfterSeconds, Math.ceil(leftMs / 1000))}s` },
       },
       { timeoutMs },
     )

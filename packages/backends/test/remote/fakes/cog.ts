@@ -1,6 +1,7 @@
 // A fake cog server: one place, synchronous PUTs, and what was met of the real one (an ended id runs again; GET is 405).
 import type { FakeUpstream } from './fake.ts'
 import { tinyPng } from './fake.ts'
+import { keepToPublished } from './published.ts'
 
 /** A fake cog server. */
 export function createFakeCog(
@@ -10,7 +11,7 @@ export function createFakeCog(
   const ran: string[] = []
   const canceled: string[] = []
   const state = { busy: 0 }
-  return Object.assign(state, {
+  const fake = Object.assign(state, {
     ran,
     canceled,
     answer({ method, path, json }: Parameters<FakeUpstream['answer']>[0]) {
@@ -37,4 +38,5 @@ export function createFakeCog(
       return { status: 200, json: { id, input, ...made, metrics: { predict_time: 0.5 } } }
     },
   })
+  return keepToPublished('cog', fake)
 }

@@ -1,6 +1,7 @@
 // A fake fal: a queue of requests that end after a few questions, results under the URLs that it gave, cancel.
-import type { FakeUpstream } from './fake.ts'
+import type { FakeAnswer, FakeRequest, FakeUpstream } from './fake.ts'
 import { tinyPng } from './fake.ts'
+import { keepToPublished } from './published.ts'
 
 interface QueueRequest {
   readonly id: string
@@ -16,9 +17,9 @@ export function createFakeFal(
 ): FakeUpstream & { readonly queue: readonly QueueRequest[] } {
   const { token, polls = 2, fails } = options
   const queue: QueueRequest[] = []
-  return {
+  return keepToPublished('fal', {
     queue,
-    answer({ method, path, query, headers, json, origin }) {
+    answer({ method, path, query, headers, json, origin }: FakeRequest): FakeAnswer {
       if (path.startsWith('/files/')) return { status: 200, headers: { 'content-type': 'image/png' }, body: tinyPng }
       if (token !== undefined && headers['authorization'] !== `Key ${token}`)
         return { status: 401, json: { detail: 'Cannot access application. Authentication is required.' } }
@@ -77,5 +78,5 @@ export function createFakeFal(
         },
       }
     },
-  }
+  })
 }

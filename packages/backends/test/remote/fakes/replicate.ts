@@ -1,6 +1,7 @@
 // A fake Replicate: predictions that end after a few questions, a list of them, cancel, models and an account.
 import type { FakeAnswer, FakeRequest, FakeUpstream } from './fake.ts'
 import { tinyPng } from './fake.ts'
+import { keepToPublished } from './published.ts'
 
 interface Prediction {
   readonly id: string
@@ -37,7 +38,11 @@ export function createFakeReplicate(options: {
       data_removed: false,
       created_at: new Date(one.createdAtMs).toISOString(),
       metrics: ended ? { predict_time: 1.5 } : {},
-      urls: { get: `${origin}/v1/predictions/${one.id}`, cancel: `${origin}/v1/predictions/${one.id}/cancel` },
+      urls: {
+        web: `${origin}/p/${one.id}`,
+        get: `${origin}/v1/predictions/${one.id}`,
+        cancel: `${origin}/v1/predictions/${one.id}/cancel`,
+      },
     }
   }
 
@@ -63,9 +68,9 @@ export function createFakeReplicate(options: {
     one.status = one.polls <= polls ? 'processing' : fails === undefined ? 'succeeded' : 'failed'
   }
 
-  return {
+  return keepToPublished('replicate', {
     predictions,
-    answer(request) {
+    answer(request: FakeRequest): FakeAnswer {
       const { method, path, headers, origin } = request
       if (path.startsWith('/delivery/'))
         return outputsVanish
@@ -93,5 +98,5 @@ export function createFakeReplicate(options: {
       } else advance(one)
       return { status: 200, json: show(one, origin) }
     },
-  }
+  })
 }

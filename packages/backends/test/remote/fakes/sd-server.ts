@@ -1,6 +1,7 @@
 // A fake stable-diffusion.cpp server: jobs under /sdcpp/v1 with their files inline; it forgets everything when it restarts.
-import type { FakeUpstream } from './fake.ts'
+import type { FakeAnswer, FakeRequest, FakeUpstream } from './fake.ts'
 import { tinyPng } from './fake.ts'
+import { keepToPublished } from './published.ts'
 
 /** A fake stable-diffusion.cpp server. */
 export function createFakeSdServer(
@@ -9,10 +10,10 @@ export function createFakeSdServer(
   const { polls = 2, fails } = options
   const jobs = new Map<string, { polls: number; status: string }>()
   let made = 0
-  return {
+  return keepToPublished('sd-server', {
     jobs,
     restart: () => jobs.clear(),
-    answer({ method, path, json }) {
+    answer({ method, path, json }: FakeRequest): FakeAnswer {
       if (path === '/sdcpp/v1/capabilities') return { status: 200, json: { supported_modes: ['img_gen'] } }
       if (method === 'POST' && path === '/sdcpp/v1/img_gen') {
         if (typeof (json as { prompt?: unknown } | null)?.prompt !== 'string')
@@ -32,6 +33,10 @@ export function createFakeSdServer(
         job.polls += 1
         job.status = job.polls <= polls ? 'generating' : fails === undefined ? 'completed' : 'failed'
       }
+      const errors: Record<string, object> = {
+        failed: { code: 'generation_failed', message: fails },
+        cancelled: { code: 'cancelled', message: 'job cancelled by client' },
+      }
       const result = { output_format: 'png', images: [{ index: 0, b64_json: tinyPng.toString('base64') }] }
       return {
         status: 200,
@@ -40,10 +45,13 @@ export function createFakeSdServer(
           kind: 'img_gen',
           status: job.status,
           created: 1,
+          started: job.status === 'queued' ? null : 2,
+          completed: job.status === 'queued' || job.status === 'generating' ? null : 3,
+          queue_position: 0,
           result: job.status === 'completed' ? result : null,
-          error: job.status === 'failed' ? { code: 'generation_failed', message: fails } : null,
+          error: errors[job.status] ?? null,
         },
       }
     },
-  }
+  })
 }
