@@ -83,6 +83,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   'packages/media': [engine, net],
   'packages/blobs': [engine],
   'packages/catalog': [engine, media, net],
+  'packages/client': [],
   'packages/backends': [engine, net],
   'packages/builtin': [engine],
   web: [],

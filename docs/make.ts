@@ -97,6 +97,7 @@ interface DocumentedOperation {
 }
 
 interface Openapi {
+  readonly components: { readonly schemas: Readonly<Record<string, object>> }
   readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>
 }
 

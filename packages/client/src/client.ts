@@ -1,0 +1,77 @@
+// The client of mediagen for browsers and Node.
+//
+//   const mediagen = createClient({ url: 'http://127.0.0.1:8080', key: 'mgk_…' })
+//   const job = await mediagen.generate('mediagen/poster/text-to-image', { prompt: 'Jazz tonight' }, { maxCredits: 5 })
+//   const picture = await mediagen.download(job.outputs[0])
+import { followJob, type FollowOptions } from './follow.ts'
+import { generate, type GenerateOptions, startGeneration } from './generate.ts'
+import { type Connection, createHttp } from './http.ts'
+import type { Entry, File, Input, Job, Model, ModelDetail, Output, Page, Quote, Wallet } from './records.ts'
+
+export { JobFailed, Refused, TooExpensive, Unreachable } from './errors.ts'
+export type { FollowOptions } from './follow.ts'
+export type { GenerateOptions } from './generate.ts'
+export type { Connection } from './http.ts'
+export * from './records.ts'
+
+/** Which page of a list, and what filters it. */
+export type ListOptions = Readonly<Record<string, string | number | undefined>>
+
+/** A client of one server with one key. Every method throws `Refused` or `Unreachable`, besides what it says itself. */
+export interface MediagenClient {
+  /** What one model and one input cost. Charges nothing. */
+  quote(model: string, input: Input): Promise<Quote>
+  /** Quotes and starts; returns the job without waiting for it. @throws TooExpensive */
+  start(model: string, input: Input, options?: GenerateOptions): Promise<Job>
+  /** Quotes, starts and waits; returns the job with its outputs. @throws TooExpensive, JobFailed */
+  generate(model: string, input: Input, options?: GenerateOptions): Promise<Job>
+  /** Waits for the end of a job that was started before. */
+  follow(jobId: string, options?: FollowOptions): Promise<Job>
+  job(jobId: string): Promise<Job>
+  /** @param options `status`, `model`, `search`, `idempotency_key`, `limit`, `offset` */
+  jobs(options?: ListOptions): Promise<Page<Job>>
+  /** Asks to cancel; a job that has ended stays as it is. */
+  cancel(jobId: string): Promise<Job>
+  /** @param options `search`, `category`, `limit`, `offset` */
+  models(options?: ListOptions): Promise<Page<Model>>
+  model(id: string): Promise<ModelDetail>
+  wallet(): Promise<Wallet>
+  entries(options?: ListOptions): Promise<Page<Entry>>
+  /** Stores a picture, a video or a sound; its `file_id` is a value for a media field of an input. */
+  upload(file: Blob): Promise<File>
+  /** The bytes of an output. @throws Error if its file has expired */
+  download(output: Pick<Output, 'url'> | undefined, signal?: AbortSignal): Promise<Blob>
+}
+
+/** Creates a client. */
+export function createClient(connection: Connection): MediagenClient {
+  const http = createHttp(connection)
+  const fetch = connection.fetch ?? globalThis.fetch.bind(globalThis)
+  const jobPath = (jobId: string): string => `/v1/jobs/${encodeURIComponent(jobId)}`
+  return {
+    quote: (model, input) => http.json('/v1/quotes', { body: { model, input } }),
+    start: (model, input, options) => startGeneration(http, model, input, options),
+    generate: (model, input, options) => generate(http, model, input, options),
+    follow: (jobId, options) => followJob(http, jobId, options),
+    job: (jobId) => http.json(jobPath(jobId)),
+    jobs: (options) => http.json(`/v1/jobs${toQuery(options)}`),
+    cancel: (jobId) => http.json(`${jobPath(jobId)}/cancel`, { method: 'POST' }),
+    models: (options) => http.json(`/v1/models${toQuery(options)}`),
+    model: (id) => http.json(`/v1/models/${id.split('/').map(encodeURIComponent).join('/')}`),
+    wallet: () => http.json('/v1/wallet'),
+    entries: (options) => http.json(`/v1/wallet/entries${toQuery(options)}`),
+    upload: (content) => http.json('/v1/files', { content }),
+    async download(output, signal) {
+      if (!output?.url) throw new Error('The file of this output has expired.')
+      // The URL is signed and needs no key.
+      const response = await fetch(output.url, { signal: signal ?? null })
+      if (!response.ok) throw new Error(`The file could not be downloaded: HTTP ${response.status}.`)
+      return response.blob()
+    },
+  }
+}
+
+function toQuery(options: ListOptions = {}): string {
+  const given = Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+}

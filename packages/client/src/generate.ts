@@ -1,0 +1,66 @@
+// One call from an input to outputs: quote, start, follow. An idempotency key makes the start safe to repeat.
+import { JobFailed, Refused, TooExpensive } from './errors.ts'
+import { followJob, type FollowOptions, repeat } from './follow.ts'
+import type { Http } from './http.ts'
+import type { Input, Job, Quote } from './records.ts'
+
+/** How a generation is made. */
+export interface GenerateOptions extends FollowOptions {
+  /** Refuses a quote above it. Default: none is. */
+  readonly maxCredits?: number | undefined
+  /** Told the quote before it is paid; what it throws or rejects with stops the generation, and nothing is started. */
+  readonly onQuote?: ((quote: Quote) => void | Promise<void>) | undefined
+  /**
+   * A call with the same key, model and input resumes: it pays nothing again and waits for the job that was started before.
+   * Default: a random one.
+   */
+  readonly idempotencyKey?: string | undefined
+}
+
+/**
+ * Starts a generation and returns its job, not yet ended.
+ * @throws TooExpensive, Refused, Unreachable
+ */
+export async function startGeneration(
+  http: Http,
+  model: string,
+  input: Input,
+  options: GenerateOptions = {},
+): Promise<Job> {
+  const { idempotencyKey = crypto.randomUUID(), maxCredits = Number.POSITIVE_INFINITY, onQuote, signal } = options
+  const earlier = options.idempotencyKey === undefined ? null : await findStarted(http, idempotencyKey, signal)
+  const headers = { 'idempotency-key': idempotencyKey }
+  const start = (quoteId: string): Promise<Job> =>
+    repeat(() => http.json<Job>('/v1/generate', { body: { model, input, quote_id: quoteId }, headers, signal }), signal)
+  // The server compares the whole request, the quote with it.
+  if (earlier) return start(earlier.quote_id)
+  const quote = await repeat(() => http.json<Quote>('/v1/quotes', { body: { model, input }, signal }), signal)
+  if (quote.credits > maxCredits) throw new TooExpensive(quote, maxCredits)
+  await onQuote?.(quote)
+  return start(quote.quote_id)
+}
+
+/** The job that was started with this key before. */
+async function findStarted(http: Http, key: string, signal: AbortSignal | undefined): Promise<Job | null> {
+  const path = `/v1/jobs?idempotency_key=${encodeURIComponent(key)}`
+  try {
+    const { data } = await repeat(() => http.json<{ data: Job[] }>(path, { signal }), signal)
+    return data[0] ?? null
+  } catch (error) {
+    // A key that may start jobs and not read them.
+    if (error instanceof Refused && error.code === 'missing_permission') return null
+    throw error
+  }
+}
+
+/**
+ * Starts a generation, waits for its end and returns the job with its outputs.
+ * @throws JobFailed if it ended without them, besides what starting and following throw
+ */
+export async function generate(http: Http, model: string, input: Input, options: GenerateOptions = {}): Promise<Job> {
+  const started = await startGeneration(http, model, input, options)
+  options.onJob?.(started)
+  const job = await followJob(http, started.job_id, options)
+  if (job.status !== 'succeeded') throw new JobFailed(job)
+  return job
+}

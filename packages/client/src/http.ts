@@ -1,0 +1,90 @@
+// Requests to one server with one key: JSON both ways, and an error class for each way in which they fail.
+import { Refused, Unreachable } from './errors.ts'
+import type { Problem } from './records.ts'
+
+/** Where requests go, and as whom. */
+export interface Connection {
+  /** Address of the server, such as `https://media.example`; empty for the page's own in a browser. */
+  readonly url: string
+  /** API key, `mgk_…`. */
+  readonly key: string
+  /** Default: the global `fetch`. */
+  readonly fetch?: typeof globalThis.fetch
+}
+
+/** What a request may carry. */
+export interface RequestOptions {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sent as JSON. */
+  readonly body?: unknown
+  /** Sent as it is, instead of `body`. */
+  readonly content?: Blob
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Sends requests. */
+export interface Http {
+  /** The answer, its body unread. @throws Refused, Unreachable, or what `signal` was aborted with */
+  open(path: string, options?: RequestOptions): Promise<Response>
+  /** The answer as JSON. @throws as `open` does */
+  json<Answer>(path: string, options?: RequestOptions): Promise<Answer>
+}
+
+/** Creates the requests of a connection. */
+export function createHttp({ url, key, fetch = globalThis.fetch.bind(globalThis) }: Connection): Http {
+  const base = url.replace(/\/+$/, '')
+
+  async function attempt<Answer>(reading: Promise<Answer>, signal: AbortSignal | undefined): Promise<Answer> {
+    try {
+      return await reading
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw new Unreachable(base, error)
+    }
+  }
+
+  async function open(path: string, options: RequestOptions = {}): Promise<Response> {
+    const { method, headers, body, content, signal } = options
+    const sent = content ?? (body === undefined ? null : JSON.stringify(body))
+    const request = fetch(base + path, {
+      method: method ?? (sent === null ? 'GET' : 'POST'),
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(content && { 'content-type': content.type || 'application/octet-stream' }),
+        ...headers,
+      },
+      cache: 'no-store',
+      body: sent,
+      signal: signal ?? null,
+    })
+    const response = await attempt(request, signal)
+    if (response.ok) return response
+    throw await readRefusal(response)
+  }
+
+  return {
+    open,
+    async json<Answer>(path: string, options: RequestOptions = {}) {
+      return attempt((await open(path, options)).json() as Promise<Answer>, options.signal)
+    },
+  }
+}
+
+async function readRefusal(response: Response): Promise<Refused> {
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+  const retryAfterSeconds = Number.isFinite(seconds) ? seconds : null
+  const text = await response.text().catch(() => '')
+  try {
+    const problem = JSON.parse(text) as Problem
+    if (typeof problem.code === 'string' && typeof problem.detail === 'string')
+      return new Refused(problem, retryAfterSeconds)
+  } catch {
+    // A proxy answered, not mediagen.
+  }
+  const { status } = response
+  const detail = `The answer was HTTP ${status}, and mediagen did not write it: is this the address of its server?`
+  const problem = { type: 'about:blank', title: 'Unexpected answer', status, detail, code: 'unexpected_answer' }
+  return new Refused({ ...problem, retryable: status >= 500, request_id: '' }, retryAfterSeconds)
+}

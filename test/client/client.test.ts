@@ -1,0 +1,199 @@
+// The client against a real server: what it returns, what it throws, and that nothing is paid twice.
+import { readFileSync } from 'node:fs'
+import { createServer, request as sendRequest, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { startTestApp, type TestAccount } from '../test-app.ts'
+import { makeTypes } from '../../docs/make-types.ts'
+import { createClient, JobFailed, Refused, TooExpensive, Unreachable } from '@mediagen/client'
+
+const app = await startTestApp()
+afterAll(() => app[Symbol.asyncDispose]())
+const model = 'test/instant/text-to-image'
+const input = { prompt: 'x' }
+const open = (account: TestAccount = app.account, url = app.url) => createClient({ url, key: account.key })
+
+/** A proxy in front of the server, which `handle` may spoil; `handle` returns false for what is to go through. */
+async function openProxy(
+  handle: (path: string, pass: () => void, response: Parameters<RequestListener>[1]) => boolean,
+) {
+  const server = createServer((request, response) => {
+    const pass = (): void => {
+      const headers = request.headers
+      const onward = sendRequest(`${app.url}${request.url}`, { method: request.method, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 500, answer.headers)
+        answer.pipe(response)
+      })
+      request.pipe(onward)
+    }
+    if (!handle(`${request.method} ${request.url}`, pass, response)) pass()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+async function countJobs(account: TestAccount): Promise<number> {
+  return (await open(account).jobs()).total
+}
+
+test('the types are those of the OpenAPI document', async () => {
+  const withoutStyle = (text: string): string => text.replaceAll(/[\s;()'"]/g, '')
+  const written = readFileSync(join(import.meta.dirname, '../../packages/client/src/openapi.ts'), 'utf8')
+  expect(withoutStyle(written)).toBe(withoutStyle(await makeTypes()))
+})
+
+describe('generate', () => {
+  test('quotes, starts, waits and downloads', async () => {
+    const seen: string[] = []
+    const client = open()
+    const job = await client.generate(model, input, {
+      onQuote: ({ credits }) => void seen.push(`${credits} credits`),
+      onJob: ({ status }) => void seen.push(status),
+    })
+    expect(job).toMatchObject({ status: 'succeeded', billing: { charged: 3 } })
+    expect([seen[0], seen[1], seen.at(-1)]).toEqual(['3 credits', 'queued', 'succeeded'])
+    const file = await client.download(job.outputs[0])
+    expect([file.type, file.size]).toEqual(['image/png', job.outputs[0]?.bytes])
+  })
+
+  test('a quote above the limit starts nothing', async () => {
+    const account = await app.createAccount(100)
+    const refused = open(account).generate(model, input, { maxCredits: 2 })
+    await expect(refused).rejects.toThrow(TooExpensive)
+    await expect(refused).rejects.toMatchObject({ code: 'too_expensive', quote: { credits: 3 } })
+    expect(await countJobs(account)).toBe(0)
+    expect((await open(account).generate(model, input, { maxCredits: 3 })).status).toBe('succeeded')
+  })
+
+  test('what onQuote throws starts nothing', async () => {
+    const account = await app.createAccount(100)
+    const no = new Error('no')
+    await expect(open(account).generate(model, input, { onQuote: () => Promise.reject(no) })).rejects.toBe(no)
+    expect(await countJobs(account)).toBe(0)
+  })
+
+  test('the same key again resumes and pays nothing', async () => {
+    const account = await app.createAccount(100)
+    const client = open(account)
+    const first = await client.generate(model, input, { idempotencyKey: 'mine' })
+    const again = await client.generate(model, input, { idempotencyKey: 'mine', maxCredits: 0 })
+    expect(again.job_id).toBe(first.job_id)
+    expect(await client.wallet()).toMatchObject({ available: 97 })
+    await expect(client.generate(model, { prompt: 'y' }, { idempotencyKey: 'mine' })).rejects.toMatchObject({
+      code: 'idempotency_key_reused',
+    })
+  })
+
+  test('a failed job is an error with the job in it', async () => {
+    const failed = open().generate('test/failing/text-to-image', input)
+    await expect(failed).rejects.toThrow(JobFailed)
+    await expect(failed).rejects.toMatchObject({
+      code: 'program_failed',
+      job: { status: 'failed', billing: { charged: 0 } },
+    })
+  })
+
+  test('an aborted wait leaves the job to go on', async () => {
+    const gate = app.gate()
+    const abort = new AbortController()
+    const client = open()
+    const ids: string[] = []
+    const onJob = ({ job_id }: { job_id: string }): void => {
+      ids.push(job_id)
+      abort.abort(new Error('enough'))
+    }
+    await expect(
+      client.generate('test/gate/text-to-image', gate.input, { signal: abort.signal, onJob }),
+    ).rejects.toThrow('enough')
+    gate.open()
+    expect((await client.follow(ids[0] ?? '')).status).toBe('succeeded')
+  })
+})
+
+describe('lost lines', () => {
+  test('a start whose answer is lost is repeated with its key: one job, paid once', async () => {
+    const account = await app.createAccount(100)
+    let starts = 0
+    await using proxy = await openProxy((path, pass, response) => {
+      if (path !== 'POST /v1/generate' || (starts += 1) > 2) return false
+      pass()
+      response.write = () => !response.destroy()
+      return true
+    })
+    const job = await open(account, proxy.url).generate(model, input)
+    expect(job.status).toBe('succeeded')
+    expect(starts).toBe(3)
+    expect(await countJobs(account)).toBe(1)
+    expect(await open(account).wallet()).toMatchObject({ available: 97, held: 0 })
+  })
+
+  test('events that break off are followed again; where none come the record is read', async () => {
+    const gate = app.gate()
+    let watches = 0
+    await using proxy = await openProxy((path, _pass, response) => {
+      if (!path.endsWith('/events')) return false
+      watches += 1
+      if (watches === 2) gate.open()
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end('retry: 1\n\nevent: job\ndata: {"sta')
+      return true
+    })
+    const job = await open(app.account, proxy.url).generate('test/gate/text-to-image', gate.input)
+    expect(job.status).toBe('succeeded')
+    expect(watches).toBeGreaterThanOrEqual(2)
+  })
+
+  test('a server that is not there is unreachable', async () => {
+    const client = open(app.account, 'http://127.0.0.1:1')
+    await expect(client.wallet()).rejects.toThrow(Unreachable)
+  })
+})
+
+describe('refusals', () => {
+  test('have the code, the details and the request id', async () => {
+    const refused = open().quote(model, { prompt: '', width: 1 })
+    await expect(refused).rejects.toThrow(Refused)
+    await expect(refused).rejects.toMatchObject({
+      code: 'invalid_input',
+      problem: { status: 400, errors: [{ pointer: '/input/prompt' }, { pointer: '/input/width' }] },
+    })
+  })
+
+  test('an answer that mediagen did not write says so', async () => {
+    await using proxy = await openProxy((_path, _pass, response) => {
+      response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>')
+      return true
+    })
+    await expect(open(app.account, proxy.url).wallet()).rejects.toMatchObject({
+      code: 'unexpected_answer',
+      message: expect.stringContaining('HTTP 502'),
+    })
+  })
+})
+
+test('an upload is an input', async () => {
+  const client = open()
+  const picture = new Blob([readFileSync(join(import.meta.dirname, '../models/picture.png'))], {
+    type: 'image/png',
+  })
+  const file = await client.upload(picture)
+  expect(file).toMatchObject({ content_type: 'image/png', bytes: picture.size })
+})
+
+test('models, jobs and entries are listed and found', async () => {
+  const client = open()
+  expect((await client.models({ search: 'instant', limit: 1 })).data).toHaveLength(1)
+  expect((await client.model(model)).openapi).toHaveProperty('openapi')
+  const job = await client.start(model, { prompt: 'a walrus' })
+  expect((await client.jobs({ search: 'walrus' })).data[0]?.job_id).toBe(job.job_id)
+  expect((await client.follow(job.job_id)).status).toBe('succeeded')
+  expect((await client.cancel(job.job_id)).status).toBe('succeeded')
+  expect((await client.entries({ limit: 2 })).data).toHaveLength(2)
+})
