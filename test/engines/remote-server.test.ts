@@ -134,8 +134,11 @@ test('bytes of a package of the AI SDK that are no picture fail the job with its
     gemini.open(Date.now).fake,
     failing(/^POST/, { status: 200, json: { candidates } }),
   )
-  await using server = await startServer({ gemini: gemini.toSpec(served.origin) })
+  const spec = { ...gemini.toSpec(served.origin), defaults: { size: '64x64' } }
+  await using server = await startServer({ gemini: spec })
   const { body } = await server.app.generate('test/gemini', { prompt: 'x' })
+  // What the package leaves out is in the log.
+  expect(server.lines()).toContain('does not support the `size` option')
   expect(body).toMatchObject({ status: 'failed', credits: 0, error: { code: 'output_invalid' } })
 })
 

@@ -216,6 +216,18 @@ describe('what comes back', () => {
     },
   )
 
+  const polled = kindCases.filter(({ kind, question }) => kind === 'ai-sdk' && question !== null)
+  test.each(polled)(
+    'a submission of $title whose answer is too long is reviewed',
+    async ({ title, submission, open }) => {
+      const [, name = '', task = ''] = title.split(' ')
+      const long = failing(submission, { status: 200, body: Buffer.alloc(5_000_000) })
+      const { outcome, log } = await make(open(Date.now).fake as PaidFake, name, task, { faults: long })
+      expect(outcome).toBeInstanceOf(OutcomeUnknown)
+      expect(log.filter(({ method }) => method === 'POST')).toHaveLength(1)
+    },
+  )
+
   test.each(blocking)('an answer of $title that never ends is reviewed', async ({ title, submission, open, input }) => {
     const [, name = '', task = ''] = title.split(' ')
     const settings = { timeout_seconds: 1 }

@@ -89,7 +89,8 @@ export const packages: Readonly<Record<string, SdkPackage>> = {
     options: 'xai',
     tasks: ['image', 'video'],
     baseUrl: 'https://api.x.ai/v1',
-    greeting: { at: '/models', refuses: [400], ...asProxies },
+    // Every key may ask about itself, whatever else it may.
+    greeting: { at: '/api-key', refuses: [400], ...asProxies },
     credentials: (token) => ({ authorization: `Bearer ${token}` }),
     load: async () => (await import('@ai-sdk/xai')).createXai,
   },

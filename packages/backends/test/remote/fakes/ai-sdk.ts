@@ -132,7 +132,7 @@ export function createFakeXai(options: FakeOptions & { readonly answersUrls?: bo
       if (path.startsWith('/files/')) return film
       if (token !== undefined && headers['authorization'] !== `Bearer ${token}`)
         return refuse(400, `Incorrect API key provided: ${headers['authorization']}`)
-      if (path === '/v1/models') return { status: 200, json: { data: [] } }
+      if (path === '/v1/api-key') return { status: 200, json: { name: 'key', acls: ['api-key:model:*'] } }
       if (method === 'POST' && path === '/v1/images/generations') return makePictures(toFields(request), origin)
       if (method === 'GET') return show(path.replace('/v1/videos/', ''), origin)
       if (path !== '/v1/videos/generations') return refuse(404, 'no such route')
