@@ -199,6 +199,16 @@ test('a model with a fallback that works waits for nothing', async () => {
   ])
 })
 
+test('a workflow whose nodes the server lacks waits for them', async () => {
+  const { status, reports } = await checkFakes(['comfyui'], ({ path }) =>
+    path.endsWith('/Text') ? { status: 200, json: {} } : null,
+  )
+  expect(status).toBe(1)
+  expect(reports).toMatchObject([
+    { answers: true, models: [{ waits_for: 'comfyui lacks nodes of the workflow workflow.json: Text' }] },
+  ])
+})
+
 test('people get a table, and what waits below it', async () => {
   const { stdout, status } = await checkFakes(['replicate', 'comfyui'], () => null, null, [])
   expect(status).toBe(1)

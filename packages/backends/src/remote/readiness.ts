@@ -15,7 +15,8 @@ export function createMemory(nowMs: () => number): ReadinessMemory {
   const known = new Map<string, { readonly answer: Promise<string | null>; untilMs: number }>()
   return {
     recall(spec, ask) {
-      const key = JSON.stringify([spec.kind, spec.provider.name, spec['model'], spec['task']])
+      const { model, task, workflow, base_folder } = spec
+      const key = JSON.stringify([spec.kind, spec.provider.name, model, task, workflow && [base_folder, workflow]])
       const last = known.get(key)
       if (last && nowMs() < last.untilMs) return last.answer
       const entry = { answer: ask(), untilMs: Number.POSITIVE_INFINITY }

@@ -1,6 +1,7 @@
 // ComfyUI: the fake answers as the real one did, and what was met of the real one.
 import { readFileSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createFakeComfyui } from './fakes/comfyui.ts'
@@ -133,4 +134,23 @@ test('cancel ends the run there, in servers with and without /api/jobs', async (
     })
     expect(fake.entries.filter(({ status }) => status === 'in_progress')).toEqual([])
   }
+})
+
+test('a workflow with nodes that the server lacks is not ready and says which; others of the server are', async () => {
+  await using served = await serveFake(createFakeComfyui())
+  await using engine = openRemote('comfyui')
+  const folder = await mkdtemp(join(tmpdir(), 'mediagen-workflow-'))
+  const node = (type: string): object => ({ class_type: type, inputs: {} })
+  const nodes = { 1: node('EmptyImage'), 2: node('KSampler (Efficient)'), 3: node('Ideas/Magic'), 4: node('SaveImage') }
+  await writeFile(join(folder, 'custom.json'), JSON.stringify(nodes))
+  const custom = { ...toSpec('comfyui', served.origin, { workflow: 'custom.json' }), base_folder: folder }
+  expect(await engine.unready(toSpec('comfyui', served.origin, mapped))).toBeNull()
+  expect(await engine.unready(custom)).toBe(
+    'comfyui lacks nodes of the workflow custom.json: KSampler (Efficient), Ideas/Magic',
+  )
+  // A proxy that hides what there is leaves it to the run.
+  served.faults = failing(/object_info/, ...Array.from({ length: 4 }, () => ({ status: 404, body: '' })))
+  await using other = openRemote('comfyui')
+  expect(await other.unready(custom)).toBeNull()
+  await rm(folder, { recursive: true })
 })

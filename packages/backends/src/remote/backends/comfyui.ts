@@ -41,10 +41,23 @@ export const comfyui: Backend = {
   },
   cancel,
   greeting: { at: '/system_stats' },
-  async unready({ connection }) {
+  async unready({ connection, spec }) {
     await connection.ask({ method: 'GET', at: '/system_stats' })
-    return null
+    const types = [
+      ...new Set(Object.values(readWorkflow(spec)).map((node) => String((node as JsonObject)['class_type']))),
+    ]
+    const has = await Promise.all(types.map((type) => hasNode(connection, type)))
+    const missing = types.filter((_, index) => !has[index])
+    if (missing.length === 0) return null
+    return `${connection.provider} lacks nodes of the workflow ${String(spec['workflow'])}: ${connection.quote(missing.join(', '))}`
   },
+}
+
+/** A server says nothing of a node that it lacks. What cannot be asked counts as there. */
+async function hasNode(connection: Connection, type: string): Promise<boolean> {
+  const asked = { method: 'GET', at: `/object_info/${encodeURIComponent(type)}` } as const
+  const { json } = await connection.ask(asked, { also: [403, 404, 405] })
+  return !isObject(json) || Object.keys(json).length > 0
 }
 
 /** A map from fields of the input to places in the workflow; without one, nothing is put in. */

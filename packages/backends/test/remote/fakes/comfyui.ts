@@ -260,6 +260,10 @@ export function createFakeComfyui(
         const entry = find(id)
         return entry ? showJob(advance(entry)) : notFound
       }
+      if (path.startsWith('/object_info/')) {
+        const type = decodeURIComponent(path.slice('/object_info/'.length))
+        return { status: 200, json: known.has(type) ? { [type]: { input: {} } } : {} }
+      }
       switch (`${method} ${path}`) {
         case 'POST /prompt':
           return submit(request)
