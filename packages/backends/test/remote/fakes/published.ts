@@ -4,7 +4,7 @@
 // Looked up on 2026-11-22:
 // - replicate: "Replicate HTTP API" 1.0.0-a1, OpenAPI at api.replicate.com/openapi.json (copy of April 2026)
 // - fal: "Fal Queue API" 1.0.0, OpenAPI at fal.ai/api/openapi/queue/openapi.json, and fal.ai/docs/api-reference/inference-api
-// - cog: docs/http.md of cog, and the OpenAPI document that its servers generate (August 2026)
+// - cog: the page on HTTP in the documentation of cog, and the OpenAPI document that its servers generate (August 2026)
 // - sd-server: examples/server/api.md of stable-diffusion.cpp (August 2026)
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { FakeAnswer, FakeRequest, FakeUpstream } from './fake.ts'
