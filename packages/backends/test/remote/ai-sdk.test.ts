@@ -200,6 +200,14 @@ describe('what comes back', () => {
     },
   )
 
+  test('a task that Black Forest Labs do not find is asked for again, for it is paid', async () => {
+    const lost = { status: 200, json: { id: 'r1', status: 'Task not found', result: null } }
+    const fake = createFakeBfl()
+    const { outcome } = await make(fake, 'black-forest-labs', 'image', { faults: failing(/get_result/, lost, lost) })
+    expect(outcome).toHaveProperty('files')
+    expect(fake.paid).toBe(1)
+  })
+
   test('an answer without a picture is paid for nothing, and says why', async () => {
     const { outcome } = await make(createFakeGoogle({ finish: 'IMAGE_SAFETY' }), 'google', 'image')
     expect(outcome).toMatchObject({ code: 'provider_output_lost', message: expect.stringContaining('IMAGE_SAFETY') })

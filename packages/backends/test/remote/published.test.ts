@@ -10,6 +10,13 @@ import { abandonRun, createFastClock, openRemote, outcomeOf, startKeptRun, toSpe
 type Kind = Parameters<typeof checkPublished>[0]
 
 const kinds = ['replicate', 'fal', 'cog', 'sd-server'] as const satisfies readonly Kind[]
+// Kinds by whose interface they are, and the titles of their cases.
+const published: [Kind, string][] = [
+  ...kinds.map((kind): [Kind, string] => [kind, kind]),
+  ...kindCases
+    .filter(({ kind }) => kind === 'ai-sdk')
+    .map(({ title }): [Kind, string] => [title.split(' ')[1] as Kind, title]),
+]
 
 /** Everything that is said when a run is made, another one canceled, and its model asked for. */
 async function collect(one: KindCase): Promise<{ asked: FakeRequest; answer: FakeAnswer }[]> {
@@ -36,10 +43,10 @@ async function collect(one: KindCase): Promise<{ asked: FakeRequest; answer: Fak
   return said.filter(({ asked }) => !/^\/(files|delivery)\//.test(asked.path))
 }
 
-test.each(kinds)(
-  '%s: every exchange keeps to what is published, and none does without any of its parts',
-  async (kind) => {
-    const said = await collect(kindCases.find((one) => one.kind === kind) as KindCase)
+test.each(published)(
+  '%s, %s: every exchange keeps to what is published, and none does without any of its parts',
+  async (kind, title) => {
+    const said = await collect(kindCases.find((one) => one.title === title) as KindCase)
     let spoiled = 0
     for (const { asked, answer } of said) {
       expect(checkPublished(kind, asked, answer)).toBeNull()

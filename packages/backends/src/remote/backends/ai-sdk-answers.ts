@@ -45,6 +45,8 @@ export function toPolledRef(wire: Wire): UpstreamRef | null {
 /** Reads what `doStatus` says. */
 export function toVerdict(status: Status, quote: (words: unknown) => string): Verdict {
   if (status.status === 'pending') return { state: 'waiting' }
+  // A task that is not found may be one that is not known everywhere yet.
+  if (status.status === 'error' && status.error.includes('"Task not found"')) return { state: 'waiting' }
   if (status.status === 'error') return { state: 'failed', message: quote(status.error) }
   const outputs = status.videos.flatMap(({ url, data }): Output[] =>
     data !== undefined ? [{ data: toBytes(data) }] : url === undefined ? [] : [{ url: withoutKey(url) }],

@@ -1,6 +1,7 @@
 // Fakes of Google's Gemini API, xAI, Black Forest Labs and ElevenLabs, as their packages of the AI SDK speak to them. What is
-// accepted costs money.
+// accepted costs money. Both sides are held to what the services publish.
 import { type FakeAnswer, type FakeRequest, type FakeUpstream, tinyPng } from './fake.ts'
+import { keepToPublished } from './published.ts'
 
 /** A fake that counts what it accepted. */
 export interface PaidFake extends FakeUpstream {
@@ -82,22 +83,25 @@ export function createFakeGoogle(options: FakeOptions & { readonly finish?: stri
     return { status: 200, json: { name, done: true, response: { generateVideoResponse } } }
   }
 
-  return Object.assign(runs.state, {
-    answer(request: FakeRequest): FakeAnswer {
-      const { method, path, headers, origin } = request
-      if (token !== undefined && headers['x-goog-api-key'] !== token)
-        return refuse(400, 'API key not valid. Please pass a valid API key.')
-      if (path === '/v1beta/models') return { status: 200, json: { models: [] } }
-      const [, operation] = /^\/v1beta\/models\/veo\/operations\/([^/]+)$/.exec(path) ?? []
-      if (method === 'GET' && operation) return show(operation, origin)
-      if (method === 'GET' && path.startsWith('/v1beta/files/')) return film
-      if (method === 'POST' && path.endsWith(':generateContent')) return makePicture(toFields(request))
-      if (method !== 'POST' || !path.endsWith(':predictLongRunning')) return refuse(404, 'Not found.')
-      const [instance] = (toFields(request)['instances'] ?? []) as Fields[]
-      if (typeof instance?.['prompt'] !== 'string') return refuse(400, 'prompt is not set')
-      return { status: 200, json: { name: `models/veo/operations/${runs.start().id}` } }
-    },
-  })
+  return keepToPublished(
+    'google',
+    Object.assign(runs.state, {
+      answer(request: FakeRequest): FakeAnswer {
+        const { method, path, headers, origin } = request
+        if (token !== undefined && headers['x-goog-api-key'] !== token)
+          return refuse(400, 'API key not valid. Please pass a valid API key.')
+        if (path === '/v1beta/models') return { status: 200, json: { models: [] } }
+        const [, operation] = /^\/v1beta\/models\/veo\/operations\/([^/]+)$/.exec(path) ?? []
+        if (method === 'GET' && operation) return show(operation, origin)
+        if (method === 'GET' && path.startsWith('/v1beta/files/')) return film
+        if (method === 'POST' && path.endsWith(':generateContent')) return makePicture(toFields(request))
+        if (method !== 'POST' || !path.endsWith(':predictLongRunning')) return refuse(404, 'Not found.')
+        const [instance] = (toFields(request)['instances'] ?? []) as Fields[]
+        if (typeof instance?.['prompt'] !== 'string') return refuse(400, 'prompt is not set')
+        return { status: 200, json: { name: `models/veo/operations/${runs.start().id}` } }
+      },
+    }),
+  )
 }
 
 /** A fake xAI: pictures in one answer, films that are asked for with 202 until they are done. */
@@ -121,25 +125,28 @@ export function createFakeXai(options: FakeOptions & { readonly answersUrls?: bo
     if (!run) return refuse(404, 'no such request')
     if (run.status === 'running') return { status: 202, body: '' }
     if (run.status === 'failed')
-      return { status: 200, json: { status: 'failed', error: { code: 'x', message: fails } } }
+      return { status: 200, json: { status: 'failed', progress: 0, error: { code: 'internal_error', message: fails } } }
     const video = { url: `${origin}/files/${id}.mp4`, duration: 6, respect_moderation: true }
-    return { status: 200, json: { status: 'done', video, model: 'grok-imagine-video', usage } }
+    return { status: 200, json: { status: 'done', progress: 100, video, model: 'grok-imagine-video', usage } }
   }
 
-  return Object.assign(runs.state, {
-    answer(request: FakeRequest): FakeAnswer {
-      const { method, path, headers, origin } = request
-      if (path.startsWith('/files/')) return film
-      if (token !== undefined && headers['authorization'] !== `Bearer ${token}`)
-        return refuse(400, `Incorrect API key provided: ${headers['authorization']}`)
-      if (path === '/v1/api-key') return { status: 200, json: { name: 'key', acls: ['api-key:model:*'] } }
-      if (method === 'POST' && path === '/v1/images/generations') return makePictures(toFields(request), origin)
-      if (method === 'GET') return show(path.replace('/v1/videos/', ''), origin)
-      if (path !== '/v1/videos/generations') return refuse(404, 'no such route')
-      if (typeof toFields(request)['prompt'] !== 'string') return refuse(422, 'prompt is missing')
-      return { status: 200, json: { request_id: runs.start().id } }
-    },
-  })
+  return keepToPublished(
+    'xai',
+    Object.assign(runs.state, {
+      answer(request: FakeRequest): FakeAnswer {
+        const { method, path, headers, origin } = request
+        if (path.startsWith('/files/')) return film
+        if (token !== undefined && headers['authorization'] !== `Bearer ${token}`)
+          return refuse(400, `Incorrect API key provided: ${headers['authorization']}`)
+        if (path === '/v1/api-key') return { status: 200, json: { name: 'key', acls: ['api-key:model:*'] } }
+        if (method === 'POST' && path === '/v1/images/generations') return makePictures(toFields(request), origin)
+        if (method === 'GET') return show(path.replace('/v1/videos/', ''), origin)
+        if (path !== '/v1/videos/generations') return refuse(404, 'no such route')
+        if (typeof toFields(request)['prompt'] !== 'string') return refuse(422, 'prompt is missing')
+        return { status: 200, json: { request_id: runs.start().id } }
+      },
+    }),
+  )
 }
 
 /** A fake Black Forest Labs: pictures and films alike are tasks with an address to ask. */
@@ -149,7 +156,7 @@ export function createFakeBfl(options: FakeOptions & { readonly failedStatus?: s
 
   function show(id: string, origin: string): FakeAnswer {
     const run = runs.look(id)
-    if (!run) return { status: 404, json: { id, status: 'Task not found', result: null } }
+    if (!run) return { status: 200, json: { id, status: 'Task not found', result: null } }
     if (run.status === 'running') return { status: 200, json: { id, status: 'Pending', result: null } }
     if (run.status === 'failed')
       return { status: 200, json: { id, status: failedStatus, result: null, details: fails } }
@@ -157,21 +164,28 @@ export function createFakeBfl(options: FakeOptions & { readonly failedStatus?: s
     return { status: 200, json: { id, status: 'Ready', result } }
   }
 
-  return Object.assign(runs.state, {
-    answer(request: FakeRequest): FakeAnswer {
-      const { method, path, headers, origin, query } = request
-      if (path.startsWith('/delivery/')) return { status: 200, headers: { 'content-type': 'image/png' }, body: tinyPng }
-      if (token !== undefined && headers['x-key'] !== token)
-        return { status: 403, json: { detail: `Not authenticated: ${headers['x-key']}` } }
-      if (path === '/v1/credits') return { status: 200, json: { credits: 100 } }
-      if (path === '/v1/get_result') return show(query.get('id') ?? '', origin)
-      if (method !== 'POST') return { status: 404, json: { detail: 'Not Found' } }
-      if (typeof toFields(request)['prompt'] !== 'string')
-        return { status: 422, json: { detail: [{ loc: ['body', 'prompt'], msg: 'Field required', type: 'missing' }] } }
-      const { id } = runs.start()
-      return { status: 200, json: { id, polling_url: `${origin}/v1/get_result?id=${id}`, cost: 4, output_mp: 1 } }
-    },
-  })
+  return keepToPublished(
+    'black-forest-labs',
+    Object.assign(runs.state, {
+      answer(request: FakeRequest): FakeAnswer {
+        const { method, path, headers, origin, query } = request
+        if (path.startsWith('/delivery/'))
+          return { status: 200, headers: { 'content-type': 'image/png' }, body: tinyPng }
+        if (token !== undefined && headers['x-key'] !== token)
+          return { status: 403, json: { detail: `Not authenticated: ${headers['x-key']}` } }
+        if (path === '/v1/credits') return { status: 200, json: { credits: 100 } }
+        if (path === '/v1/get_result') return show(query.get('id') ?? '', origin)
+        if (method !== 'POST') return { status: 404, json: { detail: 'Not Found' } }
+        if (typeof toFields(request)['prompt'] !== 'string')
+          return {
+            status: 422,
+            json: { detail: [{ loc: ['body', 'prompt'], msg: 'Field required', type: 'missing' }] },
+          }
+        const { id } = runs.start()
+        return { status: 200, json: { id, polling_url: `${origin}/v1/get_result?id=${id}`, cost: 4, output_mp: 1 } }
+      },
+    }),
+  )
 }
 
 /** A fake ElevenLabs: speech in one answer. */
@@ -181,16 +195,20 @@ export function createFakeElevenlabs({ token }: FakeOptions = {}): PaidFake {
     status,
     json: { detail: { status: kind, message } },
   })
-  return Object.assign(state, {
-    answer(request: FakeRequest): FakeAnswer {
-      const { method, path, headers } = request
-      if (token !== undefined && headers['xi-api-key'] !== token)
-        return refuse(401, 'invalid_api_key', 'Invalid API key')
-      if (path === '/v1/user') return { status: 200, json: { user_id: 'u1' } }
-      if (method !== 'POST' || !/^\/v1\/text-to-speech\/[^/]+$/.test(path)) return refuse(404, 'not_found', 'Not Found')
-      if (typeof toFields(request)['text'] !== 'string') return refuse(422, 'invalid', 'text is required')
-      state.paid += 1
-      return { status: 200, headers: { 'content-type': 'audio/mpeg' }, body: Buffer.from('ID3 sound') }
-    },
-  })
+  return keepToPublished(
+    'elevenlabs',
+    Object.assign(state, {
+      answer(request: FakeRequest): FakeAnswer {
+        const { method, path, headers } = request
+        if (token !== undefined && headers['xi-api-key'] !== token)
+          return refuse(401, 'invalid_api_key', 'Invalid API key')
+        if (path === '/v1/user') return { status: 200, json: { user_id: 'u1' } }
+        if (method !== 'POST' || !/^\/v1\/text-to-speech\/[^/]+$/.test(path))
+          return refuse(404, 'not_found', 'Not Found')
+        if (typeof toFields(request)['text'] !== 'string') return refuse(422, 'invalid', 'text is required')
+        state.paid += 1
+        return { status: 200, headers: { 'content-type': 'audio/mpeg' }, body: Buffer.from('ID3 sound') }
+      },
+    }),
+  )
 }

@@ -8,35 +8,20 @@
 // - sd-server: examples/server/api.md of stable-diffusion.cpp (August 2026)
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { FakeAnswer, FakeRequest, FakeUpstream } from './fake.ts'
-
-type Schema = Readonly<Record<string, unknown>>
-
-/** An operation that a provider publishes. */
-interface Operation {
-  readonly method: string
-  readonly path: RegExp
-  /** Of its query, headers and body, as far as they are published; a body that is not named is not sent. */
-  readonly query?: Schema
-  readonly headers?: Schema
-  readonly body?: Schema
-  /** Of its answers, by status. Other statuses below 400 are not published. */
-  readonly answers: Readonly<Record<number, Schema>>
-}
-
-const text = { type: 'string' }
-const whole = { type: 'integer' }
-const object = { type: 'object' }
-const url = { type: 'string', pattern: '^https?://' }
-const time = { type: 'string', pattern: String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$` }
-const orNull = (schema: Schema): Schema => ({ anyOf: [schema, { type: 'null' }] })
-const record = (required: Schema, optional: Schema = {}, more: Schema = {}): Schema => ({
-  type: 'object',
-  required: Object.keys(required),
-  properties: { ...required, ...optional },
-  ...more,
-})
-const closed = { additionalProperties: false }
-const any = {}
+import {
+  any,
+  closed,
+  object,
+  type Operation,
+  orNull,
+  record,
+  type Schema,
+  text,
+  time,
+  url,
+  whole,
+} from './operation.ts'
+import { blackForestLabs, elevenlabs, google, xai } from './published-ai-sdk.ts'
 
 const prediction = record(
   {
@@ -197,7 +182,16 @@ const sdServer: readonly Operation[] = [
   },
 ]
 
-const published = { replicate, fal, cog, 'sd-server': sdServer } as const
+const published = {
+  replicate,
+  fal,
+  cog,
+  'sd-server': sdServer,
+  google,
+  xai,
+  'black-forest-labs': blackForestLabs,
+  elevenlabs,
+} as const
 
 const ajv = new Ajv2020({ allErrors: true })
 const compiled = new Map<Schema, ValidateFunction>()
