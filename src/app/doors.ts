@@ -59,7 +59,13 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
   const shedder = startShedder(config, parts)
   const refusal = overloaded(config.maxQueueMs)
   const shed = (): MediagenError | null => (shedder.refuses() ? refusal : null)
-  const overload = { refuses: shedder.refuses, refusal, connectBody: toConnectJson(refusal) }
+  // Made by the first of many: an error of Connect loads Node's implementation of fetch.
+  let connectBody: string | undefined
+  const overload = {
+    refuses: shedder.refuses,
+    refusal,
+    connectBody: () => (connectBody ??= toConnectJson(refusal)),
+  }
   let publicUrl = ''
   const files = shareFiles(readFileLimit())
   if (files.connections < config.maxConnections)

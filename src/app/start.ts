@@ -3,17 +3,16 @@ import type { Config } from '../config.ts'
 import type { App, Overrides } from './app.ts'
 import { openSecrets } from './models.ts'
 import { startCore } from './core.ts'
-import { startGateway } from './gateway.ts'
 import { createLogger } from './log.ts'
 
 /**
  * Starts a server: a core with its doors, or with `coreUrl` a pure gateway in front of a core elsewhere.
  * @throws StartupError when something an operator can mend is in the way
  */
-export function startApp(config: Config, overrides: Overrides = {}): Promise<App> {
+export async function startApp(config: Config, overrides: Overrides = {}): Promise<App> {
   const { secrets = openSecrets() } = overrides
   const log = overrides.log ?? createLogger(config.logLevel, null, secrets)
-  return config.coreUrl === null
-    ? startCore(config, { ...overrides, log, secrets })
-    : startGateway(config, config.coreUrl, log)
+  if (config.coreUrl === null) return startCore(config, { ...overrides, log, secrets })
+  const { startGateway } = await import('./gateway.ts')
+  return startGateway(config, config.coreUrl, log)
 }

@@ -1,5 +1,5 @@
 // 405 for a method that a route does not allow; Fastify itself answers 404.
-import { METHODS } from 'node:http'
+import { METHODS } from '@mediagen/net/http/node-http.ts'
 import type { FastifyInstance } from 'fastify'
 import { MediagenError } from '../core/errors.ts'
 

@@ -15,7 +15,7 @@ export interface Overload {
   readonly refuses: () => boolean
   readonly refusal: MediagenError
   /** The refusal in the form of the Connect protocol. */
-  readonly connectBody: string
+  readonly connectBody: () => string
 }
 
 /** Asks `overload` about each request before `handle` sees it. */
@@ -35,7 +35,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, overload: Ov
   const { refusal, connectBody } = overload
   const requestId = readRequestId(request.headers['x-request-id'])
   const isConnect = request.url?.startsWith(connectPaths)
-  const body = isConnect ? connectBody : JSON.stringify(toProblem(refusal, requestId, publicUrl))
+  const body = isConnect ? connectBody() : JSON.stringify(toProblem(refusal, requestId, publicUrl))
   response.writeHead(problemKinds[refusal.code].http, [
     'content-type',
     isConnect ? 'application/json' : problemType,

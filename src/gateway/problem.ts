@@ -1,5 +1,5 @@
 // The only map from errors to HTTP: RFC 9457 problems. docs/contract.md, section 3.
-import { maxHeaderSize, STATUS_CODES } from 'node:http'
+import { maxHeaderSize, STATUS_CODES } from '@mediagen/net/http/node-http.ts'
 import type { Socket } from 'node:net'
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'

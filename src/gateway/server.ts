@@ -1,5 +1,5 @@
 // The HTTP server: the exact /v1 routes as a client of the services, and whatever else is served on its port.
-import { createServer as createHttpServer } from 'node:http'
+import { createServer as createHttpServer } from '@mediagen/net/http/node-http.ts'
 import Fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerFactory } from 'fastify'
 import { ConnectError, type Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'

@@ -1,7 +1,13 @@
 // The services of the gRPC port that need no key: health, reflection if it is on, and the reports that gateways pass on.
 import { type DescFile, type DescService, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { type FileDescriptorProto, FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
-import type { handleServerStreamingCall, Server, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js'
+import type {
+  handleServerStreamingCall,
+  Server,
+  ServerDuplexStream,
+  ServiceDefinition,
+  UntypedServiceImplementation,
+} from '@grpc/grpc-js'
 import { loadSync, type MessageTypeDefinition } from '@grpc/proto-loader'
 import { ReflectionService } from '@grpc/reflection'
 import { HealthImplementation, protoPath } from 'grpc-health-check'
@@ -34,14 +40,14 @@ export function addOpenServices(
 ): OpenServices {
   const routes = new Map<string, GrpcRoute>()
   /** Records the routes of what is added. */
-  const toServer = (change: (impl: UntypedServiceImplementation) => UntypedServiceImplementation): Server =>
+  const toServer = (change: Change): Server =>
     ({
       addService(definition: ServiceDefinition, impl: UntypedServiceImplementation) {
         for (const { path, requestStream } of Object.values(definition)) {
           const [service = '', method = ''] = path.slice(path.lastIndexOf('.') + 1).split('/')
           routes.set(path, { rpc: `${service}.${method}`, maxBytes, takesMany: requestStream, serve: null })
         }
-        server.addService(definition, change(impl))
+        server.addService(definition, change(impl, definition))
       },
     }) as Partial<Server> as Server
   const names = ['', ...services.map(({ typeName }) => typeName)]
@@ -51,7 +57,7 @@ export function addOpenServices(
     toServer((impl) => impl),
     submissions,
   )
-  if (reflection) createReflection(services).addToServer(toServer((impl) => impl))
+  if (reflection) addReflection(services, toServer)
   return {
     routes,
     drain() {
@@ -59,6 +65,30 @@ export function addOpenServices(
     },
   }
 }
+
+type Change = (impl: UntypedServiceImplementation, definition: ServiceDefinition) => UntypedServiceImplementation
+
+/** Adds the reflection. Its index, which takes longer to build than the rest of the port, is built by the first call. */
+function addReflection(services: readonly DescService[], toServer: (change: Change) => Server): void {
+  const handlers = new Map<string, HandleAny>()
+  const built = {
+    addService(definition: ServiceDefinition, impl: UntypedServiceImplementation) {
+      for (const [name, { path }] of Object.entries(definition)) handlers.set(path, impl[name] as HandleAny)
+    },
+  } as Partial<Server> as Server
+  function find(path: string): HandleAny {
+    if (handlers.size === 0) createReflection(services).addToServer(built)
+    return handlers.get(path) as HandleAny
+  }
+  const buildLater: Change = (_impl, definition) =>
+    Object.fromEntries(
+      Object.entries(definition).map(([name, { path }]) => [name, (call: AnyCall): void => find(path)(call)]),
+    )
+  new ReflectionService({}).addToServer(toServer(buildLater))
+}
+
+type AnyCall = ServerDuplexStream<object, object>
+type HandleAny = (call: AnyCall) => void
 
 type Watch = handleServerStreamingCall<{ service: string }, object>
 

@@ -28,7 +28,7 @@ export async function startBareGateway(transport: Transport, windowMs = roomy.wi
     countRefusal() {},
     findClient: (peer) => peer,
     origins: new Set(),
-    overload: { refuses: () => false, refusal: overloaded(1000), connectBody: '' },
+    overload: { refuses: () => false, refusal: overloaded(1000), connectBody: () => '' },
     extend() {},
   })
   const port = await listen(gateway, '127.0.0.1', 0)

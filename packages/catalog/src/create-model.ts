@@ -47,7 +47,8 @@ export function createModel(
     throw new EntryError('input', `is not a JSON Schema: ${(error as Error).message}`)
   }
   const createdAtMs = Date.parse(`${entry.created}T00:00:00Z`)
-  const { priceExamples, ...pricing } = createPricing(entry, tried)
+  const { createExamples, ...pricing } = createPricing(entry, tried)
+  let openapi: JsonObject | undefined
   return {
     // Copies the id: a text from a YAML file is a slice of the file, with two bytes per character if the file has any beyond Latin-1.
     id: Buffer.from(entry.id).toString(),
@@ -65,22 +66,25 @@ export function createModel(
     maxAttempts: entry.engine.max_attempts ?? defaultMaxAttempts,
     concurrency: entry.engine.concurrency ?? defaultConcurrency,
     inputSchema: entry.input,
-    openapi: createModelOpenapi({
-      id: entry.id,
-      name: entry.name,
-      description: entry.description.trim(),
-      category: entry.category,
-      inputSchema: entry.input,
-      createdAtMs,
-      price: { billing: pricing.billing, summary: pricing.priceSummary, ...priceExamples },
-    }),
+    // Made when somebody asks for it, with the examples of its price.
+    get openapi() {
+      return (openapi ??= createModelOpenapi({
+        id: entry.id,
+        name: entry.name,
+        description: entry.description.trim(),
+        category: entry.category,
+        inputSchema: entry.input,
+        createdAtMs,
+        price: { billing: pricing.billing, summary: pricing.priceSummary, ...createExamples() },
+      }))
+    },
     checkInput,
     mediaOf,
   }
 }
 
 type Pricing = Pick<Model, 'billing' | 'priceSummary' | 'fromCredits' | 'quotedPrice' | 'usagePrice'> & {
-  readonly priceExamples: PriceExamples
+  readonly createExamples: () => PriceExamples
 }
 
 function createPricing(entry: CatalogEntry, tried: TriedPrices): Pricing {
@@ -110,7 +114,7 @@ function createPricing(entry: CatalogEntry, tried: TriedPrices): Pricing {
       fromCredits,
       quotedPrice,
       usagePrice: () => null,
-      priceExamples: createPriceExamples(properties, quoted, null),
+      createExamples: () => createPriceExamples(properties, quoted, null),
     }
   }
   const actual = compileField('actual', entry)
@@ -128,7 +132,7 @@ function createPricing(entry: CatalogEntry, tried: TriedPrices): Pricing {
     fromCredits,
     quotedPrice,
     usagePrice: createUsagePrice(String(price.actual), actual),
-    priceExamples: createPriceExamples(properties, quoted, actual),
+    createExamples: () => createPriceExamples(properties, quoted, actual),
   }
 }
 

@@ -120,7 +120,7 @@ function notServed(method: DescMethod): ConnectError {
 
 /** Callers in this process are trusted to name their client. The gateway sends a plain object: a Headers object takes 0.6 µs more. */
 function readHead(sent: HeadersInit = {}): CallHead {
-  const headers = sent instanceof Headers || Array.isArray(sent) ? Object.fromEntries(new Headers(sent)) : sent
+  const headers = Symbol.iterator in sent ? Object.fromEntries(new Headers(sent)) : sent
   let authorization: string | null = null
   let address: string | null = null
   let host: string | null = null

@@ -213,9 +213,11 @@ interface Refusal {
 
 const encodings: ReadonlySet<string | readonly string[]> = new Set(['identity', 'gzip', 'deflate'])
 const notGrpc: Refusal = { code: 'not_grpc', error: null }
-const unknownEncoding: Refusal = {
-  code: 'unknown_encoding',
-  error: new ConnectError('A request may be encoded as identity, gzip or deflate.', Code.Unimplemented),
+
+// Made when it is needed: the first ConnectError loads Node's implementation of fetch, for a class of it.
+function unknownEncoding(): Refusal {
+  const error = new ConnectError('A request may be encoded as identity, gzip or deflate.', Code.Unimplemented)
+  return { code: 'unknown_encoding', error }
 }
 
 function unknownMethod(path: string): Refusal {
@@ -230,7 +232,7 @@ function findRefusal(
 ): Refusal | null {
   if (!isGrpc(headers)) return notGrpc
   if (!route) return unknownMethod(headers[':path'] ?? '')
-  if (!encodings.has(headers['grpc-encoding'] ?? 'identity')) return unknownEncoding
+  if (!encodings.has(headers['grpc-encoding'] ?? 'identity')) return unknownEncoding()
   const overload = route.serve === null ? null : shed()
   return overload && { code: overload.code, error: overload }
 }

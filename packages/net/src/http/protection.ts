@@ -1,12 +1,13 @@
 // Security headers of every answer: no type guessing, no scripts or frames, no caching, no referrer.
-import { type IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse as Response } from 'node:http'
+import { ServerResponse } from './node-http.ts'
 
 // For JSON that a browser opens as a page: it loads nothing and cannot be framed.
 const policy = "content-security-policy: default-src 'none'; frame-ancestors 'none'\r\n"
 const uncached = 'cache-control: no-store\r\n'
 const always = 'x-content-type-options: nosniff\r\nreferrer-policy: no-referrer\r\n'
 
-type StoreHeader = (this: ServerResponse, firstLine: string, headers: unknown) => void
+type StoreHeader = (this: Response, firstLine: string, headers: unknown) => void
 const { _storeHeader: storeHeader } = ServerResponse.prototype as unknown as { _storeHeader: StoreHeader }
 
 /**
