@@ -1,5 +1,8 @@
 // Everything that a server counts, as Prometheus metrics. Each part gets only the functions that it calls.
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import Counter from 'prom-client/lib/counter.js'
+import Gauge from 'prom-client/lib/gauge.js'
+import Histogram from 'prom-client/lib/histogram.js'
+import Registry from 'prom-client/lib/registry.js'
 import type { CallMetrics } from '../rpc/pipeline.ts'
 
 // In seconds.
@@ -31,7 +34,11 @@ export interface Metrics extends CallMetrics {
  */
 export function createMetrics(): Metrics {
   const registry = new Registry()
-  let watchesProcess = false
+  let watching: Promise<void> | undefined
+  async function watchProcess(): Promise<void> {
+    const { collectDefaultMetrics } = await import('prom-client')
+    collectDefaultMetrics({ register: registry })
+  }
   const calls = new Counter({
     name: 'mediagen_rpc_total',
     help: 'Calls by rpc and outcome (ok or error code)',
@@ -115,8 +122,7 @@ export function createMetrics(): Metrics {
       registry.registerMetric(counter)
     },
     async render() {
-      if (!watchesProcess) collectDefaultMetrics({ register: registry })
-      watchesProcess = true
+      await (watching ??= watchProcess())
       return { contentType: registry.contentType, body: await registry.metrics() }
     },
   }

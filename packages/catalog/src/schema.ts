@@ -29,7 +29,8 @@ let schemaForm: Ajv2020 | undefined
 
 /** Creates a compiler; entries may name the given kinds of engines. */
 export function createSchemaCompiler(kinds: readonly EngineKind[]): SchemaCompiler {
-  const ajv = createAjv()
+  let own: Ajv2020 | undefined
+  const ajv = (): Ajv2020 => (own ??= createAjv())
   let validateProviders: ValidateFunction | undefined
   const compiled = new Map<string, ValidateFunction>()
 
@@ -38,7 +39,7 @@ export function createSchemaCompiler(kinds: readonly EngineKind[]): SchemaCompil
     let validate = compiled.get(text)
     if (!validate) {
       if (check) void (schemaForm ??= createAjv()).validateSchema(schema, true)
-      validate = ajv.compile(JSON.parse(text) as JsonObject)
+      validate = ajv().compile(JSON.parse(text) as JsonObject)
       compiled.set(text, validate)
     }
     return validate
@@ -46,11 +47,11 @@ export function createSchemaCompiler(kinds: readonly EngineKind[]): SchemaCompil
 
   return {
     checkEntry(entry) {
-      const validate = compileEntryForm(ajv, kinds, (entry as { engine?: { kind?: unknown } } | null)?.engine?.kind)
+      const validate = compileEntryForm(ajv(), kinds, (entry as { engine?: { kind?: unknown } } | null)?.engine?.kind)
       return validate(entry) ? [] : (validate.errors ?? [])
     },
     checkProviders(providers) {
-      validateProviders ??= ajv.compile(createProvidersSchema(kinds))
+      validateProviders ??= ajv().compile(createProvidersSchema(kinds))
       return validateProviders(providers) ? [] : (validateProviders.errors ?? [])
     },
     compileInput(schema) {
