@@ -1,0 +1,35 @@
+// What a server has loaded when it is ready: modules are half of a start, in time and memory.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openCommandLine } from './command-line.ts'
+
+// What is loaded with its first use.
+const later = [
+  // Node's fetch, which an import of node:http loads as well.
+  'internal/deps/undici/undici',
+  'node_modules/undici/',
+  'node_modules/@connectrpc/connect-node/',
+  'packages/net/src/http/connect-calls.ts',
+  'node_modules/prom-client/index.js',
+  'node_modules/@opentelemetry/',
+  'node_modules/@ai-sdk/',
+  'node_modules/sharp/',
+  'node_modules/mediabunny/',
+  'packages/media/src/probe/',
+  'src/app/gateway.ts',
+]
+
+test('a server that nobody has called has not loaded what only some calls need', async () => {
+  await using line = openCommandLine()
+  const list = join(line.folder, 'loaded.json')
+  const server = await line.serve({
+    MEDIAGEN_CATALOG: '',
+    NODE_OPTIONS: `--import ${new URL('loaded-modules.mjs', import.meta.url).href}`,
+    LOADED_MODULES: list,
+  })
+  await server.stop()
+  const loaded = JSON.parse(readFileSync(list, 'utf8')) as string[]
+  expect(loaded.some((name) => name.endsWith('/src/app/core.ts'))).toBe(true)
+  expect(later.filter((name) => loaded.some((url) => url.includes(name)))).toEqual([])
+})
