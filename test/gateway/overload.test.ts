@@ -123,7 +123,11 @@ test('over gRPC the refusal is UNAVAILABLE with the same code', async () => {
 /** A server that always refuses, in front of one that says how often it was reached. */
 async function startFull() {
   let reached = 0
-  const overload = { refuses: () => true, refusal: overloaded(1000), connectBody: () => toConnectJson(overloaded(1000)) }
+  const overload = {
+    refuses: () => true,
+    refusal: overloaded(1000),
+    connectBody: () => toConnectJson(overloaded(1000)),
+  }
   const server = createServer(
     shedRequests(
       (_request, response) => {
