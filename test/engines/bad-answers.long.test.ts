@@ -22,10 +22,20 @@ const base64 = nonsense.toString('base64')
 const noPictures: Readonly<Record<string, FakeAnswer>> = {
   'openai image': { status: 200, json: { created: 1, data: [{ b64_json: base64 }] } },
   'openai speech': { status: 200, headers: { 'content-type': 'audio/mpeg' }, body: nonsense },
+  'ai-sdk google image': {
+    status: 200,
+    json: {
+      candidates: [
+        { content: { parts: [{ inlineData: { mimeType: 'image/png', data: base64 } }] }, finishReason: 'STOP' },
+      ],
+    },
+  },
+  'ai-sdk xai image': { status: 200, json: { data: [{ b64_json: base64 }] } },
+  'ai-sdk elevenlabs speech': { status: 200, headers: { 'content-type': 'audio/mpeg' }, body: nonsense },
   cog: { status: 200, json: { status: 'succeeded', output: `data:image/png;base64,${base64}` } },
   'sd-server': { status: 200, json: { status: 'completed', result: { images: [{ b64_json: base64 }] } } },
 }
-const isFile = (request: string): boolean => /^GET (\/delivery|\/files|\/view|.*\/content$)/.test(request)
+const isFile = (request: string): boolean => /^GET (\/delivery|\/files|\/view|.*\/content$|.*:download$)/.test(request)
 
 interface Trouble {
   readonly name: string
@@ -79,7 +89,7 @@ test('whatever providers answer, jobs end in words with their credits back, and 
   const { app } = stack.use(
     await startServer(
       specs,
-      {},
+      { price: { credits: price } },
       { MEDIAGEN_MAX_OUTPUT_BYTES: '1000000', MEDIAGEN_MAX_PROVIDER_ANSWER_BYTES: '1000000' },
     ),
   )

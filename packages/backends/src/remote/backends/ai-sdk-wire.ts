@@ -82,7 +82,10 @@ export function openQuestion(connection: Connection, toUrl: (url: string) => str
       if (method !== 'GET') throw new NoVerdict(`the package asks a question with ${method}`)
       return connection.ask({ method, at }, { large: true })
     },
-    (error) => new NoVerdict(connection.quote(toWords(error))),
+    (error) =>
+      new NoVerdict(
+        `${connection.provider} answered what its package cannot read: ${connection.quote(toWords(error))}`,
+      ),
   )
   return { ...wire, urls: [] }
 }
