@@ -9,6 +9,7 @@ const media = '@mediagen/media'
 const blobs = '@mediagen/blobs'
 const catalog = '@mediagen/catalog'
 const backends = '@mediagen/backends'
+const client = '@mediagen/client'
 // No part has folders deeper than this.
 const mostDeep = 6
 
@@ -64,7 +65,7 @@ export const parts: Readonly<Record<string, Part>> = {
       backends,
     ],
   },
-  cli: { imports: ['app', backends, 'config.ts', 'core', 'gateway', 'gen', 'services'] },
+  cli: { imports: ['app', backends, client, 'config.ts', 'core', 'gateway', 'gen', 'services'] },
 }
 
 /** The files of `src/` itself. */

@@ -190,7 +190,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 /** Variables that look like settings but are unknown, such as misspelt ones. Clients' keys, tests and benchmarks have other names. */
 export function findUnknownSettings(env: Readonly<Record<string, string | undefined>>): string[] {
   const known = new Set<string>(Object.values(settings).map((setting) => setting.env))
-  return Object.keys(env).filter((name) => /^MEDIAGEN_(?!KEY$|(TEST|CRASH|SIM|BENCH)_)/.test(name) && !known.has(name))
+  return Object.keys(env).filter(
+    (name) => /^MEDIAGEN_(?!KEY$|URL$|(TEST|CRASH|SIM|BENCH)_)/.test(name) && !known.has(name),
+  )
 }
 
 function parseUrl(written: string): string | null {

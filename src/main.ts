@@ -4,6 +4,7 @@ import { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { addAssetCommands } from './cli/assets.ts'
 import { addAuditCommands } from './cli/audit.ts'
+import { addCompletionCommand } from './cli/completion.ts'
 import { addDemoCommand } from './cli/demo.ts'
 import { addJobCommands } from './cli/jobs.ts'
 import { addMigrateCommand } from './cli/migrate.ts'
@@ -11,6 +12,8 @@ import { addModelCommands } from './cli/models.ts'
 import { addOperatorCommands } from './cli/operator.ts'
 import { addProviderCommands } from './cli/providers.ts'
 import { addServeCommand } from './cli/serve.ts'
+import { addGenerateCommands } from './cli/user/generate.ts'
+import { addUserCommands } from './cli/user/lists.ts'
 import { addWebhookCommands } from './cli/webhook-commands.ts'
 import { StartupError, withoutCode } from './core/errors.ts'
 
@@ -24,12 +27,13 @@ export function createProgram(): Command {
   addDemoCommand(program)
   addMigrateCommand(program)
   addOperatorCommands(program)
-  addJobCommands(program)
-  addModelCommands(program)
+  addGenerateCommands(program)
+  addUserCommands(program, addModelCommands(program), addJobCommands(program))
   addProviderCommands(program)
   addWebhookCommands(program)
   addAssetCommands(program)
   addAuditCommands(program)
+  addCompletionCommand(program)
   for (const command of listCommands(program))
     if (!command.options.some(({ long }) => long === '--json')) command.option('--json', 'print JSON')
   return program

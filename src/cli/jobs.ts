@@ -16,9 +16,11 @@ interface ListOptions {
   readonly limit: number
 }
 
-/** Adds the commands. */
-export function addJobCommands(program: Command): void {
-  const jobs = program.command('jobs').description('Jobs of all accounts')
+/** Adds the commands; returns the one that holds them. */
+export function addJobCommands(program: Command): Command {
+  const jobs = program
+    .command('jobs')
+    .description('Your jobs on a server; with a subcommand, jobs of all accounts on this machine')
   jobs
     .command('list')
     .description('List jobs, newest first')
@@ -50,6 +52,7 @@ export function addJobCommands(program: Command): void {
         return { job_id: jobId, charged: Number(charged), released: Number(released) }
       })(command)
     })
+  return jobs
 }
 
 function toPrintedJob(job: JobSummary): Printed {

@@ -9,9 +9,11 @@ import { StartupError } from '../core/errors.ts'
 import { openCatalog, openIdleEngines, openSecrets, readModels } from '../app/models.ts'
 import { print } from './print.ts'
 
-/** Adds the commands. */
-export function addModelCommands(program: Command): void {
-  const models = program.command('models').description('The catalog of models')
+/** Adds the commands; returns the one that holds them. */
+export function addModelCommands(program: Command): Command {
+  const models = program
+    .command('models')
+    .description('Models of a server; with a subcommand, the catalog of this machine')
   models
     .command('list')
     .description('List all models of the catalog, and why a model is not ready')
@@ -87,4 +89,5 @@ export function addModelCommands(program: Command): void {
           process.stderr.write(`Taken for media: ${media.join(', ')}. Remove "format: media" where that is wrong.\n`)
       },
     )
+  return models
 }

@@ -1,5 +1,8 @@
 // What commands print: a JSON document with --json, else lines for people.
 
+// A column is never cut below this.
+const narrowest = 8
+
 /** A record as a command prints it: flat, snake_case. */
 export type Printed = Readonly<Record<string, unknown>>
 
@@ -25,16 +28,29 @@ function toTable(records: readonly Printed[]): string {
   if (!first) return '(none)\n'
   const names = Object.keys(first)
   const rows = [names, ...records.map((record) => names.map((name) => toCell(record[name])))]
-  const widths = names.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('')
+  const widths = fit(
+    names.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length))),
+    process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY,
+  )
+  const toLine = (row: readonly string[]): string =>
+    row.map((cell, column) => cut(cell, widths[column] ?? 0).padEnd(widths[column] ?? 0)).join('  ')
+  return rows.map((row) => `${toLine(row).trimEnd()}\n`).join('')
+}
+
+/** Takes from the widest column until the columns, two spaces apart, fit into a line of the terminal. */
+function fit(widths: readonly number[], columns: number): readonly number[] {
+  const fitted = [...widths]
+  let over = fitted.reduce((sum, width) => sum + width + 2, -2) - columns
+  for (; over > 0; over -= 1) {
+    const widest = fitted.indexOf(Math.max(...fitted))
+    if ((fitted[widest] ?? 0) <= narrowest) break
+    fitted[widest] = (fitted[widest] ?? 0) - 1
+  }
+  return fitted
+}
+
+function cut(cell: string, width: number): string {
+  return cell.length <= width ? cell : `${cell.slice(0, width - 1)}…`
 }
 
 function toCell(value: unknown): string {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestAccount } from '../test-app.ts'
 import { makeTypes } from '../../docs/make-types.ts'
-import { createClient, JobFailed, Refused, TooExpensive, Unreachable } from '@mediagen/client'
+import { createClient, JobFailed, Refused, TooExpensive, Unreachable } from '@mediagen/client/client.ts'
 
 const app = await startTestApp()
 afterAll(() => app[Symbol.asyncDispose]())

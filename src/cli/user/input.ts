@@ -1,0 +1,83 @@
+// The input of a generation from the command line: a JSON file, single values, and files that are uploaded.
+import { constants, openAsBlob, readFileSync } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { Input, Json, MediagenClient } from '@mediagen/client/client.ts'
+import { StartupError } from '../../core/errors.ts'
+
+/** The options that make an input. */
+export interface InputOptions {
+  readonly prompt?: string
+  /** Path of a JSON file; `-` for standard input. */
+  readonly input?: string
+  /** `name=value`, `name.inner=value` or `name=@file`. */
+  readonly set: readonly string[]
+}
+
+type Draft = { [name: string]: Json | Draft }
+
+/**
+ * Builds the input: the file first, then the prompt, then single values in their order.
+ * @throws StartupError that names the option that is wrong
+ */
+export async function buildInput(options: InputOptions, client: Pick<MediagenClient, 'upload'>): Promise<Input> {
+  const draft = options.input === undefined ? {} : await readJson(options.input)
+  if (options.prompt !== undefined) draft['prompt'] = options.prompt
+  for (const setting of options.set) {
+    const [, path, written = ''] = /^([^=]+)=(.*)$/s.exec(setting) ?? []
+    if (path === undefined) throw new StartupError(`--set ${setting} must have the form name=value.`)
+    const value = written.startsWith('@') ? await upload(written.slice(1), client) : readValue(written)
+    put(draft, path.split('.'), value, setting)
+  }
+  return draft
+}
+
+async function readJson(path: string): Promise<Draft> {
+  const name = path === '-' ? 'Standard input' : path
+  let value: unknown
+  try {
+    value = JSON.parse(path === '-' ? await text(process.stdin) : readFileSync(path, 'utf8'))
+  } catch (error) {
+    throw new StartupError(`${name} cannot be read as JSON: ${(error as Error).message}.`, { cause: error })
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new StartupError(`${name} must hold a JSON object: the input of the model.`)
+  return value as Draft
+}
+
+/** JSON where it is JSON, else the text itself. */
+function readValue(written: string): Json {
+  try {
+    return JSON.parse(written) as Json
+  } catch {
+    return written
+  }
+}
+
+async function upload(path: string, client: Pick<MediagenClient, 'upload'>): Promise<string> {
+  const content = await openFile(path)
+  process.stderr.write(`uploading ${basename(path)}\n`)
+  return (await client.upload(content)).file_id
+}
+
+/** The content of a file, read as it is sent. @throws StartupError that names the file */
+export async function openFile(path: string): Promise<Blob> {
+  try {
+    await access(path, constants.R_OK)
+    return await openAsBlob(path)
+  } catch (error) {
+    throw new StartupError(`${path} cannot be read: ${(error as Error).message}.`, { cause: error })
+  }
+}
+
+function put(draft: Draft, [name = '', ...inner]: readonly string[], value: Json, setting: string): void {
+  if (inner.length === 0) {
+    draft[name] = value
+    return
+  }
+  const within = Object.hasOwn(draft, name) ? draft[name] : (draft[name] = {})
+  if (typeof within !== 'object' || within === null || Array.isArray(within))
+    throw new StartupError(`--set ${setting} puts a value into ${name}, which is no object.`)
+  put(within as Draft, inner, value, setting)
+}

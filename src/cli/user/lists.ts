@@ -1,0 +1,77 @@
+// The other commands of users: login, wallet, upload, and what there is.
+import { createInterface } from 'node:readline/promises'
+import { createClient } from '@mediagen/client/client.ts'
+import type { Command } from 'commander'
+import { StartupError } from '../../core/errors.ts'
+import { parsePageLimit } from '../admin.ts'
+import { openFile } from './input.ts'
+import { explain, keepLogin, loginFile, usualUrl, withServer } from './server.ts'
+
+const defaultLimit = 20
+
+/** Adds the commands; `models` and `jobs` are those of operators, which list what users see when no subcommand is named. */
+export function addUserCommands(program: Command, models: Command, jobs: Command): void {
+  program
+    .command('login')
+    .description('Keep the address of a server and an API key for the commands of users')
+    .option('--url <url>', 'address of the server', process.env['MEDIAGEN_URL'] || usualUrl)
+    .option('--key <key>', 'API key; asked for if it is missing')
+    .action(async ({ url, key }: { url: string; key?: string }) => {
+      const login = { url: url.replace(/\/+$/, ''), key: key ?? (await askForKey()) }
+      const { available } = await explain(createClient(login).wallet())
+      keepLogin(login)
+      process.stdout.write(`Signed in at ${login.url}: ${available} credits are available. (${loginFile()})\n`)
+    })
+  program
+    .command('wallet')
+    .description('Credits that are available and held')
+    .action(withServer(async ({ client }, _options: object, _command: Command) => ({ ...(await client.wallet()) })))
+  program
+    .command('upload <file>')
+    .description('Upload a file as an input; its id or URL is a value for a media field')
+    .action(
+      withServer(async ({ client }, path: string, _options: object, _command: Command) => {
+        return { ...(await client.upload(await openFile(path))) }
+      }),
+    )
+  models
+    .option('--search <words>', 'only models with these words')
+    .option('--limit <models>', 'number of models', parsePageLimit, defaultLimit)
+    .option('--json', 'print JSON')
+    .action(
+      withServer(async ({ client }, { search, limit }: { search?: string; limit: number }, _command: Command) => {
+        const { data } = await client.models({ search, limit })
+        return data.map(({ id, category, pricing }) => ({ id, category, price: pricing.summary }))
+      }),
+    )
+  jobs
+    .option('--status <status>', 'only jobs in this state')
+    .option('--search <words>', 'only jobs with these words in their input')
+    .option('--limit <jobs>', 'number of jobs', parsePageLimit, defaultLimit)
+    .option('--json', 'print JSON')
+    .action(
+      withServer(
+        async (
+          { client },
+          { status, search, limit }: { status?: string; search?: string; limit: number },
+          _command: Command,
+        ) => {
+          const { data } = await client.jobs({ status, search, limit })
+          return data.map(({ job_id, status, model, credits, created_at, input }) => {
+            const prompt = typeof input?.['prompt'] === 'string' ? input['prompt'] : null
+            return { job_id, status, model, credits, created_at, prompt }
+          })
+        },
+      ),
+    )
+}
+
+async function askForKey(): Promise<string> {
+  if (!process.stdin.isTTY) throw new StartupError('There is no key: pass --key, or set MEDIAGEN_KEY.')
+  const reader = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return (await reader.question('API key: ')).trim()
+  } finally {
+    reader.close()
+  }
+}

@@ -1,0 +1,165 @@
+// The commands of users, against a real server: from a prompt to a file, and what goes wrong on the way.
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import sharp from 'sharp'
+import { afterAll, describe, expect, test } from 'vitest'
+import { startTestApp } from '../test-app.ts'
+import { openCommandLine, watchEnd } from './command-line.ts'
+
+const app = await startTestApp()
+const config = mkdtempSync(join(tmpdir(), 'mediagen-login-'))
+afterAll(async () => {
+  rmSync(config, { recursive: true })
+  await app[Symbol.asyncDispose]()
+})
+const model = 'test/instant/text-to-image'
+
+/** A command line of an account with 100 credits. */
+async function openUser() {
+  const account = await app.createAccount(100)
+  const line = openCommandLine({ MEDIAGEN_URL: app.url, MEDIAGEN_KEY: account.key, XDG_CONFIG_HOME: config })
+  return { account, line, [Symbol.asyncDispose]: () => line[Symbol.asyncDispose]() }
+}
+
+describe('mediagen generate', () => {
+  test('says the price, waits and writes the file', async () => {
+    await using user = await openUser()
+    const { line } = user
+    const made = await line.run(['generate', model, '--prompt', 'x', '-o', 'fox.png'])
+    expect(made).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/^files +fox\.png\ncredits +3\njob_id +job_/),
+    })
+    expect(made.stderr).toMatch(/^3 credits\njob_\w+ queued\n/)
+    const file = join(line.folder, 'fox.png')
+    expect((await sharp(file).metadata()).format).toBe('png')
+    expect(statSync(file).mode & 0o777).toBe(0o644)
+  })
+
+  test('names the file by product and job, and prints JSON', async () => {
+    await using user = await openUser()
+    const { stdout } = await user.line.run(['generate', model, '--set', 'prompt=x', '--set', 'width=512', '--json'])
+    const { files, job_id, credits } = JSON.parse(stdout)
+    expect(files).toEqual([`instant-${job_id.slice(-8)}.png`])
+    expect(credits).toBe(2)
+    expect(existsSync(join(user.line.folder, files[0]))).toBe(true)
+  })
+
+  test('takes the input from a file, with values on top', async () => {
+    await using user = await openUser()
+    writeFileSync(join(user.line.folder, 'input.json'), JSON.stringify({ prompt: 'from the file', nested: { a: 1 } }))
+    const args = ['generate', model, '--input', 'input.json', '--set', 'nested.b=["c"]', '--detach', '--json']
+    const { job_id } = JSON.parse((await user.line.run(args)).stdout)
+    const { body } = await app.send(`/v1/jobs/${job_id}`, { key: user.account.key })
+    expect(body.input).toEqual({ prompt: 'from the file', nested: { a: 1, b: ['c'] } })
+    const watched = await user.line.run(['watch', job_id, '-o', 'later.png'])
+    expect(watched.status).toBe(0)
+    expect(existsSync(join(user.line.folder, 'later.png'))).toBe(true)
+  })
+
+  test('starts nothing above --max-credits', async () => {
+    await using user = await openUser()
+    const { status, stderr } = await user.line.run(['generate', model, '-p', 'x', '--max-credits', '2'])
+    expect([status, stderr]).toEqual([1, expect.stringContaining('costs 3 credits, which is more than the limit of 2')])
+    expect((await app.send('/v1/jobs', { key: user.account.key })).body.total).toBe(0)
+  })
+
+  test('resumes by its idempotency key, and pays once', async () => {
+    await using user = await openUser()
+    const args = ['generate', model, '-p', 'x', '--idempotency-key', 'mine', '--json']
+    const [one, two] = [await user.line.run(args), await user.line.run(args)]
+    expect(JSON.parse(two.stdout).job_id).toBe(JSON.parse(one.stdout).job_id)
+    expect((await app.send('/v1/wallet', { key: user.account.key })).body.available).toBe(97)
+  })
+
+  test('a failed job is one sentence with what was charged', async () => {
+    await using user = await openUser()
+    const { status, stderr } = await user.line.run(['generate', 'test/failing/text-to-image', '-p', 'x'])
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/\nmediagen: .*Nothing was charged\. \(job_\w+\)\n$/)])
+  })
+
+  test.each([
+    [['--set', 'prompt'], '--set prompt must have the form name=value.'],
+    [['--set', 'prompt=@none.png'], 'none.png cannot be read'],
+    [['--input', 'none.json'], 'none.json cannot be read as JSON'],
+    [['-p', 'x', '--set', 'width=1'], '/input/width must be >= 64'],
+    [['-p', 'x', '--set', 'prompt.a=1'], 'puts a value into prompt, which is no object'],
+  ])('%j is refused by name', async (args, words) => {
+    await using user = await openUser()
+    const { status, stderr } = await user.line.run(['generate', model, ...args])
+    expect([status, stderr]).toEqual([1, expect.stringContaining(words)])
+  })
+
+  test('Ctrl-C cancels the job and says that nothing was charged', async () => {
+    await using user = await openUser()
+    const gate = app.gate()
+    const child = user.line.start(['generate', 'test/gate/text-to-image', '--set', `gate=${gate.input.gate}`])
+    const ended = watchEnd(child)
+    const lines = createInterface({ input: child.stderr as Readable })
+    for await (const said of lines) if (said.endsWith('running')) break
+    child.kill('SIGINT')
+    const { status, stderr } = await ended
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/Nothing was charged\./)
+    expect((await app.send('/v1/wallet', { key: user.account.key })).body).toEqual({ available: 100, held: 0 })
+  })
+})
+
+test('mediagen login keeps address and key for this user only', async () => {
+  const { key } = await app.createAccount(7)
+  await using line = openCommandLine({ XDG_CONFIG_HOME: config })
+  const before = await line.run(['wallet'])
+  expect([before.status, before.stderr]).toEqual([1, expect.stringContaining('Run mediagen login')])
+  const wrong = await line.run(['login', '--url', app.url, '--key', 'mgk_wrong'])
+  expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining('The API key is unknown')])
+  const login = await line.run(['login', '--url', `${app.url}/`, '--key', key])
+  expect(login).toMatchObject({ status: 0, stdout: expect.stringContaining('7 credits are available') })
+  const file = join(config, 'mediagen/login.json')
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ url: app.url, key })
+  expect((await line.run(['wallet'])).stdout).toBe('available  7\nheld       0\n')
+  const elsewhere = await line.run(['wallet'], { MEDIAGEN_URL: 'http://127.0.0.1:1' })
+  expect(elsewhere.stderr).toContain('There is no API key for http://127.0.0.1:1')
+  rmSync(file)
+})
+
+test('a server that is not there is one sentence', async () => {
+  await using user = await openUser()
+  const { status, stderr } = await user.line.run(['wallet'], { MEDIAGEN_URL: 'http://127.0.0.1:1' })
+  expect([status, stderr]).toEqual([1, 'mediagen: No answer came from http://127.0.0.1:1.\n'])
+})
+
+test('models, jobs and uploads of users', async () => {
+  await using user = await openUser()
+  const { line } = user
+  expect((await line.run(['models', '--search', 'instant'])).stdout).toContain(model)
+  writeFileSync(join(line.folder, 'in.png'), readFileSync(join(import.meta.dirname, '../models/picture.png')))
+  expect((await line.json(['upload', 'in.png'])).content_type).toBe('image/png')
+  await line.run(['generate', model, '-p', 'a walrus', '--detach'])
+  expect(await line.json(['jobs', '--search', 'walrus'])).toMatchObject([{ model, prompt: 'a walrus' }])
+})
+
+describe('mediagen completion', () => {
+  test('completes commands, their subcommands and options in bash', async () => {
+    await using line = openCommandLine()
+    const { stdout: script } = await line.run(['completion', 'bash'])
+    const complete = (...words: string[]): string[] => {
+      const set = `COMP_WORDS=(mediagen ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}`
+      const run = `${script}\n${set}; _mediagen; printf '%s\\n' "\${COMPREPLY[@]}"`
+      return execFileSync('bash', ['-c', run], { encoding: 'utf8' }).split('\n').filter(Boolean)
+    }
+    expect(complete('gen')).toEqual(['generate'])
+    expect(complete('jobs', 're')).toEqual(['resolve'])
+    expect(complete('generate', '--max')).toEqual(['--max-credits'])
+  })
+
+  test.each(['zsh', 'fish'])('is there for %s', async (shell) => {
+    await using line = openCommandLine()
+    const { status, stdout } = await line.run(['completion', shell])
+    expect([status, stdout]).toEqual([0, expect.stringContaining('generate')])
+  })
+})
