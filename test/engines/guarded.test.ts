@@ -63,3 +63,17 @@ test('its value is in no reason, error, checkpoint, record or line of the log', 
   expect(said).toContain('[TOKEN]')
   expect(said).not.toMatch(/r8_abc/)
 })
+
+test('a secret of digits spoils no number of a checkpoint', async () => {
+  const saved: unknown[] = []
+  const checkpoint = { since: 1_795_123_456_789, said: 'key 123456' }
+  const told = createTold(async (run) => {
+    await run.saveCheckpoint(checkpoint, upstream)
+    throw new EngineError('refused', 'no')
+  })
+  const engine = guardEngine(told, createSecrets({ TOKEN: '123456' }))
+  expect(await engine.unready(spec)).not.toBeNull()
+  const run = runOf({ folder: '/', saveCheckpoint: async (value) => void saved.push(value) })
+  await expect(engine.run(spec, run)).rejects.toMatchObject({ code: 'refused' })
+  expect(saved).toEqual([{ since: checkpoint.since, said: 'key [TOKEN]' }])
+})

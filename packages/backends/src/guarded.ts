@@ -15,7 +15,10 @@ import { describeMissing, type Secrets } from './secrets.ts'
 export function guardEngine(engine: Engine, secrets: Secrets): Engine {
   if (!engine.secretsOf) return engine
   const hide = <Value extends JsonValue | UpstreamRun>(value: Value): Value =>
-    JSON.parse(secrets.hide(JSON.stringify(value))) as Value
+    // Text by text, since a value may be a number that stands in the JSON of others.
+    JSON.parse(JSON.stringify(value), (_, part: unknown) =>
+      typeof part === 'string' ? secrets.hide(part) : part,
+    ) as Value
   const hideUpstream = (upstream?: UpstreamRun | null): UpstreamRun | undefined =>
     upstream ? hide(upstream) : undefined
 

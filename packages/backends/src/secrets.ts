@@ -9,7 +9,7 @@ export function describeMissing(name: string): string {
 export interface Secrets {
   /** The value of an environment variable; undefined if it is not set. `hide` removes it from texts from now on. */
   valueOf(name: string): string | undefined
-  /** A text without the values, whether they appear literally or as URLs and JSON escape them. */
+  /** A text without the values, whether they appear literally, as URLs and JSON escape them, or within base64. */
   hide(text: string): string
 }
 
@@ -23,9 +23,7 @@ export function createSecrets(environment: Readonly<Record<string, string | unde
     valueOf(name) {
       const value = environment[name]
       if (!value) return undefined
-      if (value.length >= leastChars)
-        for (const spelling of [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)])
-          hidden.set(spelling, `[${name}]`)
+      if (value.length >= leastChars) for (const spelling of spell(value)) hidden.set(spelling, `[${name}]`)
       return value
     },
     hide(text) {
@@ -33,4 +31,19 @@ export function createSecrets(environment: Readonly<Record<string, string | unde
       return text
     },
   }
+}
+
+function spell(value: string): string[] {
+  return [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1), ...spellInBase64(value)]
+}
+
+/** What base64 makes of a value, wherever in the encoded text it begins: without the characters that its neighbours change. */
+function spellInBase64(value: string): string[] {
+  return [0, 1, 2].flatMap((before) => {
+    const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(value)])
+    const encoded = bytes.toString('base64').replace(/=+$/, '')
+    const middle = encoded.slice(before === 0 ? 0 : before + 1, bytes.length % 3 === 0 ? undefined : -1)
+    const urlSafe = middle.replaceAll('+', '-').replaceAll('/', '_')
+    return middle.length < leastChars ? [] : [middle, urlSafe]
+  })
 }
