@@ -20,11 +20,11 @@ const steps = [
   'INSERT INTO queues (model, virtual_time) VALUES (:model, max(0, :succeeded - 1) * :cost)',
   'INSERT INTO queue_shares (model, account_id, finish) VALUES (:model, :account, :count * :cost)',
   `INSERT INTO jobs (job_id, account_id, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at, fair,
-     attempts, token, progress, started_at, finished_at, credits_charged, sequence)
+     key_id, attempts, token, progress, started_at, finished_at, credits_charged, sequence)
    WITH RECURSIVE n (n, done) AS (SELECT 1, 1 <= :succeeded UNION ALL SELECT n + 1, n + 1 <= :succeeded FROM n WHERE n < :count)
    SELECT printf('job_%026d', n), :account, iif(done, 'succeeded', 'queued'), :model, :quote, printf('seed-%010d', n), zeroblob(32),
-     :credits, :now, (n - 1) * :cost, done, done, done, iif(done, :now, NULL), iif(done, :now, NULL), done * :credits,
-     iif(done, 3, 1) FROM n`,
+     :credits, :now, (n - 1) * :cost, (SELECT min(key_id) FROM api_keys WHERE account_id = :account), done, done, done,
+     iif(done, :now, NULL), iif(done, :now, NULL), done * :credits, iif(done, 3, 1) FROM n`,
   'INSERT INTO job_inputs (number, input) SELECT number, :input FROM jobs',
   `INSERT INTO ledger_entries (account_id, number, entry_id, kind, job_number, credits, available_after, held_after, created_at)
    SELECT :account, :entries + number, printf('entry_%026d', number), 'hold', number, :credits,
@@ -39,7 +39,7 @@ const steps = [
    WHERE account_id = :account`,
 ]
 
-/** Adds jobs of one account to a database that has none, while nobody else uses it. */
+/** Adds jobs of one account, started with its first key, to a database that has none, while nobody else uses it. */
 export function seedJobs(dataDir: string, seed: Seed): void {
   const { accountId, jobs, succeeded, model = order.model, input = order.input, credits = 1 } = seed
   const db = new Database(join(dataDir, 'mediagen.db'))
