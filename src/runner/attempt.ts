@@ -46,9 +46,11 @@ export interface Attempt {
   readonly model: Model
   /** Folder of the run, with one folder for the media and one for the engine. */
   readonly folder: string
-  /** Folder of the engine's outputs, during the run. */
-  outputs: HeldFolder | null
-  /** Draft pictures that it shows; null before its engine begins. */
+  /** Whether anything may be in the folder. */
+  usesFolder: boolean
+  /** Folder of the engine's outputs; null until the engine asks for it. */
+  outputs: Promise<HeldFolder> | null
+  /** Draft pictures that it shows; null before the first. */
   drafts: Drafts | null
   /** What may be done when the run is lost, as the store has it. */
   afterLoss: AfterLoss

@@ -2,16 +2,18 @@
 import { basename } from 'node:path'
 import type { EngineRun } from '@mediagen/engine/engine.ts'
 import type { Attempt } from './attempt.ts'
+import { openOutputFolder } from './outputs.ts'
 
 /** Creates the downloads of a run. */
-export function createDownloads({ parts, watched, time, ...attempt }: Attempt): EngineRun['download'] {
+export function createDownloads(attempt: Attempt): EngineRun['download'] {
+  const { parts, watched, time } = attempt
   let underWay = 0
   return async (url, file, options) => {
     if (file !== basename(file)) throw new Error(`an engine downloads to a file outside of its folder: ${file}`)
-    if (!attempt.outputs) throw new Error('an engine downloads before its folder is there')
     if ((underWay += 1) === 1) time.hold()
     try {
-      return await parts.download(url, attempt.outputs.pathOf(file), watched.signal, options)
+      const folder = await openOutputFolder(attempt)
+      return await parts.download(url, folder.pathOf(file), watched.signal, options)
     } finally {
       if ((underWay -= 1) === 0 && !watched.signal.aborted) time.run()
     }

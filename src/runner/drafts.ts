@@ -3,12 +3,13 @@ import { basename } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createRound } from '../runtime/round.ts'
 import type { Attempt, Drafts } from './attempt.ts'
+import { openOutputFolder } from './outputs.ts'
 
 // Each draft is an event for everyone who watches.
 const betweenMs = 500
 
 /** Creates the drafts of a run. A file that is no picture, or cannot be stored, is not shown, and harms nothing. */
-export function createDrafts(attempt: Pick<Attempt, 'claimed' | 'outputs' | 'parts'>): Drafts {
+export function createDrafts(attempt: Attempt): Drafts {
   const { claimed, parts } = attempt
   const { job, token } = claimed
   const over = new AbortController()
@@ -19,10 +20,10 @@ export function createDrafts(attempt: Pick<Attempt, 'claimed' | 'outputs' | 'par
   async function showNext(): Promise<void> {
     const file = next
     next = null
-    if (file === null || over.signal.aborted || !attempt.outputs) return
+    if (file === null || over.signal.aborted) return
     const run = `${job.jobId}-${job.attempts}-${(count += 1)}`
     stored.push(run)
-    const path = attempt.outputs.pathOf(file)
+    const path = (await openOutputFolder(attempt)).pathOf(file)
     const asset = await parts.assets.put(run, 0, path, { owner: job.accountId, signal: over.signal })
     await parts.store.showPreview(job.jobId, token, asset.previewKey ?? asset.key)
     // Who was told of the one before may still be reading it.

@@ -1,12 +1,10 @@
 // How a run ended, in the words of the job.
-import { mkdir } from 'node:fs/promises'
 import { EngineError, OutcomeUnknown } from '@mediagen/engine/engine.ts'
-import { holdFolder } from '@mediagen/engine/held-folder.ts'
 import type { JobError, JobOutcome } from '../core/job.ts'
 import { canceledError, deadlineError } from '../core/loss.ts'
 import { PriceError } from '@mediagen/catalog/pricing.ts'
 import { lacksDescriptors } from '@mediagen/engine/descriptors.ts'
-import { type Attempt, type StopReason, toFolderName, toOutputFolder } from './attempt.ts'
+import { type Attempt, type StopReason, toFolderName } from './attempt.ts'
 import { produce } from './work.ts'
 
 /** Runs the engine. Null when the claim was lost: another worker has the job. */
@@ -16,8 +14,6 @@ export async function runToOutcome(attempt: Attempt): Promise<JobOutcome | null>
   try {
     // Earlier runs can no longer end, so their stored outputs belong to no record.
     for (let earlier = 1; earlier < job.attempts; earlier++) await assets.remove(toFolderName(job, earlier))
-    await mkdir(toOutputFolder(attempt), { recursive: true })
-    attempt.outputs = await holdFolder(toOutputFolder(attempt))
     return await produce(attempt)
   } catch (thrown) {
     return toOutcome(thrown, attempt)

@@ -1,8 +1,29 @@
 // The outputs of a run: from the engine's folder into the asset store.
+import { mkdir } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import { EngineError, type EngineResult } from '@mediagen/engine/engine.ts'
+import { type HeldFolder, holdFolder } from '@mediagen/engine/held-folder.ts'
 import type { Asset } from '../core/asset.ts'
-import { type Attempt, toFolderName } from './attempt.ts'
+import { type Attempt, toFolderName, toOutputFolder } from './attempt.ts'
+
+/** The engine's folder, made when it is first asked for. A run that may not be repeated waits for a file descriptor. */
+export function openOutputFolder(attempt: Attempt): Promise<HeldFolder> {
+  const path = toOutputFolder(attempt)
+  const open = async (): Promise<HeldFolder> => {
+    await mkdir(path, { recursive: true })
+    return await holdFolder(path)
+  }
+  attempt.usesFolder = true
+  attempt.outputs ??= attempt.afterLoss === 'never' ? whenDescriptors(open, attempt.watched.signal) : open()
+  return attempt.outputs
+}
+
+/** Closes the engine's folder, if there is one. */
+export async function closeOutputFolder({ outputs }: Attempt): Promise<void> {
+  const folder = await outputs?.catch(() => null)
+  await folder?.[Symbol.asyncDispose]()
+}
 
 /** Stores the outputs in their order. If one cannot be stored, none is. */
 export async function storeOutputs(result: EngineResult, attempt: Attempt): Promise<readonly Asset[]> {
@@ -13,12 +34,13 @@ export async function storeOutputs(result: EngineResult, attempt: Attempt): Prom
 }
 
 /** Paths of the outputs, in the folder that the engine was given, even if its path was replaced meanwhile. */
-async function findOutputs({ files }: EngineResult, { outputs }: Attempt): Promise<string[]> {
+async function findOutputs({ files }: EngineResult, attempt: Attempt): Promise<string[]> {
   if (files.length === 0) return []
-  if (!(await outputs?.isInPlace()))
+  const outputs = await openOutputFolder(attempt)
+  if (!(await outputs.isInPlace()))
     throw new EngineError('output_invalid', 'The folder of the outputs was replaced by something else.')
   return files.map((file) => {
-    if (!outputs || file !== basename(file)) throw new Error(`an engine named an output outside of its folder: ${file}`)
+    if (file !== basename(file)) throw new Error(`an engine named an output outside of its folder: ${file}`)
     return outputs.pathOf(file)
   })
 }

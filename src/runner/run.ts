@@ -9,6 +9,7 @@ import { createAllowance } from './allowance.ts'
 import { type Attempt, continues, type RunParts, type StopReason, toFolderName } from './attempt.ts'
 import { endJob } from './durable.ts'
 import { runToOutcome } from './outcome.ts'
+import { closeOutputFolder } from './outputs.ts'
 import { unlessAborted } from './waiting.ts'
 
 // A run that goes on has at least this long, so that what another server finished meanwhile is fetched.
@@ -51,7 +52,7 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
 
   function stop(reason: StopReason): void {
     abort.abort(reason)
-    if (reason === 'lost' || reason === 'stopping') abandon.abort()
+    if (reason === 'lost' || reason === 'stopping') abandon.abort(reason)
   }
 
   async function enter(): Promise<void> {
@@ -67,6 +68,7 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
     claimed,
     model,
     folder: join(parts.workFolder, `${job.jobId}-${job.attempts}`),
+    usesFolder: false,
     outputs: null,
     drafts: null,
     afterLoss: claimed.afterLoss,
@@ -137,8 +139,8 @@ async function perform(attempt: Attempt, abort: AbortController): Promise<void> 
       parts.log.error({ err: error, job_id: job.jobId }, 'drafts could not be removed')
     })
     await attempt.engineEnd
-    await attempt.outputs?.[Symbol.asyncDispose]()
+    await closeOutputFolder(attempt)
     // Not even a lost claim ends this: nobody else removes the folder as long as this process lives.
-    await whenDescriptors(() => rm(folder, { recursive: true, force: true }))
+    if (attempt.usesFolder) await whenDescriptors(() => rm(folder, { recursive: true, force: true }))
   }
 }

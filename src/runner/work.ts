@@ -17,7 +17,7 @@ import { createDrafts } from './drafts.ts'
 import { createDownloads } from './downloads.ts'
 import { saveCheckpoint } from './durable.ts'
 import { fetchMedia } from './media.ts'
-import { storeOutputs } from './outputs.ts'
+import { openOutputFolder, storeOutputs } from './outputs.ts'
 import { untilDecided } from './waiting.ts'
 
 /**
@@ -88,8 +88,6 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
   // From here on the engine says what may be done with the run; if that is something else, it is durable before it begins.
   if (engine.afterLoss(model.engine, checkpoint) !== attempt.afterLoss)
     await saveCheckpoint(attempt, engine, checkpoint)
-  const drafts = createDrafts(attempt)
-  attempt.drafts = drafts
   const run: EngineRun = {
     jobId: job.jobId,
     model: job.model,
@@ -97,19 +95,25 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
     attempt: job.attempts,
     input,
     checkpoint,
-    folder: toOutputFolder(attempt),
     ...watched,
     media,
+    folder: async () => (await openOutputFolder(attempt), toOutputFolder(attempt)),
     saveCheckpoint: (value, upstream) => saveCheckpoint(attempt, engine, value, upstream),
-    preview: (file) => drafts.show(file),
+    preview(file) {
+      // A program that lives on after its job's end shows nothing.
+      if (!attempt.decided) (attempt.drafts ??= createDrafts(attempt)).show(file)
+    },
     download: createDownloads(attempt),
   }
   return await patiently(attempt, () => engine.run(model.engine, run))
 }
 
-function fetchAll(input: JsonObject, { model, folder, watched, parts, claimed }: Attempt) {
+function fetchAll(input: JsonObject, attempt: Attempt) {
+  const { model, folder, watched, parts, claimed } = attempt
+  const references = model.mediaOf(input)
+  attempt.usesFolder ||= references.length > 0
   return fetchMedia(parts.media, {
-    references: model.mediaOf(input),
+    references,
     accountId: claimed.job.accountId,
     folder: join(folder, 'media'),
     maxBytes: parts.maxInputBytes,

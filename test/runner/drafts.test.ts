@@ -8,8 +8,8 @@ import { type Bench, leavePicture, startBench, stays } from './fixture.ts'
 
 const picture = join(import.meta.dirname, '../models/picture.png')
 
-function draw(run: EngineRun, name = '.draft.png'): void {
-  copyFileSync(picture, join(run.folder, name))
+async function draw(run: EngineRun, name = '.draft.png'): Promise<void> {
+  copyFileSync(picture, join(await run.folder(), name))
   run.preview(name)
 }
 
@@ -27,7 +27,7 @@ test('a draft is an event like progress, and neither it nor its file outlives th
   const shown = Promise.withResolvers<void>()
   await using bench = await startBench({
     async run(run) {
-      draw(run)
+      await draw(run)
       await shown.promise
       return leavePicture(run)
     },
@@ -45,8 +45,8 @@ test('a draft is an event like progress, and neither it nor its file outlives th
 
 test('a draft that is no picture, is not there or lies elsewhere harms nothing', async () => {
   await using bench = await startBench({
-    run(run) {
-      writeFileSync(join(run.folder, '.bad.png'), 'no picture')
+    async run(run) {
+      writeFileSync(join(await run.folder(), '.bad.png'), 'no picture')
       for (const name of ['.bad.png', '.missing.png', '../../x', '/etc/passwd']) run.preview(name)
       return leavePicture(run)
     },
@@ -56,8 +56,8 @@ test('a draft that is no picture, is not there or lies elsewhere harms nothing',
 
 test('a job that is canceled while it shows a draft has none', async () => {
   await using bench = await startBench({
-    run(run) {
-      draw(run)
+    async run(run) {
+      await draw(run)
       return new Promise((_, reject) => run.signal.addEventListener('abort', () => reject(new Error('canceled'))))
     },
   })

@@ -29,8 +29,8 @@ const picture = join(import.meta.dirname, '../models/picture.png')
 export const stays = new AbortController().signal
 
 /** Leaves the test picture under `name`. */
-export function leavePicture(run: EngineRun, name = 'out.png'): EngineResult {
-  copyFileSync(picture, join(run.folder, name))
+export async function leavePicture(run: EngineRun, name = 'out.png'): Promise<EngineResult> {
+  copyFileSync(picture, join(await run.folder(), name))
   return { files: [name], usage: {} }
 }
 

@@ -30,7 +30,7 @@ function createBackend() {
       if (run?.state === 'running') run.state = 'canceled'
       return run?.state ?? 'failed'
     },
-    fetch: async (_, run) => leavePicture(run).files,
+    fetch: async (_, run) => (await leavePicture(run)).files,
     pause: () => new Promise((resolve) => setTimeout(resolve, 5)),
   }
   return Object.assign(backend, { heard })

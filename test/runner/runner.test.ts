@@ -26,8 +26,8 @@ test('a run that succeeds leaves its outputs and is charged what was held', asyn
 })
 
 test('several outputs keep their order', async () => {
-  const run = (run: EngineRun) => {
-    for (const name of ['b.png', 'a.png', 'c.png']) leavePicture(run, name)
+  const run = async (run: EngineRun) => {
+    for (const name of ['b.png', 'a.png', 'c.png']) await leavePicture(run, name)
     return { files: ['b.png', 'a.png', 'c.png'], usage: {} }
   }
   await using bench = await startBench({ run })
@@ -38,8 +38,8 @@ test('several outputs keep their order', async () => {
 test('the folder of a run is empty when it begins and gone when it has ended', async () => {
   const seen: string[] = []
   await using bench = await startBench({
-    run(run) {
-      seen.push(run.folder)
+    async run(run) {
+      seen.push(await run.folder())
       return leavePicture(run)
     },
   })
@@ -86,9 +86,9 @@ test('a run that takes too long is ended, and everything comes back', async () =
 })
 
 test('an output that is not media fails the job, removes stored files and releases the credits', async () => {
-  const run = (run: EngineRun) => {
-    leavePicture(run, 'good.png')
-    writeFileSync(join(run.folder, 'bad.png'), 'not a picture')
+  const run = async (run: EngineRun) => {
+    await leavePicture(run, 'good.png')
+    writeFileSync(join(await run.folder(), 'bad.png'), 'not a picture')
     return { files: ['good.png', 'bad.png'], usage: {} }
   }
   await using bench = await startBench({ run })
@@ -110,7 +110,7 @@ test('an output that is not there fails the job', async () => {
 })
 
 const usagePrice = { at_most: 20, actual: 'ceil(usage.seconds) * 2' }
-const report = (usage: Record<string, number>) => (run: EngineRun) => ({ ...leavePicture(run), usage })
+const report = (usage: Record<string, number>) => async (run: EngineRun) => ({ ...(await leavePicture(run)), usage })
 
 test.for([
   ['less than the hold', 3.2, 8],
@@ -375,17 +375,25 @@ test('a light engine takes no place, one that is not light does, and each model 
   }
 })
 
-test('the success of an engine that leaves no files has no outputs', async () => {
-  await using bench = await startBench({ run: () => ({ files: [], usage: {} }) })
+test('the success of an engine that leaves no files has no outputs and took no folder', async () => {
+  const folders: string[][] = []
+  await using bench = await startBench({
+    run() {
+      folders.push(bench.runFolders())
+      return { files: [], usage: {} }
+    },
+  })
   expect(await bench.end(await bench.start())).toMatchObject({ status: 'succeeded', outputs: [], creditsCharged: 10 })
+  expect(folders).toEqual([[]])
 })
 
 test('an output that cannot be decoded fails the job in words, keeps nothing of it, and everything comes back', async () => {
   await using bench = await startBench({
-    run(run) {
-      leavePicture(run, 'whole.png')
-      const whole = readFileSync(join(run.folder, 'whole.png'))
-      writeFileSync(join(run.folder, 'half.png'), whole.subarray(0, whole.length / 2))
+    async run(run) {
+      await leavePicture(run, 'whole.png')
+      const folder = await run.folder()
+      const whole = readFileSync(join(folder, 'whole.png'))
+      writeFileSync(join(folder, 'half.png'), whole.subarray(0, whole.length / 2))
       return { files: ['whole.png', 'half.png'], usage: {} }
     },
   })

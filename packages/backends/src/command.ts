@@ -167,12 +167,13 @@ async function runProgram(
   if (signal.aborted) throw new EngineError('canceled', 'The run was stopped before it started.')
 
   const request = `${await toRequest(run)}\n`
-  const group = await start(program, run.folder, settings)
+  const folder = await run.folder()
+  const group = await start(program, folder, settings)
   const terminate = () => group.terminate()
   signal.addEventListener('abort', terminate)
   if (signal.aborted) terminate()
   const said = listen(group, run, settings)
-  const stopWatching = watchFolder(run.folder, settings, said.fail)
+  const stopWatching = watchFolder(folder, settings, said.fail)
   // A program that does not read its input closes the pipe. That is allowed and not an error.
   group.stdin.on('error', () => {})
   group.stdin.end(request)
@@ -186,7 +187,7 @@ async function runProgram(
   const notStarted = whyNotStarted(end.exitCode, said.errorTail.at(-1) ?? '')
   if (notStarted !== null) throw couldNotStart(program, notStarted)
   if (end.exitCode !== 0) throw said.error ?? toExitError(end, said.errorTail, run, settings)
-  return { files: await listOutputs(run.folder, settings), usage: Object.fromEntries(said.usage) }
+  return { files: await listOutputs(folder, settings), usage: Object.fromEntries(said.usage) }
 }
 
 async function start(program: Program, folder: string, { killAfterMs }: Settings): Promise<ProcessGroup> {

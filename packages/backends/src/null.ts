@@ -42,8 +42,8 @@ async function sleep(delayMs: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-async function leave({ picture: wanted }: EngineSpec, { folder }: EngineRun): Promise<readonly string[]> {
+async function leave({ picture: wanted }: EngineSpec, run: EngineRun): Promise<readonly string[]> {
   if (wanted !== true) return []
-  await writeFile(join(folder, pictureName), picture)
+  await writeFile(join(await run.folder(), pictureName), picture)
   return [pictureName]
 }

@@ -359,7 +359,7 @@ describe('how a program is stopped', () => {
     await expect(trial.result).rejects.toMatchObject({ code: 'canceled' })
     expect((trial.checkpoints[0] as number[]).filter(isAlive)).toEqual([])
     const spec = { kind: 'command', run: [node, '-e', touch] }
-    const run = { ...({} as EngineRun), folder: trial.folder, signal: new AbortController().signal }
+    const run = { ...({} as EngineRun), folder: async () => trial.folder, signal: new AbortController().signal }
     await expect(trial.engine.run(spec, run)).rejects.toMatchObject({ code: 'canceled' })
   })
 
@@ -369,7 +369,7 @@ describe('how a program is stopped', () => {
       const { createCommandEngine } = await import(${JSON.stringify(join(import.meta.dirname, '../src/command.ts'))})
       const engine = createCommandEngine({ environment: process.env, killAfterMs: 500 })
       await engine.run({ kind: 'command', run: [process.execPath, '-e', ${JSON.stringify(stubborn)}] }, {
-        jobId: 'job_1', model: 'm', attempt: 1, input: {}, media: async () => new Map(), checkpoint: null, folder: ${JSON.stringify(folder)},
+        jobId: 'job_1', model: 'm', attempt: 1, input: {}, media: async () => new Map(), checkpoint: null, folder: async () => ${JSON.stringify(folder)},
         signal: new AbortController().signal, onProgress: () => {}, saveCheckpoint: async (pids) => console.log(JSON.stringify(pids)),
       })`
     const child = spawn(node, ['--input-type=module', '-e', server], { stdio: ['ignore', 'pipe', 'inherit'] })

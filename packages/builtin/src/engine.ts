@@ -101,19 +101,23 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
         onDraft(file, { output }) {
           if (!/^\.draft-\d{1,4}\.webp$/.test(file)) return
           // The process may end meanwhile; then there is no draft.
-          moveFile(join(output, file), join(run.folder, file)).then(
-            () => run.preview(file),
-            () => {},
-          )
+          run
+            .folder()
+            .then((folder) => moveFile(join(output, file), join(folder, file)))
+            .then(
+              () => run.preview(file),
+              () => {},
+            )
         },
         timeout: { ms: maxChildMs, reason: tookTooLong(maxChildMs) },
         check: ({ output }) => checkFolderSize(output, maxOutputBytes),
         async collect(result, { output }) {
           // Counted once, when the last output is written.
           await checkFolderSize(output, maxOutputBytes)
+          const folder = await run.folder()
           for (const file of result.files) {
             if (!/^output\.[a-z0-9]+$/.test(file)) throw new Error(`a render process named its output ${file}`)
-            await moveFile(join(output, file), join(run.folder, file))
+            await moveFile(join(output, file), join(folder, file))
           }
           return result
         },

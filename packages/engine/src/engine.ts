@@ -69,8 +69,6 @@ export interface EngineRun {
   readonly input: JsonObject
   /** The last checkpoint of an earlier run of the job, or null. */
   readonly checkpoint: JsonValue
-  /** An empty folder for this run alone, removed afterwards. Only a path if the engine needs none. */
-  readonly folder: string
   /** Aborts on cancel, on timeout and when the server stops. The run must end soon after; its outcome is ignored. */
   readonly signal: AbortSignal
   /**
@@ -80,6 +78,8 @@ export interface EngineRun {
    * @throws EngineError when they cannot be fetched
    */
   media(): Promise<ReadonlyMap<string, string>>
+  /** A folder for this run alone, made empty when first asked for and removed after the run. */
+  folder(): Promise<string>
   /** Reports the progress of the run, 0 … 1. */
   readonly onProgress: (fraction: number) => void
   /**

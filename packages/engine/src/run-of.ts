@@ -1,8 +1,8 @@
 // A run of an engine outside of the service, for tests and tools: a job without media, checkpoint or limits.
 import type { EngineRun } from './engine.ts'
 
-/** A run with the given fields. */
-export function runOf(fields: Partial<EngineRun> & Pick<EngineRun, 'folder'>): EngineRun {
+/** A run in `folder` with the given fields. */
+export function runOf({ folder, ...fields }: Partial<Omit<EngineRun, 'folder'>> & { folder: string }): EngineRun {
   return {
     jobId: 'job_1',
     model: 'acme/test',
@@ -12,6 +12,7 @@ export function runOf(fields: Partial<EngineRun> & Pick<EngineRun, 'folder'>): E
     checkpoint: null,
     signal: new AbortController().signal,
     media: async () => new Map(),
+    folder: async () => folder,
     onProgress: () => {},
     saveCheckpoint: async () => {},
     preview: () => {},

@@ -28,7 +28,7 @@ const engine = createPaidEngine('paid', {
   cancel: async (id) => (await ask(`/cancel/${id}`)).state,
   async fetch(id, run) {
     await ask(`/fetch/${id}`)
-    copyFileSync(join(import.meta.dirname, '../../models/picture.png'), join(run.folder, 'out.png'))
+    copyFileSync(join(import.meta.dirname, '../../models/picture.png'), join(await run.folder(), 'out.png'))
     return ['out.png']
   },
   pause: () => sleep(50),

@@ -308,7 +308,7 @@ class RemoteRun {
     const files: string[] = []
     for (const [index, output] of outputs.entries()) {
       const file = `output-${index}`
-      if ('data' in output) await writeFile(join(this.#run.folder, file), output.data)
+      if ('data' in output) await writeFile(join(await this.#run.folder(), file), output.data)
       else
         await this.#run.download(connection.toUrl(output.url), file, {
           origin: connection.origin,

@@ -72,7 +72,7 @@ test('media are uploaded before anything is submitted, and named in the workflow
   await using served = await serveFake(fake)
   await using engine = openRemote('comfyui')
   await using run = await startKeptRun({ input: { prompt: 'x', image: 'https://a.test/1.png' } })
-  const file = join(run.folder, 'in.png')
+  const file = join(await run.folder(), 'in.png')
   await writeFile(file, 'picture')
   const given = { ...run, media: async () => new Map([['/image', file]]) }
   expect(await outcomeOf(engine.run(toSpec('comfyui', served.origin, mapped), given))).toHaveProperty('files')

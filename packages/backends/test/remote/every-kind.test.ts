@@ -66,7 +66,7 @@ describe.each(kindCases)('$title', (one) => {
     const { run, outcome } = await remote.run()
     await using _ = run
     expect(outcome).toMatchObject({ files: ['output-0'] })
-    expect((await readFile(join(run.folder, 'output-0'))).length).toBeGreaterThan(5)
+    expect((await readFile(join(await run.folder(), 'output-0'))).length).toBeGreaterThan(5)
     expect(remote.submissions()).toBe(1)
     expect(run.verdicts()).toEqual({ 1: 'succeeded' })
     expect(run.saved[0]).toMatchObject({ v: 1, state: 'submitting', n: 1 })
@@ -174,6 +174,6 @@ describe.each(kindCases)('$title', (one) => {
     await using remote = await start(one)
     const { run } = await remote.run()
     await using _ = run
-    expect(await readdir(run.folder)).toEqual(['output-0'])
+    expect(await readdir(await run.folder())).toEqual(['output-0'])
   })
 })

@@ -203,7 +203,7 @@ describe('openai', () => {
     await using served = await serveFake(fake)
     await using engine = openRemote('openai', secrets, clock)
     await using run = await startKeptRun({ input: { prompt: 'blue', image: ['a', 'b'], n: 1 } })
-    const file = join(run.folder, 'in.png')
+    const file = join(await run.folder(), 'in.png')
     await writeFile(file, 'picture')
     const given = {
       ...run,

@@ -34,7 +34,7 @@ describe.each(real)('a real $kind', ({ kind, url, input, spec }) => {
     expect(await engine.unready(spec)).toBeNull()
     await using run = await startKeptRun({ input, jobId: `job_${Date.now()}` })
     expect(await outcomeOf(engine.run(spec, run))).toHaveProperty('files')
-    expect((await readdir(run.folder)).length).toBeGreaterThan(0)
+    expect((await readdir(await run.folder())).length).toBeGreaterThan(0)
     const { jobId } = run
     const submitted = run.saved.find((note) => (note as { state?: unknown } | null)?.state === 'submitted')
     await using next = await startKeptRun({ input, jobId, checkpoint: submitted ?? null })

@@ -95,7 +95,7 @@ export async function startKeptRun(
     attempt: 1,
     input: options.input ?? { prompt: 'a boat' },
     checkpoint: options.checkpoint ?? null,
-    folder,
+    folder: async () => folder,
     signal: abort.signal,
     abort,
     saved,

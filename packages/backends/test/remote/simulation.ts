@@ -118,7 +118,7 @@ export async function simulate(one: KindCase, seed: number, folder: string): Pro
       attempt: runs,
       input: one.input,
       checkpoint: job.checkpoint,
-      folder,
+      folder: async () => folder,
       signal,
       media: async () => new Map(),
       onProgress: () => {},
