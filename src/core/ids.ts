@@ -1,7 +1,12 @@
 // Ids that sort by time: a prefix for the kind, then a UUIDv7 in lower-case Crockford base32.
 
-const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+const alphabet = Buffer.from('0123456789abcdefghjkmnpqrstvwxyz')
 const idPattern = /^[a-z]+_[0-9a-hjkmnp-tv-z]{26}$/
+
+// Filled anew for each id.
+const bytes = new Uint8Array(16)
+const view = new DataView(bytes.buffer)
+const digits = Buffer.alloc(26)
 
 /** The kinds of ids. */
 export type IdPrefix = 'job' | 'acct' | 'key' | 'entry' | 'wh' | 'file' | 'audit' | 'worker'
@@ -39,19 +44,17 @@ export function isId(prefix: IdPrefix, text: string): boolean {
 }
 
 function encodeUuid7(ms: number, counter: number, tail: Uint8Array): string {
-  const bytes = new Uint8Array(16)
   bytes.set(tail, 8)
-  const view = new DataView(bytes.buffer)
   view.setUint32(0, Math.floor(ms / 0x10000))
   view.setUint16(4, ms % 0x10000)
   view.setUint16(6, 0x7000 | counter)
   view.setUint8(8, (view.getUint8(8) & 0x3f) | 0x80)
-  return toBase32(bytes)
+  return toBase32()
 }
 
-/** 128 bits as 26 digits, the first of which carries only three bits, so that text order is number order. */
-function toBase32(bytes: Uint8Array): string {
-  let digits = ''
+/** The 128 bits as 26 digits, the first of which carries only three bits, so that text order is number order. */
+function toBase32(): string {
+  let length = 0
   let rest = 0
   // Two leading zeros make 130 bits, five per digit.
   let restBits = 2
@@ -60,9 +63,9 @@ function toBase32(bytes: Uint8Array): string {
     restBits += 8
     while (restBits >= 5) {
       restBits -= 5
-      digits += alphabet.charAt(rest >> restBits)
+      digits[length++] = alphabet[rest >> restBits] ?? 0
       rest &= (1 << restBits) - 1
     }
   }
-  return digits
+  return digits.toString('latin1')
 }

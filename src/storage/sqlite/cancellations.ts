@@ -15,19 +15,21 @@ export function createCancelCommands(writing: Writing) {
   const findJob = createJobFinder(db)
   const endRun = createRunEnds(writing)
   const record = createAuditWriter(writing)
-  const wish = db.prepare<[number], JobRow>(
-    `UPDATE jobs SET cancel_requested = 1, sequence = sequence + 1 WHERE number = ? RETURNING ${jobColumns}`,
-  )
+  const wish = db.prepare<[number]>('UPDATE jobs SET cancel_requested = 1, sequence = sequence + 1 WHERE number = ?')
+  const read = db.prepare<[number], JobRow>(`SELECT ${jobColumns} FROM jobs WHERE number = ?`)
 
   return {
     requestCancel(accountId: string, jobId: string): Job | null {
       const job = findJob(jobId)
       if (job === null || job.accountId !== accountId) return null
       const decided = decideCancel(toRunState(job))
-      if (decided === 'nothing') return toJob(job)
-      if (decided !== 'wish') return endRun(job, decided)
-      changed(jobId)
-      return toJob(wish.get(job.number) ?? job)
+      if (decided !== 'nothing' && decided !== 'wish') return endRun(job, decided)
+      if (decided === 'wish') {
+        wish.run(job.number)
+        changed(jobId)
+      }
+      const row = read.get(job.number)
+      return row ? toJob(row) : null
     },
 
     resolveReview(jobId: string, charge: number, by: Actor = systemActor): ResolveOutcome {

@@ -52,7 +52,10 @@ export function createWaitingModels(db: Connection): () => readonly string[] {
 }
 
 type ClaimRow = JobRow &
-  Pick<ClaimedRow, 'token' | 'checkpoint' | 'afterLoss' | 'usagePrice'> & { deadlineAtMs: number | null }
+  Pick<ClaimedRow, 'token' | 'checkpoint' | 'afterLoss' | 'usagePrice'> & {
+    deadlineAtMs: number | null
+    input: string | null
+  }
 
 interface Queued extends Candidate {
   readonly model: string
@@ -100,18 +103,16 @@ function createClaim(writing: Writing): (command: ClaimCommand) => readonly Clai
   const claim = db.prepare<[string, number, number, number], ClaimRow>(
     `UPDATE jobs SET status = 'running', progress = 0, attempts = attempts + 1, token = token + 1, worker = ?, lease_until = ?,
        started_at = coalesce(started_at, max(?, created_at)), sequence = sequence + 1
-     WHERE number = ? RETURNING ${jobColumns}, token, checkpoint, after_loss AS afterLoss, usage_price AS usagePrice, deadline_at AS deadlineAtMs`,
+     WHERE number = ? RETURNING ${jobColumns}, token, checkpoint, after_loss AS afterLoss, usage_price AS usagePrice, deadline_at AS deadlineAtMs,
+       (SELECT input FROM job_inputs WHERE number = jobs.number) AS input`,
   )
-  const findInput = db.prepare<[number], string>('SELECT input FROM job_inputs WHERE number = ?').pluck()
 
-  function claimOne({ number, key }: Queued, worker: string, leaseMs: number): ClaimedRow {
+  function claimOne({ number }: Queued, worker: string, leaseMs: number): ClaimedRow {
     const row = claim.get(worker, nowMs() + leaseMs, nowMs(), number)
-    const input = findInput.get(number)
-    if (row === undefined || input === undefined) throw new Error(`queued job number ${number} has no row or no input`)
-    shares.moveOn(row.model, key)
+    if (row === undefined || row.input === null) throw new Error(`queued job number ${number} has no row or no input`)
     changed(row.jobId)
     const msToDeadline = row.deadlineAtMs === null ? null : row.deadlineAtMs - nowMs()
-    const { checkpoint, afterLoss, usagePrice, token } = row
+    const { input, checkpoint, afterLoss, usagePrice, token } = row
     const msSinceSubmission = afterLoss === 'continue' ? upstreamRuns.msSinceSubmission(number) : null
     return { job: toJob(row), input, checkpoint, afterLoss, msSinceSubmission, usagePrice, token, msToDeadline }
   }
@@ -124,6 +125,7 @@ function createClaim(writing: Writing): (command: ClaimCommand) => readonly Clai
     const claimWithout = (out: Set<string>, most: number): void => {
       for (let goOn = true; goOn;) {
         goOn = false
+        const reached = new Map<string, number>()
         for (const next of findCandidates(left, limit - claimed.length, out, out.size === except.length)) {
           const holds = held.get(next.account) ?? 0
           if (holds >= most) {
@@ -132,9 +134,11 @@ function createClaim(writing: Writing): (command: ClaimCommand) => readonly Clai
             continue
           }
           claimed.push(claimOne(next, worker, leaseMs))
+          reached.set(next.model, Math.max(next.key, reached.get(next.model) ?? 0))
           left.set(next.model, (left.get(next.model) ?? 0) - 1)
           held.set(next.account, holds + 1)
         }
+        for (const [model, key] of reached) shares.moveOn(model, key)
       }
     }
     if (share) {

@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads'
 import type { AuditEntry } from '../../core/audit.ts'
 import type { Clock } from '../../core/clock.ts'
 import { StartupError } from '../../core/errors.ts'
+import type { Job } from '../../core/job.ts'
 import type { JobNews, NewsListener } from '../../core/store.ts'
 import type { Answer, Failure } from './batch.ts'
 import type { CommandName, Commands } from './commands.ts'
@@ -20,6 +21,9 @@ export type ToWriter =
   | { readonly kind: 'commands'; readonly nowMs: number; readonly submissions: readonly Submission[] }
   | { readonly kind: 'close' }
 
+/** A changed job in the form that crosses threads: its record where that is at hand, else its id. */
+export type Change = Job | string
+
 export type FromWriter =
   /** Another process has changed something. */
   | { readonly kind: 'elsewhere' }
@@ -28,7 +32,7 @@ export type FromWriter =
   | {
       readonly kind: 'answers'
       readonly answers: readonly (Answer & { readonly id: number })[]
-      readonly changed: readonly JobNews[]
+      readonly changed: readonly Change[]
       readonly acted: readonly AuditEntry[]
     }
 
@@ -178,7 +182,7 @@ function createGroupCommit(
     // All commands of a group are answered together.
     const answeredId = message.answers.at(-1)?.id ?? 0
     while (groups[0] && groups[0].lastId <= answeredId) groups.shift()
-    if (message.changed.length > 0) listener.onNews(message.changed)
+    if (message.changed.length > 0) listener.onNews(message.changed.map(toNews))
     if (message.acted.length > 0) listener.onActs(message.acted)
   })
   worker.on('error', (error) => stop(new StorageError('the storage writer has died', null, { cause: error })))
@@ -222,6 +226,10 @@ function createGroupCommit(
       return closing
     },
   }
+}
+
+function toNews(change: Change): JobNews {
+  return typeof change === 'string' ? { jobId: change, job: null } : { jobId: change.jobId, job: change }
 }
 
 /** The error of a command or a read in another thread. */

@@ -26,8 +26,21 @@ export const jobColumns = `job_id AS jobId, account_id AS accountId, status, mod
     SELECT provider FROM upstream_runs WHERE job_number = jobs.number AND verdict = 'succeeded' ORDER BY n DESC LIMIT 1
   ) END AS servedBy`
 
-/** A job as commands need it, with fields that never leave the store. */
-export interface JobState extends JobRow {
+/** The fields of a job by which commands decide. */
+export interface JobState extends Pick<
+  JobRow,
+  | 'jobId'
+  | 'accountId'
+  | 'status'
+  | 'model'
+  | 'progress'
+  | 'creditsHeld'
+  | 'attempts'
+  | 'createdAtMs'
+  | 'startedAtMs'
+  | 'finishedAtMs'
+  | 'cancelRequested'
+> {
   readonly number: number
   readonly token: number
   readonly afterLoss: AfterLoss
@@ -36,7 +49,9 @@ export interface JobState extends JobRow {
   readonly deadlineAtMs: number | null
 }
 
-const stateColumns = `${jobColumns}, number, token, after_loss AS afterLoss, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs`
+const stateColumns = `job_id AS jobId, account_id AS accountId, status, model, progress, credits_held AS creditsHeld, attempts,
+  created_at AS createdAtMs, started_at AS startedAtMs, finished_at AS finishedAtMs, cancel_requested AS cancelRequested,
+  number, token, after_loss AS afterLoss, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs`
 
 /** Selects `JobState`s. */
 export const selectStates = `SELECT ${stateColumns} FROM jobs`

@@ -212,9 +212,9 @@ function subscribe<Listener>(listeners: Set<Listener>, listener: Listener): () =
 
 /** Submits changes of clients and operators, unless the disk cannot keep up. Reports of workers are always accepted, since they end work. */
 function submitInTime(writer: GroupCommit, maxQueuedWrites: number, maxQueueMs: number): GroupCommit['submit'] {
-  return async (name, ...args) => {
-    if (writer.waiting() >= maxQueuedWrites) throw tooManyWrites(maxQueuedWrites)
-    if (writer.behindMs() > maxQueueMs) throw diskBehind(maxQueueMs)
+  return (name, ...args) => {
+    if (writer.waiting() >= maxQueuedWrites) return Promise.reject(tooManyWrites(maxQueuedWrites))
+    if (writer.behindMs() > maxQueueMs) return Promise.reject(diskBehind(maxQueueMs))
     return writer.submit(name, ...args)
   }
 }
@@ -238,7 +238,8 @@ async function openReaderOrClose(path: string, writer: GroupCommit): Promise<Con
   }
 }
 
-function toClaimedJob({ input, checkpoint, usagePrice, ...row }: ClaimedRow): ClaimedJob {
+function toClaimedJob(row: ClaimedRow): ClaimedJob {
+  const { input, checkpoint, usagePrice } = row
   return {
     ...row,
     input: JSON.parse(input) as JsonObject,

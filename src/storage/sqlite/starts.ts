@@ -18,7 +18,7 @@ export interface StartRequest extends Omit<StartCommand, 'input' | 'requestDiges
   readonly brief: string | null
   /** JSON */
   readonly usagePrice: string | null
-  /** Hexadecimal */
+  /** In Latin-1, a character for each byte */
   readonly requestDigest: string
 }
 
@@ -30,7 +30,7 @@ export function toStartRequest(command: StartCommand): StartRequest {
     ...command,
     input: JSON.stringify(input),
     brief: brief === input ? null : JSON.stringify(brief),
-    requestDigest: requestDigest.toString('hex'),
+    requestDigest: requestDigest.toString('latin1'),
     usagePrice: usagePrice && JSON.stringify(usagePrice),
   }
 }
@@ -72,7 +72,7 @@ export function createStartCommands(writing: Writing) {
   return {
     startGeneration(request: StartRequest): StartAnswer {
       const { accountId, model, idempotencyKey, credits } = request
-      const digest = Buffer.from(request.requestDigest, 'hex')
+      const digest = Buffer.from(request.requestDigest, 'latin1')
       const found = findStarted.get(accountId, idempotencyKey)
       const earlier = found === undefined ? null : { job: found, same: found.requestDigest.equals(digest) }
       const share = shares.read(model, accountId)

@@ -2,12 +2,11 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { StartupError } from '../../core/errors.ts'
 import type { AuditEntry } from '../../core/audit.ts'
-import type { JobNews } from '../../core/store.ts'
 import { createIdSource } from '../../core/ids.ts'
 import { createBatchRunner, toFailure, type Answer } from './batch.ts'
 import { createCommands } from './commands.ts'
 import { openFile, requireFile, setPragmas, toStartupError, type Connection } from './connection.ts'
-import type { FromWriter, Submission, ToWriter, WriterOptions } from './group-commit.ts'
+import type { Change, FromWriter, Submission, ToWriter, WriterOptions } from './group-commit.ts'
 import { migrate, requireSchema } from './migrate.ts'
 import { takeRandomBytes } from '../../runtime/random-bytes.ts'
 
@@ -37,14 +36,14 @@ function openWriter({ path, migrates, nowMs }: WriterOptions): Connection {
 
 function serve(db: Connection, port: NonNullable<typeof parentPort>): void {
   let nowMs = 0
-  let changes: JobNews[] = []
+  let changes: Change[] = []
   let acts: AuditEntry[] = []
   const clock = () => nowMs
   const commands = createCommands({
     db,
     nowMs: clock,
     ids: createIdSource(clock, takeRandomBytes),
-    changed: (jobId, job) => changes.push({ jobId, job: job ?? null }),
+    changed: (jobId, job) => changes.push(job ?? jobId),
     acted: (entry) => acts.push(entry),
   })
   const runBatch = createBatchRunner(db)
@@ -64,12 +63,12 @@ function serve(db: Connection, port: NonNullable<typeof parentPort>): void {
     const answers = runBatch(
       messages.flatMap((message) => message.submissions.map((submission) => toStep(submission, message.nowMs))),
     )
-    const changed: JobNews[] = []
+    const changed: Change[] = []
     const acted: AuditEntry[] = []
     const answered = answers.map((answer, index): Answer & { id: number } => {
       const id = submissions[index]?.id ?? 0
       if (!answer.ok) return { ...answer, id }
-      const step = answer.value as { value: unknown; changes: readonly JobNews[]; acts: readonly AuditEntry[] }
+      const step = answer.value as { value: unknown; changes: readonly Change[]; acts: readonly AuditEntry[] }
       changed.push(...step.changes)
       acted.push(...step.acts)
       return { ok: true, value: step.value, id }
