@@ -35,6 +35,7 @@ export interface JobState extends Pick<
   | 'model'
   | 'progress'
   | 'creditsHeld'
+  | 'outputs'
   | 'attempts'
   | 'createdAtMs'
   | 'startedAtMs'
@@ -49,7 +50,7 @@ export interface JobState extends Pick<
   readonly deadlineAtMs: number | null
 }
 
-const stateColumns = `job_id AS jobId, account_id AS accountId, status, model, progress, credits_held AS creditsHeld, attempts,
+const stateColumns = `job_id AS jobId, account_id AS accountId, status, model, progress, credits_held AS creditsHeld, outputs, attempts,
   created_at AS createdAtMs, started_at AS startedAtMs, finished_at AS finishedAtMs, cancel_requested AS cancelRequested,
   number, token, after_loss AS afterLoss, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs`
 

@@ -34,8 +34,9 @@ async function make(fake: PaidFake, name: string, task: string, asked: Asked = {
   await using run = await startKeptRun({ input: { prompt: 'a boat', ...asked.input } })
   const media = new Map<string, string>()
   for (const [pointer, name] of Object.entries(asked.media ?? {})) {
-    media.set(pointer, join(run.folder, name))
-    await writeFile(join(run.folder, name), tinyPng)
+    const file = join(await run.folder(), name)
+    media.set(pointer, file)
+    await writeFile(file, tinyPng)
   }
   const spec = specOf(name, task, served.origin, asked.settings)
   const outcome = await outcomeOf(engine.run(spec, { ...run, media: async () => media }))

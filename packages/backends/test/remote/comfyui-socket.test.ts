@@ -26,7 +26,7 @@ async function start(options: Parameters<typeof createFakeComfyui>[0] = {}, faul
     const running = engine.run(spec, {
       ...run,
       onProgress: (fraction) => void progress.push(fraction),
-      preview: (file) => void readFile(join(run.folder, file)).then((bytes) => drafts.push(bytes)),
+      preview: (file) => void run.folder().then(async (folder) => drafts.push(await readFile(join(folder, file)))),
     })
     return { run, outcome: outcomeOf(running) }
   }
@@ -59,7 +59,7 @@ test('a run has the progress of its nodes and drafts while it lasts, and ends as
   expect(client.id).toBe(remote.fake.entries[0]?.id)
   expect(remote.drafts[0]).toEqual(tinyPng)
   expect(remote.progress).toContain(0.25)
-  expect(await readdir(run.folder)).toEqual(['output-0'])
+  expect(await readdir(await run.folder())).toEqual(['output-0'])
   const handshake = remote.served.log.find(({ path }) => path === '/ws')
   expect(handshake?.headers['authorization']).toBe(`Bearer ${secrets.KEY}`)
 })

@@ -77,10 +77,11 @@ function toFraction(state: JsonValue): number {
 /** Pictures for whoever watches the job, one at a time: what comes while one is written is dropped, as the next is near. */
 function createDrafts(run: Watched): { show(picture: Buffer): void; end(): Promise<void> } {
   const draft = '.draft'
-  const path = join(run.folder, draft)
+  let path: string | null = null
   let writing: Promise<void> | null = null
 
   async function write(picture: Buffer): Promise<void> {
+    path ??= join(await run.folder(), draft)
     // The runner takes the file at any time, and should find a whole one.
     await writeFile(`${path}.part`, picture)
     await rename(`${path}.part`, path)
@@ -96,7 +97,7 @@ function createDrafts(run: Watched): { show(picture: Buffer): void; end(): Promi
     },
     async end() {
       await writing
-      await Promise.all([path, `${path}.part`].map((file) => rm(file, { force: true })))
+      if (path) await Promise.all([path, `${path}.part`].map((file) => rm(file, { force: true })))
     },
   }
 }
