@@ -9,7 +9,6 @@ import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
 import { isUnready } from './readiness.ts'
 import type { JobRecord, JsonObject, ModelDetailRecord, QuoteRecord } from './records.ts'
-import { keepInput } from './session.ts'
 import { GenerationStarter } from './start-generation.ts'
 
 export interface GenerateBar {
@@ -117,7 +116,6 @@ export function createGenerateBar(
         return start(input)
       })
       if (!job) return
-      keepInput(job.job_id, input)
       started.add(JSON.stringify(input))
       inputChanged()
       if (!signal.aborted) onJob(job)

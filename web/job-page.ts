@@ -12,7 +12,7 @@ import { describeInput } from './session.ts'
 
 export function jobPage(parts: Parts, jobId: string): HTMLElement {
   const { api, catalog, signal } = parts
-  const title = element('h1', {}, describeInput(jobId) ?? 'Generation')
+  const title = element('h1', {}, 'Generation')
   const view = createJobView(parts)
   const content = element('div', { 'aria-busy': 'true' })
   document.title = `${title.textContent} · mediagen`
@@ -21,12 +21,14 @@ export function jobPage(parts: Parts, jobId: string): HTMLElement {
     try {
       const job = await api.get<JobRecord>(`/v1/jobs/${encodeURIComponent(jobId)}`, { signal })
       view.show(job)
+      title.textContent = describeInput(job) ?? title.textContent
+      document.title = `${title.textContent} · mediagen`
       content.replaceChildren(view.element)
       content.removeAttribute('aria-busy')
       void catalog.models().then(
         (models) => {
           const name = models.get(job.model)?.name
-          if (name && !describeInput(jobId)) title.textContent = name
+          if (name && !describeInput(job)) title.textContent = name
         },
         () => {},
       )

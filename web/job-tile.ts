@@ -25,7 +25,7 @@ export function createJobTile(job: JobRecord, name: (model: string) => string): 
       if (state === shown) return
       shown = state
       link.dataset['status'] = next.status
-      const words = describeInput(next.job_id) ?? name(next.model)
+      const words = describeInput(next) ?? name(next.model)
       const money = next.credits > 0 ? ` · ${formatCredits(next.credits)}` : ''
       link.replaceChildren(
         picture(next, draft),

@@ -25,7 +25,7 @@ import type { Parts } from './parts.ts'
 import { problemNotice, technicalDetails } from './problem-notice.ts'
 import type { JobRecord, ModelRecord, OutputRecord } from './records.ts'
 import { toHash } from './route.ts'
-import { describeInput, handMedia, keepDraft, readInput, rememberMedia } from './session.ts'
+import { describeInput, handMedia, keepDraft, rememberMedia } from './session.ts'
 
 export interface JobView {
   readonly element: HTMLElement
@@ -65,12 +65,11 @@ export function createJobView(parts: Parts): JobView {
     return [frame, element('div', { class: 'actions' }, stop)]
   }
   /** Gives the frame the shape that the output will have, as far as is known. */
-  async function shapeFrame({ job_id, model }: JobRecord): Promise<void> {
+  async function shapeFrame({ job_id, model, input }: JobRecord): Promise<void> {
     setShape(frame, null)
     const detail = await parts.catalog.detail(model).catch(() => null)
     if (latest?.job_id !== job_id || !detail) return
     frame.classList.toggle('for-sound', detail.modality === 'audio')
-    const input = readInput(job_id)
     if (input) setShape(frame, findShape(toForm(detail)?.fields ?? [], input))
   }
   function ended(job: JobRecord): HTMLElement[] {
@@ -130,7 +129,7 @@ function result(job: JobRecord, output: OutputRecord, index: number): HTMLElemen
 }
 
 function describeJob(job: JobRecord): string {
-  return describeInput(job.job_id) ?? 'What was made'
+  return describeInput(job) ?? 'What was made'
 }
 
 function failure(job: JobRecord, reason: string): HTMLElement {
@@ -156,18 +155,12 @@ function failure(job: JobRecord, reason: string): HTMLElement {
 
 function actions(job: JobRecord, parts: Parts): HTMLElement {
   const row = element('div', { class: 'actions' })
-  const input = readInput(job.job_id)
-  if (input) {
-    row.append(
-      button(
-        'Use these settings',
-        () => {
-          keepDraft(job.model, input)
-          navigate({ view: 'model', id: job.model })
-        },
-        { icon: 'again', look: 'quiet' },
-      ),
-    )
+  if (job.input) row.append(button('Use these settings', () => void reuse(), { icon: 'again', look: 'quiet' }))
+  /** Lists and events leave out large values, so the whole input is read. */
+  async function reuse(): Promise<void> {
+    const whole = await parts.api.get<JobRecord>(`/v1/jobs/${encodeURIComponent(job.job_id)}`).catch(() => job)
+    keepDraft(job.model, whole.input ?? {})
+    navigate({ view: 'model', id: job.model })
   }
   const [output] = job.outputs
   if (output && output.url !== null)

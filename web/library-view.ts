@@ -1,128 +1,232 @@
-// The library: the account's jobs, newest first, in pages; active ones update by themselves.
-import { isAbort } from './api.ts'
+// The library: the account's jobs, newest first, as far down as one has looked. What other tabs and programs start appears by
+// itself, and Back leads to the same place.
+import { type Api, isAbort } from './api.ts'
 import { button, element } from './element.ts'
 import { createJobTile, type JobTile } from './job-tile.ts'
 import { isTerminal } from './job-words.ts'
+import { hasWords, isTooOld, type LibraryFilter, libraryFilterBar, noFilter } from './library-filter.ts'
+import { createLibrarySelection } from './library-selection.ts'
 import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
-import type { JobRecord, ListRecord } from './records.ts'
+import type { JobRecord, ListRecord, ModelRecord } from './records.ts'
 import { toHash } from './route.ts'
 
 const pageSize = 24
+// The largest page of the API, for a search here.
+const searchPageSize = 500
+// A search looks at no more pages at once.
+const mostPages = 4
 const refreshMs = 2500
-const filters = [
-  ['', 'All'],
-  ['succeeded', 'Done'],
-  ['running', 'Working'],
-  ['failed', 'Failed'],
-  ['canceled', 'Canceled'],
-] as const
+const settleMs = 150
 
-export function libraryView({ api, catalog, signal }: Parts): HTMLElement {
+/** The place in the library; kept in the entry of the browser's history. */
+interface Place {
+  readonly filter: LibraryFilter
+  readonly shown: number
+  readonly top: number
+}
+
+export function libraryView(parts: Parts): HTMLElement {
+  const { catalog, signal } = parts
   document.title = 'Library · mediagen'
+  const place = readPlace()
+  const content = element('div', { 'aria-busy': 'true' })
+  void catalog
+    .models()
+    .catch(() => new Map<string, ModelRecord>())
+    .then((models) => {
+      if (!signal.aborted) content.replaceWith(listJobs(parts, models, place))
+    })
+  return element(
+    'section',
+    { class: 'library' },
+    element(
+      'header',
+      { class: 'page-head' },
+      element('h1', {}, 'Library'),
+      element('a', { href: toHash({ view: 'uploads' }) }, 'Uploads'),
+    ),
+    content,
+  )
+}
+
+function listJobs({ api, signal }: Parts, models: ReadonlyMap<string, ModelRecord>, place: Place): HTMLElement {
   const grid = element('div', { class: 'tiles', 'aria-busy': 'true' })
-  const count = element('p', { class: 'lead', role: 'status' })
-  const more = button('Show more', () => void load(), { look: 'quiet' })
-  const tiles = new Map<string, JobTile>()
-  const active = new Set<string>()
-  let status = ''
+  const count = element('p', { class: 'fine', role: 'status' })
+  const more = button('Show more', () => void load(pageSize), { look: 'quiet' })
+  const tiles = new Map<string, { job: JobRecord; readonly tile: JobTile }>()
+  const selection = createLibrarySelection(
+    grid,
+    (tile) => [...tiles.values()].find(({ tile: { element: one } }) => one === tile)?.job,
+    signal,
+  )
+  let { filter } = place
   let offset = 0
   let turn = 0
-  let names: (model: string) => string = (model) => model
 
-  async function load(): Promise<void> {
+  const nameOf = (model: string): string => models.get(model)?.name ?? model
+  const isLocal = (): boolean => filter.words !== '' || filter.since !== ''
+  const matches = (job: JobRecord): boolean => !isTooOld(job, filter) && hasWords(job, filter, nameOf(job.model))
+
+  const list = (limit: number, from: number): Promise<ListRecord<JobRecord>> =>
+    readPage(api, filter, { limit, from }, signal)
+  /** Shows so many more, if there are. */
+  async function load(wanted: number): Promise<void> {
     const asked = turn
     more.disabled = true
+    const goal = tiles.size + wanted
     try {
-      const page = await list(offset)
-      if (asked !== turn) return
-      offset += page.data.length
-      for (const job of page.data) place(job)
-      count.textContent =
-        page.total === 0
-          ? ''
-          : `${page.total.toLocaleString('en-US')} ${page.total === 1 ? 'generation' : 'generations'}`
-      if (page.total === 0) grid.replaceChildren(nothing())
-      more.hidden = !page.has_more
+      for (let pages = 0; ; pages += 1) {
+        const page = await list(isLocal() ? searchPageSize : Math.min(wanted, searchPageSize), offset)
+        if (asked !== turn) return
+        offset += page.data.length
+        for (const job of page.data.filter(matches)) show(job)
+        const last = page.data.at(-1)
+        const ended = !page.has_more || last === undefined || isTooOld(last, filter)
+        more.hidden = ended
+        tell(page.total, ended)
+        if (ended || !isLocal() || tiles.size >= goal || pages + 1 >= mostPages) break
+      }
       grid.removeAttribute('aria-busy')
     } catch (error) {
       if (!isAbort(error)) grid.append(problemNotice(error, { label: 'Try again', run: restart }))
     } finally {
       more.disabled = false
     }
+    keep()
   }
-  function list(from: number): Promise<ListRecord<JobRecord>> {
-    const query = new URLSearchParams({ limit: String(pageSize), offset: String(from), ...(status && { status }) })
-    return api.get(`/v1/jobs?${query.toString()}`, { signal })
+  function tell(total: number, ended: boolean): void {
+    grid.querySelector('.empty')?.remove()
+    if (tiles.size === 0 && ended) grid.append(nothing(filter))
+    const found = isLocal() ? tiles.size : total
+    const words = `${found.toLocaleString('en-US')} ${found === 1 ? 'generation' : 'generations'}`
+    count.textContent = found === 0 ? '' : isLocal() && !ended ? `${words} so far` : words
   }
-  /** Shows a job, once, even if it moved to another page because of newer ones. */
-  function place(job: JobRecord): void {
-    if (isTerminal(job.status)) active.delete(job.job_id)
-    else active.add(job.job_id)
+  /** Shows a job, once; a new one where it belongs. */
+  function show(job: JobRecord, atTop = false): void {
     const known = tiles.get(job.job_id)
-    if (known) return known.show(job)
-    const tile = createJobTile(job, names)
-    tiles.set(job.job_id, tile)
-    grid.append(tile.element)
+    if (known) {
+      known.job = job
+      known.tile.show(job)
+      return
+    }
+    const tile = createJobTile(job, nameOf)
+    tiles.set(job.job_id, { job, tile })
+    selection.adopt(tile.element)
+    if (atTop) grid.prepend(tile.element)
+    else grid.append(tile.element)
   }
+  /** Looks at the newest page, and at those that still run elsewhere. */
   async function refresh(): Promise<void> {
-    if (active.size === 0 || document.visibilityState === 'hidden') return
-    const jobs = await Promise.all(
-      [...active].slice(0, pageSize).map((id) => api.get<JobRecord>(`/v1/jobs/${id}`, { signal }).catch(() => null)),
+    const asked = turn
+    if (document.visibilityState === 'hidden' || grid.hasAttribute('aria-busy')) return
+    const page = await list(pageSize, 0).catch(() => null)
+    if (!page || asked !== turn) return
+    const seen = new Set(page.data.map(({ job_id }) => job_id))
+    const fresh = page.data.filter((job) => !tiles.has(job.job_id) && matches(job))
+    // Older ones than what is shown come with their page.
+    const newest = findNewest([...tiles.values()].map(({ job }) => job))
+    for (const job of page.data) if (tiles.has(job.job_id)) show(job)
+    for (const job of fresh.toReversed()) {
+      if (job.created_at < newest) continue
+      show(job, true)
+      offset += 1
+    }
+    if (fresh.length > 0) tell(page.total, more.hidden === true)
+    const others = [...tiles.values()].filter(({ job }) => !isTerminal(job.status) && !seen.has(job.job_id))
+    const jobs = await readJobs(
+      api,
+      others.slice(0, pageSize).map(({ job }) => job.job_id),
+      signal,
     )
-    for (const job of jobs) if (job) place(job)
+    for (const job of jobs) show(job)
   }
   function restart(): void {
     turn += 1
     offset = 0
     tiles.clear()
-    active.clear()
+    selection.clear()
     grid.replaceChildren()
-    void load()
+    void load(pageSize)
   }
-  function nothing(): HTMLElement {
-    return element(
-      'p',
-      { class: 'empty' },
-      status ? 'No generation matches this filter.' : 'You have not made anything yet. ',
-      status ? null : element('a', { href: '#/' }, 'Pick a model.'),
-    )
+  function keep(): void {
+    if (!signal.aborted) keepPlace({ filter, shown: tiles.size, top: scrollY })
   }
 
   const timer = setInterval(() => void refresh(), refreshMs)
   signal.addEventListener('abort', () => clearInterval(timer))
+  onceScrolled(keep, signal)
+  grid.addEventListener('click', keep)
   more.hidden = true
-  void catalog
-    .models()
-    .then((models) => {
-      names = (model) => models.get(model)?.name ?? model
-    })
-    .catch(() => {})
-    .then(load)
-  const chips = filters.flatMap(([id, words], index) => [
-    element('input', {
-      type: 'radio',
-      name: 'status',
-      id: `status-${index}`,
-      checked: id === '',
-      onchange: () => {
-        status = id
-        restart()
-      },
-    }),
-    element('label', { class: 'chip', for: `status-${index}` }, words),
-  ])
+  void load(Math.max(pageSize, place.shown)).then(() => scrollTo(0, place.top))
+  const bar = libraryFilterBar(filter, models, (changed) => {
+    filter = changed
+    restart()
+  })
   return element(
-    'section',
-    { class: 'library' },
-    element('header', { class: 'page-head' }, element('h1', {}, 'Library'), count),
-    element(
-      'div',
-      { class: 'library-bar' },
-      element('div', { class: 'chips', role: 'group', 'aria-label': 'State' }, ...chips),
-      element('a', { href: toHash({ view: 'uploads' }) }, 'Uploads'),
-    ),
+    'div',
+    {},
+    bar,
+    element('div', { class: 'library-bar' }, count, selection.element),
     grid,
     element('div', { class: 'more-row' }, more),
   )
+}
+
+/** Calls back when the page has come to rest. */
+function onceScrolled(call: () => void, signal: AbortSignal): void {
+  let settling: ReturnType<typeof setTimeout> | undefined
+  const scrolled = (): void => {
+    clearTimeout(settling)
+    settling = setTimeout(call, settleMs)
+  }
+  addEventListener('scroll', scrolled, { signal })
+  signal.addEventListener('abort', () => clearTimeout(settling))
+}
+
+function readPage(
+  api: Api,
+  { status, model }: LibraryFilter,
+  { limit, from }: { readonly limit: number; readonly from: number },
+  signal: AbortSignal,
+): Promise<ListRecord<JobRecord>> {
+  const query = new URLSearchParams({
+    limit: String(limit),
+    offset: String(from),
+    ...(status && { status }),
+    ...(model && { model }),
+  })
+  return api.get(`/v1/jobs?${query.toString()}`, { signal })
+}
+
+/** The records that can be read. */
+async function readJobs(api: Api, ids: readonly string[], signal: AbortSignal): Promise<JobRecord[]> {
+  const jobs = await Promise.all(
+    ids.map((id) => api.get<JobRecord>(`/v1/jobs/${encodeURIComponent(id)}`, { signal }).catch(() => null)),
+  )
+  return jobs.filter((job) => job !== null)
+}
+
+/** When the newest of these was created; before everything if there is none. */
+function findNewest(jobs: readonly JobRecord[]): string {
+  return jobs.reduce((latest, { created_at }) => (created_at > latest ? created_at : latest), '')
+}
+
+function nothing(filter: LibraryFilter): HTMLElement {
+  const filtered = Object.values(filter).some((value) => value !== '')
+  return element(
+    'p',
+    { class: 'empty' },
+    filtered ? 'No generation matches.' : 'You have not made anything yet. ',
+    filtered ? null : element('a', { href: '#/' }, 'Pick a model.'),
+  )
+}
+
+function readPlace(): Place {
+  const { library } = (history.state ?? {}) as { library?: Partial<Place> }
+  return { filter: { ...noFilter, ...library?.filter }, shown: library?.shown ?? 0, top: library?.top ?? 0 }
+}
+
+function keepPlace(library: Place): void {
+  history.replaceState({ library }, '')
 }

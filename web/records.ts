@@ -102,6 +102,8 @@ export interface JobRecord {
   readonly queue_position: number | null
   /** A draft picture while it runs. */
   readonly preview_url: string | null
+  /** Without large values, except in the answer for this job alone; null once it was removed. */
+  readonly input: JsonObject | null
   /** The provider whose server made it; null before, and for what this server made itself. */
   readonly served_by: string | null
 }

@@ -1,13 +1,11 @@
-// What the console remembers: the API key, drafts of inputs, and which input started which job. All tabs share the key. It ends
-// with the last tab, unless the user wants this device to remember it.
+// What the console remembers: the API key and drafts of inputs. All tabs share the key. It ends with the last tab, unless the
+// user wants this device to remember it.
 import type { MediaFacts } from './media-file.ts'
-import type { Json, JsonObject } from './records.ts'
+import type { JobRecord, Json, JsonObject } from './records.ts'
 import { takeKey } from './route.ts'
 
 const keyName = 'mediagen.key'
-const inputsName = 'mediagen.inputs'
 const draftsName = 'mediagen.drafts'
-const mostInputs = 100
 const mostDrafts = 20
 // Longer texts are files and are not stored.
 const longestText = 20_000
@@ -94,7 +92,7 @@ function clear(key: string | null): void {
   for (const place of [localStorage, sessionStorage]) {
     // The device may remember another key than that of this tab.
     if ((place.getItem(keyName) ?? key) !== key) continue
-    for (const name of [keyName, inputsName, draftsName]) place.removeItem(name)
+    for (const name of [keyName, draftsName]) place.removeItem(name)
   }
   handedMedia.clear()
   knownMedia.clear()
@@ -105,25 +103,22 @@ const knownMedia = new Map<string, MediaFacts>()
 
 /** The draft of a model's input. */
 export function readDraft(model: string): JsonObject | undefined {
-  return read(draftsName)[model]
+  return readDrafts()[model]
 }
 
+/** Keeps the newest drafts. */
 export function keepDraft(model: string, input: JsonObject): void {
-  keep(draftsName, model, input, mostDrafts)
+  const others = Object.entries(readDrafts()).filter(([known]) => known !== model)
+  const drafts = [...others, [model, withoutFiles(input)] as const].slice(-mostDrafts)
+  try {
+    storage().setItem(draftsName, JSON.stringify(Object.fromEntries(drafts)))
+  } catch {
+    // If the storage is full, only a convenience is lost.
+  }
 }
 
-/** The input of a job, without its files; null if it is not known here. */
-export function readInput(jobId: string): JsonObject | null {
-  return read(inputsName)[jobId] ?? null
-}
-
-export function keepInput(jobId: string, input: JsonObject): void {
-  keep(inputsName, jobId, input, mostInputs)
-}
-
-/** A text by which the user recognises the job; null if none is known. */
-export function describeInput(jobId: string): string | null {
-  const input = readInput(jobId)
+/** A text by which the user recognises a job; null if its input has none. */
+export function describeInput({ input }: Pick<JobRecord, 'input'>): string | null {
   const words = input?.['prompt'] ?? input?.['title'] ?? input?.['text']
   if (typeof words === 'string' && words !== '') return words
   const files = Object.values(input ?? {}).flatMap((value) => (Array.isArray(value) ? value : [value]))
@@ -131,22 +126,11 @@ export function describeInput(jobId: string): string | null {
   return names.length > 2 ? `${names[0]} and ${names.length - 1} more` : names.join(' and ') || null
 }
 
-function read(name: string): Record<string, JsonObject> {
+function readDrafts(): Record<string, JsonObject> {
   try {
-    return JSON.parse(storage().getItem(name) ?? '{}') as Record<string, JsonObject>
+    return JSON.parse(storage().getItem(draftsName) ?? '{}') as Record<string, JsonObject>
   } catch {
     return {}
-  }
-}
-
-/** Keeps the newest entries. */
-function keep(name: string, entry: string, input: JsonObject, most: number): void {
-  const others = Object.entries(read(name)).filter(([known]) => known !== entry)
-  const entries = [...others, [entry, withoutFiles(input)] as const].slice(-most)
-  try {
-    storage().setItem(name, JSON.stringify(Object.fromEntries(entries)))
-  } catch {
-    // If the storage is full, only a convenience is lost.
   }
 }
 
