@@ -148,7 +148,7 @@ const made: readonly Made[] = [
     model: 'fal/flux-schnell/text-to-image',
     input: { prompt: 'a boat', num_images: 2 },
     credits: 6,
-    open: () => createFakeFal({ token: key }),
+    open: () => createFakeFal({ token: key, polls: 0 }),
   },
   {
     file: 'replicate.yaml',
@@ -156,7 +156,7 @@ const made: readonly Made[] = [
     input: { prompt: 'a boat' },
     path: '/v1',
     credits: 25,
-    open: () => createFakeReplicate({ nowMs: Date.now, token: key }),
+    open: () => createFakeReplicate({ nowMs: Date.now, token: key, polls: 0 }),
   },
   {
     file: 'openai.yaml',
@@ -200,7 +200,7 @@ const made: readonly Made[] = [
     path: '/v1',
     credits: 40,
     sent: { width: 1024, height: 768 },
-    open: () => createFakeBfl({ token: key }),
+    open: () => createFakeBfl({ token: key, polls: 0 }),
   },
   {
     file: 'black-forest-labs.yaml',
@@ -209,7 +209,7 @@ const made: readonly Made[] = [
     path: '/v1',
     credits: 80,
     sent: { input_image: expect.any(String) },
-    open: () => createFakeBfl({ token: key }),
+    open: () => createFakeBfl({ token: key, polls: 0 }),
   },
   {
     file: 'elevenlabs.yaml',
