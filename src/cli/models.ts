@@ -1,7 +1,7 @@
 // Commands about the catalog.
 import type { Command } from 'commander'
 import { resolve } from 'node:path'
-import { stringify } from 'yaml'
+import { dump } from 'js-yaml'
 import { findBuiltin } from '../app/builtin.ts'
 import { importModel } from '../app/import-model.ts'
 import { readConfig } from '../config.ts'
@@ -82,7 +82,7 @@ export function addModelCommands(program: Command): Command {
           throw new StartupError(`Nothing was imported from ${target}: ${(error as Error).message}.`)
         })
         if (json) print(entry, true)
-        else process.stdout.write(stringify({ models: [entry] }, { lineWidth: 120 }))
+        else process.stdout.write(dump({ models: [entry] }, { lineWidth: 120 }))
         // Standard output is the file.
         process.stderr.write('Set price, and check id, category, modality and description.\n')
         if (media.length > 0)

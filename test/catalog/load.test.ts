@@ -204,6 +204,8 @@ describe('a wrong field is refused with file, model and field', () => {
 describe('a wrong file is refused by name', () => {
   test.each([
     ['no YAML', 'models: [', /is not YAML/],
+    ['where it is wrong', 'models:\n  - id: [', /is not YAML: .* \(line 2, column \d+\)/],
+    ['two documents', 'models: []\n---\nmodels: []', /has more than one document/],
     ['no models', 'modles: []', /models must be a list/],
     ['nothing', '', /models must be a list/],
     ['a list', '[]', /models must be a list/],
@@ -220,7 +222,7 @@ describe('a wrong file is refused by name', () => {
     ['{"models": [], "mod\\u0065ls": []}', '"mod\\u0065ls" twice (line 1)'],
   ])('JSON with a key that one object has twice: %s', (content, expected) => {
     expect(refusal([write(content, 'json')])).toContain(`has the key ${expected}`)
-    expect(refusal([write(content, 'yaml')])).toContain('must be unique')
+    expect(refusal([write(content, 'yaml')])).toContain('duplicated mapping key')
   })
 
   test('one that is not there', () => {

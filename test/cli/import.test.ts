@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { parse, stringify } from 'yaml'
+import { dump, load } from 'js-yaml'
 import { serveFake } from '../../packages/backends/test/remote/fakes/fake.ts'
 import { openCommandLine } from './command-line.ts'
 
@@ -61,11 +61,11 @@ async function importEntry(args: readonly string[], provider: object): Promise<a
   const { stdout, stderr, status } = await line.run(['models', 'import', ...args, '--provider', 'p'])
   expect({ stdout, stderr, status }).toMatchObject({ status: 0 })
   expect(stderr).toContain('Set price')
-  const [entry] = (parse(stdout) as { models: object[] }).models
+  const [entry] = (load(stdout) as { models: object[] }).models
   writeFileSync(join(line.folder, 'workflow.json'), readFileSync(workflow))
   const check = (model: object) => {
     const file = join(line.folder, 'models.yaml')
-    writeFileSync(file, stringify({ providers: { p: provider }, models: [model] }))
+    writeFileSync(file, dump({ providers: { p: provider }, models: [model] }))
     return line.run(['models', 'check', file])
   }
   expect((await check(entry ?? {})).stderr).toContain('price is required')

@@ -5,14 +5,14 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { afterAll, expect, test } from 'vitest'
-import { parse } from 'yaml'
+import { load } from 'js-yaml'
 import { startTestApp } from '../test-app.ts'
 import { expectProblem } from './problem.ts'
 
 const app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
 afterAll(() => app[Symbol.asyncDispose]())
 
-const { models } = parse(readFileSync(join(import.meta.dirname, '../models/models.yaml'), 'utf8'))
+const { models } = load(readFileSync(join(import.meta.dirname, '../models/models.yaml'), 'utf8')) as any
 const listed: { id: string }[] = (await app.send('/v1/models')).body.data
 const operationOf = (openapi: any) => Object.values<any>(Object.values<any>(openapi.paths)[0])[0]
 const schemaOf = (openapi: any) => operationOf(openapi).requestBody.content['application/json'].schema

@@ -2,16 +2,17 @@
 import { copyFileSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { parse } from 'yaml'
+import { load } from 'js-yaml'
 import { startTestApp } from '../test-app.ts'
 import { createTestClock } from './test-clock.ts'
 
 const app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
 afterAll(() => app[Symbol.asyncDispose]())
 
-const inFile: string[] = parse(readFileSync(join(import.meta.dirname, '../models/models.yaml'), 'utf8')).models.map(
-  (model: { id: string }) => model.id,
-)
+const file = load(readFileSync(join(import.meta.dirname, '../models/models.yaml'), 'utf8')) as {
+  models: { id: string }[]
+}
+const inFile = file.models.map(({ id }) => id)
 const readyInFile = inFile.filter((id) => id !== 'test/unready/video-to-video')
 
 async function list(query = '') {
@@ -71,8 +72,7 @@ test('a model that becomes ready is listed a few seconds later', async () => {
   const clock = createTestClock()
   const catalog = join(app.folder, 'late.yaml')
   const program = join(app.folder, 'late-program')
-  const { models } = parse(readFileSync(join(import.meta.dirname, '../models/models.yaml'), 'utf8'))
-  const late = { ...models[0], id: 'late/model', product: 'late', engine: { kind: 'command', run: [program] } }
+  const late = { ...file.models[0], id: 'late/model', product: 'late', engine: { kind: 'command', run: [program] } }
   await import('node:fs').then(({ writeFileSync }) => writeFileSync(catalog, JSON.stringify({ models: [late] })))
   await using fresh = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_CATALOG: catalog }, { clock })
   const { total: others } = (await fresh.send('/v1/models')).body

@@ -5,7 +5,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EngineSpec, JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { parse } from 'yaml'
+import { load } from 'js-yaml'
 import { builtinCatalog } from '../src/catalog.ts'
 
 /** What a catalog file says of a model. */
@@ -21,7 +21,7 @@ export interface Entry {
 
 /** Every model that ships. */
 export const entries: readonly Entry[] = builtinCatalog.flatMap(
-  (file) => (parse(readFileSync(file, 'utf8')) as { models: Entry[] }).models,
+  (file) => (load(readFileSync(file, 'utf8')) as { models: Entry[] }).models,
 )
 
 /** A model that ships. */
