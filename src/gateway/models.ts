@@ -96,8 +96,8 @@ export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
           'route_not_found',
           'The path ends where a model id belongs. GET /v1/models lists the models.',
         )
-      const { model, openapi } = await core.catalog.getModel({ model: id }, forward(request))
-      return { ...toRecord(ModelSchema, model), openapi }
+      const { model, openapi, unreadyReason = null } = await core.catalog.getModel({ model: id }, forward(request))
+      return { ...toRecord(ModelSchema, model), unready_reason: unreadyReason, openapi }
     },
   )
 }

@@ -141,6 +141,10 @@ export const modelSchema = record('Model', 'A catalog entry.', {
 
 export const modelDetailSchema = record('ModelDetail', 'A catalog entry with its input schema.', {
   ...modelSchema.properties,
+  unready_reason: {
+    ...nullableString,
+    description: 'Why it is not ready, in words that say what to do; null if it is.',
+  },
   openapi: {
     type: 'object',
     additionalProperties: true,

@@ -62,7 +62,12 @@ export function createCatalogService(parts: { catalog: Catalog }): ServiceImpl<t
           'model_not_found',
           `There is no model "${request.model}". GET /v1/models lists the models.`,
         )
-      return { model: toModelMessage(model), openapi: model.openapi }
+      const unreadyReason = catalog.unready(model)
+      return {
+        model: toModelMessage(model),
+        openapi: model.openapi,
+        ...(unreadyReason !== null && { unreadyReason }),
+      }
     },
     listCategories: () => ({ categories: countCategories(list()) }),
   }

@@ -275,6 +275,10 @@ export interface ModelDetail {
   modality: 'image' | 'video' | 'audio'
   pricing: Pricing
   /**
+   * Why it is not ready, in words that say what to do; null if it is.
+   */
+  unready_reason: string | null
+  /**
    * An OpenAPI 3.1 document with one request body: the input schema of the model.
    */
   openapi: {
