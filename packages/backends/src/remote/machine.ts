@@ -1,7 +1,5 @@
 // The one state machine of all remote runs: idle → submitting → submitted → fetching. Each step is saved before the next, and
 // whatever may cost money is sent once: after an outcome that nobody knows, nothing is sent until it is known.
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import {
   EngineError,
   type EngineResult,
@@ -11,9 +9,10 @@ import {
   type UpstreamVerdict,
 } from '@mediagen/engine/engine.ts'
 import type { FoundSubmission } from '@mediagen/engine/provider-share.ts'
-import type { Candidate, Output, UpstreamBody, UpstreamRef, UpstreamResult, Verdict, Watch } from './backend.ts'
+import type { Candidate, UpstreamBody, UpstreamRef, UpstreamResult, Verdict } from './backend.ts'
 import { readCheckpoint, type RemoteCheckpoint, toCheckpoint, toSubmissionId } from './checkpoint.ts'
 import { Failed, NoVerdict, PaidForNothing, Refused } from './connection.ts'
+import { fetchOutputs } from './fetch-outputs.ts'
 import { findSubmission, type SubmissionMemory } from './find-submission.ts'
 import type { Throttle } from './throttle.ts'
 
@@ -25,11 +24,12 @@ const firstBackoffMs = 1000
 const longestBackoffMs = 60_000
 /** How often a provider that cannot be reached is tried by one run. */
 const mostUnreachable = 5
+/** How many submissions of one run come to nothing before it gives up. */
+const mostLosses = 5
 /** How often one run asks about an outcome that the provider may never tell. */
 const mostQuestions = 4
 /** How often outputs are asked for anew when they cannot be fetched. */
 const mostFetches = 3
-const mostOutputs = 100
 // The run ends itself before whoever started it does, because it knows why it took so long.
 const longestMarginMs = 2000
 
@@ -63,6 +63,8 @@ class RemoteRun {
   #note: RemoteCheckpoint
   /** How often the provider could not be reached, or was busy, or forgot the run. */
   #setbacks = 0
+  /** How often what may have been accepted came to nothing. */
+  #losses = 0
   /** What went wrong last, for the one who waited in vain. */
   #trouble = ''
 
@@ -146,7 +148,10 @@ class RemoteRun {
       // The files exist only here. If this process dies now, they are lost, and nothing that was paid is paid again.
       const state = backend.free ? 'idle' : 'fetching'
       await this.#save({ ...this.#note, state }, 'succeeded', answer.cost as UpstreamCost | null)
-      return this.#done(await this.#fetch((answer as UpstreamResult).outputs), answer as UpstreamResult)
+      return this.#done(
+        await fetchOutputs(place.connection, (answer as UpstreamResult).outputs, this.#run),
+        answer as UpstreamResult,
+      )
     }
     await this.#keepRef(answer)
     return null
@@ -226,14 +231,20 @@ class RemoteRun {
   /** Another submission after one that is known to have come to nothing, as long as there is time. */
   async #again(): Promise<null> {
     this.#setbacks += 1
+    this.#losses += 1
     if (this.#leftMs() <= 0) throw this.#timedOut()
+    if (this.#losses >= mostLosses) {
+      const words = `${this.#note.provider} lost the job ${mostLosses} times. ${this.#trouble && `At last, ${this.#trouble}. `}`
+      throw new EngineError('submission_lost', `${words}Nothing was charged.`, true)
+    }
     await this.#wait(this.#backoffMs())
     return null
   }
 
   /** Waits for the end of an accepted run, and fetches its files. */
   async #follow(ref: UpstreamRef): Promise<EngineResult | null> {
-    await using watch = this.#watch(ref)
+    const candidate = this.#candidate
+    await using watch = candidate.backend.watch?.(candidate, ref, this.#run) ?? null
     let pollMs = firstPollMs
     for (let fetches = 0; ;) {
       const verdict = await this.#look(ref)
@@ -241,7 +252,7 @@ class RemoteRun {
         case 'succeeded':
           await this.#save({ ...this.#note, state: 'fetching' }, 'succeeded', verdict.cost)
           try {
-            return await this.#done(await this.#fetch(verdict.outputs), verdict)
+            return await this.#done(await fetchOutputs(candidate.connection, verdict.outputs, this.#run), verdict)
           } catch (error) {
             fetches += 1
             if (!(error instanceof EngineError) || error.code === 'provider_no_output' || fetches >= mostFetches)
@@ -278,11 +289,6 @@ class RemoteRun {
     }
   }
 
-  #watch(ref: UpstreamRef): Watch | null {
-    const { backend, ...place } = this.#candidate
-    return backend.watch?.(place, ref, this.#run) ?? null
-  }
-
   /** A question that fails says nothing about the run. */
   async #look(ref: UpstreamRef): Promise<Verdict> {
     const { backend, ...place } = this.#candidate
@@ -296,27 +302,6 @@ class RemoteRun {
       if (error.waitMs !== null) await this.#parts.throttle.pause(this.#note.provider, error.waitMs)
       return { state: 'waiting' }
     }
-  }
-
-  async #fetch(outputs: readonly Output[]): Promise<string[]> {
-    const { connection } = this.#candidate
-    if (outputs.length === 0 || outputs.length > mostOutputs)
-      throw new EngineError(
-        'provider_no_output',
-        `${connection.provider} reports success with ${outputs.length} files. Nothing was charged.`,
-      )
-    const files: string[] = []
-    for (const [index, output] of outputs.entries()) {
-      const file = `output-${index}`
-      if ('data' in output) await writeFile(join(await this.#run.folder(), file), output.data)
-      else
-        await this.#run.download(connection.toUrl(output.url), file, {
-          origin: connection.origin,
-          headers: connection.credentials,
-        })
-      files.push(file)
-    }
-    return files
   }
 
   async #done(files: readonly string[], { usage }: Pick<UpstreamResult, 'usage'>): Promise<EngineResult> {

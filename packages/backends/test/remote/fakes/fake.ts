@@ -47,7 +47,7 @@ export type Fault =
   | FakeAnswer
 
 export interface FakeUpstream {
-  answer(request: FakeRequest): FakeAnswer
+  answer(request: FakeRequest): FakeAnswer | Promise<FakeAnswer>
   /** Takes a WebSocket. */
   socket?(request: FakeRequest, socket: FakeSocket): void
 }
@@ -156,8 +156,8 @@ async function respond(
   if (fault === 'cut before') return void incoming.socket.destroy()
   if (fault === 'hang') return
   if (fault === 'flood') return flood(response)
-  const answer = typeof fault === 'object' && fault !== null ? fault : attempt(fake, request)
-  if (fault === 'twice') fake.answer(request)
+  const answer = typeof fault === 'object' && fault !== null ? fault : await attempt(fake, request)
+  if (fault === 'twice') await fake.answer(request)
   if (fault === 'cut after') return void incoming.socket.destroy()
   const { status, headers, bytes } = toWire(fault === 'bad gateway' ? badGateway : answer)
   response.writeHead(status, { ...headers, 'content-length': bytes.length })
@@ -185,9 +185,9 @@ async function flood(response: ServerResponse): Promise<void> {
 }
 
 /** A fake that is wrong itself fails the test by its answer. */
-function attempt(fake: FakeUpstream, request: FakeRequest): FakeAnswer {
+async function attempt(fake: FakeUpstream, request: FakeRequest): Promise<FakeAnswer> {
   try {
-    return fake.answer(request)
+    return await fake.answer(request)
   } catch (error) {
     return { status: 418, body: String(error) }
   }
@@ -210,8 +210,8 @@ export function createFakeClient(fake: FakeUpstream, origin: string, faults: Fau
       const fault = faults({ ...request, origin })
       if (fault === 'cut before' || fault === 'flood' || fault === 'hang')
         throw new NoAnswer('the connection was cut', true)
-      const answer = typeof fault === 'object' && fault !== null ? fault : fake.answer({ ...request, origin })
-      if (fault === 'twice') fake.answer({ ...request, origin })
+      const answer = typeof fault === 'object' && fault !== null ? fault : await fake.answer({ ...request, origin })
+      if (fault === 'twice') await fake.answer({ ...request, origin })
       if (fault === 'cut after' || fault === 'truncate' || fault === 'endless')
         throw new NoAnswer('the connection was cut', true)
       const { status, headers: sent, bytes } = toWire(fault === 'bad gateway' ? badGateway : answer)

@@ -117,7 +117,10 @@ const cog: readonly Operation[] = [
     headers: { type: 'object', not: { required: ['prefer'] } },
     body: record({ input: object }, { id: text, webhook: text, webhook_events_filter: events }, closed),
     answers: {
-      200: record({ status: cogEnd }, { id: text, output: any, error: text, logs: text, metrics: object }),
+      200: record(
+        { status: cogEnd },
+        { id: text, output: any, error: orNull(text), logs: text, metrics: orNull(object) },
+      ),
       202: record({ status: { enum: ['starting', 'processing'] } }),
       422: invalid,
     },
@@ -230,15 +233,18 @@ export function checkPublished(
 export function keepToPublished<Fake extends FakeUpstream>(kind: keyof typeof published, fake: Fake): Fake {
   const answerAny = fake.answer.bind(fake)
   return Object.assign(fake, {
-    answer(asked: FakeRequest): FakeAnswer {
+    answer(asked: FakeRequest): FakeAnswer | Promise<FakeAnswer> {
       // Files are elsewhere.
       if (/^\/(files|delivery)\//.test(asked.path)) return answerAny(asked)
       const fault = checkPublished(kind, asked, null)
       if (fault) throw new Error(fault)
+      const check = (answer: FakeAnswer): FakeAnswer => {
+        const wrong = checkPublished(kind, asked, answer)
+        if (wrong) throw new Error(wrong)
+        return answer
+      }
       const answer = answerAny(asked)
-      const wrong = checkPublished(kind, asked, answer)
-      if (wrong) throw new Error(wrong)
-      return answer
+      return answer instanceof Promise ? answer.then(check) : check(answer)
     },
   })
 }

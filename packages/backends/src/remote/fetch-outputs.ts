@@ -1,0 +1,36 @@
+// Brings what a provider made into the folder of the run.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { EngineError, type EngineRun } from '@mediagen/engine/engine.ts'
+import type { Output } from './backend.ts'
+import type { Connection } from './connection.ts'
+
+const mostOutputs = 100
+
+/**
+ * Stores outputs, and returns their names in display order.
+ * @throws EngineError `provider_no_output` if there are none or too many, and whatever a download throws
+ */
+export async function fetchOutputs(
+  connection: Connection,
+  outputs: readonly Output[],
+  run: Pick<EngineRun, 'folder' | 'download'>,
+): Promise<string[]> {
+  if (outputs.length === 0 || outputs.length > mostOutputs)
+    throw new EngineError(
+      'provider_no_output',
+      `${connection.provider} reports success with ${outputs.length} files. Nothing was charged.`,
+    )
+  const files: string[] = []
+  for (const [index, output] of outputs.entries()) {
+    const file = `output-${index}`
+    if ('data' in output) await writeFile(join(await run.folder(), file), output.data)
+    else
+      await run.download(connection.toUrl(output.url), file, {
+        origin: connection.origin,
+        headers: connection.credentials,
+      })
+    files.push(file)
+  }
+  return files
+}
