@@ -121,6 +121,19 @@ test('a server that restarted and forgot the run gets it again, under another id
   expect(run.verdicts()).toEqual({ 1: 'failed', 2: 'succeeded' })
 })
 
+test('a server that forgets every run gets it five times, and no more', async () => {
+  const fake = createFakeComfyui()
+  await using served = await serveFake(fake, ({ method }) => {
+    if (method === 'GET') fake.restart()
+    return null
+  })
+  await using engine = openRemote('comfyui')
+  await using run = await startKeptRun()
+  const outcome = await outcomeOf(engine.run(toSpec('comfyui', served.origin, mapped), run))
+  expect(outcome).toMatchObject({ code: 'submission_lost', retryable: true })
+  expect(Object.values(run.verdicts())).toEqual(Array.from({ length: 5 }, () => 'failed'))
+})
+
 test('cancel ends the run there, in servers with and without /api/jobs', async () => {
   for (const old of [false, true]) {
     const fake = createFakeComfyui({ polls: 99, old })

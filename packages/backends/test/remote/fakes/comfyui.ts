@@ -30,13 +30,13 @@ const known = new Set([
 const isSaver = (type: string): boolean => type.startsWith('Save')
 
 /** A picture as a binary message: as older servers send it, or with words about it. */
-export function toPicture(words: object | null): Buffer {
+export function toPicture(words: object | null, picture: Buffer = tinyPng): Buffer {
   const json = Buffer.from(JSON.stringify(words))
   const head = Buffer.alloc(8)
   head.writeUInt32BE(words ? 4 : 1, 0)
   // Of the plain one, the number of its format.
   head.writeUInt32BE(words ? json.length : 2, 4)
-  return Buffer.concat(words ? [head, json, tinyPng] : [head, tinyPng])
+  return Buffer.concat(words ? [head, json, picture] : [head, picture])
 }
 
 interface FakeComfyui extends FakeUpstream {
