@@ -122,8 +122,8 @@ function makeSilence(): Buffer {
 /** The same fake, with a sound that can be played. */
 function speaking(fake: FakeUpstream): FakeUpstream {
   return {
-    answer(request) {
-      const answer = fake.answer(request)
+    async answer(request) {
+      const answer = await fake.answer(request)
       return answer.headers?.['content-type'] === 'audio/mpeg' ? { ...answer, body: makeSilence() } : answer
     },
   }

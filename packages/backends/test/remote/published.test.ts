@@ -24,8 +24,8 @@ async function collect(one: KindCase): Promise<{ asked: FakeRequest; answer: Fak
   const { fake } = one.open(clock.nowMs)
   const said: { asked: FakeRequest; answer: FakeAnswer }[] = []
   const heard: FakeUpstream = {
-    answer(asked) {
-      const answer = fake.answer(asked)
+    async answer(asked) {
+      const answer = await fake.answer(asked)
       said.push({ asked, answer })
       return answer
     },

@@ -54,7 +54,9 @@ export function createFakeCog(
         }),
       )
     const made =
-      fails === undefined ? { status: 'succeeded', output, error: null } : { status: 'failed', output: null, error: fails }
+      fails === undefined
+        ? { status: 'succeeded', output, error: null }
+        : { status: 'failed', output: null, error: fails }
     return { status: 200, json: { id, input, ...made, metrics: { predict_time: 0.5 } } }
   }
 
