@@ -4,40 +4,31 @@ import { createFakeCog } from './fakes/cog.ts'
 import { serveFake } from './fakes/fake.ts'
 import { openRemote, outcomeOf, startKeptRun, toSpec } from './remote-run.ts'
 
-test('a cancel ends the run there, which goes on when its client only leaves', async () => {
-  const fake = createFakeCog({ holds: true })
-  await using served = await serveFake(fake)
-  await using engine = openRemote('cog')
-  const spec = toSpec('cog', served.origin)
-  await using run = await startKeptRun()
-  const running = outcomeOf(engine.run(spec, run))
-  await expect.poll(() => fake.ran).toHaveLength(1)
-  run.abort.abort('canceled')
-  expect(await running).not.toHaveProperty('files')
-  expect(await engine.unready(spec)).toBeNull()
-  expect(served.requests().filter((one) => one.endsWith('/cancel'))).toEqual([])
-  const past = { jobId: run.jobId, model: run.model, checkpoint: run.saved.at(-1) ?? null, signal: run.signal }
-  await engine.cancel?.(spec, past)
-  expect(fake.canceled).toEqual(fake.ran)
-  expect((await (await fetch(`${served.origin}/health-check`)).json()).status).toBe('READY')
-})
-
-test('a run that a crash left behind is ended there before another begins', async () => {
-  const fake = createFakeCog({ holds: true })
-  await using served = await serveFake(fake)
-  await using engine = openRemote('cog')
-  const spec = toSpec('cog', served.origin)
-  await using run = await startKeptRun()
-  const running = outcomeOf(engine.run(spec, run))
-  await expect.poll(() => fake.ran).toHaveLength(1)
-  run.abort.abort('stopping')
-  await running
-  await using next = await startKeptRun({ checkpoint: run.saved.at(-1) ?? null })
-  const second = outcomeOf(engine.run(spec, next))
-  await expect.poll(() => fake.ran).toHaveLength(2)
-  expect(fake.canceled).toEqual(fake.ran.slice(0, 1))
-  next.abort.abort('stopping')
-  await second
+test('a run goes on there when its client only leaves; a cancel ends it, and so does the run that takes over', async () => {
+  for (const isCanceled of [true, false]) {
+    const fake = createFakeCog({ holds: true })
+    await using served = await serveFake(fake)
+    await using engine = openRemote('cog')
+    const spec = toSpec('cog', served.origin)
+    await using run = await startKeptRun()
+    const running = outcomeOf(engine.run(spec, run))
+    await expect.poll(() => fake.ran).toHaveLength(1)
+    run.abort.abort('stopping')
+    expect(await running).not.toHaveProperty('files')
+    expect(fake.canceled).toEqual([])
+    const checkpoint = run.saved.at(-1) ?? null
+    if (isCanceled) {
+      await engine.cancel?.(spec, { jobId: run.jobId, model: run.model, checkpoint, signal: run.signal })
+      expect(await (await fetch(`${served.origin}/health-check`)).json()).toMatchObject({ status: 'READY' })
+    } else {
+      await using next = await startKeptRun({ checkpoint })
+      const second = outcomeOf(engine.run(spec, next))
+      await expect.poll(() => fake.ran).toHaveLength(2)
+      next.abort.abort('stopping')
+      await second
+    }
+    expect(fake.canceled).toEqual(fake.ran.slice(0, 1))
+  }
 })
 
 test.each(['cog', 'sd-server', 'comfyui'])(
