@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { expect, test, vi } from 'vitest'
 import { layOut, protectDatabase } from '../src/app/data-dir.ts'
-import { startTestApp } from './test-app.ts'
+import { startTestApp, withBuiltin } from './test-app.ts'
 
 vi.setConfig({ testTimeout: 30_000 })
 
@@ -13,7 +13,7 @@ const poster = ['builtin/image/poster/text-to-image', { title: 'Contained' }] as
 const modeOf = (path: string): number => statSync(path).mode & 0o777
 
 test('a new database and an existing one are readable for their owner alone', async () => {
-  await using app = await startTestApp()
+  await using app = await startTestApp({}, withBuiltin)
   const { database } = layOut(app.config.dataDir)
   for (const file of [database, `${database}-wal`, `${database}-shm`]) expect(modeOf(file)).toBe(0o600)
   const before = join(app.folder, 'before.db')
@@ -35,7 +35,7 @@ test.runIf(canSwitch)(
     try {
       await using app = await startTestApp(
         { MEDIAGEN_DATA_DIR: join(closed, 'data'), MEDIAGEN_CHILD_USER: '1234' },
-        { log },
+        { ...withBuiltin, log },
       )
       expect((await app.generate(...poster)).body).toMatchObject({ status: 'succeeded' })
       const said = lines.filter(({ msg }) => msg.includes('docs/containment.md'))

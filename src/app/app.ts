@@ -5,6 +5,7 @@ import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
 import type { Clock } from '../core/clock.ts'
 import type { Secrets } from '@mediagen/backends/secrets.ts'
+import type { Builtin } from './builtin.ts'
 import type { Addresses } from './doors.ts'
 
 /** A server that runs. */
@@ -23,6 +24,8 @@ export interface Overrides {
   readonly secrets?: Secrets
   /** Engines beside those that ship. */
   readonly engines?: readonly Engine[]
+  /** The built-in models; null for none. Default: those that are installed. */
+  readonly builtin?: Builtin | null
   /** How the names are resolved that media are fetched from. */
   readonly resolve?: typeof lookup
 }

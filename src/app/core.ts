@@ -41,7 +41,7 @@ export async function startCore(
   let stopping = false
   let publicUrl = ''
 
-  const builtin = await findBuiltin()
+  const { builtin = await findBuiltin() } = overrides
   if (builtin === null) log.info('the built-in models are not installed')
   const folders = layOut(config.dataDir)
   const home = createHome(folders, createIdSource(() => Date.now(), takeRandomBytes).next('worker'))

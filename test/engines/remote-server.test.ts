@@ -101,10 +101,10 @@ describe('a model of Replicate', () => {
   test('a cancel answers at once, costs nothing, and ends the run there', async () => {
     await using remote = await startReplicate({ polls: 1e9 })
     const { body: job } = await remote.app.generate('test/replicate', { prompt: 'x' }, { wait: false })
-    await expect.poll(() => remote.fake.predictions.length, { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => remote.fake.predictions.length).toBe(1)
     const { body } = await remote.app.send(`/v1/jobs/${job.job_id}/cancel`, { method: 'POST' })
     expect(body.job_id).toBe(job.job_id)
-    await expect.poll(() => remote.fake.predictions[0]?.status, { timeout: 20_000 }).toBe('canceled')
+    await expect.poll(() => remote.fake.predictions[0]?.status).toBe('canceled')
     const { body: ended } = await remote.app.send(`/v1/jobs/${job.job_id}`)
     expect(ended).toMatchObject({ status: 'canceled', credits: 0 })
   })

@@ -26,7 +26,7 @@ test.each(['the core', 'a gateway'] as const)(
     const { app } = server
     await using door = where === 'a gateway' ? await startGateway(app.app.grpcUrl) : null
     const making = app.generate('test/fal', { prompt: 'x' })
-    await expect.poll(() => fake.queue.length, { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => fake.queue.length).toBe(1)
     const [{ id, webhook } = { id: '', webhook: '' }] = fake.queue
     const { origin, pathname } = new URL(webhook ?? '')
     expect(origin).toBe(publicUrl)

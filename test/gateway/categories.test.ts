@@ -1,8 +1,8 @@
 // GET /v1/models/categories: the task categories of the ready models. docs/contract.md, section 1, Lists.
 import { afterAll, expect, test } from 'vitest'
-import { startTestApp } from '../test-app.ts'
+import { startTestApp, withBuiltin } from '../test-app.ts'
 
-const app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+const app = await startTestApp({ MEDIAGEN_ROLES: 'api' }, withBuiltin)
 afterAll(() => app[Symbol.asyncDispose]())
 
 test('an entry is exactly id, name, modality and count', async () => {

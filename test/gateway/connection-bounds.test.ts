@@ -95,46 +95,42 @@ describe('MEDIAGEN_MAX_CONNECTIONS_PER_ADDRESS', () => {
   })
 })
 
-test(
-  'a process that may open few files takes fewer connections; jobs go on all the while',
-  { timeout: 30_000 },
-  async () => {
-    await using line = openCommandLine()
-    const { key } = await createTestAccount(line)
-    const program = join(import.meta.dirname, '../../bin/mediagen.js')
-    const child = spawn('sh', ['-c', 'ulimit -n 160 && exec "$0" "$@"', process.execPath, program, 'serve', '--json'], {
-      env: {
-        PATH: process.env['PATH'] ?? '',
-        MEDIAGEN_DATA_DIR: line.dataDir,
-        MEDIAGEN_HTTP_PORT: '0',
-        MEDIAGEN_GRPC_PORT: '0',
-        MEDIAGEN_CATALOG: testCatalog,
-        MEDIAGEN_STOP_GRACE_SECONDS: '0',
-      },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    onTestFinished(() => void child.kill('SIGKILL'))
-    const told: string[] = []
-    const lines = createInterface({ input: child.stdout }).on('line', (text) => told.push(text))
-    await expect.poll(() => told.some((text) => text.startsWith('{"http_url"'))).toBe(true)
-    const { http_url: url } = JSON.parse(told.find((text) => text.startsWith('{"http_url"')) ?? '') as {
-      http_url: string
-    }
-    expect(told.some((text) => text.includes('ulimit -n'))).toBe(true)
-    const connections = await Promise.all(Array.from({ length: 200 }, () => openRaw(url)))
-    await expect.poll(() => connections.filter(({ socket }) => socket.destroyed).length).toBeGreaterThanOrEqual(120)
-    const open = connections.filter(({ socket }) => !socket.destroyed)
-    expect(open.length).toBeGreaterThan(70)
-    // One leaves, and its place does for a whole job.
-    await hangUp(open.splice(0, 2))
-    await expect.poll(async () => (await fetch(`${url}/healthz`)).status).toBe(200)
-    const { generate } = openClient(url, key)
-    const answer = await generate('test/instant/text-to-image', { prompt: 'x' }, true)
-    expect(answer.body).toMatchObject({ status: 'succeeded' })
-    expect(told.filter((text) => /^\{"level":(50|60)|EMFILE/.test(text))).toEqual([])
-    await hangUp(open)
-    lines.close()
-    child.kill('SIGTERM')
-    await once(child, 'exit')
-  },
-)
+test('a process that may open few files takes fewer connections; jobs go on all the while', async () => {
+  await using line = openCommandLine()
+  const { key } = await createTestAccount(line)
+  const program = join(import.meta.dirname, '../../bin/mediagen.js')
+  const child = spawn('sh', ['-c', 'ulimit -n 160 && exec "$0" "$@"', process.execPath, program, 'serve', '--json'], {
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      MEDIAGEN_DATA_DIR: line.dataDir,
+      MEDIAGEN_HTTP_PORT: '0',
+      MEDIAGEN_GRPC_PORT: '0',
+      MEDIAGEN_CATALOG: testCatalog,
+      MEDIAGEN_STOP_GRACE_SECONDS: '0',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const told: string[] = []
+  const lines = createInterface({ input: child.stdout }).on('line', (text) => told.push(text))
+  await expect.poll(() => told.some((text) => text.startsWith('{"http_url"'))).toBe(true)
+  const { http_url: url } = JSON.parse(told.find((text) => text.startsWith('{"http_url"')) ?? '') as {
+    http_url: string
+  }
+  expect(told.some((text) => text.includes('ulimit -n'))).toBe(true)
+  const connections = await Promise.all(Array.from({ length: 200 }, () => openRaw(url)))
+  await expect.poll(() => connections.filter(({ socket }) => socket.destroyed).length).toBeGreaterThanOrEqual(120)
+  const open = connections.filter(({ socket }) => !socket.destroyed)
+  expect(open.length).toBeGreaterThan(70)
+  // One leaves, and its place does for a whole job.
+  await hangUp(open.splice(0, 2))
+  await expect.poll(async () => (await fetch(`${url}/healthz`)).status).toBe(200)
+  const { generate } = openClient(url, key)
+  const answer = await generate('test/instant/text-to-image', { prompt: 'x' }, true)
+  expect(answer.body).toMatchObject({ status: 'succeeded' })
+  expect(told.filter((text) => /^\{"level":(50|60)|EMFILE/.test(text))).toEqual([])
+  await hangUp(open)
+  lines.close()
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+})

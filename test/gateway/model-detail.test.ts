@@ -6,10 +6,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { afterAll, expect, test } from 'vitest'
 import { load } from 'js-yaml'
-import { startTestApp } from '../test-app.ts'
+import { startTestApp, withBuiltin } from '../test-app.ts'
 import { expectProblem } from './problem.ts'
 
-const app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+const app = await startTestApp({ MEDIAGEN_ROLES: 'api' }, withBuiltin)
 afterAll(() => app[Symbol.asyncDispose]())
 
 const { models } = load(readFileSync(join(import.meta.dirname, '../models/models.yaml'), 'utf8')) as any

@@ -1,8 +1,8 @@
 // GET /v1/models?grouped=true: one entry per product, with its modes. docs/contract.md, section 1, Lists.
 import { afterAll, expect, test } from 'vitest'
-import { startTestApp } from '../test-app.ts'
+import { startTestApp, withBuiltin } from '../test-app.ts'
 
-const app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+const app = await startTestApp({ MEDIAGEN_ROLES: 'api' }, withBuiltin)
 afterAll(() => app[Symbol.asyncDispose]())
 
 async function list(query = '') {

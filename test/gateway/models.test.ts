@@ -3,10 +3,10 @@ import { copyFileSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { load } from 'js-yaml'
-import { startTestApp } from '../test-app.ts'
+import { startTestApp, withBuiltin } from '../test-app.ts'
 import { createTestClock } from './test-clock.ts'
 
-const app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+const app = await startTestApp({ MEDIAGEN_ROLES: 'api' }, withBuiltin)
 afterAll(() => app[Symbol.asyncDispose]())
 
 const file = load(readFileSync(join(import.meta.dirname, '../models/models.yaml'), 'utf8')) as {

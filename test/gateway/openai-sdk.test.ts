@@ -1,9 +1,9 @@
 // An OpenAI SDK reads the catalog as it reads OpenAI's own. docs/contract.md, section 1, Lists.
 import OpenAI, { AuthenticationError } from 'openai'
 import { afterAll, expect, test } from 'vitest'
-import { startTestApp } from '../test-app.ts'
+import { startTestApp, withBuiltin } from '../test-app.ts'
 
-const app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+const app = await startTestApp({ MEDIAGEN_ROLES: 'api' }, withBuiltin)
 afterAll(() => app[Symbol.asyncDispose]())
 
 const sdk = new OpenAI({ apiKey: app.account.key, baseURL: `${app.url}/v1`, maxRetries: 0 })

@@ -1,12 +1,12 @@
 // A picture that is handed in becomes a video: quoted, made, probed and downloaded over REST.
 import sharp from 'sharp'
 import { expect, test } from 'vitest'
-import { startTestApp } from '../test-app.ts'
+import { startTestApp, withBuiltin } from '../test-app.ts'
 
 const model = 'builtin/video/kenburns/image-to-video'
 
 test('a data URI becomes a video that can be downloaded', async () => {
-  await using app = await startTestApp()
+  await using app = await startTestApp({}, withBuiltin)
   const picture = await sharp({ create: { width: 120, height: 80, channels: 3, background: '#3366aa' } })
     .composite([
       { input: Buffer.from('<svg width="60" height="60"><circle cx="30" cy="30" r="28" fill="#fc6"/></svg>') },
@@ -34,7 +34,7 @@ test('a data URI becomes a video that can be downloaded', async () => {
 })
 
 test('a file that is not a picture fails the job with a reason and releases the credits', async () => {
-  await using app = await startTestApp()
+  await using app = await startTestApp({}, withBuiltin)
   const image = `data:image/png;base64,${Buffer.from('not a picture').toString('base64')}`
   const { body } = await app.generate(model, { image }, { wait: true })
   expect(body).toMatchObject({ status: 'failed', error: { code: 'invalid_media', retryable: false } })

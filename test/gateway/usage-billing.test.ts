@@ -1,11 +1,11 @@
 // A model billed by usage, end to end: the quote is held, the seconds that came out are charged, the rest is released.
 import { expect, test } from 'vitest'
-import { startTestApp } from '../test-app.ts'
+import { startTestApp, withBuiltin } from '../test-app.ts'
 
 const model = 'builtin/audio/speech/text-to-speech'
 
 test('speech is charged by its seconds, never more than quoted; the rest goes back', async () => {
-  await using app = await startTestApp()
+  await using app = await startTestApp({}, withBuiltin)
   const text = 'The harbour woke slowly. '.repeat(32)
   const input = { text, speed: 2, format: 'wav' }
   const { credits } = await app.quote(model, input)
@@ -26,7 +26,7 @@ test('speech is charged by its seconds, never more than quoted; the rest goes ba
 })
 
 test('music is charged as quoted, by its length', async () => {
-  await using app = await startTestApp()
+  await using app = await startTestApp({}, withBuiltin)
   const id = 'builtin/audio/music/text-to-audio'
   const { status, body: job } = await app.generate(id, { prompt: 'a short waltz', duration: 16 })
   expect(status).toBe(200)

@@ -5,12 +5,16 @@ import { crc32, deflateSync, gzipSync } from 'node:zlib'
 import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type MediaApp, openHost, startMediaApp } from './media-app.ts'
+import { withBuiltin } from '../test-app.ts'
 
 const edit = 'builtin/image/art/edit'
 let media: MediaApp
 
 beforeAll(async () => {
-  media = await startMediaApp({ MEDIAGEN_MAX_BODY_BYTES: '10000000', MEDIAGEN_MEDIA_ALLOW_HOSTS: '127.0.0.1' })
+  media = await startMediaApp(
+    { MEDIAGEN_MAX_BODY_BYTES: '10000000', MEDIAGEN_MEDIA_ALLOW_HOSTS: '127.0.0.1' },
+    withBuiltin,
+  )
 })
 afterAll(() => media[Symbol.asyncDispose]())
 

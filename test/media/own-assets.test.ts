@@ -5,12 +5,13 @@ import { expect, test } from 'vitest'
 import { layOut } from '../../src/app/data-dir.ts'
 import { createTestClock } from '../gateway/test-clock.ts'
 import { startMediaApp } from './media-app.ts'
+import { withBuiltin } from '../test-app.ts'
 
 const art = { prompt: 'the sea', width: 256, height: 192 }
 const artModel = 'builtin/image/art/text-to-image'
 
 test('an output is handed on by its URL, whatever address this server has', async () => {
-  await using media = await startMediaApp({ MEDIAGEN_PUBLIC_URL: 'https://media.example/api' })
+  await using media = await startMediaApp({ MEDIAGEN_PUBLIC_URL: 'https://media.example/api' }, withBuiltin)
   const first = await media.run(art, artModel)
   const { url, sha256 } = first.outputs[0]
   expect(url).toMatch(/^https:\/\/media\.example\/api\/assets\//)
@@ -19,8 +20,11 @@ test('an output is handed on by its URL, whatever address this server has', asyn
 })
 
 test('an output is handed on by its URL between processes that each have an address of their own', async () => {
-  await using worker = await startMediaApp()
-  await using api = await startMediaApp({ MEDIAGEN_DATA_DIR: worker.app.config.dataDir, MEDIAGEN_ROLES: 'api' })
+  await using worker = await startMediaApp({}, withBuiltin)
+  await using api = await startMediaApp(
+    { MEDIAGEN_DATA_DIR: worker.app.config.dataDir, MEDIAGEN_ROLES: 'api' },
+    withBuiltin,
+  )
   const { app } = api
   // Asked here, run there.
   const first = await api.run(art, artModel)
@@ -38,7 +42,7 @@ test('an output is handed on by its URL between processes that each have an addr
 })
 
 test('a picture that one model made becomes a film by another', async () => {
-  await using media = await startMediaApp()
+  await using media = await startMediaApp({}, withBuiltin)
   const picture = await media.run(art, artModel)
   const film = await media.run(
     { image: picture.outputs[0].url, duration: 1, width: 320, height: 180, fps: 24 },

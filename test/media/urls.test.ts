@@ -7,17 +7,19 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { copyModel, type MediaApp, openHost, openRawHost, startMediaApp } from './media-app.ts'
+import { withBuiltin } from '../test-app.ts'
 
 const picture = readFileSync(join(import.meta.dirname, '../models/picture.png'))
 const maxBytes = 1_000_000
 let media: MediaApp
 
 beforeAll(async () => {
-  media = await startMediaApp({
+  const settings = {
     MEDIAGEN_MEDIA_ALLOW_HOSTS: '127.0.0.1',
     MEDIAGEN_MEDIA_FETCH_SECONDS: '1',
     MEDIAGEN_MAX_INPUT_BYTES: String(maxBytes),
-  })
+  }
+  media = await startMediaApp(settings, withBuiltin)
 })
 afterAll(() => media[Symbol.asyncDispose]())
 

@@ -73,9 +73,9 @@ test('a cancel ends the job at once and free, and the run there even while it wa
   expect(await bench.end(job)).toMatchObject({ status: 'canceled', creditsReleased: 10 })
   expect(await bench.balance()).toEqual([1000, 0])
   open()
-  await expect.poll(() => backend.stateOf('up_0'), { timeout: 10_000 }).toBe('canceled')
+  await expect.poll(() => backend.stateOf('up_0')).toBe('canceled')
   await expect
-    .poll(async () => (await inspect(bench, job.jobId))?.upstreamRuns, { timeout: 10_000 })
+    .poll(async () => (await inspect(bench, job.jobId))?.upstreamRuns)
     .toMatchObject([{ upstreamId: 'up_0', verdict: 'canceled' }])
 })
 
@@ -91,9 +91,7 @@ test('an outcome that nobody knows goes to review, and from there on when the ba
   backend.find = find
   backend.end('up_0')
   const read = async () => bench.store.getJob(null, job.jobId)
-  await expect
-    .poll(read, { timeout: 15_000 })
-    .toMatchObject({ status: 'succeeded', attempts: 2, creditsCharged: 10, error: null })
+  await expect.poll(read).toMatchObject({ status: 'succeeded', attempts: 2, creditsCharged: 10, error: null })
   expect(backend.heard).toEqual(['submit 1'])
 })
 
@@ -112,7 +110,7 @@ test('a backend that loses whatever is sent to it is tried as often as the model
   await using bench = await startPaid(backend, { engine })
   const job = await bench.start(10, { maxAttempts: 2 })
   const read = async () => bench.store.inspectJob(job.jobId)
-  await expect.poll(read, { timeout: 20_000 }).toMatchObject({
+  await expect.poll(read).toMatchObject({
     job: { status: 'failed', attempts: 2, creditsReleased: 10, error: { code: 'submission_lost' } },
     lostRuns: 2,
   })
@@ -186,7 +184,7 @@ test('a run that takes too long is ended there, too', async () => {
   await using bench = await startPaid(backend, { timeoutSeconds: 0.3 })
   const job = await bench.start()
   expect(await bench.end(job)).toMatchObject({ status: 'failed', error: { code: 'timeout' } })
-  await expect.poll(() => backend.stateOf('up_0'), { timeout: 10_000 }).toBe('canceled')
+  await expect.poll(() => backend.stateOf('up_0')).toBe('canceled')
 })
 
 test.each([

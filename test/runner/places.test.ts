@@ -6,7 +6,7 @@ import type { EngineRun } from '@mediagen/engine/engine.ts'
 import { openHost } from '../media/media-app.ts'
 import { type Bench, leavePicture, startBench, untilAborted } from './fixture.ts'
 
-const soon = { timeout: 8000, interval: 20 }
+const soon = { interval: 20 }
 
 /** An engine whose runs end when they are told; jobs are named by their prompt. */
 function createGates() {

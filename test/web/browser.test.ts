@@ -1,12 +1,12 @@
 // The console in a real browser: key, quote, generation, picture; a refusal at its field; a failure in words; the library.
 import { expect } from 'vitest'
-import { startTestApp } from '../test-app.ts'
+import { startTestApp, withBuiltin } from '../test-app.ts'
 import { fill, inBrowser, press, textOf, useBrowser } from './browser-tests.ts'
 
 const browser = useBrowser()
 
 inBrowser('from a key in the address to a picture', async () => {
-  await using app = await startTestApp()
+  await using app = await startTestApp({}, withBuiltin)
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${app.account.key}`)
   await page.until(`document.querySelectorAll('.product').length > 2`)
@@ -44,7 +44,7 @@ inBrowser('from a key in the address to a picture', async () => {
 })
 
 inBrowser('refusals appear at the field; a failed job says why and costs nothing', async () => {
-  await using app = await startTestApp()
+  await using app = await startTestApp({}, withBuiltin)
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${app.account.key}&/model/test/failing/text-to-image`)
   await fill(page, '.field[data-name=width] .number', '9999')
@@ -58,7 +58,7 @@ inBrowser('refusals appear at the field; a failed job says why and costs nothing
 })
 
 inBrowser('a model that is not there is explained to people, the code is folded away', async () => {
-  await using app = await startTestApp()
+  await using app = await startTestApp({}, withBuiltin)
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${app.account.key}&/model/no/such`)
   expect(await page.until(`document.querySelector('.notice')?.innerText.split('\\n').filter(Boolean)`)).toEqual([
@@ -70,7 +70,7 @@ inBrowser('a model that is not there is explained to people, the code is folded 
 })
 
 inBrowser('a running job shows its progress and can be canceled', async () => {
-  await using app = await startTestApp()
+  await using app = await startTestApp({}, withBuiltin)
   await using page = await browser.openPage()
   const gate = app.gate()
   await page.open(`${app.url}/#key=${app.account.key}&/model/test/gate/text-to-image`)
@@ -83,7 +83,7 @@ inBrowser('a running job shows its progress and can be canceled', async () => {
 })
 
 inBrowser('a video and a sound are played, and the library shows what they look like', async () => {
-  await using app = await startTestApp()
+  await using app = await startTestApp({}, withBuiltin)
   const [film, speech] = await Promise.all([
     app.generate('builtin/video/motion/text-to-video', { prompt: 'waves', duration: 2 }),
     app.generate('builtin/audio/speech/text-to-speech', { text: 'Good morning.' }),
@@ -109,7 +109,7 @@ inBrowser('a video and a sound are played, and the library shows what they look 
 })
 
 inBrowser('an answer that the end of its job has overtaken changes nothing', async () => {
-  await using app = await startTestApp()
+  await using app = await startTestApp({}, withBuiltin)
   await using page = await browser.openPage()
   const gate = app.gate()
   await page.open(`${app.url}/`)
@@ -143,7 +143,7 @@ inBrowser('an answer that the end of its job has overtaken changes nothing', asy
 })
 
 inBrowser('a wrong key is refused in words, and the right one opens the catalog', async () => {
-  await using app = await startTestApp()
+  await using app = await startTestApp({}, withBuiltin)
   await using page = await browser.openPage()
   await page.open(`${app.url}/`)
   await fill(page, '#key-field', 'mgk_wrong')
@@ -173,7 +173,7 @@ inBrowser('a wrong key is refused in words, and the right one opens the catalog'
 inBrowser(
   'a card of the catalog shows what its model made, be it a sound, and whether its price only begins there',
   async () => {
-    await using app = await startTestApp()
+    await using app = await startTestApp({}, withBuiltin)
     await app.generate('builtin/audio/speech/text-to-speech', { text: 'Hello there.' }, { wait: true })
     await using page = await browser.openPage()
     await page.open(`${app.url}/#key=${app.account.key}`)

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { makeFolder, modelOf, writeCatalog } from '../faults/fixture.ts'
-import { startTestApp } from '../test-app.ts'
+import { startTestApp, withBuiltin } from '../test-app.ts'
 import { fill, inBrowser, press, textOf, useBrowser } from './browser-tests.ts'
 
 const browser = useBrowser()
@@ -13,7 +13,7 @@ const ratioOf = (selector: string): string =>
   `(() => { const place = document.querySelector('${selector}')?.getBoundingClientRect(); return place?.height && place.width / place.height })()`
 
 inBrowser('drafts of a shipped film are shown until the film is there, in its shape from the start', async () => {
-  await using app = await startTestApp()
+  await using app = await startTestApp({}, withBuiltin)
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${app.account.key}&/model/builtin/video/motion/text-to-video`)
   await fill(page, 'textarea', 'waves')

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createBuiltinEngine } from '@mediagen/builtin/engine.ts'
 import { findEntry } from '../../../packages/builtin/catalog/entries.ts'
-import { startTestApp, type TestApp } from '../../test-app.ts'
+import { startTestApp, type TestApp, withBuiltin } from '../../test-app.ts'
 
 const model = 'test/stub/text-to-image'
 let app: TestApp
@@ -24,7 +24,10 @@ function start(maxChildMs: number): Promise<TestApp> {
     maxOutputBytes: 30_000_000,
     warmUpAfterMs: null,
   })
-  return startTestApp({ MEDIAGEN_CATALOG: join(import.meta.dirname, 'models.yaml') }, { engines: [engine] })
+  return startTestApp(
+    { MEDIAGEN_CATALOG: join(import.meta.dirname, 'models.yaml') },
+    { ...withBuiltin, engines: [engine] },
+  )
 }
 
 beforeAll(async () => {
@@ -69,7 +72,7 @@ test('renders of one account that take long leave a process to another account',
   const entry = new URL('./misbehaving-child.ts', import.meta.url)
   const engine = createBuiltinEngine({ entry, poolSize: 2, sparePoolSize: 1, maxChildMs: 600_000, warmUpAfterMs: null })
   const settings = { MEDIAGEN_CATALOG: join(import.meta.dirname, 'models.yaml') }
-  await using shared = await startTestApp(settings, { engines: [engine] })
+  await using shared = await startTestApp(settings, { ...withBuiltin, engines: [engine] })
   const other = await shared.createAccount(100)
   const hanging = []
   for (let i = 0; i < 8; i++) hanging.push(await shared.generate(model, { do: 'hang' }, { wait: false }))
@@ -139,18 +142,20 @@ function listPrograms(folder: string): string[] {
 
 test.runIf(process.platform === 'linux')(
   'MEDIAGEN_CHILD_OPEN_FILES and MEDIAGEN_CHILD_TASKS are limits of the kernel for whatever an FFMPEG_PATH starts',
-  { timeout: 60_000 },
   async () => {
     const folder = await makeOpenFolder()
     const copy = `writeFileSync(${JSON.stringify(join(folder, 'limits'))}, readFileSync('/proc/self/limits'))`
     const tell = `const { readFileSync, writeFileSync } = require('node:fs'); ${copy}; process.exit(1)`
     const settings = { MEDIAGEN_CHILD_OPEN_FILES: '77', MEDIAGEN_CHILD_TASKS: '123' }
     try {
-      await using bounded = await startTestApp({
-        ...settings,
-        MEDIAGEN_CATALOG: catalog,
-        FFMPEG_PATH: await writeFfmpeg(folder, tell),
-      })
+      await using bounded = await startTestApp(
+        {
+          ...settings,
+          MEDIAGEN_CATALOG: catalog,
+          FFMPEG_PATH: await writeFfmpeg(folder, tell),
+        },
+        withBuiltin,
+      )
       expect((await bounded.generate(film.model, film.input)).body).toMatchObject({ status: 'failed' })
       const limits = await readFile(join(folder, 'limits'), 'utf8')
       expect(limits).toMatch(/^Max open files +77 +77 /m)
@@ -175,11 +180,14 @@ test.runIf(process.platform === 'linux').each([
 ])('an FFMPEG_PATH that %s fails its job, and does not live on', async (_what, script, settings, code) => {
   const folder = await makeOpenFolder()
   try {
-    await using bounded = await startTestApp({
-      ...settings,
-      MEDIAGEN_CATALOG: catalog,
-      FFMPEG_PATH: await writeFfmpeg(folder, script),
-    })
+    await using bounded = await startTestApp(
+      {
+        ...settings,
+        MEDIAGEN_CATALOG: catalog,
+        FFMPEG_PATH: await writeFfmpeg(folder, script),
+      },
+      withBuiltin,
+    )
     const { body: job } = await bounded.generate(film.model, film.input)
     expect(job).toMatchObject({ status: 'failed', error: { code }, billing: { charged: 0 } })
     // It was there.
@@ -195,7 +203,7 @@ test.each([
   ['MEDIAGEN_CHILD_MEMORY_BYTES', '134217728', art, 'out_of_memory'],
   ['MEDIAGEN_MAX_OUTPUT_BYTES', '20000', art, 'output_too_large'],
 ])('%s bounds the built-in models', async (name, value, { model: id, input }, code) => {
-  await using bounded = await startTestApp({ MEDIAGEN_CATALOG: catalog, [name]: value })
+  await using bounded = await startTestApp({ MEDIAGEN_CATALOG: catalog, [name]: value }, withBuiltin)
   const { body: job } = await bounded.generate(id, input)
   expect(job).toMatchObject({ status: 'failed', error: { code }, billing: { charged: 0 } })
 })

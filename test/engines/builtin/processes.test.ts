@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { expect, test } from 'vitest'
-import { startTestApp } from '../../test-app.ts'
+import { startTestApp, withBuiltin } from '../../test-app.ts'
 
 const film = 'builtin/video/motion/text-to-video'
 
@@ -24,7 +24,7 @@ test.runIf(process.platform === 'linux')(
   async () => {
     // A processor or more is what there would be without it.
     const processes = availableParallelism() > 1 ? 1 : 2
-    await using bounded = await startTestApp({ MEDIAGEN_CHILD_PROCESSES: String(processes) })
+    await using bounded = await startTestApp({ MEDIAGEN_CHILD_PROCESSES: String(processes) }, withBuiltin)
     const started = await Promise.all(
       [1, 2].map(() => bounded.generate(film, { prompt: 'x', duration: 30 }, { wait: false })),
     )
