@@ -31,7 +31,7 @@ export async function benchMedia(bench: Bench): Promise<readonly Row[]> {
   const photo = sharp({ create: { width: 1200, height: 800, channels: 3, background: '#808080', noise } }).blur(6)
   await photo.png().toFile(picture)
   const rows: Row[] = []
-  for (const model of loadCatalog(builtinCatalog, [createBuiltinEngine({ warmUpAfterMs: null })]).filter(
+  for (const model of loadCatalog(builtinCatalog, [createBuiltinEngine()]).filter(
     ({ engine }) => engine.kind === 'builtin',
   )) {
     process.stderr.write(`  ${model.id} …\n`)

@@ -40,9 +40,7 @@ export function createEngines(
     maxOutputBytes: config.maxOutputBytes,
     pictureBounds: readPictureBounds(config),
     ffmpegPath: config.ffmpegPath,
-    ...(processes
-      ? { processFolder: join(processes.folder, 'render'), containment: processes.containment }
-      : { warmUpAfterMs: null }),
+    ...(processes && { processFolder: join(processes.folder, 'render'), containment: processes.containment }),
     childLimits: readChildLimits(config),
     logger: log,
   })

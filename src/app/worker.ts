@@ -46,6 +46,7 @@ export function startWorker(config: Config, parts: WorkerParts): AsyncDisposable
       metrics.setRunning(running)
     },
   })
+  for (const engine of engines) engine.warm?.()
   return {
     async [Symbol.asyncDispose]() {
       await runner.stop(parts.grace())

@@ -5,7 +5,7 @@ import { createNullEngine } from '@mediagen/backends/null.ts'
 import { createTestRemotes } from '../../packages/backends/test/remote/remote-run.ts'
 
 export const kinds = [
-  createBuiltinEngine({ warmUpAfterMs: null }),
+  createBuiltinEngine(),
   createCommandEngine({ environment: {} }),
   createNullEngine(),
   ...createTestRemotes(),

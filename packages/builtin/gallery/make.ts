@@ -52,7 +52,7 @@ async function main(): Promise<void> {
   const startedMs = performance.now()
   if (values.anew) rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
-  const engine = createBuiltinEngine({ poolSize: jobs, warmUpAfterMs: null })
+  const engine = createBuiltinEngine({ poolSize: jobs })
   const pictures = planPictures(models)
   for (const work of pictures) if (!findMade(folder, work.key)) await makeWork(engine, folder, work)
   const given = pictures.map(readDataUri)

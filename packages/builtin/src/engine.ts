@@ -23,8 +23,8 @@ const defaultMaxChildMs = 600_000
 const defaultMaxOutputBytes = 2 * 1024 ** 3
 // Cached files and drafts are not outputs.
 const leastFileBytes = 16 * 1024 ** 2
-// Long enough that the server is listening by then.
-const defaultWarmUpAfterMs = 1_500
+// Whoever waited for the start of the server comes first.
+const warmUpAfterMs = 1_500
 
 export interface BuiltinEngineOptions {
   /** Renders at the same time, each in its own process; 0 for one a core. Default: 0. */
@@ -43,8 +43,6 @@ export interface BuiltinEngineOptions {
   readonly pictureBounds?: PictureBounds
   /** The module that renders; another one in tests. */
   readonly entry?: URL
-  /** When the first process is forked, so that the first job finds it warm; null: not before a job needs it. Default: 1500. */
-  readonly warmUpAfterMs?: number | null
   /** Where render processes have their files; on the disk of the folders of runs. Default: a temporary folder. */
   readonly processFolder?: string
   /** How the system contains render processes. Default: not at all. */
@@ -75,8 +73,7 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
   })
   const { pictureBounds: bounds = usualPictureBounds } = options
   const ffmpeg = findFfmpeg(options.ffmpegPath ?? null, options.logger ?? null)
-  const warmUpAfterMs = options.warmUpAfterMs === undefined ? defaultWarmUpAfterMs : options.warmUpAfterMs
-  const warmUp = warmUpAfterMs === null ? undefined : setTimeout(() => pool.warm(), warmUpAfterMs).unref()
+  let warmUp: NodeJS.Timeout | undefined
 
   return {
     kind: 'builtin',
@@ -122,6 +119,9 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
           return result
         },
       })
+    },
+    warm() {
+      warmUp ??= setTimeout(() => pool.warm(), warmUpAfterMs).unref()
     },
     async close(): Promise<void> {
       clearTimeout(warmUp)

@@ -13,7 +13,7 @@ test.each([
   ['builtin/image/art/text-to-image', { width: 1200, height: 900 }, 1, 384],
   ['builtin/image/art/text-to-image', { width: 256, height: 256 }, 0, 0],
 ])('%s of %j shows %i', async (id, fields, count, width) => {
-  const engine = createBuiltinEngine({ poolSize: 1, warmUpAfterMs: null })
+  const engine = createBuiltinEngine({ poolSize: 1 })
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-drafts-'))
   try {
     const entry = findEntry(id)

@@ -33,7 +33,7 @@ const film = filmMaker(
 )
 
 beforeAll(async () => {
-  engine = createBuiltinEngine({ poolSize: 2, warmUpAfterMs: null })
+  engine = createBuiltinEngine({ poolSize: 2 })
   root = await mkdtemp(join(tmpdir(), 'builtin-film-'))
   pictures = await Promise.all([
     paintPicture(root, 'wide', 400, 200),
@@ -335,7 +335,6 @@ test('a film that is cancelled ends at once, and the engine goes on', async () =
 function createBuiltinEngineFor(ffmpegPath: string, warn: (words: string) => void = () => {}) {
   const made = createBuiltinEngine({
     poolSize: 1,
-    warmUpAfterMs: null,
     ffmpegPath,
     logger: { warn: (_facts, words) => warn(words) },
   })

@@ -23,7 +23,7 @@ let engine: Engine
 let root: string
 
 beforeAll(async () => {
-  engine = createBuiltinEngine({ poolSize: 1, warmUpAfterMs: null })
+  engine = createBuiltinEngine({ poolSize: 1 })
   root = await mkdtemp(join(tmpdir(), 'builtin-music-'))
 })
 

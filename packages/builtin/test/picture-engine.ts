@@ -28,7 +28,7 @@ export interface PictureEngine extends AsyncDisposable {
 
 /** Starts an engine with two processes and a folder of its own. */
 export async function startPictureEngine(): Promise<PictureEngine> {
-  const engine = createBuiltinEngine({ poolSize: 2, warmUpAfterMs: null })
+  const engine = createBuiltinEngine({ poolSize: 2 })
   const root = await mkdtemp(join(tmpdir(), 'picture-engine-'))
   return {
     engine,

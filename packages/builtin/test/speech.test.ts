@@ -22,7 +22,7 @@ let engine: Engine
 let root: string
 
 beforeAll(async () => {
-  engine = createBuiltinEngine({ poolSize: 1, warmUpAfterMs: null })
+  engine = createBuiltinEngine({ poolSize: 1 })
   root = await mkdtemp(join(tmpdir(), 'builtin-speech-'))
 })
 

@@ -184,6 +184,8 @@ export interface Engine {
    * answer is, with the record if it changed; throws to be called again later.
    */
   cancel?(spec: EngineSpec, past: PastRun): Promise<UpstreamRun | null>
+  /** Prepares for the first run, so that it need not wait for a process to start. Called when a worker has started. */
+  warm?(): void
   /** Releases everything that the engine holds (child processes, sockets). */
   close(): Promise<void>
 }

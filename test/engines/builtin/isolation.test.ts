@@ -22,7 +22,6 @@ function start(maxChildMs: number): Promise<TestApp> {
     maxChildRssBytes: 400_000_000,
     maxChildMs,
     maxOutputBytes: 30_000_000,
-    warmUpAfterMs: null,
   })
   return startTestApp(
     { MEDIAGEN_CATALOG: join(import.meta.dirname, 'models.yaml') },
@@ -70,7 +69,7 @@ test.each([
 
 test('renders of one account that take long leave a process to another account', async () => {
   const entry = new URL('./misbehaving-child.ts', import.meta.url)
-  const engine = createBuiltinEngine({ entry, poolSize: 2, sparePoolSize: 1, maxChildMs: 600_000, warmUpAfterMs: null })
+  const engine = createBuiltinEngine({ entry, poolSize: 2, sparePoolSize: 1, maxChildMs: 600_000 })
   const settings = { MEDIAGEN_CATALOG: join(import.meta.dirname, 'models.yaml') }
   await using shared = await startTestApp(settings, { ...withBuiltin, engines: [engine] })
   const other = await shared.createAccount(100)
