@@ -1,12 +1,8 @@
 // Music as it sounds: every format and style, made again from its seed, in time, never too loud, and brought to an end.
 
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Engine, JsonObject } from '@mediagen/engine/engine.ts'
+import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { findEntry } from '../catalog/entries.ts'
-import { createBuiltinEngine } from '../src/engine.ts'
 import { instruments } from '../src/music/band/instruments.ts'
 import { composeFor, renderMusic } from '../src/music/music.ts'
 import { classesOf, toHertz } from '../src/music/score/theory.ts'
@@ -16,25 +12,10 @@ import { measureLoudness } from '../src/sound/loudness.ts'
 import type { Sound } from '../src/sound/sound.ts'
 import { truePeakOf } from '../src/sound/true-peak.ts'
 import { chroma, describeSound, estimateTempo } from './music-signal.ts'
-import { decode, hasFfmpeg, levelOf, type Made, make, peakOf, probe, watch } from './sounds.ts'
+import { decode, hasFfmpeg, levelOf, openSoundModel, peakOf, probe } from './sounds.ts'
 
 const id = 'builtin/audio/music/text-to-audio'
-let engine: Engine
-let root: string
-
-beforeAll(async () => {
-  engine = createBuiltinEngine({ poolSize: 1 })
-  root = await mkdtemp(join(tmpdir(), 'builtin-music-'))
-})
-
-afterAll(async () => {
-  await engine.close()
-  await rm(root, { recursive: true, force: true })
-})
-
-function play(input: JsonObject): Promise<Made> {
-  return make(engine, root, id, { prompt: 'a study', ...input })
-}
+const { run: play, watch } = openSoundModel(id, { prompt: 'a study' })
 
 /** Composed and played here, without a file. */
 async function hear(input: JsonObject): Promise<{ sound: Sound; left: Float32Array; piece: Piece }> {
@@ -85,7 +66,7 @@ test('the same input gives the same bytes, in every format', async () => {
 })
 
 test('progress rises at least ten times', async () => {
-  const progress = await watch(renderMusic, root, { prompt: 'a study', duration: 12 })
+  const progress = await watch(renderMusic, { prompt: 'a study', duration: 12 })
   expect(new Set(progress.map((fraction) => fraction.toFixed(3))).size).toBeGreaterThanOrEqual(10)
   expect(progress).toEqual(progress.toSorted((a, b) => a - b))
 })

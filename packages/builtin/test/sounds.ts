@@ -1,11 +1,14 @@
 // For tests of sounds: runs a model of the catalog through the engine, and looks at what came out with Debian's ffmpeg.
 
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtemp, readFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { afterAll, beforeAll } from 'vitest'
 import type { Engine, JsonObject } from '@mediagen/engine/engine.ts'
 import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import { completeInput, findEntry } from '../catalog/entries.ts'
+import { createBuiltinEngine } from '../src/engine.ts'
 import type { Renderer } from '../src/renderer.ts'
 import { runOf } from '@mediagen/engine/run-of.ts'
 import { listOutputs } from './outputs.ts'
@@ -46,8 +49,29 @@ export async function make(
   return { file, name, bytes: await readFile(file), usage, progress }
 }
 
-/** What a renderer tells of its progress; processes pass on only some of it. */
-export async function watch(renderer: Renderer, root: string, input: JsonObject): Promise<number[]> {
+/**
+ * Opens a model for the tests of a file: the engine and a folder, until the last of them has ended.
+ * @param usual fields of each input
+ */
+export function openSoundModel(id: string, usual: JsonObject = {}) {
+  let engine: Engine
+  let root: string
+  beforeAll(async () => {
+    engine = createBuiltinEngine({ poolSize: 1 })
+    root = await mkdtemp(join(tmpdir(), 'builtin-sound-'))
+  })
+  afterAll(async () => {
+    await engine.close()
+    await rm(root, { recursive: true, force: true })
+  })
+  return {
+    run: (input: JsonObject): Promise<Made> => make(engine, root, id, { ...usual, ...input }),
+    watch: (renderer: Renderer, input: JsonObject): Promise<number[]> => watch(renderer, root, input),
+  }
+}
+
+/** All progress that a renderer reports; processes pass on only some of it. */
+async function watch(renderer: Renderer, root: string, input: JsonObject): Promise<number[]> {
   const progress: number[] = []
   const file = join(await mkdtemp(join(root, 'watch-')), 'sound')
   await renderer({

@@ -1,39 +1,19 @@
 // Speech through the engine: every voice and format, times that hold, and words for what cannot be said.
 
 import { createHash } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Engine, JsonObject } from '@mediagen/engine/engine.ts'
+import { describe, expect, test } from 'vitest'
 import { findEntry } from '../catalog/entries.ts'
-import { createBuiltinEngine } from '../src/engine.ts'
 import { durationSeconds } from '../src/sound/sound.ts'
 import { measureLoudness } from '../src/sound/loudness.ts'
 import { speak } from '../src/speech/speak.ts'
 import { renderSpeech } from '../src/speech/speech.ts'
 import { toSpoken } from '../src/speech/spoken.ts'
 import { splitSentences } from '../src/speech/sentences.ts'
-import { decode, hasFfmpeg, levelOf, type Made, make, peakOf, probe, readWav, watch } from './sounds.ts'
+import { decode, hasFfmpeg, levelOf, openSoundModel, peakOf, probe, readWav } from './sounds.ts'
 
 const id = 'builtin/audio/speech/text-to-speech'
 const text = 'Good evening. The last train leaves at half past ten, from platform four.'
-let engine: Engine
-let root: string
-
-beforeAll(async () => {
-  engine = createBuiltinEngine({ poolSize: 1 })
-  root = await mkdtemp(join(tmpdir(), 'builtin-speech-'))
-})
-
-afterAll(async () => {
-  await engine.close()
-  await rm(root, { recursive: true, force: true })
-})
-
-function say(input: JsonObject): Promise<Made> {
-  return make(engine, root, id, input)
-}
+const { run: say, watch } = openSoundModel(id)
 
 describe.runIf(hasFfmpeg)('decoded by ffmpeg', () => {
   test.each([
@@ -83,7 +63,7 @@ test('more text takes longer, more speed takes less; progress rises', async () =
   const seconds = [short, long, fast].map(({ usage }) => usage['seconds'] ?? 0)
   expect((seconds[1] ?? 0) / (seconds[0] ?? 1)).toBeGreaterThan(1.7)
   expect((seconds[2] ?? 0) / (seconds[0] ?? 1)).toBeLessThan(0.7)
-  const progress = await watch(renderSpeech, root, { text: `${text} ${text}` })
+  const progress = await watch(renderSpeech, { text: `${text} ${text}` })
   expect(progress.length).toBeGreaterThanOrEqual(10)
   expect(progress).toEqual(progress.toSorted((a, b) => a - b))
 })
