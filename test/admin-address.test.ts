@@ -63,7 +63,7 @@ test('on loopback all of it is on the public ports', async () => {
   expect([app.app.adminUrl, app.app.adminGrpcUrl]).toEqual([null, null])
 })
 
-test('where others may reach the server none of it is served, and the log says how to switch it on', async () => {
+test('a server that other machines can reach does not serve it, and the log says how to switch it on', async () => {
   const { log, lines } = keepLog()
   await using app = await startTestApp(everywhere, { log })
   expect(await look(app, app.app.httpUrl, app.app.grpcUrl ?? '')).toEqual(closed)
@@ -99,7 +99,7 @@ test('one of the two ports alone opens one door and closes the public ones', asy
   expect(app.app.adminGrpcUrl).toBeNull()
 })
 
-test('a key without the permission admin is refused there as everywhere', async () => {
+test('a key without the permission admin is refused there, too', async () => {
   await using app = await startTestApp(ownPorts)
   using client = await openForeignClient(app.app.adminGrpcUrl, app.account.key)
   expect(await client.refusal('AdminService/ListAccounts', {})).toMatchObject({

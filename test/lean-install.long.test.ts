@@ -38,7 +38,7 @@ test(`it takes less than ${mostMegabytes} MB of the disk`, async () => {
   expect((await diskBytes(join(checkout, 'node_modules'))) / 1024 ** 2).toBeLessThan(mostMegabytes)
 })
 
-test('it serves command models, and none of those that ship', async () => {
+test('it serves command models, and no built-in ones', async () => {
   await using line = openCommandLine({}, checkout)
   const account = await createTestAccount(line)
   const server = await line.serve()

@@ -39,6 +39,6 @@ test('a key that is cut in two is left out as well', () => {
   expect(path).not.toContain('mgk_0')
 })
 
-test('the id of a key is none of its secrets', () => {
+test('the id of a key is not a secret', () => {
   expect(JSON.parse(log({ key_id: 'key_01abc' }))).toMatchObject({ key_id: 'key_01abc' })
 })

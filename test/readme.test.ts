@@ -6,7 +6,7 @@ import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import sharp from 'sharp'
 import { expect, test } from 'vitest'
-import { startTestApp } from './test-app.ts'
+import { startTestApp, withBuiltin } from './test-app.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
@@ -48,7 +48,7 @@ test('npm start makes a real picture and names its file', async () => {
 })
 
 test('pasted one after the other, the lines of the README end with a picture and a film on the disk', async () => {
-  await using app = await startTestApp()
+  await using app = await startTestApp({}, withBuiltin)
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-paste-'))
   try {
     const first = readme.indexOf('## A first picture')

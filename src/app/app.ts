@@ -1,4 +1,4 @@
-// What a running server is, and which of its parts a test may replace.
+// The interface of a running server, and the parts that a test may replace.
 import type { lookup } from 'node:dns'
 import type { Transport } from '@connectrpc/connect'
 import type { Engine } from '@mediagen/engine/engine.ts'

@@ -23,7 +23,7 @@ async function find(config: Config, processFolder: string, log: Logger): Promise
     user: config.childUser,
     hidden: config.dataDir,
     folder: processFolder,
-    // If these can be read, so can what is beside them.
+    // If these files can be read, so can the others in their folders.
     readable: [import.meta.resolve('@mediagen/engine/serve.ts'), import.meta.resolve('sharp'), import.meta.url].map(
       (url) => fileURLToPath(url),
     ),

@@ -61,7 +61,7 @@ export async function startCore(
     await openStore(config.dataDir, clock, { name: home.name, maxQueueMs, maxQueuedWrites, maxQueuedReads }),
   )
   logActs(store, log)
-  // Not before: a start that is refused leaves nothing, and the store says in words why nothing can be made there.
+  // Not earlier: a refused start leaves nothing behind, and the store explains why nothing can be created there.
   home.open()
   await succeedDead(home, store, log)
   const files = parts.use(
@@ -117,15 +117,15 @@ export async function startCore(
   parts.defer(() => retention.stop())
 
   if (config.roles.has('worker')) {
-    // Stopped after the runner: the last jobs are told of, too.
+    // Stopped after the runner, so that the ends of the last jobs are sent, too.
     parts.use(startWebhooks(config, { store, urls, clock, log, metrics, grace }))
     parts.use(startWorker(config, { ...files, store, catalog, engines, home, log, metrics, grace, overrides }))
   } else {
-    // Deadlines, lost workers and reviews are seen to though no worker runs.
+    // Handles deadlines, lost workers and reviews although no worker runs here.
     const sweeper = startSweeper({ store, ...readSweeping(config), random: Math.random, log })
     parts.defer(() => sweeper.stop())
   }
-  // Disposed of first: who waits is answered before anything is taken down.
+  // Disposed of first: waiting clients are answered before anything else stops.
   parts.defer(() => {
     stopping = true
     grace()

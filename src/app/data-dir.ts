@@ -47,7 +47,7 @@ export function protectDatabase(path: string): void {
       const { mode } = statSync(file)
       if ((mode & 0o007) !== 0) chmodSync(file, mode & 0o770)
     } catch {
-      // Whoever opens the database says what is wrong with it.
+      // Opening the database reports what is wrong with it.
     }
   }
 }

@@ -18,7 +18,7 @@ import { createPublicServer, placeAdmin, type PublicParts, toPublicServices } fr
 import { overloaded, startShedder } from './overload.ts'
 import { followsCaller, toUrl } from './urls.ts'
 
-/** What the doors are made of, and what they lead to. */
+/** What the doors need. */
 export interface DoorParts extends PublicParts {
   readonly log: Logger
   /** Where refusals of callers without a valid key go. */

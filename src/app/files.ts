@@ -19,7 +19,7 @@ import { layOut, makeFolder } from './data-dir.ts'
 import { readChildLimits, readPictureBounds } from './models.ts'
 import { followsCaller } from './urls.ts'
 
-/** What a server has of files. */
+/** The parts of a server that handle files. */
 export interface Files extends AsyncDisposable {
   readonly blobs: Blobs
   readonly assets: AssetStore

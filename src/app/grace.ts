@@ -1,6 +1,6 @@
 // How long a server that stops may still take: one time for the doors, the runs and the webhooks together.
 
-/** Milliseconds that are left; the first who asks starts the time. */
+/** Milliseconds that are left; the first call starts the time. */
 export type Grace = () => number
 
 /**

@@ -1,4 +1,4 @@
-// Makes a catalog entry from what a provider says of a model. The price is left out, so the entry loads when someone sets one.
+// Makes a catalog entry from a provider's description of a model. The price is left out, so the entry does not load before one is set.
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
@@ -8,7 +8,7 @@ import { createUpstreamClient } from '@mediagen/net/outgoing/upstream-client.ts'
 const timeoutMs = 30_000
 const maxBytes = 16 * 1024 * 1024
 
-/** What is imported: a kind of provider, and what it has. */
+/** The model to import: its kind of provider and its name there. */
 export interface ImportOptions {
   readonly kind: string
   /** A URL (cog), OWNER/NAME (Replicate), an id (fal) or a file (ComfyUI). */

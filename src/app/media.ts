@@ -23,7 +23,7 @@ export interface MediaParts {
   readonly overrides: Overrides
 }
 
-// What was made elsewhere and paid for is not given up sooner; a run that failed for it may try again.
+// Outputs that were paid for are not given up sooner; a run that fails to fetch them may try again.
 const downloadMs = 3_600_000
 
 /** What downloads files that other servers made for runs. */

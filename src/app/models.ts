@@ -91,7 +91,7 @@ function noStore(): never {
   throw new Error('nothing runs here')
 }
 
-/** What the settings let a forked process have of the kernel. */
+/** The settings' kernel limits of a forked process. */
 export function readChildLimits({ childOpenFiles, childTasks }: Config): Pick<KernelLimits, 'openFiles' | 'tasks'> {
   return { openFiles: childOpenFiles, tasks: childTasks }
 }

@@ -31,7 +31,7 @@ export function startShedder({ maxQueueMs }: Config, { log, metrics }: { log: Lo
 
 const retryAfterSeconds = 2
 
-/** What a refused request hears. */
+/** The refusal of a request. */
 export function overloaded(maxQueueMs: number): MediagenError {
   return new MediagenError(
     'overloaded',

@@ -14,7 +14,7 @@ import { addConnect } from '@mediagen/net/http/connect.ts'
 import type { PipelineParts } from '../rpc/pipeline.ts'
 import type { GuardedService } from '@mediagen/net/service.ts'
 
-/** What the public HTTP port leads to. */
+/** What the public HTTP port serves. */
 export interface PublicParts {
   /** To the services, for REST; null in a pure worker, which serves none. */
   readonly transport: Transport | null

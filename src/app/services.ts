@@ -38,7 +38,7 @@ export function readWatchBounds({
   }
 }
 
-/** What the services are made of. */
+/** What the services need. */
 export interface ServiceParts extends Omit<
   GenerationParts,
   'store' | 'quotes' | 'waitMs' | 'maxQueuedJobs' | 'retainMs'

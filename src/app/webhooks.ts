@@ -19,7 +19,7 @@ export function readWebhookHosts(config: Config): AllowedHosts {
   return config.webhookAllowPrivate ? everyHost : onlyPublic
 }
 
-/** What is told of a job is its record, as the gateway would answer it. */
+/** A webhook contains the record of the job, as the gateway would answer it. */
 export function startWebhooks(
   config: Config,
   {

@@ -12,7 +12,7 @@ import type { Grace } from './grace.ts'
 import { createMedia, createOutputDownloader, type MediaParts } from './media.ts'
 import type { Metrics } from './metrics.ts'
 
-/** What the worker is made of. */
+/** What the worker needs. */
 export interface WorkerParts extends MediaParts {
   readonly catalog: Catalog
   readonly grace: Grace

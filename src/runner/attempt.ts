@@ -1,4 +1,4 @@
-// What the parts of a run share.
+// The data that the parts of a run share.
 import type { AfterLoss, Downloaded, DownloadOptions, Engine, EngineRun } from '@mediagen/engine/engine.ts'
 import type { HeldFolder } from '@mediagen/engine/held-folder.ts'
 import type { Logger } from 'pino'

@@ -26,7 +26,7 @@ export function createDrafts(attempt: Attempt): Drafts {
     const path = (await openOutputFolder(attempt)).pathOf(file)
     const asset = await parts.assets.put(run, 0, path, { owner: job.accountId, signal: over.signal })
     await parts.store.showPreview(job.jobId, token, asset.previewKey ?? asset.key)
-    // Who was told of the one before may still be reading it.
+    // A client may still be reading the previous draft.
     if (stored.length > 2) await parts.assets.remove(stored.shift() ?? '')
     await pause(betweenMs, undefined, { signal: over.signal }).catch(() => {})
   }

@@ -1,4 +1,4 @@
-// What a run writes to the store: its checkpoints and its end.
+// Writes the checkpoints and the end of a run to the store.
 import { setTimeout as pause } from 'node:timers/promises'
 import { ClaimLost, type Engine, type JsonValue, type UpstreamRun } from '@mediagen/engine/engine.ts'
 import type { Job, JobOutcome } from '../core/job.ts'

@@ -1,4 +1,4 @@
-// Asks other servers about jobs of which no run is left: how a run of unknown outcome stands, and to end runs whose jobs have
+// Asks other servers about jobs without a run: for the outcome of unknown runs, and to cancel runs whose jobs have
 // ended. Asked again with growing pauses until they have answered.
 import type { Engine, PastRun } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
@@ -11,10 +11,10 @@ const lookMs = 1000
 const dutiesAtOnce = 16
 /** How long another server may take to answer. */
 const answerMs = 60_000
-// Longer than an answer may take, so that nobody else asks meanwhile.
+// Longer than an answer may take, so that no other process asks meanwhile.
 const leaseMs = answerMs + 30_000
 
-/** What is needed. */
+/** What the questions need. */
 export interface DutyParts {
   readonly store: Pick<Store, 'claimDuties' | 'answerDuty'>
   readonly catalog: Catalog

@@ -51,7 +51,7 @@ function toOutcome(thrown: unknown, attempt: Attempt): JobOutcome | null {
   }
 }
 
-/** The outcome of a run that found no file descriptor: the fault of whoever has them, and not of this job. */
+/** The outcome of a run that found no free file descriptor, which is not the fault of the job. */
 function giveBack(thrown: unknown, { claimed: { job }, parts }: Attempt): JobOutcome {
   parts.log.warn({ err: thrown, job_id: job.jobId }, 'a run was given back for lack of file descriptors')
   return { status: 'queued', hindered: true }

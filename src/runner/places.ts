@@ -27,7 +27,7 @@ export interface TakenPlaces {
   readonly free: number
   /** Whether there is a spare one, all others being taken. */
   readonly hasSpare: boolean
-  /** What the claim of jobs is told. */
+  /** The shares for the next claim of jobs. */
   share(): PlaceShare
   /** The same for a claim of the spare place. */
   spareShare(): PlaceShare

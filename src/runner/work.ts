@@ -66,7 +66,7 @@ function checkInput(attempt: Attempt): JsonObject {
   const { input } = attempt.claimed
   const checked = attempt.model.checkInput(input)
   if (checked.ok) return checked.input
-  // What was submitted is not refused any more.
+  // A submission that was made is not refused afterwards.
   if (continues(attempt)) return input
   throw new EngineError('invalid_input', 'The input no longer fits the schema of the model.')
 }

@@ -103,7 +103,7 @@ describe('URLs of this installation', () => {
     clock.now = noonMs
   })
 
-  test('are not those that somebody else signed, or nobody', () => {
+  test('are refused if another key or no key signed them', () => {
     const others = createUrls(noonMs, 'https://elsewhere.example', [{ ...toKey(7), secret: Buffer.alloc(32, 9) }])
     const { url } = others.urls.sign(key)
     expect(own.read(url)).toBeNull()

@@ -225,7 +225,7 @@ describe('a wrong file is refused by name', () => {
     expect(refusal([write(content, 'yaml')])).toContain('duplicated mapping key')
   })
 
-  test('one that is not there', () => {
+  test('a missing one', () => {
     expect(refusal([join(folder, 'none.yaml')])).toContain('none.yaml: cannot be read (ENOENT)')
   })
 })

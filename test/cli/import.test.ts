@@ -135,7 +135,7 @@ test('comfyui: what people set in a workflow, and where it goes', async () => {
   })
 })
 
-test('what cannot be imported is said in words', async () => {
+test('an import that fails says why', async () => {
   await using served = await serveFake({ answer: () => ({ status: 404, body: 'nothing' }) })
   await using line = openCommandLine()
   const run = (...args: string[]) => line.run(['models', 'import', ...args, '--provider', 'p'])

@@ -20,7 +20,7 @@ const later = [
   'src/app/gateway.ts',
 ]
 
-test('a server that nobody has called has not loaded what only some calls need', async () => {
+test('a server without calls has not loaded the modules that only some calls need', async () => {
   await using line = openCommandLine()
   const list = join(line.folder, 'loaded.json')
   const server = await line.serve({

@@ -27,7 +27,7 @@ describe.skipIf(!oldNode)(`Node is too old${skipped}`, () => {
     expect((await line.spawn(['jobs', 'list'])).status).toBe(1)
   })
 
-  test.for(['SIGTERM', 'SIGINT'] as const)('a server gets %s and stops as ever', async (signal) => {
+  test.for(['SIGTERM', 'SIGINT'] as const)('a server gets %s and stops as usual', async (signal) => {
     await using line = openLine()
     const server = await line.serve()
     expect((await fetch(`${server.httpUrl}/healthz`)).status).toBe(200)

@@ -171,7 +171,7 @@ test('what makes no sense is refused in words, with exit status 1 and nothing do
   expect(await line.json(['accounts', 'list'])).toEqual([])
 })
 
-test('a balance is brought neither below zero nor beyond 2^53 - 1', async () => {
+test('a balance cannot fall below zero or rise above 2^53 - 1', async () => {
   await using line = openCommandLine()
   const { account_id } = await line.json(['accounts', 'create', '--name', 'a', '--credits', String(largest)])
   const more = await line.run(['credits', 'grant', '--account', account_id, '--credits', '1'])

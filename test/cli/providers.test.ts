@@ -81,7 +81,7 @@ async function checkFakes(
   return { ...ended, requests }
 }
 
-test('every kind that works is said to, nothing is paid, and the exit status is 0', async () => {
+test('a working provider of every kind is reported as such, nothing is paid, and the exit status is 0', async () => {
   const { status, reports, requests } = await checkFakes(names)
   expect(status).toBe(0)
   const proven = new Set(['replicate', 'openai', 'ai-sdk'])
@@ -151,7 +151,7 @@ test('a web page is not an answer of any kind of provider', async () => {
     })
 })
 
-test('a server that is not there, and one that is out of order', async () => {
+test('a missing server, and one that is out of order', async () => {
   const gone = await serveFake(findCase('cog').open(Date.now).fake)
   await gone[Symbol.asyncDispose]()
   const { status, reports } = await check({ cog: gone.origin }, secrets.KEY, ['--json'])

@@ -50,7 +50,7 @@ test('a connection that is kept open does not keep it from ending', async () => 
   agent.destroy()
 })
 
-test('when it stops, who waits is answered with the record as it is, and the next start runs the job', async () => {
+test('when it stops, waiting clients get the record as it is, and the next start runs the job', async () => {
   await using line = openCommandLine()
   const { key, server, waiting, open } = await serveWaiting(line)
   const stopped = server.stop()

@@ -150,7 +150,7 @@ describe('lost lines', () => {
     expect(watches).toBeGreaterThanOrEqual(2)
   })
 
-  test('a server that is not there is unreachable', async () => {
+  test('a missing server is unreachable', async () => {
     const client = open(app.account, 'http://127.0.0.1:1')
     await expect(client.wallet()).rejects.toThrow(Unreachable)
   })

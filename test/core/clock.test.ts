@@ -16,7 +16,7 @@ test('an instant is written as Date writes it, whichever were written before', (
   )
 })
 
-test('what is no instant throws', () => {
+test('an invalid instant throws', () => {
   expect(() => toTimestampText(Number.NaN)).toThrow(RangeError)
   expect(() => toTimestampText(8_640_000_000_001_000)).toThrow(RangeError)
 })

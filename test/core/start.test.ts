@@ -37,7 +37,7 @@ test('refusals come in this order: the key, the queue, the credits', () => {
   expect(decide({ account: { ...poor, queuedJobs: 1 } })).toEqual({ outcome: 'no_credits', available: 9 })
 })
 
-test('a start for nobody, and one of no whole credits, is a bug', () => {
+test('a start without an account, and one with fractional credits, is a bug', () => {
   expect(() => decide({ account: null })).toThrow('no account acct_x')
   for (const credits of [-1, 0.5, Number.NaN]) expect(() => decide({}, { credits })).toThrow(RangeError)
 })

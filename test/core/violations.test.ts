@@ -55,7 +55,7 @@ describe('as a sentence', () => {
   })
 })
 
-describe('an error lists so many violations', () => {
+describe('an error lists a limited number of violations', () => {
   const list = (count: number) => Array.from({ length: count }, (_, i) => ({ pointer: `/${i}`, detail: 'is wrong' }))
   const told = (count: number) =>
     boundViolations(new MediagenError('invalid_request', 'x', { violations: list(count) }), 3).details.violations

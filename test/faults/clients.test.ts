@@ -73,7 +73,7 @@ test(`${watchers} watchers of a job cost at most one read for each change, and a
   expect(reads.count).toBe(20)
 })
 
-test('who has left is forgotten: further changes of the job are not even read', async () => {
+test('a client that has left is forgotten: further changes of the job are not even read', async () => {
   await using counted = await openCounted()
   const { feed, accountId, jobId, reads } = counted
   const leave = new AbortController()
@@ -89,7 +89,7 @@ test('who has left is forgotten: further changes of the job are not even read', 
   expect(reads.count).toBe(1)
 })
 
-test(`${watchers} watchers that never read cost no memory as changes come, and delay nobody`, async () => {
+test(`${watchers} watchers that never read cost no memory as changes come, and delay no others`, async () => {
   await using counted = await openCounted()
   const { feed, accountId, jobId, advance } = counted
   const stalled = await Promise.all(Array.from({ length: watchers }, () => feed.watch(accountId, jobId, stays)))
@@ -174,7 +174,7 @@ async function stall(app: TestApp, path: string): Promise<Socket> {
   return socket
 }
 
-test('connections that never read delay neither the end nor those who read, and are let go', async () => {
+test('connections that never read are closed, and delay neither the stop nor clients that read', async () => {
   await using app = await startTestApp()
   const { open, path } = await startGated(app)
   const stalled = await Promise.all(Array.from({ length: 100 }, () => stall(app, path)))

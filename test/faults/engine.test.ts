@@ -262,7 +262,7 @@ test('a program that floods both of its outputs does not delay others', async ()
   await expectNextRuns()
 })
 
-test('a checkpoint of five megabytes is passed over, and the job goes on', async () => {
+test('a checkpoint of five megabytes is ignored, and the job goes on', async () => {
   expect((await app.generate(modelOf('outspoken'), {})).body).toMatchObject({ status: 'succeeded' })
   await expectNextRuns()
 })

@@ -49,7 +49,7 @@ test('a wait ends with the record as it is: when its time is over, when its call
   })
 })
 
-test('there is nothing to wait for when the account has no such job', async () => {
+test('a wait for a job of another account ends at once', async () => {
   const { store, accountId, jobId } = await openQueued()
   await using _store = store
   const feed = startFeed(store)

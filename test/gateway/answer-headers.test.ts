@@ -9,7 +9,7 @@ afterAll(() => app[Symbol.asyncDispose]())
 
 const nothing = "default-src 'none'; frame-ancestors 'none'"
 
-describe('no answer is taken for what it is not, framed, or told of to others', () => {
+describe('no answer can be misread as another type, framed, or leaked by a referrer', () => {
   test.each([
     ['GET', '/v1/wallet'],
     ['GET', '/v1/models'],

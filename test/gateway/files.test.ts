@@ -1,4 +1,4 @@
-// POST /v1/files and its kin: files that inputs refer to, uploaded over real HTTP.
+// POST /v1/files and the other routes of uploads, over real HTTP.
 import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { once } from 'node:events'
@@ -263,7 +263,7 @@ test('a client that hangs up leaves nothing', async () => {
   expect((await app.send('/v1/files', { key: account.key })).body.total).toBe(0)
 })
 
-test('a client that stalls is told so, and leaves nothing', async () => {
+test('a client that stalls is refused, and leaves nothing', async () => {
   await using slow = await startTestApp({ MEDIAGEN_STALL_SECONDS: '1' })
   const { hostname, port } = new URL(slow.url)
   const socket = connect(Number(port), hostname)
@@ -291,7 +291,7 @@ describe('the uploads of an account', () => {
     expect(rest.body.data.map((file: any) => file.file_id)).toEqual(ids.slice(2))
   })
 
-  test('are nobody else’s', async () => {
+  test('are not visible to other accounts', async () => {
     const { file_id } = (await post(picture)).body
     const other = await app.createAccount(0)
     for (const method of ['GET', 'DELETE'])
@@ -319,13 +319,13 @@ describe('the uploads of an account', () => {
     expect((await post(picture)).status).toBe(201)
   })
 
-  test('have no more room when they come at once', async () => {
+  test('get no more space when they arrive at the same time', async () => {
     const statuses = await Promise.all(Array.from({ length: 8 }, async () => (await post(pictureOf(65_536))).status))
     expect(statuses.toSorted((one, other) => one - other)).toEqual([201, 201, 201, 201, 201, 409, 409, 409])
   })
 })
 
-test('other routes take JSON only, as ever', async () => {
+test('other routes still accept only JSON', async () => {
   const response = await fetch(`${app.url}/v1/quotes`, {
     method: 'POST',
     headers: { authorization: `Bearer ${account.key}` },

@@ -120,7 +120,7 @@ test.each([
   expect((await send(app.account.key)).body.code).toBe(code)
 })
 
-test('who may not read the catalog does not learn that a query is wrong', async () => {
+test('a key without the permission to read the catalog does not learn that a query is wrong', async () => {
   const key = await app.createKey(app.account.accountId, ['generate'])
   expect((await app.send('/v1/models?limit=0', { key })).body.code).toBe('missing_permission')
   expect((await app.send('/v1/models?limit=0', { key: null })).body.code).toBe('authentication_required')

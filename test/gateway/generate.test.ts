@@ -83,7 +83,7 @@ test('wait is false by default', async () => {
   gate.open()
 })
 
-test('an answer whose record is terminal says neither Location nor Retry-After', async () => {
+test('an answer with a terminal record has neither Location nor Retry-After', async () => {
   const { headers } = await app.generate(model, { prompt: 'x' })
   expect([headers.get('location'), headers.get('retry-after')]).toEqual([null, null])
 })
@@ -145,7 +145,7 @@ test('one credit too few: nothing is held, and the answer says what is required 
   expect((await app.send('/v1/jobs', { key: payer.key })).body.total).toBe(0)
 })
 
-test('parallel starts never spend more than there is', async () => {
+test('parallel starts never spend more than the balance', async () => {
   const payer = await app.createAccount(10)
   const answers = await Promise.all(
     Array.from({ length: 12 }, () => app.generate(model, { prompt: 'x' }, { account: payer })),

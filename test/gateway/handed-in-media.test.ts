@@ -70,7 +70,7 @@ test('a file that is not media fails the job with a message that names the field
   expect((await app.send('/v1/wallet')).body).toEqual(before)
 })
 
-test('a reference of another form is refused before there is a job', async () => {
+test('a reference of another form is refused before a job exists', async () => {
   const answer = await app.send('/v1/quotes', { body: { model, input: { image: 'picture.png' } } })
   expect(answer.status).toBe(400)
   expect(answer.body).toMatchObject({ code: 'invalid_input', errors: [{ pointer: '/input/image' }] })

@@ -105,7 +105,7 @@ test('a client that reconnects with Last-Event-ID gets only new events', async (
   expect(events.at(-1)?.job.status).toBe('succeeded')
 })
 
-test('who has seen the end is told nothing more', async () => {
+test('a client that has seen the end gets nothing more', async () => {
   const { body } = await app.generate('test/instant/text-to-image', { prompt: 'x' })
   const [end] = await collect(await watch(body.job_id))
   const again = await collect(await watch(body.job_id, { lastEventId: String(end?.id) }))
@@ -129,7 +129,7 @@ test('many may watch one job', async () => {
   expect(ends).toEqual(streams.map(() => 'succeeded'))
 })
 
-test('who stops watching cancels nothing', async () => {
+test('a client that stops watching cancels nothing', async () => {
   const { gate, jobId } = await startGated()
   const hangUp = new AbortController()
   for await (const { job } of readEvents(await watch(jobId, { signal: hangUp.signal }))) {
@@ -140,7 +140,7 @@ test('who stops watching cancels nothing', async () => {
   expect((await collect(await watch(jobId))).at(-1)?.job.status).toBe('succeeded')
 })
 
-test("a job that is not there, or another account's, is a problem and no stream", async () => {
+test("a missing job, or another account's, is answered with a problem, not with a stream", async () => {
   const { body } = await app.generate('test/instant/text-to-image', { prompt: 'x' })
   const payer = await app.createAccount(0)
   for (const response of [await watch('job_none'), await watch(body.job_id, { payer })]) {

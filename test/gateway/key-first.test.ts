@@ -61,7 +61,7 @@ describe('MEDIAGEN_MAX_VALUES', () => {
   // The body, the model, the input, the prompt and the list are five.
   const body = (values: number) => ({ model, input: { prompt: 'x', list: Array(values - 5).fill(0) } })
 
-  test('as many as may be are read; one more is refused by name', async () => {
+  test('the maximum number is read; one more is refused by name', async () => {
     expect((await app.send('/v1/quotes', { body: body(500) })).body.code).toBe('invalid_input')
     const answer = await app.send('/v1/quotes', { body: body(501) })
     expectProblem(answer, app.url, 'invalid_request')

@@ -61,7 +61,7 @@ describe('MEDIAGEN_CORS_ORIGINS', () => {
     expect(refused.headers.get('access-control-allow-origin')).toBeNull()
   })
 
-  test('OPTIONS that is no preflight is refused as ever', async () => {
+  test('an OPTIONS request that is not a preflight is refused as usual', async () => {
     expectProblem(
       await app.send('/v1/quotes', { method: 'OPTIONS', headers: { origin } }),
       app.url,

@@ -1,4 +1,4 @@
-// A server that is behind refuses some requests, early and in words, and goes on answering the others.
+// An overloaded server refuses some requests early, with an explanation, and answers the others.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ const atOnce = 12
 const clock = createSlowClock(15)
 afterEach(() => (clock.slow = false))
 
-test('MEDIAGEN_MAX_QUEUE_MS: who waits longer is refused until the server has caught up, but not /healthz', async () => {
+test('MEDIAGEN_MAX_QUEUE_MS: requests that wait longer are refused until the server has caught up, except /healthz', async () => {
   const lines: string[] = []
   const log = pino({ level: 'warn' }, { write: (line) => void lines.push(line) })
   await using app = await startTestApp(settings, { clock, log })
@@ -92,7 +92,7 @@ test('starts do not pile up while the disk stands still; quotes go on, and start
   expect((await app.send('/v1/wallet')).body.held).toBe((started + 1) * 3)
 })
 
-test('a job that is waited for is none of those who are refused', async () => {
+test('a request that waits for its job is not refused', async () => {
   await using app = await startTestApp({ ...settings, MEDIAGEN_ROLES: 'api,worker' }, { clock })
   const gate = app.gate()
   const waiting = app.generate('test/gate/text-to-image', gate.input)

@@ -90,7 +90,7 @@ test('a path in raw UTF-8, or with a fragment, is no path of a request', async (
   for (const path of ['/v1/models/тест', '/v1/wallet#x']) expectProblem(await get(path), app.url, 'invalid_request')
 })
 
-describe('what is not HTTP is answered with a problem, and the connection is closed', () => {
+describe('data that is not HTTP is answered with a problem, and the connection is closed', () => {
   test.each([
     ['a line that is no request', 'nonsense\r\n\r\n'],
     ['a header without a name', 'GET /healthz HTTP/1.1\r\nhost: x\r\n: y\r\n\r\n'],

@@ -16,7 +16,7 @@ async function flood(key: string, path = '/v1/wallet') {
   }
 }
 
-test('a burst of as many as a second allows is served, the rest is refused and told when to come again', async () => {
+test('a burst of one second is served; further requests are refused and learn when to try again', async () => {
   const { key } = await app.createAccount(0)
   const { passed, refused } = await flood(key)
   expect(passed.length).toBeGreaterThanOrEqual(5)

@@ -105,7 +105,7 @@ describe('outputs', () => {
       expect((await send(headers as Record<string, string>)).body.code).toBe('idempotency_key_reused')
   })
 
-  test('are told of again after the server keeps them for a shorter time; only new starts are refused', async () => {
+  test('are repeated after the server’s retention was shortened; only new starts are refused', async () => {
     const data = { MEDIAGEN_DATA_DIR: join(app.folder, 'shorter') }
     const keptFor = (key: string, quote_id: string) => ({
       headers: { 'idempotency-key': key, 'retain-for': '2d' },

@@ -73,7 +73,7 @@ test('connections that are kept open, or on which nothing was asked, do not keep
   }
 })
 
-test('who watches a job while the server stops sees the stream end', async () => {
+test('a client that watches a job while the server stops sees the stream end', async () => {
   const app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
   const { body } = await app.generate(model, { prompt: 'x' }, { wait: false })
   const events = await fetch(`${app.url}/v1/jobs/${body.job_id}/events`, {

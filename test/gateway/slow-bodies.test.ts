@@ -74,7 +74,7 @@ test('a body that stalls is answered and cut off', async () => {
   await closed(socket)
 })
 
-test('a body that takes longer than the time, and goes on all the while, arrives', async () => {
+test('a body that takes longer than the limit but never stalls arrives', async () => {
   const { socket, read, asked } = await post('/read')
   await asked
   const answered = once(socket, 'data') as Promise<[Buffer]>
@@ -100,7 +100,7 @@ test('an answer may take longer than a body, whether or not anybody reads the bo
   socket.destroy()
 })
 
-test('a body that goes on after it was answered is cut off', async () => {
+test('a body that continues after its answer is cut off', async () => {
   const { socket } = await post('/refused')
   const [answer] = (await once(socket, 'data')) as [Buffer]
   expect(answer.toString()).toMatch(/^HTTP\/1.1 413/)

@@ -55,7 +55,7 @@ test.each([
   expect([...new Set(pointersOf(answer))].toSorted()).toEqual(pointers)
 })
 
-describe('what is not a JSON object is refused', () => {
+describe('a body other than a JSON object is refused', () => {
   test.each(['', ' ', '{', '[]', '"text"', 'null', '1', '{"model":}', '{} {}', "{'model':1}", '\u0000', 'model=x'])(
     '%j',
     async (body) => {
@@ -191,7 +191,7 @@ describe('the size', () => {
     ).toBe(200)
   })
 
-  test('a stranger who sends too much is a stranger first', async () => {
+  test('a caller without a key that sends too much is refused for its key', async () => {
     const answer = await sendRaw(app.url, {
       method: 'POST',
       path: '/v1/quotes',

@@ -53,7 +53,7 @@ test('a picture that one model made becomes a film by another', async () => {
 
 test('a signature that is wrong or has expired is refused, and so is a file that is gone', async () => {
   const clock = createTestClock()
-  await using media = await startMediaApp({}, { clock })
+  await using media = await startMediaApp({}, { ...withBuiltin, clock })
   const first = await media.run(art, artModel)
   const url = new URL(first.outputs[0].url)
   const wrong =

@@ -336,7 +336,7 @@ test('VerifyLedger says what it checked', async () => {
   expect(report.problems).toEqual([])
 })
 
-test('ListAuditEntries: newest first, in pages, of one account, and none of it is an act itself', async () => {
+test('ListAuditEntries: newest first, in pages, of one account, and reading them is not recorded', async () => {
   const { account } = await call('CreateAccount', { name: 'last', credits: 0 })
   const { account_id } = account
   await call('GrantCredits', { account_id, credits: 1 })

@@ -82,7 +82,7 @@ test.for(Object.keys(doors))('%s: a refusal is shown with its typed detail', asy
   expect(fromBinary(ErrorDetailSchema, Buffer.from(detail.value, 'base64')).code).toBe('job_not_found')
 })
 
-test.for(Object.keys(doors))('%s: without a key nobody comes in', async (door) => {
+test.for(Object.keys(doors))('%s: a call without a key is refused', async (door) => {
   const { error } = await bufCurl(door, 'WalletService/GetWallet', {}, 'nothing')
   expect(JSON.parse(error).code).toBe('unauthenticated')
 })

@@ -224,7 +224,7 @@ test('an idempotency key that started something else is refused', async () => {
   check(await start({ idempotency_key: 'taken' }), 'idempotency_key_reused', /taken/)
 })
 
-test('a start beyond the balance tells what it needs and what there is', async () => {
+test('a start beyond the balance names the required and the available credits', async () => {
   const poor = await app.createAccount(2)
   const quote_id = await quote(input, poor.key)
   const error = check(
@@ -282,7 +282,7 @@ test('a job that is not under review cannot be resolved', async () => {
   )
 })
 
-test('who asks too often is told when to come again', async () => {
+test('a caller that asks too often learns when to try again', async () => {
   await using limited = await startTestApp({ MEDIAGEN_RATE_LIMIT: '3' })
   using limitedClient = await openForeignClient(limited.app.grpcUrl, limited.account.key)
   const calls = await Promise.allSettled(
@@ -316,7 +316,7 @@ test.each([
   if (sqliteCode) expect(error.detail.retry_after_seconds).toBeGreaterThan(0)
 })
 
-test('a server that is behind refuses some calls', async () => {
+test('an overloaded server refuses some calls', async () => {
   const clock = createSlowClock(15)
   await using behind = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_QUEUE_MS: '20' }, { clock })
   using behindClient = await openForeignClient(behind.app.grpcUrl, behind.account.key)

@@ -47,7 +47,7 @@ test('MEDIAGEN_MAX_GRPC_CONNECTIONS: one more closes the oldest that is idle, fi
   expect(await useKey(keyed)).toBe(OK)
 })
 
-test('MEDIAGEN_MAX_GRPC_CONNECTIONS_PER_ADDRESS: one more is closed at once, and there is room when one leaves', async () => {
+test('MEDIAGEN_MAX_GRPC_CONNECTIONS_PER_ADDRESS: one more is closed at once; when one leaves, another is accepted', async () => {
   await using app = await startApi({ MEDIAGEN_MAX_GRPC_CONNECTIONS_PER_ADDRESS: '2' })
   using first = await openKeyed(app)
   using second = await openKeyed(app)

@@ -81,7 +81,7 @@ describe('MEDIAGEN_STALL_SECONDS', () => {
     expect(await beside.call(createQuote, { body: frame }).ended).toMatchObject({ status: OK })
   })
 
-  test('a slow request that goes on is read', async () => {
+  test('a slow request that makes progress is read', async () => {
     using client = await open()
     const large = toFrame(
       toBinary(

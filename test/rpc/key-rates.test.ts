@@ -21,7 +21,7 @@ function retryAfter(step: () => unknown): number | undefined {
   }
 }
 
-test('bytes: four seconds at once, then as many as come; another key has its own', () => {
+test('bytes: a burst of four seconds, then the rate; another key has its own', () => {
   const { clock, rates } = open({ byteRate: 1000 })
   const send = (bytes: number) => retryAfter(() => rates.spend(key, bytes))
   expect([send(1000), send(1000), send(1000), send(1000)]).toEqual([0, 0, 0, 0])

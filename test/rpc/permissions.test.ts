@@ -101,7 +101,7 @@ describe.for(rpcs)('$rpc', ({ rpc, needed }) => {
     return
   }
 
-  test(`is refused to a key that carries everything but ${needed}, and the key is told so`, async () => {
+  test(`is refused to a key that carries everything but ${needed}, and the error names it`, async () => {
     const key = await app.createKey(
       app.account.accountId,
       permissions.filter((name) => name !== needed),

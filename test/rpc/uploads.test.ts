@@ -65,7 +65,7 @@ describe('a whole file is stored', () => {
   })
 })
 
-describe('what is not whole, or not in order, leaves nothing and is named', () => {
+describe('an incomplete or disordered upload leaves nothing, and the error says why', () => {
   const bytes = picture.length
   const chunk = { chunk: picture }
   test.each<[string, object[], string, RegExp]>([
@@ -118,7 +118,7 @@ describe('what is not whole, or not in order, leaves nothing and is named', () =
   })
 })
 
-test('a client that stalls is refused by the name of what it did, and its room is free again', async () => {
+test('a client that stalls is refused with the reason, and its space is free again', async () => {
   await using slow = await startTestApp({ MEDIAGEN_STALL_SECONDS: '1', MEDIAGEN_UPLOAD_ROOM_BYTES: '1000000' })
   using stalling = await openForeignClient(slow.app.grpcUrl, slow.account.key)
   const part = pictureOf(200_000)

@@ -87,7 +87,7 @@ test('a deadline ends the stream, not the job', async () => {
   )
 })
 
-test('a client that leaves costs nothing any longer, and its job goes on', async () => {
+test('a client that leaves uses no more resources, and its job goes on', async () => {
   await using app = await startTestApp()
   using client = await open(app)
   const job = await startGated(app)

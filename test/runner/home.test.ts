@@ -124,7 +124,7 @@ test('leases that cannot be ended keep no server from starting, and are ended by
   next.leave()
 })
 
-test('a folder that lost its lock is cleared, and what is not of a process is left alone', () => {
+test('a folder that lost its lock is cleared, and other files are left alone', () => {
   for (const name of [nameOf('a'), 'lost+found']) mkdirSync(join(folder, 'work', name), { recursive: true })
   const home = openHome('b')
   home.findDead().clear()

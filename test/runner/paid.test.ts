@@ -79,7 +79,7 @@ test('a cancel ends the job at once and free, and the run there even while it wa
     .toMatchObject([{ upstreamId: 'up_0', verdict: 'canceled' }])
 })
 
-test('an outcome that nobody knows goes to review, and from there on when the backend tells', async () => {
+test('an unknown outcome goes to review, and the job continues when the backend knows it', async () => {
   const backend = createBackend()
   const { find } = backend
   backend.answer = () => Promise.reject(new Error('the line was cut'))

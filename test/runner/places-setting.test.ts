@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { awaitFile, startTestApp } from '../test-app.ts'
 
-test('MEDIAGEN_PLACES: a worker runs so many jobs at the same time, and the next one waits in the queue', async () => {
+test('MEDIAGEN_PLACES: a worker runs this many jobs at the same time, and the next one waits in the queue', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'mediagen-places-'))
   try {
     await using app = await startTestApp({

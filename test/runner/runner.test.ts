@@ -103,7 +103,7 @@ test('an output that is not media fails the job, removes stored files and releas
   expect(bench.assetsOf(job)).toEqual([])
 })
 
-test('an output that is not there fails the job', async () => {
+test('a missing output fails the job', async () => {
   await using bench = await startBench({ run: () => ({ files: ['nothing.png'], usage: {} }) })
   const job = await bench.end(await bench.start(10, { maxAttempts: 1 }))
   expect(job).toMatchObject({ status: 'failed', creditsReleased: 10 })

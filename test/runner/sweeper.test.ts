@@ -25,7 +25,7 @@ test('who does not lead does not sweep, until it does', async () => {
   await sweeper.stop()
 })
 
-test('while there is nothing to sweep, nobody leads: an idle store is only read', async () => {
+test('while there is nothing to sweep, no process leads: an idle store is only read', async () => {
   let needed = false
   const { counts, sweeper } = startCounted(
     () => true,
@@ -38,7 +38,7 @@ test('while there is nothing to sweep, nobody leads: an idle store is only read'
   await sweeper.stop()
 })
 
-test('who leads sweeps at once, and again while there is more to do', async () => {
+test('the leader sweeps at once, and again while there is more to do', async () => {
   const { counts, sweeper } = startCounted(() => true)
   await expect.poll(() => counts.swept).toBe(2)
   await sweeper.stop()

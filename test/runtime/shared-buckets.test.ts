@@ -65,7 +65,7 @@ test('the store is asked once for several requests, and not for each that is ref
   expect(store.asked, '2000 requests in a second').toBeLessThanOrEqual(30)
 })
 
-test('who is refused hears for how long, and a smaller amount that is there is given', async () => {
+test('a refusal says how long to wait, and a smaller available amount is given', async () => {
   const { clock, take } = open({ perSecond: 1000, burst: 4000 })
   expect(await take(0, 3800)).toBe(0)
   expect(await take(0, 1000)).toBeGreaterThanOrEqual(800)
@@ -75,7 +75,7 @@ test('who is refused hears for how long, and a smaller amount that is there is g
   expect(await take(1, 1000)).toBe(0)
 })
 
-test('a process by itself asks nobody', async () => {
+test('a process by itself makes no query', async () => {
   const { store, pass } = open({ perSecond: 50, burst: 50 })
   store.alone = true
   expect(await pass(0, 80)).toBe(50)

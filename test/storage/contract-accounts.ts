@@ -75,7 +75,7 @@ export function accountTests(openStore: OpenTestStore): void {
 }
 
 export function keyTests(openStore: OpenTestStore): void {
-  test('a key is found by its text, of which the hash is kept, and revoked once', async () => {
+  test('a key is found by its text, of which only the hash is stored, and revoked once', async () => {
     await using store = await openStore()
     const { accountId } = await store.createAccount('a', 0)
     const [one, two] = [createKeySecret(), createKeySecret()]

@@ -110,7 +110,7 @@ export function claimTests(openStore: OpenTestStore): void {
     expect(new Set(ids).size).toBe(60)
   })
 
-  test('progress never goes back nor reaches 1 while running, and only a change counts the sequence on', async () => {
+  test('progress never goes back and stays below 1 while running, and only a change increases the sequence number', async () => {
     await using store = await openStore()
     const { accountId } = await store.createAccount('a', 1000)
     await startJob(store, accountId)

@@ -67,7 +67,7 @@ export function uploadTests(openStore: OpenTestStore): void {
     expect(await store.listUploads(accountId, firstPage)).toEqual({ items: [second], total: 1 })
   })
 
-  test('have room for as many bytes as is said, a small file counted as a larger one, until they are removed', async () => {
+  test('take a limited number of bytes until they are removed; a small file counts as a larger one', async () => {
     const { store, accountId, uploadOf, create } = await openWithAccount(openStore)
     await using _ = store
     const { fileId } = await create({ bytes: room - leastCountedBytes })
@@ -135,7 +135,7 @@ export function retentionTests(openStore: OpenTestStore): void {
     expect((await store.verifyLedger()).problems).toEqual([])
   })
 
-  test('so many are said to be gone at a time, those first whose time was over first', async () => {
+  test('a limited number expires at a time, the oldest first', async () => {
     const { store, clock, create } = await openWithAccount(openStore)
     await using _ = store
     const late = await create({ retainMs: 2 * hourMs })

@@ -21,7 +21,7 @@ export function rateTests(openStore: OpenTestStore): void {
     expect(await store.takeTokens('a', size, 50)).toBe(20)
   })
 
-  test('whoever takes at the same time shares', async () => {
+  test('concurrent takers share the tokens', async () => {
     const clock = { nowMs: () => 1_000_000 }
     await using store = await openStore(clock)
     const taken = await Promise.all(Array.from({ length: 30 }, () => store.takeTokens('a', size, 3)))

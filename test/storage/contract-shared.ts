@@ -91,7 +91,7 @@ export function sharedTests(openStore: OpenTestStore): void {
     expect(await balanceOf(one, accountId)).toEqual([96, 0])
   })
 
-  test('one of them leads, until it closes, is said to be dead, or is not heard of', async () => {
+  test('one of them leads until it closes, is declared dead, or does not renew its lease', async () => {
     await using shared = await openTwo()
     const { one, two, clock } = shared
     const three = await one.another('three')
@@ -113,7 +113,7 @@ export function sharedTests(openStore: OpenTestStore): void {
     expect(await two.lead(5000)).toBe(true)
   })
 
-  test('there is news of what another process has changed', async () => {
+  test('changes by another process are reported', async () => {
     await using shared = await openTwo()
     const { accountId } = await shared.one.createAccount('a', 1000)
     const { promise: told, resolve } = Promise.withResolvers<string>()

@@ -117,7 +117,7 @@ export function startTests(openStore: OpenTestStore): void {
     expect((await store.verifyLedger()).problems).toEqual([])
   })
 
-  test('what belongs to another account is not there', async () => {
+  test('jobs of another account are not visible', async () => {
     await using store = await openStore()
     const a = await store.createAccount('a', 100)
     const b = await store.createAccount('b', 100)

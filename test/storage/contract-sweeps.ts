@@ -44,7 +44,7 @@ export function leaseTests(openStore: OpenTestStore): void {
     expect((await store.verifyLedger()).problems).toEqual([])
   })
 
-  test('whoever asks is told that a sweep would find something: when it is time, and not once it was found', async () => {
+  test('a due sweep is reported when it is time, and not again after it was done', async () => {
     const { store, clock, accountId } = await openRunning(openStore, { maxAttempts: 20 })
     await using _ = store
     async function expectSweepAfter(ms: number) {
@@ -191,7 +191,7 @@ export function leaseTests(openStore: OpenTestStore): void {
     expect((await claimOne(store)).job.jobId).toBe(jobId)
   })
 
-  test('a sweep does a bounded part and says that there is more; doing it again does nothing twice', async () => {
+  test('a sweep does a limited amount and reports that there is more; repeating it does nothing twice', async () => {
     const clock = createHeldClock()
     await using store = await openStore(clock)
     const { accountId } = await store.createAccount('a', 1000)

@@ -28,7 +28,7 @@ async function openSubmitted(openStore: OpenTestStore, ...saved: readonly SavedC
 const oneDuty = async (store: Store) => (await store.claimDuties(10, 60_000))[0]
 
 export function upstreamTests(openStore: OpenTestStore): void {
-  test('what was submitted goes on when its worker is lost, however often, and uses up no attempt', async () => {
+  test('a submission continues whenever its worker is lost, and uses up no attempt', async () => {
     const { store, clock, jobId } = await openSubmitted(openStore, sending, accepted)
     await using _ = store
     for (let lost = 1; lost <= 5; lost++) {
@@ -72,7 +72,7 @@ export function upstreamTests(openStore: OpenTestStore): void {
     },
   )
 
-  test('a success owes nothing, nor does what was refused or had ended', async () => {
+  test('a success needs no cancellation, and neither does a refused or ended submission', async () => {
     for (const last of [submissionOf('refused', null), submissionOf('failed', 'up_1')]) {
       const { store, jobId, token } = await openSubmitted(openStore, sending, last)
       await using _ = store
@@ -85,7 +85,7 @@ export function upstreamTests(openStore: OpenTestStore): void {
     expect(await oneDuty(store)).toBeUndefined()
   })
 
-  test('a run of unknown outcome is asked about, and goes on with what was found', async () => {
+  test('a question is asked about a run of unknown outcome, and the answer lets it continue', async () => {
     const { store, clock, accountId, jobId } = await openSubmitted(openStore, sending)
     await using _ = store
     clock.ms += leaseMs
@@ -128,7 +128,7 @@ export function upstreamTests(openStore: OpenTestStore): void {
     expect((await store.verifyLedger()).problems).toEqual([])
   })
 
-  test('a run that had lost its job still says what it submitted: the job goes on, and the run does not', async () => {
+  test('a run that has lost its job still reports its submission: the job continues, the run does not', async () => {
     const { store, clock, jobId, token } = await openSubmitted(openStore, sending)
     await using _ = store
     clock.ms += leaseMs

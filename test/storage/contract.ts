@@ -27,7 +27,7 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
     describe('starts and lists', () => startTests(openStore))
     describe('claims and heartbeats', () => claimTests(openStore))
     describe('ends of jobs', () => endTests(openStore))
-    describe('who is next', () => fairnessTests(openStore))
+    describe('the order of claims', () => fairnessTests(openStore))
     describe('places in the queue', () => positionTests(openStore))
     describe('leases and lost workers', () => leaseTests(openStore))
     describe('reviews', () => reviewTests(openStore))

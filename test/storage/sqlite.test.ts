@@ -87,7 +87,7 @@ describe('several connections', () => {
     await Promise.all(stores.map((store) => store.close()))
   })
 
-  test('a command that fails fails alone, and the writer goes on', async () => {
+  test('a failing command does not affect others, and the writer goes on', async () => {
     using file = createTestFolder()
     await using store = await openSqliteStore({ path: file.path })
     const { accountId } = await store.createAccount('a', 100)
@@ -131,7 +131,7 @@ describe('the writer thread', () => {
     expect(version()).not.toBe(before)
   })
 
-  test('MEDIAGEN_MAX_QUEUED_WRITES: no more changes wait for a disk that stands still; what workers report does', async () => {
+  test('MEDIAGEN_MAX_QUEUED_WRITES: further changes are refused while the disk stands still; reports of workers are not', async () => {
     using file = createTestFolder()
     await using store = await openSqliteStore({ path: file.path, maxQueuedWrites: 10 })
     const { accountId } = await store.createAccount('a', 1000)
@@ -154,7 +154,7 @@ describe('the writer thread', () => {
     expect((await store.startGeneration(startOf(accountId))).outcome).toBe('created')
   })
 
-  test('the input of a job goes when its time is over, however it ended; its start can still be repeated', async () => {
+  test('the input of a job is removed when its retention is over, however it ended; its start can still be repeated', async () => {
     using file = createTestFolder()
     const clock = createHeldClock()
     await using store = await openSqliteStore({ path: file.path, clock })
@@ -180,7 +180,7 @@ describe('the writer thread', () => {
     expect((await store.startGeneration({ ...again, requestDigest: digestOf('x') })).outcome).toBe('key_reused')
   })
 
-  test('a list, however long it takes to count and to skip, holds up no other read', async () => {
+  test('a long list delays no other read', async () => {
     await using store = await openTemporaryStore()
     const { accountId } = await store.createAccount('a', 100)
     const { jobId } = await startJob(store, accountId)
@@ -192,7 +192,7 @@ describe('the writer thread', () => {
     expect(order).toEqual(['job', 'list of 1'])
   })
 
-  test('MEDIAGEN_MAX_QUEUED_READS: no more lists wait to be read', async () => {
+  test('MEDIAGEN_MAX_QUEUED_READS: a list is refused while this many wait', async () => {
     using file = createTestFolder()
     await using store = await openSqliteStore({ path: file.path, maxQueuedReads: 2 })
     const lists = Array.from({ length: 3 }, () => store.listAccounts(firstPage))
@@ -205,7 +205,7 @@ describe('the writer thread', () => {
     expect(await store.listAccounts(firstPage)).toEqual({ items: [], total: 0 })
   })
 
-  test('a writer that dies rejects what waits and what comes', async () => {
+  test('a writer that dies rejects pending and later commands', async () => {
     using file = createTestFolder()
     const writer = await openGroupCommit(
       { path: file.path, migrates: true },
@@ -232,7 +232,7 @@ describe('the writer thread', () => {
     expect(await balanceOf(store, accountId)).toEqual([100, 0])
   })
 
-  test('while changes wait too long for the disk clients get no more in, and workers do', async () => {
+  test('while changes wait too long for the disk, those of clients are refused, and those of workers are not', async () => {
     using file = createTestFolder()
     const held = { ms: 0 }
     await using store = await openSqliteStore({ path: file.path, maxQueueMs: 1000, monotonicMs: () => held.ms })

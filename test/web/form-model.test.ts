@@ -54,7 +54,7 @@ test('what no field fits is written as JSON, never dropped', () => {
   expect(field({ enum: [{ a: 1 }, 'b'] })).toMatchObject({ kind: 'json' })
 })
 
-test('words, defaults and examples come from the schema; a name makes a title where there is none', () => {
+test('words, defaults and examples come from the schema; a field without a title gets one from its name', () => {
   expect(
     field({ type: 'string', title: 'Prompt', description: 'Any words.', default: 'a', examples: ['b', 'c'] }),
   ).toMatchObject({ title: 'Prompt', description: 'Any words.', fallback: 'a', examples: ['b', 'c'] })

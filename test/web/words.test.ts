@@ -131,7 +131,7 @@ test('a file is asked from the own origin where both are this machine, and nowhe
   expect(toLocalUrl('https://bucket.example/a.png', 'http://localhost:8080')).toBe('https://bucket.example/a.png')
 })
 
-test('what the server finds wrong is said as people say it', () => {
+test('violations of the server are shown in everyday language', () => {
   for (const [detail, words] of [
     ['must be <= 2048', 'At most 2,048.'],
     ['must be multiple of 2', 'A multiple of 2.'],
@@ -179,7 +179,7 @@ test('what names a file, and what does not', () => {
     expect([text, isReference(text)]).toEqual([text, false])
 })
 
-test('of many files those are taken that fit, and it is said why others are not', () => {
+test('of many files those that fit are accepted, and the others get a reason', () => {
   const file = (name: string, type: string, bytes: number) => new File([new Uint8Array(bytes)], name, { type })
   const choose = (files: File[], most: number) => {
     const { taken, words } = chooseFiles(files, { accept: 'image/*' }, 1000, { most, used: 0 })

@@ -79,7 +79,7 @@ test('MEDIAGEN_WEBHOOK_UNPROVEN_PLACES: unproven endpoints wait only for each ot
   expect(deaf.received).toHaveLength(2)
 })
 
-test('MEDIAGEN_WEBHOOK_PLACES_PER_ACCOUNT: so many deliveries to all endpoints of an account', async () => {
+test('MEDIAGEN_WEBHOOK_PLACES_PER_ACCOUNT: limits the concurrent deliveries to all endpoints of an account', async () => {
   await using hooks = await startWebhookApp({ MEDIAGEN_WEBHOOK_PLACES_PER_ACCOUNT: '3' })
   await using receiver = await openReceiver()
   const [account] = await registerProven(hooks, receiver, 1, 3)
@@ -89,7 +89,7 @@ test('MEDIAGEN_WEBHOOK_PLACES_PER_ACCOUNT: so many deliveries to all endpoints o
   expect(receiver.received).toHaveLength(3 + 3)
 })
 
-test('MEDIAGEN_WEBHOOK_PLACES_PER_ENDPOINT: so many deliveries to one endpoint', async () => {
+test('MEDIAGEN_WEBHOOK_PLACES_PER_ENDPOINT: limits the concurrent deliveries to one endpoint', async () => {
   await using hooks = await startWebhookApp({ MEDIAGEN_WEBHOOK_PLACES_PER_ENDPOINT: '1' })
   await using receiver = await openReceiver()
   const [account] = await registerProven(hooks, receiver, 1, 1)

@@ -236,7 +236,7 @@ describe('how a program fails', () => {
     await expect(trial.result).resolves.toMatchObject({ files: ['out.bin'] })
   })
 
-  test('a program or a folder that is not there', async () => {
+  test('a missing program and a missing folder', async () => {
     const missing = await start('', { run: ['no-such-program'] })
     const code = 'program_not_started'
     await expect(missing.result).rejects.toMatchObject({ code, message: expect.stringContaining('not found') })

@@ -23,7 +23,7 @@ const defaultMaxChildMs = 600_000
 const defaultMaxOutputBytes = 2 * 1024 ** 3
 // Cached files and drafts are not outputs.
 const leastFileBytes = 16 * 1024 ** 2
-// Whoever waited for the start of the server comes first.
+// Requests that waited for the start of the server come first.
 const warmUpAfterMs = 1_500
 
 export interface BuiltinEngineOptions {

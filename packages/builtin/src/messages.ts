@@ -1,4 +1,4 @@
-// What the server asks of a renderer process.
+// The requests of the server to a render process.
 
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { PictureBounds } from '@mediagen/engine/media.ts'

@@ -1,4 +1,4 @@
-// What a renderer is: given an input and the files that it refers to, it makes one file.
+// The interface of renderers: from an input and the files that it refers to, a renderer makes one file.
 
 import type { Sharp } from 'sharp'
 import type { JsonObject, Usage } from '@mediagen/engine/engine.ts'

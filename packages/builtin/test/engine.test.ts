@@ -24,7 +24,7 @@ async function decode(
   return { width, height, format, deviation: Math.max(...stats.channels.slice(0, 3).map(({ stdev }) => stdev)) }
 }
 
-test('every entry of the catalog file names a renderer that there is', async () => {
+test('every entry of the catalog files names an existing renderer', async () => {
   for (const entry of entries) expect(await pictures.engine.unready(entry.engine)).toBeNull()
   expect(await pictures.engine.unready({ kind: 'builtin', renderer: 'constructor' })).toContain('"constructor"')
 })

@@ -219,7 +219,7 @@ test('pictures that take longer to decode than a slideshow costs are refused', a
   await expect(film('slideshow/images-to-video', input, [large, large])).resolves.toMatchObject({ name: 'output.mp4' })
 })
 
-test('an FFMPEG_PATH that cannot do it is said and not used', async () => {
+test('an FFMPEG_PATH that lacks an encoder is reported and not used', async () => {
   const said: string[] = []
   await using slow = createBuiltinEngineFor(process.execPath, (words) => said.push(words))
   const make = filmMaker(

@@ -79,7 +79,7 @@ describe.each(['slt', 'rms'] as const)('%s', (voice) => {
     expect(wide).toBeGreaterThan(1.4 * own)
   })
 
-  test('who asks for a yes or a no ends higher than who states', async () => {
+  test('a yes-no question ends higher than a statement', async () => {
     const endOf = (pitches: readonly number[]): number => middleOf(pitches.slice(-4))
     const stated = endOf(await pitchesOf(voice, 'You were away in May.'))
     expect(endOf(await pitchesOf(voice, 'You were away in May?')) / stated).toBeGreaterThan(1.15)

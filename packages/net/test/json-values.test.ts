@@ -29,7 +29,7 @@ test('counting ends once there are too many, and invalid JSON does no harm', () 
   for (const text of ['', '"', '"\\', '}}}]]', '[[[', '{"a"']) countJsonValues(Buffer.from(text), 10)
 })
 
-test('as many as may be are taken; one more is refused by its bound', () => {
+test('the maximum number is accepted; one more is refused with the limit', () => {
   const list = (values: number): Buffer => Buffer.from(JSON.stringify(Array(values - 1).fill(0)))
   refuseManyValues(list(10), 10)
   expect(() => refuseManyValues(list(11), 10)).toThrow('more than the 10 values')

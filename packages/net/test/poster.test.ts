@@ -49,7 +49,7 @@ test.each([300, 301, 304, 400, 404, 410, 500, 503])('%i is a failure', async (st
   expect(error).toContain(`The endpoint answered ${status}`)
 })
 
-test('an endpoint that does not answer in time is told so, one that drips its answer is not waited for', async () => {
+test('an endpoint that does not answer in time gets an error that says so, and a slow answer is not awaited', async () => {
   await using silent = await openRaw(() => undefined)
   const late = await post(`http://${silent.host}/`, 150)
   expect(late).toMatchObject({ responseStatus: null, error: 'The endpoint did not answer within 0.15 s.' })

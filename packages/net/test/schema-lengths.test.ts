@@ -30,6 +30,6 @@ test('any text is found too long or too short exactly where Ajv finds it', () =>
   )
 })
 
-test('what is no text has no length', () => {
+test('only texts have a length', () => {
   expect(findErrors(fast, { minLength: 3, maxLength: 2 }, [7, null, ['long list', 2, 3]])).toEqual([])
 })

@@ -16,7 +16,7 @@ test('the first of each second are told, the others in one line by code', () => 
   expect(lines.slice(3)).toEqual([{ code: 'd' }])
 })
 
-test('where all were told there is nothing to add, and no timer goes on', () => {
+test('when every refusal was logged, no summary follows and no timer stays', () => {
   const lines: object[] = []
   const tell = createStrangerLog({ info: (line) => void lines.push(line) }, 2)
   tell({ code: 'a' }, 'refused')

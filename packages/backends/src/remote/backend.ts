@@ -1,4 +1,4 @@
-// What a kind of provider has to say for itself; machine.ts does everything that is the same for all.
+// The part of an engine that differs between kinds of providers; machine.ts does everything that they share.
 import type { EngineRun, JsonObject, UpstreamCost, UpstreamVerdict, Usage } from '@mediagen/engine/engine.ts'
 import type { Connection } from './connection.ts'
 import type { Provider, RemoteSpec } from './provider.ts'
@@ -46,17 +46,17 @@ export interface Place {
   readonly connection: Connection
 }
 
-/** What is known of a submission after a crash. */
+/** What is known about a submission after a crash. */
 export interface SubmissionNote {
-  /** What the backend chose to recognise the submission by. */
+  /** The mark by which the backend recognises the submission. */
   readonly key: string
   /** When the job was first submitted, in milliseconds since 1970. */
   readonly sinceMs: number
-  /** What the provider told our webhook of it. */
+  /** The id that the provider sent to our callback. */
   readonly heardId: string | null
 }
 
-/** What is needed to make the body of a submission. */
+/** The data for the body of a submission. */
 export interface Preparation extends Place {
   /** A lower-case UUID of this submission. */
   readonly uuid: string
@@ -86,11 +86,11 @@ export interface Greeting {
   readonly provesKey?: boolean
   /** Statuses that refuse the key, beside 401 and 403. */
   readonly refuses?: readonly number[]
-  /** What a refusal says that knows the key, which only may not ask this. */
+  /** Matches the message of a refusal that shows that the key is valid but lacks this permission. */
   readonly knowsKey?: RegExp
 }
 
-/** What a run that is watched is told. */
+/** Callbacks of a watched run. */
 export type Watched = Pick<EngineRun, 'folder' | 'onProgress' | 'preview'>
 
 /** Hears of a run until it is disposed. */
@@ -123,7 +123,7 @@ export interface Backend {
   findFault?(spec: RemoteSpec): { readonly field: string; readonly words: string } | null
   /** Uploads media where it must, and makes the body. Nothing that costs money. */
   prepare(preparation: Preparation): Promise<UpstreamBody>
-  /** What the submission is recognised by afterwards: an id of ours, or a digest of what is sent. */
+  /** The mark by which the submission is recognised later: an id of ours, or a digest of the request. */
   toKey(body: UpstreamBody, uuid: string): string
   /**
    * Makes the one request that may cost money.

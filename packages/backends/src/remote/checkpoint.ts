@@ -1,4 +1,4 @@
-// What a remote run leaves for the next one: how far its submission got. It holds no secrets and no signed URLs.
+// The checkpoint of a remote run: the state of its submission. It contains no secrets and no signed URLs.
 import { createHash } from 'node:crypto'
 import { type JsonObject, type JsonValue, OutcomeUnknown } from '@mediagen/engine/engine.ts'
 import type { UpstreamRef } from './backend.ts'
@@ -17,7 +17,7 @@ export interface RemoteCheckpoint {
   readonly provider: string
   /** Counts submissions. */
   readonly n: number
-  /** What the submission is recognised by. */
+  /** The mark by which the submission is recognised. */
   readonly key: string
   /** When the job was first submitted, in milliseconds since 1970; null before. */
   readonly since: number | null

@@ -1,4 +1,4 @@
-// Talks to one provider: tells refusals from unknown outcomes, and removes keys from everything that is said.
+// The connection to one provider: distinguishes refusals from unknown outcomes, and removes keys from all messages.
 import type { JsonValue } from '@mediagen/engine/engine.ts'
 import type { Listener, ListenRequest } from '@mediagen/net/outgoing/listener.ts'
 import { NoAnswer, type UpstreamClient, type UpstreamRequest } from '@mediagen/net/outgoing/upstream-client.ts'
@@ -16,7 +16,7 @@ export class Refused extends Error {
   readonly status: number | null
   /** Whether the same submission may be accepted later: the provider is busy or could not be reached. */
   readonly passing: boolean
-  /** What it asked to wait, in milliseconds; null if it asked nothing. */
+  /** The wait that the provider asked for, in milliseconds; null if it asked for none. */
   readonly waitMs: number | null
 
   constructor(message: string, status: number | null, passing: boolean, waitMs: number | null = null) {
@@ -28,7 +28,7 @@ export class Refused extends Error {
   }
 }
 
-/** Nobody knows whether the submission was accepted. */
+/** It is unknown whether the submission was accepted. */
 export class Unknown extends Error {
   constructor(message: string) {
     super(message)
@@ -120,7 +120,7 @@ export interface Connection {
   readonly credentials: Readonly<Record<string, string>>
 }
 
-/** What a connection is made of. */
+/** What a connection needs. */
 export interface ConnectionParts {
   readonly provider: string
   readonly baseUrl: string
@@ -128,7 +128,7 @@ export interface ConnectionParts {
   readonly credentials: Readonly<Record<string, string>>
   /** A text without keys. */
   readonly hide: (text: string) => string
-  /** Told what the provider leaves out of a request. */
+  /** Called with the fields that the provider leaves out of a request. */
   readonly onWarning?: (words: string) => void
   /** Size of the largest answer that holds files. */
   readonly maxBytes: number

@@ -4,7 +4,7 @@ import type { Candidate, UpstreamRef } from './backend.ts'
 import type { RemoteCheckpoint } from './checkpoint.ts'
 import { NoVerdict } from './connection.ts'
 
-/** What is known of the submissions of all jobs. */
+/** What is known about the submissions of all jobs. */
 export interface SubmissionMemory {
   /** The id of a submission whose answer was lost: told to that address, or found before. */
   readonly heardOf: (jobId: string, n: number) => Promise<string | null>

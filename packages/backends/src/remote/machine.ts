@@ -36,7 +36,7 @@ const longestMarginMs = 2000
 /** Time and chance, and what all runs share. */
 export interface MachineParts extends SubmissionMemory {
   readonly nowMs: () => number
-  /** Resolves after so many milliseconds. @throws the signal's reason */
+  /** Resolves after this many milliseconds. @throws the signal's reason */
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>
   /** 0 … 1 */
   readonly random: () => number
@@ -324,7 +324,7 @@ class RemoteRun {
     return backend.cancel(place, ref)
   }
 
-  /** The accepted run has ended for good. The job stays with it: whoever takes the job over asks again, and submits nothing. */
+  /** The accepted run has ended for good. The job stays bound to it: a later run of the job asks again, and submits nothing. */
   async #close(verdict: UpstreamVerdict, cost: UpstreamCost | null = null): Promise<void> {
     await this.#save(this.#note, verdict, cost)
     await this.#parts.throttle.leave(this.#note.provider, this.#run.jobId)

@@ -39,7 +39,7 @@ export interface RemoteEngineParts extends Omit<MachineParts, 'pause'> {
   readonly secrets: Secrets
   /** Size of the largest answer with files in it. */
   readonly maxAnswerBytes: number
-  /** Told what a provider, by its name in the catalog, leaves out of a request. */
+  /** Called with the name of a provider in the catalog and the fields that it leaves out of a request. */
   readonly onWarning?: (provider: string, words: string) => void
   readonly pause?: MachineParts['pause']
   /** Opens a client; a test may pass its own. */
@@ -104,7 +104,7 @@ async function ask({ backend, ...place }: Candidate): Promise<string | null> {
   }
 }
 
-/** What is wrong with the settings of a model or of a fallback. */
+/** Finds an error in the settings of a model or of a fallback. */
 function findFault(specs: readonly RemoteSpec[]): { field: string; words: string } | null {
   for (const [index, spec] of specs.entries()) {
     const fault = backends.get(spec.kind)?.findFault?.(spec)
