@@ -95,6 +95,18 @@ test('an unknown outcome goes to review, and the job continues when the backend 
   expect(backend.heard).toEqual(['submit 1'])
 })
 
+test('a submission that is not answered within the time of its model goes to review', async () => {
+  const backend = createBackend()
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>()
+  backend.answer = () => gate
+  backend.find = async () => null
+  await using bench = await startPaid(backend, { timeoutSeconds: 0.3 })
+  const job = await bench.start()
+  expect(await bench.end(job)).toMatchObject({ status: 'needs_review', error: { code: 'outcome_unknown' } })
+  expect(await bench.balance()).toEqual([990, 10])
+  open()
+})
+
 test('a backend that loses whatever is sent to it is tried as often as the model allows, then the credits are back', async () => {
   const backend = createBackend()
   backend.answer = () => Promise.reject(new Error('the line was cut'))
