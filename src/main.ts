@@ -23,6 +23,8 @@ export function createProgram(): Command {
     .description('Self-hostable media generation service')
     .version(manifest.version, '--version', 'print the version')
     .showHelpAfterError('(use --help for usage)')
+    // What stands after a subcommand is an option of that.
+    .enablePositionalOptions()
   addServeCommand(program)
   addDemoCommand(program)
   addMigrateCommand(program)

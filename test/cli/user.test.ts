@@ -143,6 +143,13 @@ test('models, jobs and uploads of users', async () => {
   expect(await line.json(['jobs', '--search', 'walrus'])).toMatchObject([{ model, prompt: 'a walrus' }])
 })
 
+test('options after a subcommand are those of the subcommand', async () => {
+  await using line = openCommandLine({ XDG_CONFIG_HOME: config })
+  await line.run(['migrate'])
+  const listed = await line.run(['jobs', 'list', '--status', 'failed', '--limit', '5', '--json'])
+  expect(listed).toEqual({ status: 0, stdout: '[]\n', stderr: '' })
+})
+
 describe('mediagen completion', () => {
   test('completes commands, their subcommands and options in bash', async () => {
     await using line = openCommandLine()

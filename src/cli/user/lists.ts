@@ -34,6 +34,8 @@ export function addUserCommands(program: Command, models: Command, jobs: Command
         return { ...(await client.upload(await openFile(path))) }
       }),
     )
+  models.enablePositionalOptions()
+  jobs.enablePositionalOptions()
   models
     .option('--search <words>', 'only models with these words')
     .option('--limit <models>', 'number of models', parsePageLimit, defaultLimit)
