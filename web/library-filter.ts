@@ -86,8 +86,6 @@ export function libraryFilterBar(
   const since = element('input', {
     type: 'date',
     class: 'input',
-    'aria-label': 'Not before',
-    title: 'Not before',
     value: filter.since,
     onchange: () => change({ since: since.value }),
   })
@@ -100,7 +98,7 @@ export function libraryFilterBar(
       { class: 'library-fields' },
       element('div', { class: 'search' }, icon('search'), words),
       element('div', { class: 'select' }, model),
-      since,
+      element('label', { class: 'library-since' }, 'From', since),
     ),
   )
 }

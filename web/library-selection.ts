@@ -3,6 +3,7 @@ import { button, element } from './element.ts'
 import { toFileName, toLocalUrl } from './job-words.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { JobRecord } from './records.ts'
+import { offerFile } from './save-file.ts'
 import { createZip, type ZipEntry } from './zip.ts'
 
 export interface LibrarySelection {
@@ -21,7 +22,7 @@ export function createLibrarySelection(
   let selecting = false
   const count = element('span', { class: 'fine', role: 'status' })
   const toggle = button('Select', () => select(!selecting), { look: 'quiet small' })
-  const all = button('All', () => mark([...grid.querySelectorAll('.tile')], true), { look: 'quiet small' })
+  const all = button('Select all', () => mark([...grid.querySelectorAll('.tile')], true), { look: 'quiet small' })
   const download = button('Download', () => void save(), { icon: 'download', look: 'quiet small' })
   const trouble = element('div', {})
   const chosen = (): Element[] => [...grid.querySelectorAll('.tile[aria-checked=true]')]
@@ -65,7 +66,7 @@ export function createLibrarySelection(
         if (!answer.ok) throw new Error(`“${name}” cannot be fetched; it may have expired.`)
         entries.push({ name, modifiedMs, content: new Uint8Array(await answer.arrayBuffer()) })
       }
-      offer(createZip(entries), `mediagen-${new Date().toISOString().slice(0, 10)}.zip`)
+      offerFile(createZip(entries), `mediagen-${new Date().toISOString().slice(0, 10)}.zip`)
     } catch (error) {
       if (!signal.aborted) trouble.replaceChildren(problemNotice(error))
     } finally {
@@ -103,10 +104,4 @@ function filesOf(job: JobRecord | undefined): { url: string; name: string; modif
         ]
       : [],
   )
-}
-
-function offer(file: Blob, name: string): void {
-  const url = URL.createObjectURL(file)
-  element('a', { href: url, download: name }).click()
-  setTimeout(() => URL.revokeObjectURL(url), 60_000)
 }

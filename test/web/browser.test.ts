@@ -28,11 +28,27 @@ inBrowser('from a key in the address to a picture', async () => {
 
   // The ledger says where the credits went.
   await press(page, '.wallet')
-  await page.until(`document.querySelectorAll('.ledger tbody tr').length === 3`)
+  await page.until(`document.querySelectorAll('.ledger tbody tr').length === 2`)
   const rows = await page.evaluate(
-    `[...document.querySelectorAll('.ledger tbody tr')].map((row) => [...row.cells].slice(1, 5).map((cell) => cell.textContent).join(' '))`,
+    `[...document.querySelectorAll('.ledger tbody tr')].map((row) => [...row.cells].slice(1).map((cell) => cell.textContent).join(' '))`,
   )
-  expect(rows).toEqual(['Charged 3 997 0', 'Held 3 997 3', 'Granted 1,000 1,000 0'])
+  expect(rows).toEqual(['a red fox in snow −3', 'Granted +1,000'])
+  expect(await page.evaluate(textOf('.ledger-bar p'))).toBe('Altogether: +1,000 received, −3 spent.')
+  await page.evaluate(`{
+    window.saved = Promise.withResolvers()
+    URL.createObjectURL = (file) => (file.text().then(saved.resolve), 'blob:none')
+    HTMLAnchorElement.prototype.click = () => {}
+  }`)
+  await press(page, '.ledger-bar button')
+  const lines = (await page.evaluate<string>('saved.promise')).split('\r\n').map((line) => line.split(','))
+  expect(lines.map(([, ...line]) => line.slice(0, 4).join())).toEqual([
+    'kind,credits,available_after,held_after',
+    'charge,0,997,0',
+    'hold,-3,997,3',
+    'grant,1000,1000,0',
+    '',
+  ])
+  await page.evaluate('delete HTMLAnchorElement.prototype.click')
 
   await page.evaluate(`location.hash = '#/library'`)
   expect(await page.until(textOf('.tile b'))).toBe('a red fox in snow')
