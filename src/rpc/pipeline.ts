@@ -187,7 +187,7 @@ function guardStream(
         const request = await read(requests, (bytes) => guard.spend(call.caller, bytes))
         if (keys && head.authorization !== null) followed = followKey(keys, head.authorization, context)
         yield* run(request, followed?.context ?? context)
-        followed?.lost.throwIfAborted()
+        followed?.throwIfLost()
         guard.succeed(call, findJobId(request, null))
       } catch (thrown) {
         throw guard.fail(call, thrown)

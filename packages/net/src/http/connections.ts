@@ -174,14 +174,28 @@ function boundClose(app: FastifyInstance, graceMs: () => number, findSilent: () 
   return stopping.signal
 }
 
+// A signal searches all of its listeners when one is added or removed, and thousands may wait: it has one for all of them.
+const waits = new WeakMap<AbortSignal, Set<() => void>>()
+
+function findWaits(stopping: AbortSignal): Set<() => void> {
+  const found = waits.get(stopping)
+  if (found) return found
+  const ends = new Set<() => void>()
+  waits.set(stopping, ends)
+  stopping.addEventListener('abort', () => {
+    for (const end of ends) end()
+  })
+  return ends
+}
+
 /** Aborts when the client hangs up or the server stops: that ends the wait, not the job. */
 export function patienceOf(reply: FastifyReply, stopping: AbortSignal): AbortSignal {
   const over = new AbortController()
   const end = (): void => over.abort()
-  stopping.addEventListener('abort', end)
+  const ends = findWaits(stopping).add(end)
   reply.raw.once('close', () => {
-    stopping.removeEventListener('abort', end)
-    end()
+    ends.delete(end)
+    if (!reply.raw.writableEnded) end()
   })
   if (stopping.aborted) end()
   return over.signal
