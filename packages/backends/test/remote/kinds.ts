@@ -21,7 +21,8 @@ export interface KindCase {
   readonly question: RegExp | null
   /** What becomes of a submission whose answer was lost: found by asking, sent again for free, or reviewed. */
   readonly lost: 'found' | 'again' | 'review'
-  open(nowMs: () => number): { readonly fake: FakeUpstream; submissions(): number }
+  /** @param fails every run ends without success, for good; where the fake can */
+  open(nowMs: () => number, fails?: boolean): { readonly fake: FakeUpstream; submissions(): number }
   toSpec(origin: string): EngineSpec
 }
 
@@ -92,8 +93,8 @@ export const kindCases: readonly KindCase[] = [
     submission: /^POST \/v1\/models\/acme\/picture\/predictions$/,
     question: /^GET \/v1\/predictions\/p/,
     lost: 'found',
-    open(nowMs) {
-      const fake = createFakeReplicate({ nowMs, token })
+    open(nowMs, fails) {
+      const fake = createFakeReplicate({ nowMs, token, ...(fails && { fails: 'NSFW content detected' }) })
       return { fake, submissions: () => fake.predictions.length }
     },
     toSpec: (origin) => toSpec('replicate', `${origin}/v1`, { model: 'acme/picture' }, withKey),
@@ -105,8 +106,8 @@ export const kindCases: readonly KindCase[] = [
     submission: /^POST \/fal-ai\/flux\/dev$/,
     question: /^GET \/fal-ai\/flux\/requests\/[^/]+\/status$/,
     lost: 'review',
-    open() {
-      const fake = createFakeFal({ token })
+    open(_nowMs, fails) {
+      const fake = createFakeFal({ token, ...(fails && { fails: { detail: 'flagged' } }) })
       return { fake, submissions: () => fake.queue.length }
     },
     toSpec: (origin) => toSpec('fal', origin, { model: 'fal-ai/flux/dev' }, withKey),
@@ -144,8 +145,8 @@ export const kindCases: readonly KindCase[] = [
     submission: /^POST \/v1\/videos$/,
     question: /^GET \/v1\/videos\/video_\d+$/,
     lost: 'found',
-    open(nowMs) {
-      const fake = createFakeOpenai({ nowMs, token })
+    open(nowMs, fails) {
+      const fake = createFakeOpenai({ nowMs, token, ...(fails && { fails: 'flagged' }) })
       return { fake, submissions: () => fake.paid }
     },
     toSpec: (origin) => toSpec('openai', `${origin}/v1`, { task: 'video', model: 'sora-2' }, withKey),
@@ -157,8 +158,8 @@ export const kindCases: readonly KindCase[] = [
     submission: /^POST \/prompt$/,
     question: /^GET \/api\/jobs\//,
     lost: 'found',
-    open() {
-      const fake = createFakeComfyui()
+    open(_nowMs, fails) {
+      const fake = createFakeComfyui(fails ? { fails: 'no codec' } : {})
       return { fake, submissions: () => fake.entries.length }
     },
     toSpec: (origin) =>
@@ -171,8 +172,8 @@ export const kindCases: readonly KindCase[] = [
     submission: /^POST \/prompt$/,
     question: /^GET \/(queue|history\/.*)$/,
     lost: 'found',
-    open() {
-      const fake = createFakeComfyui({ old: true })
+    open(_nowMs, fails) {
+      const fake = createFakeComfyui({ old: true, ...(fails && { fails: 'no codec' }) })
       return { fake, submissions: () => fake.entries.length }
     },
     toSpec: (origin) =>
@@ -185,8 +186,8 @@ export const kindCases: readonly KindCase[] = [
     submission: /^PUT \/predictions\//,
     question: null,
     lost: 'again',
-    open() {
-      const fake = createFakeCog()
+    open(_nowMs, fails) {
+      const fake = createFakeCog(fails ? { fails: 'no memory' } : {})
       return { fake, submissions: () => fake.ran.length }
     },
     toSpec: (origin) => toSpec('cog', origin, {}, withKey),
@@ -198,8 +199,8 @@ export const kindCases: readonly KindCase[] = [
     submission: /^POST \/sdcpp\/v1\/img_gen$/,
     question: /^GET \/sdcpp\/v1\/jobs\//,
     lost: 'again',
-    open() {
-      const fake = createFakeSdServer()
+    open(_nowMs, fails) {
+      const fake = createFakeSdServer(fails ? { fails: 'no memory' } : {})
       return { fake, submissions: () => fake.jobs.size }
     },
     toSpec: (origin) => toSpec('sd-server', origin, {}, withKey),

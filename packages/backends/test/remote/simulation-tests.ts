@@ -3,18 +3,31 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import type { createFakeFal } from './fakes/fal.ts'
-import type { createFakeReplicate } from './fakes/replicate.ts'
 import { kindCases } from './kinds.ts'
 import { simulate, type SimulatedJob } from './simulation.ts'
 
-/** The states of everything that the provider accepted and can still name; empty where the fake keeps none. */
-function statesThere({ fake }: SimulatedJob): string[] {
-  if ('predictions' in fake)
-    return (fake as ReturnType<typeof createFakeReplicate>).predictions.map(({ status }) => status)
-  if ('queue' in fake) return (fake as ReturnType<typeof createFakeFal>).queue.map(({ status }) => status)
-  return []
+/** Everything that the provider accepted and can still name, by its id; empty where the fake keeps none. */
+function statesThere({ fake }: SimulatedJob): (readonly [id: string, state: string])[] {
+  const { predictions, queue, entries, jobs, videos } = fake as Partial<
+    Record<'predictions' | 'queue' | 'entries', readonly { readonly id: string; readonly status: string }[]> &
+      Record<'jobs' | 'videos', ReadonlyMap<string, { readonly status: string }>>
+  >
+  return [
+    ...[predictions, queue, entries].flatMap((list = []) => list.map(({ id, status }) => [id, status] as const)),
+    ...[jobs, videos].flatMap((map = new Map()) => [...map].map(([id, { status }]) => [id, status] as const)),
+  ]
 }
+
+const ended: ReadonlySet<string> = new Set([
+  'succeeded',
+  'failed',
+  'canceled',
+  'cancelled',
+  'aborted',
+  'completed',
+  'COMPLETED',
+  'CANCELED',
+])
 
 /** Declares a test for each kind. */
 export function simulationTests(first: number, seeds: number): void {
@@ -31,6 +44,8 @@ export function simulationTests(first: number, seeds: number): void {
       const where = `seed ${seed}: ${job.status} ${job.error ?? ''}`
       const isPaid = ['replicate', 'fal', 'openai', 'ai-sdk'].includes(one.kind)
       if (isPaid) expect(job.accepted, `${where}: paid twice`).toBeLessThanOrEqual(1)
+      if (isPaid && job.error?.startsWith('provider_refused'))
+        expect(job.accepted, `${where}: accepted all the same`).toBe(0)
       const verdicts = [...job.records.values()].map(({ verdict }) => verdict)
       if (job.status === 'succeeded') {
         const succeeded = verdicts.filter((verdict) => verdict === 'succeeded').length
@@ -42,11 +57,10 @@ export function simulationTests(first: number, seeds: number): void {
       }
       // What was accepted is delivered, ended there, or under review; only where nobody can tell may a canceled job leave it.
       if (job.status === 'failed' || job.status === 'canceled') {
-        const running = statesThere(job).filter(
-          (state) => !['succeeded', 'failed', 'canceled', 'aborted', 'COMPLETED', 'CANCELED'].includes(state),
-        )
-        const canTell = one.lost !== 'review'
-        if (canTell) expect(running, `${where}: left running`).toEqual([])
+        const canTell = one.lost === 'found'
+        const known = [...job.records.values()].map(({ upstreamId }) => upstreamId)
+        const running = statesThere(job).filter(([id, state]) => !ended.has(state) && (canTell || known.includes(id)))
+        expect(running, `${where}: left running`).toEqual([])
         if (job.status === 'failed') expect(verdicts.includes('accepted'), `${where}: failed but accepted`).toBe(false)
       }
       if (one.lost !== 'review' && one.kind !== 'openai' && one.kind !== 'replicate')

@@ -20,6 +20,7 @@ const origin = 'http://fake.test'
 const mostRuns = 60
 const faultRate = 0.15
 const crashRate = 0.06
+const failureRate = 0.1
 
 /** What became of a job. */
 export interface SimulatedJob {
@@ -56,7 +57,7 @@ export async function simulate(one: KindCase, seed: number, folder: string): Pro
   const random = createRandom(seed)
   const chance = (rate: number): boolean => random() < rate
   const clock = createFastClock()
-  const { fake, submissions } = one.open(clock.nowMs)
+  const { fake, submissions } = one.open(clock.nowMs, chance(failureRate))
   const faults: Fault[] = [
     'cut before',
     'cut after',
@@ -218,7 +219,7 @@ export async function simulate(one: KindCase, seed: number, folder: string): Pro
       lost += 1
       continue
     }
-    return end('failed', String(outcome))
+    return end('failed', `${outcome instanceof EngineError ? outcome.code : ''} ${String(outcome)}`)
   }
   throw new Error('the job never ended')
 }
