@@ -14,6 +14,18 @@ const pictures = kindCases.filter(({ title }) => !title.endsWith('speech'))
 
 const toName = ({ title }: KindCase): string => title.replaceAll(/[^a-z]+/g, '-')
 
+/** What providers say that they bill, as `jobs show` has it beside the credits; the others say nothing. */
+const costs: Readonly<Record<string, string>> = {
+  replicate: '1.5 s',
+  fal: '1 units',
+  'openai image': '30 tokens',
+  'ai-sdk google image': '1300 tokens',
+  'ai-sdk xai image': '0.02 USD',
+  'ai-sdk xai video': '0.02 USD',
+  'ai-sdk black-forest-labs image': '4 credits',
+  'ai-sdk black-forest-labs video': '4 credits',
+}
+
 test('a job of every kind is quoted, made, stored and charged, and its key is nowhere', async () => {
   await using stack = new AsyncDisposableStack()
   const fakes: ServedFake[] = []
@@ -33,6 +45,16 @@ test('a job of every kind is quoted, made, stored and charged, and its key is no
   }
   const wallet = await app.send('/v1/wallet')
   expect(wallet.body).toEqual({ available: 1000 - 7 * pictures.length, held: 0 })
+  const env = { MEDIAGEN_DATA_DIR: app.config.dataDir, MEDIAGEN_CATALOG: '' }
+  for (const [index, { body }] of jobs.entries()) {
+    const { title = '' } = pictures[index] ?? {}
+    const args = ['jobs', 'show', body.job_id]
+    const { stdout } = await runMain({ args: [...args, '--json'], cwd: app.folder, env })
+    const { charged, upstream_runs: runs } = JSON.parse(stdout)
+    expect.soft([title, charged, runs.at(-1).cost]).toEqual([title, 7, costs[title] ?? null])
+    const printed = await runMain({ args, cwd: app.folder, env })
+    expect.soft([title, printed.stdout.includes(`cost=${costs[title]}`)]).toEqual([title, title in costs])
+  }
   const found = execFileSync('sh', ['-c', `grep -rlF "$KEY" "$FOLDER" || true`], {
     env: { ...process.env, KEY: secrets.KEY, FOLDER: app.folder },
     encoding: 'utf8',
