@@ -14,6 +14,7 @@ import { studioView } from './studio-view.ts'
 import { uploadsView } from './uploads-view.ts'
 import { walletBadge } from './wallet-badge.ts'
 import { walletView } from './wallet-view.ts'
+import { webhooksView } from './webhooks-view.ts'
 
 const main = document.querySelector<HTMLElement>('#main') as HTMLElement
 const navigation = document.querySelector<HTMLElement>('#navigation') as HTMLElement
@@ -27,6 +28,7 @@ const views: {
   library: (_route, parts) => libraryView(parts),
   uploads: (_route, parts) => uploadsView(parts),
   wallet: (_route, parts) => walletView(parts),
+  webhooks: (_route, parts) => webhooksView(parts),
   job: ({ id }, parts) => jobPage(parts, id),
 }
 

@@ -124,6 +124,26 @@ export interface EntryRecord {
   readonly created_at: string
 }
 
+/** A webhook endpoint. */
+export interface WebhookRecord {
+  readonly webhook_id: string
+  readonly url: string
+  readonly description: string | null
+  /** When it answered that it is gone; null while it is in use. */
+  readonly disabled_at: string | null
+}
+
+/** One event for one endpoint. */
+export interface DeliveryRecord {
+  readonly job_id: string
+  readonly type: string
+  readonly status: 'pending' | 'delivered' | 'failed'
+  readonly attempts: readonly object[]
+  /** Why it is not delivered yet, or was given up. */
+  readonly error: string | null
+  readonly created_at: string
+}
+
 /** An error of RFC 9457. */
 export interface ProblemRecord {
   readonly type: string

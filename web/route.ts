@@ -6,6 +6,7 @@ export type Route =
   | { readonly view: 'library' }
   | { readonly view: 'uploads' }
   | { readonly view: 'wallet' }
+  | { readonly view: 'webhooks' }
   | { readonly view: 'job'; readonly id: string }
 
 /** The route of a fragment; an invalid one is the catalog. */
@@ -15,7 +16,7 @@ export function parseRoute(hash: string): Route {
   const id = decode(rest.join('/'))
   if (head === 'model' && id !== '') return { view: 'model', id }
   if (head === 'job' && id !== '') return { view: 'job', id }
-  if (head === 'library' || head === 'uploads' || head === 'wallet') return { view: head }
+  if (head === 'library' || head === 'uploads' || head === 'wallet' || head === 'webhooks') return { view: head }
   return { view: 'models' }
 }
 

@@ -26,6 +26,7 @@ test('every place survives its address; nonsense is the catalog', () => {
     { view: 'models' },
     { view: 'library' },
     { view: 'uploads' },
+    { view: 'webhooks' },
     { view: 'model', id: 'builtin/image/art/text-to-image' },
     { view: 'model', id: 'a/b c%?#' },
     { view: 'job', id: 'job_01' },
