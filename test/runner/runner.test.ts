@@ -1,12 +1,10 @@
 // How runs end: what the job says, what is charged, what is left on the disk. docs/contract.md, section 1, Job and Money.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Job } from '../../src/core/job.ts'
 import { EngineError, type EngineRun } from '@mediagen/engine/engine.ts'
 import { anyJob, leavePicture, startBench, stays, untilAborted } from './fixture.ts'
-
-afterEach(() => vi.useRealTimers())
 
 test('a run that succeeds leaves its outputs and is charged what was held', async () => {
   await using bench = await startBench({ run: leavePicture })
@@ -296,16 +294,24 @@ test('a runner that stops lets runs end within the grace and gives others back t
   await expect.poll(() => runs.length).toBe(1)
   const slow = await bench.start()
   await expect.poll(() => runs.length).toBe(2)
-  // The grace ends when the test says so.
-  vi.useFakeTimers({ toFake: ['setTimeout'] })
-  let over = false
-  const stopped = bench.runner.stop(1000).then(() => (over = true))
+  // The grace ends when the test says so; all other timers run as usual.
+  const graceMs = 123_456
+  const { promise: graceTimer, resolve: holdTimer } = Promise.withResolvers<() => void>()
+  const startTimer = setTimeout
+  const timers = vi.spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void, ms?: number) => {
+    if (ms !== graceMs) return startTimer(run, ms)
+    holdTimer(run)
+    return undefined
+  }) as typeof setTimeout)
+  onTestFinished(() => timers.mockRestore())
+  const stopped = bench.runner.stop(graceMs)
   const late = await bench.start()
   open()
   const read = async (job: Job) => (await bench.store.getJob(null, job.jobId))?.status
   await expect.poll(() => read(quick)).toBe('succeeded')
   expect(await read(slow)).toBe('running')
-  await expect.poll(() => vi.advanceTimersByTime(1000) && over).toBe(true)
+  const endGrace = await graceTimer
+  endGrace()
   await stopped
   expect(await bench.store.getJob(null, slow.jobId)).toMatchObject({ status: 'queued', attempts: 1, progress: 0 })
   expect(await bench.store.getJob(null, late.jobId)).toMatchObject({ status: 'queued', attempts: 0 })
