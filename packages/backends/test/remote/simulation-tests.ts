@@ -58,8 +58,8 @@ export function simulationTests(first: number, seeds: number): void {
       // What was accepted is delivered, ended there, or under review; only where nobody can tell may a canceled job leave it.
       if (job.status === 'failed' || job.status === 'canceled') {
         const canTell = one.lost === 'found'
-        const known = [...job.records.values()].map(({ upstreamId }) => upstreamId)
-        const running = statesThere(job).filter(([id, state]) => !ended.has(state) && (canTell || known.includes(id)))
+        const known = new Set([...job.records.values()].map(({ upstreamId }) => upstreamId))
+        const running = statesThere(job).filter(([id, state]) => !ended.has(state) && (canTell || known.has(id)))
         expect(running, `${where}: left running`).toEqual([])
         if (job.status === 'failed') expect(verdicts.includes('accepted'), `${where}: failed but accepted`).toBe(false)
       }
