@@ -280,7 +280,7 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
       brief: null,
       quoteId: 'q',
       idempotencyKey: `k${(starts += 1)}`,
-      requestDigest: 'aa'.repeat(32),
+      requestDigest: 'a'.repeat(32),
       credits,
       maxQueuedJobs: 100,
       priority: 0,

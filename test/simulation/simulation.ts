@@ -66,7 +66,7 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
 
   function startOf(): Submission {
     const kind = chance.pick(models) ?? models[0]
-    const requestDigest = chance.pick(['aa', 'bb'])?.repeat(32) ?? ''
+    const requestDigest = chance.pick(['a', 'b'])?.repeat(32) ?? ''
     // Now and then a key that was used before: a replay, or a refusal.
     const idempotencyKey = chance.below(8) === 0 && starts > 0 ? `k${chance.below(starts)}` : `k${starts++}`
     return {
