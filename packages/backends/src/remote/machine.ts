@@ -137,7 +137,7 @@ class RemoteRun {
         body,
         key,
         leftMs: leftMs + this.#marginMs,
-        timeoutMs: blocks ? leftMs : submitMs,
+        timeoutMs: blocks ? leftMs : Math.min(submitMs, leftMs),
         webhook,
         ...(blocks && { signal: this.#run.signal }),
       })
@@ -223,7 +223,7 @@ class RemoteRun {
       this.#trouble = [lost, found.words].filter((words) => words !== '').join('; ')
       // What costs nothing needs no review: it is waited for, and then ended there.
       if (free && this.#leftMs() <= 0) throw this.#timedOut()
-      if (!free && asked >= mostQuestions) throw new OutcomeUnknown(this.#trouble)
+      if (!free && (asked >= mostQuestions || this.#leftMs() <= 0)) throw new OutcomeUnknown(this.#trouble)
       await this.#wait(this.#jitter(Math.min(longestPollMs, firstPollMs * 2 ** asked)))
     }
   }
