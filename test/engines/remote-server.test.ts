@@ -167,7 +167,16 @@ test('bytes of a package of the AI SDK that are no picture fail the job with its
 test('a price by usage is computed from what was made and from what the provider says', async () => {
   const [one] = kindCases as [KindCase]
   const fake = createFakeReplicate({ nowMs: Date.now })
-  await using served = await serveFake(fake)
+  // What was delivered is counted here, whatever the provider says of it.
+  const boasting: typeof fake = {
+    ...fake,
+    async answer(request) {
+      const answer = await fake.answer(request)
+      const { json } = answer as { json?: { metrics?: object } }
+      return json?.metrics ? { ...answer, json: { ...json, metrics: { ...json.metrics, images: 9 } } } : answer
+    },
+  }
+  await using served = await serveFake(boasting)
   const price = { at_most: 100, actual: 'usage.images * 10 + ceil(usage.predict_time) + ceil(usage.megapixels)' }
   await using server = await startServer({ replicate: one.toSpec(served.origin) }, { price })
   const { body } = await server.app.generate('test/replicate', { prompt: 'x' })

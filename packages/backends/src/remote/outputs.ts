@@ -29,10 +29,15 @@ export function decodeOutput(base64: JsonValue | undefined): Output[] {
   return data && data.length > 0 ? [{ data }] : []
 }
 
+// The server measures these on what was delivered, whatever a provider says.
+const measured: ReadonlySet<string> = new Set(['images', 'seconds', 'megapixels'])
+
 /** The numbers of an object, as usage. */
 export function toNumbers(value: JsonValue | undefined): Record<string, number> {
   if (!isObject(value)) return {}
   return Object.fromEntries(
-    Object.entries(value).flatMap(([name, number]) => (typeof number === 'number' ? [[name, number]] : [])),
+    Object.entries(value).flatMap(([name, number]) =>
+      typeof number === 'number' && !measured.has(name) ? [[name, number]] : [],
+    ),
   )
 }
