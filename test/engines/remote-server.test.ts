@@ -164,6 +164,26 @@ test('bytes of a package of the AI SDK that are no picture fail the job with its
   expect(body).toMatchObject({ status: 'failed', credits: 0, error: { code: 'output_invalid' } })
 })
 
+test('of two equal jobs, the one whose submission never arrived does not take the run of the other', async () => {
+  const fake = createFakeReplicate({ nowMs: Date.now, polls: 1 })
+  const slow: typeof fake = {
+    ...fake,
+    async answer(request) {
+      const answer = await fake.answer(request)
+      // Long enough for the other one to look.
+      if (request.method === 'POST') await new Promise((resolve) => setTimeout(resolve, 4000))
+      return answer
+    },
+  }
+  await using served = await serveFake(slow, failing(/^POST .*predictions$/, 'cut before'))
+  const [one] = kindCases as [KindCase]
+  await using server = await startServer({ replicate: one.toSpec(served.origin) })
+  const started = [0, 1].map(() => server.app.generate('test/replicate', { prompt: 'same' }))
+  const jobs = (await Promise.all(started)).map(({ body }) => body)
+  expect(fake.predictions).toHaveLength(1)
+  expect(jobs.map(({ status }) => status).toSorted()).toEqual(['needs_review', 'succeeded'])
+})
+
 test('a price by usage is computed from what was made and from what the provider says', async () => {
   const [one] = kindCases as [KindCase]
   const fake = createFakeReplicate({ nowMs: Date.now })

@@ -1,6 +1,7 @@
 // The part of the store contract about providers of media: places, pace and pauses that all workers share, and submissions whose
 // answer was lost.
 import { expect, test } from 'vitest'
+import type { UpstreamVerdict } from '@mediagen/engine/engine.ts'
 import type { ProviderEntry } from '@mediagen/engine/provider-share.ts'
 import { claimOne, createHeldClock, type OpenTestStore, startJob } from './fixture.ts'
 
@@ -67,5 +68,47 @@ export function providerTests(openStore: OpenTestStore): void {
     expect(await store.isUpstreamTaken('fal', 'x', 'job_other')).toBe(true)
     expect(await store.findSubmission({ jobId: 'job_other', n: 1, provider: 'fal', upstreamId: 'x' })).toBe(false)
     expect(await store.findSubmission({ jobId: job.jobId, n: 1, provider: 'fal', upstreamId: 'x' })).toBe(true)
+  })
+
+  test('an id that was looked up is nobody’s while another job awaits the answer to its submission', async () => {
+    const clock = createHeldClock()
+    await using store = await openStore(clock)
+    const { accountId } = await store.createAccount('a', 100)
+    await startJob(store, accountId)
+    const { job, token } = await claimOne(store)
+    const save = (verdict: UpstreamVerdict, upstreamId: string | null) =>
+      store.saveCheckpoint(job.jobId, token, {
+        checkpoint: {},
+        afterLoss: 'continue',
+        upstream: { n: 1, provider: 'fal', upstreamId, verdict, cost: null },
+      })
+    const adopt = (upstreamId: string) =>
+      store.adoptSubmission({ jobId: 'job_other', n: 1, provider: 'fal', upstreamId })
+    await save('submitting', null)
+    expect(await adopt('x')).toBe(false)
+    expect(await store.adoptSubmission({ jobId: 'job_third', n: 1, provider: 'other', upstreamId: 'z' })).toBe(true)
+    expect(await store.adoptSubmission({ jobId: job.jobId, n: 1, provider: 'fal', upstreamId: 'x' })).toBe(true)
+    await save('accepted', 'x')
+    expect(await adopt('x')).toBe(false)
+    expect(await adopt('y')).toBe(true)
+  })
+
+  test('an answer is awaited for two minutes, and no longer than its job does', async () => {
+    for (const give of ['time', 'up'] as const) {
+      const clock = createHeldClock()
+      await using store = await openStore(clock)
+      const { accountId } = await store.createAccount('a', 100)
+      await startJob(store, accountId)
+      const { job, token } = await claimOne(store)
+      const upstream = { n: 1, provider: 'fal', upstreamId: null, verdict: 'submitting', cost: null } as const
+      const checkpoint = { checkpoint: {}, afterLoss: 'continue' } as const
+      await store.saveCheckpoint(job.jobId, token, { ...checkpoint, upstream })
+      const found = { jobId: 'job_other', n: 1, provider: 'fal', upstreamId: 'x' }
+      expect(await store.adoptSubmission(found)).toBe(false)
+      if (give === 'time') clock.ms += 120_000
+      else
+        await store.saveCheckpoint(job.jobId, token, { ...checkpoint, upstream: { ...upstream, verdict: 'unknown' } })
+      expect(await store.adoptSubmission(found)).toBe(true)
+    }
   })
 }

@@ -528,6 +528,8 @@ CREATE TABLE upstream_runs (
 
 CREATE INDEX upstream_runs_by_id ON upstream_runs (provider, upstream_id) WHERE upstream_id IS NOT NULL;
 
+CREATE INDEX upstream_runs_submitting ON upstream_runs (provider, submitted_at) WHERE verdict = 'submitting';
+
 CREATE TRIGGER webhook_deliveries_counted AFTER INSERT ON webhook_deliveries
 BEGIN
   UPDATE webhooks SET delivery_count = delivery_count + 1, next_due_at = min(coalesce(next_due_at, NEW.due_at), NEW.due_at)

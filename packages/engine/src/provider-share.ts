@@ -35,6 +35,11 @@ export interface ProviderStore {
    * another id, or the id is another job's.
    */
   findSubmission(found: FoundSubmission): Promise<boolean>
+  /**
+   * The same for an id that was only looked up. False, too, while the answer to another job's submission is awaited: the id may be
+   * the one that it will bring.
+   */
+  adoptSubmission(found: FoundSubmission): Promise<boolean>
   /** That id; null if it was not found. */
   foundSubmission(jobId: string, n: number): Promise<string | null>
   /** Whether another job was submitted under this id. */

@@ -13,6 +13,7 @@ export function createProviderStore(
     leaveProvider: (provider, jobId) => writer.submit('leaveProvider', provider, jobId),
     pauseProvider: (provider, ms) => writer.submit('pauseProvider', provider, ms),
     findSubmission: (found) => writer.submit('findSubmission', found),
+    adoptSubmission: (found) => writer.submit('adoptSubmission', found),
     foundSubmission: async (jobId, n) => reads.foundSubmission(jobId, n),
     isUpstreamTaken: async (provider, upstreamId, jobId) => reads.isUpstreamTaken(provider, upstreamId, jobId),
   }

@@ -5,6 +5,8 @@ import type { Writing } from './writing.ts'
 
 // How soon a place may become free.
 const placeWaitMs = 1000
+// No submission waits longer for its answer, unless it waits for the work itself.
+const longestAnswerMs = 120_000
 
 /** Creates the commands. */
 export function createProviderCommands({ db, nowMs }: Writing) {
@@ -29,14 +31,28 @@ export function createProviderCommands({ db, nowMs }: Writing) {
   const keep = db.prepare<FoundSubmission>(
     'INSERT OR IGNORE INTO found_submissions (job_id, n, provider, upstream_id) VALUES (:jobId, :n, :provider, :upstreamId)',
   )
+  const awaited = db
+    .prepare<{ provider: string; jobId: string; since: number }, 1>(
+      `SELECT 1 FROM upstream_runs AS u JOIN jobs AS j ON j.number = u.job_number
+       WHERE u.provider = :provider AND u.verdict = 'submitting' AND u.submitted_at > :since AND j.job_id <> :jobId LIMIT 1`,
+    )
+    .pluck()
   const { foundSubmission, isUpstreamTaken } = createProviderReads(db)
+
+  function findSubmission(found: FoundSubmission): boolean {
+    const { jobId, n, provider, upstreamId } = found
+    if (isUpstreamTaken(provider, upstreamId, jobId)) return false
+    // Skips submissions that are recorded already, which is the usual case.
+    if (foundSubmission(jobId, n) === null) keep.run(found)
+    return foundSubmission(jobId, n) === upstreamId
+  }
+
   return {
-    findSubmission(found: FoundSubmission): boolean {
-      const { jobId, n, provider, upstreamId } = found
-      if (isUpstreamTaken(provider, upstreamId, jobId)) return false
-      // Skips submissions that are recorded already, which is the usual case.
-      if (foundSubmission(jobId, n) === null) keep.run(found)
-      return foundSubmission(jobId, n) === upstreamId
+    findSubmission,
+    adoptSubmission(found: FoundSubmission): boolean {
+      const { jobId, n, provider } = found
+      const isAwaited = awaited.get({ provider, jobId, since: nowMs() - longestAnswerMs }) !== undefined
+      return foundSubmission(jobId, n) === null && isAwaited ? false : findSubmission(found)
     },
     enterProvider({ provider, jobId, concurrency, perMinute, longestMs }: ProviderEntry): number {
       const now = nowMs()

@@ -209,6 +209,8 @@ class RemoteRun {
     const { free } = candidate.backend
     // What happened to the submission, if this run made it.
     const lost = this.#trouble
+    // Nobody awaits the answer any more; others that look for theirs are told so.
+    if (lost === '') await this.#save(this.#note, 'unknown')
     for (let asked = 1; ; asked++) {
       const found = await findSubmission(candidate, this.#note, this.#run.jobId, this.#parts)
       if (found.ref === 'absent') {

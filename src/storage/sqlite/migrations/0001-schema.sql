@@ -170,6 +170,8 @@ CREATE TABLE upstream_runs (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX upstream_runs_by_id ON upstream_runs (provider, upstream_id) WHERE upstream_id IS NOT NULL;
+-- Whose answers are awaited.
+CREATE INDEX upstream_runs_submitting ON upstream_runs (provider, submitted_at) WHERE verdict = 'submitting';
 
 -- What other servers are still to be asked: about a run of unknown outcome, or to end one whose job has ended (with the checkpoint
 -- that it had). `fence` is the job's sequence when it was owed: with `attempts` it fences the answer.
