@@ -181,7 +181,7 @@ test('of two equal jobs, the one whose submission never arrived does not take th
   const started = [0, 1].map(() => server.app.generate('test/replicate', { prompt: 'same' }))
   const jobs = (await Promise.all(started)).map(({ body }) => body)
   expect(fake.predictions).toHaveLength(1)
-  expect(jobs.map(({ status }) => status).toSorted()).toEqual(['needs_review', 'succeeded'])
+  expect(new Set(jobs.map(({ status }) => status))).toEqual(new Set(['needs_review', 'succeeded']))
 })
 
 test('a price by usage is computed from what was made and from what the provider says', async () => {
