@@ -26,7 +26,8 @@ export function createRemote(config: Config, secrets: Secrets, openStore: () => 
   const throttle = (): Throttle => (shared ??= createThrottle(openStore(), pause))
   return createRemoteEngines({
     secrets,
-    onWarning: (provider, warning) => log.warn({ provider, warning }, 'a provider leaves something out of a request'),
+    onWarning: (provider, warning) =>
+      log.warn({ provider, warning }, 'a provider leaves something out of a request, or its answer could not be read'),
     nowMs: Date.now,
     random: Math.random,
     pause,

@@ -1,10 +1,12 @@
 // The connection to one provider: distinguishes refusals from unknown outcomes, and removes keys from all messages.
-import type { JsonValue } from '@mediagen/engine/engine.ts'
+import { EngineError, type JsonValue, type UpstreamCost } from '@mediagen/engine/engine.ts'
 import type { Listener, ListenRequest } from '@mediagen/net/outgoing/listener.ts'
 import { NoAnswer, type UpstreamClient, type UpstreamRequest } from '@mediagen/net/outgoing/upstream-client.ts'
 
-/** Statuses of answers that certainly accepted nothing. A redirect of a POST is one: nothing but a GET follows it. */
-const refusals = new Set([301, 302, 307, 308, 400, 401, 402, 403, 404, 413, 422, 429])
+/** Statuses of answers that certainly accepted nothing. */
+const refusals = new Set([400, 401, 402, 403, 404, 413, 422, 429])
+// Nothing but a GET follows them. Yet a paid run may have been accepted: some servers redirect to what was made.
+const redirects = new Set([301, 302, 307, 308])
 // A question, not a submission.
 const questionMs = 30_000
 const smallAnswerBytes = 4 * 1024 * 1024
@@ -48,19 +50,36 @@ export class NoVerdict extends Error {
   }
 }
 
+/** What any failure of a question tells of the run: nothing. A fault of ours is no reason to refund what was accepted. */
+export function toNoVerdict(error: unknown, connection: Connection): NoVerdict {
+  if (error instanceof NoVerdict) return error
+  if (error instanceof EngineError) return new NoVerdict(error.message.replace(/\.$/, ''))
+  connection.warn([String(error)])
+  return new NoVerdict(`the state of the run at ${connection.provider} could not be read`)
+}
+
 /** A web page in the place of an answer: a proxy's, or that of another server than the catalog means. */
 export class WebPage extends NoVerdict {}
 
 /** The submission was accepted and paid, but what came back is no output. */
 export class PaidForNothing extends Error {
-  constructor(message: string) {
+  readonly cost: UpstreamCost | null
+  constructor(message: string, cost: UpstreamCost | null = null) {
     super(message)
     this.name = 'PaidForNothing'
+    this.cost = cost
   }
 }
 
 /** The run was accepted and ended without success, all in one answer. */
-export class Failed extends Error {}
+export class Failed extends Error {
+  readonly cost: UpstreamCost | null
+  constructor(message: string, cost: UpstreamCost | null = null) {
+    super(message)
+    this.name = 'Failed'
+    this.cost = cost
+  }
+}
 
 /** An answer of success. */
 export interface Answer {
@@ -114,7 +133,7 @@ export interface Connection {
   listen(at: string, asked: Omit<ListenRequest, 'headers'>): Listener
   /** Makes the words of a provider fit to be shown: no keys, no queries of URLs, no control characters, at most 500 characters. */
   quote(words: unknown): string
-  /** Tells the operator what the provider leaves out of a request. */
+  /** Tells the operator what the provider leaves out of a request, or why its answer could not be read. */
   warn(warnings: readonly unknown[]): void
   /** The headers of the provider's key, for downloads from its origin. */
   readonly credentials: Readonly<Record<string, string>>
@@ -128,8 +147,10 @@ export interface ConnectionParts {
   readonly credentials: Readonly<Record<string, string>>
   /** A text without keys. */
   readonly hide: (text: string) => string
-  /** Called with the fields that the provider leaves out of a request. */
+  /** Called with the fields that the provider leaves out of a request, and with why an answer could not be read. */
   readonly onWarning?: (words: string) => void
+  /** Whether what is submitted costs only time; then a redirect is a refusal. */
+  readonly free: boolean
   /** Size of the largest answer that holds files. */
   readonly maxBytes: number
 }
@@ -182,7 +203,8 @@ export function createConnection(parts: ConnectionParts): Connection {
       const found = reason?.(answer.json)
       const words = found ? `${provider} answered ${status}: ${quote(found)}` : describe(answer, provider, quote)
       const isBusy = status === 429 || busy.includes(status)
-      if (isBusy || refusals.has(status)) throw new Refused(words, status, isBusy, findWait(answer))
+      if (isBusy || refusals.has(status) || (parts.free && redirects.has(status)))
+        throw new Refused(words, status, isBusy, findWait(answer))
       throw new Unknown(words)
     },
     async ask(question, { also = [], large, timeoutMs = questionMs } = {}) {

@@ -2,7 +2,7 @@
 import type { FoundSubmission } from '@mediagen/engine/provider-share.ts'
 import type { Candidate, UpstreamRef } from './backend.ts'
 import type { RemoteCheckpoint } from './checkpoint.ts'
-import { NoVerdict } from './connection.ts'
+import { toNoVerdict } from './connection.ts'
 
 /** What is known about the submissions of all jobs. */
 export interface SubmissionMemory {
@@ -36,7 +36,6 @@ export async function findSubmission(
     const only = one && (await parts.adopt({ jobId, n, provider, upstreamId: one.id })) ? one : null
     return { ref: only, words: `${provider} has ${free.length} runs that may be the job’s.` }
   } catch (error) {
-    if (!(error instanceof NoVerdict)) throw error
-    return { ref: null, words: error.message }
+    return { ref: null, words: toNoVerdict(error, place.connection).message }
   }
 }

@@ -11,7 +11,7 @@ import {
 import type { FoundSubmission } from '@mediagen/engine/provider-share.ts'
 import type { Candidate, UpstreamBody, UpstreamRef, UpstreamResult, Verdict } from './backend.ts'
 import { readCheckpoint, type RemoteCheckpoint, toCheckpoint, toSubmissionId } from './checkpoint.ts'
-import { Failed, NoVerdict, PaidForNothing, Refused } from './connection.ts'
+import { Failed, NoVerdict, PaidForNothing, Refused, toNoVerdict } from './connection.ts'
 import { fetchOutputs } from './fetch-outputs.ts'
 import { findSubmission, type SubmissionMemory } from './find-submission.ts'
 import type { Throttle } from './throttle.ts'
@@ -168,11 +168,13 @@ class RemoteRun {
       return this.#onRefusal(error)
     }
     if (error instanceof PaidForNothing) {
-      await this.#save({ ...this.#note, state: 'fetching' }, 'succeeded')
+      await this.#save({ ...this.#note, state: 'fetching' }, 'succeeded', error.cost)
       throw await this.#lost(error.message)
     }
     if (error instanceof Failed) {
-      await this.#save({ ...this.#note, state: 'idle' }, 'failed')
+      // What was paid is not submitted again, also if this process dies before it ends the job.
+      const state = this.#candidate.backend.free ? 'idle' : 'fetching'
+      await this.#save({ ...this.#note, state }, 'failed', error.cost)
       throw await this.#fail('provider_failed', `${this.#note.provider}: ${error.message}`, false)
     }
     this.#trouble = (error as Error).message
@@ -299,9 +301,9 @@ class RemoteRun {
       this.#trouble = ''
       return verdict
     } catch (error) {
-      if (!(error instanceof NoVerdict)) throw error
-      this.#trouble = error.message
-      if (error.waitMs !== null) await this.#parts.throttle.pause(this.#note.provider, error.waitMs)
+      const { message, waitMs } = toNoVerdict(error, place.connection)
+      this.#trouble = message
+      if (waitMs !== null) await this.#parts.throttle.pause(this.#note.provider, waitMs)
       return { state: 'waiting' }
     }
   }

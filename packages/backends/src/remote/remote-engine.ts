@@ -39,7 +39,7 @@ export interface RemoteEngineParts extends Omit<MachineParts, 'pause'> {
   readonly secrets: Secrets
   /** Size of the largest answer with files in it. */
   readonly maxAnswerBytes: number
-  /** Called with the name of a provider in the catalog and the fields that it leaves out of a request. */
+  /** Called with the name of a provider in the catalog, and what it leaves out of a request or why it could not be read. */
   readonly onWarning?: (provider: string, words: string) => void
   readonly pause?: MachineParts['pause']
   /** Opens a client; a test may pass its own. */
@@ -198,6 +198,7 @@ function createConnector(parts: RemoteEngineParts): Connector {
       hide: secrets.hide,
       onWarning: (words) => onWarning?.(provider.name, words),
       maxBytes: maxAnswerBytes,
+      free: backend.free,
     })
     opened.set(provider.name, { client, connection })
     return connection

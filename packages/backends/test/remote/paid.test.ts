@@ -226,14 +226,15 @@ describe('openai', () => {
   })
 
   test('an answer of 200 without a picture is paid for nothing: failed, and not sent again', async () => {
+    const json = { created: 1, data: [], usage: { total_tokens: 30 } }
     const clock = createFastClock()
     const fake = createFakeOpenai({ nowMs: clock.nowMs })
-    await using served = await serveFake(fake, failing(/^POST/, { status: 200, json: { created: 1, data: [] } }))
+    await using served = await serveFake(fake, failing(/^POST/, { status: 200, json }))
     await using engine = openRemote('openai', secrets, clock)
     await using run = await startKeptRun()
     const outcome = await outcomeOf(engine.run(openaiSpec(served.origin, { task: 'image', model: 'flux' }), run))
     expect(outcome).toMatchObject({ code: 'provider_output_lost', retryable: false })
-    expect(run.verdicts()).toEqual({ 1: 'succeeded' })
+    expect(run.records.at(-1)).toMatchObject({ n: 1, verdict: 'succeeded', cost: { text: '30 tokens' } })
   })
 
   test('an answer that never ends is given up at the limit', async () => {
@@ -285,6 +286,29 @@ describe('fallback', () => {
     await using next = await startKeptRun({ checkpoint: run.saved.at(-1) ?? null })
     expect(await outcomeOf(engine.run(spec, next))).toHaveProperty('files')
     expect(next.records.at(-1)).toMatchObject({ n: 2, provider: 'fal' })
+  })
+
+  test.each([301, 302, 303, 307, 308])('none is tried after an accepted run was answered with %i', async (status) => {
+    const clock = createFastClock()
+    const fake = createFakeReplicate({ nowMs: clock.nowMs })
+    const fal = createFakeFal()
+    const redirecting: typeof fake = {
+      ...fake,
+      async answer(request) {
+        const answer = await fake.answer(request)
+        return request.method === 'POST' ? { status, headers: { location: '/v1/predictions/p0001' } } : answer
+      },
+    }
+    await using served = await serveFake(redirecting)
+    await using other = await serveFake(fal)
+    await using engine = openRemote('replicate', secrets, clock)
+    await using run = await startKeptRun()
+    // Replicate's list has it.
+    expect(await outcomeOf(engine.run(replicateSpec(served.origin, fallback(other.origin)), run))).toHaveProperty(
+      'files',
+    )
+    expect([fake.predictions.length, fal.queue.length]).toEqual([1, 0])
+    expect(run.verdicts()).toEqual({ 1: 'succeeded' })
   })
 
   test('none is tried after something may have been accepted', async () => {

@@ -1,11 +1,10 @@
 // Reads what models of the AI SDK made: files, usage, and what it cost.
-import type { UpstreamCost, Usage } from '@mediagen/engine/engine.ts'
+import type { Usage } from '@mediagen/engine/engine.ts'
 import type { Output, UpstreamRef, UpstreamResult, Verdict } from '../backend.ts'
 import { isObject, PaidForNothing } from '../connection.ts'
+import { readCost, toTokenCost } from './ai-sdk-cost.ts'
 import { type Made, noKey, type Status } from './ai-sdk-packages.ts'
 import type { Wire } from './ai-sdk-wire.ts'
-
-const dollarTicks = 1e10
 
 /**
  * Reads what `doGenerate` made.
@@ -13,21 +12,22 @@ const dollarTicks = 1e10
  */
 export function toResult({ images = [], audio, usage, providerMetadata = {} }: Made, wire: Wire): UpstreamResult {
   const [said] = Object.values(providerMetadata)
-  const isText = /json|html|text\//.test(wire.answer()?.headers['content-type'] ?? '')
-  if (audio !== undefined && (isText || audio.length === 0)) throw new PaidForNothing('answered without a sound')
-  const files: readonly (string | Uint8Array)[] = audio === undefined ? images : [audio]
-  if (files.length === 0) {
-    const reason = isObject(said) && said['finishReason'] ? ` (${String(said['finishReason'])})` : ''
-    throw new PaidForNothing(`answered without a picture${reason}`)
-  }
-  const outputs =
-    wire.urls.length > 0 ? wire.urls.map((url) => ({ url })) : files.map((data) => ({ data: toBytes(data) }))
   const tokens: Usage = {
     ...(usage?.inputTokens !== undefined && { input_tokens: usage.inputTokens }),
     ...(usage?.outputTokens !== undefined && { output_tokens: usage.outputTokens }),
     ...(usage?.totalTokens !== undefined && { tokens: usage.totalTokens }),
   }
-  return { outputs, usage: tokens, cost: readCost(said) ?? toTokenCost(tokens) }
+  const cost = readCost(said) ?? toTokenCost(tokens)
+  const isText = /json|html|text\//.test(wire.answer()?.headers['content-type'] ?? '')
+  if (audio !== undefined && (isText || audio.length === 0)) throw new PaidForNothing('answered without a sound', cost)
+  const files: readonly (string | Uint8Array)[] = audio === undefined ? images : [audio]
+  if (files.length === 0) {
+    const reason = isObject(said) && said['finishReason'] ? ` (${String(said['finishReason'])})` : ''
+    throw new PaidForNothing(`answered without a picture${reason}`, cost)
+  }
+  const outputs =
+    wire.urls.length > 0 ? wire.urls.map((url) => ({ url })) : files.map((data) => ({ data: toBytes(data) }))
+  return { outputs, usage: tokens, cost }
 }
 
 function toBytes(data: string | Uint8Array): Buffer {
@@ -66,19 +66,4 @@ export function findReason(wire: Wire): unknown {
 /** Google’s package appends the key to the URL; the download sends the real one in a header. */
 function withoutKey(url: string): string {
   return url.replace(new RegExp(`[?&]key=${noKey}$`), '')
-}
-
-/** xAI bills in parts of a dollar, Black Forest Labs in credits. */
-function readCost(said: unknown): UpstreamCost | null {
-  if (!isObject(said)) return null
-  const { costInUsdTicks: ticks, videos } = said
-  if (typeof ticks === 'number')
-    return { text: `${ticks / dollarTicks} USD`, amount: ticks / dollarTicks, currency: 'USD' }
-  const [first] = Array.isArray(videos) ? videos : []
-  const credits = isObject(first) ? first['cost'] : null
-  return typeof credits === 'number' ? { text: `${credits} credits`, amount: credits, currency: null } : null
-}
-
-function toTokenCost({ tokens }: Usage): UpstreamCost | null {
-  return tokens === undefined ? null : { text: `${tokens} tokens`, amount: null, currency: null }
 }

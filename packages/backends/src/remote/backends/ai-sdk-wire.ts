@@ -3,6 +3,7 @@
 import type { Submission } from '../backend.ts'
 import { type Answer, type Connection, Failed, NoVerdict, PaidForNothing, Refused, Unknown } from '../connection.ts'
 import { toJsonBody } from '../multipart.ts'
+import { readRawCost } from './ai-sdk-cost.ts'
 
 /** What a package asked in one call, and what came of it. */
 export interface Wire {
@@ -68,7 +69,10 @@ export function openSubmission(
       if (!answer) return new Refused(`Nothing was sent to ${connection.provider}: ${words}`, null, false)
       if (!isResult) return new Unknown(`${connection.provider} answered without an id`)
       // The errors of the SDK are about answers that it cannot read; a package's own say why there is no output.
-      return isOfSdk(error) ? new PaidForNothing(`the package cannot read its answer: ${words}`) : new Failed(words)
+      const cost = readRawCost(answer.json)
+      return isOfSdk(error)
+        ? new PaidForNothing(`the package cannot read its answer: ${words}`, cost)
+        : new Failed(words, cost)
     },
   )
   return { ...wire, urls }

@@ -100,11 +100,12 @@ function readFiles({ spec }: Submission, answer: Answer): UpstreamResult {
     if (!isObject(one)) return []
     return typeof one['url'] === 'string' && !one['b64_json'] ? [{ url: one['url'] }] : decodeOutput(one['b64_json'])
   })
-  if (outputs.length === 0) throw new PaidForNothing('answered without a picture')
   const { total_tokens: tokens, ...numbers } = toNumbers(usage)
+  const cost = tokens === undefined ? null : { text: `${tokens} tokens`, amount: null, currency: null }
+  if (outputs.length === 0) throw new PaidForNothing('answered without a picture', cost)
   return {
     outputs,
     usage: { ...numbers, ...(tokens !== undefined && { tokens }) },
-    cost: tokens === undefined ? null : { text: `${tokens} tokens`, amount: null, currency: null },
+    cost,
   }
 }

@@ -14,7 +14,8 @@ const clockMs = 600_000
 const mostPages = 5
 // It refuses less.
 const leastCancelAfterSeconds = 5
-const retryWords = /\(code: PA\)|try again|please retry/i
+// It was interrupted through no fault of the input. Words are no sign: a moderated run says “try again” too, and was paid.
+const mayPass = /\(code: PA\)/
 
 /** Replicate. */
 export const replicate: Backend = {
@@ -60,7 +61,8 @@ export const replicate: Backend = {
         if (isObject(one) && typeof one['id'] === 'string' && isObject(one['input']) && toDigest(one['input']) === key)
           found.push({ id: one['id'] })
       }
-      at = typeof next === 'string' && new URL(next).origin === connection.origin ? next : null
+      const url: URL | null = typeof next === 'string' && next !== '' ? URL.parse(next, connection.toUrl(at)) : null
+      at = url?.origin === connection.origin ? url.href : null
     }
     return found
   },
@@ -106,7 +108,7 @@ function toVerdict(json: JsonValue, quote: (words: unknown) => string): Verdict 
       return { state: 'succeeded', outputs: findOutputs(output), usage: toNumbers(metrics), cost }
     case 'failed': {
       const message = quote(error ?? 'the run failed without a reason')
-      return { state: 'failed', message, retryable: retryWords.test(message), cost }
+      return { state: 'failed', message, retryable: mayPass.test(message), cost }
     }
     case 'canceled':
     case 'aborted':
