@@ -2,8 +2,8 @@
 // <index>.preview.webp.
 
 import { randomUUID } from 'node:crypto'
-import { constants, createWriteStream, type Stats } from 'node:fs'
-import { chmod, chown, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { constants, createWriteStream, type Stats, statSync } from 'node:fs'
+import { chmod, chown, lstat, mkdir, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { AssetStore } from '../core/asset.ts'
@@ -66,9 +66,9 @@ export function openOutputs(options: OutputsOptions): AssetStore {
     async put(run, index, path, { owner = run, signal } = {}) {
       checkRun(run)
       const name = basename(path)
-      const origin: Origin = { name, maxBytes, maker: (await stat(dirname(path))).uid }
+      // Synchronously: the folder is open, so the system knows it without reading the disk.
+      const origin: Origin = { name, maxBytes, maker: statSync(dirname(path)).uid }
       checkFile(await lstat(path), origin)
-      await mkdir(intake, { recursive: true, mode: 0o700 })
       const taken = join(intake, randomUUID())
       const previewPath = `${taken}.preview`
       try {
@@ -80,15 +80,15 @@ export function openOutputs(options: OutputsOptions): AssetStore {
         const { extension, hasPreview, ...facts } = await patiently(() => prober.inspect(file, signal))
         const key = `${run}/${index}.${extension}`
         const previewKey = hasPreview ? `${run}/${index}.preview.webp` : null
-        // Both at the same time, because each waits for the disk; and both to their end, because leftovers are removed after that.
-        const puts = [blobs.put(key, { file: taken }, { signal })]
-        if (previewKey) puts.push(blobs.put(previewKey, { file: previewPath }, { signal }))
-        for (const put of await Promise.allSettled(puts)) if (put.status === 'rejected') throw put.reason
+        const files = new Map([[key, taken]])
+        if (previewKey) files.set(previewKey, previewPath)
+        await blobs.putFiles(files, { signal })
         return { key, ...facts, bytes, previewKey }
-      } finally {
+      } catch (error) {
         // Whatever it is by now.
         await rm(taken, { recursive: true, force: true })
         await rm(previewPath, { force: true })
+        throw error
       }
     },
     async remove(run) {
@@ -127,10 +127,15 @@ interface Origin {
   readonly maker: number
 }
 
-/** Moves a file, or copies it from another file system. */
+/** Moves a file, or copies it from another file system. The folder is created when it is missed, and not looked for each time. */
 async function moveOrCopy(from: string, to: string, origin: Origin): Promise<void> {
+  const move = (): Promise<void> => rename(from, to)
   try {
-    await rename(from, to)
+    await move().catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+      await mkdir(dirname(to), { recursive: true, mode: 0o700 })
+      await move()
+    })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error
     await copy(from, to, origin)

@@ -22,7 +22,7 @@ export function openOutputFolder(attempt: Attempt): Promise<HeldFolder> {
 /** Closes the engine's folder, if there is one. */
 export async function closeOutputFolder({ outputs }: Attempt): Promise<void> {
   const folder = await outputs?.catch(() => null)
-  await folder?.[Symbol.asyncDispose]()
+  folder?.[Symbol.dispose]()
 }
 
 /** Stores the outputs in their order. If one cannot be stored, none is. */

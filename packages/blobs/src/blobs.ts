@@ -9,8 +9,12 @@ export interface StoredBlob {
   readonly storedAtMs: number
 }
 
-/** The content of a new blob: bytes, or a local file that is handed over and may be moved. */
+/** The content of a new blob: bytes, or a local file that is handed over: it is moved or removed. */
 export type BlobSource = AsyncIterable<Uint8Array> | { readonly file: string }
+
+export interface PutBlobOptions {
+  readonly signal?: AbortSignal | undefined
+}
 
 /** A part of a blob: the bytes from `start` through `end`, counted from 0. Both are within the blob. */
 export interface ByteRange {
@@ -31,7 +35,14 @@ export interface Blobs {
    * @param key see `isBlobKey`
    * @throws TypeError for any other key
    */
-  put(key: string, source: BlobSource, options?: { readonly signal?: AbortSignal | undefined }): Promise<void>
+  put(key: string, source: BlobSource, options?: PutBlobOptions): Promise<void>
+  /**
+   * Stores local files together, which costs less than one by one. If it rejects, no file is still being stored, but some may be
+   * visible.
+   * @param files paths by key
+   * @throws TypeError for anything but a key; the first failure otherwise
+   */
+  putFiles(files: ReadonlyMap<string, string>, options?: PutBlobOptions): Promise<void>
   /** The facts of a blob; null if there is none. */
   stat(key: string): Promise<StoredBlob | null>
   /** The content, or a part of it; null if there is no such blob. A reader can finish even if the blob is deleted meanwhile. */

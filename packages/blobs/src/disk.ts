@@ -1,11 +1,12 @@
 // Blobs on the local disk: <root>/<key>. A file gets its name only when it is complete and flushed.
 import { randomUUID } from 'node:crypto'
 import fs, { closeSync, constants, createReadStream, createWriteStream, type Dirent, fstatSync } from 'node:fs'
-import { copyFile, lstat, mkdir, open, opendir, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { copyFile, lstat, mkdir, opendir, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { type Blobs, type BlobSource, isBlobKey, type StoredBlob } from './blobs.ts'
+import { shareFlushes } from './shared-flushes.ts'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 
 // Unfinished files, which no key can name.
@@ -13,9 +14,10 @@ const partialFolder = '.partial'
 // A file that was not written to for this long is abandoned.
 const abandonedMs = 24 * 3_600_000
 const copyBytes = 1024 * 1024
-const placings = 5
+const maxPlacings = 5
 // A FileHandle would take 10 to 25 % more of the processor for each download of 11 kB.
 const openDescriptor = promisify(fs.open)
+const syncDescriptor = promisify(fs.fsync)
 
 /**
  * Creates the port; it need not be closed.
@@ -25,6 +27,7 @@ export function createDiskBlobs(folder: string): Blobs {
   const root = resolve(folder)
   const partial = join(root, partialFolder)
   let cleaned: Promise<void> | null = null
+  const flushFolder = shareFlushes(flush)
   const toPath = (key: string): string => {
     if (!isBlobKey(key)) throw new TypeError(`not a key of a blob: ${key}`)
     return join(root, key)
@@ -45,26 +48,42 @@ export function createDiskBlobs(folder: string): Blobs {
     }
   }
 
+  /** Gives content its name, which is durable only when `flushAbove` resolves too. */
+  async function place(path: string, source: BlobSource, signal: AbortSignal | undefined): Promise<void> {
+    const patiently = <Result>(step: () => Promise<Result>): Promise<Result> => whenDescriptors(step, signal)
+    const ready = 'file' in source ? source.file : await write(source, signal)
+    try {
+      await patiently(() => flush(ready))
+      if (await moveTo(ready, path)) return
+      const copy = await patiently(() => write({ file: ready }, signal))
+      await patiently(() => flush(copy))
+      await moveTo(copy, path)
+      await rm(ready, { force: true })
+    } catch (error) {
+      await rm(ready, { force: true })
+      throw error
+    }
+  }
+
+  /** A rename is durable only when the folder is flushed too, and a new folder when that above it is. */
+  async function flushAbove(paths: Iterable<string>, signal: AbortSignal | undefined): Promise<void> {
+    const folders = new Set<string>()
+    for (const path of paths) for (let above = path; above !== root;) folders.add((above = dirname(above)))
+    for (const above of folders) await whenDescriptors(() => flushFolder(above), signal)
+  }
+
   return {
     async put(key, source, { signal } = {}) {
       const path = toPath(key)
-      const patiently = <Result>(step: () => Promise<Result>): Promise<Result> => whenDescriptors(step, signal)
-      const ready = 'file' in source ? source.file : await write(source, signal)
-      try {
-        await patiently(() => flush(ready))
-        if (!(await moveTo(ready, path))) {
-          const copy = await patiently(() => write({ file: ready }, signal))
-          await patiently(() => flush(copy))
-          await moveTo(copy, path)
-        }
-      } finally {
-        await rm(ready, { force: true })
-      }
-      // A rename is durable only when the folder is flushed too, and a new folder when that above it is.
-      for (let above = dirname(path); ; above = dirname(above)) {
-        await patiently(() => flush(above))
-        if (above === root) return
-      }
+      await place(path, source, signal)
+      await flushAbove([path], signal)
+    },
+    async putFiles(files, { signal } = {}) {
+      const sources = new Map(Array.from(files, ([key, file]) => [toPath(key), { file }]))
+      // At the same time, because each waits for the disk; and all to their end, because leftovers are removed after that.
+      const placings = await Promise.allSettled(Array.from(sources, ([path, source]) => place(path, source, signal)))
+      for (const placing of placings) if (placing.status === 'rejected') throw placing.reason
+      await flushAbove(sources.keys(), signal)
     },
     async stat(key) {
       return isBlobKey(key) ? measure(key, join(root, key)) : null
@@ -104,13 +123,18 @@ export function createDiskBlobs(folder: string): Blobs {
 }
 
 async function flush(path: string): Promise<void> {
-  await using file = await open(path, 'r')
-  await file.sync()
+  const descriptor = await openDescriptor(path, constants.O_RDONLY)
+  try {
+    await syncDescriptor(descriptor)
+  } finally {
+    // Nothing is left to write, so this does not wait for the disk.
+    closeSync(descriptor)
+  }
 }
 
 /** Moves a file to its place. False if it is on another file system. */
 async function moveTo(from: string, to: string): Promise<boolean> {
-  for (let left = placings; ; left--) {
+  for (let left = maxPlacings; ; left--) {
     await mkdir(dirname(to), { recursive: true })
     try {
       await rename(from, to)

@@ -69,6 +69,26 @@ export function describeBlobs(name: string, open: () => Promise<OpenedBlobs>): v
       expect(await read(await blobs.open('job_empty/0.bin'))).toBe('')
     })
 
+    test('several local files are handed over together', async () => {
+      const files = new Map(['0', '1'].map((name) => [`job_files/${name}.bin`, leave(name)]))
+      await blobs.putFiles(files)
+      for (const [key, file] of files) {
+        expect(await read(await blobs.open(key))).toBe('0123456789')
+        expect(() => readFileSync(file)).toThrow(/ENOENT/)
+      }
+    })
+
+    test('of several local files, one that cannot be stored does not leave others halfway', async () => {
+      const left = leave('left')
+      const files = new Map([
+        ['job_missing/0.bin', join(folder, 'missing')],
+        ['job_missing/1.bin', left],
+      ])
+      await expect(blobs.putFiles(files)).rejects.toThrow(/ENOENT/)
+      expect(await read(await blobs.open('job_missing/1.bin'))).toBe('0123456789')
+      expect(() => readFileSync(left)).toThrow(/ENOENT/)
+    })
+
     test('a local file is handed over, and is gone afterwards', async () => {
       const file = leave('handed')
       await blobs.put('job_file/0.bin', { file })

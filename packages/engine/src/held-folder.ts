@@ -1,12 +1,16 @@
 // A folder that is held open. A program that works in a folder may replace the folder, or one above it, by a symbolic link; the
 // replacement is not mistaken for the folder that was opened.
 
-import { accessSync, constants } from 'node:fs'
-import { lstat, open } from 'node:fs/promises'
+import fs, { accessSync, closeSync, constants, fstatSync } from 'node:fs'
+import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+// Costs less than a FileHandle, and every run that leaves files opens one.
+const openDescriptor = promisify(fs.open)
 
 /** A folder held open. */
-export interface HeldFolder extends AsyncDisposable {
+export interface HeldFolder extends Disposable {
   /** A path that leads to `name` in the folder that was opened, wherever that is by now (Linux; elsewhere its path). */
   pathOf(name: string): string
   /** Whether the path still leads to the folder that was opened, and not by way of a link in its place. */
@@ -18,9 +22,10 @@ export interface HeldFolder extends AsyncDisposable {
  * @throws the error of the system when it cannot be opened, or is a link or no folder
  */
 export async function holdFolder(path: string): Promise<HeldFolder> {
-  const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
-  const opened = await handle.stat()
-  const here = findOpened(handle.fd) ?? path
+  const descriptor = await openDescriptor(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+  // The system knows an open folder without reading the disk.
+  const opened = fstatSync(descriptor)
+  const here = findOpened(descriptor) ?? path
   return {
     pathOf: (name) => join(here, name),
     async isInPlace() {
@@ -30,7 +35,7 @@ export async function holdFolder(path: string): Promise<HeldFolder> {
       })
       return found !== null && found.isDirectory() && found.dev === opened.dev && found.ino === opened.ino
     },
-    [Symbol.asyncDispose]: () => handle.close(),
+    [Symbol.dispose]: () => closeSync(descriptor),
   }
 }
 

@@ -25,8 +25,11 @@ export function makeFolders(folder: string, owner: SystemUser | null): ProcessFo
   return folders
 }
 
-/** Puts a file into a folder for a process to read, as a hard link or, from another disk, as a copy. */
-export async function handOver(path: string, folder: string, name: string): Promise<string> {
+/**
+ * Puts a file into a folder for a process to read, as a hard link or, from another disk, as a copy.
+ * @param isReadable whether every user may read the file already
+ */
+export async function handOver(path: string, folder: string, name: string, isReadable = false): Promise<string> {
   const handed = join(folder, name)
   try {
     await link(path, handed)
@@ -36,7 +39,7 @@ export async function handOver(path: string, folder: string, name: string): Prom
     await copyFile(path, handed)
   }
   // Whatever the umask of the server is, the process may read it.
-  await chmod(handed, 0o644)
+  if (!isReadable) await chmod(handed, 0o644)
   return handed
 }
 

@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => rm(base, { recursive: true, force: true }))
 
 test('a folder that is where it was', async () => {
-  await using held = await holdFolder(folder)
+  using held = await holdFolder(folder)
   expect(await held.isInPlace()).toBe(true)
   expect(await readFile(held.pathOf('file'), 'utf8')).toBe('folder')
 })
@@ -29,7 +29,7 @@ test.each([
   ['another folder', () => rename(join(base, 'foreign'), folder)],
   ['nothing', async () => {}],
 ])('one in whose place is %s', async (_name, replace) => {
-  await using held = await holdFolder(folder)
+  using held = await holdFolder(folder)
   await rename(folder, join(base, 'moved'))
   await replace()
   expect(await held.isInPlace()).toBe(false)

@@ -33,6 +33,7 @@ export interface ProberOptions {
 
 /** An output to probe. */
 export interface ProbedFile {
+  /** A file that every user may read. */
   readonly path: string
   /** Its name in messages. */
   readonly name: string
@@ -88,7 +89,7 @@ export function createProber(options: ProberOptions): Prober {
       try {
         return await pool.run({
           async request({ input, output }) {
-            const handed = await handOver(path, input, 'output')
+            const handed = await handOver(path, input, 'output', true)
             return { path: handed, name, previewPath: join(output, previewName), bounds, ffmpegPath }
           },
           async collect(result, { output }) {
