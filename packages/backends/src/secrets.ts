@@ -5,6 +5,18 @@ export function describeMissing(name: string): string {
   return `a key that it needs is missing: the server has no environment variable ${name}`
 }
 
+// What RFC 9110 leaves out of the value of a header: line ends and other controls, and whatever is not in Latin-1.
+const unsendable = /[^\t\u0020-\u007E\u0080-\u00FF]/
+
+/** Reads a key that is sent in a header, without the line end that it may have from a file; or why there is none. */
+export function readKey(secrets: Secrets, name: string): { readonly key?: string; readonly reason: string | null } {
+  const key = secrets.valueOf(name)?.trim()
+  if (!key) return { reason: describeMissing(name) }
+  if (!unsendable.test(key)) return { key, reason: null }
+  const words = `the environment variable ${name} has a line end or another character that no HTTP header carries`
+  return { reason: `a key that it needs cannot be sent: ${words}` }
+}
+
 /** The secrets that are in use. */
 export interface Secrets {
   /** The value of an environment variable; undefined if it is not set. `hide` removes it from texts from now on. */
@@ -23,7 +35,9 @@ export function createSecrets(environment: Readonly<Record<string, string | unde
     valueOf(name) {
       const value = environment[name]
       if (!value) return undefined
-      if (value.length >= leastChars) for (const spelling of spell(value)) hidden.set(spelling, `[${name}]`)
+      // A line end at its end is not sent, so it is not said either.
+      const said = value.trim()
+      if (said.length >= leastChars) for (const spelling of spell(said)) hidden.set(spelling, `[${name}]`)
       return value
     },
     hide(text) {

@@ -13,7 +13,7 @@ import {
   type UpstreamRun,
   type UpstreamVerdict,
 } from '@mediagen/engine/engine.ts'
-import { describeMissing, type Secrets } from '../secrets.ts'
+import { readKey, type Secrets } from '../secrets.ts'
 import {
   createUpstreamClient,
   type UpstreamClient,
@@ -88,7 +88,7 @@ function createEngine({ kind }: Backend, machine: MachineParts, connector: Conne
   }
 
   async function whyUnready(spec: RemoteSpec): Promise<string | null> {
-    return memory.recall(spec, () => ask(connector.toCandidate(spec)))
+    return connector.whyKeyless(spec.provider) ?? memory.recall(spec, () => ask(connector.toCandidate(spec)))
   }
 }
 
@@ -170,6 +170,8 @@ function toRecord({ n, provider, ref }: RemoteCheckpoint, verdict: UpstreamVerdi
 }
 
 interface Connector {
+  /** Why the provider's key cannot be sent; null if it can be, or if it needs none. */
+  whyKeyless(provider: Provider): string | null
   toCandidate(spec: RemoteSpec): Candidate
   check(provider: Provider, timeoutMs: number): Promise<ProviderCheck>
   close(): Promise<void>
@@ -180,10 +182,14 @@ function createConnector(parts: RemoteEngineParts): Connector {
   const { secrets, maxAnswerBytes, openClient = createUpstreamClient, onWarning } = parts
   const opened = new Map<string, { readonly client: UpstreamClient; readonly connection: Connection }>()
 
+  function keyOf({ token_env: name }: Provider): ReturnType<typeof readKey> {
+    return name === undefined ? { reason: null } : readKey(secrets, name)
+  }
+
   function open(provider: Provider, backend: Backend): Connection {
     const known = opened.get(provider.name)
     if (known) return known.connection
-    const token = provider.token_env === undefined ? undefined : secrets.valueOf(provider.token_env)
+    const token = keyOf(provider).key
     const usual = typeof backend.baseUrl === 'function' ? backend.baseUrl(provider) : backend.baseUrl
     const baseUrl = provider.base_url ?? usual
     if (baseUrl === null) throw new EngineError('provider_unreachable', `${provider.name} has no base_url.`)
@@ -211,6 +217,7 @@ function createConnector(parts: RemoteEngineParts): Connector {
   }
 
   return {
+    whyKeyless: (provider) => keyOf(provider).reason,
     toCandidate(spec) {
       const backend = findBackend(spec.kind)
       return { backend, spec, connection: open(spec.provider, backend) }
@@ -218,11 +225,10 @@ function createConnector(parts: RemoteEngineParts): Connector {
     async check(provider, timeoutMs) {
       const { greeting } = findBackend(provider.kind)
       const asked = typeof greeting === 'function' ? greeting(provider) : greeting
-      const { token_env: name } = provider
-      const isMissing = name !== undefined && secrets.valueOf(name) === undefined
+      const { reason } = keyOf(provider)
       return checkProvider(open(provider, findBackend(provider.kind)), asked, {
-        key: name === undefined ? 'none' : isMissing ? 'missing' : 'unknown',
-        reason: isMissing ? describeMissing(name) : null,
+        key: provider.token_env === undefined ? 'none' : reason === null ? 'unknown' : 'missing',
+        reason,
         timeoutMs,
       })
     },

@@ -2,18 +2,22 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EngineError, type JsonValue, OutcomeUnknown } from '@mediagen/engine/engine.ts'
+import { parseAllowedHosts } from '@mediagen/net/hosts.ts'
+import { createPublicClient, type PublicClientOptions } from '@mediagen/net/outgoing/public-client.ts'
+import { createUpstreamClient, type UpstreamClientOptions } from '@mediagen/net/outgoing/upstream-client.ts'
 import { describe, expect, it } from 'vitest'
+import type { RemoteEngineParts } from '../../src/remote/remote-engine.ts'
 import { failing, type Fault, type Faults, html, serveFake } from './fakes/fake.ts'
 import { type KindCase, kindCases, secrets } from './kinds.ts'
 import { createFastClock, openRemote, outcomeOf, startKeptRun } from './remote-run.ts'
 
 const lostFaults: readonly Fault[] = ['cut after', 'bad gateway', { status: 502, body: 'bad gateway' }]
 
-async function start(one: KindCase, faults: Faults = () => null) {
+async function start(one: KindCase, faults: Faults = () => null, parts: Partial<RemoteEngineParts> = {}) {
   const clock = createFastClock()
   const { fake, submissions } = one.open(clock.nowMs)
   const served = await serveFake(fake, faults)
-  const engine = openRemote(one.kind, secrets, clock)
+  const engine = openRemote(one.kind, secrets, { ...clock, ...parts })
   const spec = one.toSpec(served.origin)
   return {
     clock,
@@ -156,7 +160,7 @@ describe.each(kindCases)('$title', (one) => {
     }
   })
 
-  it('sends keys to its provider alone, whatever it redirects to', async () => {
+  it('follows no redirect to a private address', async () => {
     await using thief = await serveFake({ answer: () => ({ status: 200, json: {} }) })
     const redirect = { status: 302, headers: { location: `${thief.origin}/steal` } }
     await using remote = await start(one, failing(/./, redirect, redirect, redirect))
@@ -168,6 +172,24 @@ describe.each(kindCases)('$title', (one) => {
     const { run } = await remote.run()
     await using _ = run
     expect(thief.requests()).toEqual([])
+  })
+
+  it('sends keys to its provider alone, wherever that redirects to', async () => {
+    await using thief = await serveFake({ answer: () => ({ status: 200, json: {} }) })
+    const redirect = { status: 302, headers: { location: `${thief.origin}/steal` } }
+    // To this client, the thief is at a public address.
+    const openPublic = (options: PublicClientOptions) =>
+      createPublicClient({ ...options, allowed: parseAllowedHosts('127.0.0.1') })
+    const openClient = (options: UpstreamClientOptions) => createUpstreamClient({ ...options, openPublic })
+    await using remote = await start(one, failing(/^GET/, redirect, redirect, redirect), { openClient })
+    await remote.engine.unready(remote.spec)
+    const { run } = await remote.run()
+    await using _ = run
+    // Where the answer to the submission is the result, only readiness is asked for by GET.
+    expect(thief.log.length).toBeGreaterThan(0)
+    const told = thief.log.map(({ headers, query, body }) => [headers, String(query), String(body)])
+    expect(JSON.stringify(told)).not.toContain(secrets.KEY)
+    expect(remote.served.log.some(({ headers }) => JSON.stringify(headers).includes(secrets.KEY))).toBe(true)
   })
 
   it('leaves nothing in the folder but outputs', async () => {

@@ -130,6 +130,30 @@ describe('replicate', () => {
     expect(served.log.find(({ method }) => method === 'POST')?.headers['cancel-after']).toBe('300s')
   })
 
+  test('the line end of a key that was read from a file does no harm', async () => {
+    const clock = createFastClock()
+    await using served = await serveFake(createFakeReplicate({ nowMs: clock.nowMs, token: secrets.KEY }))
+    await using engine = openRemote('replicate', { KEY: `${secrets.KEY}\r\n` }, clock)
+    await using run = await startKeptRun()
+    expect(await engine.unready(replicateSpec(served.origin))).toBeNull()
+    expect(await outcomeOf(engine.run(replicateSpec(served.origin), run))).toHaveProperty('files')
+  })
+
+  test.each(['sk-first\nsk-second', 'sk-“quoted”'])('a key that no header carries is named: %j', async (key) => {
+    const clock = createFastClock()
+    await using served = await serveFake(createFakeReplicate({ nowMs: clock.nowMs, token: 'another' }))
+    await using engine = openRemote('replicate', { KEY: key }, clock)
+    const spec = replicateSpec(served.origin)
+    const words =
+      'a key that it needs cannot be sent: the environment variable KEY has a line end or another character that no HTTP header carries'
+    expect(await engine.unready(spec)).toBe(words)
+    const { provider } = spec as { provider?: object }
+    expect(await engine.checkProvider?.(provider as never, 1000)).toMatchObject({ key: 'missing', reason: words })
+    await using run = await startKeptRun()
+    expect(await outcomeOf(engine.run(spec, run))).toMatchObject({ code: 'provider_refused' })
+    expect(run.verdicts()).toEqual({ 1: 'refused' })
+  })
+
   test('a key that is missing is named, and one that is refused is not shown', async () => {
     const clock = createFastClock()
     await using served = await serveFake(createFakeReplicate({ nowMs: clock.nowMs, token: 'another' }))

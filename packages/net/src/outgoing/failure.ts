@@ -7,6 +7,9 @@ export interface Failure {
   readonly words: string
 }
 
+// Undici checks a request before it opens a connection.
+const refusedByUs = 'UND_ERR_INVALID_ARG'
+
 const connections: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was cut',
@@ -18,6 +21,7 @@ const connections: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'the host cannot be reached',
   ENETUNREACH: 'the network of the host cannot be reached',
   ENETDOWN: 'the network is down',
+  [refusedByUs]: 'a header of the request has a character that none may have',
 }
 
 // Errors of connections that were never made.
@@ -28,9 +32,9 @@ export function markUnsent(error: Error): void {
   unsent.add(error)
 }
 
-/** Whether nothing of the request was sent: there was no connection. */
+/** Whether nothing of the request was sent: there was no connection, or it is no valid request. */
 export function wasNotSent(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && unsent.has(error)
+  return typeof error === 'object' && error !== null && (unsent.has(error) || toFailureCode(error) === refusedByUs)
 }
 
 /** Describes an error of undici or of a socket. */

@@ -71,10 +71,13 @@ export interface UpstreamClientOptions {
   readonly domain?: string
   /** Resolves names; a test may pass its own. */
   readonly resolve?: typeof lookup
+  /** Opens the client for other origins; a test may pass its own. */
+  readonly openPublic?: typeof createPublicClient
 }
 
 /** Creates a client; nothing is loaded or opened before its first request. */
-export function createUpstreamClient({ baseUrl, credentials, domain, resolve }: UpstreamClientOptions): UpstreamClient {
+export function createUpstreamClient(options: UpstreamClientOptions): UpstreamClient {
+  const { baseUrl, credentials, domain, resolve, openPublic = createPublicClient } = options
   const base = new URL(baseUrl)
   const shared = { timeoutMs: connectMs, ...(resolve && { resolve }) }
   const home = createPublicClient({
@@ -82,7 +85,7 @@ export function createUpstreamClient({ baseUrl, credentials, domain, resolve }: 
     allowed: parseAllowedHosts(base.hostname.replace(/^\[(.*)\]$/, '$1')),
     allowedPorts: base.port === '' ? noFurtherPorts : new Set([Number(base.port)]),
   })
-  const away = createPublicClient({ ...shared, allowed: onlyPublic })
+  const away = openPublic({ ...shared, allowed: onlyPublic })
 
   async function follow(asked: UpstreamRequest, signal: AbortSignal): Promise<UpstreamAnswer> {
     let url = parseUrl(asked.url)
