@@ -45,6 +45,13 @@ export function providerTests(openStore: OpenTestStore): void {
     expect(await store.enterProvider(entryOf('a'))).toBe(0)
   })
 
+  test('a pause ends after an hour, whatever the provider asks for', async () => {
+    const clock = createHeldClock()
+    await using store = await openStore(clock)
+    await store.pauseProvider('fal', 3e12)
+    expect(await store.enterProvider(entryOf('a'))).toBe(3_600_000)
+  })
+
   test('a submission that was found belongs to one job', async () => {
     await using store = await openStore()
     const find = (jobId: string, n: number, upstreamId: string) =>

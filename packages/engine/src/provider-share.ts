@@ -28,7 +28,7 @@ export interface ProviderStore {
   enterProvider(entry: ProviderEntry): Promise<number>
   /** Ends the run; harmless for one that was not counted. */
   leaveProvider(provider: string, jobId: string): Promise<void>
-  /** Pauses all submissions for this long; a longer pause stays. */
+  /** Pauses all submissions for this long, at most an hour; a longer pause stays. */
   pauseProvider(provider: string, ms: number): Promise<void>
   /**
    * Records the id that a provider gave the `n`th submission of a job, when its answer was lost. False if the submission has

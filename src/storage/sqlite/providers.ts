@@ -3,6 +3,8 @@ import type { FoundSubmission, ProviderEntry } from '@mediagen/engine/provider-s
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'
 
+// Whatever a provider asks for: a wrong number stops nobody for days.
+const longestPauseMs = 3_600_000
 // How soon a place may become free.
 const placeWaitMs = 1000
 // No submission waits longer for its answer, unless it waits for the work itself.
@@ -68,7 +70,8 @@ export function createProviderCommands({ db, nowMs }: Writing) {
       return 0
     },
     leaveProvider: (provider: string, jobId: string): void => void leave.run(provider, jobId),
-    pauseProvider: (provider: string, ms: number): void => void pause.run(provider, nowMs() + Math.ceil(ms)),
+    pauseProvider: (provider: string, ms: number): void =>
+      void pause.run(provider, nowMs() + Math.min(longestPauseMs, Math.ceil(ms))),
   }
 }
 
