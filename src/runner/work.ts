@@ -99,6 +99,7 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
     media,
     folder: async () => (await openOutputFolder(attempt), toOutputFolder(attempt)),
     saveCheckpoint: (value, upstream) => saveCheckpoint(attempt, engine, value, upstream),
+    waiting: (turn) => awaitTurn(attempt, turn),
     preview(file) {
       // A program that lives on after its job's end shows nothing.
       if (!attempt.decided) (attempt.drafts ??= createDrafts(attempt)).show(file)
@@ -106,6 +107,16 @@ async function runEngine(engine: Engine, input: JsonObject, attempt: Attempt): P
     download: createDownloads(attempt),
   }
   return await patiently(attempt, () => engine.run(model.engine, run))
+}
+
+/** What `turn` resolves to; the time limit does not count meanwhile. */
+async function awaitTurn<Result>({ time, watched }: Attempt, turn: Promise<Result>): Promise<Result> {
+  time.hold()
+  try {
+    return await turn
+  } finally {
+    if (!watched.signal.aborted) time.run()
+  }
 }
 
 function fetchAll(input: JsonObject, attempt: Attempt) {

@@ -43,6 +43,7 @@ export function guardEngine(engine: Engine, secrets: Secrets): Engine {
       ...run,
       media: () => run.media(),
       saveCheckpoint: (checkpoint, upstream) => run.saveCheckpoint(hide(checkpoint), hideUpstream(upstream)),
+      waiting: (turn) => run.waiting(turn),
       preview: (file) => run.preview(file),
       download: (url, file, options) => run.download(url, file, options),
     }

@@ -89,6 +89,11 @@ export interface EngineRun {
    */
   saveCheckpoint(checkpoint: JsonValue, upstream?: UpstreamRun): Promise<void>
   /**
+   * Awaits the run's turn at another server. The time limit does not count meanwhile; a deadline and a cancel end the run all
+   * the same.
+   */
+  waiting<Result>(turn: Promise<Result>): Promise<Result>
+  /**
    * Shows a draft picture to the watchers of the job: the name of a file in the folder, which is moved away from there. It is never
    * billed, and removed when the job ends. A draft replaces an earlier one that is not shown yet.
    */

@@ -15,6 +15,7 @@ export function runOf({ folder, ...fields }: Partial<Omit<EngineRun, 'folder'>> 
     folder: async () => folder,
     onProgress: () => {},
     saveCheckpoint: async () => {},
+    waiting: (turn) => turn,
     preview: () => {},
     download: () => Promise.reject(new Error('nothing is downloaded here')),
     ...fields,

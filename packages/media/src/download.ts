@@ -38,7 +38,7 @@ export interface DownloaderOptions {
 export interface Downloader extends AsyncDisposable {
   /**
    * Downloads a URL to a path, and again as long as it fails in a way that may pass.
-   * @throws EngineError `output_unavailable`; the reason of the signal when it aborts
+   * @throws EngineError `output_unavailable`, `retryable` if the failure may pass; the reason of the signal when it aborts
    */
   download(url: string, path: string, signal: AbortSignal, options?: DownloadOptions): Promise<Downloaded>
 }
@@ -94,7 +94,7 @@ export function createDownloader(options: DownloaderOptions): Downloader {
         if (late.aborted) throw unavailable(`it could not be fetched in ${timeoutMs / 1000} s`, true, failure)
         const { words, mayPass, missing } = describe(failure, target)
         if (missing) misses += 1
-        if (!mayPass || misses >= missingTries) throw unavailable(words, mayPass && !missing, failure)
+        if (!mayPass || misses >= missingTries) throw unavailable(words, mayPass, failure)
         await pause(Math.min(longestPauseMs, firstPauseMs * 2 ** (tries - 1)), undefined, { signal: both }).catch(
           () => {},
         )

@@ -1,7 +1,7 @@
 // The checkpoint of a remote run: the state of its submission. It contains no secrets and no signed URLs.
 import { createHash } from 'node:crypto'
 import { type JsonObject, type JsonValue, OutcomeUnknown } from '@mediagen/engine/engine.ts'
-import type { UpstreamRef } from './backend.ts'
+import type { Candidate, UpstreamRef } from './backend.ts'
 
 const version = 1
 const states = ['idle', 'submitting', 'submitted', 'fetching'] as const
@@ -24,6 +24,19 @@ export interface RemoteCheckpoint {
   readonly ref: UpstreamRef | null
   /** Ids of earlier submissions of the job that were accepted. */
   readonly past: readonly string[]
+}
+
+/**
+ * The checkpoint that a run begins with. A job that has nothing under way is not bound to a provider: if the catalog no longer
+ * names that one, it begins with the first again.
+ * @throws OutcomeUnknown if another version of this program wrote it
+ */
+export function openCheckpoint(value: JsonValue, candidates: readonly Candidate[]): RemoteCheckpoint {
+  const providers = candidates.map(({ connection }) => connection.provider)
+  const first = { at: 0, provider: providers[0] ?? '' }
+  const note = readCheckpoint(value)
+  if (!note) return { state: 'idle', ...first, n: 0, key: '', since: null, ref: null, past: [] }
+  return note.state === 'idle' && providers[note.at] !== note.provider ? { ...note, ...first } : note
 }
 
 /** Writes a checkpoint. */

@@ -10,10 +10,11 @@ import {
 } from '@mediagen/engine/engine.ts'
 import type { FoundSubmission } from '@mediagen/engine/provider-share.ts'
 import type { Candidate, UpstreamBody, UpstreamRef, UpstreamResult, Verdict } from './backend.ts'
-import { readCheckpoint, type RemoteCheckpoint, toCheckpoint, toSubmissionId } from './checkpoint.ts'
+import { openCheckpoint, type RemoteCheckpoint, toCheckpoint, toSubmissionId } from './checkpoint.ts'
 import { Failed, NoVerdict, PaidForNothing, Refused, toNoVerdict } from './connection.ts'
 import { fetchOutputs } from './fetch-outputs.ts'
 import { findSubmission, type SubmissionMemory } from './find-submission.ts'
+import type { Provider } from './provider.ts'
 import type { Throttle } from './throttle.ts'
 
 // Of a submission that only queues the run.
@@ -28,8 +29,8 @@ const mostUnreachable = 5
 const mostLosses = 5
 /** How often one run asks about an outcome that the provider may never tell. */
 const mostQuestions = 4
-/** How often outputs are asked for anew when they cannot be fetched. */
-const mostFetches = 3
+// The run there may not have ended, so it counts at its provider.
+const open: ReadonlySet<UpstreamVerdict> = new Set(['submitting', 'accepted', 'unknown'])
 // The run ends itself before whoever started it does, because it knows why it took so long.
 const longestMarginMs = 2000
 
@@ -73,23 +74,17 @@ class RemoteRun {
     this.#timeoutMs = timeoutMs
     this.#run = run
     this.#parts = parts
-    this.#note = readCheckpoint(run.checkpoint) ?? {
-      state: 'idle',
-      at: 0,
-      provider: candidates[0]?.connection.provider ?? '',
-      n: 0,
-      key: '',
-      since: null,
-      ref: null,
-      past: [],
-    }
+    this.#note = openCheckpoint(run.checkpoint, candidates)
   }
 
   async finish(): Promise<EngineResult> {
     for (;;) {
       this.#run.signal.throwIfAborted()
       const { state, ref } = this.#note
-      if (state === 'fetching' && ref === null) throw await this.#lost('its files were lost before they were stored')
+      if (state === 'fetching' && ref === null) {
+        await this.#leave()
+        throw this.#lost('its files were lost before they were stored')
+      }
       const result =
         ref !== null && (state === 'submitted' || state === 'fetching')
           ? await this.#follow(ref)
@@ -123,7 +118,7 @@ class RemoteRun {
     }
     const { jobId } = this.#run
     const webhook = await this.#parts.webhookOf({ provider: place.connection.provider, jobId, n })
-    await this.#parts.throttle.enter(place.spec.provider, this.#run.jobId, this.#timeoutMs, this.#run.signal)
+    await this.#enter(place.spec.provider)
     const key = backend.toKey(body, uuid)
     const since = this.#note.since ?? this.#parts.nowMs()
     const entered = this.#note
@@ -148,13 +143,24 @@ class RemoteRun {
       // The files exist only here. If this process dies now, they are lost, and nothing that was paid is paid again.
       const state = backend.free ? 'idle' : 'fetching'
       await this.#save({ ...this.#note, state }, 'succeeded', answer.cost as UpstreamCost | null)
-      return this.#done(
-        await fetchOutputs(place.connection, (answer as UpstreamResult).outputs, this.#run),
-        answer as UpstreamResult,
-      )
+      for (let pauseMs = firstPollMs; ; pauseMs = Math.min(longestPollMs, pauseMs * 1.5)) {
+        const result = await this.#fetch(answer as UpstreamResult)
+        if (result) return result
+        await this.#wait(this.#jitter(pauseMs))
+      }
     }
     await this.#keepRef(answer)
     return null
+  }
+
+  /** Waits for a place at the provider. The model's time does not count before the first submission. */
+  async #enter(provider: Provider): Promise<void> {
+    const entering = this.#parts.throttle.enter(provider, this.#run.jobId, this.#timeoutMs, this.#run.signal)
+    if (this.#note.since === null) return this.#run.waiting(entering)
+    await entering
+    if (this.#leftMs() > 0) return
+    await this.#leave()
+    throw this.#timedOut()
   }
 
   /** Saves what was accepted. If the job has ended meanwhile, the store has the run ended there. */
@@ -169,13 +175,13 @@ class RemoteRun {
     }
     if (error instanceof PaidForNothing) {
       await this.#save({ ...this.#note, state: 'fetching' }, 'succeeded', error.cost)
-      throw await this.#lost(error.message)
+      throw this.#lost(error.message)
     }
     if (error instanceof Failed) {
       // What was paid is not submitted again, also if this process dies before it ends the job.
       const state = this.#candidate.backend.free ? 'idle' : 'fetching'
       await this.#save({ ...this.#note, state }, 'failed', error.cost)
-      throw await this.#fail('provider_failed', `${this.#note.provider}: ${error.message}`, false)
+      throw new EngineError('provider_failed', `${this.#note.provider}: ${error.message}`)
     }
     this.#trouble = (error as Error).message
     await this.#save(this.#note, 'unknown')
@@ -185,7 +191,6 @@ class RemoteRun {
   /** Waits, turns to the next candidate, or gives up. */
   async #onRefusal(refusal: Refused): Promise<null> {
     const { provider } = this.#note
-    await this.#parts.throttle.leave(provider, this.#run.jobId)
     this.#setbacks += 1
     this.#trouble = refusal.message
     const isUnreachable = refusal.passing && refusal.status === null
@@ -217,7 +222,6 @@ class RemoteRun {
       const found = await findSubmission(candidate, this.#note, this.#run.jobId, this.#parts)
       if (found.ref === 'absent') {
         await this.#save({ ...this.#note, state: 'idle' }, 'refused')
-        await this.#parts.throttle.leave(this.#note.provider, this.#run.jobId)
         return this.#again()
       }
       if (found.ref !== null) {
@@ -249,20 +253,16 @@ class RemoteRun {
   async #follow(ref: UpstreamRef): Promise<EngineResult | null> {
     const candidate = this.#candidate
     await using watch = candidate.backend.watch?.(candidate, ref, this.#run) ?? null
-    let pollMs = firstPollMs
-    for (let fetches = 0; ;) {
+    let isLate = false
+    for (let pollMs = firstPollMs; ; pollMs = Math.min(longestPollMs, pollMs * 1.5)) {
       const verdict = await this.#look(ref)
       switch (verdict.state) {
-        case 'succeeded':
+        case 'succeeded': {
           await this.#save({ ...this.#note, state: 'fetching' }, 'succeeded', verdict.cost)
-          try {
-            return await this.#done(await fetchOutputs(candidate.connection, verdict.outputs, this.#run), verdict)
-          } catch (error) {
-            fetches += 1
-            if (!(error instanceof EngineError) || error.code === 'provider_no_output' || fetches >= mostFetches)
-              throw error
-          }
+          const result = await this.#fetch(verdict)
+          if (result) return result
           break
+        }
         case 'failed':
           if (verdict.retryable) await this.#forget(ref, 'failed', verdict.cost)
           else await this.#close('failed', verdict.cost)
@@ -282,14 +282,18 @@ class RemoteRun {
           if (verdict.progress !== undefined) this.#run.onProgress(verdict.progress)
           watch?.renew()
       }
-      if (this.#leftMs() <= 0) {
-        const ended = await this.#cancel(ref).catch(() => null)
+      if (verdict.state === 'waiting' && this.#leftMs() <= 0) {
+        const ended = await candidate.backend.cancel(candidate, ref).catch(() => null)
+        // What ended just before is delivered.
+        if (ended === 'succeeded' && !isLate) {
+          isLate = true
+          continue
+        }
         // If it could not be ended there, the checkpoint stays, and the store has it tried again.
         if (ended) await this.#close(ended)
         throw this.#timedOut()
       }
       await this.#wait(this.#jitter(pollMs))
-      pollMs = Math.min(longestPollMs, pollMs * 1.5)
     }
   }
 
@@ -308,48 +312,53 @@ class RemoteRun {
     }
   }
 
-  async #done(files: readonly string[], { usage }: Pick<UpstreamResult, 'usage'>): Promise<EngineResult> {
-    await this.#parts.throttle.leave(this.#note.provider, this.#run.jobId)
-    return { files, usage }
+  /** Fetches what was made. Null if that failed in a way that may pass, and there is time to try again. */
+  async #fetch({ outputs, usage }: Pick<UpstreamResult, 'outputs' | 'usage'>): Promise<EngineResult | null> {
+    try {
+      return { files: await fetchOutputs(this.#candidate.connection, outputs, this.#run), usage }
+    } catch (error) {
+      if (error instanceof EngineError && error.retryable && this.#leftMs() > 0) return null
+      // Another run would not know the files that came with the answer.
+      const { state, ref } = this.#note
+      if (!(error instanceof EngineError) || state !== 'fetching' || ref !== null) throw error
+      throw new EngineError(error.code, error.message, false, { cause: error })
+    }
   }
 
-  async #fail(code: string, message: string, retryable: boolean): Promise<EngineError> {
-    await this.#parts.throttle.leave(this.#note.provider, this.#run.jobId)
-    return new EngineError(code, message, retryable)
-  }
-
-  #lost(words: string): Promise<EngineError> {
+  #lost(words: string): EngineError {
     const message = `${this.#note.provider} may have done the work, but ${words}. Nothing was charged.`
-    return this.#fail('provider_output_lost', message, false)
+    return new EngineError('provider_output_lost', message)
   }
 
-  #cancel(ref: UpstreamRef): Promise<UpstreamVerdict> {
-    const { backend, ...place } = this.#candidate
-    return backend.cancel(place, ref)
+  #leave(): Promise<void> {
+    return this.#parts.throttle.leave(this.#note.provider, this.#run.jobId)
   }
 
   /** The accepted run has ended for good. The job stays bound to it: a later run of the job asks again, and submits nothing. */
   async #close(verdict: UpstreamVerdict, cost: UpstreamCost | null = null): Promise<void> {
     await this.#save(this.#note, verdict, cost)
-    await this.#parts.throttle.leave(this.#note.provider, this.#run.jobId)
   }
 
   /** The accepted run has ended, and another may be submitted. */
   async #forget(ref: UpstreamRef, verdict: UpstreamVerdict, cost: UpstreamCost | null = null): Promise<void> {
     // The record keeps the id, which it was given when the run was accepted.
     await this.#save({ ...this.#note, state: 'idle', ref: null, past: [...this.#note.past, ref.id] }, verdict, cost)
-    await this.#parts.throttle.leave(this.#note.provider, this.#run.jobId)
   }
 
+  /** Saves a step. What has ended there, or is not submitted after all, no longer counts at the provider. */
   async #save(note: RemoteCheckpoint, verdict: UpstreamVerdict, cost: UpstreamCost | null = null): Promise<void> {
-    await this.#run.saveCheckpoint(toCheckpoint(note), {
-      n: note.n,
-      provider: note.provider,
-      upstreamId: note.ref?.id ?? null,
-      verdict,
-      cost,
-    })
-    this.#note = note
+    const { n, provider, ref } = note
+    const upstream = { n, provider, upstreamId: ref?.id ?? null, verdict, cost }
+    let isOver = !open.has(verdict)
+    try {
+      await this.#run.saveCheckpoint(toCheckpoint(note), upstream)
+      this.#note = note
+    } catch (error) {
+      isOver ||= verdict === 'submitting'
+      throw error
+    } finally {
+      if (isOver) await this.#leave()
+    }
   }
 
   /** How long the run may still last: the model's time counts from its first submission, not anew for each run. */

@@ -131,6 +131,7 @@ async function reconcile(candidates: readonly Candidate[], past: PastRun, machin
   if (note.state !== 'submitting') return { state: 'known', checkpoint: past.checkpoint }
   const { ref } = await findSubmission(candidate, note, past.jobId, machine)
   if (ref === null) return { state: 'unknown' }
+  if (ref === 'absent') await machine.throttle.leave(note.provider, past.jobId)
   const known: RemoteCheckpoint = ref === 'absent' ? { ...note, state: 'idle' } : { ...note, state: 'submitted', ref }
   return {
     state: 'known',
@@ -151,7 +152,10 @@ async function cancel(
   let { ref } = note
   if (note.state === 'submitting') {
     const found = await findSubmission(candidate, note, past.jobId, machine)
-    if (found.ref === 'absent') return toRecord(note, 'refused')
+    if (found.ref === 'absent') {
+      await machine.throttle.leave(note.provider, past.jobId)
+      return toRecord(note, 'refused')
+    }
     if (found.ref === null) {
       // It may still appear there.
       if (machine.nowMs() - (note.since ?? 0) < lookForMs && !backend.blocks(place.spec)) throw new Error(found.words)

@@ -103,6 +103,7 @@ export async function startKeptRun(
     downloads,
     media: async () => new Map(Object.entries(options.media ?? {})),
     onProgress: () => {},
+    waiting: (turn) => turn,
     preview: () => {},
     async saveCheckpoint(value, upstream) {
       saved.push(value)
@@ -112,7 +113,7 @@ export async function startKeptRun(
       const sent = new URL(url).origin === origin ? headers : {}
       downloads.push({ url, headers: sent })
       const answer = await fetch(url, { headers: sent })
-      if (!answer.ok) throw new EngineError('download_failed', `${answer.status}`, false)
+      if (!answer.ok) throw new EngineError('download_failed', `${answer.status}`, true)
       const bytes = Buffer.from(await answer.arrayBuffer())
       await writeFile(join(folder, file), bytes)
       return { bytes: bytes.length, contentType: answer.headers.get('content-type') }

@@ -123,6 +123,7 @@ export async function simulate(one: KindCase, seed: number, folder: string): Pro
       signal,
       media: async () => new Map(),
       onProgress: () => {},
+      waiting: (turn) => turn,
       preview: () => {},
       saveCheckpoint: (value, upstream) =>
         step(async () => {
