@@ -2,9 +2,10 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Folders of stored uploads, with their paths. */
+/** Folders of stored uploads, with their paths. A kill just before a file is placed in its folder leaves that empty. */
 export function listUploads(dataDir: string): string[] {
-  return listFolder(join(dataDir, 'assets')).filter((path) => /file_\w+$/.test(path))
+  const folders = listFolder(join(dataDir, 'assets')).filter((path) => /file_\w+$/.test(path))
+  return folders.filter((folder) => listFolder(folder).length > 0)
 }
 
 /** Files that processes are taking in. */
