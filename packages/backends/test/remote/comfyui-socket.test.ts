@@ -26,7 +26,14 @@ async function start(options: Parameters<typeof createFakeComfyui>[0] = {}, faul
     const running = engine.run(spec, {
       ...run,
       onProgress: (fraction) => void progress.push(fraction),
-      preview: (file) => void run.folder().then(async (folder) => drafts.push(await readFile(join(folder, file)))),
+      preview(file) {
+        const read = run.folder().then((folder) => readFile(join(folder, file)))
+        // The run may end, and its folder go, before the draft is read.
+        read.then(
+          (draft) => drafts.push(draft),
+          () => {},
+        )
+      },
     })
     return { run, outcome: outcomeOf(running) }
   }
