@@ -1,6 +1,6 @@
 // Accounts with credits and a key, made in a data directory before a server opens it; and the requests that they send.
 import { openStore } from '../src/app/store.ts'
-import { createKeySecret, hashKeySecret } from '../src/core/key.ts'
+import { createKeySecret, hashKeySecret } from '@mediagen/core/key.ts'
 
 /** More than any run can spend. */
 const plenty = 1_000_000_000_000

@@ -1,6 +1,6 @@
 // Whether a claim and the end of a job cost more when 1,000,000 jobs have succeeded before: against none, at the store.
 import { openStore } from '../src/app/store.ts'
-import type { ClaimedJob } from '../src/core/job.ts'
+import type { ClaimedJob } from '@mediagen/core/job.ts'
 import { createBenchAccount, order } from './accounts.ts'
 import { type Bench, makeFolder, type Row, toRow } from './bench.ts'
 import { compare, type Side } from './rounds.ts'

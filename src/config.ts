@@ -1,7 +1,7 @@
 // The only reader of the environment: one table of settings, parsed into one frozen Config, or one error that lists every problem.
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { StartupError } from './core/errors.ts'
+import { StartupError } from '@mediagen/core/errors.ts'
 import { parseProgramLimitsText } from '@mediagen/engine/program-limits.ts'
 import { limits } from './limits.ts'
 import { parseProxies } from '@mediagen/net/client-address.ts'

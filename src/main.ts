@@ -15,7 +15,7 @@ import { addServeCommand } from './cli/serve.ts'
 import { addGenerateCommands } from './cli/user/generate.ts'
 import { addUserCommands } from './cli/user/lists.ts'
 import { addWebhookCommands } from './cli/webhook-commands.ts'
-import { StartupError, withoutCode } from './core/errors.ts'
+import { StartupError, withoutCode } from '@mediagen/core/errors.ts'
 
 /** Creates the command line with all its commands. */
 export function createProgram(): Command {

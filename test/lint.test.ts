@@ -66,12 +66,9 @@ test('every folder and file of src/ and every package has a row: none may import
   for (const inside of ['src', 'test', 'src/a', 'src/a/b/c'])
     for (const name of readdirSync(join(root, 'packages')))
       planted.push(
-        plant(
-          `packages/${name}/${inside}/planted.ts`,
-          `${'../'.repeat(inside.split('/').length + 2)}src/core/errors.ts`,
-        ),
+        plant(`packages/${name}/${inside}/planted.ts`, `${'../'.repeat(inside.split('/').length + 2)}src/config.ts`),
       )
-  planted.push(plant('web/planted.ts', '../src/core/errors.ts'))
+  planted.push(plant('web/planted.ts', '../src/config.ts'))
   const found = lint(restricted, planted)
   expect(Object.keys(found).toSorted()).toEqual(planted.map(({ file }) => file).toSorted())
   for (const [file, advice] of Object.entries(found)) expect(advice, file).toMatch(/ imports (only|nothing)/)
@@ -79,29 +76,29 @@ test('every folder and file of src/ and every package has a row: none may import
 
 test.each([
   [
-    'src/core/planted.ts',
-    '../storage/sqlite/open.ts',
-    /^src\/core imports only @mediagen\/engine, @mediagen\/catalog\./,
+    'packages/core/src/planted.ts',
+    '../../../src/storage/sqlite/open.ts',
+    /^packages\/core\/src imports only @mediagen\/engine, @mediagen\/catalog\./,
   ],
-  ['src/core/planted.ts', '../../gen/mediagen/v1/admin_pb.ts', /^src\/core imports only/],
-  ['src/core/planted.ts', 'node:fs/promises', /^src\/core may not import this package/],
-  ['src/core/planted.ts', '@connectrpc/connect', /^src\/core may not/],
-  ['src/services/planted.ts', '../storage/sqlite/open.ts', /imports only core, @mediagen\/catalog, gen/],
+  ['packages/core/src/planted.ts', '../../../gen/mediagen/v1/admin_pb.ts', /^packages\/core\/src imports only/],
+  ['packages/core/src/planted.ts', 'node:fs/promises', /^packages\/core\/src may not import this package/],
+  ['packages/core/src/planted.ts', '@connectrpc/connect', /^packages\/core\/src may not/],
+  ['src/services/planted.ts', '../storage/sqlite/open.ts', /imports only @mediagen\/core, @mediagen\/catalog, gen/],
   ['src/services/planted.ts', 'node:fs/promises', /may not/],
-  ['src/rpc/planted.ts', '../gateway/server.ts', /imports only core, gen, @mediagen\/engine/],
-  ['src/gateway/planted.ts', '../services/admin.ts', /imports only core, gen/],
-  ['src/gateway/planted.ts', '@mediagen/engine/engine.ts', /imports only core, gen/],
-  ['src/storage/sqlite/planted.ts', '../../services/convert.ts', /imports only core/],
-  ['src/storage/sqlite/planted.ts', '../../../gen/mediagen/v1/admin_pb.ts', /imports only core/],
-  ['src/runner/planted.ts', '../media/source.ts', /imports only core/],
-  ['src/assets/a/planted.ts', '../../runner/runner.ts', /imports only core, @mediagen\/engine/],
+  ['src/rpc/planted.ts', '../gateway/server.ts', /imports only @mediagen\/core, gen, @mediagen\/engine/],
+  ['src/gateway/planted.ts', '../services/admin.ts', /imports only @mediagen\/core, gen/],
+  ['src/gateway/planted.ts', '@mediagen/engine/engine.ts', /imports only @mediagen\/core, gen/],
+  ['src/storage/sqlite/planted.ts', '../../services/convert.ts', /imports only @mediagen\/core/],
+  ['src/storage/sqlite/planted.ts', '../../../gen/mediagen/v1/admin_pb.ts', /imports only @mediagen\/core/],
+  ['src/runner/planted.ts', '../media/source.ts', /imports only @mediagen\/core/],
+  ['src/assets/a/planted.ts', '../../runner/runner.ts', /imports only @mediagen\/core, @mediagen\/engine/],
   ['src/assets/a/planted.ts', '@grpc/grpc-js', /may not/],
-  ['src/media/planted.ts', '../assets/outputs.ts', /imports only core, @mediagen\/engine/],
-  ['src/webhooks/planted.ts', '../runner/runner.ts', /imports only core, @mediagen\/net/],
+  ['src/media/planted.ts', '../assets/outputs.ts', /imports only @mediagen\/core, @mediagen\/engine/],
+  ['src/webhooks/planted.ts', '../runner/runner.ts', /imports only @mediagen\/core, @mediagen\/net/],
   ['packages/net/src/http/planted.ts', '@mediagen/engine/engine.ts', /imports nothing else of ours/],
-  ['src/catalog/planted.ts', '../storage/sqlite/open.ts', /imports only core/],
+  ['src/catalog/planted.ts', '../storage/sqlite/open.ts', /imports only @mediagen\/core/],
   ['src/cli/planted.ts', '../storage/sqlite/open.ts', /imports only app/],
-  ['src/config.ts', './storage/sqlite/open.ts', /imports only core, @mediagen/],
+  ['src/config.ts', './storage/sqlite/open.ts', /imports only @mediagen\/core, @mediagen/],
   ['src/limits.ts', './config.ts', /imports only setting\.ts/],
   ['src/media-limits.ts', './limits.ts', /imports only setting\.ts/],
   ['src/app/planted.ts', '../cli/serve.ts', /imports only/],
@@ -110,18 +107,14 @@ test.each([
   ['packages/backends/src/planted.ts', '@mediagen/builtin/engine.ts', /imports only @mediagen\/engine/],
   ['packages/media/src/probe/planted.ts', '../../../builtin/src/engine.ts', /imports only @mediagen\/engine/],
   ['packages/engine/src/planted.ts', '@mediagen/builtin/engine.ts', /imports nothing else of ours/],
-  [
-    'packages/builtin/src/music/score/planted.ts',
-    '../../../../../src/core/errors.ts',
-    /imports only @mediagen\/engine/,
-  ],
+  ['packages/builtin/src/music/score/planted.ts', '../../../../../src/config.ts', /imports only @mediagen\/engine/],
   ['packages/builtin/gallery/planted.ts', '../../engine/src/pool.ts', /imports only @mediagen\/engine/],
 ])('%s may not import %s', (file, specifier, advice) => {
   expect(lint(restricted, [plant(file, specifier)])).toEqual({ [file]: expect.stringMatching(advice) })
 })
 
 test('a new folder or file of src/ imports nothing before it has a row', () => {
-  const planted = [plant('src/novel.ts', './core/errors.ts'), plant('src/novel/a/planted.ts', '../own.ts')]
+  const planted = [plant('src/novel.ts', './app/start.ts'), plant('src/novel/a/planted.ts', '../own.ts')]
   const advice = 'This needs a row in oxlint.config.ts.'
   expect(lint(restricted, planted)).toEqual({ [planted[0]!.file]: advice, [planted[1]!.file]: advice })
 })
@@ -133,25 +126,25 @@ test('an import is found however it is written', () => {
     `export { planted } from '${specifier}'\n`,
     `export * from '${specifier}'\n`,
     `export const later = () => import('${specifier}')\n`,
-  ].map((code, index) => ({ file: `src/core/way-${index}.ts`, code }))
+  ].map((code, index) => ({ file: `src/feed/way-${index}.ts`, code }))
   expect(Object.keys(lint(restricted, ways))).toHaveLength(ways.length)
 })
 
 test('circles are found, across folders, too', () => {
   const planted = [
-    plant('src/core/one.ts', './two.ts'),
-    plant('src/core/two.ts', './three/three.ts'),
-    plant('src/core/three/three.ts', '../one.ts'),
+    plant('src/feed/one.ts', './two.ts'),
+    plant('src/feed/two.ts', './three/three.ts'),
+    plant('src/feed/three/three.ts', '../one.ts'),
   ]
   expect(Object.keys(lint('import(no-cycle)', planted))).toHaveLength(planted.length)
 })
 
 test('what a part may import is let pass', () => {
   const planted = [
-    plant('src/core/a/own.ts', '../own.ts'),
-    plant('src/core/port.ts', '@mediagen/engine/engine.ts'),
-    plant('src/core/hash.ts', 'node:crypto'),
-    plant('src/storage/sqlite/record.ts', '../../core/job.ts'),
+    plant('packages/core/src/a/own.ts', '../own.ts'),
+    plant('packages/core/src/port.ts', '@mediagen/engine/engine.ts'),
+    plant('packages/core/src/hash.ts', 'node:crypto'),
+    plant('src/storage/sqlite/record.ts', '@mediagen/core/job.ts'),
     plant('src/services/message.ts', '../../gen/mediagen/v1/admin_pb.ts'),
     plant('src/webhooks/host.ts', '@mediagen/net/hosts.ts'),
     plant('src/app/planted.ts', '../storage/sqlite/open.ts'),

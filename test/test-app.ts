@@ -10,7 +10,7 @@ import type { App, Overrides } from '../src/app/app.ts'
 import { findBuiltin } from '../src/app/builtin.ts'
 import { startApp } from '../src/app/start.ts'
 import { type Config, readConfig } from '../src/config.ts'
-import { type Permission, permissions } from '../src/core/key.ts'
+import { type Permission, permissions } from '@mediagen/core/key.ts'
 import { toPermissionCode } from '../src/services/convert.ts'
 
 /** What most tests use instead of the defaults; MEDIAGEN_TEST_GATEWAY=1 puts a gateway of its own in front, over gRPC. */

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import type { MediagenError } from '../core/errors.ts'
+import type { MediagenError } from '@mediagen/core/errors.ts'
 import type { Health } from '../gateway/health.ts'
 import { createHealthServer, listen, type ServerParts } from '../gateway/server.ts'
 import { createFindClient } from '@mediagen/net/client-address.ts'

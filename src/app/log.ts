@@ -1,6 +1,6 @@
 // The logger of a process: JSON lines on standard output, with clients' texts cut and secrets redacted.
 import { type DestinationStream, destination, type Logger, pino } from 'pino'
-import { cutText, redactSecrets } from '../core/log-text.ts'
+import { cutText, redactSecrets } from '@mediagen/core/log-text.ts'
 import type { Secrets } from '@mediagen/backends/secrets.ts'
 
 // Fields that may contain text from a client.

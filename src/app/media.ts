@@ -1,9 +1,9 @@
 // The readers of media that inputs refer to.
 import type { Config } from '../config.ts'
-import type { AssetUrls } from '../core/asset.ts'
+import type { AssetUrls } from '@mediagen/core/asset.ts'
 import type { Blobs } from '@mediagen/blobs/blobs.ts'
 import type { MediaSource } from '@mediagen/media/reader.ts'
-import type { Store } from '../core/store.ts'
+import type { Store } from '@mediagen/core/store.ts'
 import { dataUris } from '@mediagen/media/data-uri.ts'
 import { createDownloader, type Downloader } from '@mediagen/media/download.ts'
 import { createOwnAssetReader } from '../media/own-assets.ts'

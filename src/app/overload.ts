@@ -1,6 +1,6 @@
 // What refuses requests while this process is behind.
 import type { Config } from '../config.ts'
-import { MediagenError } from '../core/errors.ts'
+import { MediagenError } from '@mediagen/core/errors.ts'
 import { createShedder, type Shedder } from '@mediagen/net/shedder.ts'
 import type { Logger } from 'pino'
 import type { Metrics } from './metrics.ts'

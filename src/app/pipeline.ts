@@ -1,7 +1,7 @@
 // What all calls of a core go through.
 import type { Config } from '../config.ts'
-import type { Clock } from '../core/clock.ts'
-import type { Store } from '../core/store.ts'
+import type { Clock } from '@mediagen/core/clock.ts'
+import type { Store } from '@mediagen/core/store.ts'
 import { createAccess } from '../rpc/access.ts'
 import { createCallLog } from '../rpc/call-log.ts'
 import { startKeyWatch } from '../rpc/key-watch.ts'

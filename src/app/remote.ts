@@ -7,8 +7,13 @@ import type { ProviderStore } from '@mediagen/engine/provider-share.ts'
 import type { Secrets } from '@mediagen/backends/secrets.ts'
 import { createRemoteEngines } from '@mediagen/backends/remote/remote-engine.ts'
 import { createThrottle, type Throttle } from '@mediagen/backends/remote/throttle.ts'
-import type { Store } from '../core/store.ts'
-import { isSubmissionToken, isUpstreamId, type SubmissionNews, toSubmissionPath } from '../core/submission-url.ts'
+import type { Store } from '@mediagen/core/store.ts'
+import {
+  isSubmissionToken,
+  isUpstreamId,
+  type SubmissionNews,
+  toSubmissionPath,
+} from '@mediagen/core/submission-url.ts'
 
 /** What remote engines use of the store. */
 export type SharedStore = ProviderStore & Pick<Store, 'signingKeys'>

@@ -1,6 +1,6 @@
 // The store of a data directory.
-import { type Clock, systemClock } from '../core/clock.ts'
-import type { Store } from '../core/store.ts'
+import { type Clock, systemClock } from '@mediagen/core/clock.ts'
+import type { Store } from '@mediagen/core/store.ts'
 import { openSqliteStore, type SqliteOptions } from '../storage/sqlite/open.ts'
 import { layOut, makeFolder, protectDatabase } from './data-dir.ts'
 

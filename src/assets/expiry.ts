@@ -7,9 +7,9 @@ import {
   type RetentionStore,
   type StuckFolder,
   surveyFolders,
-} from '../core/retention.ts'
-import { leadMs } from '../core/leader.ts'
-import type { Store } from '../core/store.ts'
+} from '@mediagen/core/retention.ts'
+import { leadMs } from '@mediagen/core/leader.ts'
+import type { Store } from '@mediagen/core/store.ts'
 import { createRound } from '../runtime/round.ts'
 
 const lookMs = 1000

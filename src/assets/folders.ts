@@ -1,7 +1,7 @@
 // The folders of stored files: the outputs of a run, an upload, or an orphan.
 import { type Blobs, deleteAll, type StoredBlob } from '@mediagen/blobs/blobs.ts'
-import { isId } from '../core/ids.ts'
-import type { FilesFolder, FilesFolders } from '../core/retention.ts'
+import { isId } from '@mediagen/core/ids.ts'
+import type { FilesFolder, FilesFolders } from '@mediagen/core/retention.ts'
 
 /** Creates the port. */
 export function createFilesFolders(blobs: Blobs): FilesFolders {

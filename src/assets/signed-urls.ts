@@ -1,8 +1,8 @@
 // Signed URLs of files: anyone with a URL may read the file until it expires, without a key.
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { AssetUrls } from '../core/asset.ts'
-import type { SigningKey } from '../core/store.ts'
+import type { AssetUrls } from '@mediagen/core/asset.ts'
+import type { SigningKey } from '@mediagen/core/store.ts'
 
 export interface AssetUrlsOptions {
   /**

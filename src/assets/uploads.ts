@@ -4,8 +4,8 @@ import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { EngineError } from '@mediagen/engine/engine.ts'
 import { type Blobs, deleteAll } from '@mediagen/blobs/blobs.ts'
-import { MediagenError } from '../core/errors.ts'
-import type { ReceivedFile, UploadFiles } from '../core/upload.ts'
+import { MediagenError } from '@mediagen/core/errors.ts'
+import type { ReceivedFile, UploadFiles } from '@mediagen/core/upload.ts'
 
 export interface UploadFilesOptions {
   /** Where uploads are stored. */

@@ -1,5 +1,5 @@
 // The keys that sign URLs of files, which another process may rotate at any time.
-import type { SigningKey, Store } from '../core/store.ts'
+import type { SigningKey, Store } from '@mediagen/core/store.ts'
 
 /** How long a rotation may go unnoticed. */
 const refreshMs = 1000

@@ -1,7 +1,7 @@
 // The operator's commands about the audit record.
 import type { Command } from 'commander'
 import type { AuditEntry } from '../../gen/mediagen/v1/admin_pb.ts'
-import { pageBounds } from '../core/page.ts'
+import { pageBounds } from '@mediagen/core/page.ts'
 import { parsePageLimit, toTime, withAdmin } from './admin.ts'
 import type { Printed } from './print.ts'
 

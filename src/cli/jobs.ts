@@ -1,9 +1,9 @@
 // The operator's commands about jobs of all accounts.
 import { type Command, InvalidArgumentError } from 'commander'
 import type { InspectJobResponse, JobSummary } from '../../gen/mediagen/v1/admin_pb.ts'
-import { jobStatuses, type JobStatus } from '../core/job.ts'
+import { jobStatuses, type JobStatus } from '@mediagen/core/job.ts'
 import { toJobStatusCode, toJobStatusName } from '../services/convert.ts'
-import { pageBounds } from '../core/page.ts'
+import { pageBounds } from '@mediagen/core/page.ts'
 import { parseCredits, parsePageLimit, toTime, withAdmin } from './admin.ts'
 import type { Printed } from './print.ts'
 

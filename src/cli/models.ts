@@ -5,7 +5,7 @@ import { dump } from 'js-yaml'
 import { findBuiltin } from '../app/builtin.ts'
 import { importModel } from '../app/import-model.ts'
 import { readConfig } from '../config.ts'
-import { StartupError } from '../core/errors.ts'
+import { StartupError } from '@mediagen/core/errors.ts'
 import { openCatalog, openIdleEngines, openSecrets, readModels } from '../app/models.ts'
 import { print } from './print.ts'
 

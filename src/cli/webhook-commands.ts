@@ -1,7 +1,7 @@
 // The operator's commands about webhooks: endpoints, deliveries, and sending a delivery again.
 import { type Command, InvalidArgumentError } from 'commander'
 import { type Delivery, DeliverySchema, type DeliveryStatus, WebhookSchema } from '../../gen/mediagen/v1/webhooks_pb.ts'
-import { pageBounds } from '../core/page.ts'
+import { pageBounds } from '@mediagen/core/page.ts'
 import { deliveryStatusCodes, toRecord } from '../gateway/records.ts'
 import { parsePageLimit, readAll, withAdmin } from './admin.ts'
 import type { Printed } from './print.ts'

@@ -1,9 +1,9 @@
 // GET /assets/…: output files under signed URLs, with Range, HEAD, ETag and conditional requests.
 import { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
-import type { AssetUrls } from '../core/asset.ts'
+import type { AssetUrls } from '@mediagen/core/asset.ts'
 import { type Blobs, contentTypeOf, type StoredBlob } from '@mediagen/blobs/blobs.ts'
-import { MediagenError } from '../core/errors.ts'
+import { MediagenError } from '@mediagen/core/errors.ts'
 import { createPlaces, type PlaceBounds } from '@mediagen/net/places.ts'
 import { toClientNetwork } from '@mediagen/net/client-address.ts'
 import { readAsked } from '@mediagen/blobs/byte-range.ts'

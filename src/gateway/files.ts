@@ -2,7 +2,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { FileSchema, type UploadFileRequestSchema } from '../../gen/mediagen/v1/files_pb.ts'
-import { MediagenError } from '../core/errors.ts'
+import { MediagenError } from '@mediagen/core/errors.ts'
 import { isRefusal, toRefusal } from '../runtime/refusal.ts'
 import { type CoreClient, forward } from './core-client.ts'
 import { isForm, readForm } from '@mediagen/net/http/form.ts'

@@ -1,7 +1,7 @@
 // The headers of a start: Idempotency-Key, Cancel-After, Mediagen-Priority and Retain-For.
 import type { FastifyRequest } from 'fastify'
-import { MediagenError } from '../core/errors.ts'
-import { longestDeadlineSeconds, priorityRange } from '../core/fair-queue.ts'
+import { MediagenError } from '@mediagen/core/errors.ts'
+import { longestDeadlineSeconds, priorityRange } from '@mediagen/core/fair-queue.ts'
 import { toMediagenError } from './problem.ts'
 import { integer, type Parameter, readParameters, type Values } from './query.ts'
 

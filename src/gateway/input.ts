@@ -2,9 +2,9 @@
 import { isUtf8 } from 'node:buffer'
 import type { JsonValue } from '@bufbuild/protobuf'
 import type { FastifyBodyParser } from 'fastify'
-import { MediagenError, type Violation } from '../core/errors.ts'
+import { MediagenError, type Violation } from '@mediagen/core/errors.ts'
 import { refuseManyValues } from '@mediagen/net/json-values.ts'
-import { describeViolations } from '../core/violations.ts'
+import { describeViolations } from '@mediagen/core/violations.ts'
 import { toPointerToken } from '@mediagen/net/schema-violations.ts'
 import type { Keys } from './access.ts'
 

@@ -1,8 +1,8 @@
 // /v1/jobs: reading, listing, cancelling and watching jobs. docs/contract.md, section 1.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { JobSchema } from '../../gen/mediagen/v1/generation_pb.ts'
-import { MediagenError } from '../core/errors.ts'
-import { describeViolations } from '../core/violations.ts'
+import { MediagenError } from '@mediagen/core/errors.ts'
+import { describeViolations } from '@mediagen/core/violations.ts'
 import { toPointerToken } from '@mediagen/net/schema-violations.ts'
 import { patienceOf } from '@mediagen/net/http/connections.ts'
 import { type CoreClient, forward } from './core-client.ts'

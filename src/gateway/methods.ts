@@ -1,7 +1,7 @@
 // 405 for a method that a route does not allow; Fastify itself answers 404.
 import { METHODS } from '@mediagen/net/http/node-http.ts'
 import type { FastifyInstance } from 'fastify'
-import { MediagenError } from '../core/errors.ts'
+import { MediagenError } from '@mediagen/core/errors.ts'
 
 // All methods that Node parses, except CONNECT, which never becomes a request.
 const methods = METHODS.filter((method) => method !== 'CONNECT')

@@ -7,7 +7,7 @@ import {
   ModelSchema,
   ProductSchema,
 } from '../../gen/mediagen/v1/catalog_pb.ts'
-import { MediagenError } from '../core/errors.ts'
+import { MediagenError } from '@mediagen/core/errors.ts'
 import { type CoreClient, forward } from './core-client.ts'
 import { json } from './openapi.ts'
 import { flag, page, readQuery, text } from './query.ts'

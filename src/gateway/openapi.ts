@@ -1,6 +1,6 @@
 // GET /openapi.json: the OpenAPI 3.1 document of the REST interface, from the schemas of the routes themselves.
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import type { ErrorCode } from '../core/errors.ts'
+import type { ErrorCode } from '@mediagen/core/errors.ts'
 import type { RoutePermission } from './access.ts'
 import { problemKinds } from './problem-kinds.ts'
 import type { Query } from './query.ts'

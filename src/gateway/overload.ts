@@ -1,6 +1,6 @@
 // Load shedding of the HTTP server: an overloaded server refuses requests when their head has arrived, before it parses them.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { MediagenError } from '../core/errors.ts'
+import type { MediagenError } from '@mediagen/core/errors.ts'
 import { readRequestId } from '@mediagen/net/request-id.ts'
 import { problemKinds } from './problem-kinds.ts'
 import { problemType, toProblem } from './problem.ts'

@@ -1,8 +1,8 @@
 // GET /problems/{code}: the page that the `type` of a problem resolves to.
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { type ErrorCode, MediagenError, retryable } from '../core/errors.ts'
-import { cutText } from '../core/log-text.ts'
+import { type ErrorCode, MediagenError, retryable } from '@mediagen/core/errors.ts'
+import { cutText } from '@mediagen/core/log-text.ts'
 import { problemKinds } from './problem-kinds.ts'
 
 const style =

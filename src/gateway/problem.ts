@@ -11,11 +11,11 @@ import {
   MediagenError,
   retryable,
   withoutCode,
-} from '../core/errors.ts'
+} from '@mediagen/core/errors.ts'
 import { isRefusal, toRefusal } from '../runtime/refusal.ts'
 import { readRequestId } from '@mediagen/net/request-id.ts'
-import { isStorageTrouble, storageUnavailable } from '../core/storage-trouble.ts'
-import { describeViolations } from '../core/violations.ts'
+import { isStorageTrouble, storageUnavailable } from '@mediagen/core/storage-trouble.ts'
+import { describeViolations } from '@mediagen/core/violations.ts'
 import { toViolations } from '@mediagen/net/schema-violations.ts'
 import { problemKinds } from './problem-kinds.ts'
 

@@ -12,7 +12,7 @@ import { StructSchema, type Timestamp, timestampMs, TimestampSchema } from '@buf
 import { type Model, ModelSchema, ProductSchema } from '../../gen/mediagen/v1/catalog_pb.ts'
 import { JobStatus, JobStatusSchema, type Output, OutputSchema } from '../../gen/mediagen/v1/generation_pb.ts'
 import { type DeliveryStatus, DeliveryStatusSchema } from '../../gen/mediagen/v1/webhooks_pb.ts'
-import { toTimestampText } from '../core/clock.ts'
+import { toTimestampText } from '@mediagen/core/clock.ts'
 
 /** A record; the response schema of a route says which of its fields are sent. */
 export type JsonRecord = Record<string, unknown>

@@ -2,8 +2,8 @@
 import type { DescEnum } from '@bufbuild/protobuf'
 import { BilledSchema, ModalitySchema } from '../../gen/mediagen/v1/catalog_pb.ts'
 import { EntryKindSchema } from '../../gen/mediagen/v1/wallet_pb.ts'
-import { jobStatuses, terminalStatuses } from '../core/job.ts'
-import { deliveryStatuses } from '../core/webhook.ts'
+import { jobStatuses, terminalStatuses } from '@mediagen/core/job.ts'
+import { deliveryStatuses } from '@mediagen/core/webhook.ts'
 
 const string = { type: 'string' } as const
 const nullableString = { type: ['string', 'null'] } as const

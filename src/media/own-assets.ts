@@ -1,6 +1,6 @@
 // References that are URLs of this server's own outputs: read from the store, since its own address is often a private one.
 import { invalidMedia } from '@mediagen/engine/media.ts'
-import type { AssetUrls } from '../core/asset.ts'
+import type { AssetUrls } from '@mediagen/core/asset.ts'
 import type { Blobs } from '@mediagen/blobs/blobs.ts'
 import type { MediaReader } from '@mediagen/media/reader.ts'
 

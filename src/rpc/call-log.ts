@@ -2,8 +2,8 @@
 // what pino would (docs/decisions/call-log.md).
 import type { DescMethod } from '@bufbuild/protobuf'
 import { type Logger, pino } from 'pino'
-import { toTimestampText } from '../core/clock.ts'
-import { redactSecrets } from '../core/log-text.ts'
+import { toTimestampText } from '@mediagen/core/clock.ts'
+import { redactSecrets } from '@mediagen/core/log-text.ts'
 
 // A batch is written when it is this long or this old.
 const batchLength = 16_384

@@ -1,6 +1,6 @@
 // Counts invalid keys by client address, and rate-limits clients that try many.
 import { createTokenBuckets } from '@mediagen/net/token-bucket.ts'
-import { MediagenError } from '../core/errors.ts'
+import { MediagenError } from '@mediagen/core/errors.ts'
 import { toClientNetwork } from '@mediagen/net/client-address.ts'
 
 /** Counts failed keys. */

@@ -1,9 +1,9 @@
 // The gRPC port: all services behind guards, with health and reflection for everyone.
 import { ConnectError } from '@connectrpc/connect'
 import * as grpc from '@grpc/grpc-js'
-import type { MediagenError } from '../core/errors.ts'
-import type { SubmissionNews } from '../core/submission-url.ts'
-import { cutText } from '../core/log-text.ts'
+import type { MediagenError } from '@mediagen/core/errors.ts'
+import type { SubmissionNews } from '@mediagen/core/submission-url.ts'
+import { cutText } from '@mediagen/core/log-text.ts'
 import { type Door, toListenError } from '../runtime/listen-error.ts'
 import { isRefusal, toRefusal } from '../runtime/refusal.ts'
 import { readRequestId } from '@mediagen/net/request-id.ts'

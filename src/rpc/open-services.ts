@@ -12,7 +12,7 @@ import { loadSync, type MessageTypeDefinition } from '@grpc/proto-loader'
 import { ReflectionService } from '@grpc/reflection'
 import { HealthImplementation, protoPath } from 'grpc-health-check'
 import { file_mediagen_v1_errors } from '../../gen/mediagen/v1/errors_pb.ts'
-import type { SubmissionNews } from '../core/submission-url.ts'
+import type { SubmissionNews } from '@mediagen/core/submission-url.ts'
 import { addSubmissions } from './submissions.ts'
 import type { GrpcRoute } from '@mediagen/net/grpc/guarded-call.ts'
 

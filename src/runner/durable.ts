@@ -1,7 +1,7 @@
 // Writes the checkpoints and the end of a run to the store.
 import { setTimeout as pause } from 'node:timers/promises'
 import { ClaimLost, type Engine, type JsonValue, type UpstreamRun } from '@mediagen/engine/engine.ts'
-import type { Job, JobOutcome } from '../core/job.ts'
+import type { Job, JobOutcome } from '@mediagen/core/job.ts'
 import type { Attempt } from './attempt.ts'
 
 // Wait before another try.

@@ -2,9 +2,9 @@
 // ended. Asked again with growing pauses until they have answered.
 import type { Engine, PastRun } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
-import { backoffMs } from '../core/loss.ts'
+import { backoffMs } from '@mediagen/core/loss.ts'
 import type { Catalog } from '@mediagen/catalog/model.ts'
-import type { Duty, DutyAnswer, Store } from '../core/store.ts'
+import type { Duty, DutyAnswer, Store } from '@mediagen/core/store.ts'
 import { createRound } from '../runtime/round.ts'
 
 const lookMs = 1000

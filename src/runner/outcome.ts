@@ -1,7 +1,7 @@
 // How a run ended, in the words of the job.
 import { EngineError, OutcomeUnknown } from '@mediagen/engine/engine.ts'
-import type { JobError, JobOutcome } from '../core/job.ts'
-import { canceledError, deadlineError } from '../core/loss.ts'
+import type { JobError, JobOutcome } from '@mediagen/core/job.ts'
+import { canceledError, deadlineError } from '@mediagen/core/loss.ts'
 import { PriceError } from '@mediagen/catalog/pricing.ts'
 import { lacksDescriptors } from '@mediagen/engine/descriptors.ts'
 import { type Attempt, type StopReason, toFolderName } from './attempt.ts'

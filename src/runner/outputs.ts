@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import { EngineError, type EngineResult } from '@mediagen/engine/engine.ts'
 import { type HeldFolder, holdFolder } from '@mediagen/engine/held-folder.ts'
-import type { Asset } from '../core/asset.ts'
+import type { Asset } from '@mediagen/core/asset.ts'
 import { type Attempt, toFolderName, toOutputFolder } from './attempt.ts'
 
 /** The engine's folder, made when it is first asked for. A run that may not be repeated waits for a file descriptor. */

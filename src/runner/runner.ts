@@ -1,8 +1,8 @@
 // Claims queued jobs while there is room, renews their claims, and receives cancels. run.ts has the run itself.
-import type { ClaimedJob } from '../core/job.ts'
+import type { ClaimedJob } from '@mediagen/core/job.ts'
 import type { Catalog } from '@mediagen/catalog/model.ts'
 import { createRound } from '../runtime/round.ts'
-import type { JobNews, Store } from '../core/store.ts'
+import type { JobNews, Store } from '@mediagen/core/store.ts'
 import { createFilling } from './filling.ts'
 import type { PlaceBounds } from './places.ts'
 import type { RunParts } from './attempt.ts'

@@ -1,7 +1,7 @@
 // Runs the store's sweep about once a second: lost workers, deadlines, retries, reviews.
 import type { Logger } from 'pino'
-import { leadMs } from '../core/leader.ts'
-import type { Store } from '../core/store.ts'
+import { leadMs } from '@mediagen/core/leader.ts'
+import type { Store } from '@mediagen/core/store.ts'
 import { createRound } from '../runtime/round.ts'
 
 const sweepMs = 1000

@@ -8,8 +8,8 @@ import {
   type JsonObject,
   type Usage,
 } from '@mediagen/engine/engine.ts'
-import type { JobOutcome } from '../core/job.ts'
-import { type Asset, measureOutputs } from '../core/asset.ts'
+import type { JobOutcome } from '@mediagen/core/job.ts'
+import { type Asset, measureOutputs } from '@mediagen/core/asset.ts'
 import { priceUsage } from '@mediagen/catalog/pricing.ts'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import { type Attempt, continues, toFolderName, toOutputFolder } from './attempt.ts'

@@ -1,13 +1,13 @@
 // AdminService: accounts, keys, credits and jobs under review, for the operator. The command line calls this same implementation.
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
-import type { Actor } from '../core/audit.ts'
-import type { Clock } from '../core/clock.ts'
-import { MediagenError, type Violation } from '../core/errors.ts'
-import { createKeySecret, hashKeySecret, type Permission } from '../core/key.ts'
-import type { Job } from '../core/job.ts'
-import type { FilesFolders } from '../core/retention.ts'
-import type { Account, AdjustOutcome, ResolveOutcome, Store } from '../core/store.ts'
+import type { Actor } from '@mediagen/core/audit.ts'
+import type { Clock } from '@mediagen/core/clock.ts'
+import { MediagenError, type Violation } from '@mediagen/core/errors.ts'
+import { createKeySecret, hashKeySecret, type Permission } from '@mediagen/core/key.ts'
+import type { Job } from '@mediagen/core/job.ts'
+import type { FilesFolders } from '@mediagen/core/retention.ts'
+import type { Account, AdjustOutcome, ResolveOutcome, Store } from '@mediagen/core/store.ts'
 import { actorOf } from './caller.ts'
 import {
   toAccountMessage,

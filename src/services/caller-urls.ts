@@ -1,6 +1,6 @@
 // The URLs of files in an answer: below the address at which its caller reached this server, if no setting names one.
 import type { HandlerContext } from '@connectrpc/connect'
-import type { AssetUrls } from '../core/asset.ts'
+import type { AssetUrls } from '@mediagen/core/asset.ts'
 
 /** The URLs for the answer to a call. Over gRPC the caller reached another port, so they are the usual ones. */
 export function urlsFor(urls: AssetUrls, { requestHeader }: Pick<HandlerContext, 'requestHeader'>): AssetUrls {

@@ -10,7 +10,7 @@ import {
   type Model as ModelMessage,
   type ProductSchema,
 } from '../../gen/mediagen/v1/catalog_pb.ts'
-import { MediagenError } from '../core/errors.ts'
+import { MediagenError } from '@mediagen/core/errors.ts'
 import type { Catalog, Model } from '@mediagen/catalog/model.ts'
 import { toModalityCode, toModelMessage } from './convert.ts'
 import { readPage, refuse } from './request.ts'

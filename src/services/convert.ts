@@ -2,16 +2,22 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import type { AuditEntry } from '../core/audit.ts'
-import type { Asset, AssetUrls } from '../core/asset.ts'
-import { creditsShown, type Job, type JobStatus, type OperatorJob, type RecordedUpstreamRun } from '../core/job.ts'
-import type { ApiKey, Permission } from '../core/key.ts'
-import type { EntryKind, LedgerEntry } from '../core/ledger.ts'
+import type { AuditEntry } from '@mediagen/core/audit.ts'
+import type { Asset, AssetUrls } from '@mediagen/core/asset.ts'
+import {
+  creditsShown,
+  type Job,
+  type JobStatus,
+  type OperatorJob,
+  type RecordedUpstreamRun,
+} from '@mediagen/core/job.ts'
+import type { ApiKey, Permission } from '@mediagen/core/key.ts'
+import type { EntryKind, LedgerEntry } from '@mediagen/core/ledger.ts'
 import type { Modality, Model } from '@mediagen/catalog/model.ts'
-import type { Quote } from '../core/quote-seal.ts'
-import type { Account } from '../core/store.ts'
-import type { Upload } from '../core/upload.ts'
-import type { Delivery, DeliveryStatus, Webhook } from '../core/webhook.ts'
+import type { Quote } from '@mediagen/core/quote-seal.ts'
+import type { Account } from '@mediagen/core/store.ts'
+import type { Upload } from '@mediagen/core/upload.ts'
+import type { Delivery, DeliveryStatus, Webhook } from '@mediagen/core/webhook.ts'
 import type {
   AccountSchema,
   AuditEntrySchema,

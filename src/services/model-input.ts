@@ -1,9 +1,9 @@
 // Shared by quoting and starting: hashes the input, finds the model, validates the input against its schema.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { digestParts, toCanonicalJson } from '@mediagen/engine/canonical-json.ts'
-import { MediagenError } from '../core/errors.ts'
+import { MediagenError } from '@mediagen/core/errors.ts'
 import type { Catalog, Model } from '@mediagen/catalog/model.ts'
-import { describeViolations } from '../core/violations.ts'
+import { describeViolations } from '@mediagen/core/violations.ts'
 import { findEmpty, refuse } from './request.ts'
 
 // An engine becomes ready after an operator has acted.

@@ -1,7 +1,7 @@
 // QuotesService: what one model and one input will cost. docs/contract.md, section 1, Quote.
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
-import { MediagenError } from '../core/errors.ts'
+import { MediagenError } from '@mediagen/core/errors.ts'
 import type { Catalog } from '@mediagen/catalog/model.ts'
 import { callerOf } from './caller.ts'
 import { toQuoteMessage } from './convert.ts'

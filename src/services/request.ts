@@ -1,8 +1,8 @@
 // Checks that several services make on their requests. Violations name the field, the same through every door.
 import { JobStatus as JobStatusCode } from '../../gen/mediagen/v1/generation_pb.ts'
-import { MediagenError, type Violation } from '../core/errors.ts'
-import type { JobStatus } from '../core/job.ts'
-import { pageBounds, type PageRequest } from '../core/page.ts'
+import { MediagenError, type Violation } from '@mediagen/core/errors.ts'
+import type { JobStatus } from '@mediagen/core/job.ts'
+import { pageBounds, type PageRequest } from '@mediagen/core/page.ts'
 import { toJobStatus } from './convert.ts'
 
 const { usualLimit, largestLimit, largestOffset } = pageBounds

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openOutputs } from '../../src/assets/outputs.ts'
 import { createDiskBlobs } from '@mediagen/blobs/disk.ts'
-import type { AssetStore } from '../../src/core/asset.ts'
+import type { AssetStore } from '@mediagen/core/asset.ts'
 
 let folder: string
 let intake: string

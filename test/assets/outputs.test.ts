@@ -7,7 +7,7 @@ import sharp from 'sharp'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openOutputs } from '../../src/assets/outputs.ts'
 import { createDiskBlobs } from '@mediagen/blobs/disk.ts'
-import type { AssetStore } from '../../src/core/asset.ts'
+import type { AssetStore } from '@mediagen/core/asset.ts'
 
 let base: string
 let root: string

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createAssetUrls } from '../../src/assets/signed-urls.ts'
-import type { SigningKey } from '../../src/core/store.ts'
+import type { SigningKey } from '@mediagen/core/store.ts'
 
 const hourMs = 3_600_000
 const noonMs = Date.parse('2026-11-20T12:00:00.000Z')

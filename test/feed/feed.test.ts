@@ -1,7 +1,7 @@
 // The feed: who waits is woken by the job's end, who watches gets the latest state, who leaves costs nothing. Architecture, runner/feed.ts.
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
-import type { Store } from '../../src/core/store.ts'
+import type { Store } from '@mediagen/core/store.ts'
 import { startFeed } from '../../src/feed/feed.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
 import { claimOne, startJob, testError, type TestStore } from '../storage/fixture.ts'

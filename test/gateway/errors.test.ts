@@ -1,7 +1,7 @@
 // Every row of the error table is reached over HTTP: status, code, headers and body. docs/contract.md, section 3.
 import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
-import type { ErrorCode } from '../../src/core/errors.ts'
+import type { ErrorCode } from '@mediagen/core/errors.ts'
 import { problemKinds } from '../../src/gateway/problem-kinds.ts'
 import { createSlowClock } from '../slow-clock.ts'
 import { startTestApp, type TestAnswer } from '../test-app.ts'

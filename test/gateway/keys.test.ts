@@ -1,6 +1,6 @@
 // API keys: how they are sent, when they work, and what they may do. docs/contract.md, section 2.
 import { afterAll, describe, expect, test } from 'vitest'
-import { permissions } from '../../src/core/key.ts'
+import { permissions } from '@mediagen/core/key.ts'
 import { toPermissionCode } from '../../src/services/convert.ts'
 import { startTestApp } from '../test-app.ts'
 import { expectProblem } from './problem.ts'

@@ -4,7 +4,7 @@ import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect
 import { expect, test } from 'vitest'
 import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
 import { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'
-import type { Permission } from '../../src/core/key.ts'
+import type { Permission } from '@mediagen/core/key.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { readMetrics } from './metrics.ts'
 

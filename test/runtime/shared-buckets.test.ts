@@ -1,6 +1,6 @@
 // Buckets that processes share, by a held clock.
 import { expect, test } from 'vitest'
-import { type BucketSize, takeFromBucket } from '../../src/core/rate.ts'
+import { type BucketSize, takeFromBucket } from '@mediagen/core/rate.ts'
 import { createSharedBuckets } from '../../src/runtime/shared-buckets.ts'
 
 /** Processes over one store. */

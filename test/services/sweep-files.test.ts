@@ -2,7 +2,7 @@
 import { createClient } from '@connectrpc/connect'
 import { expect, test } from 'vitest'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
-import type { FilesFolder, FilesFolders } from '../../src/core/retention.ts'
+import type { FilesFolder, FilesFolders } from '@mediagen/core/retention.ts'
 import { createInProcessTransport } from '@mediagen/net/in-process.ts'
 import { trustService } from '../../src/rpc/pipeline.ts'
 import { createAdminService } from '../../src/services/admin.ts'

@@ -1,11 +1,11 @@
 // The store without its thread and its file: the same commands on the same schema, in memory, one call after the other.
 import Database from 'better-sqlite3'
-import { createIdSource } from '../../src/core/ids.ts'
+import { createIdSource } from '@mediagen/core/ids.ts'
 import { createBatchRunner } from '../../src/storage/sqlite/batch.ts'
 import { createCommands, type CommandName, type Commands } from '../../src/storage/sqlite/commands.ts'
 import { createJobReads } from '../../src/storage/sqlite/jobs.ts'
 import { loadMigrations } from '../../src/storage/sqlite/migrate.ts'
-import { addSwept, type SweepCommand, type SweepOutcome } from '../../src/core/sweep.ts'
+import { addSwept, type SweepCommand, type SweepOutcome } from '@mediagen/core/sweep.ts'
 import { sweepDuties } from '../../src/storage/sqlite/sweeps.ts'
 import { createLedgerVerifier } from '../../src/storage/sqlite/verify.ts'
 

@@ -1,7 +1,7 @@
 // The part of the store contract about accounts, the ledger, API keys and signing keys.
 import { expect, test } from 'vitest'
-import { createKeySecret, hashKeySecret } from '../../src/core/key.ts'
-import { maxCredits } from '../../src/core/ledger.ts'
+import { createKeySecret, hashKeySecret } from '@mediagen/core/key.ts'
+import { maxCredits } from '@mediagen/core/ledger.ts'
 import { balanceOf, digestOf, entriesOf, firstPage, startJob, type OpenTestStore } from './fixture.ts'
 
 export function accountTests(openStore: OpenTestStore): void {

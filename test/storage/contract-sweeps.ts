@@ -1,7 +1,7 @@
 // The part of the store contract about what nobody else sees to: lost workers, retries, reviews and deadlines.
 import { expect, test } from 'vitest'
-import { longestBackoffMs } from '../../src/core/loss.ts'
-import type { StartCommand } from '../../src/core/store.ts'
+import { longestBackoffMs } from '@mediagen/core/loss.ts'
+import type { StartCommand } from '@mediagen/core/store.ts'
 import {
   balanceOf,
   claimOne,

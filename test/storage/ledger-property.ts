@@ -2,8 +2,8 @@
 // A failure prints its seed and path.
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
-import type { JobOutcome } from '../../src/core/job.ts'
-import type { Store } from '../../src/core/store.ts'
+import type { JobOutcome } from '@mediagen/core/job.ts'
+import type { Store } from '@mediagen/core/store.ts'
 import { startOf, testError } from './fixture.ts'
 import { cancel, change, claim, finish, start, type Expected, type Model } from './money-model.ts'
 import { openTemporaryStore } from './sqlite-fixture.ts'

@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { StartupError } from '../../src/core/errors.ts'
+import { StartupError } from '@mediagen/core/errors.ts'
 import { openFile, setPragmas, toStartupError } from '../../src/storage/sqlite/connection.ts'
 import { loadMigrations, migrate } from '../../src/storage/sqlite/migrate.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open.ts'

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { systemClock, type Clock } from '../../src/core/clock.ts'
+import { systemClock, type Clock } from '@mediagen/core/clock.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
 import type { OpenTestStore } from './fixture.ts'
 

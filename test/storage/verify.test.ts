@@ -1,6 +1,6 @@
 // The check of the ledger finds what the database can no longer refuse: files that were tampered with or damaged.
 import { describe, expect, test } from 'vitest'
-import type { LedgerReport } from '../../src/core/store.ts'
+import type { LedgerReport } from '@mediagen/core/store.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
 import { claimOne, startJob, testError } from './fixture.ts'
 import { createTestFolder, openRaw } from './sqlite-fixture.ts'

@@ -15,7 +15,7 @@ import {
 } from '../../web/job-words.ts'
 import type { JobRecord, OutputRecord } from '../../web/records.ts'
 import { chooseFiles, isReference } from '../../web/media-file.ts'
-import { retryable } from '../../src/core/errors.ts'
+import { retryable } from '@mediagen/core/errors.ts'
 import { Refusal } from '../../web/api.ts'
 import { explain } from '../../web/refusal-words.ts'
 import { parseRoute, takeKey, toHash } from '../../web/route.ts'

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { GenerateOptions, Job } from '@mediagen/client/client.ts'
 import { type Command, InvalidArgumentError } from 'commander'
-import { StartupError } from '../../core/errors.ts'
+import { StartupError } from '@mediagen/core/errors.ts'
 import type { Printed } from '../print.ts'
 import { buildInput, type InputOptions } from './input.ts'
 import { writeOutputs } from './outputs.ts'

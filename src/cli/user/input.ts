@@ -4,7 +4,7 @@ import { access } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Input, Json, MediagenClient } from '@mediagen/client/client.ts'
-import { StartupError } from '../../core/errors.ts'
+import { StartupError } from '@mediagen/core/errors.ts'
 
 /** The options that make an input. */
 export interface InputOptions {

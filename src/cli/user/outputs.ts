@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { Job, MediagenClient } from '@mediagen/client/client.ts'
-import { StartupError } from '../../core/errors.ts'
+import { StartupError } from '@mediagen/core/errors.ts'
 
 /**
  * Downloads the outputs of a job; returns the paths of the files.

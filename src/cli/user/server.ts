@@ -11,7 +11,7 @@ import {
   Unreachable,
 } from '@mediagen/client/client.ts'
 import type { Command } from 'commander'
-import { StartupError } from '../../core/errors.ts'
+import { StartupError } from '@mediagen/core/errors.ts'
 import { print, type Printed } from '../print.ts'
 
 /** Where the server is, and the key. */

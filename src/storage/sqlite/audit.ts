@@ -1,7 +1,7 @@
 // Audit entries: appended in the transaction of the act, and listed. Triggers prevent changes.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import { type Actor, type AuditDraft, type AuditEntry, systemActor } from '../../core/audit.ts'
-import type { Page, PageRequest } from '../../core/page.ts'
+import { type Actor, type AuditDraft, type AuditEntry, systemActor } from '@mediagen/core/audit.ts'
+import type { Page, PageRequest } from '@mediagen/core/page.ts'
 import type { Connection } from './connection.ts'
 import { createPages, ofAccount } from './pages.ts'
 import type { Writing } from './writing.ts'

@@ -1,9 +1,9 @@
 // The commands of workers: claim queued jobs, renew claims, report the end of a run. A token fences each claim.
 import type { AfterLoss } from '@mediagen/engine/engine.ts'
-import { compareCandidates, type Candidate } from '../../core/fair-queue.ts'
-import type { Job, JobOutcome } from '../../core/job.ts'
-import { decideFinish, decideHeartbeat, decideReconciled } from '../../core/run-end.ts'
-import type { ClaimCommand, Heartbeat, HeartbeatOutcome, SavedCheckpoint } from '../../core/store.ts'
+import { compareCandidates, type Candidate } from '@mediagen/core/fair-queue.ts'
+import type { Job, JobOutcome } from '@mediagen/core/job.ts'
+import { decideFinish, decideHeartbeat, decideReconciled } from '@mediagen/core/run-end.ts'
+import type { ClaimCommand, Heartbeat, HeartbeatOutcome, SavedCheckpoint } from '@mediagen/core/store.ts'
 import type { Connection } from './connection.ts'
 import { createJobFinder, jobColumns, toJob, type JobRow, type JobState } from './jobs.ts'
 import { createQueueShares, type QueueShares } from './queue-shares.ts'

@@ -1,7 +1,7 @@
 // The webhook outbox: claims due deliveries, and records the outcome of attempts. Triggers on jobs fill it.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import { type Actor, systemActor } from '../../core/audit.ts'
-import type { Page } from '../../core/page.ts'
+import { type Actor, systemActor } from '@mediagen/core/audit.ts'
+import type { Page } from '@mediagen/core/page.ts'
 import {
   createRoom,
   keptAttempts,
@@ -15,7 +15,7 @@ import {
   type DeliveryReport,
   type Endpoint,
   type RedeliverOutcome,
-} from '../../core/webhook.ts'
+} from '@mediagen/core/webhook.ts'
 import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'
 import { createPages } from './pages.ts'

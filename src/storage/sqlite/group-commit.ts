@@ -2,11 +2,11 @@
 // transaction, and are answered when it is durable.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import type { AuditEntry } from '../../core/audit.ts'
-import type { Clock } from '../../core/clock.ts'
-import { StartupError } from '../../core/errors.ts'
-import type { Job } from '../../core/job.ts'
-import type { JobNews, NewsListener } from '../../core/store.ts'
+import type { AuditEntry } from '@mediagen/core/audit.ts'
+import type { Clock } from '@mediagen/core/clock.ts'
+import { StartupError } from '@mediagen/core/errors.ts'
+import type { Job } from '@mediagen/core/job.ts'
+import type { JobNews, NewsListener } from '@mediagen/core/store.ts'
 import type { Answer, Failure } from './batch.ts'
 import type { CommandName, Commands } from './commands.ts'
 

@@ -1,9 +1,9 @@
 // Jobs: their rows and reads. Changes of jobs are in starts, claims, cancellations and settlement.
 import type { AfterLoss, JsonObject } from '@mediagen/engine/engine.ts'
-import type { Asset } from '../../core/asset.ts'
-import type { Job, JobError, OperatorJob } from '../../core/job.ts'
-import type { Page } from '../../core/page.ts'
-import type { JobFilter, StartedJob } from '../../core/store.ts'
+import type { Asset } from '@mediagen/core/asset.ts'
+import type { Job, JobError, OperatorJob } from '@mediagen/core/job.ts'
+import type { Page } from '@mediagen/core/page.ts'
+import type { JobFilter, StartedJob } from '@mediagen/core/store.ts'
 import type { Connection } from './connection.ts'
 import { createPages, ofAccount } from './pages.ts'
 import { createPositionFinder, type Place } from './positions.ts'

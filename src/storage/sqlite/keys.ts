@@ -1,9 +1,9 @@
 // API keys: created, found by the hash of their text, listed, revoked.
 import { LRUCache } from 'lru-cache'
-import { type Actor, systemActor } from '../../core/audit.ts'
-import { toTimestampText } from '../../core/clock.ts'
-import { type ApiKey, hashKeySecret, isKeySecret, type Permission } from '../../core/key.ts'
-import type { Page, PageRequest } from '../../core/page.ts'
+import { type Actor, systemActor } from '@mediagen/core/audit.ts'
+import { toTimestampText } from '@mediagen/core/clock.ts'
+import { type ApiKey, hashKeySecret, isKeySecret, type Permission } from '@mediagen/core/key.ts'
+import type { Page, PageRequest } from '@mediagen/core/page.ts'
 import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'
 import { createPages, ofAccount } from './pages.ts'

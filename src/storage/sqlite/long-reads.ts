@@ -1,7 +1,7 @@
 // The main thread's side of the thread for long reads: lists with their totals, and the check of the ledger.
 import { Worker } from 'node:worker_threads'
-import type { Clock } from '../../core/clock.ts'
-import { tooManyReads } from '../../core/storage-trouble.ts'
+import type { Clock } from '@mediagen/core/clock.ts'
+import { tooManyReads } from '@mediagen/core/storage-trouble.ts'
 import type { Failure } from './batch.ts'
 import { StorageError, toStorageError } from './group-commit.ts'
 import type { LongRead, Reads } from './reads.ts'

@@ -1,7 +1,7 @@
 // Migrates a database file to the schema of this program: numbered SQL files, forward only, one transaction each, recorded with their SHA-256.
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
-import { StartupError } from '../../core/errors.ts'
+import { StartupError } from '@mediagen/core/errors.ts'
 import { busyTimeoutMs, type Connection, noDatabase, sqliteCode } from './connection.ts'
 
 /** One step of the schema. */

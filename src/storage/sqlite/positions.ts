@@ -1,5 +1,5 @@
 // The position of a queued job: a bounded count along the index of claims.
-import { lastQueuePosition, priorityRange } from '../../core/fair-queue.ts'
+import { lastQueuePosition, priorityRange } from '@mediagen/core/fair-queue.ts'
 import type { Connection } from './connection.ts'
 
 // A queue that was found long is assumed to stay long for this time: under load nearly every start is behind a hundred others

@@ -1,6 +1,6 @@
 // Retention: finds expired jobs and uploads, forgets inputs, and tracks which files are still to be removed.
-import { isId } from '../../core/ids.ts'
-import { type FolderOwner, longestRemovalWaitMs, type Removal, removalWaitMs } from '../../core/retention.ts'
+import { isId } from '@mediagen/core/ids.ts'
+import { type FolderOwner, longestRemovalWaitMs, type Removal, removalWaitMs } from '@mediagen/core/retention.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'
 

@@ -1,6 +1,6 @@
 // Writes the end of a job: its last state, the resolution of its hold and the ledger entries, atomically.
-import type { Job } from '../../core/job.ts'
-import { decideSettlement, type Ending } from '../../core/settlement.ts'
+import type { Job } from '@mediagen/core/job.ts'
+import { decideSettlement, type Ending } from '@mediagen/core/settlement.ts'
 import { createAccountFinder } from './accounts.ts'
 import { jobColumns, toJob, type JobRow, type JobState } from './jobs.ts'
 import { createLedgerWriter } from './ledger.ts'

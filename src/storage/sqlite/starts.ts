@@ -1,8 +1,8 @@
 // Starting a generation: the replay check, the limits, the hold and the queued job, in one transaction.
-import { briefInput } from '../../core/job-input.ts'
-import { decideStart } from '../../core/start.ts'
-import type { Job } from '../../core/job.ts'
-import type { StartCommand, StartOutcome } from '../../core/store.ts'
+import { briefInput } from '@mediagen/core/job-input.ts'
+import { decideStart } from '@mediagen/core/start.ts'
+import type { Job } from '@mediagen/core/job.ts'
+import type { StartCommand, StartOutcome } from '@mediagen/core/store.ts'
 import { createAccountFinder } from './accounts.ts'
 import { jobColumns, toJob, type JobRow } from './jobs.ts'
 import { createLedgerWriter } from './ledger.ts'

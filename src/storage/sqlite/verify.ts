@@ -1,7 +1,7 @@
-// Loads what the check of the ledger needs, page by page, while the server works. The rules are in core/ledger-check.ts.
+// Loads what the check of the ledger needs, page by page, while the server works. The rules are in packages/core/src/ledger-check.ts.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type AccountFacts, createLedgerCheck, type EntryFacts, type JobFacts } from '../../core/ledger-check.ts'
-import type { LedgerReport } from '../../core/store.ts'
+import { type AccountFacts, createLedgerCheck, type EntryFacts, type JobFacts } from '@mediagen/core/ledger-check.ts'
+import type { LedgerReport } from '@mediagen/core/store.ts'
 import type { Connection } from './connection.ts'
 
 // A page is one statement, so it is consistent; the main thread is free between pages. Pages of accounts are small, because each counts its jobs.

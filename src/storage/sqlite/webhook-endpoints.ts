@@ -1,6 +1,6 @@
 // Webhook endpoints: registered, read, deleted, disabled. Deliveries are in deliveries.ts.
-import type { Page, PageRequest } from '../../core/page.ts'
-import type { CreateWebhookOutcome, Webhook, WebhookDraft } from '../../core/webhook.ts'
+import type { Page, PageRequest } from '@mediagen/core/page.ts'
+import type { CreateWebhookOutcome, Webhook, WebhookDraft } from '@mediagen/core/webhook.ts'
 import type { Connection } from './connection.ts'
 import { createGiveUp } from './deliveries.ts'
 import { createPages, ofAccount } from './pages.ts'

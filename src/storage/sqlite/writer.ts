@@ -1,8 +1,8 @@
 // The writer thread: owns the one connection that writes, and commits what arrives in groups. Started by group-commit.ts.
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { StartupError } from '../../core/errors.ts'
-import type { AuditEntry } from '../../core/audit.ts'
-import { createIdSource } from '../../core/ids.ts'
+import { StartupError } from '@mediagen/core/errors.ts'
+import type { AuditEntry } from '@mediagen/core/audit.ts'
+import { createIdSource } from '@mediagen/core/ids.ts'
 import { createBatchRunner, toFailure, type Answer } from './batch.ts'
 import { createCommands } from './commands.ts'
 import { openFile, requireFile, setPragmas, toStartupError, type Connection } from './connection.ts'

@@ -1,7 +1,7 @@
 // The arithmetic of credits: nothing is made, nothing is lost, nothing falls below zero. docs/contract.md, section 1, Money.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { adjust, type Balance, grant, hold, isCredits, maxCredits, settle } from '../../src/core/ledger.ts'
+import { adjust, type Balance, grant, hold, isCredits, maxCredits, settle } from '@mediagen/core/ledger.ts'
 
 const sumOf = ({ available, held }: Balance): number => available + held
 const balances = fc

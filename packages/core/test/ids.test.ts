@@ -1,10 +1,10 @@
 // Ids: prefixed, unique, and their text order is the order of time. docs/contract.md, section 1, Job.
 import { expect, test } from 'vitest'
-import { createIdSource, isId } from '../../src/core/ids.ts'
-import { takeRandomBytes } from '../../src/runtime/random-bytes.ts'
+import { createIdSource, isId } from '@mediagen/core/ids.ts'
+import { randomBytes } from 'node:crypto'
 
 test('an id is its prefix and 26 digits of Crockford base32, lower case', () => {
-  const ids = createIdSource(() => 0, takeRandomBytes)
+  const ids = createIdSource(() => 0, randomBytes)
   for (const prefix of ['job', 'acct', 'key', 'entry'] as const) {
     const id = ids.next(prefix)
     expect(id).toMatch(new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`))
@@ -14,14 +14,14 @@ test('an id is its prefix and 26 digits of Crockford base32, lower case', () => 
 
 test('ids sort by time: a later millisecond is a later text, over a thousand years', () => {
   let nowMs = 0
-  const ids = createIdSource(() => nowMs, takeRandomBytes)
+  const ids = createIdSource(() => nowMs, randomBytes)
   const made: string[] = []
   for (nowMs = 1; nowMs < 32_000_000_000_000; nowMs = Math.ceil(nowMs * 1.5)) made.push(ids.next('job'))
   expect(made.toSorted()).toEqual(made)
 })
 
 test('ids of one millisecond keep the order in which they were made, however many there are', () => {
-  const ids = createIdSource(() => 1_763_000_000_000, takeRandomBytes)
+  const ids = createIdSource(() => 1_763_000_000_000, randomBytes)
   const made = Array.from({ length: 20_000 }, () => ids.next('job'))
   expect(made.toSorted()).toEqual(made)
   expect(new Set(made).size).toBe(made.length)
@@ -29,7 +29,7 @@ test('ids of one millisecond keep the order in which they were made, however man
 
 test('a clock that goes back does not turn the order', () => {
   let nowMs = 2000
-  const ids = createIdSource(() => nowMs, takeRandomBytes)
+  const ids = createIdSource(() => nowMs, randomBytes)
   const first = ids.next('job')
   nowMs = 1000
   expect(ids.next('job') > first).toBe(true)

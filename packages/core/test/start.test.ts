@@ -1,6 +1,6 @@
 // What a start does, by the state that it finds. docs/contract.md, section 1, Money, and section 2, Idempotency-Key.
 import { expect, test } from 'vitest'
-import { decideStart, type StartState } from '../../src/core/start.ts'
+import { decideStart, type StartState } from '@mediagen/core/start.ts'
 
 const nowMs = 1_000_000
 const terms = { accountId: 'acct_x', credits: 10, maxQueuedJobs: 2, expiresInMs: 500 }

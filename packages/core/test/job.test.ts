@@ -1,6 +1,6 @@
 // The states of a job, and which may follow which. docs/contract.md, section 1, Job.
 import { expect, test } from 'vitest'
-import { creditsShown, isTerminal, type Job, jobStatuses, mayFollow, terminalStatuses } from '../../src/core/job.ts'
+import { creditsShown, isTerminal, type Job, jobStatuses, mayFollow, terminalStatuses } from '@mediagen/core/job.ts'
 
 const machine: Record<string, readonly string[]> = {
   queued: ['running', 'canceled', 'expired'],

@@ -9,7 +9,7 @@ import {
   isLive,
   isPermission,
   permissions,
-} from '../../src/core/key.ts'
+} from '@mediagen/core/key.ts'
 
 const key: ApiKey = {
   keyId: 'key_1',

@@ -2,7 +2,7 @@
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { openQuote, type Quote, type SealingKey, sealQuote } from '../../src/core/quote-seal.ts'
+import { openQuote, type Quote, type SealingKey, sealQuote } from '@mediagen/core/quote-seal.ts'
 
 const createKey = (number: number): SealingKey => ({ number, secret: createSecretKey(randomBytes(32)) })
 const key = createKey(7)
