@@ -11,6 +11,7 @@ const catalog = '@mediagen/catalog'
 const backends = '@mediagen/backends'
 const client = '@mediagen/client'
 const core = '@mediagen/core'
+const terminal = '@mediagen/terminal'
 // No part has folders deeper than this.
 const mostDeep = 6
 
@@ -65,12 +66,12 @@ export const parts: Readonly<Record<string, Part>> = {
       backends,
     ],
   },
-  cli: { imports: ['app', backends, client, 'config.ts', core, 'gateway', 'gen', 'services'] },
+  cli: { imports: ['app', backends, client, 'config.ts', core, 'gateway', 'gen', 'services', terminal] },
 }
 
 /** The files of `src/` itself. */
 const files: Readonly<Record<string, Part>> = {
-  'main.ts': { imports: ['cli', core, 'package.json'] },
+  'main.ts': { imports: ['cli', core, terminal, 'package.json'] },
   'config.ts': { imports: [core, engine, net, 'limits.ts', 'setting.ts'] },
   'limits.ts': { imports: ['setting.ts', 'media-limits.ts'] },
   'media-limits.ts': { imports: ['setting.ts'] },
@@ -85,6 +86,7 @@ const folders: Readonly<Record<string, Part>> = {
   'packages/blobs': { imports: [engine] },
   'packages/catalog': { imports: [engine, media, net] },
   'packages/client': { imports: [] },
+  'packages/terminal': { imports: [client, core] },
   'packages/backends': { imports: [engine, net] },
   'packages/builtin': { imports: [engine] },
   // Rules alone: no I/O, no wire.
@@ -181,6 +183,7 @@ export default defineConfig({
     {
       files: [
         'src/cli/**',
+        'packages/terminal/**',
         'src/app/models.ts',
         'test/**',
         'packages/*/test/**',

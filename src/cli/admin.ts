@@ -8,7 +8,7 @@ import { pageBounds } from '@mediagen/core/page.ts'
 import { readConfig } from '../config.ts'
 import { createLogger } from '../app/log.ts'
 import { createOperatorTransport, logActs } from '../app/operator.ts'
-import { print, type Printed } from './print.ts'
+import { print, type Printed } from '@mediagen/terminal/print.ts'
 
 /** A client of AdminService that needs no key. */
 export type Admin = Client<typeof AdminService>
@@ -52,12 +52,4 @@ export function toTime(time: Timestamp | undefined): string | null {
 export function parseCredits(written: string): bigint {
   if (!/^\d+$/.test(written)) throw new InvalidArgumentError('It must be a whole number of credits, 0 or more.')
   return BigInt(written)
-}
-
-/** Size of a page, of an option. */
-export function parsePageLimit(written: string): number {
-  const limit = Number(written)
-  if (!/^\d+$/.test(written) || limit < 1 || limit > pageBounds.largestLimit)
-    throw new InvalidArgumentError(`It must be a whole number, 1 to ${pageBounds.largestLimit}.`)
-  return limit
 }

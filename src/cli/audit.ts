@@ -2,8 +2,9 @@
 import type { Command } from 'commander'
 import type { AuditEntry } from '../../gen/mediagen/v1/admin_pb.ts'
 import { pageBounds } from '@mediagen/core/page.ts'
-import { parsePageLimit, toTime, withAdmin } from './admin.ts'
-import type { Printed } from './print.ts'
+import { toTime, withAdmin } from './admin.ts'
+import { parsePageLimit } from '@mediagen/terminal/page-limit.ts'
+import type { Printed } from '@mediagen/terminal/print.ts'
 
 const defaultLimit = 50
 

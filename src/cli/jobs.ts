@@ -4,8 +4,9 @@ import type { InspectJobResponse, JobSummary } from '../../gen/mediagen/v1/admin
 import { jobStatuses, type JobStatus } from '@mediagen/core/job.ts'
 import { toJobStatusCode, toJobStatusName } from '../services/convert.ts'
 import { pageBounds } from '@mediagen/core/page.ts'
-import { parseCredits, parsePageLimit, toTime, withAdmin } from './admin.ts'
-import type { Printed } from './print.ts'
+import { parseCredits, toTime, withAdmin } from './admin.ts'
+import { parsePageLimit } from '@mediagen/terminal/page-limit.ts'
+import type { Printed } from '@mediagen/terminal/print.ts'
 
 const defaultLimit = 50
 

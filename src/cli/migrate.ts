@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { layOut } from '../app/data-dir.ts'
 import { openStore } from '../app/store.ts'
 import { readConfig } from '../config.ts'
-import { print } from './print.ts'
+import { print } from '@mediagen/terminal/print.ts'
 
 /** Adds the command. */
 export function addMigrateCommand(program: Command): void {

@@ -7,7 +7,7 @@ import { importModel } from '../app/import-model.ts'
 import { readConfig } from '../config.ts'
 import { StartupError } from '@mediagen/core/errors.ts'
 import { openCatalog, openIdleEngines, openSecrets, readModels } from '../app/models.ts'
-import { print } from './print.ts'
+import { print } from '@mediagen/terminal/print.ts'
 
 /** Adds the commands; returns the one that holds them. */
 export function addModelCommands(program: Command): Command {

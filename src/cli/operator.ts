@@ -6,7 +6,7 @@ import { toPermissionCode, toPermissionName } from '../services/convert.ts'
 import { isPermission, type Permission, permissions } from '@mediagen/core/key.ts'
 import { toRecord } from '../gateway/records.ts'
 import { parseCredits, readAll, withAdmin } from './admin.ts'
-import { print, type Printed } from './print.ts'
+import { print, type Printed } from '@mediagen/terminal/print.ts'
 
 const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const longestLifeMs = 36_500 * 86_400_000

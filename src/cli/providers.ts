@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { checkProviders, isBroken, type ProviderReport } from '../app/check-providers.ts'
 import { readConfig } from '../config.ts'
-import { print } from './print.ts'
+import { print } from '@mediagen/terminal/print.ts'
 
 const longestSeconds = 60
 

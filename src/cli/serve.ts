@@ -5,7 +5,7 @@ import type { App } from '../app/app.ts'
 import { startApp } from '../app/start.ts'
 import { type Config, findUnknownSettings, readConfig } from '../config.ts'
 import { createLogger } from '../app/log.ts'
-import { print, type Printed } from './print.ts'
+import { print, type Printed } from '@mediagen/terminal/print.ts'
 import { openSecrets } from '../app/models.ts'
 import type { Secrets } from '@mediagen/backends/secrets.ts'
 

@@ -3,8 +3,9 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { type Delivery, DeliverySchema, type DeliveryStatus, WebhookSchema } from '../../gen/mediagen/v1/webhooks_pb.ts'
 import { pageBounds } from '@mediagen/core/page.ts'
 import { deliveryStatusCodes, toRecord } from '../gateway/records.ts'
-import { parsePageLimit, readAll, withAdmin } from './admin.ts'
-import type { Printed } from './print.ts'
+import { readAll, withAdmin } from './admin.ts'
+import { parsePageLimit } from '@mediagen/terminal/page-limit.ts'
+import type { Printed } from '@mediagen/terminal/print.ts'
 
 interface DeliveryOptions {
   readonly account: string

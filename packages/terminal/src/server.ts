@@ -12,7 +12,7 @@ import {
 } from '@mediagen/client/client.ts'
 import type { Command } from 'commander'
 import { StartupError } from '@mediagen/core/errors.ts'
-import { print, type Printed } from '../print.ts'
+import { print, type Printed } from './print.ts'
 
 /** Where the server is, and the key. */
 export interface Login {

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises'
 import { createClient } from '@mediagen/client/client.ts'
 import type { Command } from 'commander'
 import { StartupError } from '@mediagen/core/errors.ts'
-import { parsePageLimit } from '../admin.ts'
+import { parsePageLimit } from './page-limit.ts'
 import { openFile } from './input.ts'
 import { explain, keepLogin, loginFile, usualUrl, withServer } from './server.ts'
 
