@@ -161,7 +161,13 @@ function createServer(
     genReqId: (request) => readRequestId(request.headers['x-request-id']),
     // Input is checked as it is: nothing is converted, completed or dropped on the way.
     ajv: {
-      customOptions: { coerceTypes: false, useDefaults: false, removeAdditional: false, allErrors: true },
+      customOptions: {
+        coerceTypes: false,
+        useDefaults: false,
+        removeAdditional: false,
+        allErrors: true,
+        verbose: true,
+      },
       plugins: [checkLengthsFast],
     },
     clientErrorHandler: (thrown, socket) => {

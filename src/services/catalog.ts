@@ -10,9 +10,10 @@ import {
   type Model as ModelMessage,
   type ProductSchema,
 } from '../../gen/mediagen/v1/catalog_pb.ts'
-import { MediagenError } from '@mediagen/core/errors.ts'
 import type { Catalog, Model } from '@mediagen/catalog/model.ts'
+import { callerOf } from './caller.ts'
 import { toModalityCode, toModelMessage } from './convert.ts'
+import { findModel } from './model-input.ts'
 import { readPage, refuse } from './request.ts'
 
 // Pages without a search that are kept; the gateway keeps the JSON of each, 200 kB for the largest.
@@ -55,13 +56,8 @@ export function createCatalogService(parts: { catalog: Catalog }): ServiceImpl<t
       const products = groupProducts(filterModels(all, request), all)
       return { products: products.slice(offset, offset + limit), total: products.length }
     },
-    getModel(request) {
-      const model = catalog.find(request.model)
-      if (!model)
-        throw new MediagenError(
-          'model_not_found',
-          `There is no model "${request.model}". GET /v1/models lists the models.`,
-        )
+    getModel(request, context) {
+      const model = findModel(catalog, request.model, callerOf(context))
       const unreadyReason = catalog.unready(model)
       return {
         model: toModelMessage(model),

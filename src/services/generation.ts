@@ -6,6 +6,7 @@ import type { AssetUrls } from '@mediagen/core/asset.ts'
 import { toTimestampText, type Clock } from '@mediagen/core/clock.ts'
 import { digestParts } from '@mediagen/engine/canonical-json.ts'
 import { MediagenError } from '@mediagen/core/errors.ts'
+import type { ApiKey } from '@mediagen/core/key.ts'
 import type { JobFeed } from '@mediagen/core/feed.ts'
 import { isTerminal, type Job } from '@mediagen/core/job.ts'
 import { briefInput } from '@mediagen/core/job-input.ts'
@@ -49,8 +50,7 @@ export interface GenerationParts {
 
 /** A start as requested. */
 interface Order {
-  readonly accountId: string
-  readonly keyId: string
+  readonly caller: ApiKey
   readonly model: string
   readonly input: JsonObject
   readonly quoteId: string
@@ -84,14 +84,15 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
 
   /** Starts the job if the request passes every check. */
   async function start(order: Order): Promise<Started> {
-    const { accountId, keyId, input, quoteId, terms, idempotencyKey, quotedDigest, requestDigest } = order
+    const { caller, input, quoteId, terms, idempotencyKey, quotedDigest, requestDigest } = order
+    const { accountId, keyId } = caller
     if (parts.isStopping())
       throw new MediagenError('shutting_down', 'This server is stopping. Nothing was held; send the request again.', {
         retryAfterSeconds: retryShutdownSeconds,
       })
 
     const retainMs = readRetention(terms, parts.retainMs)
-    const model = findReadyModel(parts.catalog, order.model)
+    const model = findReadyModel(parts.catalog, order.model, caller)
     const quote = await parts.quotes.open(accountId, quoteId)
     if (!quote) throw quoteNotFound()
     checkQuote(quote, parts.clock.nowMs(), model.id, quotedDigest)
@@ -118,8 +119,8 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
   }
 
   /** The job that an earlier request with the same key started. It is the answer even if its quote has expired or its model is gone. */
-  async function findEarlier({ accountId, idempotencyKey, requestDigest }: Order): Promise<Started | null> {
-    const earlier = await store.findStartedJob(accountId, idempotencyKey)
+  async function findEarlier({ caller, idempotencyKey, requestDigest }: Order): Promise<Started | null> {
+    const earlier = await store.findStartedJob(caller.accountId, idempotencyKey)
     if (!earlier) return null
     if (!requestDigest.equals(earlier.requestDigest)) throw keyReused(idempotencyKey)
     return { job: earlier.job, replayed: true }
@@ -138,16 +139,16 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
 
   return {
     async startGeneration(request, context) {
-      const { accountId, keyId } = callerOf(context)
+      const caller = callerOf(context)
       const { model, quoteId, wait } = request
       const sent = readInput(request.input, { model, quote_id: quoteId })
       const terms = readTerms(request)
       const idempotencyKey = parseIdempotencyKey(request.idempotencyKey)
       // A large input is hashed once.
-      const quotedDigest = digestQuoted(accountId, model, sent)
+      const quotedDigest = digestQuoted(caller.accountId, model, sent)
       const requestDigest = Buffer.from(digestParts(quotedDigest, quoteId, ...toTermParts(terms)), 'hex')
       const { input } = sent
-      const order = { accountId, keyId, model, input, quoteId, terms, idempotencyKey, quotedDigest, requestDigest }
+      const order = { caller, model, input, quoteId, terms, idempotencyKey, quotedDigest, requestDigest }
       const { job, replayed } = await startOrFindEarlier(order)
       const followed = await followJob(job, wait, context.signal)
       const shown = followed.outputsGone ? null : briefInput(input)

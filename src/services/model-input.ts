@@ -2,7 +2,9 @@
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { digestParts, toCanonicalJson } from '@mediagen/engine/canonical-json.ts'
 import { MediagenError } from '@mediagen/core/errors.ts'
+import type { ApiKey } from '@mediagen/core/key.ts'
 import type { Catalog, Model } from '@mediagen/catalog/model.ts'
+import { suggest } from '@mediagen/net/similar-names.ts'
 import { describeViolations } from '@mediagen/core/violations.ts'
 import { findEmpty, refuse } from './request.ts'
 
@@ -33,13 +35,24 @@ export function digestQuoted(accountId: string, model: string, { canonical }: Se
   return digestParts(accountId, model, canonical)
 }
 
+/** The model with this id. @throws MediagenError `model_not_found`, with similar ids if the caller may read those */
+export function findModel(catalog: Catalog, id: string, { permissions }: ApiKey): Model {
+  const model = catalog.find(id)
+  if (model) return model
+  const shown = permissions.includes('models:read') ? catalog.ready().map((ready) => ready.id) : []
+  const similar = suggest(id, shown)
+  throw new MediagenError(
+    'model_not_found',
+    `There is no model "${id}"${similar ? `; ${similar}` : '.'} GET /v1/models lists the models.`,
+  )
+}
+
 /**
  * The model with this id, ready to run.
  * @throws MediagenError `model_not_found` or `model_unavailable`
  */
-export function findReadyModel(catalog: Catalog, id: string): Model {
-  const model = catalog.find(id)
-  if (!model) throw new MediagenError('model_not_found', `There is no model "${id}". GET /v1/models lists the models.`)
+export function findReadyModel(catalog: Catalog, id: string, caller: ApiKey): Model {
+  const model = findModel(catalog, id, caller)
   const reason = catalog.unready(model)
   if (reason !== null)
     throw new MediagenError('model_unavailable', `“${model.name}” is not ready: ${reason}. Nothing was held.`, {

@@ -13,9 +13,10 @@ export function createQuotesService(parts: { catalog: Catalog; quotes: QuoteBook
   const { catalog, quotes } = parts
   return {
     async createQuote(request, context) {
-      const { accountId } = callerOf(context)
+      const caller = callerOf(context)
+      const { accountId } = caller
       const sent = readInput(request.input, { model: request.model })
-      const model = findReadyModel(catalog, request.model)
+      const model = findReadyModel(catalog, request.model, caller)
       const credits = model.quotedPrice(completeInput(model, sent.input))
       const digest = digestQuoted(accountId, model.id, sent)
       const { quoteId, quote } = await quotes.seal(accountId, { model: model.id, credits, digest })

@@ -99,6 +99,27 @@ test('an unknown model gets no quote', async () => {
   expect([status, body.code]).toEqual([404, 'model_not_found'])
 })
 
+test('a misspelt model or field comes with similar ones, as far as the caller may see them', async () => {
+  const misspelt = { model: 'test/instnt/text-to-image', input: {} }
+  const meant = `There is no model "${misspelt.model}"; did you mean "${model}"? GET /v1/models lists the models.`
+  expect((await app.send('/v1/quotes', { body: misspelt })).body.detail).toBe(meant)
+  expect((await app.send(`/v1/models/${misspelt.model}`)).body.detail).toBe(meant)
+  const blind = await app.createKey(app.account.accountId, ['generate'])
+  const { body } = await app.send('/v1/quotes', { key: blind, body: misspelt })
+  expect(body.detail).toBe(`There is no model "${misspelt.model}". GET /v1/models lists the models.`)
+
+  const wrong = await app.send('/v1/quotes', { body: { model, input: { prompt: 'x', widht: 64, unlike: 1 } } })
+  expect(wrong.body.errors).toEqual([
+    { pointer: '/input/widht', detail: 'is not a known field (did you mean "width"?)' },
+    { pointer: '/input/unlike', detail: 'is not a known field' },
+  ])
+  const outer = await app.send('/v1/quotes', { body: { model, inptu: {} } })
+  expect(outer.body.errors).toContainEqual({
+    pointer: '/inptu',
+    detail: 'is not a known field (did you mean "input"?)',
+  })
+})
+
 test('a model whose engine is not ready gets no quote', async () => {
   const { status, body } = await app.send('/v1/quotes', {
     body: { model: 'test/unready/video-to-video', input: { prompt: 'x' } },

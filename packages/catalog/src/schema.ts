@@ -78,6 +78,8 @@ function createAjv(): Ajv2020 {
   // strictTypes and strictRequired refuse valid but terse schemas; the rest of strict mode catches misspelt keywords.
   const ajv = new Ajv2020({
     allErrors: true,
+    // An error brings its schema, whose fields are suggested for a misspelt one.
+    verbose: true,
     useDefaults: true,
     strict: true,
     strictTypes: false,

@@ -38,6 +38,23 @@ test('all places are listed, not only the first', () => {
   )
 })
 
+test('an unknown field comes with similar ones of its own object', () => {
+  const inner = { additionalProperties: false, properties: { width: {}, height: {} } }
+  const validate = new Ajv2020({ allErrors: true, verbose: true, strictTypes: false }).compile({
+    additionalProperties: false,
+    properties: { prompt: {}, size: { $ref: '#/$defs/size' } },
+    $defs: { size: inner },
+  })
+  validate({ promt: 'x', size: { widht: 1, prompt: 2 } })
+  expect(new Set(toViolations(validate.errors ?? []).map(({ pointer, detail }) => `${pointer} ${detail}`))).toEqual(
+    new Set([
+      '/promt is not a known field (did you mean "prompt"?)',
+      '/size/widht is not a known field (did you mean "width"?)',
+      '/size/prompt is not a known field',
+    ]),
+  )
+})
+
 test('one place and reason is listed once', () => {
   const error = { instancePath: '/c', keyword: 'minimum', params: {}, message: 'must be >= 1' }
   expect(toViolations([error, error])).toEqual([{ pointer: '/c', detail: 'must be >= 1' }])

@@ -1,4 +1,5 @@
 // Turns a JSON Schema validator's errors into violations that a client can read.
+import { suggest } from './similar-names.ts'
 
 /** One place of a request that is wrong. */
 export interface SchemaViolation {
@@ -13,6 +14,8 @@ export interface SchemaError {
   readonly keyword: string
   readonly params: Readonly<Record<string, unknown>>
   readonly message?: string
+  /** The schema that has the broken rule; Ajv adds it when it is `verbose`. */
+  readonly parentSchema?: unknown
 }
 
 /**
@@ -35,11 +38,15 @@ function toViolation(error: SchemaError, prefix: string): SchemaViolation {
     case 'required':
       return { pointer: `${pointer}/${toPointerToken(String(params['missingProperty']))}`, detail: 'is required' }
     case 'additionalProperties':
-    case 'unevaluatedProperties':
+    case 'unevaluatedProperties': {
+      const name = String(params['additionalProperty'] ?? params['unevaluatedProperty'])
+      const { properties = {} } = (error.parentSchema ?? {}) as { properties?: object }
+      const similar = suggest(name, Object.keys(properties))
       return {
-        pointer: `${pointer}/${toPointerToken(String(params['additionalProperty'] ?? params['unevaluatedProperty']))}`,
-        detail: 'is not a known field',
+        pointer: `${pointer}/${toPointerToken(name)}`,
+        detail: `is not a known field${similar && ` (${similar})`}`,
       }
+    }
     case 'enum':
       return {
         pointer,
