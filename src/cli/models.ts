@@ -48,7 +48,9 @@ export function addModelCommands(program: Command): Command {
       await using idle = openIdleEngines(builtin, config)
       const paths =
         files.length > 0 ? files.map((file) => resolve(file)) : [...(builtin?.catalog ?? []), ...config.catalog]
-      print({ ok: true, models: readModels(paths, idle.engines).length }, json)
+      const count = readModels(paths, idle.engines).length
+      if (json) print({ ok: true, models: count }, json)
+      else process.stdout.write(`The catalog is valid: ${count} ${count === 1 ? 'model' : 'models'}.\n`)
     })
   models
     .command('import <kind> <target>')

@@ -159,6 +159,10 @@ test('a missing server, and one that is out of order', async () => {
   expect(reports).toMatchObject([
     { answers: false, key: 'unknown', reason: expect.stringContaining('cog could not be asked') },
   ])
+  const keyless = await check({ replicate: gone.origin }, null, ['--json'])
+  expect(keyless.reports).toMatchObject([
+    { answers: false, key: 'missing', reason: expect.stringMatching(new RegExp(`^${missing}; replicate could not `)) },
+  ])
   const ill = await checkFakes(['replicate'], () => ({ status: 502, body: 'bad gateway' }))
   // Its jobs wait for it, so the model is ready all the same; here that is said.
   expect(ill.reports).toMatchObject([

@@ -1,6 +1,7 @@
 // Reads catalog files into models, or lists everything that is wrong with them by file, model and field.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { extname, join } from 'node:path'
+import { getSystemErrorMessage } from 'node:util'
 import { loadAll } from 'js-yaml'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { Model } from './model.ts'
@@ -10,7 +11,7 @@ import { createModel, EntryError, type TriedPrices } from './create-model.ts'
 import { type Providers, resolveProviders } from './providers.ts'
 import { createSchemaCompiler, type SchemaCompiler } from './schema.ts'
 
-/** What is wrong with catalog files, in one sentence. */
+/** What is wrong with catalog files: a sentence, or a line for each of several problems. */
 export class CatalogError extends Error {
   constructor(message: string) {
     super(message)
@@ -51,8 +52,9 @@ export function loadCatalog(
   }
   if (problems.length > 0) {
     const hidden = problems.length - mostProblemsShown
+    const shown = [...problems.slice(0, mostProblemsShown), ...(hidden > 0 ? [`and ${hidden} more`] : [])]
     throw new CatalogError(
-      `The catalog is invalid: ${problems.slice(0, mostProblemsShown).join('; ')}${hidden > 0 ? `; and ${hidden} more problems` : ''}.`,
+      `The catalog is invalid:${shown.length === 1 ? ` ${shown[0]}.` : shown.map((problem) => `\n  ${problem}`).join('')}`,
     )
   }
   return [...models.values()]
@@ -75,7 +77,7 @@ function listFiles(path: string, problems: string[]): string[] {
       .toSorted()
       .map((name) => join(path, name))
   } catch (error) {
-    problems.push(`${path}: cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`)
+    problems.push(`${path}: cannot be read (${describeFailure(error)})`)
     return []
   }
 }
@@ -145,7 +147,7 @@ function readContent(file: string, problems: string[]): JsonObject {
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    problems.push(`${file}: cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`)
+    problems.push(`${file}: cannot be read (${describeFailure(error)})`)
     return { models: [] }
   }
   const { content, wrong } = extname(file) === '.json' ? readJson(text) : readYaml(text)
@@ -154,6 +156,12 @@ function readContent(file: string, problems: string[]): JsonObject {
     return { models: [] }
   }
   return typeof content === 'object' && content !== null ? (content as JsonObject) : {}
+}
+
+/** For example `no such file or directory`. */
+function describeFailure(error: unknown): string {
+  const { errno } = error as NodeJS.ErrnoException
+  return errno === undefined ? String(error) : getSystemErrorMessage(errno)
 }
 
 interface Parsed {

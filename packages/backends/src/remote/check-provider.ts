@@ -30,7 +30,7 @@ export async function checkProvider(
     if (!(error instanceof NoVerdict)) throw error
     if (knowsKey?.test(error.message)) return { answers: true, key: key === 'unknown' ? 'works' : key, reason }
     if (error.status === null || ![...refusals, ...refuses].includes(error.status))
-      return { answers: false, key, reason: error.message }
+      return { answers: false, key, reason: reason === null ? error.message : `${reason}; ${error.message}` }
     if (key === 'unknown') return { answers: true, key: 'refused', reason: error.message }
     return { answers: true, key: 'missing', reason: reason ?? `${error.message}; the catalog names no key (token_env)` }
   }
