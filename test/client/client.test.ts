@@ -1,11 +1,13 @@
 // The client against a real server: what it returns, what it throws, and that nothing is paid twice.
-import { readFileSync } from 'node:fs'
-import { createServer, request as sendRequest, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestAccount } from '../test-app.ts'
 import { makeTypes } from '../../docs/make-types.ts'
+import { openProxy } from './spoiled-proxy.ts'
 import { createClient, JobFailed, Refused, TooExpensive, Unreachable } from '@mediagen/client/client.ts'
 
 const app = await startTestApp()
@@ -13,32 +15,6 @@ afterAll(() => app[Symbol.asyncDispose]())
 const model = 'test/instant/text-to-image'
 const input = { prompt: 'x' }
 const open = (account: TestAccount = app.account, url = app.url) => createClient({ url, key: account.key })
-
-/** A proxy in front of the server, which `handle` may spoil; `handle` returns false for what is to go through. */
-async function openProxy(
-  handle: (path: string, pass: () => void, response: Parameters<RequestListener>[1]) => boolean,
-) {
-  const server = createServer((request, response) => {
-    const pass = (): void => {
-      const headers = request.headers
-      const onward = sendRequest(`${app.url}${request.url}`, { method: request.method, headers }, (answer) => {
-        response.writeHead(answer.statusCode ?? 500, answer.headers)
-        answer.pipe(response)
-      })
-      request.pipe(onward)
-    }
-    if (!handle(`${request.method} ${request.url}`, pass, response)) pass()
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
-}
 
 async function countJobs(account: TestAccount): Promise<number> {
   return (await open(account).jobs()).total
@@ -122,7 +98,7 @@ describe('lost lines', () => {
   test('a start whose answer is lost is repeated with its key: one job, paid once', async () => {
     const account = await app.createAccount(100)
     let starts = 0
-    await using proxy = await openProxy((path, pass, response) => {
+    await using proxy = await openProxy(app.url, (path, pass, response) => {
       if (path !== 'POST /v1/generate' || (starts += 1) > 2) return false
       pass()
       response.write = () => !response.destroy()
@@ -138,7 +114,7 @@ describe('lost lines', () => {
   test('events that break off are followed again; where none come the record is read', async () => {
     const gate = app.gate()
     let watches = 0
-    await using proxy = await openProxy((path, _pass, response) => {
+    await using proxy = await openProxy(app.url, (path, _pass, response) => {
       if (!path.endsWith('/events')) return false
       watches += 1
       if (watches === 2) gate.open()
@@ -167,7 +143,7 @@ describe('refusals', () => {
   })
 
   test('an answer that mediagen did not write says so', async () => {
-    await using proxy = await openProxy((_path, _pass, response) => {
+    await using proxy = await openProxy(app.url, (_path, _pass, response) => {
       response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>')
       return true
     })
@@ -196,4 +172,23 @@ test('models, jobs and entries are listed and found', async () => {
   expect((await client.follow(job.job_id)).status).toBe('succeeded')
   expect((await client.cancel(job.job_id)).status).toBe('succeeded')
   expect((await client.entries({ limit: 2 })).data).toHaveLength(2)
+})
+
+test('the snippet of docs/clients.md runs in a project that has the package', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mediagen-client-'))
+  const root = join(import.meta.dirname, '../..')
+  try {
+    mkdirSync(join(folder, 'node_modules/@mediagen'), { recursive: true })
+    symlinkSync(join(root, 'packages/client'), join(folder, 'node_modules/@mediagen/client'))
+    const [, snippet = ''] = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(root, 'docs/clients.md'), 'utf8')) ?? []
+    const pasted = snippet
+      .replace('builtin/image/art/text-to-image', model)
+      .replace('http://127.0.0.1:8080', app.url)
+      .replace('mgk_…', app.account.key)
+    writeFileSync(join(folder, 'first.mts'), pasted)
+    const { stdout } = await promisify(execFile)(process.execPath, ['first.mts'], { cwd: folder })
+    expect(stdout).toMatch(/^succeeded 1$[\s\S]*^image\/png \d+ 3$/m)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })
