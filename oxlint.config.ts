@@ -10,6 +10,7 @@ const blobs = '@mediagen/blobs'
 const catalog = '@mediagen/catalog'
 const backends = '@mediagen/backends'
 const client = '@mediagen/client'
+const pages = '@mediagen/pages'
 const core = '@mediagen/core'
 const terminal = '@mediagen/terminal'
 // No part has folders deeper than this.
@@ -30,7 +31,7 @@ export const parts: Readonly<Record<string, Part>> = {
   },
   rpc: { imports: [core, 'gen', engine, net, 'services', 'runtime'], not: ['better-sqlite3'] },
   gateway: {
-    imports: [core, 'gen', blobs, net, 'runtime'],
+    imports: [core, 'gen', blobs, net, pages, 'runtime'],
     not: ['@grpc/**', 'better-sqlite3', '@connectrpc/connect-node'],
   },
   storage: { imports: [core, catalog, engine, 'runtime'], not: wire },
@@ -87,6 +88,7 @@ const folders: Readonly<Record<string, Part>> = {
   'packages/catalog': { imports: [engine, media, net] },
   'packages/client': { imports: [] },
   'packages/terminal': { imports: [client, core] },
+  'packages/pages': { imports: [] },
   'packages/backends': { imports: [engine, net] },
   'packages/builtin': { imports: [engine] },
   // Rules alone: no I/O, no wire.
@@ -95,7 +97,7 @@ const folders: Readonly<Record<string, Part>> = {
     not: ['node:*', 'node:*/**', '!node:crypto', ...wire, 'better-sqlite3'],
   },
   'packages/core/test': { imports: [core, engine, catalog, net] },
-  web: { imports: [] },
+  web: { imports: [client] },
 }
 
 /**

@@ -19,13 +19,13 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return made
 }
 
-/** An icon of icons.svg, hidden from screen readers, so its container needs a label. */
+/** An icon of icons.svg, which is in the page, hidden from screen readers, so its container needs a label. */
 export function icon(name: string): SVGSVGElement {
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg')
   svg.setAttribute('class', 'icon')
   svg.setAttribute('aria-hidden', 'true')
   const use = document.createElementNS('http://www.w3.org/2000/svg', 'use')
-  use.setAttribute('href', `/console/icons.svg#${name}`)
+  use.setAttribute('href', `#icon-${name}`)
   svg.append(use)
   return svg
 }

@@ -26,19 +26,11 @@ export function studioView(parts: Parts, id: string): HTMLElement {
 
   async function load(): Promise<void> {
     try {
-      const [model, models, largestUpload] = await Promise.all([
-        catalog.detail(id),
-        catalog.models(),
-        readLargestUpload(),
-      ])
+      const [model, models] = await Promise.all([catalog.detail(id), catalog.models()])
       if (signal.aborted) return
       document.title = `${model.name} · mediagen`
       const readiness = createReadiness(parts, id)
-      page.replaceChildren(
-        heading(model, [...models.values()]),
-        readiness.element,
-        workbench(parts, model, largestUpload, readiness),
-      )
+      page.replaceChildren(heading(model, [...models.values()]), readiness.element, workbench(parts, model, readiness))
       if (!models.has(id)) void readiness.check()
       page.removeAttribute('aria-busy')
     } catch (error) {
@@ -86,13 +78,13 @@ function describePrice({ pricing }: ModelRecord): string {
   return pricing.billing === 'usage' ? `Billed by usage, from ${credits}` : `From ${credits}`
 }
 
-function workbench(parts: Parts, model: ModelDetailRecord, largestUpload: number, readiness: Readiness): HTMLElement {
+function workbench(parts: Parts, model: ModelDetailRecord, readiness: Readiness): HTMLElement {
   const schema = toForm(model)
   if (!schema)
     return element('p', { class: 'empty' }, 'The console has no form for the input of this model. Use the API instead.')
   const stage = createStage(parts, model)
   const { api, signal } = parts
-  const form = createForm(schema, { onChange: changed, largestUpload, api, signal })
+  const form = createForm(schema, { onChange: changed, largestUpload: readLargestUpload(), api, signal })
   catchFiles(form.takeFiles, signal)
   const bar = createGenerateBar(parts, model, form, {
     onJob: stage.add,

@@ -1,59 +1,37 @@
-// The browser console at `/`: the files of web/, TypeScript stripped of its types at the first request.
-import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
-import { stripTypeScriptTypes } from 'node:module'
-import { extname, join } from 'node:path'
-import type { FastifyInstance } from 'fastify'
+// The browser console at `/`, and what it and the other pages load from `/console/`.
+import { join } from 'node:path'
+import type { ServedFile } from '@mediagen/pages/served-file.ts'
+import { createSite } from '@mediagen/pages/site.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { MediagenError } from '@mediagen/core/errors.ts'
 
-const folder = join(import.meta.dirname, '../../web')
-const contentTypes: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-  '.ts': 'text/javascript; charset=utf-8',
-}
+/** The pages of every server. */
+export const site = createSite(join(import.meta.dirname, '../../web'), '/console/', ['main.ts'])
 
-// Scripts, styles and requests of this server only; media may lie elsewhere, such as in a bucket.
-const contentSecurityPolicy = [
-  "default-src 'self'",
-  "img-src 'self' data: blob: https: http:",
-  "media-src 'self' data: blob: https: http:",
-  "object-src 'none'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+const noScript =
+  '<noscript><p class="empty">The console needs JavaScript. The REST interface does not: see <a href="/openapi.json">/openapi.json</a>.</p></noscript>'
 
-/** Adds a route for each file; `index.html` is `/`. `maxUploadBytes` is the largest file that `POST /v1/files` takes. */
+/** Adds the routes. `maxUploadBytes` is the largest file that `POST /v1/files` takes. */
 export function addConsole(app: FastifyInstance, maxUploadBytes: number): void {
-  const files = readdirSync(folder).filter((file) => contentTypes[extname(file)])
-  // The page names all modules, so the browser fetches them at once, not one after the other as they import each other.
-  const preload = files.filter((file) => file.endsWith('.ts')).map((file) => `</console/${file}>; rel=modulepreload`)
-  for (const file of files) {
-    // All are read now, so that they are of the same version; types are stripped later, because a start need not wait for that.
-    const content = readFileSync(join(folder, file), 'utf8')
-    const page = file === 'index.html'
-    let rendered: ReturnType<typeof render> | undefined
-    app.get(page ? '/' : `/console/${file}`, (request, reply) => {
-      const { body, headers } = (rendered ??= render(file, content, page ? preload.join(', ') : null))
-      reply.headers(headers)
-      return request.headers['if-none-match'] === headers.etag ? reply.code(304).send() : reply.send(body)
-    })
+  const page = {
+    title: 'mediagen',
+    description: 'Console of a mediagen server: generate pictures, video and sound.',
+    main: noScript,
+    script: 'main.ts' as const,
+    // The page refuses a file that is too large when it is chosen, not after it was sent.
+    data: { 'max-upload-bytes': String(maxUploadBytes) },
   }
-  // The page refuses a file that is too large when it is chosen, not after it was sent.
-  app.get('/console/limits.json', (_request, reply) =>
-    reply.header('cache-control', 'no-cache').send({ max_upload_bytes: maxUploadBytes }),
-  )
+  let made: Promise<ServedFile> | undefined
+  app.get('/', async (request, reply) => sendFile(request, reply, await (made ??= site.page(page))))
+  app.get<{ Params: { name: string } }>('/console/:name', async (request, reply) => {
+    const file = await site.find(request.params.name)
+    if (!file) throw new MediagenError('route_not_found', 'The console has no such file. Reload its page.')
+    return sendFile(request, reply, file)
+  })
 }
 
-function render(file: string, content: string, link: string | null) {
-  const body = Buffer.from(file.endsWith('.ts') ? stripTypeScriptTypes(content) : content)
-  const headers = {
-    'content-type': contentTypes[extname(file)],
-    'cache-control': 'no-cache',
-    etag: `"${createHash('sha256').update(body).digest('base64url')}"`,
-    'content-security-policy': contentSecurityPolicy,
-    ...(link !== null && { link }),
-  }
-  return { body, headers }
+/** Answers with a file. */
+export async function sendFile(request: FastifyRequest, reply: FastifyReply, file: ServedFile): Promise<FastifyReply> {
+  const { status, headers, body } = await file.answer(request.headers)
+  return reply.code(status).headers(headers).send(body)
 }

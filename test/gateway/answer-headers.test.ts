@@ -21,7 +21,7 @@ describe('no answer can be misread as another type, framed, or leaked by a refer
     ['GET', '/readyz'],
     ['GET', '/openapi.json'],
     ['GET', '/assets/none'],
-    ['GET', '/console/limits.json'],
+    ['GET', '/console/none.js'],
   ])('%s %s', async (method, path) => {
     const { headers } = await app.send(path, { method })
     expect(headers.get('x-content-type-options')).toBe('nosniff')
@@ -38,13 +38,6 @@ describe('no answer can be misread as another type, framed, or leaked by a refer
     expect(policy).toContain("base-uri 'none'")
     expect(policy).not.toContain('unsafe')
     expect(body).not.toMatch(/ style="| on\w+="/)
-  })
-
-  test('the style of the problem pages is the one that their policy names', async () => {
-    const { headers, body } = await app.send('/problems/internal')
-    const [, style = ''] = /<style>(.*?)<\/style>/.exec(body) ?? []
-    const hash = Buffer.from(await crypto.subtle.digest('SHA-256', Buffer.from(style))).toString('base64')
-    expect(headers.get('content-security-policy')).toContain(`style-src 'sha256-${hash}'`)
   })
 })
 

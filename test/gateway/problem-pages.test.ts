@@ -30,6 +30,9 @@ test('/problems lists all of them', async () => {
   for (const code of Object.keys(problemKinds)) expect(body).toContain(`/problems/${code}`)
 })
 
-test.each(['nonsense', 'toString', '__proto__', '%3Cscript%3E'])('there is no page for %s', async (code) => {
-  expectProblem(await app.send(`/problems/${code}`, { key: null }), app.url, 'route_not_found')
-})
+test.each(['nonsense', 'toString', 'hasOwnProperty', '__proto__', '%3Cscript%3E'])(
+  'there is no page for %s',
+  async (code) => {
+    expectProblem(await app.send(`/problems/${code}`, { key: null }), app.url, 'route_not_found')
+  },
+)

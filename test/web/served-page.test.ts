@@ -1,5 +1,6 @@
-// The console as it is served: every file is there, nothing needs what the content security policy forbids, no types are left.
-import { readdirSync } from 'node:fs'
+// The console as it is served: what the page loads is there, compressed and kept for ever, nothing needs what the content
+// security policy forbids, no types are left.
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
@@ -7,55 +8,83 @@ import { startTestApp } from '../test-app.ts'
 const app = await startTestApp({ MEDIAGEN_MAX_UPLOAD_BYTES: '200000' })
 afterAll(() => app[Symbol.asyncDispose]())
 
-const files = readdirSync(join(import.meta.dirname, '../../web'))
+const folder = join(import.meta.dirname, '../../web')
+const files = readdirSync(folder)
+const readWeb = (name: string): string => readFileSync(join(folder, name), 'utf8')
 
 async function fetchText(path: string): Promise<{ response: Response; text: string }> {
-  const response = await fetch(app.url + path)
+  const response = await fetch(app.url + path, { headers: { 'accept-encoding': 'gzip, br' } })
   return { response, text: await response.text() }
 }
 
-test('the page refers to files that are served, under a policy without exceptions', async () => {
+/** The files that a page loads, by the ends of their names. */
+async function findFiles(path: string): Promise<Readonly<Record<string, string>>> {
+  const { text } = await fetchText(path)
+  const paths = [...text.matchAll(/(?:href|src)="(\/console\/[^"]+)"/g)].map((match) => match[1] ?? '')
+  return Object.fromEntries(paths.map((one) => [one.split('.').at(-1), one]))
+}
+
+test('the page refers to three files that are served, under a policy without exceptions', async () => {
   const { response, text } = await fetchText('/')
   expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
   const policy = response.headers.get('content-security-policy') ?? ''
   expect(policy).toMatch(/^default-src 'self';/)
   expect(policy).not.toMatch(/unsafe|script-src|style-src|connect-src/)
-  expect(text).not.toMatch(/<style|\sstyle=|\son[a-z]+=|javascript:/i)
+  expect(text).not.toMatch(/<style|\sstyle=|\son[a-z]+=|javascript:|\{\{/i)
   expect([...text.matchAll(/<script(?![^>]*\ssrc=)/g)]).toEqual([])
-  const referred = [...text.matchAll(/(?:href|src)="(\/console\/[^"]+)"/g)].map((match) => match[1] ?? '')
-  const preloaded = [...(response.headers.get('link') ?? '').matchAll(/<([^>]+)>/g)].map((match) => match[1] ?? '')
-  expect(referred.length).toBeGreaterThan(5)
-  const paths = [...new Set([...referred, ...preloaded])]
-  const statuses = await Promise.all(paths.map(async (path) => [path, (await fetchText(path)).response.status]))
-  expect(statuses).toEqual(paths.map((path) => [path, 200]))
-})
-
-test('modules are plain JavaScript and import only what is served; icons exist', async () => {
-  const icons = (await fetchText('/console/icons.svg')).text
-  for (const file of files.filter((name) => name.endsWith('.ts'))) {
-    const { response, text } = await fetchText(`/console/${file}`)
-    expect(response.headers.get('content-type')).toBe('text/javascript; charset=utf-8')
+  const paths = await findFiles('/')
+  expect(Object.keys(paths).toSorted()).toEqual(['css', 'js', 'svg'])
+  const types = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8', svg: 'image/svg+xml' }
+  for (const [extension, type] of Object.entries(types)) {
+    const { response, text: content } = await fetchText(paths[extension] ?? '')
+    expect([response.status, response.headers.get('content-type'), content === '']).toEqual([200, type, false])
+    expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+    expect(response.headers.get('content-encoding')).toBe('br')
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')
-    expect(text).not.toMatch(/^\s*(import type|export interface|interface|export type|type) /m)
-    for (const [, path] of text.matchAll(/from '([^']+)'/g))
-      expect([file, path?.replace('./', '')]).toEqual([file, files.find((name) => path === `./${name}`)])
-    for (const [, name] of text.matchAll(/\bicon(?:\(|: )'([a-z]+)'/g)) expect(icons).toContain(`id="${name}"`)
-    // Markup is never made of text.
-    expect(text).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(/)
   }
 })
 
-test('style sheets fetch nothing from elsewhere', async () => {
-  for (const file of files.filter((name) => name.endsWith('.css'))) {
-    const { response, text } = await fetchText(`/console/${file}`)
-    expect(response.headers.get('content-type')).toBe('text/css; charset=utf-8')
-    expect(text).not.toMatch(/@import|url\(/)
-  }
+test('the script is plain JavaScript that imports nothing; every icon exists', async () => {
+  const { text } = await fetchText((await findFiles('/'))['js'] ?? '')
+  expect(text).not.toMatch(/^\s*(import|export|interface|type) /m)
+  const icons = readWeb('icons.svg')
+  const page = (await fetchText('/')).text
+  for (const [, name] of text.matchAll(/\bicon(?:\(|: )'([a-z]+)'/g)) expect(icons).toContain(`id="${name}"`)
+  for (const [, name] of icons.matchAll(/id="(\w+)"/g)) expect(page).toContain(`<symbol id="icon-${name}"`)
+  // Markup is never made of text.
+  expect(text).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(/)
 })
 
-test('an unchanged file is not sent twice, and the page learns how large a file may be', async () => {
-  const etag = (await fetchText('/console/main.ts')).response.headers.get('etag') ?? ''
-  const again = await fetch(`${app.url}/console/main.ts`, { headers: { 'if-none-match': etag } })
+test('the style sheet has all sheets, in their order, and fetches nothing from elsewhere', async () => {
+  const { text } = await fetchText((await findFiles('/'))['css'] ?? '')
+  const sheets = files.filter((name) => name.endsWith('.css') && name !== 'style.css')
+  const named = [...readWeb('style.css').matchAll(/'\.\/(.*)'/g)].map(([, name = '']) => name)
+  expect(named.toSorted()).toEqual(sheets.toSorted())
+  expect(text.startsWith(':root {')).toBe(true)
+  expect(text).not.toMatch(/@import|url\(/)
+})
+
+test('an unchanged page is not sent twice, and says how large a file may be', async () => {
+  const { response, text } = await fetchText('/')
+  expect(text).toMatch(/<html lang="en" data-max-upload-bytes="200000"/)
+  const again = await fetch(app.url, { headers: { 'if-none-match': response.headers.get('etag') ?? '' } })
   expect([again.status, await again.text()]).toEqual([304, ''])
-  expect((await app.send('/console/limits.json', { key: null })).body).toEqual({ max_upload_bytes: 200_000 })
+  expect(response.headers.get('cache-control')).toBe('no-cache')
+})
+
+test('what no page loads is not there', async () => {
+  for (const name of ['main.ts', 'main.js', 'style.css', 'main.0000000000000000.js', '..%2Fpackage.json'])
+    expect([name, (await fetchText(`/console/${name}`)).response.status]).toEqual([name, 404])
+})
+
+test('the pages about problems load the same sheet and no script', async () => {
+  const { css } = await findFiles('/')
+  for (const path of ['/problems', '/problems/quote_expired']) {
+    const found = await findFiles(path)
+    expect([found['css'], found['js']]).toEqual([css, undefined])
+    const { response, text } = await fetchText(path)
+    expect(response.headers.get('content-security-policy')).toMatch(/^default-src 'self';/)
+    expect(text).toMatch(/<nav id="navigation" aria-label="Console"\s*>/)
+    expect(text).not.toMatch(/<style|\{\{/)
+  }
 })
