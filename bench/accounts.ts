@@ -1,6 +1,6 @@
 // Accounts with credits and a key, made in a data directory before a server opens it; and the requests that they send.
 import { openStore } from '../src/app/store.ts'
-import { createKeySecret, hashKeySecret } from '@mediagen/core/key.ts'
+import { createKeySecret, hashKeySecret, keyPrefix } from '@mediagen/core/key.ts'
 
 /** More than any run can spend. */
 const plenty = 1_000_000_000_000
@@ -28,7 +28,14 @@ export async function createBenchAccount(dataDir: string): Promise<BenchAccount>
   await using store = await openStore(dataDir)
   const { accountId } = await store.createAccount('bench', plenty)
   const secret = createKeySecret()
-  await store.createKey(accountId, hashKeySecret(secret), ['generate', 'models:read', 'jobs:read'], null)
+  await store.createKey({
+    accountId,
+    name: null,
+    prefix: keyPrefix(secret),
+    secretHash: hashKeySecret(secret),
+    permissions: ['generate', 'models:read', 'jobs:read'],
+    expiresAtMs: null,
+  })
   return { accountId, headers: { authorization: `Bearer ${secret}` } }
 }
 

@@ -54,16 +54,20 @@ function addKeyCommands(program: Command): void {
       `permissions, separated by commas: ${permissions.join(', ')}`,
       parsePermissions,
     )
+    .option('--name <name>', 'what you call it, for example the program that uses it', '')
     .option('--expires-in <time>', 'lifetime of the key, for example 30d, 12h, 90m', parseDuration)
     .action(
-      withAdmin(async (admin, options: { account: string; permissions: Permission[]; expiresIn?: number }) => {
-        const { key, secret } = await admin.createKey({
-          accountId: options.account,
-          permissions: options.permissions.map(toPermissionCode),
-          ...(options.expiresIn !== undefined && { expiresAt: timestampFromMs(Date.now() + options.expiresIn) }),
-        })
-        return { ...toPrintedKey(key), key: secret }
-      }),
+      withAdmin(
+        async (admin, options: { account: string; permissions: Permission[]; name: string; expiresIn?: number }) => {
+          const { key, secret } = await admin.createKey({
+            accountId: options.account,
+            permissions: options.permissions.map(toPermissionCode),
+            name: options.name,
+            ...(options.expiresIn !== undefined && { expiresAt: timestampFromMs(Date.now() + options.expiresIn) }),
+          })
+          return { ...toPrintedKey(key), key: secret }
+        },
+      ),
     )
   keys
     .command('list')

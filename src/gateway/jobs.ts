@@ -85,6 +85,28 @@ export function addJobRoutes(
     },
   )
 
+  app.delete<{ Params: JobParams }>(
+    '/v1/jobs/:job_id',
+    {
+      config: { permission: 'generate' },
+      schema: {
+        operation: {
+          id: 'deleteJob',
+          summary:
+            'Delete an ended job: its input at once, its files within seconds. Lists leave it out; its record and its ledger entries stay. Jobs that take one of its files as their input finish, or fail with `invalid_media`.',
+          path,
+          answers: { 204: { description: 'Deleted, now or earlier.' } },
+          errors: [...errors, 'job_not_ended'],
+        },
+      },
+    },
+    async (request, reply) => {
+      readQuery(request, {})
+      await core.generation.deleteJob({ jobId: request.params.job_id }, forward(request))
+      return reply.code(204).send()
+    },
+  )
+
   app.get<{ Params: JobParams }>(
     '/v1/jobs/:job_id/events',
     {

@@ -140,6 +140,11 @@ export const problemKinds = {
     http: 409,
     help: 'Only a job whose outcome is unknown (status needs_review) can be resolved by an operator.',
   },
+  job_not_ended: {
+    title: 'Job not ended',
+    http: 409,
+    help: 'Only a job that has ended can be deleted. Cancel a queued or running job first; a job under review can be deleted once its review is over.',
+  },
   too_many_webhooks: {
     title: 'Too many webhooks',
     http: 409,

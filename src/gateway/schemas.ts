@@ -117,7 +117,11 @@ export const jobSchema = record('Job', 'A generation, from its start to its end.
     type: ['object', 'null'],
     additionalProperties: true,
     description:
-      'The input it was started with. GET /v1/jobs/{job_id} has all of it; other answers leave out values with more than 1024 characters of JSON. Null once retention has removed it, and in webhooks that do not ask for it.',
+      'The input it was started with. GET /v1/jobs/{job_id} has all of it; other answers leave out values with more than 1024 characters of JSON. Null once retention or its owner has removed it, and in webhooks that do not ask for it.',
+  },
+  deleted_at: {
+    ...nullableTime,
+    description: 'When its owner deleted it, with its outputs and its input; null if it was not.',
   },
 })
 

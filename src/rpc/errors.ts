@@ -34,6 +34,7 @@ export const grpcCodes = {
   quote_mismatch: Code.FailedPrecondition,
   idempotency_key_reused: Code.AlreadyExists,
   job_not_in_review: Code.FailedPrecondition,
+  job_not_ended: Code.FailedPrecondition,
   too_many_webhooks: Code.FailedPrecondition,
   too_many_uploads: Code.FailedPrecondition,
   payload_too_large: Code.ResourceExhausted,

@@ -1,10 +1,10 @@
 // AdminService: accounts, keys, credits and jobs under review, for the operator. The command line calls this same implementation.
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
-import type { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
+import type { AdminService, CreateKeyRequest } from '../../gen/mediagen/v1/admin_pb.ts'
 import type { Actor } from '@mediagen/core/audit.ts'
 import type { Clock } from '@mediagen/core/clock.ts'
 import { MediagenError, type Violation } from '@mediagen/core/errors.ts'
-import { createKeySecret, hashKeySecret, type Permission } from '@mediagen/core/key.ts'
+import { createKeySecret, hashKeySecret, keyPrefix, type NewKey, type Permission } from '@mediagen/core/key.ts'
 import type { Job } from '@mediagen/core/job.ts'
 import type { FilesFolders } from '@mediagen/core/retention.ts'
 import type { Account, AdjustOutcome, ResolveOutcome, Store } from '@mediagen/core/store.ts'
@@ -45,9 +45,7 @@ export function createAdminService({ store, clock, folders, osUser }: AdminParts
 
     async createAccount(request, context) {
       const credits = toCredits(request.credits)
-      const violations = findEmpty({ name: request.name })
-      if (request.name.length > longestName)
-        violations.push({ pointer: '/name', detail: `must have at most ${longestName} characters` })
+      const violations = [...findEmpty({ name: request.name }), ...findLong('name', request.name, longestName)]
       if (credits === null || credits < 0) violations.push({ pointer: '/credits', detail: 'must be 0 to 2^53 - 1' })
       refuse(violations)
       return { account: toAccountMessage(await store.createAccount(request.name, credits as number, by(context))) }
@@ -59,27 +57,13 @@ export function createAdminService({ store, clock, folders, osUser }: AdminParts
     },
 
     async createKey(request, context) {
-      const permissions = request.permissions.map(toPermission)
-      const expiresAtMs = toMs(request.expiresAt)
-      const violations = findEmpty({ account_id: request.accountId })
-      if (permissions.length === 0)
-        violations.push({ pointer: '/permissions', detail: 'must name at least one permission' })
-      if (permissions.includes(undefined))
-        violations.push({ pointer: '/permissions', detail: 'names an unknown permission' })
-      if (expiresAtMs !== null && expiresAtMs <= clock.nowMs())
-        violations.push({ pointer: '/expires_at', detail: 'must lie in the future' })
-      if (expiresAtMs !== null && expiresAtMs > lastExpiryMs)
-        violations.push({ pointer: '/expires_at', detail: 'must lie before the year 10000' })
-      refuse(violations)
+      const draft = readNewKey(request, clock.nowMs())
       const secret = createKeySecret()
       const key = await store.createKey(
-        request.accountId,
-        hashKeySecret(secret),
-        [...new Set(permissions as Permission[])],
-        expiresAtMs,
+        { ...draft, prefix: keyPrefix(secret), secretHash: hashKeySecret(secret) },
         by(context),
       )
-      if (!key) throw accountNotFound(request.accountId)
+      if (!key) throw accountNotFound(draft.accountId)
       return { key: toKeyMessage(key), secret }
     },
 
@@ -98,7 +82,7 @@ export function createAdminService({ store, clock, folders, osUser }: AdminParts
       const credits = toCredits(request.credits)
       refuse([
         ...(credits === null || credits < 1 ? [{ pointer: '/credits', detail: 'must be 1 to 2^53 - 1' }] : []),
-        ...findLongNote(request.note),
+        ...findLong('note', request.note, longestNote),
       ])
       const { accountId, note } = request
       const outcome = await store.grantCredits(accountId, credits as number, note || null, by(context))
@@ -112,7 +96,7 @@ export function createAdminService({ store, clock, folders, osUser }: AdminParts
           ? [{ pointer: '/credits', detail: 'must be a whole number other than 0' }]
           : []),
         ...findEmpty({ note: request.note }),
-        ...findLongNote(request.note),
+        ...findLong('note', request.note, longestNote),
       ])
       const outcome = await store.adjustCredits(request.accountId, credits as number, request.note, by(context))
       return { account: toAccountMessage(readAdjustment(outcome, request.accountId)) }
@@ -134,6 +118,7 @@ export function createAdminService({ store, clock, folders, osUser }: AdminParts
         model: request.model || null,
         idempotencyKey: null,
         search: null,
+        withDeleted: true,
         ...readPage(request),
       })
       return { jobs: items.map(toJobSummary), total }
@@ -171,8 +156,26 @@ export function createAdminService({ store, clock, folders, osUser }: AdminParts
   }
 }
 
-function findLongNote(note: string): Violation[] {
-  return note.length > longestNote ? [{ pointer: '/note', detail: `must have at most ${longestNote} characters` }] : []
+/** @throws MediagenError `invalid_request` that names everything that is wrong */
+function readNewKey(request: CreateKeyRequest, nowMs: number): Omit<NewKey, 'prefix' | 'secretHash'> {
+  const { accountId, name } = request
+  const permissions = request.permissions.map(toPermission)
+  const expiresAtMs = toMs(request.expiresAt)
+  const violations = [...findEmpty({ account_id: accountId }), ...findLong('name', name, longestName)]
+  if (permissions.length === 0)
+    violations.push({ pointer: '/permissions', detail: 'must name at least one permission' })
+  if (permissions.includes(undefined))
+    violations.push({ pointer: '/permissions', detail: 'names an unknown permission' })
+  if (expiresAtMs !== null && expiresAtMs <= nowMs)
+    violations.push({ pointer: '/expires_at', detail: 'must lie in the future' })
+  if (expiresAtMs !== null && expiresAtMs > lastExpiryMs)
+    violations.push({ pointer: '/expires_at', detail: 'must lie before the year 10000' })
+  refuse(violations)
+  return { accountId, name: name || null, permissions: [...new Set(permissions as Permission[])], expiresAtMs }
+}
+
+function findLong(field: string, text: string, longest: number): Violation[] {
+  return text.length > longest ? [{ pointer: `/${field}`, detail: `must have at most ${longest} characters` }] : []
 }
 
 function readResolution(resolved: ResolveOutcome, jobId: string): Job {

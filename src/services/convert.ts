@@ -147,7 +147,10 @@ export function toJobMessage(job: Job, input: JsonObject | null, urls: AssetUrls
     quoteId: job.quoteId,
     credits: BigInt(creditsShown(job)),
     // Those of a job under review, or of one that was released then, are not delivered.
-    outputs: job.status === 'succeeded' ? job.outputs.map((asset) => toOutputMessage(job, asset, urls)) : [],
+    outputs:
+      job.status === 'succeeded' && job.deletedAtMs === null
+        ? job.outputs.map((asset) => toOutputMessage(job, asset, urls))
+        : [],
     ...(job.previewKey !== null && { previewUrl: urls.sign(job.previewKey).url }),
     ...(job.servedBy !== null && { servedBy: job.servedBy }),
     ...(input && { input }),
@@ -169,6 +172,7 @@ function toSharedFields(job: Job) {
     ...(job.startedAtMs !== null && { startedAt: timestampFromMs(job.startedAtMs) }),
     ...(job.finishedAtMs !== null && { finishedAt: timestampFromMs(job.finishedAtMs) }),
     ...(job.queuePosition !== null && { queuePosition: job.queuePosition }),
+    ...(job.deletedAtMs !== null && { deletedAt: timestampFromMs(job.deletedAtMs) }),
   }
 }
 
@@ -354,7 +358,10 @@ export function toAccess(key: ApiKey) {
 export function toKeyMessage(key: ApiKey): MessageInitShape<typeof KeySchema> {
   return {
     ...toAccess(key),
+    ...(key.name !== null && { name: key.name }),
+    prefix: key.prefix,
     createdAt: timestampFromMs(key.createdAtMs),
     ...(key.revokedAtMs !== null && { revokedAt: timestampFromMs(key.revokedAtMs) }),
+    ...(key.lastUsedAtMs !== null && { lastUsedAt: timestampFromMs(key.lastUsedAtMs) }),
   }
 }

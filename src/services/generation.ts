@@ -8,7 +8,7 @@ import { digestParts } from '@mediagen/engine/canonical-json.ts'
 import { MediagenError } from '@mediagen/core/errors.ts'
 import type { ApiKey } from '@mediagen/core/key.ts'
 import type { JobFeed } from '@mediagen/core/feed.ts'
-import { isTerminal, type Job } from '@mediagen/core/job.ts'
+import { isTerminal, type Job, type JobStatus } from '@mediagen/core/job.ts'
 import { briefInput } from '@mediagen/core/job-input.ts'
 import type { Catalog } from '@mediagen/catalog/model.ts'
 import type { Quote } from '@mediagen/core/quote-seal.ts'
@@ -32,7 +32,14 @@ const legalKey = '1 to 255 visible ASCII characters, without spaces'
 export interface GenerationParts {
   readonly store: Pick<
     Store,
-    'startGeneration' | 'findStartedJob' | 'getJob' | 'getInput' | 'listBriefInputs' | 'listJobs' | 'requestCancel'
+    | 'startGeneration'
+    | 'findStartedJob'
+    | 'getJob'
+    | 'getInput'
+    | 'listBriefInputs'
+    | 'listJobs'
+    | 'requestCancel'
+    | 'deleteJob'
   >
   readonly catalog: Catalog
   readonly quotes: QuoteBook
@@ -173,6 +180,13 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
       return { job: toJobMessage(job, await readBriefInput(job.jobId), urlsFor(urls, context)) }
     },
 
+    async deleteJob({ jobId }, context) {
+      const deleted = await store.deleteJob(callerOf(context).accountId, jobId)
+      if (deleted.outcome === 'no_job') throw jobNotFound(jobId)
+      if (deleted.outcome === 'not_ended') throw notEnded(jobId, deleted.status)
+      return {}
+    },
+
     async *watchJob(request, context) {
       const { accountId } = callerOf(context)
       const end = watches.open(accountId)
@@ -202,7 +216,15 @@ function readFilter(accountId: string, request: ListJobsRequest): JobFilter {
   if (search.length > longestSearch)
     refuse([{ pointer: '/search', detail: `must have at most ${longestSearch} characters` }])
   const status = readStatus(request.status)
-  return { accountId, status, model: model || null, idempotencyKey, search: search || null, ...readPage(request) }
+  return {
+    accountId,
+    status,
+    model: model || null,
+    idempotencyKey,
+    search: search || null,
+    withDeleted: false,
+    ...readPage(request),
+  }
 }
 
 /**
@@ -271,6 +293,14 @@ async function findJob(store: Pick<Store, 'getJob'>, accountId: string, jobId: s
 
 function jobNotFound(jobId: string): MediagenError {
   return new MediagenError('job_not_found', `There is no job "${jobId}".`)
+}
+
+function notEnded(jobId: string, status: JobStatus): MediagenError {
+  const advice =
+    status === 'needs_review'
+      ? 'is under review. It can be deleted once that is over.'
+      : `is ${status}. Cancel it first, then delete it once it has ended.`
+  return new MediagenError('job_not_ended', `The job "${jobId}" ${advice}`)
 }
 
 function keyReused(idempotencyKey: string): MediagenError {

@@ -30,6 +30,7 @@ const interfaceRoutes = [
   'POST /v1/files',
   'GET /v1/files/{file_id}',
   'DELETE /v1/files/{file_id}',
+  'DELETE /v1/jobs/{job_id}',
 ]
 // What needs no key. A pure gateway leaves the files to the core, so the core's own document tells of them.
 const openRoutes = [

@@ -87,6 +87,14 @@ test('a quote is made, can be opened, starts a generation, and the job can be re
   ])
 })
 
+test('a job is deleted, and its record stays', async () => {
+  const { job_id } = (await app.generate(model, { prompt: 'x' })).body
+  expect(await client.call('GenerationService/DeleteJob', { job_id })).toEqual({})
+  const { job } = await client.call('GenerationService/GetJob', { job_id })
+  expect(job).toMatchObject({ job_id, outputs: [], deleted_at: expect.anything() })
+  expect(job.input).toBeUndefined()
+})
+
 test('a job is canceled, and its credits come back', async () => {
   const { job_id } = (await app.generate('test/gate/text-to-image', app.gate().input, { wait: false })).body
   const { job } = await client.call('GenerationService/CancelJob', { job_id })

@@ -50,6 +50,7 @@ export const anyJob = {
   model: null,
   idempotencyKey: null,
   search: null,
+  withDeleted: true,
   limit: 10,
   offset: 0,
 }

@@ -91,6 +91,7 @@ const end = (job: string, status: string, charged: number, released: number, err
      error = ${error}, finished_at = 9000000000000000, worker = NULL, lease_until = NULL WHERE job_id = ${job};`
 const giveBack = (job: string, losses = 0) =>
   `UPDATE jobs SET status = 'queued', progress = 0, lost_runs = lost_runs + ${losses}, worker = NULL, lease_until = NULL WHERE job_id = ${job};`
+const remove = 'UPDATE jobs SET outputs_gone = 2, deleted_at = finished_at WHERE job_id = {failed};'
 const someError = `'{"code":"x"}'`
 const charge4 = entry({ kind: 'charge', credits: '4', job: '{running}', held: 'held - 4' })
 const release6 = entry({
@@ -267,6 +268,8 @@ const refused: Record<string, [name: string, sql: string, words: string | RegExp
       'UPDATE jobs SET outputs_gone = 1, removal_at = 0 WHERE job_id = {succeeded}',
       'are said to be gone',
     ],
+    ['files of a deleted job', 'UPDATE jobs SET deleted_at = finished_at WHERE job_id = {succeeded}', 'CHECK'],
+    ['a job that comes back', remove + 'UPDATE jobs SET deleted_at = NULL', 'does not come back'],
     ['the input of a running job', 'UPDATE jobs SET outputs_gone = 2 WHERE job_id = {running}', 'are said to be gone'],
     [
       'files that go at no time',

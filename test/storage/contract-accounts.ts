@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { createKeySecret, hashKeySecret } from '@mediagen/core/key.ts'
 import { maxCredits } from '@mediagen/core/ledger.ts'
-import { balanceOf, digestOf, entriesOf, firstPage, startJob, type OpenTestStore } from './fixture.ts'
+import { balanceOf, digestOf, keyOf, entriesOf, firstPage, startJob, type OpenTestStore } from './fixture.ts'
 
 export function accountTests(openStore: OpenTestStore): void {
   test('an account is made with its credits, and with nothing', async () => {
@@ -79,12 +79,22 @@ export function keyTests(openStore: OpenTestStore): void {
     await using store = await openStore()
     const { accountId } = await store.createAccount('a', 0)
     const [one, two] = [createKeySecret(), createKeySecret()]
-    const key = await store.createKey(accountId, hashKeySecret(one), ['generate', 'models:read'], 5_000_000_000_000)
+    const key = await store.createKey(
+      keyOf(accountId, hashKeySecret(one), {
+        name: 'press',
+        prefix: one.slice(0, 8),
+        permissions: ['generate', 'models:read'],
+        expiresAtMs: 5_000_000_000_000,
+      }),
+    )
     expect(key).toMatchObject({
       accountId,
+      name: 'press',
+      prefix: one.slice(0, 8),
       permissions: ['generate', 'models:read'],
       expiresAtMs: 5_000_000_000_000,
       revokedAtMs: null,
+      lastUsedAtMs: null,
     })
     expect(key?.keyId).toMatch(/^key_/)
     expect(await store.findKey(one)).toEqual(key)
@@ -95,8 +105,34 @@ export function keyTests(openStore: OpenTestStore): void {
     expect(await store.revokeKey(key?.keyId ?? '')).toEqual(revoked)
     expect(await store.findKey(one)).toEqual(revoked)
     expect(await store.revokeKey('key_nobody')).toBeNull()
-    expect(await store.createKey('acct_nobody', digestOf('three'), [], null)).toBeNull()
-    await expect(store.createKey(accountId, hashKeySecret(one), [], null)).rejects.toThrow()
+    expect(await store.createKey(keyOf('acct_nobody', digestOf('three')))).toBeNull()
+    await expect(store.createKey(keyOf(accountId, hashKeySecret(one)))).rejects.toThrow()
+  })
+
+  test('the last use of a key is recorded once a minute at most, and never goes back', async () => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 0)
+    const [used, unused] = [
+      await store.createKey(keyOf(accountId, digestOf('used'))),
+      await store.createKey(keyOf(accountId, digestOf('unused'))),
+    ]
+    const keyId = used?.keyId ?? ''
+    const lastUses = async () => (await store.listKeys(accountId, firstPage)).items.map((key) => key.lastUsedAtMs)
+    const firstMs = 1_800_000_000_000
+    for (const [atMs, recorded] of [
+      [firstMs, firstMs],
+      [firstMs + 59_999, firstMs],
+      [firstMs + 60_000, firstMs + 60_000],
+      [firstMs, firstMs + 60_000],
+    ] as const) {
+      await store.recordKeyUses([{ keyId, atMs }])
+      expect(await lastUses()).toEqual([null, recorded])
+    }
+    await store.recordKeyUses([
+      { keyId: 'key_none', atMs: firstMs },
+      { keyId: unused?.keyId ?? '', atMs: firstMs },
+    ])
+    expect(await lastUses()).toEqual([firstMs, firstMs + 60_000])
   })
 
   test('keys are listed newest first, of one account or of all', async () => {
@@ -105,7 +141,7 @@ export function keyTests(openStore: OpenTestStore): void {
     const b = await store.createAccount('b', 0)
     const made = []
     for (const [index, { accountId }] of [a, b, a].entries())
-      made.push(await store.createKey(accountId, digestOf(`key ${index}`), ['admin'], null))
+      made.push(await store.createKey(keyOf(accountId, digestOf(`key ${index}`))))
     expect(await store.listKeys(null, firstPage)).toEqual({ items: made.toReversed(), total: 3 })
     expect(await store.listKeys(a.accountId, firstPage)).toEqual({ items: [made[2], made[0]], total: 2 })
     expect(await store.listKeys(a.accountId, { limit: 1, offset: 1 })).toEqual({ items: [made[0]], total: 2 })

@@ -5,6 +5,7 @@ import {
   claimPaid,
   createHeldClock,
   digestOf,
+  keyOf,
   firstPage,
   type OpenTestStore,
   startJob,
@@ -46,14 +47,21 @@ export function auditTests(openStore: OpenTestStore): void {
       before: { available: 15, held: 0 },
       after: { available: 12, held: 0, credits: -3, note: 'mistake' },
     })
-    const key = await store.createKey(accountId, digestOf('secret'), ['generate', 'admin'], clock.ms + 1000, operator)
+    const key = await store.createKey(
+      keyOf(accountId, digestOf('secret'), {
+        name: 'press',
+        permissions: ['generate', 'admin'],
+        expiresAtMs: clock.ms + 1000,
+      }),
+      operator,
+    )
     const keyId = key?.keyId ?? ''
     expect(await newest(store)).toMatchObject({
       ...of,
       act: 'key.created',
       subject: keyId,
       before: null,
-      after: { permissions: ['generate', 'admin'], expires_at: '2026-11-20T10:00:01.000Z' },
+      after: { name: 'press', permissions: ['generate', 'admin'], expires_at: '2026-11-20T10:00:01.000Z' },
     })
     const actor: Actor = { kind: 'key', keyId, accountId }
     for (const before of [null, '2026-11-20T10:00:00.000Z']) {
@@ -121,7 +129,7 @@ export function auditTests(openStore: OpenTestStore): void {
     expect((await newest(store))?.actor).toEqual({ kind: 'system' })
     await store.grantCredits('acct_none', 1, null, operator)
     await store.adjustCredits(accountId, -1, 'too much', operator)
-    await store.createKey('acct_none', digestOf('x'), ['admin'], null, operator)
+    await store.createKey(keyOf('acct_none', digestOf('x')), operator)
     await store.revokeKey('key_none', operator)
     await store.resolveReview('job_none', 0, operator)
     await store.redeliver('dlv_none', operator)

@@ -141,6 +141,7 @@ export function positionTests(openStore: OpenTestStore): void {
       model: null,
       idempotencyKey: null,
       search: null,
+      withDeleted: true,
       limit: 100,
       offset: 0,
     } as const

@@ -248,6 +248,7 @@ export function reviewTests(openStore: OpenTestStore): void {
       model: null,
       idempotencyKey: null,
       search: null,
+      withDeleted: true,
     } as const
     expect(await store.listJobs({ ...inReview, limit: 10, offset: 0 })).toMatchObject({ items: [{ jobId }], total: 1 })
   })

@@ -3,6 +3,7 @@ import { describe } from 'vitest'
 import { accountTests, keyTests } from './contract-accounts.ts'
 import { auditTests } from './contract-audit.ts'
 import { claimTests, endTests } from './contract-claims.ts'
+import { deletionTests } from './contract-deletions.ts'
 import { retentionTests, uploadTests } from './contract-files.ts'
 import { fairnessTests, positionTests } from './contract-fairness.ts'
 import { changeTests, startTests } from './contract-starts.ts'
@@ -35,6 +36,7 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
     describe('submissions to other servers', () => upstreamTests(openStore))
     describe('uploads', () => uploadTests(openStore))
     describe('retention', () => retentionTests(openStore))
+    describe('the deletion of a job', () => deletionTests(openStore))
     describe('webhooks', () => webhookTests(openStore))
     describe('places of webhooks', () => webhookPlaceTests(openStore))
     describe('providers of media', () => providerTests(openStore))

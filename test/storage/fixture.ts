@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '@mediagen/core/clock.ts'
 import type { Asset } from '@mediagen/core/asset.ts'
 import type { ClaimedJob, Job, JobError } from '@mediagen/core/job.ts'
+import type { NewKey } from '@mediagen/core/key.ts'
 import type { JobFilter, StartCommand, Store } from '@mediagen/core/store.ts'
 import type { SweepCommand } from '@mediagen/core/sweep.ts'
 
@@ -37,6 +38,19 @@ export const testAsset: Asset = {
   blurhash: 'LEHV6nWB2yk8pyo0adR*.7kCMdnj',
 }
 
+/** A key of the account, without a name, whose text hashes to `secretHash`. */
+export function keyOf(accountId: string, secretHash: Buffer, fields: Partial<NewKey> = {}): NewKey {
+  return {
+    accountId,
+    name: null,
+    prefix: 'mgk_test',
+    secretHash,
+    permissions: ['generate'],
+    expiresAtMs: null,
+    ...fields,
+  }
+}
+
 let keys = 0
 
 /** A start of the account; without an idempotency key of its own, one that nobody used. */
@@ -66,7 +80,17 @@ export function digestOf(text: string): Buffer {
 }
 
 export function filterOf(accountId: string, fields: Partial<JobFilter> = {}): JobFilter {
-  return { accountId, status: null, model: null, idempotencyKey: null, search: null, limit: 100, offset: 0, ...fields }
+  return {
+    accountId,
+    status: null,
+    model: null,
+    idempotencyKey: null,
+    search: null,
+    withDeleted: false,
+    limit: 100,
+    offset: 0,
+    ...fields,
+  }
 }
 
 /** Starts a job and expects that it is a new one. */

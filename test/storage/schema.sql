@@ -45,11 +45,16 @@ CREATE TABLE accounts (
 CREATE TABLE api_keys (
   key_id TEXT NOT NULL PRIMARY KEY,
   account_id TEXT NOT NULL REFERENCES accounts (account_id),
+  name TEXT,
+  -- How its text begins.
+  prefix TEXT NOT NULL,
   secret_hash BLOB NOT NULL UNIQUE CHECK (length(secret_hash) = 32),
   permissions TEXT NOT NULL CHECK (json_valid(permissions)),
   created_at INTEGER NOT NULL,
   expires_at INTEGER,
-  revoked_at INTEGER
+  revoked_at INTEGER,
+  -- Written at most once a minute.
+  last_used_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX api_keys_by_account ON api_keys (account_id, key_id);
@@ -277,6 +282,12 @@ BEGIN
   SELECT RAISE(ABORT, 'jobs: a job is never deleted');
 END;
 
+CREATE TRIGGER jobs_stay_deleted BEFORE UPDATE OF deleted_at ON jobs
+WHEN OLD.deleted_at IS NOT NULL
+BEGIN
+  SELECT RAISE(ABORT, 'jobs: a job is deleted once and does not come back');
+END;
+
 CREATE TRIGGER jobs_tell_webhooks AFTER UPDATE OF status ON jobs
 WHEN NEW.status <> OLD.status AND NEW.status IN ('succeeded', 'failed', 'canceled', 'expired', 'needs_review')
 BEGIN
@@ -341,6 +352,8 @@ CREATE TABLE jobs (
   -- input goes with them. The record stays.
   outputs_gone INTEGER NOT NULL DEFAULT 0 CHECK (outputs_gone BETWEEN 0 AND 2),
   removal_at INTEGER CHECK ((removal_at IS NOT NULL) = (outputs_gone = 1)),
+  -- When its owner deleted it, which takes its outputs and its input away.
+  deleted_at INTEGER CHECK (deleted_at IS NULL OR (outputs_gone > 0 AND deleted_at >= finished_at)),
   expires_at INTEGER GENERATED ALWAYS AS (CASE WHEN finished_at IS NOT NULL AND status <> 'needs_review' THEN finished_at + retain_ms END) VIRTUAL,
   UNIQUE (account_id, idempotency_key),
   FOREIGN KEY (number, hold_entry) REFERENCES ledger_entries (job_number, kind) DEFERRABLE INITIALLY DEFERRED,
@@ -367,7 +380,7 @@ CREATE TABLE jobs (
   )
 ) STRICT;
 
-CREATE INDEX jobs_by_account ON jobs (account_id, number, model);
+CREATE INDEX jobs_by_account ON jobs (account_id, number, model, deleted_at);
 
 CREATE INDEX jobs_by_deadline ON jobs (deadline_at) WHERE status = 'queued' AND deadline_at IS NOT NULL;
 
@@ -375,7 +388,9 @@ CREATE INDEX jobs_by_lease ON jobs (lease_until) WHERE status = 'running';
 
 CREATE INDEX jobs_by_retry ON jobs (available_at) WHERE available_at IS NOT NULL;
 
-CREATE INDEX jobs_by_status ON jobs (account_id, status) WHERE status <> 'succeeded';
+CREATE INDEX jobs_by_status ON jobs (account_id, status, deleted_at) WHERE status <> 'succeeded';
+
+CREATE INDEX jobs_deleted ON jobs (account_id) WHERE deleted_at IS NOT NULL;
 
 CREATE INDEX jobs_expiring ON jobs (expires_at) WHERE outputs_gone = 0 AND expires_at IS NOT NULL;
 

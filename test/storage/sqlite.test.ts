@@ -268,6 +268,7 @@ describe('the writer thread', () => {
           model: null,
           idempotencyKey: null,
           search: null,
+          withDeleted: false,
           limit: 10,
           offset: 0,
         })

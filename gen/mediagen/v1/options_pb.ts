@@ -35,7 +35,7 @@ export const Permission = {
   ANY: 1,
 
   /**
-   * Written `generate`: quotes, starts, cancels.
+   * Written `generate`: quotes, starts, cancels, deletions, uploads.
    *
    * @generated from enum value: PERMISSION_GENERATE = 2;
    */
@@ -56,7 +56,7 @@ export const Permission = {
   JOBS_READ: 4,
 
   /**
-   * Written `wallet:read`: balances and ledger entries.
+   * Written `wallet:read`: balances, ledger entries and the list of keys.
    *
    * @generated from enum value: PERMISSION_WALLET_READ = 5;
    */

@@ -161,11 +161,15 @@ export interface Job {
    */
   served_by: string | null
   /**
-   * The input it was started with. GET /v1/jobs/{job_id} has all of it; other answers leave out values with more than 1024 characters of JSON. Null once retention has removed it, and in webhooks that do not ask for it.
+   * The input it was started with. GET /v1/jobs/{job_id} has all of it; other answers leave out values with more than 1024 characters of JSON. Null once retention or its owner has removed it, and in webhooks that do not ask for it.
    */
   input: {
     [k: string]: unknown
   } | null
+  /**
+   * When its owner deleted it, with its outputs and its input; null if it was not.
+   */
+  deleted_at: string | null
 }
 /**
  * What the model costs.

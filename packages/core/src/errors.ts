@@ -29,6 +29,7 @@ export type ErrorCode =
   | 'quote_mismatch'
   | 'idempotency_key_reused'
   | 'job_not_in_review'
+  | 'job_not_ended'
   | 'too_many_webhooks'
   | 'too_many_uploads'
   | 'payload_too_large'
@@ -68,6 +69,7 @@ export const retryable = {
   quote_mismatch: false,
   idempotency_key_reused: false,
   job_not_in_review: false,
+  job_not_ended: false,
   too_many_webhooks: false,
   too_many_uploads: false,
   payload_too_large: false,

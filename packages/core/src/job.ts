@@ -65,6 +65,8 @@ export interface Job {
   readonly outputsExpireAtMs: number | null
   /** Whether they were removed. */
   readonly outputsGone: boolean
+  /** When its owner deleted it: its outputs and its input are gone, and lists leave it out. */
+  readonly deletedAtMs: number | null
   readonly error: JobError | null
   /** Number of runs begun. */
   readonly attempts: number

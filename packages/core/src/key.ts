@@ -16,17 +16,44 @@ export type Permission = (typeof permissions)[number]
 export interface ApiKey {
   readonly keyId: string
   readonly accountId: string
+  /** What its owner calls it; null for nothing. */
+  readonly name: string | null
+  /** How its text begins, to tell keys apart. */
+  readonly prefix: string
   readonly permissions: readonly Permission[]
   readonly createdAtMs: number
   readonly expiresAtMs: number | null
   readonly revokedAtMs: number | null
+  /** When it was last used, up to about a minute late; null for never. */
+  readonly lastUsedAtMs: number | null
 }
+
+/** A key before it is recorded. */
+export interface NewKey extends Pick<ApiKey, 'accountId' | 'name' | 'prefix' | 'permissions' | 'expiresAtMs'> {
+  readonly secretHash: Buffer
+}
+
+/** A use of a key. */
+export interface KeyUse {
+  readonly keyId: string
+  readonly atMs: number
+}
+
+/** Uses of a key are recorded at most this often. */
+export const keyUseMs = 60_000
+// `mgk_` and four of 43 characters, which leaves enough to guess.
+const prefixLength = 8
 
 /** Makes the text of a new key. */
 export function createKeySecret(): string {
   let digits = ''
   for (let i = 0; i < secretDigits; i++) digits += base62.charAt(randomInt(62))
   return `mgk_${digits}`
+}
+
+/** As much of the text of a key as may be shown. */
+export function keyPrefix(secret: string): string {
+  return secret.slice(0, prefixLength)
 }
 
 /** Whether `text` has the form of a key. */

@@ -1,9 +1,10 @@
 // The storage port. Each method is one business transaction: atomic, durable when it resolves, safe to repeat.
 // Business outcomes are values; exceptions are failures of the infrastructure.
 import type { Actor, AuditStore } from './audit.ts'
+import type { DeleteOutcome } from './deletion.ts'
 import type { AfterLoss, JsonObject, JsonValue, UpstreamRun } from '@mediagen/engine/engine.ts'
 import type { ClaimedJob, Job, JobError, JobOutcome, JobStatus, OperatorJob } from './job.ts'
-import type { ApiKey, Permission } from './key.ts'
+import type { ApiKey, KeyUse, NewKey } from './key.ts'
 import type { Balance, LedgerEntry } from './ledger.ts'
 import type { Page, PageRequest } from './page.ts'
 import type { UsagePrice } from '@mediagen/catalog/pricing.ts'
@@ -88,6 +89,8 @@ export interface JobFilter extends PageRequest {
   readonly idempotencyKey: string | null
   /** Only jobs with this text in a text of their input, in upper or lower case of ASCII; null for all. */
   readonly search: string | null
+  /** Whether jobs that their owners deleted are listed, too. */
+  readonly withDeleted: boolean
 }
 
 /** Places that accounts hold, and how many one may hold while others wait. */
@@ -196,18 +199,14 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
   verifyLedger(): Promise<LedgerReport>
 
   /** Null when there is no such account. */
-  createKey(
-    accountId: string,
-    secretHash: Buffer,
-    permissions: readonly Permission[],
-    expiresAtMs: number | null,
-    by?: Actor,
-  ): Promise<ApiKey | null>
+  createKey(key: NewKey, by?: Actor): Promise<ApiKey | null>
   /** Null when there is no such key. Revoking twice keeps the first time. */
   revokeKey(keyId: string, by?: Actor): Promise<ApiKey | null>
   listKeys(accountId: string | null, page: PageRequest): Promise<Page<ApiKey>>
   /** The key with this text. A key that exists may be answered from a cache for half a second. */
   findKey(secret: string): Promise<ApiKey | null>
+  /** Records when keys were last used, each at most once a minute (`keyUseMs`). */
+  recordKeyUses(uses: readonly KeyUse[]): Promise<void>
 
   /** All keys of a purpose, the newest last; the first call creates the first key. */
   signingKeys(purpose: SigningPurpose): Promise<readonly SigningKey[]>
@@ -247,6 +246,8 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
   finishJob(jobId: string, token: number, outcome: JobOutcome): Promise<Job | null>
   /** Cancels a queued job at once, marks a running one as to be canceled, leaves a terminal one unchanged. Null if the account has no such job. */
   requestCancel(accountId: string, jobId: string): Promise<Job | null>
+  /** Deletes an ended job of the account: it forgets the input at once, and the files are removed as if they had expired. */
+  deleteJob(accountId: string, jobId: string): Promise<DeleteOutcome>
   /** Ends the leases of processes that are known to be dead, also that of the leader; the next sweep handles their jobs. Returns the number of jobs. */
   endLeases(workers: readonly string[]): Promise<number>
   /**

@@ -14,10 +14,13 @@ import {
 const key: ApiKey = {
   keyId: 'key_1',
   accountId: 'acct_1',
+  name: null,
+  prefix: 'mgk_AbCd',
   permissions: ['generate'],
   createdAtMs: 0,
   expiresAtMs: null,
   revokedAtMs: null,
+  lastUsedAtMs: null,
 }
 
 test('a key is mgk_ and as many digits of base 62 as 32 random bytes need', () => {

@@ -1,21 +1,27 @@
-// Ends of jobs by people: the owner cancels a job, an operator resolves one under review.
+// What people do to jobs: the owner cancels or deletes one, an operator resolves one under review.
 import { type Actor, systemActor } from '@mediagen/core/audit.ts'
 import type { Job } from '@mediagen/core/job.ts'
+import { decideDeletion, type DeleteOutcome } from '@mediagen/core/deletion.ts'
 import { isCredits } from '@mediagen/core/ledger.ts'
 import { decideCancel, decideReview } from '@mediagen/core/run-end.ts'
 import type { ResolveOutcome } from '@mediagen/core/store.ts'
 import { createAuditWriter } from './audit.ts'
 import { createJobFinder, hasOutputs, jobColumns, toJob, type JobRow } from './jobs.ts'
+import { sayGone } from './retention.ts'
 import { createRunEnds, toRunState } from './run-ends.ts'
 import type { Writing } from './writing.ts'
 
-/** Creates the commands that end a job from outside. */
+/** Creates the commands. */
 export function createCancelCommands(writing: Writing) {
-  const { db, changed } = writing
+  const { db, nowMs, changed } = writing
   const findJob = createJobFinder(db)
   const endRun = createRunEnds(writing)
   const record = createAuditWriter(writing)
   const wish = db.prepare<[number]>('UPDATE jobs SET cancel_requested = 1, sequence = sequence + 1 WHERE number = ?')
+  const forget = db.prepare<[number]>(`${sayGone} WHERE number = ? AND outputs_gone = 0`)
+  const remember = db.prepare<[number, number]>(
+    'UPDATE jobs SET deleted_at = ?, sequence = sequence + 1 WHERE number = ?',
+  )
   const read = db.prepare<[number], JobRow>(`SELECT ${jobColumns} FROM jobs WHERE number = ?`)
 
   return {
@@ -30,6 +36,16 @@ export function createCancelCommands(writing: Writing) {
       }
       const row = read.get(job.number)
       return row ? toJob(row) : null
+    },
+
+    deleteJob(accountId: string, jobId: string): DeleteOutcome {
+      const job = findJob(jobId)
+      const decided = decideDeletion(job, accountId, nowMs())
+      if (job === null || decided.outcome !== 'deleted' || job.deletedAtMs !== null) return decided
+      forget.run(job.number)
+      remember.run(decided.deletedAtMs, job.number)
+      changed(jobId)
+      return decided
     },
 
     resolveReview(jobId: string, charge: number, by: Actor = systemActor): ResolveOutcome {

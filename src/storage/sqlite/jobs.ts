@@ -20,7 +20,7 @@ export interface JobRow extends Omit<Job, 'outputs' | 'outputsGone' | 'error' | 
 /** The columns of a `JobRow`. */
 export const jobColumns = `job_id AS jobId, account_id AS accountId, status, model, quote_id AS quoteId, progress,
   credits_held AS creditsHeld, credits_charged AS creditsCharged, credits_released AS creditsReleased, outputs,
-  iif(outputs = '[]', NULL, expires_at) AS outputsExpireAtMs, outputs_gone AS outputsGone, error, attempts,
+  iif(outputs = '[]', NULL, expires_at) AS outputsExpireAtMs, outputs_gone AS outputsGone, deleted_at AS deletedAtMs, error, attempts,
   created_at AS createdAtMs, started_at AS startedAtMs, finished_at AS finishedAtMs, cancel_requested AS cancelRequested,
   preview_key AS previewKey, sequence, CASE WHEN status = 'succeeded' THEN (
     SELECT provider FROM upstream_runs WHERE job_number = jobs.number AND verdict = 'succeeded' ORDER BY n DESC LIMIT 1
@@ -41,6 +41,7 @@ export interface JobState extends Pick<
   | 'startedAtMs'
   | 'finishedAtMs'
   | 'cancelRequested'
+  | 'deletedAtMs'
 > {
   readonly number: number
   readonly token: number
@@ -52,7 +53,7 @@ export interface JobState extends Pick<
 
 const stateColumns = `job_id AS jobId, account_id AS accountId, status, model, progress, credits_held AS creditsHeld, outputs, attempts,
   created_at AS createdAtMs, started_at AS startedAtMs, finished_at AS finishedAtMs, cancel_requested AS cancelRequested,
-  number, token, after_loss AS afterLoss, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs`
+  deleted_at AS deletedAtMs, number, token, after_loss AS afterLoss, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs`
 
 /** Selects `JobState`s. */
 export const selectStates = `SELECT ${stateColumns} FROM jobs`
@@ -83,6 +84,7 @@ export function toJob(row: JobRow, queuePosition: number | null = null): Job {
     outputs: JSON.parse(row.outputs) as Asset[],
     outputsExpireAtMs: row.outputsExpireAtMs,
     outputsGone: row.outputsGone > 0,
+    deletedAtMs: row.deletedAtMs,
     error: row.error === null ? null : (JSON.parse(row.error) as JobError),
     attempts: row.attempts,
     createdAtMs: row.createdAtMs,
@@ -186,15 +188,21 @@ function createInspector(db: Connection, toPlaced: (row: PlacedRow) => Job): (jo
 
 function createJobLister(db: Connection, toPlaced: (row: PlacedRow) => Job): (filter: JobFilter) => Page<Job> {
   const pages = createPages<PlacedRow>(db, placedColumns, 'jobs', 'number')
+  const countDeleted = db
+    .prepare<[string], number>('SELECT count(*) FROM jobs WHERE account_id = ? AND deleted_at IS NOT NULL')
+    .pluck()
   const countOf = db.prepare<[string], number>('SELECT job_count FROM accounts WHERE account_id = ?').pluck()
   const countEverything = db.prepare<[], number>('SELECT coalesce(sum(job_count), 0) FROM accounts').pluck()
-  const countAll = (accountId: string | null) =>
-    (accountId === null ? countEverything.get() : countOf.get(accountId)) ?? 0
+  const countAll = (accountId: string | null, withDeleted: boolean) => {
+    if (accountId === null) return countEverything.get() ?? 0
+    return (countOf.get(accountId) ?? 0) - (withDeleted ? 0 : (countDeleted.get(accountId) ?? 0))
+  }
 
   return (filter) => {
-    const { accountId, status, model, idempotencyKey, search } = filter
+    const { accountId, status, model, idempotencyKey, search, withDeleted } = filter
     const values = { ...filter, pattern: `%${(search ?? '').replaceAll(/[\\%_]/g, String.raw`\$&`)}%` }
     const which = ofAccount(accountId)
+    if (!withDeleted) which.push('deleted_at IS NULL')
     if (idempotencyKey !== null) which.push('idempotency_key = :idempotencyKey')
     if (model !== null) which.push('model = :model')
     if (search !== null) which.push(hasWords)
@@ -208,7 +216,7 @@ function createJobLister(db: Connection, toPlaced: (row: PlacedRow) => Job): (fi
     function count(): number {
       if (idempotencyKey !== null || (status !== null && status !== 'succeeded'))
         return pages.count([...which, ...inState], values)
-      const all = model === null && search === null ? countAll(accountId) : pages.count(which, values)
+      const all = model === null && search === null ? countAll(accountId, withDeleted) : pages.count(which, values)
       return status === null ? all : all - pages.count([...which, notSucceeded], values)
     }
     const { items, total } = pages.read([...which, ...inState], values, filter, count)

@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Actor, systemActor } from '@mediagen/core/audit.ts'
 import { toTimestampText } from '@mediagen/core/clock.ts'
-import { type ApiKey, hashKeySecret, isKeySecret, type Permission } from '@mediagen/core/key.ts'
+import { type ApiKey, hashKeySecret, isKeySecret, type KeyUse, keyUseMs, type NewKey } from '@mediagen/core/key.ts'
 import type { Page, PageRequest } from '@mediagen/core/page.ts'
 import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'
@@ -17,35 +17,40 @@ interface KeyRow extends Omit<ApiKey, 'permissions'> {
   readonly permissions: string
 }
 
-const keyColumns =
-  'key_id AS keyId, account_id AS accountId, permissions, created_at AS createdAtMs, expires_at AS expiresAtMs, revoked_at AS revokedAtMs'
+const keyColumns = `key_id AS keyId, account_id AS accountId, name, prefix, permissions, created_at AS createdAtMs,
+  expires_at AS expiresAtMs, revoked_at AS revokedAtMs, last_used_at AS lastUsedAtMs`
+
+/** A key as it crosses threads, which leaves a Buffer as its bytes. */
+type SentKey = Omit<NewKey, 'secretHash'> & { readonly secretHash: Uint8Array }
 
 /** Creates the commands that change keys. */
 export function createKeyCommands(writing: Writing) {
   const { db, nowMs, ids } = writing
   const record = createAuditWriter(writing)
   const accountExists = db.prepare<[string], number>('SELECT 1 FROM accounts WHERE account_id = ?').pluck()
-  const insert = db.prepare<[string, string, Uint8Array, string, number, number | null], KeyRow>(
-    `INSERT INTO api_keys (key_id, account_id, secret_hash, permissions, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?) RETURNING ${keyColumns}`,
+  const insert = db.prepare<object, KeyRow>(
+    `INSERT INTO api_keys (key_id, account_id, name, prefix, secret_hash, permissions, created_at, expires_at)
+     VALUES (:keyId, :accountId, :name, :prefix, :secretHash, :permissions, :now, :expiresAtMs) RETURNING ${keyColumns}`,
+  )
+  const use = db.prepare<KeyUse>(
+    `UPDATE api_keys SET last_used_at = :atMs WHERE key_id = :keyId AND coalesce(last_used_at, 0) <= :atMs - ${keyUseMs}`,
   )
   const find = db.prepare<[string], KeyRow>(`SELECT ${keyColumns} FROM api_keys WHERE key_id = ?`)
   const revoke = db.prepare<[number, string], KeyRow>(
     `UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE key_id = ? RETURNING ${keyColumns}`,
   )
   return {
-    createKey(
-      accountId: string,
-      secretHash: Uint8Array,
-      permissions: readonly Permission[],
-      expiresAtMs: number | null,
-      by: Actor = systemActor,
-    ): ApiKey | null {
+    createKey(draft: SentKey, by: Actor = systemActor): ApiKey | null {
+      const { accountId, name, permissions, expiresAtMs } = draft
       if (accountExists.get(accountId) === undefined) return null
       const keyId = ids.next('key')
-      const row = insert.get(keyId, accountId, secretHash, JSON.stringify(permissions), nowMs(), expiresAtMs)
-      const after = { permissions: [...permissions], expires_at: toTime(expiresAtMs) }
+      const row = insert.get({ ...draft, keyId, permissions: JSON.stringify(permissions), now: nowMs() })
+      const after = { ...(name !== null && { name }), permissions: [...permissions], expires_at: toTime(expiresAtMs) }
       record({ act: 'key.created', subject: keyId, accountId, before: null, after }, by)
       return toKey(row)
+    },
+    recordKeyUses(uses: readonly KeyUse[]): void {
+      for (const each of uses) use.run(each)
     },
     revokeKey(keyId: string, by: Actor = systemActor): ApiKey | null {
       const before = toKey(find.get(keyId))
@@ -94,5 +99,5 @@ function toTime(ms: number | null): string | null {
 }
 
 function toKey(row: KeyRow | undefined): ApiKey | null {
-  return row === undefined ? null : { ...row, permissions: JSON.parse(row.permissions) as Permission[] }
+  return row === undefined ? null : { ...row, permissions: JSON.parse(row.permissions) as ApiKey['permissions'] }
 }

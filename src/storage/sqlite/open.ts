@@ -85,8 +85,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     verifyLedger: () => long.read('verifyLedger'),
 
     // A copy: a small Buffer may be a view of a large pool, all of which would be cloned.
-    createKey: (accountId, secretHash, permissions, expiresAtMs, by) =>
-      operate('createKey', accountId, new Uint8Array(secretHash), permissions, expiresAtMs, by),
+    createKey: (key, by) => operate('createKey', { ...key, secretHash: new Uint8Array(key.secretHash) }, by),
     async revokeKey(keyId, by) {
       const key = await operate('revokeKey', keyId, by)
       reads.forgetKeys()
@@ -94,6 +93,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     },
     listKeys: (accountId, page) => long.read('listKeys', accountId, page),
     findKey: async (secret) => reads.findKey(secret),
+    recordKeyUses: (uses) => ask('recordKeyUses', uses),
 
     takeTokens: (bucket, size, most) => ask('takeTokens', bucket, size, most),
 
@@ -139,6 +139,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     needsSweep: async (terms) => reads.findSweepDuties(terms).length > 0,
     sweep: (command) => sweep(writer, reads, command),
     requestCancel: (accountId, jobId) => ask('requestCancel', accountId, jobId),
+    deleteJob: (accountId, jobId) => ask('deleteJob', accountId, jobId),
     resolveReview: (jobId, charge, by) => operate('resolveReview', jobId, charge, by),
 
     createWebhook: async (draft, limit) =>

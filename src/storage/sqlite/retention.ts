@@ -7,10 +7,13 @@ import type { Writing } from './writing.ts'
 // The outputs of a job are in the folder of the run that made them.
 const outputsFolder = "substr(outputs ->> '$[0].key', 1, instr(outputs ->> '$[0].key', '/') - 1)"
 
+/** Says that the outputs of jobs are gone; what follows says of which. */
+export const sayGone = `UPDATE jobs SET outputs_gone = iif(outputs = '[]', 2, 1), removal_at = iif(outputs = '[]', NULL, 0)`
+
 /** Creates the commands. */
 export function createRetentionCommands({ db, nowMs }: Writing) {
   const expireJobs = db.prepare<{ now: number; limit: number }>(
-    `UPDATE jobs SET outputs_gone = iif(outputs = '[]', 2, 1), removal_at = iif(outputs = '[]', NULL, 0) WHERE number IN (
+    `${sayGone} WHERE number IN (
        SELECT number FROM jobs WHERE outputs_gone = 0 AND expires_at IS NOT NULL AND expires_at < :now ORDER BY expires_at LIMIT :limit)`,
   )
   const expireUploads = db.prepare<{ now: number; limit: number }>(
@@ -29,7 +32,9 @@ export function createRetentionCommands({ db, nowMs }: Writing) {
     'UPDATE jobs SET outputs_gone = 2, removal_at = NULL WHERE job_id = ? AND outputs_gone = 1',
   )
   const forgetUpload = db.prepare<[string]>('DELETE FROM files WHERE file_id = ? AND gone = 1')
-  const overdueOutputs = db.prepare<[string], number>('SELECT expires_at FROM jobs WHERE job_id = ?').pluck()
+  const overdueOutputs = db
+    .prepare<[string], number>('SELECT coalesce(deleted_at, expires_at) FROM jobs WHERE job_id = ?')
+    .pluck()
   const overdueUpload = db.prepare<[string], number>('SELECT expires_at FROM files WHERE file_id = ?').pluck()
   const putOffOutputs = db.prepare<[number, string]>(
     'UPDATE jobs SET removal_at = ? WHERE job_id = ? AND outputs_gone = 1',

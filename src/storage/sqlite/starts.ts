@@ -119,6 +119,7 @@ const untouched = {
   outputs: [],
   outputsExpireAtMs: null,
   outputsGone: false,
+  deletedAtMs: null,
   error: null,
   attempts: 0,
   startedAtMs: null,

@@ -23,11 +23,16 @@ CREATE TABLE accounts (
 CREATE TABLE api_keys (
   key_id TEXT NOT NULL PRIMARY KEY,
   account_id TEXT NOT NULL REFERENCES accounts (account_id),
+  name TEXT,
+  -- How its text begins.
+  prefix TEXT NOT NULL,
   secret_hash BLOB NOT NULL UNIQUE CHECK (length(secret_hash) = 32),
   permissions TEXT NOT NULL CHECK (json_valid(permissions)),
   created_at INTEGER NOT NULL,
   expires_at INTEGER,
-  revoked_at INTEGER
+  revoked_at INTEGER,
+  -- Written at most once a minute.
+  last_used_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX api_keys_by_account ON api_keys (account_id, key_id);
@@ -105,6 +110,8 @@ CREATE TABLE jobs (
   -- input goes with them. The record stays.
   outputs_gone INTEGER NOT NULL DEFAULT 0 CHECK (outputs_gone BETWEEN 0 AND 2),
   removal_at INTEGER CHECK ((removal_at IS NOT NULL) = (outputs_gone = 1)),
+  -- When its owner deleted it, which takes its outputs and its input away.
+  deleted_at INTEGER CHECK (deleted_at IS NULL OR (outputs_gone > 0 AND deleted_at >= finished_at)),
   expires_at INTEGER GENERATED ALWAYS AS (CASE WHEN finished_at IS NOT NULL AND status <> 'needs_review' THEN finished_at + retain_ms END) VIRTUAL,
   UNIQUE (account_id, idempotency_key),
   FOREIGN KEY (number, hold_entry) REFERENCES ledger_entries (job_number, kind) DEFERRABLE INITIALLY DEFERRED,
@@ -132,9 +139,11 @@ CREATE TABLE jobs (
 ) STRICT;
 
 -- Lists newest first, and counts by model, without touching the rows.
-CREATE INDEX jobs_by_account ON jobs (account_id, number, model);
+CREATE INDEX jobs_by_account ON jobs (account_id, number, model, deleted_at);
 -- Lists by any status but the usual last one; also what is unsettled.
-CREATE INDEX jobs_by_status ON jobs (account_id, status) WHERE status <> 'succeeded';
+CREATE INDEX jobs_by_status ON jobs (account_id, status, deleted_at) WHERE status <> 'succeeded';
+-- What lists leave out.
+CREATE INDEX jobs_deleted ON jobs (account_id) WHERE deleted_at IS NOT NULL;
 -- Claims, and positions in the queue: in the order of the key, without touching the rows.
 CREATE INDEX jobs_queued ON jobs (model, priority DESC, fair, number, deadline_at) WHERE status = 'queued' AND available_at IS NULL;
 -- What a sweep looks for.
@@ -376,6 +385,12 @@ WHEN NEW.outputs_gone <> OLD.outputs_gone + CASE NEW.outputs WHEN '[]' THEN 2 EL
   OR NOT (NEW.status = 'succeeded' OR NEW.status = 'failed' OR NEW.status = 'canceled' OR NEW.status = 'expired')
 BEGIN
   SELECT RAISE(ABORT, 'jobs: outputs are said to be gone, then removed, and do not come back');
+END;
+
+CREATE TRIGGER jobs_stay_deleted BEFORE UPDATE OF deleted_at ON jobs
+WHEN OLD.deleted_at IS NOT NULL
+BEGIN
+  SELECT RAISE(ABORT, 'jobs: a job is deleted once and does not come back');
 END;
 
 CREATE TRIGGER jobs_inputs_go_with_outputs AFTER UPDATE OF outputs_gone ON jobs
