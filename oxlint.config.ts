@@ -5,6 +5,7 @@ import { defineConfig, type OxlintOverride } from 'oxlint'
 const wire = ['@connectrpc/**', '@grpc/**', '@bufbuild/protobuf', '@bufbuild/protobuf/**', 'fastify']
 const engine = '@mediagen/engine'
 const net = '@mediagen/net'
+const openapi = '@mediagen/openapi'
 const media = '@mediagen/media'
 const blobs = '@mediagen/blobs'
 const catalog = '@mediagen/catalog'
@@ -31,7 +32,7 @@ export const parts: Readonly<Record<string, Part>> = {
   },
   rpc: { imports: [core, 'gen', engine, net, 'services', 'runtime'], not: ['better-sqlite3'] },
   gateway: {
-    imports: [core, 'gen', blobs, net, pages, 'runtime'],
+    imports: [core, 'gen', blobs, net, openapi, pages, 'runtime'],
     not: ['@grpc/**', 'better-sqlite3', '@connectrpc/connect-node'],
   },
   storage: { imports: [core, catalog, engine, 'runtime'], not: wire },
@@ -83,6 +84,7 @@ const files: Readonly<Record<string, Part>> = {
 const folders: Readonly<Record<string, Part>> = {
   'packages/engine': { imports: [] },
   'packages/net': { imports: [] },
+  'packages/openapi': { imports: [] },
   'packages/media': { imports: [engine, net] },
   'packages/blobs': { imports: [engine] },
   'packages/catalog': { imports: [engine, media, net] },

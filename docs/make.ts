@@ -90,7 +90,7 @@ export function describeSettings(): string {
 
 interface DocumentedOperation {
   readonly summary: string
-  readonly description?: string
+  readonly description: string
   readonly security?: readonly object[]
   readonly parameters?: readonly { readonly name: string; readonly in: string }[]
   readonly responses: Readonly<Record<string, { readonly description: string }>>
@@ -112,7 +112,7 @@ export async function readOpenapi(): Promise<Openapi> {
       urls: { msLeft: () => null },
     },
     downloads: { inAll: 0, perOwner: 0 },
-    publicUrl: () => 'http://localhost',
+    publicUrl: () => 'https://media.example',
     maxUploadBytes: 0,
   }
   addRoutes(app, parts, new AbortController().signal)
@@ -129,17 +129,24 @@ export async function describeRoutes(): Promise<string> {
       return [
         code(`${method.toUpperCase()} ${path}${names && `?${names}`}`),
         describePermission(operation),
-        operation.summary,
+        describeOperation(operation),
       ]
     }),
   )
   return routesHead + table(['Route', 'Permission', 'What it does'], rows)
 }
 
-function describePermission({ security, description = '' }: DocumentedOperation): string {
+// The description ends with what the key needs.
+const needs = / ?Needs (?:no key|a valid key .*|the permission (\S+))\.$/
+
+function describePermission({ security, description }: DocumentedOperation): string {
   if (security?.length === 0) return 'none'
-  const [, permission] = /Needs the permission (\S+)\.$/.exec(description) ?? []
+  const [, permission] = needs.exec(description) ?? []
   return permission === undefined ? 'any key' : code(permission)
+}
+
+function describeOperation({ summary, description }: DocumentedOperation): string {
+  return `${summary}. ${description.replace(needs, '')}`.trim()
 }
 
 /** docs/commands.md. */

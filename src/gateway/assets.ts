@@ -14,7 +14,7 @@ const file = { description: 'The file.', content: { '*/*': {} } }
 const operation = {
   id: 'getAsset',
   summary:
-    'Download an output or an upload by the signed URL in its record. Supports ranges and conditional requests (RFC 9110).',
+    'Download a file by the signed URL in its record. The file is an output or an upload. Supports ranges and conditional requests (RFC 9110).',
   path: { key: 'Key of the file, slashes included.' },
   query: {
     expires: { ...text('When the URL stops working; part of the URL.'), required: true },

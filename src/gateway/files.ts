@@ -40,7 +40,7 @@ export function addFileRoutes(app: FastifyInstance, core: CoreClient, maxUploadB
     {
       config: { permission },
       schema: {
-        operation: { id: 'listFiles', summary: 'List uploads, newest first.', query: page },
+        operation: { id: 'listFiles', summary: 'List uploads. The newest come first.', query: page },
         response: { 200: fileListSchema },
       },
     },
@@ -58,7 +58,8 @@ export function addFileRoutes(app: FastifyInstance, core: CoreClient, maxUploadB
       schema: {
         operation: {
           id: 'uploadFile',
-          summary: 'Upload an image, a video or a sound to use as an input: the file itself, or a form with one file.',
+          summary:
+            'Upload a file to use as an input. It is an image, a video or a sound; the body is the file itself, or a form with one file.',
           content: documentedContent,
           errors: ['invalid_media', 'too_many_uploads'],
         },

@@ -32,7 +32,7 @@ export function addGenerateRoutes(app: FastifyInstance, core: CoreClient, stoppi
       schema: {
         operation: {
           id: 'startGeneration',
-          summary: 'Hold the quoted credits and start the generation.',
+          summary: 'Start a generation. The quoted credits are held now, charged on success, and released otherwise.',
           headers: startHeaders,
           query,
           answers: {

@@ -1,6 +1,6 @@
 // Liveness, readiness and metrics, for operators.
 import type { FastifyInstance } from 'fastify'
-import { json } from './openapi.ts'
+import { json } from '@mediagen/openapi/document.ts'
 
 /** The health of the server. */
 export interface Health {
@@ -27,7 +27,7 @@ export function createReadiness(check: () => Promise<string | null>): Health['un
 const string = { type: 'string' }
 const healthOperation = {
   id: 'getHealth',
-  summary: 'Whether the process is alive.',
+  summary: 'Check whether the process is alive.',
   answers: {
     200: {
       description: 'It is.',
@@ -37,7 +37,7 @@ const healthOperation = {
 }
 const readinessOperation = {
   id: 'getReadiness',
-  summary: 'Whether the server can serve requests.',
+  summary: 'Check whether the server can serve requests.',
   answers: {
     200: { description: 'It can.', content: healthOperation.answers[200].content },
     503: {
@@ -48,7 +48,7 @@ const readinessOperation = {
 }
 const metricsOperation = {
   id: 'getMetrics',
-  summary: 'Counters in the Prometheus text format.',
+  summary: 'Read the metrics. They are in the Prometheus text format.',
   answers: { 200: { description: 'The counters.', content: { 'text/plain': { schema: string } } } },
 }
 

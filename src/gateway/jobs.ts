@@ -38,7 +38,7 @@ export function addJobRoutes(
     {
       config: { permission: 'jobs:read' },
       schema: {
-        operation: { id: 'listJobs', summary: "List the account's jobs, newest first.", query: listQuery },
+        operation: { id: 'listJobs', summary: "List the account's jobs. The newest come first.", query: listQuery },
         response: { 200: jobListSchema },
       },
     },
@@ -69,7 +69,7 @@ export function addJobRoutes(
       schema: {
         operation: {
           id: 'cancelJob',
-          summary: 'Ask to cancel a job. A terminal job is left as it is.',
+          summary: 'Cancel a job. It ends within seconds if it is running; a terminal job is left as it is.',
           path,
           errors,
         },
@@ -93,7 +93,7 @@ export function addJobRoutes(
         operation: {
           id: 'deleteJob',
           summary:
-            'Delete an ended job: its input at once, its files within seconds. Lists leave it out; its record and its ledger entries stay. Jobs that take one of its files as their input finish, or fail with `invalid_media`.',
+            'Delete an ended job. Its input goes at once, its files within seconds. Lists leave it out; its record and its ledger entries stay. Jobs that take one of its files as their input finish, or fail with `invalid_media`.',
           path,
           answers: { 204: { description: 'Deleted, now or earlier.' } },
           errors: [...errors, 'job_not_ended'],
@@ -115,7 +115,7 @@ export function addJobRoutes(
         operation: {
           id: 'watchJob',
           summary:
-            'Watch a job: a server-sent event `job` with the job record for each change. The stream ends after the terminal one. One that fails, because its key was revoked for example, ends with an event `error`, whose data is the problem.',
+            'Watch a job. The answer is a stream of server-sent events: an event `job` with the job record at once and for each change, until the terminal one. A comment every 15 seconds keeps the connection open. After a lost connection, Last-Event-ID leaves out what was seen. A stream that fails, because its key was revoked for example, ends with an event `error`, whose data is the problem.',
           path,
           headers: { 'Last-Event-ID': text('Id of the last event seen.') },
           answers: {

@@ -9,7 +9,7 @@ import {
 } from '../../gen/mediagen/v1/catalog_pb.ts'
 import { MediagenError } from '@mediagen/core/errors.ts'
 import { type CoreClient, forward } from './core-client.ts'
-import { json } from './openapi.ts'
+import { json } from '@mediagen/openapi/document.ts'
 import { flag, page, readQuery, text } from './query.ts'
 import { toList, toListOf, toRecord } from './records.ts'
 import { categoryListSchema, modelDetailSchema, modelListSchema, productListSchema } from './schemas.ts'
@@ -35,12 +35,12 @@ export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
       schema: {
         operation: {
           id: 'listModels',
-          summary: 'List models that are ready to use, in catalog order.',
+          summary: 'List models. Those that are ready to use, in catalog order.',
           query: listQuery,
           answers: {
             200: {
               description: 'A page of models, or of products when grouped.',
-              content: json({ oneOf: [modelListSchema, productListSchema] }),
+              content: json({ anyOf: [modelListSchema, productListSchema] }),
             },
           },
         },
@@ -62,7 +62,7 @@ export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
     {
       config: { permission: 'any' },
       schema: {
-        operation: { id: 'listCategories', summary: 'List the task categories present in the catalog.' },
+        operation: { id: 'listCategories', summary: 'List the task categories of the catalog.' },
         response: { 200: categoryListSchema },
       },
     },
@@ -81,7 +81,8 @@ export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
       schema: {
         operation: {
           id: 'getModel',
-          summary: "Read a model's details and its input schema.",
+          summary:
+            'Read a model and its input schema. `openapi` is an OpenAPI document with one operation, whose request body is the input of the model.',
           path: { model: 'Model id, in the path as it is, slashes included.' },
           errors: ['model_not_found'],
         },

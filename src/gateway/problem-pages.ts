@@ -8,10 +8,10 @@ import { sendFile, site } from './console.ts'
 import { problemKinds } from './problem-kinds.ts'
 
 const answers = { 200: { description: 'The page.', content: { 'text/html': { schema: { type: 'string' } } } } }
-const listOperation = { id: 'listProblems', summary: 'A page that lists every problem.', answers }
+const listOperation = { id: 'listProblems', summary: 'List every problem. The answer is a page for people.', answers }
 const pageOperation = {
   id: 'getProblem',
-  summary: 'The page that explains a problem. The `type` of a problem is its address.',
+  summary: 'Explain a problem. The answer is a page for people; the `type` of a problem is its address.',
   path: { code: 'Code of the problem.' },
   answers,
   errors: ['route_not_found'],

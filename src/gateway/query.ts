@@ -19,7 +19,7 @@ export type Query = Readonly<Record<string, Parameter<unknown>>>
 export function integer(description: string, fallback: number, minimum: number, maximum: number): Parameter<number> {
   return {
     description,
-    schema: { type: 'integer', minimum, maximum, default: fallback },
+    schema: { type: 'integer', format: 'int32', minimum, maximum, default: fallback },
     read(sent) {
       if (sent === undefined) return fallback
       const value = Number(sent)

@@ -2,15 +2,19 @@
 import type { DescEnum } from '@bufbuild/protobuf'
 import { BilledSchema, ModalitySchema } from '../../gen/mediagen/v1/catalog_pb.ts'
 import { EntryKindSchema } from '../../gen/mediagen/v1/wallet_pb.ts'
+import { retryable } from '@mediagen/core/errors.ts'
 import { jobStatuses, terminalStatuses } from '@mediagen/core/job.ts'
 import { deliveryStatuses } from '@mediagen/core/webhook.ts'
 
 const string = { type: 'string' } as const
 const nullableString = { type: ['string', 'null'] } as const
-const credits = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const
-const count = { type: 'integer', minimum: 0 } as const
-const time = { type: 'string', description: 'RFC 3339, UTC, milliseconds' } as const
-const nullableTime = { type: ['string', 'null'], description: 'RFC 3339, UTC, milliseconds' } as const
+const url = { type: 'string', format: 'uri' } as const
+const nullableUrl = { type: ['string', 'null'], format: 'uri' } as const
+const credits = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const
+const count = { type: 'integer', format: 'int64', minimum: 0 } as const
+const seconds = { type: 'number', format: 'double', minimum: 0 } as const
+const time = { type: 'string', format: 'date-time', description: 'RFC 3339, UTC, milliseconds' } as const
+const nullableTime = { ...time, type: ['string', 'null'] } as const
 
 /** The names of a protobuf enum as REST writes them. */
 function namesOf({ values }: DescEnum): string[] {
@@ -50,16 +54,16 @@ export const quoteSchema = record('Quote', 'What one model and one input will co
 })
 
 const outputSchema = record('Output', 'An output file.', {
-  url: { ...nullableString, description: 'Signed URL of the file; null once it has expired.' },
+  url: { ...nullableUrl, description: 'Signed URL of the file; null once it has expired.' },
   content_type: string,
   bytes: count,
-  width: { type: ['integer', 'null'], description: 'Pixels' },
-  height: { type: ['integer', 'null'], description: 'Pixels' },
-  duration_seconds: { type: ['number', 'null'] },
+  width: { type: ['integer', 'null'], format: 'int32', description: 'Pixels' },
+  height: { type: ['integer', 'null'], format: 'int32', description: 'Pixels' },
+  duration_seconds: { ...seconds, type: ['number', 'null'] },
   sha256: { ...string, description: 'Lower-case hexadecimal' },
   expires_at: { ...nullableTime, description: 'Last moment at which the URL works.' },
   preview_url: {
-    ...nullableString,
+    ...nullableUrl,
     description:
       'Signed URL of a small picture of it (WebP, at most 512 pixels on its long side): a frame of a video, the waveform of a sound.',
   },
@@ -75,7 +79,14 @@ const jobErrorSchema = {
   type: ['object', 'null'],
   description: 'Why the job did not succeed.',
   required: ['code', 'message', 'retryable'],
-  properties: { code: string, message: string, retryable: { type: 'boolean' } },
+  properties: {
+    code: {
+      ...string,
+      description: 'Stable name of the failure. A program that makes media may have codes of its own.',
+    },
+    message: string,
+    retryable: { type: 'boolean', description: 'Whether a new generation with the same input may succeed.' },
+  },
 } as const
 
 export const jobSchema = record('Job', 'A generation, from its start to its end.', {
@@ -83,7 +94,7 @@ export const jobSchema = record('Job', 'A generation, from its start to its end.
   status: { type: 'string', enum: jobStatuses },
   model: string,
   quote_id: string,
-  progress: { type: 'number', minimum: 0, maximum: 1 },
+  progress: { type: 'number', format: 'double', minimum: 0, maximum: 1 },
   credits: { ...credits, description: 'The hold while the job is active, the charge once it is terminal.' },
   billing: record('Billing', 'Where the credits of the job are.', {
     quoted: credits,
@@ -105,7 +116,7 @@ export const jobSchema = record('Job', 'A generation, from its start to its end.
       'Place in the queue of its model when this record was read: 1 for the next, 100 for 100 or later; null unless queued.',
   },
   preview_url: {
-    ...nullableString,
+    ...nullableUrl,
     description: 'Signed URL of a draft picture where the engine shows one while it runs; null otherwise.',
   },
   served_by: {
@@ -128,7 +139,7 @@ export const jobSchema = record('Job', 'A generation, from its start to its end.
 export const modelSchema = record('Model', 'A catalog entry.', {
   id: string,
   object: { const: 'model', type: 'string' },
-  created: { type: 'integer', description: 'Seconds since 1970' },
+  created: { type: 'integer', format: 'int64', description: 'Seconds since 1970' },
   owned_by: string,
   name: string,
   description: string,
@@ -183,7 +194,7 @@ export const walletSchema = record('Wallet', 'The balance of the account, in cre
 export const entrySchema = record('Entry', 'An append-only line of the ledger.', {
   entry_id: string,
   kind: { type: 'string', enum: namesOf(EntryKindSchema) },
-  credits: { type: 'integer', description: 'Negative only for an adjustment downwards.' },
+  credits: { type: 'integer', format: 'int64', description: 'Negative only for an adjustment downwards.' },
   job_id: nullableString,
   available_after: credits,
   held_after: credits,
@@ -193,7 +204,7 @@ export const entrySchema = record('Entry', 'An append-only line of the ledger.',
 
 export const webhookSchema = record('Webhook', 'An endpoint that is notified when jobs end.', {
   webhook_id: string,
-  url: { ...string, description: 'Where events are sent by POST.' },
+  url: { ...url, description: 'Where events are sent by POST.' },
   description: { ...nullableString, description: 'A note of its owner.' },
   created_at: time,
   disabled_at: {
@@ -216,7 +227,7 @@ const deliveryAttemptSchema = record('DeliveryAttempt', 'One attempt of a delive
   attempted_at: time,
   response_status: { type: ['integer', 'null'], description: 'HTTP status of the answer; null when there was none.' },
   error: { ...nullableString, description: 'Why it failed; null if it succeeded.' },
-  duration_seconds: { type: 'number', minimum: 0 },
+  duration_seconds: seconds,
 })
 
 export const deliverySchema = record('Delivery', 'One event for one endpoint.', {
@@ -237,7 +248,7 @@ export const deliverySchema = record('Delivery', 'One event for one endpoint.', 
 
 export const fileSchema = record('File', 'An uploaded file.', {
   file_id: { ...string, description: 'Accepted wherever a schema says `format: media`.' },
-  url: { ...string, description: 'Signed URL of the file; accepted like the id.' },
+  url: { ...url, description: 'Signed URL of the file; accepted like the id.' },
   content_type: { ...string, description: 'Detected from the content.' },
   bytes: count,
   sha256: { ...string, description: 'Lower-case hexadecimal' },
@@ -251,11 +262,11 @@ export const problemSchema = {
   description: 'An error as in RFC 9457.',
   required: ['type', 'title', 'status', 'detail', 'code', 'retryable', 'request_id'],
   properties: {
-    type: { ...string, description: 'Address of a page that explains the problem.' },
+    type: { ...url, description: 'Address of a page that explains the problem.' },
     title: string,
-    status: { type: 'integer' },
+    status: { type: 'integer', description: 'HTTP status' },
     detail: string,
-    code: { ...string, description: 'Stable name; branch on this.' },
+    code: { ...string, enum: Object.keys(retryable), description: 'Stable name; branch on this. Codes may be added.' },
     retryable: { type: 'boolean' },
     request_id: string,
     errors: {

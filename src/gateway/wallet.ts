@@ -29,7 +29,7 @@ export function addWalletRoutes(app: FastifyInstance, core: CoreClient): void {
     {
       config: { permission: 'wallet:read' },
       schema: {
-        operation: { id: 'listEntries', summary: 'List ledger entries, newest first.', query: page },
+        operation: { id: 'listEntries', summary: 'List ledger entries. The newest come first.', query: page },
         response: { 200: entryListSchema },
       },
     },

@@ -29,7 +29,7 @@ export function addWebhookRoutes(app: FastifyInstance, core: CoreClient): void {
     {
       config: { permission },
       schema: {
-        operation: { id: 'listWebhooks', summary: 'List webhook endpoints, newest first.', query: page },
+        operation: { id: 'listWebhooks', summary: 'List webhook endpoints. The newest come first.', query: page },
         response: { 200: webhookListSchema },
       },
     },
@@ -47,7 +47,7 @@ export function addWebhookRoutes(app: FastifyInstance, core: CoreClient): void {
       schema: {
         operation: {
           id: 'createWebhook',
-          summary: 'Register an endpoint that receives a signed webhook (standardwebhooks.com) when a job ends.',
+          summary: 'Register a webhook endpoint. It receives a signed webhook (standardwebhooks.com) when a job ends.',
           errors: ['too_many_webhooks'],
         },
         body: webhookBodySchema,
@@ -71,7 +71,7 @@ export function addWebhookRoutes(app: FastifyInstance, core: CoreClient): void {
     {
       config: { permission },
       schema: {
-        operation: { id: 'getWebhook', summary: 'Read a webhook endpoint, without its secret.', path, errors },
+        operation: { id: 'getWebhook', summary: 'Read a webhook endpoint. Its secret is left out.', path, errors },
         response: { 200: webhookSchema },
       },
     },
@@ -110,7 +110,7 @@ export function addWebhookRoutes(app: FastifyInstance, core: CoreClient): void {
       schema: {
         operation: {
           id: 'listDeliveries',
-          summary: 'List the deliveries to an endpoint with their attempts, newest first.',
+          summary: 'List the deliveries to a webhook endpoint. They come with their attempts, the newest first.',
           path,
           query: deliveriesQuery,
           errors,

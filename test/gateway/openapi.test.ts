@@ -1,6 +1,7 @@
 // GET /openapi.json: the whole REST interface, as valid OpenAPI 3.1, and true. docs/contract.md, section 2.
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 import { sendRaw } from './raw-http.ts'
@@ -53,6 +54,7 @@ function listOperations(paths: Record<string, object>): string[] {
 /** Checks a value against a schema of the document. */
 function check(schema: object, value: unknown): unknown {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
+  formats.default(ajv)
   const validate = ajv.compile({ ...schema, components: document.components })
   return validate(value) ? [] : validate.errors
 }
@@ -136,8 +138,14 @@ describe('operations match the routes', () => {
   test('limits and defaults are those of the interface', () => {
     const parameters = document.paths['/v1/models'].get.parameters
     const schemaOf = (name: string) => parameters.find((parameter: any) => parameter.name === name).schema
-    expect(schemaOf('limit')).toEqual({ type: 'integer', minimum: 1, maximum: 500, default: 100 })
-    expect(schemaOf('offset')).toEqual({ type: 'integer', minimum: 0, maximum: 2 ** 31 - 1, default: 0 })
+    expect(schemaOf('limit')).toEqual({ type: 'integer', format: 'int32', minimum: 1, maximum: 500, default: 100 })
+    expect(schemaOf('offset')).toEqual({
+      type: 'integer',
+      format: 'int32',
+      minimum: 0,
+      maximum: 2 ** 31 - 1,
+      default: 0,
+    })
     expect(schemaOf('grouped')).toEqual({ type: 'boolean', default: false })
     const [key] = document.paths['/v1/generate'].post.parameters
     expect(key).toMatchObject({ name: 'Idempotency-Key', in: 'header', required: true })
@@ -216,4 +224,19 @@ describe('answers match the schemas', () => {
     ])
     for (const { body } of answers) expect(check(document.components.schemas.Problem, body)).toEqual([])
   })
+})
+
+test('the headers of a start, a refusal without a key and a new endpoint are documented as they are sent', async () => {
+  const started = await app.generate('test/instant/text-to-image', { prompt: 'x' }, { wait: false })
+  const refused = await app.send('/v1/wallet', { key: null })
+  const created = await app.send('/v1/webhooks', { body: { url: 'https://example.com/hooks' } })
+  for (const [{ status, headers }, { responses }] of [
+    [started, document.paths['/v1/generate'].post],
+    [refused, document.paths['/v1/wallet'].get],
+    [created, document.paths['/v1/webhooks'].post],
+  ] as const) {
+    const documented = Object.keys(responses[status].headers).filter((name) => name !== 'Idempotent-Replayed')
+    expect(documented.length).toBeGreaterThan(1)
+    for (const name of documented) expect([name, headers.has(name)]).toEqual([name, true])
+  }
 })

@@ -37,12 +37,52 @@ export interface Problem {
    */
   type: string
   title: string
+  /**
+   * HTTP status
+   */
   status: number
   detail: string
   /**
-   * Stable name; branch on this.
+   * Stable name; branch on this. Codes may be added.
    */
-  code: string
+  code:
+    | 'invalid_request'
+    | 'unsupported_media_type'
+    | 'invalid_input'
+    | 'invalid_media'
+    | 'idempotency_key_required'
+    | 'idempotency_key_invalid'
+    | 'authentication_required'
+    | 'invalid_api_key'
+    | 'insufficient_credits'
+    | 'missing_permission'
+    | 'route_not_found'
+    | 'model_not_found'
+    | 'job_not_found'
+    | 'quote_not_found'
+    | 'account_not_found'
+    | 'key_not_found'
+    | 'asset_not_found'
+    | 'file_not_found'
+    | 'webhook_not_found'
+    | 'delivery_not_found'
+    | 'method_not_allowed'
+    | 'request_timeout'
+    | 'quote_expired'
+    | 'quote_mismatch'
+    | 'idempotency_key_reused'
+    | 'job_not_in_review'
+    | 'job_not_ended'
+    | 'too_many_webhooks'
+    | 'too_many_uploads'
+    | 'payload_too_large'
+    | 'rate_limited'
+    | 'too_many_jobs'
+    | 'internal'
+    | 'model_unavailable'
+    | 'shutting_down'
+    | 'overloaded'
+    | 'storage_unavailable'
   retryable: boolean
   request_id: string
   errors?: Violation[]
@@ -131,8 +171,14 @@ export interface Job {
    * Why the job did not succeed.
    */
   error: {
+    /**
+     * Stable name of the failure. A program that makes media may have codes of its own.
+     */
     code: string
     message: string
+    /**
+     * Whether a new generation with the same input may succeed.
+     */
     retryable: boolean
   } | null
   attempts: number

@@ -1,7 +1,10 @@
 // The records of the REST interface, named. openapi.ts is generated from the document that servers publish (`npm run docs`).
-import type { Job } from './openapi.ts'
+import type { Job, Problem as KnownProblem } from './openapi.ts'
 
-export type { Entry, File, Job, Model, ModelDetail, Output, Problem, Quote, Wallet } from './openapi.ts'
+export type { Entry, File, Job, Model, ModelDetail, Output, Quote, Wallet } from './openapi.ts'
+
+/** An error as in RFC 9457. A newer server may have codes that this client does not know. */
+export type Problem = Omit<KnownProblem, 'code'> & { code: string }
 
 /** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }

@@ -1,0 +1,229 @@
+// An example of each request and each answer. test/gateway/openapi.test.ts holds them against their schemas.
+
+type Example = Readonly<Record<string, unknown>>
+
+const server = 'https://media.example'
+const jobId = 'job_01m81n3ztpe00amzr9bbqb9r65'
+const model = 'builtin/image/art/text-to-image'
+const quoteId =
+  'quote_AQAAAAE_8AAAAAAAAEJ6IDW42AAA_PuXVVhWqIFOyi3k-TZ-sQW4UCzoqUvg9TQ0MnKytDUfuaZ86sWJXGJ1aWx0aW4vaW1hZ2UvYXJ0L3RleHQtdG8taW1hZ2WauQ-CNfyLjwg2hYqKD3nn'
+const input = { prompt: 'aurora over the sea' }
+const createdAt = '2026-11-22T12:53:55.158Z'
+const startedAt = '2026-11-22T12:53:55.163Z'
+const finishedAt = '2026-11-22T12:53:57.442Z'
+const sha256 = '4abe58c73881dcf70fc3ba917bb20537a4e2bf4ce320679bf29843dec1eec004'
+
+const queuedJob = {
+  job_id: jobId,
+  status: 'queued',
+  model,
+  quote_id: quoteId,
+  progress: 0,
+  credits: 1,
+  billing: { quoted: 1, held: 1, charged: 0, released: 0 },
+  outputs: [] as readonly Example[],
+  error: null as Example | null,
+  attempts: 0,
+  created_at: createdAt,
+  started_at: null as string | null,
+  finished_at: null as string | null,
+  queue_position: 1 as number | null,
+  preview_url: null,
+  served_by: null,
+  input: input as Example | null,
+  deleted_at: null,
+}
+const runningJob = {
+  ...queuedJob,
+  status: 'running',
+  progress: 0.5,
+  attempts: 1,
+  started_at: startedAt,
+  queue_position: null,
+}
+const succeededJob = {
+  ...runningJob,
+  status: 'succeeded',
+  progress: 1,
+  billing: { quoted: 1, held: 1, charged: 1, released: 0 },
+  outputs: [
+    {
+      url: `${server}/assets/${jobId}/0.png?expires=1795438800&signature=1.NxXuyoEvB7LsaII3aQUNvA`,
+      content_type: 'image/png',
+      bytes: 1_517_477,
+      width: 1280,
+      height: 800,
+      duration_seconds: null,
+      sha256,
+      expires_at: '2026-11-23T13:00:00.000Z',
+      preview_url: `${server}/assets/${jobId}/0.preview.webp?expires=1795438800&signature=1.AJkxEKsAk0veicbBqdRTlg`,
+      blurhash: 'LRP=_wRQD+WB~oRjbIt7TK%Lt6fk',
+      expired: false,
+      kept_until: '2026-11-29T12:53:57.442Z',
+    },
+  ],
+  finished_at: finishedAt,
+}
+
+const endings: Readonly<Record<string, Example>> = {
+  failed: { code: 'invalid_media', message: 'The image could not be fetched: it is no picture.', retryable: false },
+  canceled: { code: 'canceled', message: 'Its owner canceled it.', retryable: false },
+  expired: { code: 'expired', message: 'Its deadline passed before it began.', retryable: true },
+  needs_review: { code: 'outcome_unknown', message: 'Nobody knows whether the run ended well.', retryable: false },
+}
+
+/** The record of a job that ended so. */
+export function endedJob(status: string): typeof queuedJob {
+  const error = endings[status]
+  if (!error) return succeededJob
+  const released = status === 'needs_review' ? 0 : 1
+  const billing = { quoted: 1, held: 1, charged: 0, released }
+  const unstarted = status === 'expired' ? { started_at: null, attempts: 0, progress: 0 } : {}
+  return { ...runningJob, status, credits: 1 - released, billing, error, finished_at: finishedAt, ...unstarted }
+}
+
+const modelEntry = {
+  id: model,
+  object: 'model',
+  created: 1_795_132_800,
+  owned_by: 'mediagen',
+  name: 'Art',
+  description: 'Paints an abstract picture or a landscape from a prompt.',
+  category: 'text-to-image',
+  product: 'builtin/image/art',
+  mode: 'text-to-image',
+  modality: 'image',
+  pricing: { billing: 'fixed', summary: '1 credit', from_credits: 1 },
+}
+const inputSchema = {
+  type: 'object',
+  required: ['prompt'],
+  properties: { prompt: { type: 'string', minLength: 1, description: 'What to paint.' } },
+}
+const modelDocument = {
+  openapi: '3.1.1',
+  info: { title: 'Art', version: '2026-11-20' },
+  paths: {
+    [`/${model}`]: {
+      post: { requestBody: { required: true, content: { 'application/json': { schema: inputSchema } } } },
+    },
+  },
+}
+const entry = {
+  entry_id: 'entry_01m81n4222e00a5n35fcc6r5vw',
+  kind: 'charge',
+  credits: 1,
+  job_id: jobId,
+  available_after: 999,
+  held_after: 0,
+  note: null,
+  created_at: finishedAt,
+}
+const webhook = {
+  webhook_id: 'wh_01m81n4sg6e009ehdb3x9q6c7r',
+  url: 'https://example.com/hooks',
+  description: 'production',
+  created_at: createdAt,
+  disabled_at: null,
+  include_input: false,
+}
+const delivery = {
+  delivery_id: 'dlv_4a7a2b0f6d0e4a0f',
+  webhook_id: webhook.webhook_id,
+  job_id: jobId,
+  type: 'job.succeeded',
+  status: 'delivered',
+  attempts: [{ attempted_at: finishedAt, response_status: 204, error: null, duration_seconds: 0.127 }],
+  error: null,
+  next_attempt_at: null,
+  created_at: finishedAt,
+  finished_at: '2026-11-22T12:53:57.601Z',
+}
+const file = {
+  file_id: 'file_01m81n4shze009c49bjf67542h',
+  url: `${server}/assets/file_01m81n4shze009c49bjf67542h/0.png?expires=1795956861&signature=1.IS1_zN6MZfJTtDBk42Lmgg`,
+  content_type: 'image/png',
+  bytes: 1_517_477,
+  sha256,
+  created_at: createdAt,
+  expires_at: '2026-11-29T12:53:55.000Z',
+}
+const events = [runningJob, succeededJob].map(
+  (job, index) => `id: ${index + 2}\nevent: job\ndata: ${JSON.stringify(job)}\n\n`,
+)
+
+function listOf(item: Example): Example {
+  return { object: 'list', data: [item], total: 1, limit: 100, offset: 0, has_more: false }
+}
+
+/** What requests send, by the id of their operation. */
+const bodies: Readonly<Record<string, unknown>> = {
+  createQuote: { model, input },
+  startGeneration: { model, input, quote_id: quoteId },
+  createWebhook: { url: webhook.url, description: webhook.description },
+}
+
+/** What is answered, by the id of the operation and, where they differ, by the status. */
+const answers: Readonly<Record<string, unknown>> = {
+  createQuote: { quote_id: quoteId, model, credits: 1, expires_at: '2026-11-22T13:03:55.158Z' },
+  'startGeneration 200': succeededJob,
+  'startGeneration 202': queuedJob,
+  listModels: listOf(modelEntry),
+  listCategories: listOf({ id: 'text-to-image', name: 'Text to image', modality: 'image', count: 2 }),
+  getModel: { ...modelEntry, unready_reason: null, openapi: modelDocument },
+  listJobs: listOf(succeededJob),
+  getJob: succeededJob,
+  cancelJob: endedJob('canceled'),
+  watchJob: `retry: 2000\n\n${events.join('')}`,
+  getWallet: { available: 999, held: 0 },
+  listEntries: listOf(entry),
+  listWebhooks: listOf(webhook),
+  createWebhook: { ...webhook, secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' },
+  getWebhook: webhook,
+  listDeliveries: listOf(delivery),
+  listFiles: listOf(file),
+  uploadFile: file,
+  getFile: file,
+  getHealth: { status: 'ok' },
+  'getReadiness 200': { status: 'ready' },
+  'getReadiness 503': { status: 'not ready', reason: 'The server is stopping.' },
+  getMetrics: 'mediagen_rpc_total{rpc="QuotesService.CreateQuote",code="ok"} 2\n',
+  listProblems: '<!doctype html><title>Problems · mediagen</title>',
+  getProblem: '<!doctype html><title>Quote expired · mediagen</title>',
+  getOpenapi: { openapi: '3.1.1', info: { title: 'mediagen', version: '1' }, paths: {} },
+}
+
+const parameters: Readonly<Record<string, string>> = {
+  model,
+  job_id: jobId,
+  webhook_id: webhook.webhook_id,
+  file_id: file.file_id,
+  code: 'quote_expired',
+  key: `${jobId}/0.png`,
+  expires: '1795438800',
+  signature: '1.NxXuyoEvB7LsaII3aQUNvA',
+  'Idempotency-Key': 'aurora-1',
+}
+
+/** The example of a parameter. */
+export function exampleOfParameter(name: string): { example?: string } {
+  const example = parameters[name]
+  return example === undefined ? {} : { example }
+}
+
+/** The content of a body with its example. */
+export function describeBody(operationId: string, content: object): object {
+  return withExample(content, bodies[operationId])
+}
+
+/** An answer with its example. */
+export function describeAnswer(operationId: string, status: string, answer: object): object {
+  if (!('content' in answer)) return answer
+  const example = answers[`${operationId} ${status}`] ?? answers[operationId]
+  return { ...answer, content: withExample(answer.content as object, example) }
+}
+
+function withExample(content: object, example: unknown): object {
+  if (example === undefined) return content
+  return Object.fromEntries(Object.entries(content).map(([type, media]) => [type, { ...(media as object), example }]))
+}

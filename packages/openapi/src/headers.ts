@@ -1,0 +1,55 @@
+// The headers of answers, by status and operation.
+
+const text = { type: 'string' }
+
+/** The headers as components of the document. */
+export const headers = {
+  'X-Request-Id': {
+    description:
+      'Id of the request in the log of the server: the one that was sent, if it was well-formed, or a new one.',
+    schema: text,
+    example: 'req_mwru8vehkdix_h',
+  },
+  'Retry-After': {
+    description: 'Seconds to wait before the next try.',
+    schema: { type: 'integer', minimum: 0 },
+    example: 1,
+  },
+  'WWW-Authenticate': {
+    description: 'What the request lacks, as in RFC 6750.',
+    schema: text,
+    example: 'Bearer realm="mediagen"',
+  },
+  Location: { description: 'Where the record or the file is.', schema: { type: 'string', format: 'uri-reference' } },
+  'Idempotent-Replayed': {
+    description: '`true` if an earlier start with the same Idempotency-Key is answered with its job; absent otherwise.',
+    schema: { type: 'string', enum: ['true'] },
+  },
+  ETag: { description: 'Version of the file.', schema: text },
+  'Last-Modified': { description: 'When the file was stored.', schema: text },
+  'Content-Range': { description: 'The range of the file, as in RFC 9110.', schema: text, example: 'bytes 0-99/48213' },
+  'Content-Disposition': { description: 'What the file is called where it is saved.', schema: text },
+} as const
+
+type Name = keyof typeof headers
+
+const byStatus: Readonly<Record<string, readonly Name[]>> = {
+  201: ['Location'],
+  202: ['Location', 'Retry-After'],
+  307: ['Location'],
+  401: ['WWW-Authenticate'],
+  403: ['WWW-Authenticate'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+}
+const file: readonly Name[] = ['ETag', 'Last-Modified', 'Content-Disposition']
+const byOperation: Readonly<Record<string, Readonly<Record<string, readonly Name[]>>>> = {
+  startGeneration: { 200: ['Idempotent-Replayed'], 202: ['Idempotent-Replayed'] },
+  getAsset: { 200: file, 206: [...file, 'Content-Range'], 304: file, 416: ['Content-Range'] },
+}
+
+/** The headers of an answer, as references to components. */
+export function headersOf(operationId: string, status: string): object {
+  const names = ['X-Request-Id', ...(byStatus[status] ?? []), ...(byOperation[operationId]?.[status] ?? [])]
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}

@@ -1,0 +1,67 @@
+// What the server sends to webhook endpoints. docs/webhooks.md.
+import { endedJob } from './examples.ts'
+
+const words: Readonly<Record<string, string>> = {
+  'job.succeeded': 'A generation succeeded',
+  'job.failed': 'A generation failed',
+  'job.canceled': 'A generation was canceled',
+  'job.expired': 'A generation expired',
+  'job.needs_review': 'A generation needs a review',
+}
+
+const parameters = [
+  ['webhook-id', 'Id of the delivery, the same at each attempt.', 'dlv_4a7a2b0f6d0e4a0f'],
+  ['webhook-timestamp', 'When this attempt was signed, in seconds since 1970.', '1795168800'],
+  [
+    'webhook-signature',
+    '`v1,` and the base64 of HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{body}`, with the secret of the endpoint.',
+    'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+  ],
+].map(([name, description, example]) => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema: { type: 'string' },
+  example,
+}))
+
+/** The `webhooks` of the document, by the names of their events. */
+export function describeWebhooks(events: readonly string[]): object {
+  return Object.fromEntries(events.map((event) => [event, { post: describeWebhook(event) }]))
+}
+
+function describeWebhook(event: string): object {
+  const status = event.slice('job.'.length)
+  return {
+    operationId: `webhook_${status}`,
+    tags: ['Webhooks'],
+    summary: words[event] ?? event,
+    description:
+      'Sent at least once to each endpoint of the account when a job ends, signed as standardwebhooks.com describes. Verify the signature before you trust the body.',
+    security: [],
+    parameters,
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: {
+            type: 'object',
+            required: ['type', 'timestamp', 'data'],
+            properties: {
+              type: { type: 'string', const: event },
+              timestamp: { type: 'string', format: 'date-time', description: 'When the job ended.' },
+              data: { $ref: '#/components/schemas/Job' },
+            },
+          },
+          example: { type: event, timestamp: endedJob(status).finished_at, data: endedJob(status) },
+        },
+      },
+    },
+    responses: {
+      '2XX': { description: 'The delivery was accepted.' },
+      410: { description: 'The endpoint wants no more deliveries and is disabled.' },
+      '4XX': { description: 'The delivery failed and is tried again later, for about a day.' },
+    },
+  }
+}
