@@ -55,7 +55,7 @@ Every request to \`/v1\` carries \`Authorization: Bearer <API_KEY>\`; the second
 
 const commandsHead = `# Commands
 
-\`npm run --silent mediagen -- <command>\` runs a command. With Node 24 or newer on the machine, \`bin/mediagen.js <command>\` does the same. Commands read the same settings as the server. Commands that read or change data open the data directory themselves, need no API key, and work while the server runs. Only \`serve\`, \`demo\` and \`migrate\` create a data directory or change its schema; every other command refuses a missing or older database and changes nothing.
+In the folder of the clone, \`export PATH="$PWD/bin:$PATH"\` makes \`mediagen\` a command of one terminal, and \`npm link\` one of all. It needs Node 24 or newer; where the machine's Node is older, the one that \`npm ci\` installs runs it. Commands for operators read the same settings as the server, open the data directory themselves, need no API key, and work while the server runs. Commands for users (\`generate\`, \`watch\`, \`models\`, \`jobs\`, \`login\`, \`wallet\`, \`upload\`) ask a server, \`MEDIAGEN_URL\`, with the key \`MEDIAGEN_KEY\`, or those that \`mediagen login\` kept. Only \`serve\`, \`demo\` and \`migrate\` create a data directory or change its schema; every other command refuses a missing or older database and changes nothing.
 
 Every command takes \`--json\` to print JSON for programs, and \`--help\`. The exit status is 0 on success and 1 on failure.
 

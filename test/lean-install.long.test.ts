@@ -20,7 +20,11 @@ let checkout: string
 
 beforeAll(async () => {
   checkout = await mkdtemp(join(tmpdir(), 'mediagen-lean-'))
-  await cp(root, checkout, { recursive: true, filter: (path) => !notCopied.has(basename(path)) })
+  await cp(root, checkout, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: (path) => !notCopied.has(basename(path)),
+  })
   const options = ['--omit=dev', '--workspaces=false', '--prefer-offline', '--no-audit', '--no-fund']
   await promisify(execFile)('npm', ['ci', ...options], { cwd: checkout, env })
 }, installMs)
@@ -50,6 +54,23 @@ test('it serves command models, and no built-in ones', async () => {
   expect(job).toMatchObject({ status: 'succeeded', outputs: [{ content_type: 'image/png' }] })
   const output = await fetch(job.outputs[0].url)
   expect((await sharp(await output.arrayBuffer()).metadata()).format).toBe('png')
+})
+
+test("the README's lines make an account, a key and a server, which the key opens", async () => {
+  const readme = await readFile(join(checkout, 'README.md'), 'utf8')
+  const [, lines = ''] = /```sh\n(npm ci --omit=dev --workspaces=false[\s\S]*?)```/.exec(readme) ?? []
+  await using line = openCommandLine({}, checkout)
+  const testCatalog = join(checkout, 'test/models/models.yaml')
+  const pasted = lines
+    .replace(/^npm ci.*$/m, '')
+    .replace('my-models.yaml', testCatalog)
+    .replace(/^mediagen serve$/m, '')
+  const options = { cwd: checkout, env: { ...env, MEDIAGEN_DATA_DIR: line.dataDir } }
+  const { stdout } = await promisify(execFile)('sh', ['-euc', pasted], options)
+  const [key = ''] = /mgk_\w+/.exec(stdout) ?? []
+  const server = await line.serve()
+  const { body } = await openClient(server.httpUrl, key).generate('test/instant/text-to-image', { prompt: 'x' }, true)
+  expect(body).toMatchObject({ status: 'succeeded' })
 })
 
 test(

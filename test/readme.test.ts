@@ -1,6 +1,6 @@
 // The README's commands, run as they stand there.
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -47,31 +47,55 @@ test('npm start makes a real picture and names its file', async () => {
   }
 })
 
-test('pasted one after the other, the lines of the README end with a picture and a film on the disk', async () => {
+test('pasted one after the other, the lines of the README end with a picture and a film on the disk, every time', async () => {
   await using app = await startTestApp({}, withBuiltin)
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-paste-'))
   try {
+    mkdirSync(join(folder, 'data'))
+    writeFileSync(
+      join(folder, 'data/demo.json'),
+      JSON.stringify({ account_id: 'acct_x', key: app.account.key }, null, 2),
+    )
+    symlinkSync(join(root, 'bin'), join(folder, 'bin'))
     const first = readme.indexOf('## A first picture')
     const pasted = blocks
-      .filter((block) => readme.indexOf(block) > first && /(mediagen\.js generate|curl) /.test(block))
+      .filter((block) => readme.indexOf(block) > first && /(mediagen generate|curl) /.test(block))
       .join('')
-      .replace('mgk_…', app.account.key)
       .replaceAll('http://127.0.0.1:8080', app.url)
       .replaceAll('http://127.0.0.1:9090', app.app.grpcUrl ?? '')
-      .replaceAll('bin/mediagen.js', join(root, 'bin/mediagen.js'))
       .replaceAll('npx @bufbuild/buf', 'buf')
-    // Nobody stays at a line that failed.
     const path = `${join(root, 'node_modules/.bin')}:${process.env['PATH']}`
     const env = { ...process.env, PATH: path, MEDIAGEN_URL: app.url, XDG_CONFIG_HOME: folder }
-    const { stdout } = await run('sh', ['-euc', pasted], { cwd: folder, env, maxBuffer: 100_000_000 })
-    expect(stdout).toContain('"object":"list"')
-    expect(stdout).toContain('"status":"succeeded"')
-    expect(stdout).toContain('"quoteId":')
-    expect((await sharp(join(folder, 'aurora.png')).stats()).entropy).toBeGreaterThan(2)
+    const paste = async (text: string): Promise<string> =>
+      // Nobody stays at a line that failed.
+      (await run('sh', ['-euc', text], { cwd: folder, env, maxBuffer: 100_000_000 })).stdout
+    const curl = `MEDIAGEN_KEY=${app.account.key}\n${pasted.slice(pasted.indexOf('api='))}`
+    // The second time the start is sent again, as a client does that has lost the answer.
+    const start = /^job=[\s\S]*?^echo.*$/m.exec(curl)?.[0] ?? ''
+    for (const [second, text] of [pasted, `${curl}\n${start}`].entries()) {
+      // No one pastes twice within a second.
+      const stdout = await paste(text.replace('date +%s', `echo ${second}`))
+      expect(stdout).toContain('"object":"list"')
+      expect(stdout).toContain('"status":"succeeded"')
+      expect(stdout).toContain('"quoteId":')
+      expect((await sharp(join(folder, 'aurora.png')).stats()).entropy).toBeGreaterThan(2)
+      rmSync(join(folder, 'aurora.png'))
+    }
     expect(readFileSync(join(folder, 'aurora.mp4')).subarray(4, 8).toString()).toBe('ftyp')
+    // A picture and a film by mediagen, two pictures by curl; what was sent again made none.
+    expect((await app.send('/v1/jobs')).body.total).toBe(4)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+})
+
+test.each([
+  ['README.md', readme],
+  ['docs/connect-a-model.md', readFileSync(join(root, 'docs/connect-a-model.md'), 'utf8')],
+])('the commands of %s can be pasted as they stand, into zsh, too', (_, page) => {
+  const lines = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, text = '']) => text.split('\n'))
+  // A comment is an argument to an interactive zsh, and neither an ellipsis nor angle brackets can be sent.
+  expect(lines.filter((line) => /(^|\s)#|…|<\w+>|\/path\/to/.test(line))).toEqual([])
 })
 
 test("the README's own model works from any folder", async () => {

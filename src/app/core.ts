@@ -21,6 +21,7 @@ import { openFiles } from './files.ts'
 import { createGrace } from './grace.ts'
 import { createMetrics } from './metrics.ts'
 import { createEngines, guardEngines, openCatalog } from './models.ts'
+import { tryPorts } from './ports.ts'
 import { createOperatorTransport, logActs } from './operator.ts'
 import { startPipeline } from './pipeline.ts'
 import { createSubmissionNews } from './remote.ts'
@@ -56,6 +57,7 @@ export async function startCore(
   )
   for (const engine of engines) parts.defer(() => engine.close())
   const catalog = await openCatalog(builtin, config, engines, clock)
+  await tryPorts(config)
 
   const store = parts.use(
     await openStore(config.dataDir, clock, { name: home.name, maxQueueMs, maxQueuedWrites, maxQueuedReads }),

@@ -183,16 +183,19 @@ API key   ${demo.key}
 
 Paste this into another terminal. List the models, ask for a quote, make a picture:
 
-    export MEDIAGEN_KEY=${demo.key}
-    curl -H "Authorization: Bearer $MEDIAGEN_KEY" "${app.httpUrl}/v1/models"
-    curl -H "Authorization: Bearer $MEDIAGEN_KEY" -H "Content-Type: application/json" \\
-      -d '{"model":"${model}","input":{"prompt":"aurora over the sea"}}' ${app.httpUrl}/v1/quotes
-    curl -H "Authorization: Bearer $MEDIAGEN_KEY" -H "Content-Type: application/json" -H "Idempotency-Key: aurora-1" \\
-      -d '{"model":"${model}","input":{"prompt":"aurora over the sea"},"quote_id":"<quote_id>"}' "${app.httpUrl}/v1/generate?wait=true"
+    auth="Authorization: Bearer ${demo.key}"
+    json="Content-Type: application/json"
+    curl -sS -w '\\n' -H "$auth" ${app.httpUrl}/v1/models
+    quote=$(curl -sS -H "$auth" -H "$json" ${app.httpUrl}/v1/quotes \\
+      -d '{"model":"${model}","input":{"prompt":"aurora over the sea"}}')
+    echo "$quote"
+    quote_id=$(echo "$quote" | grep -o 'quote_[^"]*' | tail -1)
+    curl -sS -w '\\n' -H "$auth" -H "$json" -H "Idempotency-Key: aurora-$(date +%s)" "${app.httpUrl}/v1/generate?wait=true" \\
+      -d '{"model":"${model}","input":{"prompt":"aurora over the sea"},"quote_id":"'$quote_id'"}'
 
-The same over gRPC, without a schema file:
+The same by gRPC, without a schema file:
 
-    npx @bufbuild/buf curl --protocol grpc --http2-prior-knowledge -H "Authorization: Bearer $MEDIAGEN_KEY" \\
+    npx @bufbuild/buf curl --protocol grpc --http2-prior-knowledge -H "$auth" \\
       -d '{"model":"${model}","input":{"prompt":"aurora over the sea"}}' ${app.grpcUrl}/mediagen.v1.QuotesService/CreateQuote
 
 Ctrl-C stops the server; what it made stays.

@@ -31,8 +31,10 @@ test.for([
   ['gRPC', 'MEDIAGEN_GRPC_PORT'],
 ] as const)('the %s port is in use', async ([name, setting]) => {
   await using line = openCommandLine()
-  const account = await line.json(['accounts', 'create', '--name', 'kept', '--credits', '5'])
   await using taken = await takePort()
+  expectSentence(await line.spawn(['serve'], { [setting]: taken.port }), 'in use', setting)
+  expect(existsSync(line.dataDir), 'nothing is made').toBe(false)
+  const account = await line.json(['accounts', 'create', '--name', 'kept', '--credits', '5'])
   expectSentence(
     await line.spawn(['serve'], { [setting]: taken.port }),
     new RegExp(`The ${name} port ${taken.port}`),

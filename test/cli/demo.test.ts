@@ -1,9 +1,11 @@
 // `demo`: what `npm start` runs. The first minute of everyone who clones this project.
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import sharp from 'sharp'
 import { expect, test } from 'vitest'
 import { openCommandLine } from './command-line.ts'
@@ -26,6 +28,27 @@ test('demo --once leaves a real picture, names it, and the second run uses the s
   expect(second.stdout).toMatch(/data\/demo\/job_\w+\.png +1280 x 800/)
   const accounts: { name: string; available: number }[] = await line.json(['accounts', 'list'])
   expect(accounts).toMatchObject([{ name: 'demo', available: 1000 - 2 * first.credits }])
+})
+
+test('the commands that it prints can be pasted as they stand', async () => {
+  await using line = openCommandLine({ MEDIAGEN_CATALOG: '' })
+  const child = line.start(['demo'])
+  let said = ''
+  for await (const text of child.stdout ?? []) if ((said += text).includes('Ctrl-C')) break
+  const commands = said
+    .slice(said.indexOf('Paste this'))
+    .split('\n')
+    .filter((text) => text.startsWith('    '))
+  const path = `${join(import.meta.dirname, '../../node_modules/.bin')}:${process.env['PATH']}`
+  const script = commands.join('\n').replace('npx @bufbuild/buf', 'buf')
+  for (let time = 1; time <= 2; time += 1) {
+    const options = { env: { PATH: path, HOME: line.folder }, encoding: 'utf8' } as const
+    const { stdout } = await promisify(execFile)('sh', ['-euc', script.replace('date +%s', `echo ${time}`)], options)
+    expect(stdout).toContain('"object":"list"')
+    expect(stdout).toMatch(/^\{"quote_id":"quote_/m)
+    expect(stdout).toContain('"status":"succeeded"')
+    expect(stdout).toContain('"quoteId":')
+  }
 })
 
 test('a demo key that was revoked is replaced', async () => {

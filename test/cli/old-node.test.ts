@@ -43,6 +43,9 @@ describe.skipIf(!oldNode)(`Node is too old${skipped}`, () => {
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
     expect(stderr).toMatch(/^mediagen needs Node 24 or newer, and this is Node [^\n]+ npm ci [^\n]+\n$/)
     expect(stderr).toContain(oldNode?.version)
+    // The lean install leaves no Node behind either, so it is not the advice.
+    expect(stderr).toContain('nodejs.org')
+    expect(stderr).toContain('without --workspaces=false')
     expect(existsSync(bare.dataDir)).toBe(false)
   })
 })
