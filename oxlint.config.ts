@@ -74,7 +74,7 @@ export const parts: Readonly<Record<string, Part>> = {
 /** The files of `src/` itself. */
 const files: Readonly<Record<string, Part>> = {
   'main.ts': { imports: ['cli', core, terminal, 'package.json'] },
-  'config.ts': { imports: [core, engine, net, 'limits.ts', 'setting.ts'] },
+  'config.ts': { imports: [core, engine, net, blobs, 'limits.ts', 'setting.ts'] },
   'limits.ts': { imports: ['setting.ts', 'media-limits.ts'] },
   'media-limits.ts': { imports: ['setting.ts'] },
   'setting.ts': { imports: [] },

@@ -5,6 +5,7 @@ import { StartupError } from '@mediagen/core/errors.ts'
 import { parseProgramLimitsText } from '@mediagen/engine/program-limits.ts'
 import { limits } from './limits.ts'
 import { parseProxies } from '@mediagen/net/client-address.ts'
+import { parseBucketAddress } from '@mediagen/blobs/s3-address.ts'
 import { parseAllowedHosts } from '@mediagen/net/hosts.ts'
 import { parseAllowedPorts } from '@mediagen/net/outgoing/ports.ts'
 import { integer, text } from './setting.ts'
@@ -17,6 +18,23 @@ export const generalSettings = {
     'Folder for the database and all files; `serve`, `demo` and `migrate` create it',
     (value) => resolve(value),
   ),
+  filesUrl: text(
+    'MEDIAGEN_FILES_URL',
+    '',
+    'Where outputs and uploads are stored: `s3://bucket` or `s3://bucket/prefix` in an S3-compatible store; empty for the data directory',
+    parseBucketAddress,
+  ),
+  filesSignedUrls: text(
+    'MEDIAGEN_FILES_SIGNED_URLS',
+    'false',
+    'Whether downloads are redirected to signed URLs of that store, which clients must be able to reach: `true` or `false`',
+    parseBoolean,
+  ),
+  awsEndpoint: text('AWS_ENDPOINT_URL_S3', '', 'Address of the S3-compatible store; empty for AWS', parseUrl),
+  awsRegion: text('AWS_REGION', 'us-east-1', 'Region of the bucket; stores of one’s own mostly accept any'),
+  awsAccessKeyId: text('AWS_ACCESS_KEY_ID', '', 'Access key of the store of files'),
+  awsSecretAccessKey: text('AWS_SECRET_ACCESS_KEY', '', 'Its secret'),
+  awsSessionToken: text('AWS_SESSION_TOKEN', '', 'Its session token, if it is a temporary key'),
   host: text('MEDIAGEN_HOST', '127.0.0.1', 'Address that the HTTP and gRPC ports listen on'),
   httpPort: integer(
     'MEDIAGEN_HTTP_PORT',

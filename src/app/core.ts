@@ -140,7 +140,7 @@ export async function startCore(
   return {
     ...doors.addresses,
     services: inProcess,
-    operator: createOperatorTransport(store, config.dataDir, clock),
+    operator: createOperatorTransport(store, config, clock),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

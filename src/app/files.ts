@@ -6,6 +6,9 @@ import { createAssetUrls } from '../assets/signed-urls.ts'
 import { createUploadFiles } from '../assets/uploads.ts'
 import { startUrlKeys } from '../assets/url-keys.ts'
 import { createDiskBlobs } from '@mediagen/blobs/disk.ts'
+import { createS3Blobs } from '@mediagen/blobs/s3.ts'
+import { toBucketUrl } from '@mediagen/blobs/s3-address.ts'
+import { StartupError } from '@mediagen/core/errors.ts'
 import type { Config } from '../config.ts'
 import type { AssetStore, AssetUrls } from '@mediagen/core/asset.ts'
 import type { Blobs } from '@mediagen/blobs/blobs.ts'
@@ -40,16 +43,60 @@ export interface FilesParts {
   readonly publicUrl: () => string
 }
 
-/** Creates the port to the files of a data directory. */
-export function createBlobs(dataDir: string): Blobs {
-  return createDiskBlobs(layOut(dataDir).assets)
+/** What says where files are stored. */
+export type FilesPlace = Pick<
+  Config,
+  | 'dataDir'
+  | 'filesUrl'
+  | 'filesSignedUrls'
+  | 'awsEndpoint'
+  | 'awsRegion'
+  | 'awsAccessKeyId'
+  | 'awsSecretAccessKey'
+  | 'awsSessionToken'
+>
+
+/**
+ * Creates the port to the files of an installation.
+ * @throws StartupError if they are in a bucket, and no key is set
+ */
+export function createBlobs(place: FilesPlace): Blobs {
+  const { filesUrl, awsAccessKeyId: accessKeyId, awsSecretAccessKey: secretAccessKey, awsRegion: region } = place
+  if (filesUrl === null) return createDiskBlobs(layOut(place.dataDir).assets)
+  if (accessKeyId === '' || secretAccessKey === '')
+    throw new StartupError(
+      'MEDIAGEN_FILES_URL names a bucket, so AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set.',
+    )
+  return createS3Blobs({
+    bucket: {
+      url: toBucketUrl(filesUrl, place.awsEndpoint, region),
+      region,
+      accessKeyId,
+      secretAccessKey,
+      sessionToken: place.awsSessionToken || undefined,
+    },
+    prefix: filesUrl.prefix,
+    signsUrls: place.filesSignedUrls,
+  })
+}
+
+/** Reads once from the store of files, so that a wrong bucket or key is found at the start and not by the first job. */
+async function check(blobs: Blobs): Promise<void> {
+  try {
+    for await (const _ of blobs.list('any/')) return
+  } catch (error) {
+    throw new StartupError(`${(error as Error).message}. Check MEDIAGEN_FILES_URL and the AWS_ variables.`, {
+      cause: error,
+    })
+  }
 }
 
 /** Opens the files of a server. */
 export async function openFiles(config: Config, parts: FilesParts): Promise<Files> {
   const { store, clock, processFolder, containment, publicUrl } = parts
-  makeFolder(layOut(config.dataDir).assets)
-  const blobs = createBlobs(config.dataDir)
+  const blobs = createBlobs(config)
+  if (config.filesUrl === null) makeFolder(layOut(config.dataDir).assets)
+  else await check(blobs)
   const intake = join(processFolder, 'intake')
   const keys = await startUrlKeys(store)
   const recognise = createRecogniser(readPictureBounds(config))

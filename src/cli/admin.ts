@@ -21,10 +21,11 @@ export function withAdmin<Given extends readonly unknown[]>(
   run: (admin: Admin, ...given: Given) => Promise<Printed | readonly Printed[] | undefined>,
 ): (...given: Given) => Promise<void> {
   return async (...given) => {
-    const { dataDir, logLevel } = readConfig(process.env)
+    const config = readConfig(process.env)
+    const { dataDir, logLevel } = config
     await using store = await openExistingStore(dataDir)
     logActs(store, createLogger(logLevel, process.stderr))
-    const answer = await run(createClient(AdminService, createOperatorTransport(store, dataDir)), ...given)
+    const answer = await run(createClient(AdminService, createOperatorTransport(store, config)), ...given)
     const command = given.at(-1) as Command
     if (answer) print(answer, command.opts()['json'])
   }

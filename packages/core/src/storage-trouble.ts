@@ -1,13 +1,14 @@
-// Recognises errors of a disk or a database that cannot be written to until an operator acts.
+// Recognises errors of a disk, a database or a store of files that cannot be written to until an operator acts.
 import { MediagenError } from './errors.ts'
 
-// Codes of SQLite and of the system: full, read-only, locked, failing, or out of file descriptors.
-const trouble = /^(SQLITE_(FULL|IOERR|READONLY|BUSY|CANTOPEN|PROTOCOL)|(ENOSPC|EDQUOT|EROFS|EIO|EMFILE|ENFILE)$)/
+// Codes of SQLite, of the system and of an object store: full, read-only, locked, failing, or out of file descriptors.
+const trouble =
+  /^(SQLITE_(FULL|IOERR|READONLY|BUSY|CANTOPEN|PROTOCOL)|(ENOSPC|EDQUOT|EROFS|EIO|EMFILE|ENFILE|BLOBS_UNAVAILABLE)$)/
 const retryAfterSeconds = 5
 const retryBehindSeconds = 2
 const sendAgain = 'Nothing was held; send the request again later, with the same Idempotency-Key.'
 
-/** Whether `thrown`, an error with a `code`, says that the disk or the database is in trouble. Anything else is a bug. */
+/** Whether `thrown`, an error with a `code`, says that one of them is in trouble. Anything else is a bug. */
 export function isStorageTrouble(thrown: unknown): boolean {
   return trouble.test(readCode(thrown))
 }
@@ -16,7 +17,7 @@ export function isStorageTrouble(thrown: unknown): boolean {
 export function storageUnavailable(cause: unknown): MediagenError {
   return new MediagenError(
     'storage_unavailable',
-    `The disk or the database of this server cannot be used right now. ${sendAgain}`,
+    `The files or the database of this server cannot be used right now. ${sendAgain}`,
     { retryAfterSeconds },
     { cause },
   )

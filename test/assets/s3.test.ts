@@ -1,0 +1,138 @@
+// A server whose files are in an S3-compatible store: outputs, previews, uploads, inputs, downloads, retention, and trouble.
+import { readdirSync } from 'node:fs'
+import { createClient } from '@connectrpc/connect'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createS3Blobs } from '@mediagen/blobs/s3.ts'
+import {
+  bucketName,
+  type Line,
+  type S3Server,
+  startLine,
+  startS3,
+  toBucket,
+} from '../../packages/blobs/test/s3-server.ts'
+import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
+import { createOperatorTransport } from '../../src/app/operator.ts'
+import { openStore } from '../../src/app/store.ts'
+import { readConfig } from '../../src/config.ts'
+import { openCommandLine } from '../cli/command-line.ts'
+import { startMediaApp } from '../media/media-app.ts'
+import { withBuiltin } from '../test-app.ts'
+
+const art = { prompt: 'the sea', width: 256, height: 192 }
+const artModel = 'builtin/image/art/text-to-image'
+
+let server: S3Server
+let line: Line
+beforeAll(async () => {
+  server = await startS3()
+  line = await startLine(server.endpoint)
+})
+afterAll(async () => {
+  await line[Symbol.asyncDispose]()
+  await server[Symbol.asyncDispose]()
+})
+beforeEach(() => {
+  line.faults.length = 0
+})
+
+/** Settings of a server whose files are in the test's bucket, under a prefix of its own. */
+function toSettings(prefix: string, endpoint = server.endpoint): Record<string, string> {
+  return {
+    MEDIAGEN_FILES_URL: `s3://${bucketName}/${prefix}`,
+    AWS_ENDPOINT_URL_S3: endpoint,
+    AWS_ACCESS_KEY_ID: 'S3RVER',
+    AWS_SECRET_ACCESS_KEY: 'S3RVER',
+  }
+}
+
+async function listKeys(prefix: string): Promise<string[]> {
+  const blobs = createS3Blobs({ bucket: toBucket(server.endpoint), prefix: `${prefix}/`, signsUrls: false })
+  return (await Array.fromAsync(blobs.list(''))).map(({ key }) => key).toSorted()
+}
+
+test('outputs, their previews and uploads are stored there, and read and used as inputs from there', async () => {
+  await using media = await startMediaApp(toSettings('all'), withBuiltin)
+  const { app } = media
+  const job = await media.run(art, artModel)
+  const { url, preview_url: previewUrl, bytes, sha256 } = job.outputs[0]
+  expect(await listKeys('all')).toEqual([`${job.job_id}/0.png`, `${job.job_id}/0.preview.webp`].toSorted())
+  expect(readdirSync(app.config.dataDir)).not.toContain('assets')
+
+  const whole = await fetch(url)
+  expect([whole.status, whole.headers.get('content-type')]).toEqual([200, 'image/png'])
+  const content = Buffer.from(await whole.arrayBuffer())
+  expect(content.length).toBe(bytes)
+  const part = await fetch(url, { headers: { range: 'bytes=0-99' } })
+  expect([part.status, part.headers.get('content-range')]).toEqual([206, `bytes 0-99/${bytes}`])
+  expect(Buffer.from(await part.arrayBuffer()).equals(content.subarray(0, 100))).toBe(true)
+  expect((await fetch(url, { method: 'HEAD' })).headers.get('content-length')).toBe(String(bytes))
+  expect((await fetch(previewUrl)).headers.get('content-type')).toBe('image/webp')
+
+  expect((await media.run({ image: url })).outputs[0]).toMatchObject({ sha256 })
+  const upload = await fetch(`${app.url}/v1/files`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${app.account.key}`, 'content-type': 'image/png' },
+    body: new Blob([content]),
+  })
+  const file = (await upload.json()) as { file_id: string; url: string }
+  expect(await listKeys('all')).toContain(`${file.file_id}/0.png`)
+  expect((await media.run({ image: file.url })).outputs[0]).toMatchObject({ sha256 })
+})
+
+test('by setting, downloads are redirected to a signed URL of the store', async () => {
+  await using media = await startMediaApp({ ...toSettings('signed'), MEDIAGEN_FILES_SIGNED_URLS: 'true' }, withBuiltin)
+  const { url, bytes } = (await media.run(art, artModel)).outputs[0]
+  const answer = await fetch(url, { redirect: 'manual' })
+  expect([answer.status, answer.headers.get('cache-control')]).toEqual([307, 'no-store'])
+  const direct = new URL(answer.headers.get('location') ?? '')
+  expect([direct.origin, direct.searchParams.has('X-Amz-Signature')]).toEqual([server.endpoint, true])
+  expect((await (await fetch(url)).arrayBuffer()).byteLength).toBe(bytes)
+})
+
+test('operators see what files take there, and what has expired is removed', async () => {
+  await using cli = openCommandLine(toSettings('old'))
+  const settings = { ...toSettings('old'), MEDIAGEN_DATA_DIR: cli.dataDir }
+  await using media = await startMediaApp(settings, withBuiltin)
+  const { account } = media.app
+  await media.run(art, artModel)
+  expect(await cli.json(['assets', 'usage'])).toMatchObject([
+    { kind: 'outputs', account_id: account.accountId, files: 2 },
+  ])
+
+  // By a clock that is a year ahead.
+  await using store = await openStore(cli.dataDir, { nowMs: () => Date.now() + 365 * 24 * 3_600_000 })
+  const admin = createClient(AdminService, createOperatorTransport(store, readConfig(settings)))
+  expect(Number((await admin.sweepFiles({})).expiredFiles)).toBe(2)
+  expect(await listKeys('old')).toEqual([])
+})
+
+test('a store that fails while a job ends only delays it', async () => {
+  await using media = await startMediaApp(toSettings('slow', line.endpoint), withBuiltin)
+  line.faults.push('answer 500', 'cut before', 'cut after', 'answer 500')
+  const job = await media.run(art, artModel)
+  expect(job).toMatchObject({ status: 'succeeded' })
+  expect((await fetch(job.outputs[0].url)).status).toBe(200)
+})
+
+test('while the store cannot be reached, a download is refused with Retry-After, and works again afterwards', async () => {
+  await using media = await startMediaApp(toSettings('away', line.endpoint), withBuiltin)
+  const { url } = (await media.run(art, artModel)).outputs[0]
+  line.faults.push('refuse')
+  const refused = await fetch(url)
+  expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([503, 'storage_unavailable'])
+  expect(refused.headers.get('retry-after')).toBe('5')
+  expect((await fetch(url)).status).toBe(200)
+})
+
+test.each([
+  [
+    'a bucket that does not exist',
+    { MEDIAGEN_FILES_URL: 's3://another' },
+    /404 NoSuchBucket.*Check MEDIAGEN_FILES_URL/,
+  ],
+  ['no key', { AWS_ACCESS_KEY_ID: '' }, /AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set/],
+  ['something that is no bucket', { MEDIAGEN_FILES_URL: '/srv/files' }, /MEDIAGEN_FILES_URL must be `s3:\/\/bucket`/],
+])('a server does not start with %s, and says why', async (_, wrong, words) => {
+  await expect(startMediaApp({ ...toSettings('start'), ...wrong }, withBuiltin)).rejects.toThrow(words)
+})
