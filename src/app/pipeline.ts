@@ -4,6 +4,7 @@ import type { Clock } from '@mediagen/core/clock.ts'
 import type { Store } from '@mediagen/core/store.ts'
 import { createAccess } from '../rpc/access.ts'
 import { createCallLog } from '../rpc/call-log.ts'
+import { createKeyUses } from '../rpc/key-uses.ts'
 import { startKeyWatch } from '../rpc/key-watch.ts'
 import type { PipelineParts } from '../rpc/pipeline.ts'
 import type { Home } from '../runner/home.ts'
@@ -31,7 +32,8 @@ export function startPipeline(
       // No file can be opened now, perhaps; the next look tells.
     }
   }, lookMs).unref()
-  const access = createAccess(store, clock, config, { takeTokens: store.takeTokens, isAlone: () => isAlone })
+  const uses = createKeyUses(store)
+  const access = createAccess(store, clock, uses, config, { takeTokens: store.takeTokens, isAlone: () => isAlone })
   const keys = startKeyWatch(access)
   const calls = createCallLog(log)
   return {
@@ -45,6 +47,7 @@ export function startPipeline(
     [Symbol.dispose]() {
       clearInterval(looking)
       keys.stop()
+      uses.flush()
       calls.flush()
     },
   }

@@ -1,4 +1,5 @@
 // The services behind the pipeline: what every door leads to.
+import { AccountService } from '../../gen/mediagen/v1/account_pb.ts'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import { CatalogService } from '../../gen/mediagen/v1/catalog_pb.ts'
 import { FilesService } from '../../gen/mediagen/v1/files_pb.ts'
@@ -14,6 +15,7 @@ import { isRefusedAddress } from '@mediagen/net/hosts.ts'
 import { findRefusedPort } from '@mediagen/net/outgoing/ports.ts'
 import { guardService, type PipelineParts } from '../rpc/pipeline.ts'
 import type { GuardedService } from '@mediagen/net/service.ts'
+import { type AccountLimits, createAccountService } from '../services/account.ts'
 import { createAdminService } from '../services/admin.ts'
 import { createCatalogService } from '../services/catalog.ts'
 import { createFilesService } from '../services/files.ts'
@@ -35,6 +37,23 @@ export function readWatchBounds({
   return {
     watches: { perOwner: maxWatchesPerAccount, inAll: maxWatches },
     waits: { perOwner: maxWaitsPerAccount, inAll: maxWaits },
+  }
+}
+
+/** The limits that apply to every account. */
+function readAccountLimits(config: Config): AccountLimits {
+  return {
+    ...(config.rateLimit > 0 && { requestsPerSecond: config.rateLimit }),
+    ...(config.byteRate > 0 && { requestBytesPerSecond: BigInt(config.byteRate) }),
+    requestBytes: BigInt(config.maxBodyBytes),
+    queuedJobs: BigInt(config.maxQueuedJobs),
+    openWatches: BigInt(config.maxWatchesPerAccount),
+    uploadBytes: BigInt(config.maxUploadBytes),
+    storedUploadBytes: BigInt(config.maxStoredUploadBytes),
+    webhooks: config.webhookEndpoints,
+    quoteSeconds: config.quoteTtlSeconds,
+    waitSeconds: config.waitSeconds,
+    retainSeconds: BigInt(config.retainHours) * 3600n,
   }
 }
 
@@ -73,6 +92,7 @@ export function createServices(config: Config, parts: ServiceParts, pipeline: Pi
     guardService(GenerationService, generation, pipeline),
     guardService(CatalogService, createCatalogService({ catalog }), pipeline),
     guardService(WalletService, createWalletService({ store }), pipeline),
+    guardService(AccountService, createAccountService(store, readAccountLimits(config)), pipeline),
     guardService(
       WebhooksService,
       createWebhooksService({

@@ -1,6 +1,7 @@
 // The gateway's clients of the services, in this process or remote.
 import { type CallOptions, type Client, createClient, type Transport } from '@connectrpc/connect'
 import type { FastifyRequest } from 'fastify'
+import { AccountService } from '../../gen/mediagen/v1/account_pb.ts'
 import { CatalogService } from '../../gen/mediagen/v1/catalog_pb.ts'
 import { FilesService } from '../../gen/mediagen/v1/files_pb.ts'
 import { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'
@@ -10,6 +11,7 @@ import { WebhooksService } from '../../gen/mediagen/v1/webhooks_pb.ts'
 
 /** Clients of the services behind REST. */
 export interface CoreClient {
+  readonly account: Client<typeof AccountService>
   readonly quotes: Client<typeof QuotesService>
   readonly generation: Client<typeof GenerationService>
   readonly catalog: Client<typeof CatalogService>
@@ -21,6 +23,7 @@ export interface CoreClient {
 /** Creates the clients over one transport. */
 export function createCoreClient(transport: Transport): CoreClient {
   return {
+    account: createClient(AccountService, transport),
     quotes: createClient(QuotesService, transport),
     generation: createClient(GenerationService, transport),
     catalog: createClient(CatalogService, transport),

@@ -11,6 +11,7 @@ import {
 import { StructSchema, type Timestamp, timestampMs, TimestampSchema } from '@bufbuild/protobuf/wkt'
 import { type Model, ModelSchema, ProductSchema } from '../../gen/mediagen/v1/catalog_pb.ts'
 import { JobStatus, JobStatusSchema, type Output, OutputSchema } from '../../gen/mediagen/v1/generation_pb.ts'
+import { PermissionSchema } from '../../gen/mediagen/v1/options_pb.ts'
 import { type DeliveryStatus, DeliveryStatusSchema } from '../../gen/mediagen/v1/webhooks_pb.ts'
 import { toTimestampText } from '@mediagen/core/clock.ts'
 
@@ -70,6 +71,8 @@ function createValueConverter({ message, enum: codes, scalar }: DescField): Conv
   // Already JSON.
   if (message?.typeName === StructSchema.typeName) return (value) => value
   if (message) return converterOf(message) as Convert
+  if (codes?.typeName === PermissionSchema.typeName)
+    return (code) => codes.value[code as number]?.localName.toLowerCase().replace('_', ':')
   if (codes) return (code) => codes.value[code as number]?.localName.toLowerCase()
   return scalar === ScalarType.INT64 ? Number : (value) => value
 }

@@ -4,6 +4,7 @@ import { BilledSchema, ModalitySchema } from '../../gen/mediagen/v1/catalog_pb.t
 import { EntryKindSchema } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { retryable } from '@mediagen/core/errors.ts'
 import { jobStatuses, terminalStatuses } from '@mediagen/core/job.ts'
+import { permissions } from '@mediagen/core/key.ts'
 import { deliveryStatuses } from '@mediagen/core/webhook.ts'
 
 const string = { type: 'string' } as const
@@ -202,6 +203,42 @@ export const entrySchema = record('Entry', 'An append-only line of the ledger.',
   created_at: time,
 })
 
+const nullableCount = { type: ['integer', 'null'], minimum: 0 } as const
+
+export const keySchema = record('Key', 'An API key, without its text.', {
+  key_id: string,
+  name: { ...nullableString, description: 'What its owner calls it.' },
+  prefix: { ...string, description: 'How its text begins, to tell keys apart.' },
+  permissions: { type: 'array', items: { type: 'string', enum: permissions } },
+  created_at: time,
+  last_used_at: { ...nullableTime, description: 'When it was last used, up to about a minute late; null for never.' },
+  expires_at: { ...nullableTime, description: 'When it stops working; null for never.' },
+  revoked_at: { ...nullableTime, description: 'When it was revoked; null if it was not.' },
+})
+
+export const accountSchema = record('Account', 'The account of the calling key.', {
+  account_id: string,
+  name: string,
+  created_at: time,
+  key: keySchema,
+  limits: record('AccountLimits', 'What the account may send, start and keep.', {
+    requests_per_second: { ...nullableCount, description: 'Of the calling key; null for no limit.' },
+    request_bytes_per_second: {
+      ...nullableCount,
+      description: 'Bytes of request bodies of the calling key, files not counted; null for no limit.',
+    },
+    request_bytes: { ...count, description: 'Bytes of one request body.' },
+    queued_jobs: { ...count, description: 'Jobs that may be queued at once.' },
+    open_watches: { ...count, description: 'Jobs that may be watched at once.' },
+    upload_bytes: { ...count, description: 'Bytes of one upload.' },
+    stored_upload_bytes: { ...count, description: 'Bytes of all uploads together.' },
+    webhooks: { ...count, description: 'Webhook endpoints.' },
+    quote_seconds: { ...count, description: 'How long a quote is valid.' },
+    wait_seconds: { ...count, description: 'How long a start with `wait=true` waits.' },
+    retain_seconds: { ...count, description: 'How long outputs and uploads are kept.' },
+  }),
+})
+
 export const webhookSchema = record('Webhook', 'An endpoint that is notified when jobs end.', {
   webhook_id: string,
   url: { ...url, description: 'Where events are sent by POST.' },
@@ -284,6 +321,7 @@ export const modelListSchema = listOf(modelSchema, 'A page of models, in catalog
 export const productListSchema = listOf(productSchema, 'A page of products, in catalog order.')
 export const categoryListSchema = listOf(categorySchema, 'The categories of ready models.')
 export const entryListSchema = listOf(entrySchema, 'A page of ledger entries, newest first.')
+export const keyListSchema = listOf(keySchema, 'A page of API keys, newest first.')
 export const webhookListSchema = listOf(webhookSchema, 'A page of webhook endpoints, newest first.')
 export const fileListSchema = listOf(fileSchema, 'A page of uploads, newest first.')
 export const deliveryListSchema = listOf(deliverySchema, 'A page of webhook deliveries, newest first.')

@@ -13,6 +13,7 @@ import type { StrangerLog } from '@mediagen/net/stranger-log.ts'
 import { boundViolations } from '@mediagen/core/violations.ts'
 import type { FindClient } from '@mediagen/net/client-address.ts'
 import { askForBody, type Caller, checkCallers, type Keys } from './access.ts'
+import { addAccountRoutes } from './account.ts'
 import { addAssetRoutes, type ServedAssets } from './assets.ts'
 import { nameClients } from '@mediagen/net/http/clients.ts'
 import { boundConnections, type ConnectionBounds, type Cut } from '@mediagen/net/http/connections.ts'
@@ -111,6 +112,7 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts, stopping: Abo
   addModelRoutes(app, core)
   addJobRoutes(app, core, stopping, parts.publicUrl)
   addWalletRoutes(app, core)
+  addAccountRoutes(app, core)
   addWebhookRoutes(app, core)
   addFileRoutes(app, core, parts.maxUploadBytes)
   if (parts.assets) addAssetRoutes(app, parts.assets, parts.downloads)

@@ -5,6 +5,7 @@ import { type ApiKey, isLive, type Permission } from '@mediagen/core/key.ts'
 import type { Store } from '@mediagen/core/store.ts'
 import { createFailedKeys } from './failed-keys.ts'
 import type { SharedRates } from '../runtime/shared-buckets.ts'
+import type { KeyUses } from './key-uses.ts'
 import { createKeyRates, type KeyRates, type RateLimits } from './key-rates.ts'
 
 /** The caller, as the door read it from the request. */
@@ -45,6 +46,7 @@ export interface AccessLimits extends RateLimits {
 export function createAccess(
   store: Pick<Store, 'findKey'>,
   clock: Clock,
+  uses: Pick<KeyUses, 'note'>,
   limits: AccessLimits,
   shared: SharedRates | null,
   monotonicMs: () => number = () => performance.now(),
@@ -61,7 +63,11 @@ export function createAccess(
     if (!secret)
       throw new MediagenError('authentication_required', 'The Authorization header must read: Bearer <API_KEY>.')
     const key = await store.findKey(secret)
-    if (key && isLive(key, clock.nowMs())) return key
+    const nowMs = clock.nowMs()
+    if (key && isLive(key, nowMs)) {
+      uses.note(key, nowMs)
+      return key
+    }
     throw new MediagenError('invalid_api_key', 'The API key is unknown, has expired or was revoked.')
   }
 

@@ -1,8 +1,8 @@
 // WalletService: the balance of an account, its ledger, and the identity of the calling key. docs/contract.md, section 1, Money.
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
-import { MediagenError } from '@mediagen/core/errors.ts'
 import type { Store } from '@mediagen/core/store.ts'
+import { readAccount } from './account.ts'
 import { callerOf } from './caller.ts'
 import { toAccess, toEntryMessage } from './convert.ts'
 import { readPage } from './request.ts'
@@ -14,10 +14,8 @@ export function createWalletService(parts: {
   const { store } = parts
   return {
     async getWallet(_request, context) {
-      const { accountId } = callerOf(context)
-      const account = await store.getAccount(accountId)
-      if (!account) throw new MediagenError('account_not_found', `There is no account "${accountId}".`)
-      return { available: BigInt(account.available), held: BigInt(account.held) }
+      const { available, held } = await readAccount(store, callerOf(context).accountId)
+      return { available: BigInt(available), held: BigInt(held) }
     },
     async listEntries(request, context) {
       const { items, total } = await store.listEntries(callerOf(context).accountId, readPage(request))

@@ -21,6 +21,8 @@ const interfaceRoutes = [
   'POST /v1/jobs/{job_id}/cancel',
   'GET /v1/jobs/{job_id}/events',
   'GET /v1/wallet',
+  'GET /v1/account',
+  'GET /v1/account/keys',
   'GET /v1/wallet/entries',
   'GET /v1/webhooks',
   'POST /v1/webhooks',

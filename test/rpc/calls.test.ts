@@ -155,6 +155,20 @@ test('the wallet tells the balance, its entries newest first, and who the key is
   expect(access.permissions).not.toContain('PERMISSION_ADMIN')
 })
 
+test('the account tells its name, its keys and its limits', async () => {
+  const { accountId, key } = await app.createAccount(0)
+  expect(await client.call('AccountService/GetAccount', {}, { key })).toMatchObject({
+    account_id: accountId,
+    name: 'test',
+    key: { prefix: key.slice(0, 8) },
+    limits: { queued_jobs: '1000', webhooks: 10 },
+  })
+  expect(await client.call('AccountService/ListOwnKeys', {}, { key })).toMatchObject({
+    keys: [{ account_id: accountId, prefix: key.slice(0, 8) }],
+    total: 1,
+  })
+})
+
 test('the operator makes accounts and keys, moves credits, rotates the quote key and verifies the ledger', async () => {
   const { account } = await asAdmin('CreateAccount', { name: 'made over gRPC', credits: 20 })
   expect(account).toMatchObject({ name: 'made over gRPC', available: '20', held: '0' })

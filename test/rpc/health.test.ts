@@ -16,6 +16,7 @@ async function openHealth(grpcUrl: string | null): Promise<any> {
 
 const services = [
   '',
+  'mediagen.v1.AccountService',
   'mediagen.v1.AdminService',
   'mediagen.v1.CatalogService',
   'mediagen.v1.GenerationService',

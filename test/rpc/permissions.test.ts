@@ -1,6 +1,7 @@
 // Who may call what: every rpc against keys that lack its permission. docs/contract.md, section 4.
 import { type DescMethod, getOption } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { AccountService } from '../../gen/mediagen/v1/account_pb.ts'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import { CatalogService } from '../../gen/mediagen/v1/catalog_pb.ts'
 import { FilesService } from '../../gen/mediagen/v1/files_pb.ts'
@@ -19,6 +20,7 @@ const rpcs = [
   GenerationService,
   CatalogService,
   WalletService,
+  AccountService,
   WebhooksService,
   FilesService,
   AdminService,
@@ -75,6 +77,8 @@ test('the permissions are those of the interface and the contract', () => {
     'WalletService/GetWallet': 'wallet:read',
     'WalletService/ListEntries': 'wallet:read',
     'WalletService/GetAccess': '',
+    'AccountService/GetAccount': '',
+    'AccountService/ListOwnKeys': 'wallet:read',
     'WebhooksService/CreateWebhook': 'webhooks',
     'WebhooksService/GetWebhook': 'webhooks',
     'WebhooksService/ListWebhooks': 'webhooks',

@@ -5,6 +5,7 @@ import { openForeignClient } from './foreign-client.ts'
 import { openReflection, type ReflectionVersion } from './reflection-client.ts'
 
 const services = [
+  'AccountService',
   'AdminService',
   'CatalogService',
   'FilesService',

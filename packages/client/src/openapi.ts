@@ -384,6 +384,110 @@ export interface EntryList {
   has_more: boolean
 }
 /**
+ * An API key, without its text.
+ */
+export interface Key {
+  key_id: string
+  /**
+   * What its owner calls it.
+   */
+  name: string | null
+  /**
+   * How its text begins, to tell keys apart.
+   */
+  prefix: string
+  permissions: ('generate' | 'models:read' | 'jobs:read' | 'wallet:read' | 'webhooks' | 'admin')[]
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  created_at: string
+  /**
+   * When it was last used, up to about a minute late; null for never.
+   */
+  last_used_at: string | null
+  /**
+   * When it stops working; null for never.
+   */
+  expires_at: string | null
+  /**
+   * When it was revoked; null if it was not.
+   */
+  revoked_at: string | null
+}
+/**
+ * What the account may send, start and keep.
+ */
+export interface AccountLimits {
+  /**
+   * Of the calling key; null for no limit.
+   */
+  requests_per_second: number | null
+  /**
+   * Bytes of request bodies of the calling key, files not counted; null for no limit.
+   */
+  request_bytes_per_second: number | null
+  /**
+   * Bytes of one request body.
+   */
+  request_bytes: number
+  /**
+   * Jobs that may be queued at once.
+   */
+  queued_jobs: number
+  /**
+   * Jobs that may be watched at once.
+   */
+  open_watches: number
+  /**
+   * Bytes of one upload.
+   */
+  upload_bytes: number
+  /**
+   * Bytes of all uploads together.
+   */
+  stored_upload_bytes: number
+  /**
+   * Webhook endpoints.
+   */
+  webhooks: number
+  /**
+   * How long a quote is valid.
+   */
+  quote_seconds: number
+  /**
+   * How long a start with `wait=true` waits.
+   */
+  wait_seconds: number
+  /**
+   * How long outputs and uploads are kept.
+   */
+  retain_seconds: number
+}
+/**
+ * The account of the calling key.
+ */
+export interface Account {
+  account_id: string
+  name: string
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  created_at: string
+  key: Key
+  limits: AccountLimits
+}
+/**
+ * A page of API keys, newest first.
+ */
+export interface KeyList {
+  object: 'list'
+  data: Key[]
+  total: number
+  limit: number
+  offset: number
+  has_more: boolean
+}
+/**
  * An endpoint that is notified when jobs end.
  */
 export interface Webhook {

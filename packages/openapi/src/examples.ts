@@ -119,6 +119,34 @@ const entry = {
   note: null,
   created_at: finishedAt,
 }
+const account = {
+  account_id: 'acct_01m81n2zq4e00bq0s1x9nd8h4m',
+  name: 'Press office',
+  created_at: createdAt,
+  key: {
+    key_id: 'key_01m81n2zt7e0081c5yz0j3m1gq',
+    name: 'print shop',
+    prefix: 'mgk_3fQz',
+    permissions: ['generate', 'models:read', 'jobs:read', 'wallet:read'],
+    created_at: createdAt,
+    last_used_at: finishedAt,
+    expires_at: null,
+    revoked_at: null,
+  },
+  limits: {
+    requests_per_second: 50,
+    request_bytes_per_second: 2_097_152,
+    request_bytes: 1_048_576,
+    queued_jobs: 1000,
+    open_watches: 500,
+    upload_bytes: 104_857_600,
+    stored_upload_bytes: 5_368_709_120,
+    webhooks: 10,
+    quote_seconds: 600,
+    wait_seconds: 180,
+    retain_seconds: 604_800,
+  },
+}
 const webhook = {
   webhook_id: 'wh_01m81n4sg6e009ehdb3x9q6c7r',
   url: 'https://example.com/hooks',
@@ -177,6 +205,8 @@ const answers: Readonly<Record<string, unknown>> = {
   watchJob: `retry: 2000\n\n${events.join('')}`,
   getWallet: { available: 999, held: 0 },
   listEntries: listOf(entry),
+  getAccount: account,
+  listKeys: listOf(account.key),
   listWebhooks: listOf(webhook),
   createWebhook: { ...webhook, secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' },
   getWebhook: webhook,

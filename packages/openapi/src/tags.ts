@@ -19,7 +19,7 @@ export const tags: readonly Tag[] = [
   },
   {
     name: 'Generations',
-    description: 'Starting, watching and canceling generations, and the jobs that they are.',
+    description: 'Starting, watching, canceling and deleting generations, and the jobs that they are.',
     service: 'GenerationService',
     paths: ['/v1/generate', '/v1/jobs'],
   },
@@ -34,6 +34,12 @@ export const tags: readonly Tag[] = [
     description: 'The balance of the account, and every change of it.',
     service: 'WalletService',
     paths: ['/v1/wallet'],
+  },
+  {
+    name: 'Account',
+    description: 'The account of the calling key, its keys without their text, and its limits.',
+    service: 'AccountService',
+    paths: ['/v1/account'],
   },
   {
     name: 'Webhooks',

@@ -1,0 +1,43 @@
+// When keys were last used: remembered here, and written for all of them together some seconds later, so that no call waits for it.
+import { type ApiKey, type KeyUse, keyUseMs } from '@mediagen/core/key.ts'
+import type { Store } from '@mediagen/core/store.ts'
+
+const writeMs = 5000
+
+/** Notes the uses of keys. */
+export interface KeyUses {
+  /** Notes that a key was used; called for each call. */
+  note(key: ApiKey, nowMs: number): void
+  /** Writes what is not written yet. */
+  flush(): void
+}
+
+/** Creates the notes. A use that cannot be written is lost; a later one is written a minute after it. */
+export function createKeyUses(store: Pick<Store, 'recordKeyUses'>): KeyUses {
+  // Asked only while the record of a key is older than a minute.
+  const noted = new Map<string, number>()
+  let unwritten: KeyUse[] = []
+  let timer: NodeJS.Timeout | undefined
+
+  function flush(): void {
+    clearTimeout(timer)
+    timer = undefined
+    const uses = unwritten
+    unwritten = []
+    const latestMs = uses.at(-1)?.atMs ?? 0
+    for (const [keyId, atMs] of noted) if (latestMs - atMs >= keyUseMs) noted.delete(keyId)
+    if (uses.length > 0) store.recordKeyUses(uses).catch(() => {})
+  }
+
+  return {
+    note({ keyId, lastUsedAtMs }, nowMs) {
+      if (lastUsedAtMs !== null && nowMs - lastUsedAtMs < keyUseMs) return
+      const before = noted.get(keyId)
+      if (before !== undefined && nowMs - before < keyUseMs) return
+      noted.set(keyId, nowMs)
+      unwritten.push({ keyId, atMs: nowMs })
+      timer ??= setTimeout(flush, writeMs).unref()
+    },
+    flush,
+  }
+}
