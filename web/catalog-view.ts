@@ -34,6 +34,7 @@ export function catalogView({ api, catalog, signal }: Parts): HTMLElement {
   const covers = new Map<string, Cover>()
   let pause: ReturnType<typeof setTimeout> | undefined
   let asking = new AbortController()
+  let showCards: () => void = () => {}
 
   async function load(): Promise<void> {
     asking.abort()
@@ -42,7 +43,8 @@ export function catalogView({ api, catalog, signal }: Parts): HTMLElement {
     try {
       const [products, models] = await Promise.all([catalog.products(filter, current), catalog.models()])
       if (current.aborted) return
-      grid.replaceChildren(...products.data.map((product) => card(product, models, covers)))
+      showCards = () => grid.replaceChildren(...products.data.map((product) => card(product, models, covers)))
+      showCards()
       if (products.data.length === 0) grid.replaceChildren(nothing())
       count.textContent = `${products.total} ${products.total === 1 ? 'model' : 'models'}`
       grid.removeAttribute('aria-busy')
@@ -84,6 +86,7 @@ export function catalogView({ api, catalog, signal }: Parts): HTMLElement {
       const isWave = seen.content_type.startsWith('audio/')
       covers.set(model, { url: toLocalUrl(seen.preview_url, location.origin), isWave })
     }
+    if (covers.size > 0) showCards()
   }
   function choose(category: string): void {
     filter.category = category
@@ -110,7 +113,8 @@ export function catalogView({ api, catalog, signal }: Parts): HTMLElement {
 
   addEventListener('keydown', focusSearch, { signal })
   void loadCategories()
-  void loadCovers().then(load)
+  void load()
+  void loadCovers()
   return element(
     'section',
     { class: 'catalog' },

@@ -6,6 +6,8 @@ export interface BrowserPage extends AsyncDisposable {
   /** What the page logged as an error, or threw. */
   readonly errors: readonly string[]
   open(url: string): Promise<void>
+  /** Loads the page again, as its button does. */
+  reload(): Promise<void>
   /** Evaluates an expression, awaiting a promise. */
   evaluate<Value>(expression: string): Promise<Value>
   /** Waits until an expression is truthy; answers with its value. */
@@ -73,6 +75,11 @@ export async function drivePage(
       const { loaderId } = await send('Page.navigate', { url })
       // Another fragment of the same page loads nothing.
       if (loaderId !== undefined) await loaded.promise
+    },
+    async reload() {
+      loaded = Promise.withResolvers()
+      await send('Page.reload')
+      await loaded.promise
     },
     // Looked at anew on every frame, by the page itself.
     async until(expression) {

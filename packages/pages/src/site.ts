@@ -2,7 +2,6 @@
 // Their names change with their content, so that browsers keep them for ever. They are made at the first request.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { bundle } from './bundle.ts'
 import { createServedFile, type ServedFile } from './served-file.ts'
 
 /** A page: the frame in `frame.html`, filled. */
@@ -72,7 +71,11 @@ export function createSite<Script extends string>(
   const placeStyle = (): Promise<string> => place('style.css', 'css', 'text/css; charset=utf-8', () => joinStyles(read))
   const placeMark = (): Promise<string> => place('favicon.svg', 'svg', 'image/svg+xml', () => read('favicon.svg'))
   const placeScript = (name: string): Promise<string> =>
-    place(name, 'js', 'text/javascript; charset=utf-8', () => bundle(join(folder, name)))
+    place(name, 'js', 'text/javascript; charset=utf-8', async () => {
+      // A start does not need the parser.
+      const { bundle } = await import('./bundle.ts')
+      return bundle(join(folder, name))
+    })
 
   return {
     async page({ title, description, main, script, data = {} }) {
