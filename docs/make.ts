@@ -156,23 +156,26 @@ export function describeCommands(): string {
 
 function describeCommand(command: Command): string {
   if (command.commands.length > 0)
-    return `\n## \`${command.name()}\`\n\n${command.description()}.\n${command.commands.map((inner) => describeLeaf(inner, command)).join('')}`
+    return `\n## \`${command.name()}\`\n\n${command.description()}.\n${describeOptions(command)}${command.commands.map((inner) => describeLeaf(inner, command)).join('')}`
   return describeLeaf(command, null)
 }
 
 function describeLeaf(command: Command, parent: Command | null): string {
   const usage = command.usage().replace(/^\[options\] ?/, '')
   const name = [parent?.name(), command.name(), usage].filter(Boolean).join(' ')
+  const heading = parent === null ? '##' : '###'
+  return `\n${heading} \`${name}\`\n\n${command.description()}.\n${describeOptions(command)}`
+}
+
+function describeOptions(command: Command): string {
   const options = command.options
     .filter(({ long }) => long !== '--json')
     .map((option) => [
       code(option.flags),
       option.mandatory ? 'required' : toDefault(option.defaultValue),
-      option.description,
+      [option.description, ...(option.argChoices ? [option.argChoices.join(', ')] : [])].join(': '),
     ])
-  const heading = parent === null ? '##' : '###'
-  const rows = options.length === 0 ? '' : `\n${table(['Option', 'Default', 'What it does'], options)}`
-  return `\n${heading} \`${name}\`\n\n${command.description()}.\n${rows}`
+  return options.length === 0 ? '' : `\n${table(['Option', 'Default', 'What it does'], options)}`
 }
 
 function toDefault(value: unknown): string {

@@ -1,5 +1,5 @@
 // The operator's commands about jobs of all accounts.
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, Option } from 'commander'
 import type { InspectJobResponse, JobSummary } from '../../gen/mediagen/v1/admin_pb.ts'
 import { jobStatuses, type JobStatus } from '@mediagen/core/job.ts'
 import { toJobStatusCode, toJobStatusName } from '../services/convert.ts'
@@ -25,7 +25,7 @@ export function addJobCommands(program: Command): Command {
   jobs
     .command('list')
     .description('List jobs, newest first')
-    .option('--status <status>', `only jobs in this state: ${jobStatuses.join(', ')}`, parseStatus)
+    .addOption(new Option('--status <status>', 'only jobs in this state').choices(jobStatuses))
     .option('--account <id>', 'only jobs of this account')
     .option('--model <id>', 'only jobs of this model')
     .option('--limit <jobs>', `number of jobs, at most ${pageBounds.largestLimit}`, parsePageLimit, defaultLimit)
@@ -105,10 +105,4 @@ function toPrintedDetail(seen: InspectJobResponse): Printed {
       cost_currency: run.costCurrency ?? null,
     })),
   }
-}
-
-function parseStatus(written: string): JobStatus {
-  const status = jobStatuses.find((name) => name === written)
-  if (!status) throw new InvalidArgumentError(`The states are ${jobStatuses.join(', ')}.`)
-  return status
 }

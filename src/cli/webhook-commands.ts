@@ -1,6 +1,6 @@
 // The operator's commands about webhooks: endpoints, deliveries, and sending a delivery again.
-import { type Command, InvalidArgumentError } from 'commander'
-import { type Delivery, DeliverySchema, type DeliveryStatus, WebhookSchema } from '../../gen/mediagen/v1/webhooks_pb.ts'
+import { type Command, Option } from 'commander'
+import { type Delivery, DeliverySchema, WebhookSchema } from '../../gen/mediagen/v1/webhooks_pb.ts'
 import { pageBounds } from '@mediagen/core/page.ts'
 import { deliveryStatusCodes, toRecord } from '../gateway/records.ts'
 import { readAll, withAdmin } from './admin.ts'
@@ -10,7 +10,7 @@ import type { Printed } from '@mediagen/terminal/print.ts'
 interface DeliveryOptions {
   readonly account: string
   readonly job: string
-  readonly status?: DeliveryStatus
+  readonly status?: string
   readonly limit: number
   readonly json?: boolean
 }
@@ -34,16 +34,15 @@ export function addWebhookCommands(program: Command): void {
     .description('List deliveries with their outcome and their next attempt, newest first')
     .option('--account <id>', 'only deliveries of this account', '')
     .option('--job <id>', 'only deliveries about this job', '')
-    .option(
-      '--status <status>',
-      `only deliveries in this state: ${[...deliveryStatusCodes.keys()].join(', ')}`,
-      parseStatus,
+    .addOption(
+      new Option('--status <status>', 'only deliveries in this state').choices([...deliveryStatusCodes.keys()]),
     )
     .option('--limit <count>', `number of deliveries, at most ${pageBounds.largestLimit}`, parsePageLimit, 100)
     .option('--json', 'print JSON, with every attempt')
     .action(
-      withAdmin(async (admin, { account, job, status = 0, limit, json }: DeliveryOptions) => {
-        const { deliveries } = await admin.findDeliveries({ accountId: account, jobId: job, status, limit })
+      withAdmin(async (admin, { account, job, status = '', limit, json }: DeliveryOptions) => {
+        const filter = { accountId: account, jobId: job, status: deliveryStatusCodes.get(status) ?? 0 }
+        const { deliveries } = await admin.findDeliveries({ ...filter, limit })
         return deliveries.map((delivery) => toPrinted(delivery, json))
       }),
     )
@@ -62,11 +61,4 @@ export function addWebhookCommands(program: Command): void {
 function toPrinted(delivery: Delivery, json = false): Printed {
   const record = toRecord(DeliverySchema, delivery)
   return json ? record : { ...record, attempts: delivery.attempts.length }
-}
-
-function parseStatus(written: string): DeliveryStatus {
-  const code = deliveryStatusCodes.get(written)
-  if (code === undefined)
-    throw new InvalidArgumentError(`The states are ${[...deliveryStatusCodes.keys()].join(', ')}.`)
-  return code
 }

@@ -84,14 +84,55 @@ describe('mediagen generate', () => {
 
   test.each([
     [['--set', 'prompt'], '--set prompt must have the form name=value.'],
-    [['--set', 'prompt=@none.png'], 'none.png cannot be read'],
-    [['--input', 'none.json'], 'none.json cannot be read as JSON'],
-    [['-p', 'x', '--set', 'width=1'], '/input/width must be >= 64'],
-    [['-p', 'x', '--set', 'prompt.a=1'], 'puts a value into prompt, which is no object'],
+    [['--input', 'none.json'], 'none.json cannot be read as JSON: no such file or directory.'],
+    [['--set', 'prompt=@none.png'], 'none.png cannot be read: no such file or directory.'],
+    [['-p', 'x', '--set', 'width=1'], '--set width= must be >= 64'],
+    [['-p', 'x', '--set', 'prompt.a=1'], 'puts a value into prompt, which is not an object'],
+    [['-p', 'x', '--set', 'prompt+=1'], 'adds an item to prompt, which is not a list'],
   ])('%j is refused by name', async (args, words) => {
     await using user = await openUser()
     const { status, stderr } = await user.line.run(['generate', model, ...args])
     expect([status, stderr]).toEqual([1, expect.stringContaining(words)])
+  })
+
+  test('wrong fields are named as they were written, each once, with a similar name', async () => {
+    await using user = await openUser()
+    const { line } = user
+    const run = async (...args: string[]): Promise<string> => (await line.run(['generate', model, ...args])).stderr
+    const look = `“mediagen models show ${model}” lists its fields.\n`
+    expect(await run('--set', 'promt=x')).toBe(
+      `mediagen: The input does not fit ${model}:\n  --prompt is required\n  --set promt= is not a known field (did you mean "prompt"?)\n${look}`,
+    )
+    expect(await run('-p', '')).toBe(
+      `mediagen: The input does not fit ${model}:\n  --prompt must NOT have fewer than 1 characters\n${look}`,
+    )
+    writeFileSync(join(line.folder, 'input.json'), JSON.stringify({ prompt: 'x', widht: 1 }))
+    expect(await run('--input', 'input.json')).toContain('\n  widht in input.json is not a known field (did you mean')
+  })
+
+  test('a misspelt model comes with similar ones', async () => {
+    await using user = await openUser()
+    expect((await user.line.run(['generate', 'test/instnt/text-to-image', '-p', 'x'])).stderr).toBe(
+      `mediagen: There is no model "test/instnt/text-to-image"; did you mean "${model}"? “mediagen models” lists the models.\n`,
+    )
+  })
+
+  test.each([
+    ['none/fox.png', 'The output cannot be written to none: no such file or directory.'],
+    ['.', '. is a folder: give -o the name of a file in it.'],
+  ])('nothing is paid for an output that cannot be written to %s', async (output, words) => {
+    await using user = await openUser()
+    const { status, stderr } = await user.line.run(['generate', model, '-p', 'x', '-o', output])
+    expect([status, stderr]).toEqual([1, `mediagen: ${words}\n`])
+    expect((await app.send('/v1/jobs', { key: user.account.key })).body.total).toBe(0)
+  })
+
+  test('adds items to a list', async () => {
+    await using user = await openUser()
+    const args = ['--set', 'nested.list+=1', '--set', 'nested.list+=two', '--detach', '--json']
+    const { job_id } = JSON.parse((await user.line.run(['generate', model, '-p', 'x', ...args])).stdout)
+    const { body } = await app.send(`/v1/jobs/${job_id}`, { key: user.account.key })
+    expect(body.input.nested).toEqual({ list: [1, 'two'] })
   })
 
   test('Ctrl-C cancels the job and says that nothing was charged', async () => {
@@ -104,7 +145,7 @@ describe('mediagen generate', () => {
     child.kill('SIGINT')
     const { status, stderr } = await ended
     expect(status).toBe(1)
-    expect(stderr).toMatch(/Nothing was charged\./)
+    expect(stderr.match(/othing was charged/g)).toHaveLength(1)
     expect((await app.send('/v1/wallet', { key: user.account.key })).body).toEqual({ available: 100, held: 0 })
   })
 })
@@ -116,8 +157,12 @@ test('mediagen login keeps address and key for this user only', async () => {
   expect([before.status, before.stderr]).toEqual([1, expect.stringContaining('Run mediagen login')])
   const wrong = await line.run(['login', '--url', app.url, '--key', 'mgk_wrong'])
   expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining('The API key is unknown')])
+  expect(wrong.stderr).toContain('The key begins with mgk_wron and comes from --key.')
   const login = await line.run(['login', '--url', `${app.url}/`, '--key', key])
-  expect(login).toMatchObject({ status: 0, stdout: expect.stringContaining('7 credits are available') })
+  expect(login).toMatchObject({
+    status: 0,
+    stdout: expect.stringContaining(`Signed in at ${app.url}, with 7 credits available.`),
+  })
   const file = join(config, 'mediagen/login.json')
   expect(statSync(file).mode & 0o777).toBe(0o600)
   expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ url: app.url, key })
@@ -130,7 +175,34 @@ test('mediagen login keeps address and key for this user only', async () => {
 test('a server that is not there is one sentence', async () => {
   await using user = await openUser()
   const { status, stderr } = await user.line.run(['wallet'], { MEDIAGEN_URL: 'http://127.0.0.1:1' })
-  expect([status, stderr]).toEqual([1, 'mediagen: No answer came from http://127.0.0.1:1.\n'])
+  const advice =
+    'Is the server running? “npm start” or “mediagen serve” starts one; MEDIAGEN_URL or “mediagen login” names another address.'
+  expect([status, stderr]).toEqual([1, `mediagen: No answer came from http://127.0.0.1:1. ${advice}\n`])
+})
+
+test.each([
+  ['mgk_…', 'This is not an API key: it contains "…", which no key does. The key begins with mgk_…'],
+  ['mgk_0123456789', 'The API key is unknown, has expired or was revoked. The key begins with mgk_0123'],
+])('the key %s is refused with where it came from and where keys come from', async (key, words) => {
+  await using line = openCommandLine({ MEDIAGEN_URL: app.url, MEDIAGEN_KEY: key, XDG_CONFIG_HOME: config })
+  const { status, stderr } = await line.run(['wallet'])
+  const rest = 'and comes from MEDIAGEN_KEY. “npm start” prints a key, and “mediagen keys create” makes one.'
+  expect([status, stderr]).toEqual([1, `mediagen: ${words} ${rest}\n`])
+})
+
+test('models show says what a model takes and costs, with a command that works', async () => {
+  await using user = await openUser()
+  const { line } = user
+  const shown = (await line.run(['models', 'show', model])).stdout
+  expect(shown).toMatch(/^test\/instant\/text-to-image \(Instant\)\nMakes a picture at once\.\nPrice: /)
+  expect(shown).toMatch(/^ {2}prompt +text, required, 1 to \d+ characters$/m)
+  expect(shown).toMatch(/^ {2}width +whole number, default 1024, 64 to \d+$/m)
+  const [, example = ''] = /Example:\n {2}(.*)\n$/.exec(shown) ?? []
+  const words = [...example.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
+  expect(await line.run(words.slice(1))).toMatchObject({ status: 0 })
+  expect(await line.json(['models', 'show', model])).toMatchObject({ id: model, openapi: { openapi: '3.1.1' } })
+  expect((await line.run(['models', 'show', 'test/instant'])).stderr).toContain('did you mean')
+  expect((await line.run(['generate', '--help'])).stdout).not.toContain('default: []')
 })
 
 test('models, jobs and uploads of users', async () => {
@@ -162,6 +234,9 @@ describe('mediagen completion', () => {
     expect(complete('gen')).toEqual(['generate'])
     expect(complete('jobs', 're')).toEqual(['resolve'])
     expect(complete('generate', '--max')).toEqual(['--max-credits'])
+    expect(complete('jobs', '--status', 'f')).toEqual(['failed'])
+    expect(complete('webhooks', 'deliveries', '--status', 'del')).toEqual(['delivered'])
+    expect(complete('completion', 'z')).toEqual(['zsh'])
   })
 
   test.each(['zsh', 'fish'])('is there for %s', async (shell) => {

@@ -1,7 +1,7 @@
 // The client of mediagen for browsers and Node.
 //
 //   const mediagen = createClient({ url: 'http://127.0.0.1:8080', key: 'mgk_…' })
-//   const job = await mediagen.generate('mediagen/poster/text-to-image', { prompt: 'Jazz tonight' }, { maxCredits: 5 })
+//   const job = await mediagen.generate('builtin/image/poster/text-to-image', { title: 'Jazz tonight' }, { maxCredits: 5 })
 //   const picture = await mediagen.download(job.outputs[0])
 import { followJob, type FollowOptions } from './follow.ts'
 import { generate, type GenerateOptions, startGeneration } from './generate.ts'

@@ -34,7 +34,9 @@ export class TooExpensive extends Error {
   readonly quote: Quote
 
   constructor(quote: Quote, maxCredits: number) {
-    super(`This costs ${quote.credits} credits, which is more than the limit of ${maxCredits}. Nothing was started.`)
+    super(
+      `This costs ${quote.credits} ${quote.credits === 1 ? 'credit' : 'credits'}, which is more than the limit of ${maxCredits}. Nothing was started.`,
+    )
     this.quote = quote
   }
 }

@@ -44,7 +44,10 @@ export function createHttp({ url, key, fetch = globalThis.fetch.bind(globalThis)
     }
   }
 
+  const [foreign] = /[^\u0021-\u007E]/u.exec(key) ?? []
+
   async function open(path: string, options: RequestOptions = {}): Promise<Response> {
+    if (foreign !== undefined) throw refuseKey(foreign)
     const { method, headers, body, content, signal } = options
     const sent = content ?? (body === undefined ? null : JSON.stringify(body))
     const request = fetch(base + path, {
@@ -70,6 +73,13 @@ export function createHttp({ url, key, fetch = globalThis.fetch.bind(globalThis)
       return attempt((await open(path, options)).json() as Promise<Answer>, options.signal)
     },
   }
+}
+
+/** A key that no header can carry, for example a placeholder, is not sent; the server would refuse it with the same code. */
+function refuseKey(foreign: string): Refused {
+  const detail = `This is not an API key: it contains ${JSON.stringify(foreign)}, which no key does.`
+  const problem = { type: 'about:blank', title: 'Invalid API key', status: 401, detail, code: 'invalid_api_key' }
+  return new Refused({ ...problem, retryable: false, request_id: '' })
 }
 
 async function readRefusal(response: Response): Promise<Refused> {

@@ -17,7 +17,10 @@ export function addCompletionCommand(program: Command): void {
 
 /** Every command by its words, such as `jobs list`; the program itself is the empty text. */
 function listWords(command: Command, words = ''): Map<string, { command: Command; next: string[] }> {
-  const next = command.commands.map((inner) => inner.name())
+  const next = [
+    ...command.commands.map((inner) => inner.name()),
+    ...command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices),
+  ]
   const inner = command.commands.flatMap((one) => [...listWords(one, `${words} ${one.name()}`.trim())])
   return new Map([[words, { command, next }], ...inner])
 }
@@ -30,6 +33,11 @@ function writeBash(program: Command, shell: 'bash' | 'zsh'): string {
   const cases = [...listWords(program)].map(
     ([words, { command, next }]) => `    '${words}') next='${[...next, ...listOptions(command)].join(' ')}' ;;\n`,
   )
+  const choices = [...listWords(program)].flatMap(([words, { command }]) =>
+    command.options.flatMap(({ long, argChoices = [] }) =>
+      argChoices.length === 0 ? [] : [`    '${words} ${long}') next='${argChoices.join(' ')}' ;;\n`],
+    ),
+  )
   const known = [...listWords(program).keys()].filter(Boolean).map((words) => `'${words}'`)
   const load = shell === 'zsh' ? 'autoload -U +X bashcompinit && bashcompinit\n' : ''
   return `${load}_mediagen() {
@@ -40,6 +48,8 @@ function writeBash(program: Command, shell: 'bash' | 'zsh'): string {
   done
   case "$path" in
 ${cases.join('')}  esac
+  case "$path \${COMP_WORDS[COMP_CWORD-1]}" in
+${choices.join('')}  esac
   COMPREPLY=($(compgen -W "$next" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _mediagen mediagen
@@ -50,9 +60,11 @@ function writeFish(program: Command): string {
   const lines = [...listWords(program)].flatMap(([words, { command, next }]) => {
     const seen = words === '' ? '__fish_use_subcommand' : `__fish_seen_subcommand_from ${words.split(' ').at(-1)}`
     const names = next.map((name) => `complete -c mediagen -n '${seen}' -a ${name}`)
-    const options = command.options.flatMap(({ long, description }) =>
-      long ? [`complete -c mediagen -n '${seen}' -l ${long.slice(2)} -d '${description.replaceAll("'", '')}'`] : [],
-    )
+    const options = command.options.flatMap(({ long, description, argChoices }) => {
+      const values = argChoices ? ` -x -a '${argChoices.join(' ')}'` : ''
+      const words = description.replaceAll("'", '')
+      return long ? [`complete -c mediagen -n '${seen}' -l ${long.slice(2)}${values} -d '${words}'`] : []
+    })
     return [...names, ...options]
   })
   return `${lines.join('\n')}\n`

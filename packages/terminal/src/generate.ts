@@ -1,13 +1,15 @@
 // mediagen generate: from a prompt to a file, the price first.
 import { randomUUID } from 'node:crypto'
-import type { GenerateOptions, Job } from '@mediagen/client/client.ts'
+import { type GenerateOptions, type Job, Unreachable } from '@mediagen/client/client.ts'
 import { type Command, InvalidArgumentError } from 'commander'
 import { StartupError } from '@mediagen/core/errors.ts'
 import type { Printed } from './print.ts'
 import { buildInput, type InputOptions } from './input.ts'
-import { writeOutputs } from './outputs.ts'
+import { explainInput } from './input-fields.ts'
+import { checkOutput, writeOutputs } from './outputs.ts'
 import { createProgress } from './progress.ts'
 import { explain, type UserContext, withServer } from './server.ts'
+import { countCredits, describeCharge } from './words.ts'
 
 interface Options extends InputOptions {
   readonly output?: string
@@ -24,7 +26,11 @@ export function addGenerateCommands(program: Command): void {
     .description('Generate a picture, a video or a sound on a server, and write it to a file')
     .option('-p, --prompt <text>', 'the prompt')
     .option('--input <file>', 'JSON file with the input; - for standard input')
-    .option('--set <name=value>', 'one value of the input; name=@file uploads a file (repeatable)', collect, [])
+    .option(
+      '--set <name=value>',
+      'one value of the input; name=@file uploads a file, name+=value adds to a list (repeatable)',
+      collect,
+    )
     .option('-o, --output <file>', 'where to write the output; - for standard output')
     .option('--max-credits <credits>', 'start nothing that costs more', parseCount)
     .option('--wait', 'wait for the end (the default)')
@@ -36,9 +42,12 @@ export function addGenerateCommands(program: Command): void {
     .description('Wait for the end of a job, and write its outputs to files')
     .option('-o, --output <file>', 'where to write the output; - for standard output')
     .action(
-      withServer(async (user, jobId: string, options: { output?: string }, _command: Command) =>
-        finish(user, await follow(user, await user.client.job(jobId)), options.output),
-      ),
+      withServer(async (user, jobId: string, options: { output?: string }, _command: Command) => {
+        await checkOutput(options.output)
+        const job = await user.client.job(jobId)
+        using interrupts = watchInterrupts()
+        return finish(user, await follow(user, job, interrupts), options.output)
+      }),
     )
 }
 
@@ -50,54 +59,87 @@ async function runGenerate(
 ): Promise<Printed | undefined> {
   const { client } = user
   const { maxCredits, detach = false, idempotencyKey = randomUUID(), output } = options
+  if (!detach) await checkOutput(output)
   const input = await buildInput(options, client)
+  using interrupts = watchInterrupts()
   const quoted: GenerateOptions = {
     maxCredits,
     idempotencyKey,
-    onQuote: ({ credits }) => void process.stderr.write(`${credits} ${credits === 1 ? 'credit' : 'credits'}\n`),
+    onQuote({ credits }) {
+      if (interrupts.asked()) throw new StartupError('Nothing was started.')
+      process.stderr.write(`${countCredits(credits)}\n`)
+    },
   }
-  const job = await client.start(model, input, quoted)
+  const job = await client.start(model, input, quoted).catch((error: unknown) => {
+    if (error instanceof Unreachable) process.stderr.write(`--idempotency-key ${idempotencyKey} resumes this start\n`)
+    return explainInput(error, model, options)
+  })
   if (detach) return { job_id: job.job_id, status: job.status, credits: job.credits }
-  return finish(user, await follow(user, job), output)
+  return finish(user, await follow(user, job, interrupts), output)
 }
 
-/** Waits for the end. SIGINT cancels the job, and says what was charged; a second one leaves it as it is. */
-async function follow({ client }: UserContext, job: Job): Promise<Job> {
-  const progress = createProgress()
-  const left = new AbortController()
-  let interrupted = false
+interface Interrupts extends Disposable {
+  /** Whether Ctrl-C was pressed. */
+  asked(): boolean
+  /** Told once, when it is pressed or if it was. */
+  onFirst(listener: () => void): void
+  /** Aborted when it is pressed again. */
+  readonly again: AbortSignal
+}
+
+/** Ctrl-C, from the start of a generation to its end. */
+function watchInterrupts(): Interrupts {
+  const again = new AbortController()
+  const first = Promise.withResolvers<void>()
+  let asked = false
   const interrupt = (): void => {
-    if (interrupted) return left.abort()
-    interrupted = true
+    if (asked) return again.abort()
+    asked = true
+    first.resolve()
+  }
+  process.on('SIGINT', interrupt)
+  return {
+    asked: () => asked,
+    onFirst: (listener) => void first.promise.then(listener),
+    again: again.signal,
+    [Symbol.dispose]: () => void process.off('SIGINT', interrupt),
+  }
+}
+
+/** Waits for the end. The first Ctrl-C cancels the job, and the end says what was charged; the second one leaves it as it is. */
+async function follow({ client }: UserContext, job: Job, { onFirst, again }: Interrupts): Promise<Job> {
+  const progress = createProgress()
+  onFirst(() => {
     progress.end()
     process.stderr.write('canceling; press Ctrl-C again to leave the job as it is\n')
     client.cancel(job.job_id).catch(() => {})
-  }
-  process.on('SIGINT', interrupt)
+  })
   try {
     progress.show(job)
-    return await client.follow(job.job_id, { onJob: progress.show, signal: left.signal })
+    return await client.follow(job.job_id, { onJob: progress.show, signal: again })
   } catch (error) {
-    if (!left.signal.aborted) throw error
-    throw new StartupError(`The job goes on. mediagen watch ${job.job_id} waits for it.`)
+    if (!again.aborted) throw error
+    throw new StartupError(`The job goes on. “mediagen watch ${job.job_id}” waits for it.`)
   } finally {
     progress.end()
-    process.off('SIGINT', interrupt)
   }
 }
 
-async function finish({ client }: UserContext, job: Job, output: string | undefined): Promise<Printed | undefined> {
+async function finish(
+  { client, login }: UserContext,
+  job: Job,
+  output: string | undefined,
+): Promise<Printed | undefined> {
   if (job.status !== 'succeeded') {
-    const { charged } = job.billing
-    const money = charged === 0 ? 'Nothing was charged.' : `${charged} credits were charged.`
-    throw new StartupError(`${job.error?.message ?? `The job is ${job.status}.`} ${money} (${job.job_id})`)
+    const words = job.error?.message ?? `The job is ${job.status}.`
+    throw new StartupError(`${words}${describeCharge(job.billing.charged, words)} (${job.job_id})`)
   }
-  const files = await explain(writeOutputs(client, job, output))
+  const files = await explain(writeOutputs(client, job, output), login)
   if (output === '-') return undefined
   return { files, credits: job.billing.charged, job_id: job.job_id }
 }
 
-function collect(value: string, before: readonly string[]): readonly string[] {
+function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value]
 }
 

@@ -5,14 +5,15 @@ import { basename } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Input, Json, MediagenClient } from '@mediagen/client/client.ts'
 import { StartupError } from '@mediagen/core/errors.ts'
+import { describeFileError } from './words.ts'
 
 /** The options that make an input. */
 export interface InputOptions {
   readonly prompt?: string
   /** Path of a JSON file; `-` for standard input. */
   readonly input?: string
-  /** `name=value`, `name.inner=value` or `name=@file`. */
-  readonly set: readonly string[]
+  /** `name=value`, `name.inner=value`, `name=@file`, or `name+=value` for one more item of a list. */
+  readonly set?: readonly string[]
 }
 
 type Draft = { [name: string]: Json | Draft }
@@ -24,11 +25,11 @@ type Draft = { [name: string]: Json | Draft }
 export async function buildInput(options: InputOptions, client: Pick<MediagenClient, 'upload'>): Promise<Input> {
   const draft = options.input === undefined ? {} : await readJson(options.input)
   if (options.prompt !== undefined) draft['prompt'] = options.prompt
-  for (const setting of options.set) {
-    const [, path, written = ''] = /^([^=]+)=(.*)$/s.exec(setting) ?? []
+  for (const setting of options.set ?? []) {
+    const [, path, more = '', written = ''] = /^([^=]+?)(\+?)=(.*)$/s.exec(setting) ?? []
     if (path === undefined) throw new StartupError(`--set ${setting} must have the form name=value.`)
     const value = written.startsWith('@') ? await upload(written.slice(1), client) : readValue(written)
-    put(draft, path.split('.'), value, setting)
+    put(draft, path.split('.'), value, more === '+', setting)
   }
   return draft
 }
@@ -39,7 +40,7 @@ async function readJson(path: string): Promise<Draft> {
   try {
     value = JSON.parse(path === '-' ? await text(process.stdin) : readFileSync(path, 'utf8'))
   } catch (error) {
-    throw new StartupError(`${name} cannot be read as JSON: ${(error as Error).message}.`, { cause: error })
+    throw new StartupError(`${name} cannot be read as JSON: ${describeFileError(error)}.`, { cause: error })
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new StartupError(`${name} must hold a JSON object: the input of the model.`)
@@ -67,17 +68,26 @@ export async function openFile(path: string): Promise<Blob> {
     await access(path, constants.R_OK)
     return await openAsBlob(path)
   } catch (error) {
-    throw new StartupError(`${path} cannot be read: ${(error as Error).message}.`, { cause: error })
+    throw new StartupError(`${path} cannot be read: ${describeFileError(error)}.`, { cause: error })
   }
 }
 
-function put(draft: Draft, [name = '', ...inner]: readonly string[], value: Json, setting: string): void {
+function put(
+  draft: Draft,
+  [name = '', ...inner]: readonly string[],
+  value: Json,
+  isItem: boolean,
+  setting: string,
+): void {
+  const there = Object.hasOwn(draft, name) ? draft[name] : undefined
   if (inner.length === 0) {
-    draft[name] = value
+    if (isItem && there !== undefined && !Array.isArray(there))
+      throw new StartupError(`--set ${setting} adds an item to ${name}, which is not a list.`)
+    draft[name] = isItem ? [...((there as Json[] | undefined) ?? []), value] : value
     return
   }
-  const within = Object.hasOwn(draft, name) ? draft[name] : (draft[name] = {})
+  const within = there === undefined ? (draft[name] = {}) : there
   if (typeof within !== 'object' || within === null || Array.isArray(within))
-    throw new StartupError(`--set ${setting} puts a value into ${name}, which is no object.`)
-  put(within as Draft, inner, value, setting)
+    throw new StartupError(`--set ${setting} puts a value into ${name}, which is not an object.`)
+  put(within as Draft, inner, value, isItem, setting)
 }

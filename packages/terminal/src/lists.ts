@@ -1,13 +1,17 @@
 // The other commands of users: login, wallet, upload, and what there is.
 import { createInterface } from 'node:readline/promises'
 import { createClient } from '@mediagen/client/client.ts'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { StartupError } from '@mediagen/core/errors.ts'
+import { jobStatuses } from '@mediagen/core/job.ts'
 import { parsePageLimit } from './page-limit.ts'
 import { openFile } from './input.ts'
+import { describeModel } from './model-page.ts'
 import { explain, keepLogin, loginFile, usualUrl, withServer } from './server.ts'
+import { countCredits } from './words.ts'
 
 const defaultLimit = 20
+const usualColumns = 80
 
 /** Adds the commands; `models` and `jobs` are those of operators, which list what users see when no subcommand is named. */
 export function addUserCommands(program: Command, models: Command, jobs: Command): void {
@@ -17,10 +21,11 @@ export function addUserCommands(program: Command, models: Command, jobs: Command
     .option('--url <url>', 'address of the server', process.env['MEDIAGEN_URL'] || usualUrl)
     .option('--key <key>', 'API key; asked for if it is missing')
     .action(async ({ url, key }: { url: string; key?: string }) => {
-      const login = { url: url.replace(/\/+$/, ''), key: key ?? (await askForKey()) }
-      const { available } = await explain(createClient(login).wallet())
+      const source = key === undefined ? 'what was typed' : '--key'
+      const login = { url: url.replace(/\/+$/, ''), key: key ?? (await askForKey()), source }
+      const { available } = await explain(createClient(login).wallet(), login)
       keepLogin(login)
-      process.stdout.write(`Signed in at ${login.url}: ${available} credits are available. (${loginFile()})\n`)
+      process.stdout.write(`Signed in at ${login.url}, with ${countCredits(available)} available. (${loginFile()})\n`)
     })
   program
     .command('wallet')
@@ -46,8 +51,18 @@ export function addUserCommands(program: Command, models: Command, jobs: Command
         return data.map(({ id, category, pricing }) => ({ id, category, price: pricing.summary }))
       }),
     )
+  models
+    .command('show <model>')
+    .description('Show what a model of a server takes and costs')
+    .action(
+      withServer(async ({ client }, id: string, options: { json?: boolean }, _command: Command) => {
+        const model = await client.model(id)
+        if (options.json) return { ...model }
+        process.stdout.write(describeModel(model, process.stdout.columns || usualColumns))
+      }),
+    )
   jobs
-    .option('--status <status>', 'only jobs in this state')
+    .addOption(new Option('--status <status>', 'only jobs in this state').choices(jobStatuses))
     .option('--search <words>', 'only jobs with these words in their input')
     .option('--limit <jobs>', 'number of jobs', parsePageLimit, defaultLimit)
     .option('--json', 'print JSON')

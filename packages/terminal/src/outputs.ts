@@ -1,8 +1,26 @@
 // The outputs of a job as files.
-import { writeFile } from 'node:fs/promises'
-import { extname } from 'node:path'
+import { constants } from 'node:fs'
+import { access, stat, writeFile } from 'node:fs/promises'
+import { dirname, extname } from 'node:path'
 import type { Job, MediagenClient } from '@mediagen/client/client.ts'
 import { StartupError } from '@mediagen/core/errors.ts'
+import { describeFileError } from './words.ts'
+
+/**
+ * Sees to it that outputs can be written, before anything is paid for them.
+ * @param to as `writeOutputs` has it
+ * @throws StartupError that names the file or folder
+ */
+export async function checkOutput(to: string | undefined): Promise<void> {
+  if (to === '-') return
+  const known = to === undefined ? null : await stat(to).catch(() => null)
+  if (known?.isDirectory()) throw new StartupError(`${to} is a folder: give -o the name of a file in it.`)
+  const place = known ? (to as string) : dirname(to ?? 'output')
+  await access(place, constants.W_OK).catch((error: unknown) => {
+    const words = `The output cannot be written to ${place}: ${describeFileError(error)}.`
+    throw new StartupError(words, { cause: error })
+  })
+}
 
 /**
  * Downloads the outputs of a job; returns the paths of the files.
@@ -22,7 +40,7 @@ export async function writeOutputs(
     }
     const path = nameFile(job, index, to)
     await writeFile(path, content).catch((error: unknown) => {
-      const words = `${path} cannot be written: ${(error as Error).message}. mediagen watch ${job.job_id} -o FILE downloads it again.`
+      const words = `${path} cannot be written: ${describeFileError(error)}. mediagen watch ${job.job_id} -o FILE downloads it again.`
       throw new StartupError(words, { cause: error })
     })
     paths.push(path)

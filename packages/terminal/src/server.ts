@@ -2,22 +2,21 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import {
-  createClient,
-  JobFailed,
-  type MediagenClient,
-  Refused,
-  TooExpensive,
-  Unreachable,
-} from '@mediagen/client/client.ts'
+import { createClient, type MediagenClient, Refused, TooExpensive, Unreachable } from '@mediagen/client/client.ts'
 import type { Command } from 'commander'
 import { StartupError } from '@mediagen/core/errors.ts'
+import { describeFileError } from './words.ts'
 import { print, type Printed } from './print.ts'
 
 /** Where the server is, and the key. */
 export interface Login {
   readonly url: string
   readonly key: string
+}
+
+/** A login that says, for refusals, where its key came from. */
+export interface SourcedLogin extends Login {
+  readonly source: string
 }
 
 /** Where the server of the embedded defaults is. */
@@ -29,7 +28,8 @@ export function loginFile(): string {
 }
 
 /** Keeps a login in a file that only its owner can read. */
-export function keepLogin(login: Login): void {
+export function keepLogin({ url, key }: Login): void {
+  const login: Login = { url, key }
   const file = loginFile()
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   writeFileSync(file, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600 })
@@ -40,24 +40,26 @@ function readLogin(): Partial<Login> {
     return JSON.parse(readFileSync(loginFile(), 'utf8')) as Partial<Login>
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}
-    throw new StartupError(`${loginFile()} cannot be read: ${(error as Error).message}. Run mediagen login again.`)
+    throw new StartupError(`${loginFile()} cannot be read: ${describeFileError(error)}. Run mediagen login again.`)
   }
 }
 
-function findLogin(): Login {
+function findLogin(): SourcedLogin {
   const kept = readLogin()
-  const { MEDIAGEN_URL: url = '', MEDIAGEN_KEY: key = '' } = process.env
+  const { MEDIAGEN_URL, MEDIAGEN_KEY: key } = process.env
+  const url = MEDIAGEN_URL || kept.url || usualUrl
+  if (key) return { url, key, source: 'MEDIAGEN_KEY' }
   // A kept key is for the server that it was kept for.
-  const own = url === '' || url === kept.url
-  const login = { url: url || kept.url || usualUrl, key: key || (own ? (kept.key ?? '') : '') }
-  if (login.key !== '') return login
-  throw new StartupError(`There is no API key for ${login.url}. Run mediagen login, or set MEDIAGEN_KEY.`)
+  if (kept.key && url === kept.url) return { url, key: kept.key, source: `mediagen login (${loginFile()})` }
+  throw new StartupError(`There is no API key for ${url}. Run mediagen login, or set MEDIAGEN_KEY. ${whereKeysAre}`)
 }
+
+const whereKeysAre = '“npm start” prints a key, and “mediagen keys create” makes one.'
 
 /** What an action of a user's command may use besides its arguments. */
 export interface UserContext {
   readonly client: MediagenClient
-  readonly login: Login
+  readonly login: SourcedLogin
 }
 
 /**
@@ -71,31 +73,43 @@ export function withServer<Given extends readonly unknown[]>(
     // What users write is theirs, and not a server's secret.
     process.umask(0o022)
     const login = findLogin()
-    const answer = await explain(run({ client: createClient(login), login }, ...given))
+    const answer = await explain(run({ client: createClient(login), login }, ...given), login)
     const command = given.at(-1) as Command
     if (answer) print(answer, command.opts()['json'])
   }
 }
 
 /** Turns what a client throws into a sentence for people. */
-export async function explain<Answer>(answer: Promise<Answer>): Promise<Answer> {
+export async function explain<Answer>(answer: Promise<Answer>, login: SourcedLogin): Promise<Answer> {
   try {
     return await answer
   } catch (error) {
-    if (error instanceof Refused) throw new StartupError(describeRefusal(error), { cause: error })
-    if (error instanceof JobFailed) throw new StartupError(describeFailure(error), { cause: error })
-    if (error instanceof TooExpensive || error instanceof Unreachable)
-      throw new StartupError(error.message, { cause: error })
-    throw error
+    const words = describe(error, login)
+    throw words === null ? error : new StartupError(words, { cause: error })
   }
 }
 
-function describeRefusal({ problem }: Refused): string {
-  const wrong = (problem.errors ?? []).map(({ pointer, detail }) => `\n  ${pointer} ${detail}`)
-  return `${problem.detail}${wrong.join('')}`
+const keyCodes = new Set(['invalid_api_key', 'authentication_required', 'missing_permission'])
+
+function describe(error: unknown, { key, source }: SourcedLogin): string | null {
+  if (error instanceof TooExpensive) return error.message
+  if (error instanceof Unreachable)
+    return `${error.message} Is the server running? “npm start” or “mediagen serve” starts one; MEDIAGEN_URL or “mediagen login” names another address.`
+  if (!(error instanceof Refused)) return null
+  const words = describeRefusal(error)
+  return keyCodes.has(error.code)
+    ? `${words} The key begins with ${key.slice(0, 8)} and comes from ${source}. ${whereKeysAre}`
+    : words
 }
 
-function describeFailure({ job, message }: JobFailed): string {
-  const { charged } = job.billing
-  return `${message} (${job.job_id} ${job.status}, ${charged === 0 ? 'nothing was charged' : `${charged} credits were charged`})`
+/** The detail, and a line for each wrong place; the detail repeats the first of them, which is left out. */
+function describeRefusal({ problem: { detail, errors = [] } }: Refused): string {
+  const [first] = errors
+  const head = first ? (detail.split(`${first.pointer} ${first.detail}`)[0] ?? '').trim() : detail
+  const lines = errors.map(({ pointer, detail: wrong }) => `${pointer} ${wrong}`)
+  if (head === '' && lines.length === 1) return `${lines[0]}.`
+  // At a terminal the list is a command.
+  return [head || 'The request is wrong:', ...lines]
+    .join('\n  ')
+    .replace('GET /v1/models lists', '“mediagen models” lists')
 }

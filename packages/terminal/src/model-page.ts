@@ -1,0 +1,133 @@
+// What one model takes, for people at a terminal: its fields from the schema of its input, its price and an example.
+import type { Json, ModelDetail } from '@mediagen/client/client.ts'
+
+/** The part of JSON Schema that is described. */
+interface Schema {
+  readonly type?: string | readonly string[]
+  readonly description?: string
+  readonly enum?: readonly Json[]
+  readonly default?: Json
+  readonly examples?: readonly Json[]
+  readonly format?: string
+  readonly contentMediaType?: string
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly multipleOf?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly items?: Schema
+  readonly required?: readonly string[]
+  readonly properties?: Readonly<Record<string, Schema>>
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  string: 'text',
+  integer: 'whole number',
+  number: 'number',
+  boolean: 'true or false',
+  array: 'JSON list',
+  object: 'JSON object',
+}
+const widestName = 24
+
+/** The description of a model, its lines as long as a terminal of `columns` is wide. */
+export function describeModel(model: ModelDetail, columns: number): string {
+  const { properties = {}, required = [] } = findSchema(model.openapi)
+  const width = Math.min(widestName, Math.max(0, ...Object.keys(properties).map((name) => name.length)))
+  const fields = Object.entries(properties).map(([name, field]) => {
+    const text = [describeField(field, required.includes(name)), field.description?.trim()].filter(Boolean)
+    const lines = text.flatMap((one) => wrap(one as string, columns - width - 4))
+    const padded = lines.map((line, index) => `  ${(index === 0 ? name : '').padEnd(width)}  ${line}`)
+    return name.length > width ? `  ${name}\n${padded.join('\n').replace(name, ' '.repeat(width))}` : padded.join('\n')
+  })
+  const head = [
+    `${model.id} (${model.name})`,
+    ...wrap(model.description, columns),
+    ...wrap(`Price: ${model.pricing.summary}`, columns),
+  ]
+  const notReady = model.unready_reason === null ? [] : [`Not ready: ${model.unready_reason}`]
+  const example = `Example:\n  ${writeExample(model.id, properties, required)}`
+  return `${[...head, ...notReady].join('\n')}\n\nFields:\n${fields.join('\n')}\n\n${example}\n`
+}
+
+/** The schema of the input: the request body of the one operation of the model's document. */
+function findSchema(openapi: unknown): Schema {
+  const { paths } = openapi as { paths: Record<string, { post: { requestBody: { content: Body } } }> }
+  return Object.values(paths)[0]?.post.requestBody.content['application/json'].schema ?? {}
+}
+
+type Body = Readonly<{ 'application/json': { schema: Schema } }>
+
+function describeField(field: Schema, isRequired: boolean): string {
+  const fallback = field.default === undefined ? '' : `default ${spell(field.default)}`
+  const words = [describeKind(field), isRequired ? 'required' : fallback, describeBounds(field)].filter(Boolean)
+  return words.join(field.enum ? '; ' : ', ')
+}
+
+function describeKind(field: Schema): string {
+  if (field.enum) return `one of: ${field.enum.map(spell).join(', ')}`
+  if (field.format === 'media') return '@file, a URL, or the id of an upload'
+  if (field.items?.format === 'media') return 'one or more of: @file, a URL, the id of an upload'
+  const types = [field.type ?? []].flat().map((type) => kinds[type] ?? type)
+  return types.join(' or ') || 'JSON'
+}
+
+function describeBounds(field: Schema): string {
+  const { minimum, maximum, minLength, maxLength, minItems, maxItems, multipleOf } = field
+  if (field.format === 'media') return ''
+  return [
+    range(minimum, maximum, ''),
+    multipleOf !== undefined && multipleOf !== 1 && `a multiple of ${multipleOf}`,
+    range(minLength, maxLength, ' characters'),
+    range(minItems, maxItems, ' items'),
+  ]
+    .filter(Boolean)
+    .join(', ')
+}
+
+function range(least: number | undefined, most: number | undefined, unit: string): string {
+  if (least === undefined && most === undefined) return ''
+  if (least === undefined) return `at most ${most}${unit}`
+  return most === undefined ? `at least ${least}${unit}` : `${least} to ${most}${unit}`
+}
+
+/** A command with every required field. */
+function writeExample(id: string, properties: Readonly<Record<string, Schema>>, required: readonly string[]): string {
+  const options = required.flatMap((name) => {
+    const field = properties[name] ?? {}
+    if (name === 'prompt') return ['-p', quote(spell(field.examples?.[0] ?? 'a walrus in the snow'))]
+    if (field.format === 'media') return ['--set', quote(`${name}=@${fileFor(field)}`)]
+    if (field.items?.format === 'media')
+      return [1, 2].flatMap((n) => ['--set', quote(`${name}+=@${n}-${fileFor(field.items)}`)])
+    const value = field.examples?.[0] ?? field.default ?? field.enum?.[0] ?? field.minimum ?? 'text'
+    return ['--set', quote(`${name}=${spell(value)}`)]
+  })
+  return ['mediagen generate', id, ...options].join(' ')
+}
+
+function fileFor({ contentMediaType = '' }: Schema = {}): string {
+  return { video: 'film.mp4', audio: 'sound.wav' }[contentMediaType.split('/')[0] ?? ''] ?? 'picture.png'
+}
+
+function spell(value: Json): string {
+  return typeof value === 'string' && value !== '' ? value : JSON.stringify(value)
+}
+
+/** A word of a shell command. */
+function quote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}
+
+/** Lines of at most `width` characters, broken between words. */
+function wrap(text: string, width: number): string[] {
+  const lines = ['']
+  for (const word of text.split(/\s+/)) {
+    const line = lines.at(-1) ?? ''
+    if (line === '') lines[lines.length - 1] = word
+    else if (line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`
+    else lines.push(word)
+  }
+  return lines
+}

@@ -1,0 +1,21 @@
+// Words that several commands print.
+import { getSystemErrorMessage } from 'node:util'
+
+/** `1 credit`, `2 credits`. */
+export function countCredits(credits: number): string {
+  return `${credits} ${credits === 1 ? 'credit' : 'credits'}`
+}
+
+/** What became of the money of a job that did not succeed; empty if `message` already says it. */
+export function describeCharge(charged: number, message: string): string {
+  if (/ (?:was|were) charged/.test(message)) return ''
+  return charged === 0
+    ? ' Nothing was charged.'
+    : ` ${countCredits(charged)} ${charged === 1 ? 'was' : 'were'} charged.`
+}
+
+/** Why a file cannot be used, for example `no such file or directory`. */
+export function describeFileError(error: unknown): string {
+  const { errno, message } = error as NodeJS.ErrnoException
+  return errno === undefined ? message : getSystemErrorMessage(errno)
+}
