@@ -110,6 +110,7 @@ export async function readOpenapi(): Promise<Openapi> {
     assets: {
       blobs: { stat: async () => null, open: async () => null, sign: async () => null },
       urls: { msLeft: () => null },
+      samples: { stat: async () => null, open: async () => null },
     },
     downloads: { inAll: 0, perOwner: 0 },
     publicUrl: () => 'https://media.example',

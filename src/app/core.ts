@@ -20,7 +20,7 @@ import { openDoors, logReady } from './doors.ts'
 import { openFiles } from './files.ts'
 import { createGrace } from './grace.ts'
 import { createMetrics } from './metrics.ts'
-import { createEngines, guardEngines, openCatalog } from './models.ts'
+import { createEngines, createSampleFiles, guardEngines, openCatalog } from './models.ts'
 import { tryPorts } from './ports.ts'
 import { createOperatorTransport, logActs } from './operator.ts'
 import { startPipeline } from './pipeline.ts'
@@ -87,7 +87,7 @@ export async function startCore(
   const pipeline = parts.use(startPipeline(config, { store, clock, log, metrics, home }))
   const services = createServices(
     config,
-    { ...files, store, catalog, feed, watches, clock, isStopping: () => stopping },
+    { ...files, store, catalog, feed, watches, clock, publicUrl: () => publicUrl, isStopping: () => stopping },
     pipeline,
   )
   const inProcess = createInProcessTransport(services)
@@ -102,7 +102,7 @@ export async function startCore(
       transport: servesApi ? inProcess : null,
       keys: pipeline.access,
       rpc: servesApi ? { services, pipeline } : null,
-      assets: files,
+      assets: { ...files, samples: createSampleFiles(catalog.models) },
       submissions: createSubmissionNews(store),
       grace,
       onPublicUrl: (url) => (publicUrl = url),

@@ -6,7 +6,9 @@ import type { PictureBounds } from '@mediagen/engine/media.ts'
 import type { Logger } from 'pino'
 import type { Builtin } from './builtin.ts'
 import { type AskingCatalog, createCatalog } from '../catalog/catalog.ts'
+import { createNamedFiles } from '@mediagen/blobs/named-files.ts'
 import { CatalogError, loadCatalog } from '@mediagen/catalog/load.ts'
+import type { Model } from '@mediagen/catalog/model.ts'
 import type { Config } from '../config.ts'
 import type { ContainmentFinder } from './containment.ts'
 import { type Clock, systemClock } from '@mediagen/core/clock.ts'
@@ -129,4 +131,12 @@ export function readModels(...files: Parameters<typeof loadCatalog>): ReturnType
   } catch (error) {
     throw error instanceof CatalogError ? new StartupError(error.message) : error
   }
+}
+
+/** The files that are served for the samples of models; found when the first is asked for. */
+export function createSampleFiles(models: readonly Model[]): ReturnType<typeof createNamedFiles> {
+  let paths: ReadonlyMap<string, string> | undefined
+  return createNamedFiles((name) =>
+    (paths ??= new Map(models.flatMap(({ sampleFiles }) => [...sampleFiles]))).get(name),
+  )
 }

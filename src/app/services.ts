@@ -25,6 +25,7 @@ import { createQuotesService } from '../services/quotes.ts'
 import { createWalletService } from '../services/wallet.ts'
 import type { WatchBounds } from '../services/watches.ts'
 import { createWebhooksService } from '../services/webhooks.ts'
+import { followsCaller } from './urls.ts'
 import { readWebhookHosts } from './webhooks.ts'
 
 /** How many watches and waits there may be. */
@@ -65,11 +66,13 @@ export interface ServiceParts extends Omit<
   readonly store: Store
   readonly uploads: UploadFiles
   readonly folders: FilesFolders
+  /** Address under which clients reach this server. */
+  readonly publicUrl: () => string
 }
 
 /** The services behind the pipeline: what every door leads to. */
 export function createServices(config: Config, parts: ServiceParts, pipeline: PipelineParts): GuardedService[] {
-  const { store, catalog, clock, uploads, folders, urls } = parts
+  const { store, catalog, clock, uploads, folders, urls, publicUrl } = parts
   const quotes = createQuoteBook(store, clock, config.quoteTtlSeconds * 1000)
   const { maxQueuedJobs, maxUploadBytes } = config
   const isRefusedHost = (host: string): boolean => isRefusedAddress(readWebhookHosts(config), host)
@@ -90,7 +93,11 @@ export function createServices(config: Config, parts: ServiceParts, pipeline: Pi
   return [
     guardService(QuotesService, createQuotesService({ catalog, quotes }), pipeline),
     guardService(GenerationService, generation, pipeline),
-    guardService(CatalogService, createCatalogService({ catalog }), pipeline),
+    guardService(
+      CatalogService,
+      createCatalogService({ catalog, baseUrl: followsCaller(config) ? () => '' : publicUrl }),
+      pipeline,
+    ),
     guardService(WalletService, createWalletService({ store }), pipeline),
     guardService(AccountService, createAccountService(store, readAccountLimits(config)), pipeline),
     guardService(

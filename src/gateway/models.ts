@@ -7,6 +7,7 @@ import {
   ModelSchema,
   ProductSchema,
 } from '../../gen/mediagen/v1/catalog_pb.ts'
+import type { JsonObject } from '@bufbuild/protobuf'
 import { MediagenError } from '@mediagen/core/errors.ts'
 import { type CoreClient, forward } from './core-client.ts'
 import { json } from '@mediagen/openapi/document.ts'
@@ -15,7 +16,7 @@ import { toList, toListOf, toRecord } from './records.ts'
 import { categoryListSchema, modelDetailSchema, modelListSchema, productListSchema } from './schemas.ts'
 
 const listQuery = {
-  search: text('Matches the name, the description or the model id.'),
+  search: text('Words; each matches the name, the description or the model id.'),
   category: text('Filters by task, for example text-to-image.'),
   grouped: flag('One entry per product with its modes instead of one per model id.'),
   ...page,
@@ -24,6 +25,7 @@ const listQuery = {
 // In one process the core answers with the same messages each time, so the JSON of each model and each page is cached
 // (docs/decisions/openapi.md has the figures).
 const modelJson = new WeakMap<Model, string>()
+const detailJson = new WeakMap<Model, { readonly reason: string | null; readonly json: Buffer }>()
 const pageJson = new WeakMap<ListModelsResponse, Buffer>()
 
 /** Adds the routes. */
@@ -89,7 +91,7 @@ export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
         response: { 200: modelDetailSchema },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       readQuery(request, {})
       const id = request.params['*']
       if (id === '')
@@ -98,7 +100,7 @@ export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
           'The path ends where a model id belongs. GET /v1/models lists the models.',
         )
       const { model, openapi, unreadyReason = null } = await core.catalog.getModel({ model: id }, forward(request))
-      return { ...toRecord(ModelSchema, model), unready_reason: unreadyReason, openapi }
+      return reply.type('application/json; charset=utf-8').send(toDetailJson(model, openapi, unreadyReason))
     },
   )
 }
@@ -110,6 +112,15 @@ function toPageJson(page: ListModelsResponse, asked: { limit: number; offset: nu
   const made = Buffer.from(`${JSON.stringify(envelope).slice(0, -1)},"data":[${data.join(',')}]}`)
   pageJson.set(page, made)
   return made
+}
+
+function toDetailJson(model: Model | undefined, openapi: JsonObject | undefined, reason: string | null): Buffer {
+  const known = model && detailJson.get(model)
+  if (known?.reason === reason) return known.json
+  const record = { ...toRecord(ModelSchema, model), unready_reason: reason, openapi }
+  const json = Buffer.from(JSON.stringify(record))
+  if (model) detailJson.set(model, { reason, json })
+  return json
 }
 
 function toModelJson(model: Model): string {

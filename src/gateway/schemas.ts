@@ -137,6 +137,24 @@ export const jobSchema = record('Job', 'A generation, from its start to its end.
   },
 })
 
+const sampleSchema = record('Sample', 'An output of a model, with the input that makes it.', {
+  title: { ...string, description: 'What it shows, in words.' },
+  url: {
+    ...string,
+    description: 'Where to get it, without a key: an absolute URL, or a path below the address of this server.',
+  },
+  content_type: string,
+  width: { type: ['integer', 'null'], description: 'Pixels' },
+  height: { type: ['integer', 'null'], description: 'Pixels' },
+  duration_seconds: { type: ['number', 'null'] },
+  preview_url: { ...nullableString, description: 'A picture of a film or sound, as `url`.' },
+  input: {
+    type: ['object', 'null'],
+    additionalProperties: true,
+    description: 'The input that makes it; null in lists.',
+  },
+})
+
 export const modelSchema = record('Model', 'A catalog entry.', {
   id: string,
   object: { const: 'model', type: 'string' },
@@ -153,6 +171,7 @@ export const modelSchema = record('Model', 'A catalog entry.', {
     summary: string,
     from_credits: credits,
   }),
+  samples: { type: 'array', items: sampleSchema, description: 'What it made, best first.' },
 })
 
 export const modelDetailSchema = record('ModelDetail', 'A catalog entry with its input schema.', {

@@ -31,11 +31,19 @@ interface Filter {
   readonly category: string
 }
 
-/** Creates the service. */
-export function createCatalogService(parts: { catalog: Catalog }): ServiceImpl<typeof CatalogService> {
-  const { catalog } = parts
+/**
+ * Creates the service.
+ * @param parts.baseUrl address of this server, which URLs of samples begin with; empty where clients reach it at several
+ */
+export function createCatalogService(parts: {
+  catalog: Catalog
+  baseUrl: () => string
+}): ServiceImpl<typeof CatalogService> {
+  const { catalog, baseUrl } = parts
   const pages = new LRUCache<string, ListModelsResponse>({ max: mostPages })
-  const list = rememberList(catalog, () => pages.clear())
+  // The same message each time, so that the gateway writes its JSON once.
+  const details = new WeakMap<Model, ModelMessage>()
+  const list = rememberList(catalog, baseUrl, () => pages.clear())
   return {
     listModels(request) {
       const { limit, offset } = readPage(request)
@@ -46,7 +54,8 @@ export function createCatalogService(parts: { catalog: Catalog }): ServiceImpl<t
       if (known) return known
       const found = filterModels(all, request)
       const models = found.slice(offset, offset + limit).map((listed) => listed.message)
-      const made = create(ListModelsResponseSchema, { models, total: found.length })
+      // Frozen, so that gRPC encodes it once.
+      const made = Object.freeze(create(ListModelsResponseSchema, { models, total: found.length }))
       if (name !== null) pages.set(name, made)
       return made
     },
@@ -59,8 +68,10 @@ export function createCatalogService(parts: { catalog: Catalog }): ServiceImpl<t
     getModel(request, context) {
       const model = findModel(catalog, request.model, callerOf(context))
       const unreadyReason = catalog.unready(model)
+      const detail = details.get(model) ?? toModelMessage(model, baseUrl(), true)
+      details.set(model, detail)
       return {
-        model: toModelMessage(model),
+        model: detail,
         openapi: model.openapi,
         ...(unreadyReason !== null && { unreadyReason }),
       }
@@ -70,7 +81,7 @@ export function createCatalogService(parts: { catalog: Catalog }): ServiceImpl<t
 }
 
 /** The ready models as messages, rebuilt only when the set of ready models changes. */
-function rememberList(catalog: Catalog, onChange: () => void): () => readonly Listed[] {
+function rememberList(catalog: Catalog, baseUrl: () => string, onChange: () => void): () => readonly Listed[] {
   let source: readonly Model[] = []
   let list: readonly Listed[] = []
   return () => {
@@ -80,7 +91,7 @@ function rememberList(catalog: Catalog, onChange: () => void): () => readonly Li
       onChange()
       list = ready.map((model) => ({
         model,
-        message: toModelMessage(model),
+        message: toModelMessage(model, baseUrl(), false),
         searched: `${model.id}\n${model.name}\n${model.description}`.toLowerCase(),
       }))
     }
@@ -97,9 +108,10 @@ function filterModels(list: readonly Listed[], filter: Filter): readonly Listed[
       { pointer: '/category', detail: `is not a category of this catalog; it has ${known.join(', ') || 'none'}` },
     ])
   }
-  const wanted = search.toLowerCase()
+  const words = search.toLowerCase().trim().split(/\s+/)
   return list.filter(
-    ({ model, searched }) => (category === '' || model.category === category) && searched.includes(wanted),
+    ({ model, searched }) =>
+      (category === '' || model.category === category) && words.every((word) => searched.includes(word)),
   )
 }
 

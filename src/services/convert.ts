@@ -13,7 +13,7 @@ import {
 } from '@mediagen/core/job.ts'
 import type { ApiKey, Permission } from '@mediagen/core/key.ts'
 import type { EntryKind, LedgerEntry } from '@mediagen/core/ledger.ts'
-import type { Modality, Model } from '@mediagen/catalog/model.ts'
+import type { Modality, Model, Sample } from '@mediagen/catalog/model.ts'
 import type { Quote } from '@mediagen/core/quote-seal.ts'
 import type { Account } from '@mediagen/core/store.ts'
 import type { Upload } from '@mediagen/core/upload.ts'
@@ -31,6 +31,7 @@ import {
   Modality as ModalityCode,
   type Model as ModelMessage,
   ModelSchema,
+  type SampleSchema,
 } from '../../gen/mediagen/v1/catalog_pb.ts'
 import type { FileSchema } from '../../gen/mediagen/v1/files_pb.ts'
 import { type JobSchema, JobStatus as JobStatusCode, type OutputSchema } from '../../gen/mediagen/v1/generation_pb.ts'
@@ -252,7 +253,12 @@ function toUpstreamRunMessage(run: RecordedUpstreamRun): MessageInitShape<typeof
   }
 }
 
-export function toModelMessage(model: Model): ModelMessage {
+/**
+ * The message of a model.
+ * @param baseUrl what paths of samples are below
+ * @param inputs whether its samples have their inputs
+ */
+export function toModelMessage(model: Model, baseUrl: string, inputs: boolean): ModelMessage {
   return create(ModelSchema, {
     id: model.id,
     created: timestampFromMs(model.createdAtMs),
@@ -268,7 +274,23 @@ export function toModelMessage(model: Model): ModelMessage {
       summary: model.priceSummary,
       fromCredits: BigInt(model.fromCredits),
     },
+    samples: model.samples.map((sample) => toSampleMessage(sample, baseUrl, inputs)),
   })
+}
+
+function toSampleMessage(sample: Sample, baseUrl: string, inputs: boolean): MessageInitShape<typeof SampleSchema> {
+  const { title, url, contentType, width, height, durationSeconds, previewUrl, input } = sample
+  const locate = (place: string): string => (place.startsWith('/') ? baseUrl + place : place)
+  return {
+    title,
+    url: locate(url),
+    contentType,
+    ...(width !== null && { width }),
+    ...(height !== null && { height }),
+    ...(durationSeconds !== null && { durationSeconds }),
+    ...(previewUrl !== null && { previewUrl: locate(previewUrl) }),
+    ...(inputs && { input }),
+  }
 }
 
 export function toEntryMessage(entry: LedgerEntry): MessageInitShape<typeof EntrySchema> {

@@ -64,7 +64,7 @@ test('a store that serves its files itself is where GET is sent, while HEAD is a
     open: async () => Readable.from(['file']),
     sign: async (key: string, ms: number) => `https://bucket.example/${key}?for=${ms}`,
   }
-  addAssetRoutes(app, { blobs, urls: { msLeft: () => 5000 } }, { inAll: 1, perOwner: 1 })
+  addAssetRoutes(app, { blobs, urls: { msLeft: () => 5000 }, samples: blobs }, { inAll: 1, perOwner: 1 })
   const get = await app.inject('/assets/job_1/0.png')
   expect([get.statusCode, get.headers.location]).toEqual([307, 'https://bucket.example/job_1/0.png?for=5000'])
   const head = await app.inject({ method: 'HEAD', url: '/assets/job_1/0.png' })

@@ -17,11 +17,13 @@ const listed: { id: string }[] = (await app.send('/v1/models')).body.data
 const operationOf = (openapi: any) => Object.values<any>(Object.values<any>(openapi.paths)[0])[0]
 const schemaOf = (openapi: any) => operationOf(openapi).requestBody.content['application/json'].schema
 
-test('the detail is the entry of the list, openapi, and that it is ready', async () => {
+test('the detail is the entry of the list, the inputs of its samples, openapi, and that it is ready', async () => {
   for (const entry of listed) {
     const { status, body } = await app.send(`/v1/models/${entry.id}`)
     const { openapi, ...rest } = body
-    expect([status, rest]).toEqual([200, { ...entry, unready_reason: null }])
+    const samples = rest.samples.map((sample: object) => ({ ...sample, input: null }))
+    expect([status, { ...rest, samples }]).toEqual([200, { ...entry, unready_reason: null }])
+    for (const { input } of rest.samples) expect(input).toBeTypeOf('object')
     expect(openapi).toBeTypeOf('object')
   }
 })

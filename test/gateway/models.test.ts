@@ -38,6 +38,7 @@ test('an entry is exactly what the contract says, fit for an OpenAI SDK', async 
         mode: 'text-to-image',
         modality: 'image',
         pricing: { billing: 'fixed', summary: expect.any(String), from_credits: 2 },
+        samples: [],
       },
     ],
     total: 1,

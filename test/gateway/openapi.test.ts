@@ -71,13 +71,13 @@ test('names the public address of the server', () => {
 })
 
 test('has an operation for each route of the interface and the contract, and no other', () => {
-  const documented = listOperations(document.paths).filter((route) => !route.includes('/assets/'))
+  const documented = listOperations(document.paths).filter((route) => !/\/(assets|samples)\//.test(route))
   expect(documented.toSorted()).toEqual([...interfaceRoutes, ...openRoutes].toSorted())
 })
 
 test('what needs no key is documented as it is served: files and health', async () => {
   const routes = listOperations(coreDocument.paths).filter((route) => !route.includes(' /v1/'))
-  expect(routes.toSorted()).toEqual(['GET /assets/{key}', ...openRoutes].toSorted())
+  expect(routes.toSorted()).toEqual(['GET /assets/{key}', 'GET /samples/{name}', ...openRoutes].toSorted())
   for (const route of routes) {
     const path = route.slice(4)
     const operation = coreDocument.paths[path].get

@@ -13,7 +13,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file mediagen/v1/catalog.proto.
  */
 export const file_mediagen_v1_catalog: GenFile = /*@__PURE__*/
-  fileDesc("ChltZWRpYWdlbi92MS9jYXRhbG9nLnByb3RvEgttZWRpYWdlbi52MSL2AQoFTW9kZWwSCgoCaWQYASABKAkSKwoHY3JlYXRlZBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIb3duZWRfYnkYAyABKAkSDAoEbmFtZRgEIAEoCRITCgtkZXNjcmlwdGlvbhgFIAEoCRIQCghjYXRlZ29yeRgGIAEoCRIPCgdwcm9kdWN0GAcgASgJEgwKBG1vZGUYCCABKAkSJwoIbW9kYWxpdHkYCSABKA4yFS5tZWRpYWdlbi52MS5Nb2RhbGl0eRIlCgdwcmljaW5nGAogASgLMhQubWVkaWFnZW4udjEuUHJpY2luZyJWCgdQcmljaW5nEiQKB2JpbGxpbmcYASABKA4yEy5tZWRpYWdlbi52MS5CaWxsZWQSDwoHc3VtbWFyeRgCIAEoCRIUCgxmcm9tX2NyZWRpdHMYAyABKAMiigEKB1Byb2R1Y3QSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRInCghtb2RhbGl0eRgEIAEoDjIVLm1lZGlhZ2VuLnYxLk1vZGFsaXR5EicKBW1vZGVzGAUgAygLMhgubWVkaWFnZW4udjEuUHJvZHVjdE1vZGUiSgoLUHJvZHVjdE1vZGUSDAoEbW9kZRgBIAEoCRINCgVtb2RlbBgCIAEoCRIQCghjYXRlZ29yeRgDIAEoCRIMCgRuYW1lGAQgASgJIlwKCENhdGVnb3J5EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSJwoIbW9kYWxpdHkYAyABKA4yFS5tZWRpYWdlbi52MS5Nb2RhbGl0eRINCgVjb3VudBgEIAEoBSJjChFMaXN0TW9kZWxzUmVxdWVzdBIOCgZzZWFyY2gYASABKAkSEAoIY2F0ZWdvcnkYAiABKAkSEgoFbGltaXQYAyABKAVIAIgBARIOCgZvZmZzZXQYBCABKAVCCAoGX2xpbWl0IkcKEkxpc3RNb2RlbHNSZXNwb25zZRIiCgZtb2RlbHMYASADKAsyEi5tZWRpYWdlbi52MS5Nb2RlbBINCgV0b3RhbBgCIAEoBSJlChNMaXN0UHJvZHVjdHNSZXF1ZXN0Eg4KBnNlYXJjaBgBIAEoCRIQCghjYXRlZ29yeRgCIAEoCRISCgVsaW1pdBgDIAEoBUgAiAEBEg4KBm9mZnNldBgEIAEoBUIICgZfbGltaXQiTQoUTGlzdFByb2R1Y3RzUmVzcG9uc2USJgoIcHJvZHVjdHMYASADKAsyFC5tZWRpYWdlbi52MS5Qcm9kdWN0Eg0KBXRvdGFsGAIgASgFIiAKD0dldE1vZGVsUmVxdWVzdBINCgVtb2RlbBgBIAEoCSKPAQoQR2V0TW9kZWxSZXNwb25zZRIhCgVtb2RlbBgBIAEoCzISLm1lZGlhZ2VuLnYxLk1vZGVsEigKB29wZW5hcGkYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhsKDnVucmVhZHlfcmVhc29uGAMgASgJSACIAQFCEQoPX3VucmVhZHlfcmVhc29uIhcKFUxpc3RDYXRlZ29yaWVzUmVxdWVzdCJDChZMaXN0Q2F0ZWdvcmllc1Jlc3BvbnNlEikKCmNhdGVnb3JpZXMYASADKAsyFS5tZWRpYWdlbi52MS5DYXRlZ29yeSpgCghNb2RhbGl0eRIYChRNT0RBTElUWV9VTlNQRUNJRklFRBAAEhIKDk1PREFMSVRZX0lNQUdFEAESEgoOTU9EQUxJVFlfVklERU8QAhISCg5NT0RBTElUWV9BVURJTxADKkQKBkJpbGxlZBIWChJCSUxMRURfVU5TUEVDSUZJRUQQABIQCgxCSUxMRURfRklYRUQQARIQCgxCSUxMRURfVVNBR0UQAjL8AgoOQ2F0YWxvZ1NlcnZpY2USVgoKTGlzdE1vZGVscxIeLm1lZGlhZ2VuLnYxLkxpc3RNb2RlbHNSZXF1ZXN0Gh8ubWVkaWFnZW4udjEuTGlzdE1vZGVsc1Jlc3BvbnNlIgeQAgGguxgDElwKDExpc3RQcm9kdWN0cxIgLm1lZGlhZ2VuLnYxLkxpc3RQcm9kdWN0c1JlcXVlc3QaIS5tZWRpYWdlbi52MS5MaXN0UHJvZHVjdHNSZXNwb25zZSIHkAIBoLsYAxJQCghHZXRNb2RlbBIcLm1lZGlhZ2VuLnYxLkdldE1vZGVsUmVxdWVzdBodLm1lZGlhZ2VuLnYxLkdldE1vZGVsUmVzcG9uc2UiB5ACAaC7GAMSYgoOTGlzdENhdGVnb3JpZXMSIi5tZWRpYWdlbi52MS5MaXN0Q2F0ZWdvcmllc1JlcXVlc3QaIy5tZWRpYWdlbi52MS5MaXN0Q2F0ZWdvcmllc1Jlc3BvbnNlIgeQAgGguxgBYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_options]);
+  fileDesc("ChltZWRpYWdlbi92MS9jYXRhbG9nLnByb3RvEgttZWRpYWdlbi52MSKcAgoFTW9kZWwSCgoCaWQYASABKAkSKwoHY3JlYXRlZBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIb3duZWRfYnkYAyABKAkSDAoEbmFtZRgEIAEoCRITCgtkZXNjcmlwdGlvbhgFIAEoCRIQCghjYXRlZ29yeRgGIAEoCRIPCgdwcm9kdWN0GAcgASgJEgwKBG1vZGUYCCABKAkSJwoIbW9kYWxpdHkYCSABKA4yFS5tZWRpYWdlbi52MS5Nb2RhbGl0eRIlCgdwcmljaW5nGAogASgLMhQubWVkaWFnZW4udjEuUHJpY2luZxIkCgdzYW1wbGVzGAsgAygLMhMubWVkaWFnZW4udjEuU2FtcGxlIv4BCgZTYW1wbGUSDQoFdGl0bGUYASABKAkSCwoDdXJsGAIgASgJEhQKDGNvbnRlbnRfdHlwZRgDIAEoCRISCgV3aWR0aBgEIAEoBUgAiAEBEhMKBmhlaWdodBgFIAEoBUgBiAEBEh0KEGR1cmF0aW9uX3NlY29uZHMYBiABKAFIAogBARIYCgtwcmV2aWV3X3VybBgHIAEoCUgDiAEBEiYKBWlucHV0GAggASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIICgZfd2lkdGhCCQoHX2hlaWdodEITChFfZHVyYXRpb25fc2Vjb25kc0IOCgxfcHJldmlld191cmwiVgoHUHJpY2luZxIkCgdiaWxsaW5nGAEgASgOMhMubWVkaWFnZW4udjEuQmlsbGVkEg8KB3N1bW1hcnkYAiABKAkSFAoMZnJvbV9jcmVkaXRzGAMgASgDIooBCgdQcm9kdWN0EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSJwoIbW9kYWxpdHkYBCABKA4yFS5tZWRpYWdlbi52MS5Nb2RhbGl0eRInCgVtb2RlcxgFIAMoCzIYLm1lZGlhZ2VuLnYxLlByb2R1Y3RNb2RlIkoKC1Byb2R1Y3RNb2RlEgwKBG1vZGUYASABKAkSDQoFbW9kZWwYAiABKAkSEAoIY2F0ZWdvcnkYAyABKAkSDAoEbmFtZRgEIAEoCSJcCghDYXRlZ29yeRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEicKCG1vZGFsaXR5GAMgASgOMhUubWVkaWFnZW4udjEuTW9kYWxpdHkSDQoFY291bnQYBCABKAUiYwoRTGlzdE1vZGVsc1JlcXVlc3QSDgoGc2VhcmNoGAEgASgJEhAKCGNhdGVnb3J5GAIgASgJEhIKBWxpbWl0GAMgASgFSACIAQESDgoGb2Zmc2V0GAQgASgFQggKBl9saW1pdCJHChJMaXN0TW9kZWxzUmVzcG9uc2USIgoGbW9kZWxzGAEgAygLMhIubWVkaWFnZW4udjEuTW9kZWwSDQoFdG90YWwYAiABKAUiZQoTTGlzdFByb2R1Y3RzUmVxdWVzdBIOCgZzZWFyY2gYASABKAkSEAoIY2F0ZWdvcnkYAiABKAkSEgoFbGltaXQYAyABKAVIAIgBARIOCgZvZmZzZXQYBCABKAVCCAoGX2xpbWl0Ik0KFExpc3RQcm9kdWN0c1Jlc3BvbnNlEiYKCHByb2R1Y3RzGAEgAygLMhQubWVkaWFnZW4udjEuUHJvZHVjdBINCgV0b3RhbBgCIAEoBSIgCg9HZXRNb2RlbFJlcXVlc3QSDQoFbW9kZWwYASABKAkijwEKEEdldE1vZGVsUmVzcG9uc2USIQoFbW9kZWwYASABKAsyEi5tZWRpYWdlbi52MS5Nb2RlbBIoCgdvcGVuYXBpGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIbCg51bnJlYWR5X3JlYXNvbhgDIAEoCUgAiAEBQhEKD191bnJlYWR5X3JlYXNvbiIXChVMaXN0Q2F0ZWdvcmllc1JlcXVlc3QiQwoWTGlzdENhdGVnb3JpZXNSZXNwb25zZRIpCgpjYXRlZ29yaWVzGAEgAygLMhUubWVkaWFnZW4udjEuQ2F0ZWdvcnkqYAoITW9kYWxpdHkSGAoUTU9EQUxJVFlfVU5TUEVDSUZJRUQQABISCg5NT0RBTElUWV9JTUFHRRABEhIKDk1PREFMSVRZX1ZJREVPEAISEgoOTU9EQUxJVFlfQVVESU8QAypECgZCaWxsZWQSFgoSQklMTEVEX1VOU1BFQ0lGSUVEEAASEAoMQklMTEVEX0ZJWEVEEAESEAoMQklMTEVEX1VTQUdFEAIy/AIKDkNhdGFsb2dTZXJ2aWNlElYKCkxpc3RNb2RlbHMSHi5tZWRpYWdlbi52MS5MaXN0TW9kZWxzUmVxdWVzdBofLm1lZGlhZ2VuLnYxLkxpc3RNb2RlbHNSZXNwb25zZSIHkAIBoLsYAxJcCgxMaXN0UHJvZHVjdHMSIC5tZWRpYWdlbi52MS5MaXN0UHJvZHVjdHNSZXF1ZXN0GiEubWVkaWFnZW4udjEuTGlzdFByb2R1Y3RzUmVzcG9uc2UiB5ACAaC7GAMSUAoIR2V0TW9kZWwSHC5tZWRpYWdlbi52MS5HZXRNb2RlbFJlcXVlc3QaHS5tZWRpYWdlbi52MS5HZXRNb2RlbFJlc3BvbnNlIgeQAgGguxgDEmIKDkxpc3RDYXRlZ29yaWVzEiIubWVkaWFnZW4udjEuTGlzdENhdGVnb3JpZXNSZXF1ZXN0GiMubWVkaWFnZW4udjEuTGlzdENhdGVnb3JpZXNSZXNwb25zZSIHkAIBoLsYAWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_mediagen_v1_options]);
 
 /**
  * A catalog entry.
@@ -90,6 +90,13 @@ export type Model = Message<"mediagen.v1.Model"> & {
    * @generated from field: mediagen.v1.Pricing pricing = 10;
    */
   pricing?: Pricing | undefined;
+
+  /**
+   * What it made, best first. docs/catalog.md, Samples.
+   *
+   * @generated from field: repeated mediagen.v1.Sample samples = 11;
+   */
+  samples: Sample[];
 };
 
 /**
@@ -98,6 +105,76 @@ export type Model = Message<"mediagen.v1.Model"> & {
  */
 export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
   messageDesc(file_mediagen_v1_catalog, 0);
+
+/**
+ * An output of a model, with the input that makes it.
+ *
+ * @generated from message mediagen.v1.Sample
+ */
+export type Sample = Message<"mediagen.v1.Sample"> & {
+  /**
+   * What it shows, in words.
+   *
+   * @generated from field: string title = 1;
+   */
+  title: string;
+
+  /**
+   * Where to get it, without a key: an absolute URL, or a path below the server's HTTP address.
+   *
+   * @generated from field: string url = 2;
+   */
+  url: string;
+
+  /**
+   * For example `image/webp`.
+   *
+   * @generated from field: string content_type = 3;
+   */
+  contentType: string;
+
+  /**
+   * In pixels; unset if unknown.
+   *
+   * @generated from field: optional int32 width = 4;
+   */
+  width?: number | undefined;
+
+  /**
+   * In pixels; unset if unknown.
+   *
+   * @generated from field: optional int32 height = 5;
+   */
+  height?: number | undefined;
+
+  /**
+   * Unset if unknown, and for pictures.
+   *
+   * @generated from field: optional double duration_seconds = 6;
+   */
+  durationSeconds?: number | undefined;
+
+  /**
+   * A picture of a film or sound, as `url`.
+   *
+   * @generated from field: optional string preview_url = 7;
+   */
+  previewUrl?: string | undefined;
+
+  /**
+   * The input that makes it; unset in lists.
+   *
+   * @generated from field: google.protobuf.Struct input = 8;
+   */
+  input?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message mediagen.v1.Sample.
+ * Use `create(SampleSchema)` to create a new message.
+ */
+export const SampleSchema: GenMessage<Sample> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_catalog, 1);
 
 /**
  * The price of a model.
@@ -132,7 +209,7 @@ export type Pricing = Message<"mediagen.v1.Pricing"> & {
  * Use `create(PricingSchema)` to create a new message.
  */
 export const PricingSchema: GenMessage<Pricing> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 1);
+  messageDesc(file_mediagen_v1_catalog, 2);
 
 /**
  * A product with its modes.
@@ -181,7 +258,7 @@ export type Product = Message<"mediagen.v1.Product"> & {
  * Use `create(ProductSchema)` to create a new message.
  */
 export const ProductSchema: GenMessage<Product> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 2);
+  messageDesc(file_mediagen_v1_catalog, 3);
 
 /**
  * One mode of a product.
@@ -223,7 +300,7 @@ export type ProductMode = Message<"mediagen.v1.ProductMode"> & {
  * Use `create(ProductModeSchema)` to create a new message.
  */
 export const ProductModeSchema: GenMessage<ProductMode> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 3);
+  messageDesc(file_mediagen_v1_catalog, 4);
 
 /**
  * A task category.
@@ -265,7 +342,7 @@ export type Category = Message<"mediagen.v1.Category"> & {
  * Use `create(CategorySchema)` to create a new message.
  */
 export const CategorySchema: GenMessage<Category> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 4);
+  messageDesc(file_mediagen_v1_catalog, 5);
 
 /**
  * Which models to list. docs/contract.md, section 1, Lists.
@@ -274,7 +351,7 @@ export const CategorySchema: GenMessage<Category> = /*@__PURE__*/
  */
 export type ListModelsRequest = Message<"mediagen.v1.ListModelsRequest"> & {
   /**
-   * Matches the name, the description or the model id, ignoring case.
+   * Words; each matches the name, the description or the model id, ignoring case.
    *
    * @generated from field: string search = 1;
    */
@@ -307,7 +384,7 @@ export type ListModelsRequest = Message<"mediagen.v1.ListModelsRequest"> & {
  * Use `create(ListModelsRequestSchema)` to create a new message.
  */
 export const ListModelsRequestSchema: GenMessage<ListModelsRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 5);
+  messageDesc(file_mediagen_v1_catalog, 6);
 
 /**
  * One page of models.
@@ -335,7 +412,7 @@ export type ListModelsResponse = Message<"mediagen.v1.ListModelsResponse"> & {
  * Use `create(ListModelsResponseSchema)` to create a new message.
  */
 export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 6);
+  messageDesc(file_mediagen_v1_catalog, 7);
 
 /**
  * Which products to list. Filters apply to models first. docs/contract.md, section 1, Lists.
@@ -344,7 +421,7 @@ export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PUR
  */
 export type ListProductsRequest = Message<"mediagen.v1.ListProductsRequest"> & {
   /**
-   * Matches the name, the description or the id of a model, ignoring case.
+   * Words; each matches the name, the description or the id of a model, ignoring case.
    *
    * @generated from field: string search = 1;
    */
@@ -377,7 +454,7 @@ export type ListProductsRequest = Message<"mediagen.v1.ListProductsRequest"> & {
  * Use `create(ListProductsRequestSchema)` to create a new message.
  */
 export const ListProductsRequestSchema: GenMessage<ListProductsRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 7);
+  messageDesc(file_mediagen_v1_catalog, 8);
 
 /**
  * One page of products.
@@ -405,7 +482,7 @@ export type ListProductsResponse = Message<"mediagen.v1.ListProductsResponse"> &
  * Use `create(ListProductsResponseSchema)` to create a new message.
  */
 export const ListProductsResponseSchema: GenMessage<ListProductsResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 8);
+  messageDesc(file_mediagen_v1_catalog, 9);
 
 /**
  * Which model to read. docs/contract.md, section 1, Lists.
@@ -426,7 +503,7 @@ export type GetModelRequest = Message<"mediagen.v1.GetModelRequest"> & {
  * Use `create(GetModelRequestSchema)` to create a new message.
  */
 export const GetModelRequestSchema: GenMessage<GetModelRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 9);
+  messageDesc(file_mediagen_v1_catalog, 10);
 
 /**
  * The model that was read.
@@ -461,7 +538,7 @@ export type GetModelResponse = Message<"mediagen.v1.GetModelResponse"> & {
  * Use `create(GetModelResponseSchema)` to create a new message.
  */
 export const GetModelResponseSchema: GenMessage<GetModelResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 10);
+  messageDesc(file_mediagen_v1_catalog, 11);
 
 /**
  * Requests the categories. docs/contract.md, section 1, Lists.
@@ -476,7 +553,7 @@ export type ListCategoriesRequest = Message<"mediagen.v1.ListCategoriesRequest">
  * Use `create(ListCategoriesRequestSchema)` to create a new message.
  */
 export const ListCategoriesRequestSchema: GenMessage<ListCategoriesRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 11);
+  messageDesc(file_mediagen_v1_catalog, 12);
 
 /**
  * The categories.
@@ -497,7 +574,7 @@ export type ListCategoriesResponse = Message<"mediagen.v1.ListCategoriesResponse
  * Use `create(ListCategoriesResponseSchema)` to create a new message.
  */
 export const ListCategoriesResponseSchema: GenMessage<ListCategoriesResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_catalog, 12);
+  messageDesc(file_mediagen_v1_catalog, 13);
 
 /**
  * The kind of media that a model makes.

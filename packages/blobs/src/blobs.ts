@@ -1,4 +1,5 @@
 // Blobs: the port to the files of this service (outputs, previews, uploads). A disk or an object store is behind it.
+import { findContentType } from '@mediagen/engine/content-types.ts'
 
 /** A stored file. */
 export interface StoredBlob {
@@ -75,25 +76,7 @@ export async function deleteAll(blobs: Pick<Blobs, 'list' | 'delete'>, prefix: s
   if (keys.length > 0) await blobs.delete(keys)
 }
 
-/** Types of served files by their extension. */
-const contentTypes: Readonly<Record<string, string>> = {
-  png: 'image/png',
-  jpg: 'image/jpeg',
-  webp: 'image/webp',
-  avif: 'image/avif',
-  gif: 'image/gif',
-  mp4: 'video/mp4',
-  mov: 'video/quicktime',
-  webm: 'video/webm',
-  mp3: 'audio/mpeg',
-  wav: 'audio/wav',
-  flac: 'audio/flac',
-  ogg: 'audio/ogg',
-  m4a: 'audio/mp4',
-  aac: 'audio/aac',
-}
-
 /** The media type of a blob, from the extension of its key. */
 export function contentTypeOf(key: string): string {
-  return contentTypes[key.slice(key.lastIndexOf('.') + 1)] ?? 'application/octet-stream'
+  return findContentType(key) ?? 'application/octet-stream'
 }

@@ -17,6 +17,14 @@ export interface Entry {
   readonly engine: EngineSpec
   /** JSON Schema 2020-12 of the input. */
   readonly input: JsonObject
+  readonly samples: readonly WrittenSample[]
+}
+
+/** What a catalog file says of a sample; paths are relative to it. */
+export interface WrittenSample {
+  readonly file: string
+  readonly preview?: string
+  readonly input: JsonObject
 }
 
 /** Every model that ships. */
@@ -33,6 +41,7 @@ export function findEntry(id: string): Entry {
 
 const ajv = new Ajv2020({ allErrors: true, useDefaults: true, strictTypes: false, strictRequired: false })
 ajv.addFormat('media', true)
+ajv.addVocabulary(['x-enum-titles', 'x-enum-descriptions', 'x-enum-samples'])
 
 /**
  * The input as the engine gets it: with the schema's defaults.

@@ -4,32 +4,24 @@ import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Model } from './model.ts'
 import { createModelOpenapi } from './openapi.ts'
 import { compilePrice, maxCredits, type Price, PriceError } from './pricing.ts'
-import type { CatalogEntry } from './entry.ts'
+import { type CatalogEntry, EntryError } from './entry.ts'
 import { createMediaFinder } from './media-fields.ts'
 import { createPriceExamples, type PriceExamples } from './price-examples.ts'
 import { combineSamples, guaranteedFields, sampleField, usageSamples } from './price-samples.ts'
+import { readSamples, type Samples } from './samples.ts'
 import type { SchemaCompiler } from './schema.ts'
 
 const defaultTimeoutSeconds = 600
 const defaultConcurrency = 1
 const defaultMaxAttempts = 3
 
-/** A field of an entry that is wrong; the message says how. */
-export class EntryError extends Error {
-  readonly field: string
-  constructor(field: string, message: string) {
-    super(message)
-    this.name = 'EntryError'
-    this.field = field
-  }
-}
-
 /** The results of equal prices over equal fields, so each pair is tried once. */
 export type TriedPrices = Map<string, readonly number[]>
 
 /**
  * Creates a model.
- * @param file absolute path of the catalog file, for engines whose settings name other files
+ * @param file absolute path of the catalog file, for settings that name other files
+ * @param isTested whether tests found its samples valid: they are read when somebody asks for them
  * @throws EntryError
  */
 export function createModel(
@@ -37,6 +29,7 @@ export function createModel(
   file: string,
   schemas: SchemaCompiler,
   tried: TriedPrices = new Map(),
+  isTested = false,
 ): Model {
   let checkInput: Model['checkInput']
   let mediaOf: Model['mediaOf']
@@ -49,6 +42,9 @@ export function createModel(
   const createdAtMs = Date.parse(`${entry.created}T00:00:00Z`)
   const { createExamples, ...pricing } = createPricing(entry, tried)
   let openapi: JsonObject | undefined
+  let samples: Samples | undefined
+  const findSamples = (): Samples => (samples ??= readSamples(entry, dirname(file), isTested ? null : checkInput))
+  if (!isTested) findSamples()
   return {
     // Copies the id: a text from a YAML file is a slice of the file, with two bytes per character if the file has any beyond Latin-1.
     id: Buffer.from(entry.id).toString(),
@@ -73,10 +69,16 @@ export function createModel(
         name: entry.name,
         description: entry.description.trim(),
         category: entry.category,
-        inputSchema: entry.input,
+        inputSchema: findSamples().inputSchema,
         createdAtMs,
         price: { billing: pricing.billing, summary: pricing.priceSummary, ...createExamples() },
       }))
+    },
+    get samples() {
+      return findSamples().samples
+    },
+    get sampleFiles() {
+      return findSamples().files
     },
     checkInput,
     mediaOf,

@@ -2,6 +2,30 @@
 import type { Engine, EngineSpec, JsonObject } from '@mediagen/engine/engine.ts'
 import { type Modality, modalities } from './model.ts'
 
+/** A field of an entry that is wrong; the message says how. */
+export class EntryError extends Error {
+  readonly field: string
+  constructor(field: string, message: string) {
+    super(message)
+    this.name = 'EntryError'
+    this.field = field
+  }
+}
+
+/** A sample as it is written in a catalog file. */
+export interface WrittenSample {
+  /** A path relative to the catalog file, or an `https:` URL. */
+  readonly file: string
+  /** Its input; media in it may be paths, too. */
+  readonly input: JsonObject
+  readonly title?: string
+  /** A picture of a film or sound. */
+  readonly preview?: string
+  readonly width?: number
+  readonly height?: number
+  readonly duration_seconds?: number
+}
+
 /** One model as it is written in a catalog file. */
 export interface CatalogEntry {
   readonly id: string
@@ -32,6 +56,7 @@ export interface CatalogEntry {
     readonly max_attempts?: number
   }
   readonly input: JsonObject
+  readonly samples?: readonly WrittenSample[]
 }
 
 const words = { type: 'string', minLength: 1 }
@@ -102,6 +127,24 @@ export const createEntrySchema = (kinds: readonly EngineKind[], described: reado
       type: 'object',
       required: ['type', 'properties'],
       properties: { type: { const: 'object' }, properties: { type: 'object' } },
+    },
+    samples: {
+      type: 'array',
+      maxItems: 20,
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['file', 'input'],
+        properties: {
+          file: words,
+          input: { type: 'object' },
+          title: { ...words, maxLength: 200 },
+          preview: words,
+          width: { type: 'integer', minimum: 1 },
+          height: { type: 'integer', minimum: 1 },
+          duration_seconds: { type: 'number', exclusiveMinimum: 0 },
+        },
+      },
     },
   },
 })

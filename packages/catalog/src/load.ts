@@ -6,8 +6,8 @@ import { loadAll } from 'js-yaml'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { Model } from './model.ts'
 import { toViolations } from '@mediagen/net/schema-violations.ts'
-import type { CatalogEntry, EngineKind } from './entry.ts'
-import { createModel, EntryError, type TriedPrices } from './create-model.ts'
+import { type CatalogEntry, type EngineKind, EntryError } from './entry.ts'
+import { createModel, type TriedPrices } from './create-model.ts'
 import { type Providers, resolveProviders } from './providers.ts'
 import { createSchemaCompiler, type SchemaCompiler } from './schema.ts'
 
@@ -25,7 +25,7 @@ const mostProblemsShown = 20
 /**
  * Loads catalog files and folders of them, in order; a folder's files in the order of their names.
  * @param kinds the engines that entries may name
- * @param tested files that tests found valid: their entries are not checked, and their schemas are compiled when an input arrives
+ * @param tested files that tests found valid: their entries are not checked, their schemas are compiled when an input arrives, their samples read when asked for
  * @throws CatalogError that lists what is wrong, each with file, model and field.
  */
 export function loadCatalog(
@@ -36,9 +36,9 @@ export function loadCatalog(
   const problems: string[] = []
   const models = new Map<string, Model>()
   const schemas = createSchemaCompiler(kinds)
-  const checked: Shared = { schemas, tried: new Map(), providers: new Map(), kinds }
+  const checked: Shared = { schemas, tried: new Map(), providers: new Map(), kinds, isTested: false }
   const believe = { checkEntry: () => [], compileInput: schemas.compileInputLater }
-  const believed: Shared = { ...checked, schemas: { ...schemas, ...believe } }
+  const believed: Shared = { ...checked, schemas: { ...schemas, ...believe }, isTested: true }
   const files = paths
     .flatMap((path) => listFiles(path, problems))
     .map((file) => ({ file, content: readContent(file, problems) }))
@@ -88,6 +88,7 @@ interface Shared {
   readonly tried: TriedPrices
   readonly providers: Providers
   readonly kinds: readonly EngineKind[]
+  readonly isTested: boolean
 }
 
 function addProviders(
@@ -107,7 +108,7 @@ function addProviders(
 }
 
 function loadModels(file: string, content: JsonObject, shared: Shared, problems: string[]): Model[] {
-  const { schemas, tried, providers, kinds } = shared
+  const { schemas, tried, providers, kinds, isTested } = shared
   const { models: entries } = content
   if (!Array.isArray(entries)) {
     // A file may bring providers alone.
@@ -129,6 +130,7 @@ function loadModels(file: string, content: JsonObject, shared: Shared, problems:
         file,
         schemas,
         tried,
+        isTested,
       )
       const fault = kinds.find(({ kind }) => kind === model.engine.kind)?.findFault?.(model.engine)
       if (fault) throw new EntryError(`engine.${fault.field}`, fault.words)

@@ -9,9 +9,13 @@ const samePlace = ['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else'] as const
 /**
  * Creates a function that lists the references of a valid input, in the order of the schema, each place once. Arrays, nested objects,
  * `$ref` within the schema and the combining keywords are followed; of alternatives, whatever has the form of a reference.
+ * @param isReference whether a text has that form
  * @throws Error if a `$ref` that may hide a reference points outside this schema
  */
-export function createMediaFinder(schema: JsonObject): (input: JsonObject) => MediaReference[] {
+export function createMediaFinder(
+  schema: JsonObject,
+  isReference: (text: string) => boolean = isMediaReference,
+): (input: JsonObject) => MediaReference[] {
   if (!mentionsMedia(schema)) return () => []
   checkRefs(schema, schema)
   return (input) => {
@@ -24,7 +28,7 @@ export function createMediaFinder(schema: JsonObject): (input: JsonObject) => Me
       const places = seen.get(node) ?? new Set()
       if (places.has(pointer)) return
       seen.set(node, places.add(pointer))
-      if (node['format'] === 'media' && typeof value === 'string' && isMediaReference(value)) found.set(pointer, value)
+      if (node['format'] === 'media' && typeof value === 'string' && isReference(value)) found.set(pointer, value)
       if (typeof node['$ref'] === 'string') visit(resolveRef(schema, node['$ref']), value, pointer)
       for (const keyword of samePlace) for (const branch of toList(node[keyword])) visit(branch, value, pointer)
       if (Array.isArray(value)) visitItems(node, value, pointer)

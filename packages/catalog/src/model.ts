@@ -13,6 +13,23 @@ export type CheckedInput =
   | { readonly ok: true; readonly input: JsonObject }
   | { readonly ok: false; readonly violations: readonly SchemaViolation[] }
 
+/** An output with the input that makes it. */
+export interface Sample {
+  /** What it shows, in words. */
+  readonly title: string
+  /** Valid by the schema; files are embedded. */
+  readonly input: JsonObject
+  /** A path of this server, `/samples/…`, or an `https:` URL. */
+  readonly url: string
+  readonly contentType: string
+  /** In pixels; null if unknown. */
+  readonly width: number | null
+  readonly height: number | null
+  readonly durationSeconds: number | null
+  /** A picture of a film or sound, as `url`. */
+  readonly previewUrl: string | null
+}
+
 /** A catalog entry, ready to be used. */
 export interface Model {
   readonly id: string
@@ -39,6 +56,9 @@ export interface Model {
   readonly concurrency: number
   /** JSON Schema 2020-12 of the input. */
   readonly inputSchema: JsonObject
+  readonly samples: readonly Sample[]
+  /** Paths of the files that are served for samples, by their names. */
+  readonly sampleFiles: ReadonlyMap<string, string>
   /** The OpenAPI 3.1 document whose one request body is `inputSchema`. */
   readonly openapi: JsonObject
   /** Validates an input; `input` itself is not changed. Pointers begin with `/input`. */

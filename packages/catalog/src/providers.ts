@@ -1,6 +1,6 @@
 // `providers:` of catalog files: servers of others that engines use. Models of any file may name them.
 import type { EngineSpec, JsonObject } from '@mediagen/engine/engine.ts'
-import { EntryError } from './create-model.ts'
+import { EntryError } from './entry.ts'
 
 /** Providers by name, each with its `name` and `kind`. */
 export type Providers = Map<string, JsonObject>

@@ -89,6 +89,7 @@ function createAjv(): Ajv2020 {
   })
   addFormats.default(ajv)
   ajv.addFormat('media', isMediaReference)
+  ajv.addVocabulary(['x-enum-titles', 'x-enum-descriptions', 'x-enum-samples'])
   return checkLengthsFast(ajv)
 }
 

@@ -226,6 +226,39 @@ export interface Pricing {
   from_credits: number
 }
 /**
+ * An output of a model, with the input that makes it.
+ */
+export interface Sample {
+  /**
+   * What it shows, in words.
+   */
+  title: string
+  /**
+   * Where to get it, without a key: an absolute URL, or a path below the address of this server.
+   */
+  url: string
+  content_type: string
+  /**
+   * Pixels
+   */
+  width: number | null
+  /**
+   * Pixels
+   */
+  height: number | null
+  duration_seconds: number | null
+  /**
+   * A picture of a film or sound, as `url`.
+   */
+  preview_url: string | null
+  /**
+   * The input that makes it; null in lists.
+   */
+  input: {
+    [k: string]: unknown
+  } | null
+}
+/**
  * A catalog entry.
  */
 export interface Model {
@@ -243,6 +276,10 @@ export interface Model {
   mode: string
   modality: 'image' | 'video' | 'audio'
   pricing: Pricing
+  /**
+   * What it made, best first.
+   */
+  samples: Sample[]
 }
 /**
  * A page of models, in catalog order.
@@ -324,6 +361,10 @@ export interface ModelDetail {
   mode: string
   modality: 'image' | 'video' | 'audio'
   pricing: Pricing
+  /**
+   * What it made, best first.
+   */
+  samples: Sample[]
   /**
    * Why it is not ready, in words that say what to do; null if it is.
    */

@@ -82,6 +82,16 @@ export function endedJob(status: string): typeof queuedJob {
   return { ...runningJob, status, credits: 1 - released, billing, error, finished_at: finishedAt, ...unstarted }
 }
 
+const sample = {
+  title: 'aurora over the sea',
+  url: 'https://media.example/samples/3b1f9c06d2a84e7750c1e2f3a4b5c6d7.webp',
+  content_type: 'image/webp',
+  width: 640,
+  height: 480,
+  duration_seconds: null,
+  preview_url: null,
+  input: null,
+}
 const modelEntry = {
   id: model,
   object: 'model',
@@ -94,6 +104,7 @@ const modelEntry = {
   mode: 'text-to-image',
   modality: 'image',
   pricing: { billing: 'fixed', summary: '1 credit', from_credits: 1 },
+  samples: [sample],
 }
 const inputSchema = {
   type: 'object',
@@ -198,7 +209,12 @@ const answers: Readonly<Record<string, unknown>> = {
   'startGeneration 202': queuedJob,
   listModels: listOf(modelEntry),
   listCategories: listOf({ id: 'text-to-image', name: 'Text to image', modality: 'image', count: 2 }),
-  getModel: { ...modelEntry, unready_reason: null, openapi: modelDocument },
+  getModel: {
+    ...modelEntry,
+    samples: [{ ...sample, input: { prompt: 'aurora over the sea', width: 640, height: 480 } }],
+    unready_reason: null,
+    openapi: modelDocument,
+  },
   listJobs: listOf(succeededJob),
   getJob: succeededJob,
   cancelJob: endedJob('canceled'),

@@ -69,9 +69,18 @@ function createAnswers({ singles, streams }: GuardedService, { bounds, admitted 
   return answers
 }
 
-function encode({ output }: DescMethod, message: unknown): Buffer {
-  const { buffer, byteOffset, byteLength } = toBinary(output, create(output, message as MessageInitShape<DescMessage>))
-  return Buffer.from(buffer, byteOffset, byteLength)
+// A frozen message is one that a service answers with again and again.
+const encoded = new WeakMap<object, Buffer>()
+
+function encode({ output }: DescMethod, answer: unknown): Buffer {
+  const frozen = Object.isFrozen(answer)
+  const known = frozen ? encoded.get(answer as object) : undefined
+  if (known) return known
+  const message = create(output, answer as MessageInitShape<DescMessage>)
+  const { buffer, byteOffset, byteLength } = toBinary(output, message)
+  const bytes = Buffer.from(buffer, byteOffset, byteLength)
+  if (frozen) encoded.set(answer as object, bytes)
+  return bytes
 }
 
 async function* encodeAll(method: DescMethod, messages: AsyncIterable<unknown>) {
