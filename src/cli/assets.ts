@@ -10,7 +10,7 @@ export function addAssetCommands(program: Command): void {
   assets
     .command('usage')
     .description(
-      'Show disk usage by account and kind: outputs with their previews, uploads, expired (not removed yet), orphans (named by no record)',
+      'Show disk usage by account and kind: outputs with their previews, uploads, expired (not removed yet), orphans (files that belong to no job or upload)',
     )
     .action(
       withAdmin(async (admin) => {
@@ -25,7 +25,7 @@ export function addAssetCommands(program: Command): void {
     )
   assets
     .command('sweep')
-    .description('Remove expired files, and orphans that nothing was written to for an hour')
+    .description('Remove expired files, and files that belong to nothing and were not written to for an hour')
     .option('--dry-run', 'only print what would be removed')
     .action(
       withAdmin(async (admin, { dryRun = false }: { dryRun?: boolean }) => {

@@ -12,9 +12,9 @@ const defaultLimit = 50
 export function addAuditCommands(program: Command): void {
   program
     .command('audit')
-    .description('Audit: who did what as an operator')
+    .description('What operators did')
     .command('list')
-    .description('List administrative acts, newest first: who, what, before and after')
+    .description('List what operators did, newest first: who, what, and what was before and after')
     .option('--account <id>', 'only acts that concern this account', '')
     .option('--limit <acts>', `how many, at most ${pageBounds.largestLimit}`, parsePageLimit, defaultLimit)
     .action(

@@ -21,7 +21,7 @@ interface ListOptions {
 export function addJobCommands(program: Command): Command {
   const jobs = program
     .command('jobs')
-    .description('Your jobs on a server; with a subcommand, jobs of all accounts on this machine')
+    .description('List your jobs on a server; the subcommands are about all jobs of this machine')
   jobs
     .command('list')
     .description('List jobs, newest first')

@@ -9,9 +9,7 @@ import { print } from '@mediagen/terminal/print.ts'
 export function addMigrateCommand(program: Command): void {
   program
     .command('migrate')
-    .description(
-      'Create the database if there is none, or bring it to the schema of this version; `serve` and `demo` do so when they start',
-    )
+    .description('Create the database, or update it to this version; `serve` and `demo` do so when they start')
     .action(async (_options: object, command: Command) => {
       const { dataDir } = readConfig(process.env)
       await (await openStore(dataDir)).close()

@@ -13,7 +13,9 @@ import { print } from '@mediagen/terminal/print.ts'
 export function addModelCommands(program: Command): Command {
   const models = program
     .command('models')
-    .description('Models of a server; with a subcommand, the catalog of this machine')
+    .description(
+      'List the models of a server, or show one; list, check and import are about the catalog of this machine',
+    )
   models
     .command('list')
     .description('List all models of the catalog, and why a model is not ready')

@@ -6,7 +6,6 @@ import { toPermissionCode } from '../services/convert.ts'
 import { isPermission, type Permission, permissions } from '@mediagen/core/key.ts'
 import { toRecord } from '../gateway/records.ts'
 import { parseCredits, readAll, withAdmin } from './admin.ts'
-import { print } from '@mediagen/terminal/print.ts'
 
 const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const longestLifeMs = 36_500 * 86_400_000
@@ -112,35 +111,34 @@ function addMoneyCommands(program: Command): void {
     )
   program
     .command('ledger')
-    .description('The ledger of all credits')
+    .description('Every change of every balance')
     .command('verify')
-    .description('Check every invariant of the ledger over all data; exit status 1 if one is broken')
+    .description('Check that every credit of every account is accounted for; exit status 1 if not')
     .option('--repair-plan', 'print how each problem could be repaired; nothing is changed')
     .action(
       withAdmin(async (admin, { json, repairPlan }: { json?: boolean; repairPlan?: boolean }) => {
         const { accounts, entries, jobs, problems, repairs } = await admin.verifyLedger({})
         const plan = problems.map((problem, index) => ({ problem, repair: repairs[index] ?? '' }))
         if (problems.length > 0) process.exitCode = 1
-        print(
-          {
-            ok: problems.length === 0,
-            accounts: Number(accounts),
-            entries: Number(entries),
-            jobs: Number(jobs),
-            problems,
-            ...(repairPlan && json && { repair_plan: plan }),
-          },
-          json,
-        )
-        return repairPlan && !json ? plan : undefined
+        const counts = { accounts: Number(accounts), entries: Number(entries), jobs: Number(jobs) }
+        if (json) return { ok: problems.length === 0, ...counts, problems, ...(repairPlan && { repair_plan: plan }) }
+        const verdict = problems.length === 0 ? 'The ledger is in order' : 'The ledger is wrong'
+        const checked = Object.entries(counts).map(([name, count]) => `${count} ${count === 1 ? singular(name) : name}`)
+        const lines = repairPlan ? [] : problems.map((problem) => `  ${problem}\n`)
+        process.stdout.write(`${verdict}: checked ${checked.join(', ')}.\n${lines.join('')}`)
+        return repairPlan ? plan : undefined
       }),
     )
   program
     .command('quotes')
-    .description('Quote sealing')
+    .description('The key that seals quotes')
     .command('rotate-key')
     .description('Seal new quotes with a new key; existing quotes stay valid until they expire')
     .action(withAdmin(async (admin) => ({ key_number: (await admin.rotateQuoteKey({})).keyNumber })))
+}
+
+function singular(name: string): string {
+  return { accounts: 'account', entries: 'entry', jobs: 'job' }[name] ?? name
 }
 
 interface Change {

@@ -8,11 +8,11 @@ const longestSeconds = 60
 
 /** Adds the commands. */
 export function addProviderCommands(program: Command): void {
-  const providers = program.command('providers').description('Servers that make media for this one')
+  const providers = program.command('providers').description('Services that make media for this server')
   providers
     .command('check')
     .description(
-      'Ask every provider of the catalog, for nothing, whether it answers and takes its key, and say which models wait for what; exit status 1 if anything does not work',
+      'Check whether every provider of the catalog answers and accepts its key, and what models wait for; nothing is charged; exit status 1 if anything does not work',
     )
     .option('--timeout <seconds>', `how long to wait for each, up to ${longestSeconds}`, readSeconds, 10)
     .action(async ({ timeout, json }: { timeout: number; json?: boolean }) => {

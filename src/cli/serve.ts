@@ -13,11 +13,8 @@ import type { Secrets } from '@mediagen/backends/secrets.ts'
 export function addServeCommand(program: Command): void {
   program
     .command('serve')
-    .description('Run the server until SIGTERM or SIGINT')
-    .option(
-      '--core-url <url>',
-      'run as a pure REST gateway in front of the core at this gRPC address (MEDIAGEN_CORE_URL)',
-    )
+    .description('Run the server until it is stopped, with Ctrl-C or SIGTERM')
+    .option('--core-url <url>', 'serve only REST, in front of another server at this gRPC address (MEDIAGEN_CORE_URL)')
     .option('--json', 'print the addresses as one line of JSON')
     .action(async ({ coreUrl, json }: { coreUrl?: string; json?: boolean }) => {
       const config = readConfig({ ...process.env, ...(coreUrl !== undefined && { MEDIAGEN_CORE_URL: coreUrl }) })

@@ -32,10 +32,13 @@ export function addGenerateCommands(program: Command): void {
       collect,
     )
     .option('-o, --output <file>', 'where to write the output; - for standard output')
-    .option('--max-credits <credits>', 'start nothing that costs more', parseCount)
+    .option('--max-credits <credits>', 'do not start if it costs more', parseCount)
     .option('--wait', 'wait for the end (the default)')
     .option('--detach', 'print the job and do not wait for it')
-    .option('--idempotency-key <key>', 'resume the generation that was started with this key, or start it')
+    .option(
+      '--idempotency-key <key>',
+      'repeat safely: the same command with the same key resumes the job and pays once',
+    )
     .action(withServer(runGenerate))
   program
     .command('watch <job_id>')

@@ -17,7 +17,7 @@ const usualColumns = 80
 export function addUserCommands(program: Command, models: Command, jobs: Command): void {
   program
     .command('login')
-    .description('Keep the address of a server and an API key for the commands of users')
+    .description('Sign in to a server: keep its address and your API key')
     .option('--url <url>', 'address of the server', process.env['MEDIAGEN_URL'] || usualUrl)
     .option('--key <key>', 'API key; asked for if it is missing')
     .action(async ({ url, key }: { url: string; key?: string }) => {
@@ -29,11 +29,11 @@ export function addUserCommands(program: Command, models: Command, jobs: Command
     })
   program
     .command('wallet')
-    .description('Credits that are available and held')
+    .description('Show your credits: available, and held for running jobs')
     .action(withServer(async ({ client }, _options: object, _command: Command) => ({ ...(await client.wallet()) })))
   program
     .command('upload <file>')
-    .description('Upload a file as an input; its id or URL is a value for a media field')
+    .description('Upload a picture, a video or a sound; its file_id is an input, as in --set image=file_…')
     .action(
       withServer(async ({ client }, path: string, _options: object, _command: Command) => {
         return { ...(await client.upload(await openFile(path))) }

@@ -2,6 +2,8 @@
 
 // A column is never cut below this.
 const narrowest = 8
+// What stands for no value in a table.
+const none = '-'
 
 /** A record as a command prints it: flat, snake_case. */
 export type Printed = Readonly<Record<string, unknown>>
@@ -16,11 +18,11 @@ function isList(what: Printed | readonly Printed[]): what is readonly Printed[] 
   return Array.isArray(what)
 }
 
+/** A line for each field that has a value. */
 function toLines(record: Printed): string {
-  const width = Math.max(...Object.keys(record).map((name) => name.length))
-  return Object.entries(record)
-    .map(([name, value]) => `${name.padEnd(width)}  ${toCell(value)}`)
-    .join('\n')
+  const known = Object.entries(record).filter(([, value]) => toCell(value) !== none)
+  const width = Math.max(...known.map(([name]) => name.length))
+  return known.map(([name, value]) => `${name.padEnd(width)}  ${toCell(value)}`).join('\n')
 }
 
 function toTable(records: readonly Printed[]): string {
@@ -54,8 +56,8 @@ function cut(cell: string, width: number): string {
 }
 
 function toCell(value: unknown): string {
-  if (value === null || value === undefined) return '-'
-  if (Array.isArray(value)) return value.map(toItem).join(', ') || '-'
+  if (value === null || value === undefined) return none
+  if (Array.isArray(value)) return value.map(toItem).join(', ') || none
   return String(value)
 }
 
