@@ -40,6 +40,7 @@ export interface OutputsOptions {
   readonly probeEntry?: URL
 }
 
+const readableMode = 0o644
 const defaultMaxProbeRssBytes = 1_500_000_000
 const defaultProbeTimeoutMs = 60_000
 const copyBytes = 1024 * 1024
@@ -159,7 +160,7 @@ async function makeOwn(path: string, origin: Origin): Promise<number> {
   // A program may have a user of its own.
   if (process.getuid?.() === 0 && stats.uid !== 0) await chown(path, 0, 0)
   // Some encoders leave files that are not readable.
-  await chmod(path, 0o644)
+  if ((stats.mode & 0o7777) !== readableMode) await chmod(path, readableMode)
   return stats.size
 }
 

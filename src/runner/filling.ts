@@ -3,8 +3,8 @@ import type { Engine } from '@mediagen/engine/engine.ts'
 import type { ClaimedJob } from '@mediagen/core/job.ts'
 import type { Catalog, Model } from '@mediagen/catalog/model.ts'
 import type { PlaceShare, Store } from '@mediagen/core/store.ts'
-import { countPlaces, type PlaceBounds, type TakenPlaces } from './places.ts'
-import type { Run } from './run.ts'
+import { countModels, countPlaces, type PlaceBounds, type TakenPlaces } from './places.ts'
+import { isLight, type Run } from './run.ts'
 
 // Jobs of light engines claimed at a time; other commands wait for the transaction.
 const lightClaims = 128
@@ -42,9 +42,10 @@ export interface FillingParts {
 export function createFilling(parts: FillingParts): () => Promise<void> {
   const { store, runs, leaseMs, begin, isStopped, again } = parts
   const readyModels = rememberReady(parts.catalog)
+  const takesNoPlace = (model: Model): boolean => isLight(parts.engines, model)
   // Models whose next place goes to the queue, which takes turns with runs that have their files, so neither starves.
   const queueIsNext = new Set<Model>()
-  const lookAtPlaces = (): TakenPlaces => countPlaces(runs, isLight, parts.places)
+  const lookAtPlaces = (): TakenPlaces => countPlaces(runs, takesNoPlace, parts.places)
 
   async function fill(): Promise<void> {
     const first = admit(true, (model) => !queueIsNext.has(model) && queueIsNext.add(model))
@@ -70,10 +71,10 @@ export function createFilling(parts: FillingParts): () => Promise<void> {
   async function claim(taken: TakenPlaces): Promise<void> {
     const ready = readyModels()
     const models = await store.listWaitingModels()
-    const [working, ahead] = split([...runs], ({ phase }) => phase === 'working')
+    const ahead = [...runs].filter(({ phase }) => phase !== 'working')
     const tooMany = Math.max(0, ahead.length - aheadPerPlace * parts.places.places)
-    const waiting = countRoom(models, ready, tooMany > 0 ? runs : working)
-    const [light, heavy] = split(waiting, ({ model }) => isLight(model))
+    const waiting = countRoom(models, ready, tooMany > 0 ? countModels(runs) : taken.ofModel)
+    const [light, heavy] = split(waiting, ({ model }) => takesNoPlace(model))
     const except = findAccounts(ahead, aheadPerPlaceOfAccount * parts.places.places)
     // A run with files within its share comes before jobs of accounts beyond theirs.
     const strict = ahead.some((run) => run.phase === 'fetched' && taken.mayWork(run, true))
@@ -106,10 +107,6 @@ export function createFilling(parts: FillingParts): () => Promise<void> {
     if (claims.length === full || begun.some(({ phase }) => phase === 'fetching')) again()
   }
 
-  function isLight({ engine }: Model): boolean {
-    return parts.engines.get(engine.kind)?.waits(engine) === true
-  }
-
   return fill
 }
 
@@ -128,9 +125,11 @@ function rememberReady(catalog: Catalog): () => ReadonlyMap<string, Model> {
 }
 
 /** How many more jobs may run, for each ready model with waiting jobs; there may be thousands of others. */
-function countRoom(waiting: readonly string[], ready: ReadonlyMap<string, Model>, runs: Iterable<Run>): Room[] {
-  const running = new Map<string, number>()
-  for (const { model } of runs) running.set(model.id, (running.get(model.id) ?? 0) + 1)
+function countRoom(
+  waiting: readonly string[],
+  ready: ReadonlyMap<string, Model>,
+  running: ReadonlyMap<string, number>,
+): Room[] {
   return waiting.flatMap((id) => {
     const model = ready.get(id)
     const places = model ? model.concurrency - (running.get(id) ?? 0) : 0

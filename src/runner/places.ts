@@ -19,6 +19,7 @@ interface Placed {
   readonly accountId: string
   readonly model: Model
   readonly phase: Phase
+  readonly isLight: boolean
 }
 
 /** The places as they are taken at a moment. */
@@ -31,6 +32,8 @@ export interface TakenPlaces {
   share(): PlaceShare
   /** The same for a claim of the spare place. */
   spareShare(): PlaceShare
+  /** The number of working runs of each model, by its id. */
+  readonly ofModel: ReadonlyMap<string, number>
   /** Whether anybody's run of this model may have a place. */
   hasRoom(model: Model): boolean
   /** Whether a run that has its files may have a place; `othersWait` for places within the share only. */
@@ -44,13 +47,11 @@ export function countPlaces(
   bounds: PlaceBounds,
 ): TakenPlaces {
   const held = new Map<string, number>()
-  const ofModel = new Map<string, number>()
+  const ofModel = countModels(runs, ({ phase }) => phase === 'working')
   let taken = 0
-  for (const { phase, model, accountId } of runs) {
-    if (phase !== 'working') continue
-    ofModel.set(model.id, (ofModel.get(model.id) ?? 0) + 1)
-    if (isLight(model)) continue
-    held.set(accountId, (held.get(accountId) ?? 0) + 1)
+  for (const run of runs) {
+    if (run.isLight || run.phase !== 'working') continue
+    held.set(run.accountId, (held.get(run.accountId) ?? 0) + 1)
     taken += 1
   }
   const free = Math.max(0, bounds.places - taken)
@@ -59,14 +60,25 @@ export function countPlaces(
   return {
     free,
     hasSpare,
+    ofModel,
     share: () => ({ held: Object.fromEntries(held), most: bounds.perAccount, strict: false }),
     spareShare: () => ({ held: Object.fromEntries(held), most: 1, strict: true }),
     hasRoom: (model) => isWithin(model) && (isLight(model) || free > 0),
-    mayWork({ model, accountId }, othersWait) {
+    mayWork({ model, accountId, isLight: takesNone }, othersWait) {
       if (!isWithin(model)) return false
-      if (isLight(model)) return true
+      if (takesNone) return true
       const holds = held.get(accountId) ?? 0
       return free > 0 ? !othersWait || holds < bounds.perAccount : hasSpare && holds === 0
     },
   }
+}
+
+/** How many of some runs there are of each model, by its id. */
+export function countModels<Counted extends Placed>(
+  runs: Iterable<Counted>,
+  counts: (run: Counted) => boolean = () => true,
+): ReadonlyMap<string, number> {
+  const ofModel = new Map<string, number>()
+  for (const run of runs) if (counts(run)) ofModel.set(run.model.id, (ofModel.get(run.model.id) ?? 0) + 1)
+  return ofModel
 }

@@ -1,12 +1,12 @@
 // One run of one job: its time, its place, its folder and its end.
-import { rm } from 'node:fs/promises'
+import { rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ClaimedJob } from '@mediagen/core/job.ts'
 import type { Model } from '@mediagen/catalog/model.ts'
 import type { Heartbeat } from '@mediagen/core/store.ts'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import { createAllowance } from './allowance.ts'
-import { type Attempt, continues, type RunParts, type StopReason, toFolderName } from './attempt.ts'
+import { type Attempt, continues, type RunParts, type StopReason, toFolderName, toOutputFolder } from './attempt.ts'
 import { endJob } from './durable.ts'
 import { runToOutcome } from './outcome.ts'
 import { closeOutputFolder } from './outputs.ts'
@@ -27,6 +27,8 @@ export interface Run {
   readonly accountId: string
   readonly model: Model
   readonly phase: Phase
+  /** Whether its engine only waits for others, so it takes no place. */
+  readonly isLight: boolean
   /** Gives a fetched run its place. */
   admit(): void
   /** Resolves when the job was ended or given back; never rejects. */
@@ -44,9 +46,8 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
   const abort = new AbortController()
   const abandon = new AbortController()
   let progress = 0
-  let phase: Phase = 'working'
-  if (!continues({ claimed }) && model.mediaOf(claimed.input).some(({ reference }) => parts.media.isRemote(reference)))
-    phase = 'fetching'
+  const fetches =
+    !continues({ claimed }) && model.mediaOf(claimed.input).some(({ reference }) => parts.media.isRemote(reference))
   const admitted = Promise.withResolvers<void>()
   const time = createAllowance(leftMs(claimed, model), () => abort.abort('timeout' satisfies StopReason))
 
@@ -56,8 +57,8 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
   }
 
   async function enter(): Promise<void> {
-    if (phase === 'working') return
-    phase = 'fetched'
+    if (run.phase === 'working') return
+    run.phase = 'fetched'
     time.hold()
     parts.onFetched()
     await unlessAborted(admitted.promise, abort.signal)
@@ -87,25 +88,42 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
     engineEnd: Promise.resolve(),
     decided: false,
   }
-  const done = perform(attempt, abort).catch((error: unknown) => {
-    parts.log.error({ err: error, job_id: job.jobId }, 'a job could not be ended')
-  })
-  return {
+  // The phase is no getter: those of objects that are not of a class are slow to read, and each round reads them all.
+  const run = {
     jobId: job.jobId,
     accountId: job.accountId,
     model,
-    get phase() {
-      return phase
-    },
+    phase: (fetches ? 'fetching' : 'working') as Phase,
+    isLight: isLight(parts.engines, model),
     admit() {
-      phase = 'working'
+      run.phase = 'working'
       admitted.resolve()
     },
-    done,
+    done: Promise.resolve(),
     stop,
     takeNews: () => ({ jobId: job.jobId, token, progress }),
     isDecided: () => attempt.decided,
   }
+  run.done = perform(attempt, abort).catch((error: unknown) => {
+    parts.log.error({ err: error, job_id: job.jobId }, 'a job could not be ended')
+  })
+  return run
+}
+
+/** Removes the folder of a run. Usually its outputs were moved away and nothing is left in it: then nobody looks what is. */
+async function removeFolder(attempt: Attempt): Promise<void> {
+  const { folder } = attempt
+  try {
+    await rmdir(toOutputFolder(attempt))
+    await rmdir(folder)
+  } catch {
+    await whenDescriptors(() => rm(folder, { recursive: true, force: true }))
+  }
+}
+
+/** Whether runs of a model only wait for others. */
+export function isLight(engines: RunParts['engines'], { engine }: Model): boolean {
+  return engines.get(engine.kind)?.waits(engine) === true
 }
 
 /** The time limit counts from the first submission, and not anew for each run. */
@@ -114,7 +132,7 @@ function leftMs({ msSinceSubmission }: ClaimedJob, { timeoutMs }: Model): number
 }
 
 async function perform(attempt: Attempt, abort: AbortController): Promise<void> {
-  const { claimed, folder, time, parts } = attempt
+  const { claimed, time, parts } = attempt
   const { job } = claimed
   time.run()
   const deadlineTimer =
@@ -141,6 +159,6 @@ async function perform(attempt: Attempt, abort: AbortController): Promise<void> 
     await attempt.engineEnd
     await closeOutputFolder(attempt)
     // Not even a lost claim ends this: nobody else removes the folder as long as this process lives.
-    if (attempt.usesFolder) await whenDescriptors(() => rm(folder, { recursive: true, force: true }))
+    if (attempt.usesFolder) await removeFolder(attempt)
   }
 }

@@ -102,7 +102,10 @@ export function startRunner(parts: RunnerParts): Runner {
     if (jobs === null) return filling.again()
     // If this fails, the heartbeat reports the cancel.
     hearCancels(jobs).catch((error: unknown) => log.error({ err: error }, 'a changed job could not be read'))
-    if (jobs.some(({ jobId }) => !current.has(jobId))) filling.again()
+    // Jobs that were just claimed become runs in this turn of the event loop; only others may need a place.
+    setImmediate(() => {
+      if (jobs.some(({ jobId }) => !current.has(jobId))) filling.again()
+    })
   })
   const sweeper = startSweeper(parts)
   const duties = startDuties(parts)

@@ -75,11 +75,13 @@ export function createDiskBlobs(folder: string): Blobs {
   return {
     async put(key, source, { signal } = {}) {
       const path = toPath(key)
+      await makeFolders([path])
       await place(path, source, signal)
       await flushAbove([path], signal)
     },
     async putFiles(files, { signal } = {}) {
       const sources = new Map(Array.from(files, ([key, file]) => [toPath(key), { file }]))
+      await makeFolders([...sources.keys()])
       // At the same time, because each waits for the disk; and all to their end, because leftovers are removed after that.
       const placings = await Promise.allSettled(Array.from(sources, ([path, source]) => place(path, source, signal)))
       for (const placing of placings) if (placing.status === 'rejected') throw placing.reason
@@ -132,10 +134,15 @@ async function flush(path: string): Promise<void> {
   }
 }
 
-/** Moves a file to its place. False if it is on another file system. */
+/** Makes the folders of files, once for all of a folder. Whoever moves a file makes a missing one too, and hears why it fails. */
+async function makeFolders(paths: readonly string[]): Promise<void> {
+  for (const folder of new Set(paths.map((path) => dirname(path))))
+    await mkdir(folder, { recursive: true }).catch(() => {})
+}
+
+/** Moves a file to its place, whose folder usually is there. False if it is on another file system. */
 async function moveTo(from: string, to: string): Promise<boolean> {
   for (let left = maxPlacings; ; left--) {
-    await mkdir(dirname(to), { recursive: true })
     try {
       await rename(from, to)
       return true
@@ -144,6 +151,7 @@ async function moveTo(from: string, to: string): Promise<boolean> {
       if (code === 'EXDEV') return false
       // Its folder was empty, and was removed meanwhile.
       if (code !== 'ENOENT' || left === 0) throw error
+      await mkdir(dirname(to), { recursive: true })
     }
   }
 }

@@ -106,7 +106,7 @@ export function createBuiltinEngine(options: BuiltinEngineOptions = {}): Engine 
               () => {},
             )
         },
-        timeout: { ms: maxChildMs, reason: tookTooLong(maxChildMs) },
+        timeout: { ms: maxChildMs, reason: () => tookTooLong(maxChildMs) },
         check: ({ output }) => checkFolderSize(output, maxOutputBytes),
         async collect(result, { output }) {
           // Counted once, when the last output is written.

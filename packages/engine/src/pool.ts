@@ -50,13 +50,17 @@ export interface Task<Request, Result> {
   /** Called with the name of a draft in the output folder, which may be shown during the task; the process chooses the name. */
   readonly onDraft?: (file: string, folders: ProcessFolders) => void
   /** Time limit; the process is then killed. Waiting for a free process does not count. */
-  readonly timeout?: { readonly ms: number; readonly reason: Error }
+  readonly timeout?: { readonly ms: number; readonly reason: () => Error }
   /** Called repeatedly while a process has the task; if it rejects, the process is killed and the task fails with that error. */
   readonly check?: (folders: ProcessFolders) => Promise<void>
 }
 
 interface Waiting<Request, Result> {
   readonly task: Task<Request, Result>
+  /** The process that has the task; null while it waits for one. */
+  child: PooledProcess | null
+  /** Listens to the task's signal. */
+  readonly onAbort: () => void
   readonly resolve: (result: Result) => void
   readonly reject: (error: Error) => void
 }
@@ -133,15 +137,20 @@ export class ProcessPool<Request extends object, Result> {
     if (this.#closed) return Promise.reject(new Error('The pool of processes is closed'))
     if (task.signal.aborted) return Promise.reject(abortReason(task.signal))
     return new Promise((resolve, reject) => {
-      const waiting: Waiting<Request, Result> = { task, resolve, reject }
+      const onAbort = (): void => this.#abort(waiting)
+      const waiting: Waiting<Request, Result> = { task, child: null, onAbort, resolve, reject }
       this.#waiting.push(waiting)
       this.#prepare()
-      // Once the task has left the queue, #start listens.
-      task.signal.addEventListener('abort', () => this.#removeWaiting(waiting, abortReason(task.signal)), {
-        once: true,
-      })
+      task.signal.addEventListener('abort', onAbort, { once: true })
       this.#startNext()
     })
+  }
+
+  #abort(waiting: Waiting<Request, Result>): void {
+    const reason = abortReason(waiting.task.signal)
+    if (waiting.child === null) return this.#removeWaiting(waiting, reason)
+    this.#aborts.add(reason)
+    waiting.child.kill(reason)
   }
 
   /** Kills every process and waits until they have ended; running and waiting tasks fail. */
@@ -189,10 +198,15 @@ export class ProcessPool<Request extends object, Result> {
     if (this.#closed || this.#waiting.length === 0 || this.#busy.length >= this.#most) return undefined
     const held = new Map<string, number>()
     for (const owner of this.#busy) held.set(owner, (held.get(owner) ?? 0) + 1)
-    const heldBy = ({ task }: Waiting<Request, Result>): number => held.get(task.owner) ?? 0
-    const next = this.#waiting.reduce((first, other) => (heldBy(other) < heldBy(first) ? other : first))
+    let next: Waiting<Request, Result> | undefined
+    let fewest = Number.POSITIVE_INFINITY
+    for (const waiting of this.#waiting) {
+      const holds = held.get(waiting.task.owner) ?? 0
+      if (holds < fewest) [next, fewest] = [waiting, holds]
+      if (holds === 0) break
+    }
     // Running tasks are not preempted; if long tasks of one owner have all processes, a spare one serves another owner.
-    return this.#busy.length < this.#options.size || heldBy(next) === 0 ? next : undefined
+    return this.#busy.length < this.#options.size || fewest === 0 ? next : undefined
   }
 
   #takeFree(): PooledProcess | undefined {
@@ -201,14 +215,10 @@ export class ProcessPool<Request extends object, Result> {
     return child
   }
 
-  async #start(child: PooledProcess, { task, resolve, reject }: Waiting<Request, Result>): Promise<void> {
+  async #start(child: PooledProcess, waiting: Waiting<Request, Result>): Promise<void> {
+    const { task, onAbort, resolve, reject } = waiting
+    waiting.child = child
     this.#busy.push(task.owner)
-    const onAbort = (): void => {
-      const reason = abortReason(task.signal)
-      this.#aborts.add(reason)
-      child.kill(reason)
-    }
-    task.signal.addEventListener('abort', onAbort, { once: true })
     const tell = await this.#perform(child, task).then(
       (result) => () => resolve(result),
       // A failure while the process is being killed has the reason of the kill.
@@ -225,7 +235,7 @@ export class ProcessPool<Request extends object, Result> {
     const { folders } = child
     const request = await task.request(folders)
     const { timeout, check } = task
-    const timer = timeout && setTimeout(() => child.kill(timeout.reason), timeout.ms)
+    const timer = timeout && setTimeout(() => child.kill(timeout.reason()), timeout.ms)
     const stopChecking =
       check &&
       checkAgain(

@@ -321,12 +321,13 @@ test.runIf(process.platform === 'linux')(
 
 test('a process that has a task for too long is killed; waiting for one does not count', async () => {
   const { signal } = new AbortController()
-  const timeout = { ms: 2000, reason: new Error('too long') }
+  const tooLong = new Error('too long')
+  const timeout = { ms: 2000, reason: () => tooLong }
   const run = (what: string) => pool.run({ request: ask(what), owner: 'a', signal, onProgress: () => {}, timeout })
   const hanging = run('hang')
   const next = run('work')
   await expect(hanging).rejects.toThrow('too long')
-  expect(warnings).toEqual([{ pid: expect.any(Number), err: timeout.reason }])
+  expect(warnings).toEqual([{ pid: expect.any(Number), err: tooLong }])
   await expect(next).resolves.toMatchObject({ files: ['output.txt'] })
 })
 

@@ -85,7 +85,6 @@ export function createProber(options: ProberOptions): Prober {
   return {
     async inspect({ path, name, bytes, previewPath, owner }, signal = new AbortController().signal) {
       const ms = timeoutMs + Math.ceil(bytes / leastBytesPerMs)
-      const reason = broke(`takes longer than ${Math.ceil(ms / 1000)} s to decode`)
       try {
         return await pool.run({
           async request({ input, output }) {
@@ -100,7 +99,7 @@ export function createProber(options: ProberOptions): Prober {
           owner,
           signal,
           onProgress: () => {},
-          timeout: { ms, reason },
+          timeout: { ms, reason: () => broke(`takes longer than ${Math.ceil(ms / 1000)} s to decode`) },
         })
       } catch (error) {
         // The pool's error does not name the file.

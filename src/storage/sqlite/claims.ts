@@ -39,16 +39,16 @@ export function createClaimCommands(writing: Writing) {
 
 /** Creates the list of models with claimable jobs: one index seek per model, however many jobs it has. */
 export function createWaitingModels(db: Connection): () => readonly string[] {
-  const next = "SELECT min(model) FROM jobs WHERE status = 'queued' AND available_at IS NULL"
-  const list = db
-    .prepare<[], string>(
-      `WITH RECURSIVE waiting (model) AS (
-         ${next} UNION ALL SELECT (${next} AND jobs.model > waiting.model) FROM waiting WHERE model IS NOT NULL
-       )
-       SELECT model FROM waiting WHERE model IS NOT NULL`,
+  const findNext = db
+    .prepare<[string], string>(
+      "SELECT model FROM jobs WHERE status = 'queued' AND available_at IS NULL AND model > ? ORDER BY model LIMIT 1",
     )
     .pluck()
-  return () => list.all()
+  return () => {
+    const models: string[] = []
+    for (let next = findNext.get(''); next !== undefined; next = findNext.get(next)) models.push(next)
+    return models
+  }
 }
 
 type ClaimRow = JobRow &

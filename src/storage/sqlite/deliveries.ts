@@ -275,9 +275,13 @@ export function createDeliveryReads(db: Connection, nowMs: () => number) {
        AND webhook_id NOT IN (SELECT value FROM json_each(?)) AND account_id NOT IN (SELECT value FROM json_each(?)) LIMIT 1`,
     )
     .pluck()
+  const dueTo = (proven: 0 | 1) => `SELECT 1 FROM webhooks WHERE proven = ${proven} AND next_due_at <= ?`
+  const dueToAny = db.prepare<[number, number], number>(`${dueTo(1)} UNION ALL ${dueTo(0)} LIMIT 1`).pluck()
   return {
     hasDueDelivery({ unprovenHere, ...caps }: DeliveryClaim): boolean {
       const now = nowMs()
+      // Asked after each change of a job, and the usual answer.
+      if (dueToAny.get(now, now) === undefined) return false
       const { webhookIds, accountIds, unprovenAccountIds } = createRoom(caps, findUnderWay(now), unprovenHere).full()
       const isDue = (proven: boolean, except: readonly string[]): boolean =>
         due.get(Number(proven), now, JSON.stringify(webhookIds), JSON.stringify(except)) !== undefined
