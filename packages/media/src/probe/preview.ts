@@ -5,8 +5,8 @@ import type { Sharp } from 'sharp'
 
 const longSide = 512
 const quality = 80
-// A blurhash does not improve beyond this size.
-const blurSide = 64
+// A blurhash has at most nine components across, so it does not improve beyond this size; each pixel takes part in all of them.
+const blurSide = 32
 const blurComponents = 12
 
 /** Writes the preview: WebP, at most 512 pixels on its long side, and never larger than its source. */
