@@ -17,7 +17,7 @@ export function priceTable({ pricing, openapi }: Pick<ModelDetailRecord, 'pricin
   return element(
     'details',
     { class: 'price-table' },
-    element('summary', {}, element('span', {}, 'How the price comes about'), icon('down')),
+    element('summary', {}, element('span', {}, 'How the price is calculated'), icon('down')),
     element('p', {}, toSentence(describeFormula(pricing.summary))),
     table(byUsage ? 'Held at the start, at most' : 'Examples', quoted),
     table('Charged at the end', used),

@@ -39,21 +39,18 @@ const words: Readonly<Record<string, Explain>> = {
     title: 'Not ready at the moment',
     detail: `${detail} Whoever runs this server can change that; try again later.`,
   }),
-  job_not_found: say(
-    'There is no such generation',
-    'The link is wrong, or it belongs to another account than your key.',
-  ),
-  file_not_found: say('The file is gone', 'There is no upload like this: it was deleted or has expired.'),
+  job_not_found: say('There is no such generation', 'The link is wrong, or it belongs to another account.'),
+  file_not_found: say('The file is gone', 'This upload no longer exists: it was deleted or has expired.'),
   quote_not_found: stalePrice,
   quote_expired: stalePrice,
   quote_mismatch: stalePrice,
   too_many_jobs: say(
     'Too many at once',
-    'As many of your generations are waiting as may. Start this one when some of them have begun.',
+    'As many of your generations are waiting as this server allows. Start this one when some of them are done.',
   ),
   too_many_uploads: say(
     'No space left for uploads',
-    'Your uploads take up all the space that they may. Delete some, or wait until some expire.',
+    'Your uploads have used up their space. Delete some, or wait until some expire.',
   ),
   rate_limited: (_problem, waitSeconds) => ({
     title: 'Too many requests',

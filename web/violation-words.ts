@@ -11,14 +11,14 @@ const rules: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/^must be number$/, () => 'A number.'],
   [/^must be string$/, () => 'A text.'],
   [/^must be one of (.+)$/, (choices) => `Choose one of ${choices.replaceAll('"', '')}.`],
-  [/^must match (?:pattern|format) /, () => 'This does not have the right form.'],
-  [/^must NOT have duplicate items/, () => 'The same thing is there twice.'],
+  [/^must match (?:pattern|format) /, () => 'This is not in the right format.'],
+  [/^must NOT have duplicate items/, () => 'The same item appears twice.'],
   [
     /^must (?:match (?:a|exactly one) schema|match "\w+" schema|NOT be valid)/,
     () => 'This combination is not possible.',
   ],
   [/^is required$/, () => 'This field is required.'],
-  [/^is not a known field$/, () => 'This model does not have this field.'],
+  [/^is not a known field(.*)$/, (similar) => `This model does not have this field${similar}.`],
   [/^must NOT have more than (\d+) items$/, (most) => `At most ${format(most)} are allowed.`],
   [
     /^must NOT have fewer than (\d+) items$/,

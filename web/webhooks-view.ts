@@ -57,7 +57,7 @@ function endpoint(webhook: WebhookRecord, api: Api, signal: AbortSignal): HTMLEl
     ({ data }) => {
       rows.replaceChildren(...data.map(toRow))
       table.hidden = data.length === 0
-      state.textContent = data.length === 0 ? 'Nothing was sent to it yet.' : ''
+      state.textContent = data.length === 0 ? 'Nothing has been sent to it yet.' : ''
     },
     (error: unknown) => {
       if (!isAbort(error)) state.replaceChildren(problemNotice(error))

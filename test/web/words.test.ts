@@ -141,7 +141,7 @@ test('violations of the server are shown in everyday language', () => {
     ['must NOT have fewer than 1 characters', 'This field is required.'],
     ['must NOT have more than 2000 characters', 'At most 2,000 characters.'],
     ['must be one of "a", "b"', 'Choose one of a, b.'],
-    ['must match pattern "^#[0-9a-f]{6}$"', 'This does not have the right form.'],
+    ['must match pattern "^#[0-9a-f]{6}$"', 'This is not in the right format.'],
     ['must match a schema in anyOf', 'This combination is not possible.'],
     ['is required', 'This field is required.'],
     ['names a style that is no longer there', 'Names a style that is no longer there.'],
