@@ -1,5 +1,6 @@
 // The balance of the account: reloaded when it may have changed, and periodically.
-import { type Api, isAbort, Refusal } from './api.ts'
+import { Refused } from '@mediagen/client/errors.ts'
+import { type Api, isAbort } from './api.ts'
 import type { WalletRecord } from './records.ts'
 
 const refreshMs = 15_000
@@ -39,7 +40,7 @@ export class Balance extends EventTarget {
     } catch (error) {
       if (isAbort(error)) return
       // Other failures pass.
-      this.#forbidden = error instanceof Refusal && error.problem.code === 'missing_permission'
+      this.#forbidden = error instanceof Refused && error.problem.code === 'missing_permission'
     }
     this.dispatchEvent(new Event('change'))
   }

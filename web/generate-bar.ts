@@ -1,6 +1,8 @@
 // The bar with the price and the button: quotes the input, starts it, and shows what prevents that.
 import type { Balance } from './balance.ts'
-import { isAbort, Refusal, Unreachable } from './api.ts'
+import { Refused, Unreachable } from '@mediagen/client/errors.ts'
+import { createIdempotencyKey, startGeneration } from '@mediagen/client/generate.ts'
+import { isAbort } from './api.ts'
 import { button, element, icon } from './element.ts'
 import type { Form } from './form.ts'
 import { formatCredits, isConstantPrice } from './job-words.ts'
@@ -21,7 +23,7 @@ export interface GenerateBarEvents {
   readonly onJob: (job: JobRecord) => void
   readonly onCode: () => void
   /** Called with the refusal when the model is not ready, and with null when it is. */
-  readonly onReady: (refusal: Refusal | null) => void
+  readonly onReady: (refusal: Refused | null) => void
 }
 
 export function createGenerateBar(
@@ -36,8 +38,7 @@ export function createGenerateBar(
   const trouble = element('div', {})
   const upTo = model.pricing.billing === 'usage' ? 'up to ' : ''
   const starter = new GenerationStarter(
-    api,
-    (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    (attempt) => startGeneration(api, attempt.model, attempt.input, attempt),
     createIdempotencyKey,
   )
   const quotes = new LiveQuote(api, model.id, showQuote)
@@ -76,14 +77,14 @@ export function createGenerateBar(
       return onReady(error)
     }
     const violations =
-      error instanceof Refusal && error.problem.code === 'invalid_input' ? error.problem.errors : undefined
+      error instanceof Refused && error.problem.code === 'invalid_input' ? error.problem.errors : undefined
     if (violations) {
       form.showViolations(violations, { focus: pressed })
       price.textContent =
         violations.length === 1 ? 'One field needs attention.' : `${violations.length} fields need attention.`
       return
     }
-    const retry = error instanceof Unreachable || (error instanceof Refusal && error.problem.retryable)
+    const retry = error instanceof Unreachable || (error instanceof Refused && error.problem.retryable)
     trouble.replaceChildren(
       problemNotice(error, retry ? { label: 'Try again', run: () => void generate() } : undefined),
     )
@@ -111,7 +112,7 @@ export function createGenerateBar(
     trouble.replaceChildren()
     try {
       const job = await start(input).catch((error: unknown) => {
-        if (!(error instanceof Refusal) || error.problem.code !== 'quote_expired') throw error
+        if (!(error instanceof Refused) || error.problem.code !== 'quote_expired') throw error
         quotes.forget()
         return start(input)
       })
@@ -180,9 +181,4 @@ function describeTerms({ billing }: Pricing, { expires_at }: QuoteRecord): strin
   return billing === 'usage'
     ? `Held at the start; unused credits are returned. Price valid until ${time}.`
     : `Charged only if it succeeds. Price valid until ${time}.`
-}
-
-/** crypto.randomUUID exists only under https and on localhost, which a server in a private network may lack. */
-function createIdempotencyKey(): string {
-  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -1,8 +1,8 @@
 // The page of one job, updated until it ends.
+import { followJob } from '@mediagen/client/follow.ts'
 import { isAbort } from './api.ts'
 import { element, icon } from './element.ts'
 import { createJobView } from './job-view.ts'
-import { watchJob } from './job-watch.ts'
 import { isTerminal } from './job-words.ts'
 import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
@@ -33,7 +33,7 @@ export function jobPage(parts: Parts, jobId: string): HTMLElement {
         () => {},
       )
       if (isTerminal(job.status)) return
-      await watchJob(api, jobId, { signal, onJob: view.show })
+      await followJob(api, jobId, { signal, onJob: view.show, maxFailures: Number.POSITIVE_INFINITY })
       parts.balance.refresh()
     } catch (error) {
       if (isAbort(error)) return

@@ -1,4 +1,5 @@
 // A job in full: its progress, its result or error, and its credits.
+import { isOlder } from '@mediagen/client/records.ts'
 import type { Catalog } from './catalog.ts'
 import { createDraftPicture } from './draft-picture.ts'
 import { element, icon, linkButton, button } from './element.ts'
@@ -12,7 +13,6 @@ import {
   formatAge,
   formatCredits,
   formatSeconds,
-  isOlder,
   isTerminal,
   toFileName,
   toLocalUrl,

@@ -16,19 +16,6 @@ export function isTerminal(status: JobStatus): boolean {
   return status !== 'queued' && status !== 'running'
 }
 
-/** Whether a record is older than another one of the same job: answers and events may overtake each other. */
-export function isOlder(job: JobRecord, than: JobRecord): boolean {
-  const [ours, theirs] = [lifeOf(job), lifeOf(than)]
-  const different = ours.findIndex((value, index) => value !== theirs[index])
-  return different >= 0 && (ours[different] ?? 0) < (theirs[different] ?? 0)
-}
-
-/** The progress of a job as numbers to compare in order. A lost run goes back to the queue. */
-function lifeOf({ status, attempts, progress }: JobRecord): readonly number[] {
-  const ended = !isTerminal(status) ? 0 : status === 'needs_review' ? 1 : 2
-  return [ended, attempts, status === 'queued' ? 1 : 0, progress]
-}
-
 // The largest queue position that is counted.
 const lastQueuePosition = 100
 

@@ -1,11 +1,12 @@
 // Asks for the API key, and tests it before storing it.
-import { createApi, type Refusal } from './api.ts'
+import type { Refused } from '@mediagen/client/errors.ts'
+import { createApi } from './api.ts'
 import { element, icon } from './element.ts'
 import { explain } from './refusal-words.ts'
 import { keepKey } from './session.ts'
 
 /** A page with one field; `onKey` is called with a valid key. */
-export function keyView(onKey: (key: string) => void, refusal?: Refusal): HTMLElement {
+export function keyView(onKey: (key: string) => void, refusal?: Refused): HTMLElement {
   const field = element('input', {
     id: 'key-field',
     class: 'input mono',

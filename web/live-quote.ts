@@ -50,7 +50,7 @@ export class LiveQuote {
 
   /**
    * A quote for this input that is still valid for a while: the current one or a new one.
-   * @throws Refusal or Unreachable
+   * @throws Refused or Unreachable
    */
   async ask(input: JsonObject): Promise<QuoteRecord> {
     const text = JSON.stringify(input)

@@ -1,5 +1,6 @@
 // Starts the console: asks for the key, then shows the view that the URL names; the bar stays.
-import { createApi, type Refusal } from './api.ts'
+import type { Refused } from '@mediagen/client/errors.ts'
+import { createApi } from './api.ts'
 import { Balance } from './balance.ts'
 import { Catalog } from './catalog.ts'
 import { catalogView } from './catalog-view.ts'
@@ -38,7 +39,7 @@ const places: { readonly [View in Route['view']]?: string } = { job: 'library', 
 let leaving = new AbortController()
 let session = new AbortController()
 
-function showKeyView(refusal?: Refusal): void {
+function showKeyView(refusal?: Refused): void {
   leaving.abort()
   session.abort()
   navigation.hidden = true

@@ -1,7 +1,6 @@
 // Texts and checks of files in inputs: valid references, known facts, and errors before the upload.
 import type { MediaField } from './form-model.ts'
 import { formatBytes } from './job-words.ts'
-import { isMediaType } from './upload.ts'
 
 /** Known facts about a file; null if unknown. */
 export interface MediaFacts {
@@ -94,4 +93,9 @@ function decode(text: string): string {
 /** Largest file that this server accepts, in bytes; its page says so. */
 export function readLargestUpload(): number {
   return Number(document.documentElement.dataset['maxUploadBytes'])
+}
+
+/** Whether inputs may refer to files of this type; the server checks the content. */
+export function isMediaType(type: string): boolean {
+  return /^(image|video|audio)\/[\w.+-]+$/.test(type)
 }

@@ -1,5 +1,6 @@
 // A slot shows one file of an input: its upload with progress, its picture, or its error.
-import { type Api, isAbort, Refusal } from './api.ts'
+import { Refused } from '@mediagen/client/errors.ts'
+import { type Api, isAbort } from './api.ts'
 import { button, element, icon } from './element.ts'
 import { describeFacts, type MediaFacts, readReference } from './media-file.ts'
 import { mediaPicture } from './media-picture.ts'
@@ -9,7 +10,7 @@ import { recallMedia, rememberMedia } from './session.ts'
 
 /** The parameters of a slot. */
 export interface SlotParts {
-  readonly api: Pick<Api, 'get' | 'upload'>
+  readonly api: Pick<Api, 'get' | 'json'>
   /** Aborts when the user leaves the view. */
   readonly signal: AbortSignal
   /** Called when the reference is known. */
@@ -78,7 +79,11 @@ export function createMediaSlot(
     trouble = 'The file is still being uploaded.'
     facts.replaceChildren(`Uploading, ${describeFacts(known)}`)
     try {
-      const record = await api.upload(file, { signal: either, onProgress: (fraction) => (progress.value = fraction) })
+      const record = await api.json<FileRecord>('/v1/files', {
+        content: file,
+        onProgress: (fraction) => (progress.value = fraction),
+        signal: either,
+      })
       rememberMedia(record.file_id, { ...known, type: record.content_type })
       reference = record.file_id
       trouble = null
@@ -88,7 +93,7 @@ export function createMediaSlot(
     } catch (error) {
       if (isAbort(error)) return
       // The same file would be refused again, unless space or time was lacking.
-      const retry = !(error instanceof Refusal) || error.problem.retryable || error.problem.code === 'too_many_uploads'
+      const retry = !(error instanceof Refused) || error.problem.retryable || error.problem.code === 'too_many_uploads'
       fail(explain(error).detail, retry)
     }
   }
@@ -102,7 +107,7 @@ export function createMediaSlot(
       if (isAbort(error)) return
       fail(explain(error).detail, false)
       // A missing file cannot be used; if the server could not be asked, it may exist.
-      if (error instanceof Refusal) reference = undefined
+      if (error instanceof Refused) reference = undefined
       onChange()
     }
   }

@@ -1,5 +1,5 @@
 // A readable notice of a failure; its code and a link to the page that explains it are folded away.
-import { Refusal } from './api.ts'
+import { Refused } from '@mediagen/client/errors.ts'
 import { button, element, icon } from './element.ts'
 import { explain } from './refusal-words.ts'
 
@@ -9,7 +9,7 @@ export function problemNotice(
   retry?: { readonly label: string; readonly run: () => void },
 ): HTMLElement {
   const { title, detail } = explain(error)
-  const problem = error instanceof Refusal ? error.problem : null
+  const problem = error instanceof Refused ? error.problem : null
   const body = element('div', {}, element('strong', {}, title), element('p', {}, detail))
   if (problem) {
     const code = element('code', {}, problem.code)

@@ -1,5 +1,6 @@
 // Says why a model is not ready, for as long as that is so.
-import { isAbort, Refusal } from './api.ts'
+import { Refused } from '@mediagen/client/errors.ts'
+import { isAbort } from './api.ts'
 import { element } from './element.ts'
 import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
@@ -8,7 +9,7 @@ import type { QuoteRecord } from './records.ts'
 export interface Readiness {
   readonly element: HTMLElement
   /** Shows why the model is not ready; null if it is. */
-  show(refusal: Refusal | null): void
+  show(refusal: Refused | null): void
   /** Asks the server. */
   check(): Promise<void>
 }
@@ -40,6 +41,6 @@ export function createReadiness({ api, catalog, signal }: Parts, model: string):
 }
 
 /** Whether a refusal says that the model is not ready. */
-export function isUnready(error: unknown): error is Refusal {
-  return error instanceof Refusal && error.problem.code === 'model_unavailable'
+export function isUnready(error: unknown): error is Refused {
+  return error instanceof Refused && error.problem.code === 'model_unavailable'
 }

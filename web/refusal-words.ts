@@ -1,5 +1,5 @@
 // What the server refuses, as people at the console read it: no routes, no ids, and what to do next.
-import { Refusal, Unreachable } from './api.ts'
+import { Refused, Unreachable } from '@mediagen/client/errors.ts'
 import { formatCredits } from './job-words.ts'
 import type { ProblemRecord } from './records.ts'
 
@@ -67,8 +67,9 @@ const words: Readonly<Record<string, Explain>> = {
 
 /** The words about a failure. */
 export function explain(error: unknown): Explanation {
-  if (error instanceof Unreachable) return { title: 'No connection', detail: error.message }
-  if (!(error instanceof Refusal))
+  if (error instanceof Unreachable)
+    return { title: 'No connection', detail: 'The server cannot be reached. Check the connection and try again.' }
+  if (!(error instanceof Refused))
     return { title: 'Something went wrong', detail: error instanceof Error ? error.message : String(error) }
   const { problem, retryAfterSeconds } = error
   const { title, detail } = problem

@@ -1,9 +1,9 @@
 // The stage: the current job in full size, earlier ones of the same model as a strip below.
+import { followJob } from '@mediagen/client/follow.ts'
 import { isAbort } from './api.ts'
 import { element } from './element.ts'
 import { createJobTile, type JobTile } from './job-tile.ts'
 import { createJobView } from './job-view.ts'
-import { watchJob } from './job-watch.ts'
 import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { JobRecord, ListRecord, ModelDetailRecord } from './records.ts'
@@ -69,7 +69,7 @@ export function createStage(parts: Parts, model: ModelDetailRecord): Stage {
   }
   async function follow(jobId: string): Promise<void> {
     try {
-      await watchJob(api, jobId, { signal, onJob: take })
+      await followJob(api, jobId, { signal, onJob: take, maxFailures: Number.POSITIVE_INFINITY })
       parts.balance.refresh()
     } catch (error) {
       if (!isAbort(error) && shown === jobId) current.prepend(problemNotice(error))

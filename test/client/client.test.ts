@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestAccount } from '../test-app.ts'
 import { makeTypes } from '../../docs/make-types.ts'
-import { openProxy } from './spoiled-proxy.ts'
+import { openCuttingProxy, openForgetfulProxy, openProxy } from './spoiled-proxy.ts'
 import { createClient, JobFailed, Refused, TooExpensive, Unreachable } from '@mediagen/client/client.ts'
 
 const app = await startTestApp()
@@ -97,16 +97,10 @@ describe('generate', () => {
 describe('lost lines', () => {
   test('a start whose answer is lost is repeated with its key: one job, paid once', async () => {
     const account = await app.createAccount(100)
-    let starts = 0
-    await using proxy = await openProxy(app.url, (path, pass, response) => {
-      if (path !== 'POST /v1/generate' || (starts += 1) > 2) return false
-      pass()
-      response.write = () => !response.destroy()
-      return true
-    })
+    await using proxy = await openForgetfulProxy(app.url)
     const job = await open(account, proxy.url).generate(model, input)
     expect(job.status).toBe('succeeded')
-    expect(starts).toBe(3)
+    expect(proxy.seen.starts).toBe(3)
     expect(await countJobs(account)).toBe(1)
     expect(await open(account).wallet()).toMatchObject({ available: 97, held: 0 })
   })
@@ -124,6 +118,16 @@ describe('lost lines', () => {
     const job = await open(app.account, proxy.url).generate('test/gate/text-to-image', gate.input)
     expect(job.status).toBe('succeeded')
     expect(watches).toBeGreaterThanOrEqual(2)
+  })
+
+  test('a line that is cut between two events is taken up after the first one', async () => {
+    const account = await app.createAccount(100)
+    const gate = app.gate()
+    await using proxy = await openCuttingProxy(app.url, gate.open)
+    const job = await open(account, proxy.url).generate('test/gate/text-to-image', gate.input)
+    expect(job).toMatchObject({ status: 'succeeded', billing: { held: 10, charged: 10 } })
+    expect(proxy.watches).toEqual([undefined, expect.stringMatching(/^\d+$/)])
+    expect(await countJobs(account)).toBe(1)
   })
 
   test('a missing server is unreachable', async () => {
@@ -161,6 +165,9 @@ test('an upload is an input', async () => {
   })
   const file = await client.upload(picture)
   expect(file).toMatchObject({ content_type: 'image/png', bytes: picture.size })
+  expect((await client.files()).data.map(({ file_id }) => file_id)).toContain(file.file_id)
+  await client.removeFile(file.file_id)
+  expect((await client.files()).data.map(({ file_id }) => file_id)).not.toContain(file.file_id)
 })
 
 test('models, jobs and entries are listed and found', async () => {
@@ -171,24 +178,29 @@ test('models, jobs and entries are listed and found', async () => {
   expect((await client.jobs({ search: 'walrus' })).data[0]?.job_id).toBe(job.job_id)
   expect((await client.follow(job.job_id)).status).toBe('succeeded')
   expect((await client.cancel(job.job_id)).status).toBe('succeeded')
+  await client.removeJob(job.job_id)
+  expect((await client.jobs({ search: 'walrus' })).total).toBe(0)
   expect((await client.entries({ limit: 2 })).data).toHaveLength(2)
 })
 
-test('the snippet of docs/clients.md runs in a project that has the package', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'mediagen-client-'))
-  const root = join(import.meta.dirname, '../..')
-  try {
-    mkdirSync(join(folder, 'node_modules/@mediagen'), { recursive: true })
-    symlinkSync(join(root, 'packages/client'), join(folder, 'node_modules/@mediagen/client'))
-    const [, snippet = ''] = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(root, 'docs/clients.md'), 'utf8')) ?? []
-    const pasted = snippet
-      .replace('builtin/image/art/text-to-image', model)
-      .replace('http://127.0.0.1:8080', app.url)
-      .replace('mgk_…', app.account.key)
-    writeFileSync(join(folder, 'first.mts'), pasted)
-    const { stdout } = await promisify(execFile)(process.execPath, ['first.mts'], { cwd: folder })
-    expect(stdout).toMatch(/^succeeded 1$[\s\S]*^image\/png \d+ 3$/m)
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
-})
+test.each(['docs/clients.md', 'packages/client/README.md'])(
+  'the example of %s runs where the package is',
+  async (path) => {
+    const folder = mkdtempSync(join(tmpdir(), 'mediagen-client-'))
+    const root = join(import.meta.dirname, '../..')
+    try {
+      mkdirSync(join(folder, 'node_modules/@mediagen'), { recursive: true })
+      symlinkSync(join(root, 'packages/client'), join(folder, 'node_modules/@mediagen/client'))
+      const [, snippet = ''] = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(root, path), 'utf8')) ?? []
+      const pasted = snippet
+        .replace('builtin/image/art/text-to-image', model)
+        .replace('http://127.0.0.1:8080', app.url)
+        .replace('mgk_…', app.account.key)
+      writeFileSync(join(folder, 'first.mts'), pasted)
+      const { stdout } = await promisify(execFile)(process.execPath, ['first.mts'], { cwd: folder })
+      expect(stdout).toMatch(/^(?:costs 3\n)?[\s\S]*^succeeded 1$[\s\S]*^image\/png \d+ 3$/m)
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  },
+)

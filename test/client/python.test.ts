@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import sharp from 'sharp'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestAccount } from '../test-app.ts'
-import { openProxy } from './spoiled-proxy.ts'
+import { openForgetfulProxy, openProxy } from './spoiled-proxy.ts'
 
 const root = join(import.meta.dirname, '../..')
 const place = join(root, 'packages/client/python')
@@ -114,15 +114,9 @@ tell(job["status"], states[0])`
 
   inPython(`a start whose answer is lost is repeated with its key: one job, one charge${missing}`, async () => {
     const account = await app.createAccount(100)
-    let starts = 0
-    await using proxy = await openProxy(app.url, (path, pass, response) => {
-      if (path !== 'POST /v1/generate' || (starts += 1) > 2) return false
-      pass()
-      response.write = () => !response.destroy()
-      return true
-    })
+    await using proxy = await openForgetfulProxy(app.url)
     const [job] = await run('tell(client.generate(model, {"prompt": "x"}))', { account, url: proxy.url })
-    expect([job.status, starts]).toEqual(['succeeded', 3])
+    expect([job.status, proxy.seen.starts]).toEqual(['succeeded', 3])
     expect(await readAccount(account)).toEqual({ jobs: 1, available: 97, held: 0 })
   })
 

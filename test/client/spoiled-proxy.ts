@@ -1,11 +1,16 @@
 // A proxy between a client and a server, which loses answers and cuts lines where a test says so.
-import { createServer, request as sendRequest, type RequestListener } from 'node:http'
+import { createServer, type IncomingHttpHeaders, request as sendRequest, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /** A proxy in front of the server, which `handle` may spoil; `handle` returns false for what is to go through. */
 export async function openProxy(
   url: string,
-  handle: (path: string, pass: () => void, response: Parameters<RequestListener>[1]) => boolean,
+  handle: (
+    path: string,
+    pass: () => void,
+    response: Parameters<RequestListener>[1],
+    headers: IncomingHttpHeaders,
+  ) => boolean,
 ) {
   const server = createServer((request, response) => {
     const pass = (): void => {
@@ -16,7 +21,7 @@ export async function openProxy(
       })
       request.pipe(onward)
     }
-    if (!handle(`${request.method} ${request.url}`, pass, response)) pass()
+    if (!handle(`${request.method} ${request.url}`, pass, response, request.headers)) pass()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -27,4 +32,39 @@ export async function openProxy(
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+/**
+ * A proxy that cuts the first watch of a job when an event has gone through.
+ * @param onSecond called when the client watches again
+ */
+export async function openCuttingProxy(url: string, onSecond: () => void) {
+  /** What each watch said it had seen last. */
+  const watches: (string | undefined)[] = []
+  const proxy = await openProxy(url, (path, pass, response, headers) => {
+    if (!path.endsWith('/events')) return false
+    watches.push(headers['last-event-id']?.toString())
+    if (watches.length === 2) onSecond()
+    if (watches.length > 1) return false
+    const write = response.write.bind(response)
+    response.write = (piece: Buffer) =>
+      write(piece, () => {
+        if (piece.includes('data:')) response.destroy()
+      })
+    pass()
+    return true
+  })
+  return { ...proxy, watches }
+}
+
+/** A proxy that loses the answers to the first two starts. */
+export async function openForgetfulProxy(url: string) {
+  const seen = { starts: 0 }
+  const proxy = await openProxy(url, (path, pass, response) => {
+    if (path !== 'POST /v1/generate' || (seen.starts += 1) > 2) return false
+    pass()
+    response.write = () => !response.destroy()
+    return true
+  })
+  return { ...proxy, seen }
 }

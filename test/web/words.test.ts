@@ -9,14 +9,14 @@ import {
   formatAge,
   formatBytes,
   isConstantPrice,
-  isOlder,
   toFileName,
   toLocalUrl,
 } from '../../web/job-words.ts'
 import type { JobRecord, OutputRecord } from '../../web/records.ts'
 import { chooseFiles, isReference } from '../../web/media-file.ts'
 import { retryable } from '@mediagen/core/errors.ts'
-import { Refusal } from '../../web/api.ts'
+import { Refused } from '@mediagen/client/errors.ts'
+import { isOlder } from '@mediagen/client/records.ts'
 import { explain } from '../../web/refusal-words.ts'
 import { parseRoute, takeKey, toHash } from '../../web/route.ts'
 import { describeViolation } from '../../web/violation-words.ts'
@@ -115,6 +115,9 @@ test('a file has its facts and a name of its own', () => {
     preview_url: null,
     blurhash: null,
     kept_until: null,
+    expires_at: null,
+    expired: false,
+    sha256: '',
   })
   expect(describeOutput(output('image/png'))).toBe('PNG · 1024 × 768 · 48 kB')
   expect(describeKept({ url: 'x', kept_until: '2026-11-28T10:00:00.000Z' })).toMatch(/^kept until 28 Nov, \d\d:00$/)
@@ -152,7 +155,7 @@ test('violations of the server are shown in everyday language', () => {
 test('refusals are explained without routes, ids and codes', () => {
   const refuse = (code: string, more: object = {}, waitSeconds: number | null = null): string => {
     const problem = { type: '', title: 'T', status: 400, detail: 'GET /v1/x "id"', retryable: false, request_id: '' }
-    return explain(new Refusal({ ...problem, code, ...more }, waitSeconds)).detail
+    return explain(new Refused({ ...problem, code, ...more }, waitSeconds)).detail
   }
   expect(refuse('insufficient_credits', { required: 5, available: 1 })).toBe(
     'This needs 5 credits, and 1 is available. Running generations may return some when they end.',

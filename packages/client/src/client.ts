@@ -17,6 +17,15 @@ export * from './records.ts'
 /** Which page of a list, and what filters it. */
 export type ListOptions = Readonly<Record<string, string | number | undefined>>
 
+/** How a file is uploaded. */
+export interface UploadOptions {
+  /** Told 0 … 1, in a browser. */
+  readonly onProgress?: ((fraction: number) => void) | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+const remove = { method: 'DELETE' }
+
 /** A client of one server with one key. Every method throws `Refused` or `Unreachable`, besides what it says itself. */
 export interface MediagenClient {
   /** What one model and one input cost. Charges nothing. */
@@ -38,7 +47,12 @@ export interface MediagenClient {
   wallet(): Promise<Wallet>
   entries(options?: ListOptions): Promise<Page<Entry>>
   /** Stores a picture, a video or a sound; its `file_id` is a value for a media field of an input. */
-  upload(file: Blob): Promise<File>
+  upload(file: Blob, options?: UploadOptions): Promise<File>
+  /** Uploads, newest first. @param options `limit`, `offset` */
+  files(options?: ListOptions): Promise<Page<File>>
+  removeFile(fileId: string): Promise<void>
+  /** Removes a job that has ended, with its outputs. */
+  removeJob(jobId: string): Promise<void>
   /** The bytes of an output. @throws Error if its file has expired */
   download(output: Pick<Output, 'url'> | undefined, signal?: AbortSignal): Promise<Blob>
 }
@@ -60,7 +74,10 @@ export function createClient(connection: Connection): MediagenClient {
     model: (id) => http.json(`/v1/models/${id.split('/').map(encodeURIComponent).join('/')}`),
     wallet: () => http.json('/v1/wallet'),
     entries: (options) => http.json(`/v1/wallet/entries${toQuery(options)}`),
-    upload: (content) => http.json('/v1/files', { content }),
+    upload: (content, options) => http.json('/v1/files', { ...options, content }),
+    files: (options) => http.json(`/v1/files${toQuery(options)}`),
+    removeFile: async (fileId) => void (await http.open(`/v1/files/${encodeURIComponent(fileId)}`, remove)),
+    removeJob: async (jobId) => void (await http.open(jobPath(jobId), remove)),
     async download(output, signal) {
       if (!output?.url) throw new Error('The file of this output has expired.')
       // The URL is signed and needs no key.

@@ -8,26 +8,34 @@ export interface ServerEvent {
   readonly id: string
 }
 
-/** The events of a body, until it ends. */
+/** The events of a body, until it ends. Whoever leaves early cancels it. */
 export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
-  const text = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+  // Not every browser can iterate over a stream.
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
   let rest = ''
   let event = { type: '', data: [] as string[] }
   let id = ''
-  for await (const piece of text) {
-    // A carriage return at the very end may be the first half of a line end.
-    const lines = (rest + piece).split(/\r\n|\n|\r(?!$)/)
-    rest = lines.pop() ?? ''
-    for (const line of lines) {
-      if (line === '') {
-        if (event.data.length > 0) yield { type: event.type || 'message', data: event.data.join('\n'), id }
-        event = { type: '', data: [] }
-        continue
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      // A carriage return at the very end may be the first half of a line end.
+      const lines = (rest + decoder.decode(value, { stream: true })).split(/\r\n|\n|\r(?!$)/)
+      rest = lines.pop() ?? ''
+      for (const line of lines) {
+        if (line === '') {
+          if (event.data.length > 0) yield { type: event.type || 'message', data: event.data.join('\n'), id }
+          event = { type: '', data: [] }
+          continue
+        }
+        const [, field = '', text = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? []
+        if (field === 'event') event.type = text
+        else if (field === 'data') event.data.push(text)
+        else if (field === 'id' && !text.includes('\0')) id = text
       }
-      const [, field = '', value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? []
-      if (field === 'event') event.type = value
-      else if (field === 'data') event.data.push(value)
-      else if (field === 'id') id = value
     }
+  } finally {
+    await reader.cancel().catch(() => {})
   }
 }

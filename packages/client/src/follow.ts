@@ -2,7 +2,7 @@
 import { Refused, Unreachable } from './errors.ts'
 import { readEvents } from './events.ts'
 import type { Http } from './http.ts'
-import { isTerminal, type Job } from './records.ts'
+import { isOlder, isTerminal, type Job } from './records.ts'
 
 /** How a job is followed. */
 export interface FollowOptions {
@@ -10,43 +10,58 @@ export interface FollowOptions {
   readonly onJob?: ((job: Job) => void) | undefined
   /** Ends the wait; the job goes on. */
   readonly signal?: AbortSignal | undefined
+  /** So many failures in a row end the wait, at least a second apart. Default: 60. */
+  readonly maxFailures?: number | undefined
 }
 
 const againMs = 1000
-// A server that cannot be reached for so long is given up.
-const mostFailures = 60
+// A job's place in the queue changes without an event of the job.
+const placeMs = 5000
 
 /**
  * Waits until the job has ended, and returns its last record.
- * @throws Refused if it may not be read; Unreachable if the server stays away for a minute; what `signal` was aborted with
+ * @throws Refused if it may not be read; Unreachable if the server stays away; what `signal` was aborted with
  */
 export async function followJob(http: Http, jobId: string, options: FollowOptions = {}): Promise<Job> {
-  const { onJob, signal } = options
+  const { onJob, signal, maxFailures = 60 } = options
   const path = `/v1/jobs/${encodeURIComponent(jobId)}`
+  let latest: Job | null = null
   let lastId = ''
   let failures = 0
-  for (;;) {
-    let job: Job | null = null
-    try {
-      const headers = { accept: 'text/event-stream', ...(lastId && { 'last-event-id': lastId }) }
-      const { body } = await http.open(`${path}/events`, { headers, signal })
-      for await (const { type, data, id } of readEvents(body ?? new ReadableStream())) {
-        failures = 0
-        lastId = id
-        if (type !== 'job') continue
-        job = JSON.parse(data) as Job
-        onJob?.(job)
+  function take(job: Job): void {
+    if (latest && isOlder(job, latest)) return
+    latest = job
+    onJob?.(job)
+  }
+  const place = setInterval(() => {
+    if (latest?.status === 'queued') http.json<Job>(path, { signal }).then(take, () => {})
+  }, placeMs)
+  try {
+    for (;;) {
+      try {
+        const headers = { accept: 'text/event-stream', ...(lastId && { 'last-event-id': lastId }) }
+        const { body } = await http.open(`${path}/events`, { headers, signal })
+        for await (const { type, data, id } of body ? readEvents(body) : []) {
+          failures = 0
+          lastId = id
+          if (type !== 'job') continue
+          const job = JSON.parse(data) as Job
+          take(job)
+          if (isTerminal(job)) return job
+        }
+        // The line was lost, or a proxy lets no events through.
+        const job = await http.json<Job>(path, { signal })
+        take(job)
         if (isTerminal(job)) return job
+      } catch (error) {
+        signal?.throwIfAborted()
+        failures += 1
+        if (failures >= maxFailures || isFinal(error)) throw error
       }
-      // The line was lost, or a proxy lets no events through.
-      job = await http.json<Job>(path, { signal })
-      if (isTerminal(job)) return job
-    } catch (error) {
-      signal?.throwIfAborted()
-      failures += 1
-      if (failures >= mostFailures || isFinal(error)) throw error
+      await pause(againMs, signal)
     }
-    await pause(againMs, signal)
+  } finally {
+    clearInterval(place)
   }
 }
 

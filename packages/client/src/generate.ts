@@ -15,6 +15,8 @@ export interface GenerateOptions extends FollowOptions {
    * Default: a random one.
    */
   readonly idempotencyKey?: string | undefined
+  /** A quote for exactly this model and input, to start with instead of asking for one. */
+  readonly quote?: Quote | undefined
 }
 
 /**
@@ -27,17 +29,24 @@ export async function startGeneration(
   input: Input,
   options: GenerateOptions = {},
 ): Promise<Job> {
-  const { idempotencyKey = crypto.randomUUID(), maxCredits = Number.POSITIVE_INFINITY, onQuote, signal } = options
-  const earlier = options.idempotencyKey === undefined ? null : await findStarted(http, idempotencyKey, signal)
+  const { idempotencyKey = createIdempotencyKey(), maxCredits = Number.POSITIVE_INFINITY, onQuote, signal } = options
+  const resumes = options.idempotencyKey !== undefined && !options.quote
+  const earlier = resumes ? await findStarted(http, idempotencyKey, signal) : null
   const headers = { 'idempotency-key': idempotencyKey }
   const start = (quoteId: string): Promise<Job> =>
     repeat(() => http.json<Job>('/v1/generate', { body: { model, input, quote_id: quoteId }, headers, signal }), signal)
   // The server compares the whole request, the quote with it.
   if (earlier) return start(earlier.quote_id)
-  const quote = await repeat(() => http.json<Quote>('/v1/quotes', { body: { model, input }, signal }), signal)
+  const quote =
+    options.quote ?? (await repeat(() => http.json<Quote>('/v1/quotes', { body: { model, input }, signal }), signal))
   if (quote.credits > maxCredits) throw new TooExpensive(quote, maxCredits)
   await onQuote?.(quote)
   return start(quote.quote_id)
+}
+
+/** A key for one intended generation. `crypto.randomUUID` is missing in pages of http: addresses other than localhost. */
+export function createIdempotencyKey(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 /** The job that was started with this key before. */

@@ -1,6 +1,7 @@
 // Requests to one server with one key: JSON both ways, and an error class for each way in which they fail.
 import { Refused, Unreachable } from './errors.ts'
 import type { Problem } from './records.ts'
+import { fetchWithProgress, reportsProgress } from './upload-progress.ts'
 
 /** Where requests go, and as whom. */
 export interface Connection {
@@ -10,6 +11,8 @@ export interface Connection {
   readonly key: string
   /** Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch
+  /** Told every refusal, besides being thrown it: the place to notice that a key does not work any more. */
+  readonly onRefused?: (refused: Refused) => void
 }
 
 /** What a request may carry. */
@@ -20,6 +23,8 @@ export interface RequestOptions {
   readonly body?: unknown
   /** Sent as it is, instead of `body`. */
   readonly content?: Blob
+  /** Told 0 … 1 while `content` is sent, in a browser. */
+  readonly onProgress?: ((fraction: number) => void) | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -31,8 +36,16 @@ export interface Http {
   json<Answer>(path: string, options?: RequestOptions): Promise<Answer>
 }
 
+// The server looks at the content of a file; of another type it takes none.
+const mediaType = /^(image|video|audio)\/[\w.+-]+$/
+
 /** Creates the requests of a connection. */
-export function createHttp({ url, key, fetch = globalThis.fetch.bind(globalThis) }: Connection): Http {
+export function createHttp({
+  url,
+  key,
+  fetch = globalThis.fetch.bind(globalThis),
+  onRefused = () => {},
+}: Connection): Http {
   const base = url.replace(/\/+$/, '')
 
   async function attempt<Answer>(reading: Promise<Answer>, signal: AbortSignal | undefined): Promise<Answer> {
@@ -48,23 +61,26 @@ export function createHttp({ url, key, fetch = globalThis.fetch.bind(globalThis)
 
   async function open(path: string, options: RequestOptions = {}): Promise<Response> {
     if (foreign !== undefined) throw refuseKey(foreign)
-    const { method, headers, body, content, signal } = options
+    const { method, headers, body, content, onProgress, signal } = options
     const sent = content ?? (body === undefined ? null : JSON.stringify(body))
-    const request = fetch(base + path, {
+    const init = {
       method: method ?? (sent === null ? 'GET' : 'POST'),
       headers: {
         authorization: `Bearer ${key}`,
         ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(content && { 'content-type': content.type || 'application/octet-stream' }),
+        ...(content && { 'content-type': mediaType.test(content.type) ? content.type : 'application/octet-stream' }),
         ...headers,
       },
-      cache: 'no-store',
-      body: sent,
-      signal: signal ?? null,
-    })
+    }
+    const request =
+      content && onProgress && reportsProgress
+        ? fetchWithProgress(base + path, { ...init, body: content }, onProgress, signal)
+        : fetch(base + path, { ...init, cache: 'no-store', body: sent, signal: signal ?? null })
     const response = await attempt(request, signal)
     if (response.ok) return response
-    throw await readRefusal(response)
+    const refused = await readRefusal(response)
+    onRefused(refused)
+    throw refused
   }
 
   return {

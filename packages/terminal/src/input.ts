@@ -89,5 +89,5 @@ function put(
   const within = there === undefined ? (draft[name] = {}) : there
   if (typeof within !== 'object' || within === null || Array.isArray(within))
     throw new StartupError(`--set ${setting} puts a value into ${name}, which is not an object.`)
-  put(within as Draft, inner, value, isItem, setting)
+  put(within, inner, value, isItem, setting)
 }

@@ -1,0 +1,50 @@
+// The client in a real browser: a generation over a line that is cut, an upload with its progress, a refusal by code.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { bundle } from '@mediagen/pages/bundle.ts'
+import { expect } from 'vitest'
+import { startTestApp } from '../test-app.ts'
+import { inBrowser, useBrowser } from '../web/browser-tests.ts'
+import { openCuttingProxy } from './spoiled-proxy.ts'
+
+const browser = useBrowser()
+
+/** A script that makes `createClient` global. */
+async function bundleClient(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'mediagen-browser-'))
+  try {
+    const entry = join(folder, 'entry.ts')
+    const client = join(import.meta.dirname, '../../packages/client/src/client.ts')
+    writeFileSync(entry, `import { createClient } from '${client}'\nObject.assign(globalThis, { createClient })`)
+    return await bundle(entry)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+inBrowser('generates over a line that is cut, uploads with progress, and names what is refused', async () => {
+  await using app = await startTestApp()
+  const gate = app.gate()
+  await using proxy = await openCuttingProxy(app.url, gate.open)
+  await using page = await browser.openPage()
+  await page.open(`${proxy.url}/problems`)
+  await page.evaluate(await bundleClient())
+  await page.evaluate(`window.client = createClient({ url: '', key: '${app.account.key}' })`)
+  const job = await page.evaluate(`client.generate('test/gate/text-to-image', ${JSON.stringify(gate.input)})`)
+  expect(job).toMatchObject({ status: 'succeeded', billing: { held: 10, charged: 10 } })
+  expect(proxy.watches).toEqual([undefined, expect.stringMatching(/^\d+$/)])
+
+  const uploaded = `(async () => {
+    const canvas = new OffscreenCanvas(300, 300)
+    canvas.getContext('2d').fillRect(0, 0, 150, 150)
+    const picture = await canvas.convertToBlob()
+    const told = []
+    const { content_type, bytes } = await client.upload(picture, { onProgress: (part) => told.push(part) })
+    return { content_type, complete: bytes === picture.size, last: told.at(-1), files: (await client.files()).total }
+  })()`
+  expect(await page.evaluate(uploaded)).toEqual({ content_type: 'image/png', complete: true, last: 1, files: 1 })
+
+  const refused = `client.upload(new Blob(['no picture']), { onProgress() {} }).catch(({ name, code }) => name + ' ' + code)`
+  expect(await page.evaluate(refused)).toBe('Refused invalid_media')
+})
