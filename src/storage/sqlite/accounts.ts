@@ -1,27 +1,18 @@
 // Accounts: created, read, and credited or debited.
 import { type Act, type Actor, systemActor } from '@mediagen/core/audit.ts'
-import { adjust, grant, isCredits, type Posting } from '@mediagen/core/ledger.ts'
+import { adjust, grant, isCredits } from '@mediagen/core/ledger.ts'
 import type { Page, PageRequest } from '@mediagen/core/page.ts'
 import type { Account, AdjustOutcome } from '@mediagen/core/store.ts'
+import { accountColumns, type AccountState, accountStateColumns, toAccount } from '../rows.ts'
 import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'
 import { createLedgerWriter } from './ledger.ts'
 import { createPages } from './pages.ts'
 import type { Writing } from './writing.ts'
 
-const accountColumns = 'account_id AS accountId, name, available, held, created_at AS createdAtMs'
-
-/** The account fields that commands need. */
-export interface AccountState extends Account {
-  readonly entryCount: number
-  readonly queuedJobs: number
-}
-
 /** Creates a function that reads an account in a transaction. */
 export function createAccountFinder(db: Connection): (accountId: string) => AccountState | null {
-  const find = db.prepare<[string], AccountState>(
-    `SELECT ${accountColumns}, entry_count AS entryCount, queued_jobs AS queuedJobs FROM accounts WHERE account_id = ?`,
-  )
+  const find = db.prepare<[string], AccountState>(`SELECT ${accountStateColumns} FROM accounts WHERE account_id = ?`)
   return (accountId) => find.get(accountId) ?? null
 }
 
@@ -101,10 +92,4 @@ export function createAccountReads(db: Connection) {
     getAccount: (accountId: string): Account | null => find.get(accountId) ?? null,
     listAccounts: (page: PageRequest): Page<Account> => pages.read([], {}, page),
   }
-}
-
-function toAccount(state: AccountState, posting?: Posting): Account {
-  const { accountId, name, createdAtMs } = state
-  const { available, held } = posting?.after ?? state
-  return { accountId, name, available, held, createdAtMs }
 }

@@ -6,9 +6,10 @@ import { isCredits } from '@mediagen/core/ledger.ts'
 import { decideCancel, decideReview } from '@mediagen/core/run-end.ts'
 import type { ResolveOutcome } from '@mediagen/core/store.ts'
 import { createAuditWriter } from './audit.ts'
-import { createJobFinder, hasOutputs, jobColumns, toJob, type JobRow } from './jobs.ts'
+import { hasOutputs, jobColumns, toJob, toRunState, type JobRow } from '../job-rows.ts'
+import { createJobFinder } from './jobs.ts'
 import { sayGone } from './retention.ts'
-import { createRunEnds, toRunState } from './run-ends.ts'
+import { createRunEnds } from './run-ends.ts'
 import type { Writing } from './writing.ts'
 
 /** Creates the commands. */

@@ -1,13 +1,14 @@
 // The commands of workers: claim queued jobs, renew claims, report the end of a run. A token fences each claim.
 import type { AfterLoss } from '@mediagen/engine/engine.ts'
-import { compareCandidates, type Candidate } from '@mediagen/core/fair-queue.ts'
+import { createClaimChoice, type Look, type QueuedCandidate } from '@mediagen/core/claim-choice.ts'
 import type { Job, JobOutcome } from '@mediagen/core/job.ts'
 import { decideFinish, decideHeartbeat, decideReconciled } from '@mediagen/core/run-end.ts'
 import type { ClaimCommand, Heartbeat, HeartbeatOutcome, SavedCheckpoint } from '@mediagen/core/store.ts'
 import type { Connection } from './connection.ts'
-import { createJobFinder, jobColumns, toJob, type JobRow, type JobState } from './jobs.ts'
+import { jobColumns, toJob, toRunState, type JobRow, type JobState } from '../job-rows.ts'
+import { createJobFinder } from './jobs.ts'
 import { createQueueShares, type QueueShares } from './queue-shares.ts'
-import { createRunEnds, toRunState } from './run-ends.ts'
+import { createRunEnds } from './run-ends.ts'
 import { createDuties, createUpstreamRuns } from './upstream.ts'
 import type { Writing } from './writing.ts'
 
@@ -57,17 +58,12 @@ type ClaimRow = JobRow &
     input: string | null
   }
 
-interface Queued extends Candidate {
-  readonly model: string
-  readonly account: string
-}
-
 /** Finds the next jobs of models, so many of each, without those of some accounts. */
 function createCandidates({ db, nowMs }: Writing, shares: QueueShares) {
   const createNext = (from: string) =>
     db.prepare<
       { model: string; nowMs: number; places: number; except?: string },
-      Omit<Queued, 'virtualTime' | 'model'>
+      Omit<QueuedCandidate, 'virtualTime' | 'model'>
     >(
       `SELECT number, priority, fair AS key, account_id AS account FROM ${from}
        ORDER BY priority DESC, fair, number LIMIT :places`,
@@ -79,19 +75,15 @@ function createCandidates({ db, nowMs }: Writing, shares: QueueShares) {
   const nextOfOthers = createNext(`${queue} AND ${others}`)
   const soonOfOthers = createNext(`(${first}) WHERE ${others}`)
 
-  /** @param far whether to search the whole queue, even if jobs of `except` make it long */
-  return (room: ReadonlyMap<string, number>, limit: number, except: ReadonlySet<string>, far: boolean): Queued[] => {
+  return ({ room, limit, except, far }: Look): QueuedCandidate[] => {
     const names = except.size === 0 ? {} : { except: JSON.stringify([...except]) }
     const find = except.size === 0 ? next : far ? nextOfOthers : soonOfOthers
-    return [...room]
-      .flatMap(([model, wanted]) => {
-        const found = find.all({ model, nowMs: nowMs(), places: Math.max(0, Math.min(wanted, limit)), ...names })
-        if (found.length === 0) return []
-        const virtualTime = shares.virtualTime(model)
-        return found.map((job): Queued => ({ ...job, model, virtualTime }))
-      })
-      .sort(compareCandidates)
-      .slice(0, Math.max(0, limit))
+    return [...room].flatMap(([model, wanted]) => {
+      const found = find.all({ model, nowMs: nowMs(), places: Math.max(0, Math.min(wanted, limit)), ...names })
+      if (found.length === 0) return []
+      const virtualTime = shares.virtualTime(model)
+      return found.map((job): QueuedCandidate => ({ ...job, model, virtualTime }))
+    })
   }
 }
 
@@ -107,7 +99,7 @@ function createClaim(writing: Writing): (command: ClaimCommand) => readonly Clai
        (SELECT input FROM job_inputs WHERE number = jobs.number) AS input`,
   )
 
-  function claimOne({ number }: Queued, worker: string, leaseMs: number): ClaimedRow {
+  function claimOne({ number }: QueuedCandidate, worker: string, leaseMs: number): ClaimedRow {
     const row = claim.get(worker, nowMs() + leaseMs, nowMs(), number)
     if (row === undefined || row.input === null) throw new Error(`queued job number ${number} has no row or no input`)
     changed(row.jobId)
@@ -117,35 +109,17 @@ function createClaim(writing: Writing): (command: ClaimCommand) => readonly Clai
     return { job: toJob(row), input, checkpoint, afterLoss, msSinceSubmission, usagePrice, token, msToDeadline }
   }
 
-  return ({ worker, room, limit, leaseMs, except = [], share }) => {
-    const left = new Map(Object.entries(room))
-    const held = new Map(Object.entries(share?.held ?? {}))
+  return (command) => {
+    const choice = createClaimChoice(command)
     const claimed: ClaimedRow[] = []
-    /** Claims jobs of accounts that are not in `out`; an account that reaches its share meanwhile is added to `out`. */
-    const claimWithout = (out: Set<string>, most: number): void => {
-      for (let goOn = true; goOn;) {
-        goOn = false
-        const reached = new Map<string, number>()
-        for (const next of findCandidates(left, limit - claimed.length, out, out.size === except.length)) {
-          const holds = held.get(next.account) ?? 0
-          if (holds >= most) {
-            out.add(next.account)
-            goOn = true
-            continue
-          }
-          claimed.push(claimOne(next, worker, leaseMs))
-          reached.set(next.model, Math.max(next.key, reached.get(next.model) ?? 0))
-          left.set(next.model, (left.get(next.model) ?? 0) - 1)
-          held.set(next.account, holds + 1)
-        }
-        for (const [model, key] of reached) shares.moveOn(model, key)
+    for (let look = choice.look(); look !== null; look = choice.look()) {
+      const reached = new Map<string, number>()
+      for (const next of choice.choose(findCandidates(look))) {
+        claimed.push(claimOne(next, command.worker, command.leaseMs))
+        reached.set(next.model, Math.max(next.key, reached.get(next.model) ?? 0))
       }
+      for (const [model, key] of reached) shares.moveOn(model, key)
     }
-    if (share) {
-      const full = [...held].flatMap(([account, places]) => (places >= share.most ? [account] : []))
-      claimWithout(new Set([...except, ...full]), share.most)
-    }
-    if (!share?.strict) claimWithout(new Set(except), Number.POSITIVE_INFINITY)
     return claimed
   }
 }

@@ -1,5 +1,4 @@
 // The webhook outbox: claims due deliveries, and records the outcome of attempts. Triggers on jobs fill it.
-import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { type Actor, systemActor } from '@mediagen/core/audit.ts'
 import type { Page } from '@mediagen/core/page.ts'
 import {
@@ -19,12 +18,16 @@ import {
 import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'
 import { createPages } from './pages.ts'
-import { jobColumns, toJob, type JobRow } from './jobs.ts'
+import { jobColumns, parseObject, toJob, type JobRow } from '../job-rows.ts'
+import {
+  deliveryColumns,
+  type DeliveryRow,
+  deliveryTables,
+  notDelivered,
+  toDelivery,
+  whichDeliveries,
+} from '../rows.ts'
 import type { Writing } from './writing.ts'
-
-interface DeliveryRow extends Omit<Delivery, 'attempts'> {
-  readonly attempts: string
-}
 
 /** A claimed delivery in the form that crosses threads, where a Buffer becomes a plain Uint8Array. */
 interface ClaimedDeliveryRow extends Omit<ClaimedDelivery, 'secret' | 'input'> {
@@ -34,10 +37,6 @@ interface ClaimedDeliveryRow extends Omit<ClaimedDelivery, 'secret' | 'input'> {
 }
 
 const goneError = 'The endpoint answered 410 Gone, so it was disabled.'
-const deliveryColumns = `d.delivery_id AS deliveryId, d.webhook_id AS webhookId, w.account_id AS accountId, w.url, j.job_id AS jobId, d.event,
-  d.status, d.attempts, d.error, d.due_at AS nextAttemptAtMs, d.created_at AS createdAtMs, d.finished_at AS finishedAtMs`
-const deliveryTables =
-  'webhook_deliveries AS d JOIN webhooks AS w ON w.webhook_id = d.webhook_id JOIN jobs AS j ON j.number = d.job_number'
 
 /** Creates a function that gives up the pending deliveries of an endpoint. Even if the clock went back, none finishes before it was created. */
 export function createGiveUp({ db, nowMs }: Writing): (webhookId: string, error: string) => void {
@@ -292,10 +291,6 @@ export function createDeliveryReads(db: Connection, nowMs: () => number) {
   }
 }
 
-const byStatus = 'd.status = :status'
-// Tells the planner that the partial index contains all of them.
-const notDelivered = "d.status <> 'delivered'"
-
 function createDeliveryLister(db: Connection): (filter: DeliveryFilter) => Page<Delivery> {
   const pages = createPages<DeliveryRow>(db, deliveryColumns, deliveryTables, 'd.number')
   const counts = createPages(
@@ -306,12 +301,8 @@ function createDeliveryLister(db: Connection): (filter: DeliveryFilter) => Page<
   )
 
   return (filter) => {
-    const { accountId, webhookId, jobId, status } = filter
-    const owner: string[] = []
-    if (accountId !== null) owner.push('w.account_id = :accountId')
-    if (webhookId !== null) owner.push('w.webhook_id = :webhookId')
-    const ofJob = jobId === null ? [] : ['d.job_number = (SELECT number FROM jobs WHERE job_id = :jobId)']
-    const ofStatus = status === null ? [] : status === 'delivered' ? [byStatus] : [byStatus, notDelivered]
+    const { jobId, status } = filter
+    const { owner, ofJob, ofStatus } = whichDeliveries(filter)
 
     function countAll(): number {
       const where = owner.length === 0 ? '' : `WHERE ${owner.join(' AND ')}`
@@ -329,15 +320,11 @@ function createDeliveryLister(db: Connection): (filter: DeliveryFilter) => Page<
   }
 }
 
-function toDelivery(row: DeliveryRow): Delivery {
-  return { ...row, attempts: JSON.parse(row.attempts) as DeliveryAttempt[] }
-}
-
 /** Turns a claimed delivery from the other thread into the port's. */
 export function toClaimedDelivery(row: ClaimedDeliveryRow): ClaimedDelivery {
   return {
     ...row,
     secret: Buffer.from(row.secret),
-    input: row.input === null ? null : (JSON.parse(row.input) as JsonObject),
+    input: parseObject(row.input),
   }
 }

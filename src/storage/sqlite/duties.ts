@@ -1,8 +1,9 @@
 // The commands for questions to other servers about jobs that have no run any more.
 import { decideReconciled, type RunEnd } from '@mediagen/core/run-end.ts'
 import type { Duty, DutyAnswer } from '@mediagen/core/store.ts'
-import { createJobFinder, type JobState } from './jobs.ts'
-import { createRunEnds, type Found, toRunState } from './run-ends.ts'
+import { type JobState, toRunState } from '../job-rows.ts'
+import { createJobFinder } from './jobs.ts'
+import { createRunEnds, type Found } from './run-ends.ts'
 import { createDuties, createUpstreamRuns } from './upstream.ts'
 import type { Writing } from './writing.ts'
 

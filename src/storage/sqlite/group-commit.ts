@@ -7,6 +7,7 @@ import type { Clock } from '@mediagen/core/clock.ts'
 import { StartupError } from '@mediagen/core/errors.ts'
 import type { Job } from '@mediagen/core/job.ts'
 import type { JobNews, NewsListener } from '@mediagen/core/store.ts'
+import { StorageError } from '../storage-error.ts'
 import type { Answer, Failure } from './batch.ts'
 import type { CommandName, Commands } from './commands.ts'
 
@@ -42,18 +43,6 @@ export interface WriterOptions {
   /** Whether to create a missing file and to migrate it to the current schema. */
   readonly migrates: boolean
   readonly nowMs: number
-}
-
-/** A command that failed for a technical reason: a full disk, a locked file, a broken rule. It changed nothing. */
-export class StorageError extends Error {
-  /** The SQLite error code, such as `SQLITE_FULL`; null for anything else. */
-  readonly code: string | null
-
-  constructor(message: string, code: string | null, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'StorageError'
-    this.code = code
-  }
 }
 
 /** Callbacks for each answered group of commands, and for changes by other processes. */

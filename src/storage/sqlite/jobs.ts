@@ -1,107 +1,30 @@
-// Jobs: their rows and reads. Changes of jobs are in starts, claims, cancellations and settlement.
-import type { AfterLoss, JsonObject } from '@mediagen/engine/engine.ts'
-import type { Asset } from '@mediagen/core/asset.ts'
-import type { Job, JobError, OperatorJob } from '@mediagen/core/job.ts'
+// Reads of jobs. Changes of jobs are in starts, claims, cancellations and settlement.
+import type { JsonObject } from '@mediagen/engine/engine.ts'
+import type { Job, OperatorJob } from '@mediagen/core/job.ts'
 import type { Page } from '@mediagen/core/page.ts'
 import type { JobFilter, StartedJob } from '@mediagen/core/store.ts'
+import {
+  inspectedColumns,
+  type InspectedRow,
+  type JobState,
+  type Place,
+  placedColumns,
+  type PlacedRow,
+  selectStates,
+  toJob,
+  toOperatorJob,
+  toPattern,
+} from '../job-rows.ts'
 import type { Connection } from './connection.ts'
 import { createPages, ofAccount } from './pages.ts'
-import { createPositionFinder, type Place } from './positions.ts'
+import { createPositionFinder } from './positions.ts'
 import { createUpstreamReads } from './upstream.ts'
-
-/** The row of a job. */
-export interface JobRow extends Omit<Job, 'outputs' | 'outputsGone' | 'error' | 'cancelRequested' | 'queuePosition'> {
-  readonly outputs: string
-  readonly outputsGone: number
-  readonly error: string | null
-  readonly cancelRequested: number
-}
-
-/** The columns of a `JobRow`. */
-export const jobColumns = `job_id AS jobId, account_id AS accountId, status, model, quote_id AS quoteId, progress,
-  credits_held AS creditsHeld, credits_charged AS creditsCharged, credits_released AS creditsReleased, outputs,
-  iif(outputs = '[]', NULL, expires_at) AS outputsExpireAtMs, outputs_gone AS outputsGone, deleted_at AS deletedAtMs, error, attempts,
-  created_at AS createdAtMs, started_at AS startedAtMs, finished_at AS finishedAtMs, cancel_requested AS cancelRequested,
-  preview_key AS previewKey, sequence, CASE WHEN status = 'succeeded' THEN (
-    SELECT provider FROM upstream_runs WHERE job_number = jobs.number AND verdict = 'succeeded' ORDER BY n DESC LIMIT 1
-  ) END AS servedBy`
-
-/** The fields of a job by which commands decide. */
-export interface JobState extends Pick<
-  JobRow,
-  | 'jobId'
-  | 'accountId'
-  | 'status'
-  | 'model'
-  | 'progress'
-  | 'creditsHeld'
-  | 'outputs'
-  | 'attempts'
-  | 'createdAtMs'
-  | 'startedAtMs'
-  | 'finishedAtMs'
-  | 'cancelRequested'
-  | 'deletedAtMs'
-> {
-  readonly number: number
-  readonly token: number
-  readonly afterLoss: AfterLoss
-  readonly maxAttempts: number
-  readonly lostRuns: number
-  readonly deadlineAtMs: number | null
-}
-
-const stateColumns = `job_id AS jobId, account_id AS accountId, status, model, progress, credits_held AS creditsHeld, outputs, attempts,
-  created_at AS createdAtMs, started_at AS startedAtMs, finished_at AS finishedAtMs, cancel_requested AS cancelRequested,
-  deleted_at AS deletedAtMs, number, token, after_loss AS afterLoss, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs`
-
-/** Selects `JobState`s. */
-export const selectStates = `SELECT ${stateColumns} FROM jobs`
 
 /** Creates a function that reads a job in a transaction. */
 export function createJobFinder(db: Connection): (jobId: string) => JobState | null {
   const find = db.prepare<[string], JobState>(`${selectStates} WHERE job_id = ?`)
   return (jobId) => find.get(jobId) ?? null
 }
-
-/** Whether a run has left files. */
-export function hasOutputs({ outputs }: Pick<JobRow, 'outputs'>): boolean {
-  return outputs !== '[]'
-}
-
-/** Turns a row into the port's record; the queue position of a queued job is read separately. */
-export function toJob(row: JobRow, queuePosition: number | null = null): Job {
-  return {
-    jobId: row.jobId,
-    accountId: row.accountId,
-    status: row.status,
-    model: row.model,
-    quoteId: row.quoteId,
-    progress: row.progress,
-    creditsHeld: row.creditsHeld,
-    creditsCharged: row.creditsCharged,
-    creditsReleased: row.creditsReleased,
-    outputs: JSON.parse(row.outputs) as Asset[],
-    outputsExpireAtMs: row.outputsExpireAtMs,
-    outputsGone: row.outputsGone > 0,
-    deletedAtMs: row.deletedAtMs,
-    error: row.error === null ? null : (JSON.parse(row.error) as JobError),
-    attempts: row.attempts,
-    createdAtMs: row.createdAtMs,
-    startedAtMs: row.startedAtMs,
-    finishedAtMs: row.finishedAtMs,
-    cancelRequested: row.cancelRequested === 1,
-    previewKey: row.previewKey,
-    servedBy: row.servedBy,
-    sequence: row.sequence,
-    queuePosition,
-  }
-}
-
-/** A row with the fields that determine its queue position. */
-type PlacedRow = JobRow & Place
-
-const placedColumns = `${jobColumns}, number, priority, fair`
 
 /** Creates the reads of jobs. */
 export function createJobReads(db: Connection) {
@@ -158,31 +81,12 @@ export function createJobReads(db: Connection) {
   }
 }
 
-type InspectedRow = PlacedRow & Omit<OperatorJob, 'job' | 'upstreamRuns'>
-
 function createInspector(db: Connection, toPlaced: (row: PlacedRow) => Job): (jobId: string) => OperatorJob | null {
-  const find = db.prepare<[string], InspectedRow>(
-    `SELECT ${placedColumns}, key_id AS keyId, after_loss AS afterLoss, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs,
-       available_at AS availableAtMs, worker, lease_until AS leaseUntilMs FROM jobs WHERE job_id = ?`,
-  )
+  const find = db.prepare<[string], InspectedRow>(`SELECT ${inspectedColumns} FROM jobs WHERE job_id = ?`)
   const listUpstreamRuns = createUpstreamReads(db)
   return (jobId) => {
     const row = find.get(jobId)
-    if (row === undefined) return null
-    const { keyId, priority, deadlineAtMs, afterLoss, maxAttempts, lostRuns, availableAtMs, worker, leaseUntilMs } = row
-    return {
-      job: toPlaced(row),
-      keyId,
-      priority,
-      deadlineAtMs,
-      afterLoss,
-      maxAttempts,
-      lostRuns,
-      availableAtMs,
-      worker,
-      leaseUntilMs,
-      upstreamRuns: listUpstreamRuns(row.number),
-    }
+    return row === undefined ? null : toOperatorJob(row, toPlaced(row), listUpstreamRuns(row.number))
   }
 }
 
@@ -200,7 +104,7 @@ function createJobLister(db: Connection, toPlaced: (row: PlacedRow) => Job): (fi
 
   return (filter) => {
     const { accountId, status, model, idempotencyKey, search, withDeleted } = filter
-    const values = { ...filter, pattern: `%${(search ?? '').replaceAll(/[\\%_]/g, String.raw`\$&`)}%` }
+    const values = { ...filter, pattern: toPattern(search) }
     const which = ofAccount(accountId)
     if (!withDeleted) which.push('deleted_at IS NULL')
     if (idempotencyKey !== null) which.push('idempotency_key = :idempotencyKey')

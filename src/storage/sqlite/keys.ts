@@ -4,6 +4,7 @@ import { type Actor, systemActor } from '@mediagen/core/audit.ts'
 import { toTimestampText } from '@mediagen/core/clock.ts'
 import { type ApiKey, hashKeySecret, isKeySecret, type KeyUse, keyUseMs, type NewKey } from '@mediagen/core/key.ts'
 import type { Page, PageRequest } from '@mediagen/core/page.ts'
+import { keyColumns, type KeyRow, toKey } from '../rows.ts'
 import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'
 import { createPages, ofAccount } from './pages.ts'
@@ -12,13 +13,6 @@ import type { Writing } from './writing.ts'
 // Lifetime of a cached key. Other processes may revoke it, which must take effect within a second.
 const believedMs = 500
 const mostBelieved = 10_000
-
-interface KeyRow extends Omit<ApiKey, 'permissions'> {
-  readonly permissions: string
-}
-
-const keyColumns = `key_id AS keyId, account_id AS accountId, name, prefix, permissions, created_at AS createdAtMs,
-  expires_at AS expiresAtMs, revoked_at AS revokedAtMs, last_used_at AS lastUsedAtMs`
 
 /** A key as it crosses threads, which leaves a Buffer as its bytes. */
 type SentKey = Omit<NewKey, 'secretHash'> & { readonly secretHash: Uint8Array }
@@ -96,8 +90,4 @@ export function createKeyReads(db: Connection) {
 
 function toTime(ms: number | null): string | null {
   return ms === null ? null : toTimestampText(ms)
-}
-
-function toKey(row: KeyRow | undefined): ApiKey | null {
-  return row === undefined ? null : { ...row, permissions: JSON.parse(row.permissions) as ApiKey['permissions'] }
 }

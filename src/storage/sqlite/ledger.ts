@@ -1,6 +1,7 @@
 // The ledger: appends entries, each of which changes the balance of its account by a trigger; lists entries.
 import type { LedgerEntry, Posting } from '@mediagen/core/ledger.ts'
 import type { Page, PageRequest } from '@mediagen/core/page.ts'
+import { entryColumns } from '../rows.ts'
 import type { Connection } from './connection.ts'
 import { createPages, ofAccount } from './pages.ts'
 import type { Writing } from './writing.ts'
@@ -44,9 +45,7 @@ export function createLedgerWriter({ db, nowMs, ids }: Writing) {
 
 /** Creates the reads of the ledger. */
 export function createLedgerReads(db: Connection) {
-  const columns = `entry_id AS entryId, account_id AS accountId, kind, credits, available_after AS availableAfter, held_after AS heldAfter,
-    note, created_at AS createdAtMs, (SELECT job_id FROM jobs AS j WHERE j.number = ledger_entries.job_number) AS jobId`
-  const pages = createPages<LedgerEntry>(db, columns, 'ledger_entries', 'number')
+  const pages = createPages<LedgerEntry>(db, entryColumns, 'ledger_entries', 'number')
   const count = db.prepare<[string], number>('SELECT entry_count FROM accounts WHERE account_id = ?').pluck()
   return {
     listEntries: (accountId: string, page: PageRequest): Page<LedgerEntry> =>

@@ -3,7 +3,8 @@ import { Worker } from 'node:worker_threads'
 import type { Clock } from '@mediagen/core/clock.ts'
 import { tooManyReads } from '@mediagen/core/storage-trouble.ts'
 import type { Failure } from './batch.ts'
-import { StorageError, toStorageError } from './group-commit.ts'
+import { StorageError } from '../storage-error.ts'
+import { toStorageError } from './group-commit.ts'
 import type { LongRead, Reads } from './reads.ts'
 
 /** One read on its way to the thread. */

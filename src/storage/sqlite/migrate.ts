@@ -1,40 +1,10 @@
 // Migrates a database file to the schema of this program: numbered SQL files, forward only, one transaction each, recorded with their SHA-256.
-import { createHash } from 'node:crypto'
-import { readFileSync, readdirSync } from 'node:fs'
 import { StartupError } from '@mediagen/core/errors.ts'
+import { type AppliedMigration, checkApplied, loadMigrations as loadFrom, type Migration } from '../migrations.ts'
 import { busyTimeoutMs, type Connection, noDatabase, sqliteCode } from './connection.ts'
 
-/** One step of the schema. */
-export interface Migration {
-  readonly number: number
-  readonly name: string
-  readonly sha256: string
-  readonly sql: string
-}
-
-interface AppliedMigration {
-  readonly number: number
-  readonly name: string
-  readonly sha256: string
-}
-
-const fileNamePattern = /^(\d{4})-[a-z0-9-]+\.sql$/
-
 /** Reads the migrations of this program, in order. */
-export function loadMigrations(): readonly Migration[] {
-  const folder = new URL('./migrations/', import.meta.url)
-  const names = readdirSync(folder).filter((name) => fileNamePattern.test(name))
-  return names.sort().map((file) => {
-    // Windows line ends do not change a migration.
-    const sql = readFileSync(new URL(file, folder), 'utf8').replaceAll('\r\n', '\n')
-    return {
-      number: Number(file.slice(0, 4)),
-      name: file.slice(0, -'.sql'.length),
-      sha256: createHash('sha256').update(sql).digest('hex'),
-      sql,
-    }
-  })
-}
+export const loadMigrations = (): readonly Migration[] => loadFrom(new URL('./migrations/', import.meta.url))
 
 /**
  * Applies missing migrations. Two processes may do so at once: each step checks again once it holds the write lock.
@@ -47,9 +17,9 @@ export function migrate(
   migrations: readonly Migration[] = loadMigrations(),
 ): void {
   // Checked before anything is written, so a foreign database is not changed.
-  let applied = readApplied(db, path, migrations)
+  let applied = countApplied(db, path, migrations)
   useWriteAheadLog(db)
-  while (applied.length < migrations.length) applied = applyNext(db, path, migrations, nowMs)
+  while (applied < migrations.length) applied = applyNext(db, path, migrations, nowMs)
 }
 
 /**
@@ -57,7 +27,7 @@ export function migrate(
  * @throws StartupError when it has an older one or none, and as `migrate` does
  */
 export function requireSchema(db: Connection, path: string, migrations: readonly Migration[] = loadMigrations()): void {
-  const missing = migrations[readApplied(db, path, migrations).length]
+  const missing = migrations[countApplied(db, path, migrations)]
   if (missing === undefined) return
   // SQLite takes an empty file for a new database.
   if (db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined) throw noDatabase(path)
@@ -66,40 +36,23 @@ export function requireSchema(db: Connection, path: string, migrations: readonly
   )
 }
 
-function readApplied(db: Connection, path: string, migrations: readonly Migration[]): readonly AppliedMigration[] {
+/** Number of migrations that the database has. */
+function countApplied(db: Connection, path: string, migrations: readonly Migration[]): number {
   const tables = db
     .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     .pluck()
     .all()
-  if (tables.length === 0) return []
+  if (tables.length === 0) return 0
   if (!tables.includes('migrations'))
     throw new StartupError(`The database ${path} belongs to another program; it was left as it is.`)
   const applied = db.prepare<[], AppliedMigration>('SELECT number, name, sha256 FROM migrations ORDER BY number').all()
-  for (const [index, found] of applied.entries()) {
-    const known = migrations[index]
-    if (known === undefined || known.number !== found.number) {
-      throw new StartupError(
-        `The database ${path} was made by a newer version of mediagen (migration ${found.name} is unknown here); start that version.`,
-      )
-    }
-    if (known.sha256 !== found.sha256) {
-      throw new StartupError(
-        `The database ${path} was made with another text of migration ${found.name}; start the version of mediagen that made it.`,
-      )
-    }
-  }
-  return applied
+  return checkApplied(path, applied, migrations)
 }
 
-function applyNext(
-  db: Connection,
-  path: string,
-  migrations: readonly Migration[],
-  nowMs: number,
-): readonly AppliedMigration[] {
+function applyNext(db: Connection, path: string, migrations: readonly Migration[], nowMs: number): number {
   db.exec('BEGIN IMMEDIATE')
   try {
-    const next = migrations[readApplied(db, path, migrations).length]
+    const next = migrations[countApplied(db, path, migrations)]
     if (next !== undefined) {
       db.exec(
         'CREATE TABLE IF NOT EXISTS migrations (number INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT',
@@ -112,7 +65,7 @@ function applyNext(
         nowMs,
       )
     }
-    const applied = readApplied(db, path, migrations)
+    const applied = countApplied(db, path, migrations)
     db.exec('COMMIT')
     return applied
   } catch (error) {

@@ -12,10 +12,12 @@ import { type ClaimedRow, createWaitingModels } from './claims.ts'
 import { openReader, type Connection } from './connection.ts'
 import { createLongReads } from './long-reads.ts'
 import { createReads, type Reads } from './reads.ts'
-import { openGroupCommit, StorageError, type GroupCommit } from './group-commit.ts'
+import { openGroupCommit, type GroupCommit } from './group-commit.ts'
+import { subscribe } from '../listening.ts'
+import { within } from '../storage-error.ts'
 import { toClaimedDelivery } from './deliveries.ts'
 import { toSigningKey } from './signing-keys.ts'
-import { toStartedJob, toStartRequest } from './starts.ts'
+import { toPlacedJob, toStartRequest } from './starts.ts'
 import { createProviderStore } from './provider-store.ts'
 import { createDueDutyRead } from './upstream.ts'
 
@@ -111,7 +113,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
       const answer = await ask('startGeneration', toStartRequest(command))
       if (answer.outcome === 'replayed') return { outcome: 'replayed', job: reads.place(answer.job) }
       if (answer.outcome !== 'created') return answer
-      const { job, place } = toStartedJob(command, answer)
+      const { job, place } = toPlacedJob(command, answer)
       return { outcome: 'created', job: reads.place(job, place) }
     },
     findStartedJob: async (accountId, idempotencyKey) => reads.findStartedJob(accountId, idempotencyKey),
@@ -206,27 +208,12 @@ function createLeading(writer: GroupCommit, reads: Pick<Reads, 'judgeLead'>, nam
   }
 }
 
-function subscribe<Listener>(listeners: Set<Listener>, listener: Listener): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
-
 /** Submits changes of clients and operators, unless the disk cannot keep up. Reports of workers are always accepted, since they end work. */
 function submitInTime(writer: GroupCommit, maxQueuedWrites: number, maxQueueMs: number): GroupCommit['submit'] {
   return (name, ...args) => {
     if (writer.waiting() >= maxQueuedWrites) return Promise.reject(tooManyWrites(maxQueuedWrites))
     if (writer.behindMs() > maxQueueMs) return Promise.reject(diskBehind(maxQueueMs))
     return writer.submit(name, ...args)
-  }
-}
-
-async function within(ms: number, answer: Promise<void>): Promise<void> {
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new StorageError(`nothing was written for ${ms} ms`, null)), ms)
-  try {
-    await Promise.race([answer, late])
-  } finally {
-    clearTimeout(timer)
   }
 }
 

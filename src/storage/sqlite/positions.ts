@@ -1,18 +1,11 @@
 // The position of a queued job: a bounded count along the index of claims.
 import { lastQueuePosition, priorityRange } from '@mediagen/core/fair-queue.ts'
+import type { Place } from '../job-rows.ts'
 import type { Connection } from './connection.ts'
 
 // A queue that was found long is assumed to stay long for this time: under load nearly every start is behind a hundred others
 // and need not count them again.
 const longForMs = 100
-
-/** The fields that determine a job's position. */
-export interface Place {
-  readonly model: string
-  readonly number: number
-  readonly priority: number
-  readonly fair: number
-}
 
 /** Creates a function that finds the position of a queued job: 1 for the next, `lastQueuePosition` for that or later. */
 export function createPositionFinder(db: Connection): (place: Place) => number {

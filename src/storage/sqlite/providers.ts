@@ -1,14 +1,8 @@
 // Places, pace and pauses of providers of media, shared by all workers, and submissions found again.
 import type { FoundSubmission, ProviderEntry } from '@mediagen/engine/provider-share.ts'
+import { longestAnswerMs, longestPauseMs, placeWaitMs } from '../provider-terms.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'
-
-// Whatever a provider asks for: a wrong number stops nobody for days.
-const longestPauseMs = 3_600_000
-// How soon a place may become free.
-const placeWaitMs = 1000
-// No submission waits longer for its answer, unless it waits for the work itself.
-const longestAnswerMs = 120_000
 
 /** Creates the commands. */
 export function createProviderCommands({ db, nowMs }: Writing) {

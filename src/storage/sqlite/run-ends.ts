@@ -1,8 +1,8 @@
 // Writes the decisions of core about a job: settled, queued again, or under review.
 import type { AfterLoss } from '@mediagen/engine/engine.ts'
 import type { Job } from '@mediagen/core/job.ts'
-import type { RunEnd, RunState } from '@mediagen/core/run-end.ts'
-import { jobColumns, toJob, type JobRow, type JobState } from './jobs.ts'
+import type { RunEnd } from '@mediagen/core/run-end.ts'
+import { jobColumns, toJob, type JobRow, type JobState } from '../job-rows.ts'
 import { createSettlement } from './settlement.ts'
 import { createDuties } from './upstream.ts'
 import type { Writing } from './writing.ts'
@@ -12,13 +12,6 @@ export interface Found {
   /** JSON */
   readonly checkpoint: string
   readonly afterLoss: AfterLoss
-}
-
-/** The facts about a job that the rules need. */
-export function toRunState(job: JobState): RunState
-export function toRunState(job: JobState | null): RunState | null
-export function toRunState(job: JobState | null): RunState | null {
-  return job && { ...job, cancelRequested: job.cancelRequested === 1 }
 }
 
 /** Creates the only function that moves a job out of a run or a review. */

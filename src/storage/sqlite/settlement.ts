@@ -2,7 +2,7 @@
 import type { Job } from '@mediagen/core/job.ts'
 import { decideSettlement, type Ending } from '@mediagen/core/settlement.ts'
 import { createAccountFinder } from './accounts.ts'
-import { jobColumns, toJob, type JobRow, type JobState } from './jobs.ts'
+import { jobColumns, toJob, type JobRow, type JobState } from '../job-rows.ts'
 import { createLedgerWriter } from './ledger.ts'
 import { createQueueShares } from './queue-shares.ts'
 import { createDuties } from './upstream.ts'

@@ -1,12 +1,10 @@
 // Starting a generation: the replay check, the limits, the hold and the queued job, in one transaction.
-import { briefInput } from '@mediagen/core/job-input.ts'
 import { decideStart } from '@mediagen/core/start.ts'
 import type { Job } from '@mediagen/core/job.ts'
 import type { StartCommand, StartOutcome } from '@mediagen/core/store.ts'
 import { createAccountFinder } from './accounts.ts'
-import { jobColumns, toJob, type JobRow } from './jobs.ts'
+import { jobColumns, toJob, toStartedJob, toStartTexts, type JobRow, type Place } from '../job-rows.ts'
 import { createLedgerWriter } from './ledger.ts'
-import type { Place } from './positions.ts'
 import { createQueueShares } from './queue-shares.ts'
 import type { Writing } from './writing.ts'
 
@@ -24,15 +22,7 @@ export interface StartRequest extends Omit<StartCommand, 'input' | 'requestDiges
 
 /** Packs a start for the writer thread. */
 export function toStartRequest(command: StartCommand): StartRequest {
-  const { input, requestDigest, usagePrice } = command
-  const brief = briefInput(input)
-  return {
-    ...command,
-    input: JSON.stringify(input),
-    brief: brief === input ? null : JSON.stringify(brief),
-    requestDigest: requestDigest.toString('latin1'),
-    usagePrice: usagePrice && JSON.stringify(usagePrice),
-  }
+  return { ...command, ...toStartTexts(command), requestDigest: command.requestDigest.toString('latin1') }
 }
 
 /** The result of a start in the form that crosses threads; for a queued job only the fields that the request did not have. */
@@ -41,14 +31,12 @@ export type StartAnswer =
   | ({ readonly outcome: 'created' } & Pick<Job, 'jobId' | 'createdAtMs'> & Pick<Place, 'number' | 'fair'>)
 
 /** The record of a newly queued job without its position, and the fields that determine the position. */
-export function toStartedJob(
-  { accountId, model, quoteId, credits, priority }: StartCommand,
-  { jobId, createdAtMs, number, fair }: Extract<StartAnswer, { outcome: 'created' }>,
+export function toPlacedJob(
+  command: StartCommand,
+  answer: Extract<StartAnswer, { outcome: 'created' }>,
 ): { job: Job; place: Place } {
-  return {
-    job: { ...untouched, jobId, accountId, model, quoteId, creditsHeld: credits, createdAtMs },
-    place: { model, number, priority, fair },
-  }
+  const { model, priority } = command
+  return { job: toStartedJob(command, answer), place: { model, number: answer.number, priority, fair: answer.fair } }
 }
 
 /** Creates the command that starts generations. */
@@ -109,24 +97,3 @@ export function createStartCommands(writing: Writing) {
     },
   }
 }
-
-/** The fields that are equal in every newly queued job: the defaults of the table. */
-const untouched = {
-  status: 'queued',
-  progress: 0,
-  creditsCharged: 0,
-  creditsReleased: 0,
-  outputs: [],
-  outputsExpireAtMs: null,
-  outputsGone: false,
-  deletedAtMs: null,
-  error: null,
-  attempts: 0,
-  startedAtMs: null,
-  finishedAtMs: null,
-  cancelRequested: false,
-  previewKey: null,
-  servedBy: null,
-  sequence: 1,
-  queuePosition: null,
-} as const

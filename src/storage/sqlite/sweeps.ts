@@ -6,8 +6,8 @@ import { nothingSwept, type SweepCommand, type SweepOutcome, type SweepTerms } f
 import { keptDeliveryMs } from '@mediagen/core/webhook.ts'
 import type { Connection } from './connection.ts'
 import { createDeliverySweep, deliveriesToSweep } from './deliveries.ts'
-import { hasOutputs, selectStates, type JobState } from './jobs.ts'
-import { createRunEnds, toRunState } from './run-ends.ts'
+import { hasOutputs, selectStates, toRunState, type JobState } from '../job-rows.ts'
+import { createRunEnds } from './run-ends.ts'
 import type { Writing } from './writing.ts'
 
 // What is looked for.

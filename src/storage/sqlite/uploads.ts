@@ -1,12 +1,10 @@
 // Uploads: recorded, read, and marked as gone. retention.ts finds expired ones.
 import type { Page, PageRequest } from '@mediagen/core/page.ts'
 import { type CreateUploadOutcome, decideUpload, type NewUpload, type Upload } from '@mediagen/core/upload.ts'
+import { uploadColumns } from '../rows.ts'
 import type { Connection } from './connection.ts'
 import { createPages, ofAccount } from './pages.ts'
 import type { Writing } from './writing.ts'
-
-const uploadColumns = `file_id AS fileId, account_id AS accountId, key, content_type AS contentType, bytes, sha256,
-  created_at AS createdAtMs, expires_at AS expiresAtMs`
 
 /** Creates the commands that change uploads. */
 export function createUploadCommands({ db, nowMs }: Writing) {

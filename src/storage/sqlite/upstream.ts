@@ -3,6 +3,7 @@
 import type { JsonValue, UpstreamRun } from '@mediagen/engine/engine.ts'
 import type { RecordedUpstreamRun } from '@mediagen/core/job.ts'
 import type { Duty } from '@mediagen/core/store.ts'
+import { toUpstreamRun, upstreamColumns, type UpstreamRow } from '../job-rows.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'
 
@@ -93,23 +94,12 @@ export function createDuties({ db, nowMs }: Writing) {
   }
 }
 
-type RecordRow = Omit<RecordedUpstreamRun, 'cost'> & {
-  text: string | null
-  amount: number | null
-  currency: string | null
-}
-
 /** Creates the read of a job's submissions, the first one first. */
 export function createUpstreamReads(db: Connection): (jobNumber: number) => readonly RecordedUpstreamRun[] {
-  const list = db.prepare<[number], RecordRow>(
-    `SELECT n, provider, upstream_id AS upstreamId, verdict, submitted_at AS submittedAtMs, ended_at AS endedAtMs,
-       cost AS text, cost_amount AS amount, cost_currency AS currency FROM upstream_runs WHERE job_number = ? ORDER BY n`,
+  const list = db.prepare<[number], UpstreamRow>(
+    `SELECT ${upstreamColumns} FROM upstream_runs WHERE job_number = ? ORDER BY n`,
   )
-  return (jobNumber) =>
-    list.all(jobNumber).map(({ text, amount, currency, ...run }) => ({
-      ...run,
-      cost: text === null ? null : { text, amount, currency },
-    }))
+  return (jobNumber) => list.all(jobNumber).map(toUpstreamRun)
 }
 
 /** Creates the check whether a question to another server is due: cheap, because it runs often. */

@@ -1,72 +1,15 @@
-// Loads what the check of the ledger needs, page by page, while the server works. The rules are in packages/core/src/ledger-check.ts.
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type AccountFacts, createLedgerCheck, type EntryFacts, type JobFacts } from '@mediagen/core/ledger-check.ts'
+// The check of the ledger, over the connection for long reads.
 import type { LedgerReport } from '@mediagen/core/store.ts'
+import { type ReadRows, verifyLedger } from '../verify.ts'
 import type { Connection } from './connection.ts'
-
-// A page is one statement, so it is consistent; the main thread is free between pages. Pages of accounts are small, because each counts its jobs.
-const pageSize = 1000
-const accountPageSize = 20
-
-interface JobRow extends JobFacts {
-  readonly number: number
-}
-
-const accountsSql = `
-  SELECT a.account_id AS accountId, a.available, a.held, a.entry_count AS entryCount, a.job_count AS jobCount, a.queued_jobs AS queuedJobs,
-    (SELECT coalesce(max(number), 0) FROM ledger_entries WHERE account_id = a.account_id) AS lastEntry,
-    coalesce(e.available_after, 0) AS lastAvailable, coalesce(e.held_after, 0) AS lastHeld,
-    (SELECT count(*) FROM jobs WHERE account_id = a.account_id) AS jobs,
-    (SELECT count(*) FROM jobs WHERE account_id = a.account_id AND status = 'queued' AND status <> 'succeeded') AS queued,
-    (SELECT coalesce(sum(credits_held), 0) FROM jobs
-      WHERE account_id = a.account_id AND status IN ('queued', 'running', 'needs_review') AND status <> 'succeeded') AS unsettled
-  FROM accounts AS a LEFT JOIN ledger_entries AS e ON e.account_id = a.account_id AND e.number = a.entry_count
-  WHERE a.account_id > :after ORDER BY a.account_id LIMIT :limit`
-
-const entriesSql = `
-  SELECT e.account_id AS accountId, e.number, e.kind, e.credits, e.available_after AS availableAfter, e.held_after AS heldAfter, j.account_id AS jobOwner
-  FROM ledger_entries AS e LEFT JOIN jobs AS j ON j.number = e.job_number
-  WHERE (e.account_id, e.number) > (:accountId, :number) ORDER BY e.account_id, e.number LIMIT :limit`
-
-const jobsSql = `
-  SELECT j.number, j.job_id AS jobId, j.status, j.credits_held AS held, j.credits_charged AS charged, j.credits_released AS released,
-    j.attempts, j.lost_runs AS lostRuns, j.max_attempts AS maxAttempts, j.after_loss AS afterLoss,
-    j.lease_until IS NOT NULL AND j.worker IS NOT NULL AS leased, j.finished_at IS NOT NULL AS ended, j.available_at IS NOT NULL AS waits,
-    j.error IS NOT NULL AS explained, j.started_at IS NOT NULL AS begun, j.deadline_at IS NOT NULL AS hasDeadline,
-    (SELECT coalesce(sum(credits), 0) FROM ledger_entries WHERE job_number = j.number AND kind = 'hold') AS holdEntry,
-    (SELECT coalesce(sum(credits), 0) FROM ledger_entries WHERE job_number = j.number AND kind = 'charge') AS chargeEntry,
-    (SELECT coalesce(sum(credits), 0) FROM ledger_entries WHERE job_number = j.number AND kind = 'release') AS releaseEntry
-  FROM jobs AS j WHERE j.number > :after ORDER BY j.number LIMIT :limit`
 
 /** Creates the check of the whole ledger. */
 export function createLedgerVerifier(db: Connection): () => Promise<LedgerReport> {
-  const accountPage = db.prepare<{ after: string; limit: number }, AccountFacts>(accountsSql)
-  const entryPage = db.prepare<{ accountId: string; number: number; limit: number }, EntryFacts>(entriesSql)
-  const jobPage = db.prepare<{ after: number; limit: number }, JobRow>(jobsSql)
-
-  return async function verifyLedger() {
-    const check = createLedgerCheck()
-    const accounts = (last: AccountFacts | undefined, limit: number) =>
-      accountPage.all({ after: last?.accountId ?? '', limit })
-    const entries = (last: EntryFacts | undefined, limit: number) =>
-      entryPage.all({ accountId: last?.accountId ?? '', number: last?.number ?? 0, limit })
-    const jobs = (last: JobRow | undefined, limit: number) => jobPage.all({ after: last?.number ?? 0, limit })
-    await eachRow(accountPageSize, accounts, check.account)
-    await eachRow(pageSize, entries, check.entry)
-    await eachRow(pageSize, jobs, check.job)
-    return check.report()
+  const statements = new Map<string, ReturnType<Connection['prepare']>>()
+  const read = async (sql: string, values: object): Promise<readonly unknown[]> => {
+    const known = statements.get(sql) ?? db.prepare<[object]>(sql)
+    statements.set(sql, known)
+    return known.all(values)
   }
-}
-
-async function eachRow<Row>(
-  limit: number,
-  read: (last: Row | undefined, limit: number) => readonly Row[],
-  check: (row: Row) => void,
-): Promise<void> {
-  let page: readonly Row[] = []
-  do {
-    page = read(page.at(-1), limit)
-    for (const row of page) check(row)
-    await nextTurn()
-  } while (page.length === limit)
+  return () => verifyLedger(read as ReadRows)
 }

@@ -1,16 +1,11 @@
 // Webhook endpoints: registered, read, deleted, disabled. Deliveries are in deliveries.ts.
 import type { Page, PageRequest } from '@mediagen/core/page.ts'
 import type { CreateWebhookOutcome, Webhook, WebhookDraft } from '@mediagen/core/webhook.ts'
+import { toWebhook, webhookColumns, type WebhookRow } from '../rows.ts'
 import type { Connection } from './connection.ts'
 import { createGiveUp } from './deliveries.ts'
 import { createPages, ofAccount } from './pages.ts'
 import type { Writing } from './writing.ts'
-
-const webhookColumns =
-  'webhook_id AS webhookId, account_id AS accountId, url, description, include_input AS includeInput, created_at AS createdAtMs, disabled_at AS disabledAtMs'
-interface WebhookRow extends Omit<Webhook, 'includeInput'> {
-  readonly includeInput: number
-}
 
 const deletedError = 'The endpoint was deleted.'
 
@@ -64,8 +59,4 @@ export function createWebhookReads(db: Connection) {
       return { items: items.map(toWebhook), total }
     },
   }
-}
-
-function toWebhook(row: WebhookRow): Webhook {
-  return { ...row, includeInput: row.includeInput === 1 }
 }

@@ -1,0 +1,188 @@
+// Rows of jobs as every engine of storage selects them, and the records that they make.
+import type { AfterLoss, JsonObject } from '@mediagen/engine/engine.ts'
+import type { Asset } from '@mediagen/core/asset.ts'
+import { briefInput } from '@mediagen/core/job-input.ts'
+import type { Job, JobError, OperatorJob, RecordedUpstreamRun } from '@mediagen/core/job.ts'
+import type { RunState } from '@mediagen/core/run-end.ts'
+import type { StartCommand } from '@mediagen/core/store.ts'
+
+/** The row of a job. */
+export interface JobRow extends Omit<Job, 'outputs' | 'outputsGone' | 'error' | 'cancelRequested' | 'queuePosition'> {
+  readonly outputs: string
+  readonly outputsGone: number
+  readonly error: string | null
+  readonly cancelRequested: number
+}
+
+/** The columns of a `JobRow`. */
+export const jobColumns = `job_id AS jobId, account_id AS accountId, status, model, quote_id AS quoteId, progress,
+  credits_held AS creditsHeld, credits_charged AS creditsCharged, credits_released AS creditsReleased, outputs,
+  CASE WHEN outputs <> '[]' THEN expires_at END AS outputsExpireAtMs, outputs_gone AS outputsGone, deleted_at AS deletedAtMs, error, attempts,
+  created_at AS createdAtMs, started_at AS startedAtMs, finished_at AS finishedAtMs, cancel_requested AS cancelRequested,
+  preview_key AS previewKey, sequence, CASE WHEN status = 'succeeded' THEN (
+    SELECT provider FROM upstream_runs WHERE job_number = jobs.number AND verdict = 'succeeded' ORDER BY n DESC LIMIT 1
+  ) END AS servedBy`
+
+/** The fields of a job by which commands decide. */
+export interface JobState extends Pick<
+  JobRow,
+  | 'jobId'
+  | 'accountId'
+  | 'status'
+  | 'model'
+  | 'progress'
+  | 'creditsHeld'
+  | 'outputs'
+  | 'attempts'
+  | 'createdAtMs'
+  | 'startedAtMs'
+  | 'finishedAtMs'
+  | 'cancelRequested'
+  | 'deletedAtMs'
+> {
+  readonly number: number
+  readonly token: number
+  readonly afterLoss: AfterLoss
+  readonly maxAttempts: number
+  readonly lostRuns: number
+  readonly deadlineAtMs: number | null
+}
+
+/** Selects `JobState`s. */
+export const selectStates = `SELECT job_id AS jobId, account_id AS accountId, status, model, progress, credits_held AS creditsHeld, outputs, attempts,
+  created_at AS createdAtMs, started_at AS startedAtMs, finished_at AS finishedAtMs, cancel_requested AS cancelRequested,
+  deleted_at AS deletedAtMs, number, token, after_loss AS afterLoss, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs FROM jobs`
+
+/** The facts about a job that the rules need. */
+export function toRunState(job: JobState): RunState
+export function toRunState(job: JobState | null): RunState | null
+export function toRunState(job: JobState | null): RunState | null {
+  return job && { ...job, cancelRequested: job.cancelRequested === 1 }
+}
+
+/** Whether a run has left files. */
+export function hasOutputs({ outputs }: Pick<JobRow, 'outputs'>): boolean {
+  return outputs !== '[]'
+}
+
+/** The fields that determine the position of a queued job. */
+export interface Place {
+  readonly model: string
+  readonly number: number
+  readonly priority: number
+  readonly fair: number
+}
+
+/** A row with the fields that determine its queue position. */
+export type PlacedRow = JobRow & Place
+
+/** The columns of a `PlacedRow`. */
+export const placedColumns = `${jobColumns}, number, priority, fair`
+
+/** Turns a row into the port's record. */
+export function toJob(row: JobRow, queuePosition: number | null = null): Job {
+  return {
+    jobId: row.jobId,
+    accountId: row.accountId,
+    status: row.status,
+    model: row.model,
+    quoteId: row.quoteId,
+    progress: row.progress,
+    creditsHeld: row.creditsHeld,
+    creditsCharged: row.creditsCharged,
+    creditsReleased: row.creditsReleased,
+    outputs: JSON.parse(row.outputs) as Asset[],
+    outputsExpireAtMs: row.outputsExpireAtMs,
+    outputsGone: row.outputsGone > 0,
+    deletedAtMs: row.deletedAtMs,
+    error: row.error === null ? null : (JSON.parse(row.error) as JobError),
+    attempts: row.attempts,
+    createdAtMs: row.createdAtMs,
+    startedAtMs: row.startedAtMs,
+    finishedAtMs: row.finishedAtMs,
+    cancelRequested: row.cancelRequested === 1,
+    previewKey: row.previewKey,
+    servedBy: row.servedBy,
+    sequence: row.sequence,
+    queuePosition,
+  }
+}
+
+/** The record of a newly queued job without its position. */
+export function toStartedJob(
+  { accountId, model, quoteId, credits }: StartCommand,
+  { jobId, createdAtMs }: Pick<Job, 'jobId' | 'createdAtMs'>,
+): Job {
+  return { ...untouched, jobId, accountId, model, quoteId, creditsHeld: credits, createdAtMs }
+}
+
+/** The texts that a start stores: JSON, and the JSON of the input without its large values; null if it has none. */
+export function toStartTexts({ input, usagePrice }: Pick<StartCommand, 'input' | 'usagePrice'>) {
+  const brief = briefInput(input)
+  return {
+    input: JSON.stringify(input),
+    brief: brief === input ? null : JSON.stringify(brief),
+    usagePrice: usagePrice && JSON.stringify(usagePrice),
+  }
+}
+
+/** A job with the fields that only an operator sees. */
+export type InspectedRow = PlacedRow & Omit<OperatorJob, 'job' | 'upstreamRuns'>
+
+/** The columns of an `InspectedRow`. */
+export const inspectedColumns = `${placedColumns}, key_id AS keyId, after_loss AS afterLoss, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs,
+  available_at AS availableAtMs, worker, lease_until AS leaseUntilMs`
+
+/** Turns such a row into the port's record. */
+export function toOperatorJob(row: InspectedRow, job: Job, upstreamRuns: readonly RecordedUpstreamRun[]): OperatorJob {
+  const { keyId, priority, deadlineAtMs, afterLoss, maxAttempts, lostRuns, availableAtMs, worker, leaseUntilMs } = row
+  const terms = { keyId, priority, deadlineAtMs, afterLoss, maxAttempts, lostRuns, availableAtMs, worker, leaseUntilMs }
+  return { job, ...terms, upstreamRuns }
+}
+
+/** The row of a submission to another server. */
+export type UpstreamRow = Omit<RecordedUpstreamRun, 'cost'> & {
+  text: string | null
+  amount: number | null
+  currency: string | null
+}
+
+/** The columns of an `UpstreamRow`. */
+export const upstreamColumns = `n, provider, upstream_id AS upstreamId, verdict, submitted_at AS submittedAtMs, ended_at AS endedAtMs,
+  cost AS text, cost_amount AS amount, cost_currency AS currency`
+
+/** Turns such a row into the port's record. */
+export function toUpstreamRun({ text, amount, currency, ...run }: UpstreamRow): RecordedUpstreamRun {
+  return { ...run, cost: text === null ? null : { text, amount, currency } }
+}
+
+/** Parses JSON that may be missing. */
+export function parseObject(text: string | null): JsonObject | null {
+  return text === null ? null : (JSON.parse(text) as JsonObject)
+}
+
+/** The pattern of LIKE for a text anywhere. */
+export function toPattern(search: string | null): string {
+  return `%${(search ?? '').replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+}
+
+/** The fields that are equal in every newly queued job: the defaults of the table. */
+const untouched = {
+  status: 'queued',
+  progress: 0,
+  creditsCharged: 0,
+  creditsReleased: 0,
+  outputs: [],
+  outputsExpireAtMs: null,
+  outputsGone: false,
+  deletedAtMs: null,
+  error: null,
+  attempts: 0,
+  startedAtMs: null,
+  finishedAtMs: null,
+  cancelRequested: false,
+  previewKey: null,
+  servedBy: null,
+  sequence: 1,
+  queuePosition: null,
+} as const

@@ -1,0 +1,57 @@
+// The migrations of this program: numbered SQL files, and whether a database has been made by them.
+import { createHash } from 'node:crypto'
+import { readFileSync, readdirSync } from 'node:fs'
+import { StartupError } from '@mediagen/core/errors.ts'
+
+/** One step of the schema. */
+export interface Migration {
+  readonly number: number
+  readonly name: string
+  readonly sha256: string
+  readonly sql: string
+}
+
+/** A step that a database has taken. */
+export type AppliedMigration = Pick<Migration, 'number' | 'name' | 'sha256'>
+
+const fileNamePattern = /^(\d{4})-[a-z0-9-]+\.sql$/
+
+/** Reads the migrations in a folder, in order. */
+export function loadMigrations(folder: URL): readonly Migration[] {
+  const names = readdirSync(folder).filter((name) => fileNamePattern.test(name))
+  return names.sort().map((file) => {
+    // Windows line ends do not change a migration.
+    const sql = readFileSync(new URL(file, folder), 'utf8').replaceAll('\r\n', '\n')
+    return {
+      number: Number(file.slice(0, 4)),
+      name: file.slice(0, -'.sql'.length),
+      sha256: createHash('sha256').update(sql).digest('hex'),
+      sql,
+    }
+  })
+}
+
+/**
+ * Counts the migrations that a database has.
+ * @throws StartupError when a newer or altered program has made it
+ */
+export function checkApplied(
+  database: string,
+  applied: readonly AppliedMigration[],
+  migrations: readonly Migration[],
+): number {
+  for (const [index, found] of applied.entries()) {
+    const known = migrations[index]
+    if (known === undefined || known.number !== found.number) {
+      throw new StartupError(
+        `The database ${database} was made by a newer version of mediagen (migration ${found.name} is unknown here); start that version.`,
+      )
+    }
+    if (known.sha256 !== found.sha256) {
+      throw new StartupError(
+        `The database ${database} was made with another text of migration ${found.name}; start the version of mediagen that made it.`,
+      )
+    }
+  }
+  return applied.length
+}

@@ -1,0 +1,121 @@
+// Rows of everything but jobs as every engine of storage selects them, and the records that they make.
+import type { Actor, AuditEntry } from '@mediagen/core/audit.ts'
+import type { ApiKey, Permission } from '@mediagen/core/key.ts'
+import type { Posting } from '@mediagen/core/ledger.ts'
+import type { Account } from '@mediagen/core/store.ts'
+import type { Delivery, DeliveryAttempt, DeliveryFilter, Webhook } from '@mediagen/core/webhook.ts'
+import { parseObject } from './job-rows.ts'
+
+export const accountColumns = 'account_id AS accountId, name, available, held, created_at AS createdAtMs'
+
+/** The account fields that commands need. */
+export interface AccountState extends Account {
+  readonly entryCount: number
+  readonly queuedJobs: number
+}
+
+/** The columns of an `AccountState`. */
+export const accountStateColumns = `${accountColumns}, entry_count AS entryCount, queued_jobs AS queuedJobs`
+
+/** The account after a posting. */
+export function toAccount(state: AccountState, posting?: Posting): Account {
+  const { accountId, name, createdAtMs } = state
+  const { available, held } = posting?.after ?? state
+  return { accountId, name, available, held, createdAtMs }
+}
+
+export const entryColumns = `entry_id AS entryId, account_id AS accountId, kind, credits, available_after AS availableAfter, held_after AS heldAfter,
+  note, created_at AS createdAtMs, (SELECT job_id FROM jobs AS j WHERE j.number = ledger_entries.job_number) AS jobId`
+
+export interface KeyRow extends Omit<ApiKey, 'permissions'> {
+  readonly permissions: string
+}
+
+export const keyColumns = `key_id AS keyId, account_id AS accountId, name, prefix, permissions, created_at AS createdAtMs,
+  expires_at AS expiresAtMs, revoked_at AS revokedAtMs, last_used_at AS lastUsedAtMs`
+
+/** The key of a row, if there is one. */
+export function toKey(row: KeyRow | undefined): ApiKey | null {
+  return row === undefined ? null : { ...row, permissions: JSON.parse(row.permissions) as Permission[] }
+}
+
+export interface AuditRow extends Omit<AuditEntry, 'actor' | 'before' | 'after'> {
+  readonly actor: Actor['kind']
+  readonly keyId: string | null
+  readonly keyAccountId: string | null
+  readonly osUser: string | null
+  readonly before: string | null
+  readonly after: string | null
+}
+
+export const auditColumns = `entry_id AS entryId, actor, key_id AS keyId, os_user AS osUser, act, subject, account_id AS accountId, before, after,
+  created_at AS createdAtMs, (SELECT account_id FROM api_keys AS k WHERE k.key_id = audit_entries.key_id) AS keyAccountId`
+
+export function toAuditEntry({ actor, keyId, keyAccountId, osUser, before, after, ...row }: AuditRow): AuditEntry {
+  const by = toActor(actor, keyId, keyAccountId, osUser)
+  return { ...row, actor: by, before: parseObject(before), after: parseObject(after) }
+}
+
+function toActor(kind: Actor['kind'], keyId: string | null, accountId: string | null, osUser: string | null): Actor {
+  if (kind === 'key') return { kind, keyId: keyId ?? '', accountId: accountId ?? '' }
+  return kind === 'command_line' ? { kind, osUser: osUser ?? '' } : { kind }
+}
+
+/** The values of an entry that the columns actor to created_at take, in their order. */
+export function toAuditValues({ entryId, actor, act, subject, accountId, before, after, createdAtMs }: AuditEntry) {
+  return {
+    entryId,
+    actor: actor.kind,
+    keyId: actor.kind === 'key' ? actor.keyId : null,
+    osUser: actor.kind === 'command_line' ? actor.osUser : null,
+    act,
+    subject,
+    accountId,
+    before: before && JSON.stringify(before),
+    after: after && JSON.stringify(after),
+    createdAtMs,
+  }
+}
+
+export interface WebhookRow extends Omit<Webhook, 'includeInput'> {
+  readonly includeInput: number
+}
+
+export const webhookColumns =
+  'webhook_id AS webhookId, account_id AS accountId, url, description, include_input AS includeInput, created_at AS createdAtMs, disabled_at AS disabledAtMs'
+
+export function toWebhook(row: WebhookRow): Webhook {
+  return { ...row, includeInput: row.includeInput === 1 }
+}
+
+export interface DeliveryRow extends Omit<Delivery, 'attempts'> {
+  readonly attempts: string
+}
+
+export const deliveryColumns = `d.delivery_id AS deliveryId, d.webhook_id AS webhookId, w.account_id AS accountId, w.url, j.job_id AS jobId, d.event,
+  d.status, d.attempts, d.error, d.due_at AS nextAttemptAtMs, d.created_at AS createdAtMs, d.finished_at AS finishedAtMs`
+export const deliveryTables =
+  'webhook_deliveries AS d JOIN webhooks AS w ON w.webhook_id = d.webhook_id JOIN jobs AS j ON j.number = d.job_number'
+
+export function toDelivery(row: DeliveryRow): Delivery {
+  return { ...row, attempts: JSON.parse(row.attempts) as DeliveryAttempt[] }
+}
+
+const byStatus = 'd.status = :status'
+/** Tells the planner that the partial index contains all of them. */
+export const notDelivered = "d.status <> 'delivered'"
+
+/** The conditions of a list of deliveries: whose they are, of which job, in which state. */
+export function whichDeliveries({ accountId, webhookId, jobId, status }: DeliveryFilter) {
+  return {
+    owner: [
+      ...(accountId === null ? [] : ['w.account_id = :accountId']),
+      ...(webhookId === null ? [] : ['w.webhook_id = :webhookId']),
+    ],
+    ofJob: jobId === null ? [] : ['d.job_number = (SELECT number FROM jobs WHERE job_id = :jobId)'],
+    ofStatus: status === null ? [] : status === 'delivered' ? [byStatus] : [byStatus, notDelivered],
+  }
+}
+
+export const uploadColumns = `file_id AS fileId, account_id AS accountId, key, content_type AS contentType, bytes, sha256,
+  created_at AS createdAtMs, expires_at AS expiresAtMs`

@@ -1,0 +1,74 @@
+// What the check of the ledger loads, page by page. The rules are in @mediagen/core/ledger-check.ts.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type AccountFacts, createLedgerCheck, type EntryFacts, type JobFacts } from '@mediagen/core/ledger-check.ts'
+import type { LedgerReport } from '@mediagen/core/store.ts'
+
+// A page is one statement, so it is consistent; others come between pages. Pages of accounts are small, because each counts its jobs.
+const pageSize = 1000
+const accountPageSize = 20
+
+interface JobRow extends JobFacts {
+  readonly number: number
+}
+
+const accountsSql = `
+  SELECT a.account_id AS accountId, a.available, a.held, a.entry_count AS entryCount, a.job_count AS jobCount, a.queued_jobs AS queuedJobs,
+    (SELECT coalesce(max(number), 0) FROM ledger_entries WHERE account_id = a.account_id) AS lastEntry,
+    coalesce(e.available_after, 0) AS lastAvailable, coalesce(e.held_after, 0) AS lastHeld,
+    (SELECT count(*) FROM jobs WHERE account_id = a.account_id) AS jobs,
+    (SELECT count(*) FROM jobs WHERE account_id = a.account_id AND status = 'queued' AND status <> 'succeeded') AS queued,
+    (SELECT CAST(coalesce(sum(credits_held), 0) AS BIGINT) FROM jobs
+      WHERE account_id = a.account_id AND status IN ('queued', 'running', 'needs_review') AND status <> 'succeeded') AS unsettled
+  FROM accounts AS a LEFT JOIN ledger_entries AS e ON e.account_id = a.account_id AND e.number = a.entry_count
+  WHERE a.account_id > :after ORDER BY a.account_id LIMIT :limit`
+
+const entriesSql = `
+  SELECT e.account_id AS accountId, e.number, e.kind, e.credits, e.available_after AS availableAfter, e.held_after AS heldAfter, j.account_id AS jobOwner
+  FROM ledger_entries AS e LEFT JOIN jobs AS j ON j.number = e.job_number
+  WHERE (e.account_id, e.number) > (:accountId, :number) ORDER BY e.account_id, e.number LIMIT :limit`
+
+const flag = (condition: string, name: string): string => `CASE WHEN ${condition} THEN 1 ELSE 0 END AS ${name}`
+const sumOf = (kind: string, name: string): string =>
+  `(SELECT CAST(coalesce(sum(credits), 0) AS BIGINT) FROM ledger_entries WHERE job_number = j.number AND kind = '${kind}') AS ${name}`
+
+const jobsSql = `
+  SELECT j.number, j.job_id AS jobId, j.status, j.credits_held AS held, j.credits_charged AS charged, j.credits_released AS released,
+    j.attempts, j.lost_runs AS lostRuns, j.max_attempts AS maxAttempts, j.after_loss AS afterLoss,
+    ${flag('j.lease_until IS NOT NULL AND j.worker IS NOT NULL', 'leased')}, ${flag('j.finished_at IS NOT NULL', 'ended')},
+    ${flag('j.available_at IS NOT NULL', 'waits')}, ${flag('j.error IS NOT NULL', 'explained')},
+    ${flag('j.started_at IS NOT NULL', 'begun')}, ${flag('j.deadline_at IS NOT NULL', 'hasDeadline')},
+    ${sumOf('hold', 'holdEntry')}, ${sumOf('charge', 'chargeEntry')}, ${sumOf('release', 'releaseEntry')}
+  FROM jobs AS j WHERE j.number > :after ORDER BY j.number LIMIT :limit`
+
+/** Reads rows; values are named. */
+export type ReadRows = <Row extends object>(
+  sql: string,
+  values: Readonly<Record<string, unknown>>,
+) => Promise<readonly Row[]>
+
+/** Checks the whole ledger, while the server works. */
+export async function verifyLedger(read: ReadRows): Promise<LedgerReport> {
+  const check = createLedgerCheck()
+  const accounts = (last: AccountFacts | undefined, limit: number) =>
+    read<AccountFacts>(accountsSql, { after: last?.accountId ?? '', limit })
+  const entries = (last: EntryFacts | undefined, limit: number) =>
+    read<EntryFacts>(entriesSql, { accountId: last?.accountId ?? '', number: last?.number ?? 0, limit })
+  const jobs = (last: JobRow | undefined, limit: number) => read<JobRow>(jobsSql, { after: last?.number ?? 0, limit })
+  await eachRow(accountPageSize, accounts, check.account)
+  await eachRow(pageSize, entries, check.entry)
+  await eachRow(pageSize, jobs, check.job)
+  return check.report()
+}
+
+async function eachRow<Row>(
+  limit: number,
+  read: (last: Row | undefined, limit: number) => Promise<readonly Row[]>,
+  check: (row: Row) => void,
+): Promise<void> {
+  let page: readonly Row[] = []
+  do {
+    page = await read(page.at(-1), limit)
+    for (const row of page) check(row)
+    await nextTurn()
+  } while (page.length === limit)
+}
