@@ -164,10 +164,10 @@ test('docs/decisions/libraries.md has a line for each dependency', () => {
     .filter((line) => line.startsWith('- '))
     .flatMap((line) => [...line.slice(0, line.indexOf(':')).matchAll(/`([^`]+)`/g)].map(([, name = '']) => name))
     .map((name) => new RegExp(`^${name.replaceAll('*', '.*')}$`))
-  const packages = globSync(['package.json', 'packages/*/package.json'], { cwd: root })
+  const packages = globSync(['package.json', 'packages/*/package.json', 'test/*/package.json'], { cwd: root })
   const names = packages.flatMap((path) => {
-    const { dependencies = {}, devDependencies = {} } = JSON.parse(readPage(path))
-    return [...Object.keys(dependencies), ...Object.keys(devDependencies)]
+    const { dependencies = {}, devDependencies = {}, optionalDependencies = {} } = JSON.parse(readPage(path))
+    return Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies })
   })
   const unexplained = names.filter((name) => !name.startsWith('@mediagen/') && !patterns.some((p) => p.test(name)))
   const stale = patterns.filter((pattern) => !names.some((name) => pattern.test(name)))

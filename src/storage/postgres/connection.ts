@@ -1,0 +1,212 @@
+// Connections to PostgreSQL, and transactions that are repeated where that doubles nothing.
+import { setTimeout } from 'node:timers/promises'
+import {
+  type ClientConfig,
+  type CustomTypesConfig,
+  DatabaseError,
+  Pool,
+  type PoolClient,
+  type PoolConfig,
+  type QueryResult,
+  type QueryResultRow,
+  types,
+} from 'pg'
+import { StorageError } from '../storage-error.ts'
+import { compileSql, type Values } from './sql.ts'
+
+/** The code of errors of a connection that is lost or cannot be made. */
+const lostCode = 'DATABASE_LOST'
+// Connections that end, servers that start, stop or only follow another: https://www.postgresql.org/docs/current/errcodes-appendix.html
+const lostStates = /^(08...|57P0[123]|25006)$/
+// Serialization failures and deadlocks.
+const repeatedStates = new Set(['40001', '40P01'])
+// How long a command tries to reach the server, and how often it meets a deadlock, before it fails.
+const patienceMs = 5000
+const mostRepeats = 20
+const firstWaitMs = 20
+const longestWaitMs = 500
+const connectMs = 5000
+// An answer that takes longer is taken for lost.
+const queryMs = 30_000
+const begin =
+  "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10s'; SET LOCAL plan_cache_mode = force_custom_plan"
+
+/** A transaction. Statements are sent at once, in order, without waiting for the answer of the one before. */
+export interface Transaction {
+  /** The time of the store. */
+  nowMs(): Promise<number>
+  rows<Row extends object>(sql: string, values?: Values): Promise<Row[]>
+  row<Row extends object>(sql: string, values?: Values): Promise<Row | undefined>
+  /** Number of rows that the statement changed. */
+  change(sql: string, values?: Values): Promise<number>
+  /** Sends a statement whose failure is noticed at the commit. */
+  send(sql: string, values?: Values): void
+}
+
+/** The connection of a store. */
+export interface Database {
+  /** A read in one statement. `:held` is the time of a test, or null. @throws StorageError */
+  rows<Row extends object>(sql: string, values?: Values): Promise<Row[]>
+  row<Row extends object>(sql: string, values?: Values): Promise<Row | undefined>
+  /**
+   * Runs a command. It may be called more than once, so it has no effect but through the transaction.
+   * When the connection is lost, the server is asked whether the transaction was committed. @throws StorageError
+   */
+  transact<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>
+  close(): Promise<void>
+}
+
+const numbers: CustomTypesConfig = {
+  getTypeParser: (oid, format) =>
+    (oid === types.builtins.INT8 ? Number : types.getTypeParser(oid, format)) as () => unknown,
+}
+
+/** How a client connects; whole numbers are read as numbers. */
+export function toClientConfig(url: string): ClientConfig {
+  return {
+    connectionString: url,
+    application_name: 'mediagen',
+    connectionTimeoutMillis: connectMs,
+    query_timeout: queryMs,
+    keepAlive: true,
+    types: numbers,
+  }
+}
+
+/**
+ * Opens a pool; it connects when something is asked.
+ * @param heldMs the time of a test; null for that of the server
+ */
+export function openDatabase(url: string, connections: number, heldMs: () => number | null): Database {
+  // The types of the driver lack `pipeline`.
+  const config: PoolConfig & { pipeline: true } = {
+    ...toClientConfig(url),
+    max: connections,
+    pipeline: true,
+    allowExitOnIdle: true,
+  }
+  const pool = new Pool(config)
+  // An idle connection that ends is replaced when it is needed.
+  pool.on('error', () => {})
+
+  async function connect(): Promise<PoolClient> {
+    if (pool.ending) throw new StorageError('the store is closed', null)
+    return pool.connect().catch((error: unknown) => {
+      throw toStorageError(error)
+    })
+  }
+
+  async function rows<Row extends object>(sql: string, values: Values = {}): Promise<Row[]> {
+    return repeat(async () => {
+      const client = await connect()
+      try {
+        const { rows } = await query(client, sql, { held: heldMs(), ...values })
+        client.release()
+        return rows as Row[]
+      } catch (error) {
+        client.release(isLost(error))
+        throw error
+      }
+    })
+  }
+
+  /** Whether a transaction was committed, once it has ended. */
+  async function wasCommitted(xid: string): Promise<boolean> {
+    for (;;) {
+      // After a failover the server may not know the number yet: then the transaction is lost.
+      const [found] = await rows<{ status: string | null }>('SELECT pg_xact_status(:xid::xid8) AS status', {
+        xid,
+      }).catch((error: unknown) => {
+        if (error instanceof StorageError && error.code === '22023') return []
+        throw error
+      })
+      if (found?.status !== 'in progress') return found?.status === 'committed'
+      await setTimeout(firstWaitMs)
+    }
+  }
+
+  async function attempt<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    const client = await connect()
+    const held = heldMs()
+    const sent: Promise<unknown>[] = [quiet(query(client, begin))]
+    const head = quiet(query(client, 'SELECT now_ms(:held) AS now, pg_current_xact_id()::text AS xid', { held }))
+    const ask = (sql: string, values?: Values): Promise<QueryResult> => quiet(query(client, sql, { held, ...values }))
+    let done: { readonly result: Result; readonly xid: string } | null = null
+    try {
+      const result = await work({
+        nowMs: async () => ((await head).rows[0] as { now: number }).now,
+        rows: async <Row>(sql: string, values?: Values) => (await ask(sql, values)).rows as Row[],
+        row: async <Row>(sql: string, values?: Values) => (await ask(sql, values)).rows[0] as Row | undefined,
+        change: async (sql, values) => (await ask(sql, values)).rowCount ?? 0,
+        send: (sql, values) => void sent.push(ask(sql, values)),
+      })
+      done = { result, xid: ((await head).rows[0] as { xid: string }).xid }
+      // In a transaction that has failed, COMMIT rolls back without an error; what failed says so itself.
+      await Promise.all([...sent, ask('COMMIT')])
+      client.release()
+      return result
+    } catch (error) {
+      if (!isLost(error)) {
+        await query(client, 'ROLLBACK').then(
+          () => client.release(),
+          () => client.release(true),
+        )
+        throw error
+      }
+      client.release(true)
+      if (done !== null && (await wasCommitted(done.xid))) return done.result
+      throw error
+    }
+  }
+
+  return {
+    rows,
+    row: async (sql, values) => (await rows(sql, values))[0] as never,
+    transact: (work) => repeat(() => attempt(work)),
+    close: () => pool.end(),
+  }
+}
+
+/** Tries again after deadlocks and lost connections. */
+async function repeat<Result>(work: () => Promise<Result>): Promise<Result> {
+  const giveUpAt = performance.now() + patienceMs
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work()
+    } catch (error) {
+      const again = isLost(error)
+        ? performance.now() < giveUpAt
+        : error instanceof StorageError && repeatedStates.has(error.code ?? '') && tries < mostRepeats
+      if (!again) throw error
+      await setTimeout(Math.min(longestWaitMs, firstWaitMs * 2 ** (tries - 1)) * (0.5 + Math.random() / 2))
+    }
+  }
+}
+
+async function query(client: PoolClient, sql: string, values?: Values): Promise<QueryResult<QueryResultRow>> {
+  try {
+    const { text, list } = compileSql(sql, values)
+    return await (list.length === 0 ? client.query(text) : client.query(text, list))
+  } catch (error) {
+    throw toStorageError(error)
+  }
+}
+
+/** An error of the server keeps its code; any other is one of the connection. */
+export function toStorageError(error: unknown): StorageError {
+  const { message, code } = error as Error & { code?: string }
+  const state = error instanceof DatabaseError ? (code ?? null) : lostCode
+  return new StorageError(message || String(error), state !== null && lostStates.test(state) ? lostCode : state, {
+    cause: error,
+  })
+}
+
+function isLost(error: unknown): boolean {
+  return error instanceof StorageError && error.code === lostCode
+}
+
+/** A failure that nobody waits for is no unhandled one. */
+function quiet<Value>(promise: Promise<Value>): Promise<Value> {
+  promise.catch(() => {})
+  return promise
+}

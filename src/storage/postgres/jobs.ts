@@ -1,0 +1,137 @@
+// Reads of jobs. Changes of jobs are in starts, claims, cancellations and run-ends.
+import type { JsonObject } from '@mediagen/engine/engine.ts'
+import { lastQueuePosition } from '@mediagen/core/fair-queue.ts'
+import type { Job, OperatorJob } from '@mediagen/core/job.ts'
+import type { Page } from '@mediagen/core/page.ts'
+import type { JobFilter, StartedJob } from '@mediagen/core/store.ts'
+import {
+  inspectedColumns,
+  type InspectedRow,
+  jobColumns,
+  type JobRow,
+  toJob,
+  toOperatorJob,
+  toPattern,
+  toUpstreamRun,
+  upstreamColumns,
+  type UpstreamRow,
+} from '../job-rows.ts'
+import type { Database, Transaction } from './connection.ts'
+import { countOf, ofAccount, readPage } from './pages.ts'
+
+/** A row with its place in the queue, if it has one. */
+export type PlacedRow = JobRow & { readonly queuePosition: number | null }
+
+const ahead = "SELECT 1 FROM jobs AS o WHERE o.status = 'queued' AND o.available_at IS NULL AND o.model = jobs.model"
+const most = lastQueuePosition - 1
+// Two bounded walks along the index of claims: over higher priorities, and over its own.
+const position = `CASE WHEN status = 'queued' THEN 1 + least(${most},
+  (SELECT count(*) FROM (${ahead} AND o.priority > jobs.priority LIMIT ${most}) AS higher)
+  + (SELECT count(*) FROM (${ahead} AND o.priority = jobs.priority AND (o.fair, o.number) < (jobs.fair, jobs.number) LIMIT ${most}) AS before)) END`
+export const placedColumns = `${jobColumns}, ${position} AS queuePosition`
+
+/** The record of a row with its place. */
+export function toPlaced(row: PlacedRow): Job {
+  return toJob(row, row.queuePosition)
+}
+
+/** Reads the places of queued jobs; others are missing. */
+export async function readPositions(
+  db: Pick<Transaction, 'rows'>,
+  jobIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const sql = `SELECT job_id AS jobId, ${position} AS place FROM jobs WHERE job_id = ANY(:jobIds) AND status = 'queued'`
+  const rows = await db.rows<{ jobId: string; place: number }>(sql, { jobIds })
+  return new Map(rows.map(({ jobId, place }) => [jobId, place]))
+}
+
+/** Creates the reads of jobs. */
+export function createJobReads(db: Database) {
+  return {
+    async getJob(accountId: string | null, jobId: string): Promise<Job | null> {
+      const row = await db.row<PlacedRow>(`SELECT ${placedColumns} FROM jobs WHERE job_id = :jobId`, { jobId })
+      return row === undefined || (accountId !== null && row.accountId !== accountId) ? null : toPlaced(row)
+    },
+    async findStartedJob(accountId: string, idempotencyKey: string): Promise<StartedJob | null> {
+      const row = await db.row<PlacedRow & { requestDigest: Buffer }>(
+        `SELECT ${placedColumns}, request_digest AS requestDigest FROM jobs WHERE account_id = :accountId AND idempotency_key = :idempotencyKey`,
+        { accountId, idempotencyKey },
+      )
+      return row === undefined ? null : { job: toPlaced(row), requestDigest: row.requestDigest }
+    },
+    async getInput(jobId: string): Promise<JsonObject | null> {
+      const sql = 'SELECT input FROM job_inputs JOIN jobs USING (number) WHERE job_id = :jobId'
+      const row = await db.row<{ input: string }>(sql, { jobId })
+      return row === undefined ? null : (JSON.parse(row.input) as JsonObject)
+    },
+    async listBriefInputs(jobIds: readonly string[]): Promise<ReadonlyMap<string, JsonObject>> {
+      const rows = await db.rows<{ jobId: string; input: string }>(
+        'SELECT job_id AS jobId, coalesce(brief, input) AS input FROM job_inputs JOIN jobs USING (number) WHERE job_id = ANY(:jobIds)',
+        { jobIds },
+      )
+      return new Map(rows.map(({ jobId, input }) => [jobId, JSON.parse(input) as JsonObject]))
+    },
+    async readSequences(jobIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+      const sql = 'SELECT job_id AS jobId, sequence FROM jobs WHERE job_id = ANY(:jobIds)'
+      const rows = await db.rows<{ jobId: string; sequence: number }>(sql, { jobIds })
+      return new Map(rows.map(({ jobId, sequence }) => [jobId, sequence]))
+    },
+    async inspectJob(jobId: string): Promise<OperatorJob | null> {
+      const row = await db.row<InspectedRow & PlacedRow>(
+        `SELECT ${inspectedColumns}, ${position} AS queuePosition FROM jobs WHERE job_id = :jobId`,
+        { jobId },
+      )
+      if (row === undefined) return null
+      const runs = await db.rows<UpstreamRow>(
+        `SELECT ${upstreamColumns} FROM upstream_runs WHERE job_number = :number ORDER BY n`,
+        { number: row.number },
+      )
+      return toOperatorJob(row, toPlaced(row), runs.map(toUpstreamRun))
+    },
+    listJobs: (filter: JobFilter) => listJobs(db, filter),
+    /** One seek in the index for each model, however many jobs it has. */
+    async listWaitingModels(): Promise<readonly string[]> {
+      const next = "SELECT min(model) AS model FROM jobs WHERE status = 'queued' AND available_at IS NULL"
+      const rows = await db.rows<{ model: string }>(
+        `WITH RECURSIVE waiting AS (
+           (${next}) UNION ALL SELECT (${next} AND jobs.model > waiting.model) FROM waiting WHERE waiting.model IS NOT NULL
+         )
+         SELECT model FROM waiting WHERE model IS NOT NULL`,
+      )
+      return rows.map(({ model }) => model)
+    },
+  }
+}
+
+const notSucceeded = "status <> 'succeeded'"
+const listing = { columns: placedColumns, from: 'jobs', order: 'number' }
+const hasWords =
+  'EXISTS (SELECT 1 FROM job_inputs AS i WHERE i.number = jobs.number AND has_words(coalesce(i.brief, i.input), :pattern))'
+
+async function listJobs(db: Database, filter: JobFilter): Promise<Page<Job>> {
+  const { accountId, status, model, idempotencyKey, search, withDeleted } = filter
+  const which = ofAccount(accountId)
+  if (!withDeleted) which.push('deleted_at IS NULL')
+  if (idempotencyKey !== null) which.push('idempotency_key = :idempotencyKey')
+  if (model !== null) which.push('model = :model')
+  if (search !== null) which.push(hasWords)
+  // The state is a literal in the statement, so the planner can use the partial indexes.
+  const inState = status === null ? [] : [`status = '${status}'`]
+  if (status !== null && status !== 'succeeded') inState.push(notSucceeded)
+
+  /** Exact, without reading rows: jobs that are not in the index of other states have succeeded. */
+  function count(): string {
+    if (idempotencyKey !== null || (status !== null && status !== 'succeeded'))
+      return countOf('jobs', [...which, ...inState])
+    const all = model === null && search === null ? countAll(accountId, withDeleted) : `(${countOf('jobs', which)})`
+    return `SELECT ${status === null ? all : `${all} - (${countOf('jobs', [...which, notSucceeded])})`}`
+  }
+  const values = { ...filter, pattern: toPattern(search) }
+  const { items, total } = await readPage<PlacedRow>(db, listing, [...which, ...inState], values, filter, count())
+  return { items: items.map(toPlaced), total }
+}
+
+function countAll(accountId: string | null, withDeleted: boolean): string {
+  const all = `(SELECT coalesce(sum(job_count), 0) FROM accounts ${accountId === null ? '' : 'WHERE account_id = :accountId'})`
+  return withDeleted ? all : `${all} - (${countOf('jobs', [...ofAccount(accountId), 'deleted_at IS NOT NULL'])})`
+}

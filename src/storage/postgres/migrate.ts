@@ -1,0 +1,121 @@
+// Migrates a database to the schema of this program: numbered SQL files, forward only, one transaction each, recorded with their SHA-256.
+import { Client } from 'pg'
+import { StartupError } from '@mediagen/core/errors.ts'
+import { checkApplied, loadMigrations, type Migration } from '../migrations.ts'
+import { toClientConfig } from './connection.ts'
+
+const oldestVersion = 150_000
+const list = 'SELECT number::int AS number, name, sha256 FROM mediagen_migrations ORDER BY number'
+
+/**
+ * Checks the server and the schema.
+ * @param migrates whether to bring the schema to that of this program; several processes may do so at once
+ * @throws StartupError when the server cannot be used, or the database belongs to a newer or altered program, or to another one:
+ *   it was not changed then; and, unless `migrates`, when it has an older schema or none
+ */
+export async function prepareDatabase(
+  url: string,
+  migrates: boolean,
+  migrations: readonly Migration[] = loadMigrations(new URL('./migrations/', import.meta.url)),
+): Promise<void> {
+  const name = describeUrl(url)
+  const client = new Client(toClientConfig(url))
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await checkServer(client, name)
+    let applied = await readApplied(client, name, migrations)
+    if (applied < migrations.length && !migrates) throw older(name, migrations[applied]?.name ?? '', applied)
+    while (applied < migrations.length) applied = await applyNext(client, name, migrations)
+  } catch (error) {
+    throw toStartupError(error, name)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+function older(name: string, missing: string, applied: number): StartupError {
+  if (applied === 0)
+    return new StartupError(`The database ${name} is empty: \`mediagen migrate\` makes it one of mediagen.`)
+  return new StartupError(
+    `The database ${name} was made by an older version of mediagen (migration ${missing} is missing): run \`mediagen migrate\`.`,
+  )
+}
+
+async function checkServer(client: Client, name: string): Promise<void> {
+  const { rows } = await client.query<{ version: number; reads: boolean; encoding: string }>(
+    "SELECT current_setting('server_version_num')::int AS version, pg_is_in_recovery() AS reads, current_setting('server_encoding') AS encoding",
+  )
+  const [{ version, reads, encoding } = { version: 0, reads: false, encoding: '' }] = rows
+  if (version < oldestVersion)
+    throw new StartupError(`The server of the database ${name} is older than PostgreSQL 15; use a newer one.`)
+  if (reads)
+    throw new StartupError(`The server of the database ${name} takes no changes: it follows another one; use that one.`)
+  if (encoding !== 'UTF8')
+    throw new StartupError(`The database ${name} has the encoding ${encoding}; use one with UTF8.`)
+}
+
+/** Number of migrations that the database has. */
+async function readApplied(client: Client, name: string, migrations: readonly Migration[]): Promise<number> {
+  const { rows } = await client.query<{ table: string }>(
+    `SELECT relname AS "table" FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm')`,
+  )
+  const tables = rows.map(({ table }) => table)
+  if (tables.length === 0) return 0
+  if (!tables.includes('mediagen_migrations'))
+    throw new StartupError(`The database ${name} belongs to another program; it was left as it is.`)
+  return checkApplied(name, (await client.query<Migration>(list)).rows, migrations)
+}
+
+async function applyNext(client: Client, name: string, migrations: readonly Migration[]): Promise<number> {
+  await client.query('BEGIN')
+  try {
+    await client.query("SELECT pg_advisory_xact_lock(hashtextextended('mediagen migrate', 0))")
+    // Another process may have been faster.
+    const next = migrations[await readApplied(client, name, migrations)]
+    if (next !== undefined) {
+      await client.query(
+        'CREATE TABLE IF NOT EXISTS mediagen_migrations (number BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at BIGINT NOT NULL)',
+      )
+      await client.query(next.sql)
+      await client.query(
+        'INSERT INTO mediagen_migrations (number, name, sha256, applied_at) VALUES ($1, $2, $3, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)',
+        [next.number, next.name, next.sha256],
+      )
+    }
+    const applied = await readApplied(client, name, migrations)
+    await client.query('COMMIT')
+    return applied
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {})
+    throw error
+  }
+}
+
+/** The database as an operator may read it: without the password. */
+export function describeUrl(url: string): string {
+  const { host, port, database = '' } = new Client({ connectionString: url })
+  return `${database} at ${host.startsWith('/') ? host : `${host}:${port}`}`
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  '28P01': 'the server refuses the password',
+  '28000': 'the server refuses the user',
+  '3D000': 'the server has no database of this name',
+  '42501': 'the user lacks rights there',
+  '53300': 'the server has no connection to spare',
+  ECONNREFUSED: 'nothing answers there',
+  ENOTFOUND: 'there is no such host',
+  EAI_AGAIN: 'the name of the host cannot be resolved',
+  ENOENT: 'there is no socket of a server',
+  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate of the server is signed by nobody whom this machine knows',
+}
+
+function toStartupError(error: unknown, name: string): unknown {
+  if (error instanceof StartupError) return error
+  const { code = '', message } = error as Error & { code?: string }
+  const reason = reasons[code] ?? (message || code)
+  return new StartupError(`The database ${name} cannot be used: ${reason}. Check MEDIAGEN_DATABASE_URL.`, {
+    cause: error,
+  })
+}

@@ -1,0 +1,287 @@
+// Opens the store on a PostgreSQL database.
+import { randomUUID } from 'node:crypto'
+import type { AuditEntry } from '@mediagen/core/audit.ts'
+import type { Clock } from '@mediagen/core/clock.ts'
+import { createIdSource } from '@mediagen/core/ids.ts'
+import { diskBehind, tooManyReads, tooManyWrites } from '@mediagen/core/storage-trouble.ts'
+import type { JobNews, StartCommand, StartOutcome, Store } from '@mediagen/core/store.ts'
+import { addSwept, nothingSwept } from '@mediagen/core/sweep.ts'
+import { takeRandomBytes } from '../../runtime/random-bytes.ts'
+import { subscribe } from '../listening.ts'
+import { StorageError, within } from '../storage-error.ts'
+import { verifyLedger } from '../verify.ts'
+import { changeCredits, createAccount, createAccountReads } from './accounts.ts'
+import { createAuditReads, record } from './audit.ts'
+import { deleteJob, requestCancel, resolveReview } from './cancellations.ts'
+import { claimJobs, type Finish, finishJobs, heartbeat, saveCheckpoint, showPreview } from './claims.ts'
+import { type Database, openDatabase } from './connection.ts'
+import { claimDeliveries, createDeliveryReads, redeliver, reportDelivery } from './deliveries.ts'
+import { answerDuty, claimDuties } from './duties.ts'
+import { createJobReads, readPositions } from './jobs.ts'
+import { createKey, createKeyReads, ensureSigningKeys, recordKeyUses, revokeKey, rotateSigningKey } from './keys.ts'
+import { dropLead, readLead, takeLead } from './leaders.ts'
+import { prepareDatabase } from './migrate.ts'
+import { type News, openNews } from './news.ts'
+import { createProviderStore } from './providers.ts'
+import { takeTokens } from './rates.ts'
+import { createRetentionReads, crossOff, expireFiles, putOff, retryRemovals } from './retention.ts'
+import { type StartAnswer, startGenerations, withPlace } from './starts.ts'
+import { endLeases, findSweepDuties } from './sweeps.ts'
+import { runTogether } from './together.ts'
+import { createUpload, createUploadReads, deleteUpload } from './uploads.ts'
+import { createWebhook, createWebhookReads, deleteWebhook } from './webhook-endpoints.ts'
+import type { Submit } from './writing.ts'
+
+const checkMs = 1000
+const usualConnections = 10
+
+export interface PostgresOptions {
+  /** `postgres://…` */
+  readonly url: string
+  /** A connection of its own for news, where `url` leads through a pooler of transactions. Default: `url`. */
+  readonly listenUrl?: string
+  /** Whether to bring the database to the current schema. Default: no. */
+  readonly migrates?: boolean
+  /** Maximum number of connections, besides one for news. */
+  readonly connections?: number
+  /** The clock of commands, for tests. Default: that of the server. */
+  readonly clock?: Clock
+  /** As for SQLite. */
+  readonly maxQueueMs?: number
+  readonly maxQueuedWrites?: number
+  readonly maxQueuedReads?: number
+  readonly name?: string
+}
+
+/**
+ * Opens the store.
+ * @throws StartupError when the database cannot be used; it is left as it was.
+ */
+export async function openPostgresStore(options: PostgresOptions): Promise<Store & AsyncDisposable> {
+  const { url, listenUrl = url, migrates = false, clock, connections = usualConnections, name = randomUUID() } = options
+  await prepareDatabase(url, migrates)
+  const db = openDatabase(url, connections, () => clock?.nowMs() ?? null)
+  const news = openNews(db, listenUrl, randomUUID())
+  const commands = createCommands(db, news, options)
+  const { submit, ask, operate, list } = commands
+  const leading = createLeading(db, submit, name)
+  const reads = {
+    ...createAccountReads(db),
+    ...createKeyReads(db),
+    ...createAuditReads(db),
+    ...createJobReads(db),
+    ...createWebhookReads(db),
+    ...createDeliveryReads(db),
+    ...createUploadReads(db),
+    ...createRetentionReads(db),
+  }
+
+  let closing: Promise<void> | null = null
+  async function closeAll(): Promise<void> {
+    await commands.close()
+    await leading.stop()
+    await news.close()
+    await db.close()
+  }
+  const close = (): Promise<void> => (closing ??= closeAll())
+
+  return {
+    createAccount: (...args) => operate((tx) => createAccount(tx, ...args)),
+    getAccount: reads.getAccount,
+    listAccounts: (page) => list(() => reads.listAccounts(page)),
+    grantCredits: (...args) => operate((tx) => changeCredits(tx, 'grant', ...args)),
+    adjustCredits: (...args) => operate((tx) => changeCredits(tx, 'adjust', ...args)),
+    listEntries: (accountId, page) => list(() => reads.listEntries(accountId, page)),
+    verifyLedger: () => verifyLedger(db.rows),
+
+    createKey: (...args) => operate((tx) => createKey(tx, ...args)),
+    async revokeKey(...args) {
+      const key = await operate((tx) => revokeKey(tx, ...args))
+      reads.forgetKeys()
+      return key
+    },
+    recordKeyUses: (uses) => submit((tx) => recordKeyUses(tx, uses)),
+    listKeys: (accountId, page) => list(() => reads.listKeys(accountId, page)),
+    findKey: reads.findKey,
+    takeTokens: (...args) => ask((tx) => takeTokens(tx, ...args)),
+    async signingKeys(purpose) {
+      const keys = await reads.readSigningKeys(purpose)
+      return keys.length > 0 ? keys : submit((tx) => ensureSigningKeys(tx, purpose))
+    },
+    rotateSigningKey: (...args) => operate((tx) => rotateSigningKey(tx, ...args)),
+
+    startGeneration: commands.start,
+    findStartedJob: reads.findStartedJob,
+    getJob: reads.getJob,
+    getInput: reads.getInput,
+    listBriefInputs: reads.listBriefInputs,
+    readSequences: reads.readSequences,
+    listJobs: (filter) => list(() => reads.listJobs(filter)),
+    inspectJob: reads.inspectJob,
+
+    listWaitingModels: reads.listWaitingModels,
+    claimJobs: (command) => submit((tx) => claimJobs(tx, command)),
+    heartbeat: (beats, leaseMs) => submit((tx) => heartbeat(tx, beats, leaseMs)),
+    saveCheckpoint: (...args) => submit((tx) => saveCheckpoint(tx, ...args)),
+    showPreview: (...args) => submit((tx) => showPreview(tx, ...args)),
+    async claimDuties(limit, leaseMs) {
+      const due = await db.row('SELECT 1 FROM upstream_duties WHERE due_at <= now_ms(:held) LIMIT 1')
+      return due === undefined ? [] : submit((tx) => claimDuties(tx, limit, leaseMs))
+    },
+    answerDuty: (duty, answer) => submit((tx) => answerDuty(tx, duty, answer)),
+    finishJob: (jobId, token, outcome) => commands.finish({ jobId, token, outcome }),
+    endLeases: (workers) => submit((tx) => endLeases(tx, workers)),
+    lead: leading.lead,
+    needsSweep: async (terms) => (await findSweepDuties(db, terms)).length > 0,
+    async sweep(command) {
+      let swept = nothingSwept
+      for (const duty of await findSweepDuties(db, command))
+        swept = addSwept(swept, await submit((tx) => duty(tx, command)))
+      return swept
+    },
+    requestCancel: (...args) => ask((tx) => requestCancel(tx, ...args)),
+    deleteJob: (...args) => ask((tx) => deleteJob(tx, ...args)),
+    resolveReview: (...args) => operate((tx) => resolveReview(tx, ...args)),
+
+    createWebhook: (...args) => ask((tx) => createWebhook(tx, ...args)),
+    getWebhook: reads.getWebhook,
+    listWebhooks: (accountId, page) => list(() => reads.listWebhooks(accountId, page)),
+    deleteWebhook: (...args) => ask((tx) => deleteWebhook(tx, ...args)),
+    listDeliveries: (filter) => list(() => reads.listDeliveries(filter)),
+    redeliver: (...args) => operate((tx) => redeliver(tx, ...args)),
+    hasDueDelivery: reads.hasDueDelivery,
+    claimDeliveries: (claim) => submit((tx) => claimDeliveries(tx, claim)),
+    reportDelivery: (report) => submit((tx) => reportDelivery(tx, report)),
+
+    createUpload: (...args) => ask((tx) => createUpload(tx, ...args)),
+    getUpload: reads.getUpload,
+    listUploads: (accountId, page) => list(() => reads.listUploads(accountId, page)),
+    deleteUpload: (...args) => ask((tx) => deleteUpload(tx, ...args)),
+    measureUploads: reads.measureUploads,
+
+    ...createProviderStore(db, submit),
+
+    hasExpired: reads.hasExpired,
+    expireFiles: (limit) => submit((tx) => expireFiles(tx, limit)),
+    crossOff: (removals) => submit((tx) => crossOff(tx, removals)),
+    putOff: (removals) => submit((tx) => putOff(tx, removals)),
+    retryRemovals: () => submit(retryRemovals),
+    findOwners: reads.findOwners,
+
+    recordAct: (draft, by) => operate((tx) => record(tx, draft, by)),
+    listAuditEntries: (accountId, page) => list(() => reads.listAuditEntries(accountId, page)),
+    onAct: (listener) => subscribe(news.actListeners, listener),
+    onNews: (listener) => subscribe(news.listeners, listener),
+    writeDelayMs: commands.behindMs,
+    check: () =>
+      within(
+        checkMs,
+        operate(async () => {}),
+      ),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+/** Runs commands, tells what they changed, and counts those that wait. */
+function createCommands(db: Database, news: News, options: PostgresOptions) {
+  const { maxQueueMs = Infinity, maxQueuedWrites = Infinity, maxQueuedReads = Infinity } = options
+  let latestMs = 0
+  const ids = createIdSource(() => latestMs, takeRandomBytes)
+  /** When each was asked for, the oldest first. */
+  const waiting = new Map<symbol, number>()
+  let lists = 0
+  let closed = false
+  let idle = (): void => {}
+
+  const run: Submit = async (command) => {
+    const { result, changed, acted } = await db.transact(async (tx) => {
+      const changed: JobNews[] = []
+      const acted: AuditEntry[] = []
+      const result = await command({
+        ...tx,
+        nowMs: async () => (latestMs = await tx.nowMs()),
+        ids,
+        changed: (jobId, job) => void changed.push({ jobId, job: job ?? null }),
+        acted: (entry) => void acted.push(entry),
+      })
+      return { result, changed, acted }
+    })
+    news.tell(changed, acted)
+    return result
+  }
+  async function track<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (closed) throw new StorageError('the store is closed', null)
+    const mine = Symbol('command')
+    waiting.set(mine, performance.now())
+    try {
+      return await work()
+    } finally {
+      waiting.delete(mine)
+      if (waiting.size === 0) idle()
+    }
+  }
+  function behindMs(): number {
+    const [oldest] = waiting.values()
+    return oldest === undefined ? 0 : performance.now() - oldest
+  }
+  /** Admits changes of clients and operators, unless too many wait. */
+  async function admit<Result>(work: () => Promise<Result>, mostMs: number): Promise<Result> {
+    if (waiting.size >= maxQueuedWrites) throw tooManyWrites(maxQueuedWrites)
+    if (behindMs() > mostMs) throw diskBehind(mostMs)
+    return track(work)
+  }
+  const together = runTogether<StartCommand, StartOutcome>((starts) => startAll(db, run, starts))
+  const finish = runTogether((finishes: readonly Finish[]) => run((tx) => finishJobs(tx, finishes)))
+  const submit: Submit = (command) => track(() => run(command))
+  const ask: Submit = (command) => admit(() => run(command), maxQueueMs)
+  const operate: Submit = (command) => admit(() => run(command), Infinity)
+
+  return {
+    submit,
+    ask,
+    operate,
+    behindMs,
+    start: (command: StartCommand) => admit(() => together(command), maxQueueMs),
+    finish: (report: Finish) => track(() => finish(report)),
+    async list<Result>(read: () => Promise<Result>): Promise<Result> {
+      if (closed) throw new StorageError('the store is closed', null)
+      if (lists >= maxQueuedReads) throw tooManyReads(maxQueuedReads)
+      lists += 1
+      try {
+        return await read()
+      } finally {
+        lists -= 1
+      }
+    },
+    async close(): Promise<void> {
+      if (waiting.size > 0) await new Promise<void>((resolve) => (idle = resolve))
+      closed = true
+    },
+  }
+}
+
+async function startAll(db: Database, run: Submit, starts: readonly StartCommand[]): Promise<readonly StartAnswer[]> {
+  const { answers, places } = await run((tx) => startGenerations(tx, starts))
+  // They came with the commit, unless its answer was lost.
+  const known = await places.catch(() => {
+    const jobIds = answers.flatMap((answer) => ('job' in answer ? [answer.job.jobId] : []))
+    return readPositions(db, jobIds)
+  })
+  return answers.map((answer) => withPlace(answer, known))
+}
+
+/** Only a process that may lead writes; the others read. */
+function createLeading(db: Database, submit: Submit, name: string) {
+  let leads = false
+  return {
+    async lead(leaseMs: number): Promise<boolean> {
+      const judged = await readLead(db, name, leaseMs)
+      if (judged !== 'take') return judged === 'mine'
+      return (leads = await submit((tx) => takeLead(tx, name, leaseMs)))
+    },
+    async stop(): Promise<void> {
+      if (leads) await db.transact((tx) => dropLead(tx, [name])).catch(() => {})
+    },
+  }
+}

@@ -1,0 +1,50 @@
+// Pages of rows that meet some conditions, with the total.
+import type { Page, PageRequest } from '@mediagen/core/page.ts'
+import type { Database } from './connection.ts'
+
+/** What a list reads. */
+export interface Listing {
+  readonly columns: string
+  readonly from: string
+  /** A unique column; rows are sorted by it, descending. */
+  readonly order: string
+}
+
+/** Reads a page; `count` is an expression of SQL for the total where counting rows would take long. */
+export async function readPage<Row extends object>(
+  db: Pick<Database, 'rows'>,
+  { columns, from, order }: Listing,
+  where: readonly string[],
+  values: object,
+  { limit, offset }: PageRequest,
+  count = countOf(from, where),
+): Promise<Page<Row>> {
+  // One statement, so that page and total are of the same moment; the row of the total comes even if the page is empty.
+  const rows = await db.rows<Row & { total: number; present: boolean | null }>(
+    `SELECT page.*, (${count})::bigint AS total FROM (SELECT 1) AS one LEFT JOIN (
+       SELECT ${columns}, ${order} AS place, TRUE AS present FROM ${from} ${toWhere(where)} ORDER BY ${order} DESC LIMIT :limit OFFSET :offset
+     ) AS page ON TRUE ORDER BY page.place DESC`,
+    { ...values, limit, offset },
+  )
+  const items = rows.flatMap((row) => (row.present === null ? [] : [withoutExtras(row)]))
+  return { items: items as unknown as Row[], total: rows[0]?.total ?? 0 }
+}
+
+/** An expression that counts rows. */
+export function countOf(from: string, where: readonly string[]): string {
+  return `SELECT count(*) FROM ${from} ${toWhere(where)}`
+}
+
+/** The condition that rows belong to an account; null for all accounts. */
+export function ofAccount(accountId: string | null): string[] {
+  return accountId === null ? [] : ['account_id = :accountId']
+}
+
+function toWhere(where: readonly string[]): string {
+  return where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`
+}
+
+function withoutExtras(row: Record<string, unknown>): Record<string, unknown> {
+  const { place: _, present: __, total: ___, ...own } = row
+  return own
+}

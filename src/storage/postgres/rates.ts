@@ -1,0 +1,24 @@
+// Token buckets that processes share.
+import { type BucketSize, takeFromBucket } from '@mediagen/core/rate.ts'
+import type { Writing } from './writing.ts'
+
+// Each change removes so many buckets that are full again, so the table holds little more than those in use.
+const mostForgotten = 2
+
+export async function takeTokens(tx: Writing, bucket: string, size: BucketSize, most: number): Promise<number> {
+  // A bucket that is full is made, so that there is a row to lock.
+  tx.send('INSERT INTO rate_buckets (name, full_at) VALUES (:bucket, 0) ON CONFLICT DO NOTHING', { bucket })
+  const found = tx.row<{ fullAtMs: number }>(
+    'SELECT full_at AS fullAtMs FROM rate_buckets WHERE name = :bucket FOR UPDATE',
+    { bucket },
+  )
+  const [row, nowMs] = await Promise.all([found, tx.nowMs()])
+  const { taken, fullAtMs } = takeFromBucket(size, row?.fullAtMs ?? 0, nowMs, most)
+  if (taken > 0) tx.send('UPDATE rate_buckets SET full_at = :fullAtMs WHERE name = :bucket', { bucket, fullAtMs })
+  tx.send(
+    `DELETE FROM rate_buckets WHERE name IN (SELECT name FROM rate_buckets WHERE full_at <= :nowMs AND name <> :bucket
+       ORDER BY full_at LIMIT ${mostForgotten} FOR UPDATE SKIP LOCKED)`,
+    { bucket, nowMs },
+  )
+  return taken
+}

@@ -1,0 +1,206 @@
+// Locks jobs with what their ends need, and writes the decisions of core about them: settled, queued again, or under review.
+import type { AfterLoss } from '@mediagen/engine/engine.ts'
+import type { QueueShare } from '@mediagen/core/fair-queue.ts'
+import type { Job } from '@mediagen/core/job.ts'
+import type { RunEnd } from '@mediagen/core/run-end.ts'
+import { decideSettlement, type Ending } from '@mediagen/core/settlement.ts'
+import { jobColumns, type JobState, selectStates } from '../job-rows.ts'
+import { lockAccounts, type LockedAccounts, post, type Posted } from './ledger.ts'
+import { placedColumns, type PlacedRow, toPlaced } from './jobs.ts'
+import { dropDuty, learnLate, oweCancel, oweReconcile } from './upstream.ts'
+import type { Writing } from './writing.ts'
+
+/** What a job under review continues from. */
+export interface Found {
+  /** JSON */
+  readonly checkpoint: string
+  readonly afterLoss: AfterLoss
+}
+
+/** Jobs with their accounts and places in the queue: all that changes with them, in the order in which they were asked for. */
+export interface LockedJobs {
+  readonly jobs: ReadonlyMap<string, JobState>
+  readonly accounts: LockedAccounts
+  readonly shares: Map<string, QueueShare>
+}
+
+const shareName = (model: string, accountId: string): string => JSON.stringify([model, accountId])
+
+/** Reads where accounts are in the queues of models. */
+export async function readShares(
+  tx: Pick<Writing, 'rows'>,
+  pairs: string,
+  values: Readonly<Record<string, unknown>>,
+): Promise<Map<string, QueueShare>> {
+  const rows = await tx.rows<QueueShare & { model: string; accountId: string }>(
+    `SELECT q.model, p.account_id AS accountId, q.virtual_time AS virtualTime, coalesce(s.finish, 0) AS finish
+     FROM (SELECT DISTINCT model, account_id FROM ${pairs}) AS p JOIN queues AS q ON q.model = p.model
+     LEFT JOIN queue_shares AS s ON s.model = p.model AND s.account_id = p.account_id`,
+    values,
+  )
+  return new Map(rows.map(({ model, accountId, ...share }) => [shareName(model, accountId), share]))
+}
+
+export function shareOf(shares: ReadonlyMap<string, QueueShare>, model: string, accountId: string): QueueShare | null {
+  return shares.get(shareName(model, accountId)) ?? null
+}
+
+/** Records where the jobs of accounts end in queues now. */
+export function writeShares(
+  tx: Writing,
+  shares: Map<string, QueueShare>,
+  finished: readonly { readonly model: string; readonly accountId: string; readonly finish: number }[],
+): void {
+  const latest = new Map(finished.map((one) => [shareName(one.model, one.accountId), one]))
+  for (const [name, { finish }] of latest) shares.set(name, { virtualTime: shares.get(name)?.virtualTime ?? 0, finish })
+  if (latest.size === 0) return
+  const rows = [...latest.values()]
+  tx.send(
+    `INSERT INTO queue_shares (model, account_id, finish) SELECT * FROM unnest(:models::text[], :accountIds::text[], :finishes::float8[])
+     ON CONFLICT (model, account_id) DO UPDATE SET finish = excluded.finish`,
+    {
+      models: rows.map(({ model }) => model),
+      accountIds: rows.map(({ accountId }) => accountId),
+      finishes: rows.map(({ finish }) => finish),
+    },
+  )
+}
+
+/**
+ * Locks jobs, after their accounts.
+ * @param condition what must hold of a job once it is locked, in SQL
+ */
+export async function lockJobs(
+  tx: Pick<Writing, 'rows'>,
+  jobIds: readonly string[],
+  condition = 'TRUE',
+  values: Readonly<Record<string, unknown>> = {},
+): Promise<LockedJobs> {
+  const [accounts, rows, shares] = await Promise.all([
+    lockAccounts(tx, 'account_id IN (SELECT account_id FROM jobs WHERE job_id = ANY(:jobIds))', { jobIds }),
+    tx.rows<JobState>(
+      `${selectStates} WHERE job_id = ANY(:jobIds) AND ${condition} ORDER BY number FOR NO KEY UPDATE`,
+      { jobIds, ...values },
+    ),
+    readShares(tx, "jobs WHERE job_id = ANY(:jobIds) AND status = 'queued'", { jobIds }),
+  ])
+  return { jobs: new Map(rows.map((row) => [row.jobId, row])), accounts, shares }
+}
+
+/** A job that is to be moved out of a run or a review. */
+export interface JobEnd {
+  readonly job: JobState
+  readonly end: RunEnd
+  readonly found?: Found | undefined
+}
+
+/** Moves jobs out of a run or a review; nothing else does. Everything is sent at once, so that many end together. */
+export async function endRuns(
+  tx: Writing,
+  locked: LockedJobs,
+  ends: readonly JobEnd[],
+  nowMs: number,
+): Promise<readonly Job[]> {
+  const posted: Posted[] = []
+  const moving = ends.map(({ job, end, found }) => {
+    if (end.status === 'queued') return requeue(tx, job.number, end, found)
+    if (end.status === 'needs_review') return review(tx, job.number, end, nowMs)
+    const settling = settle(tx, locked, job, end, nowMs, posted)
+    // It was found too late to go on: what is to be ended elsewhere has a name now.
+    if (found) learnLate(tx, job.number, found.checkpoint, nowMs)
+    return settling
+  })
+  post(tx, locked.accounts, nowMs, posted)
+  const rows = await Promise.all(moving)
+  return rows.map((row, index) => {
+    if (row === undefined) throw new Error(`job ${ends[index]?.job.jobId} vanished`)
+    const job = toPlaced(row)
+    // Its place changes without a word.
+    tx.changed(job.jobId, job.status === 'queued' ? undefined : job)
+    return job
+  })
+}
+
+/** The same for one job. */
+export async function endRun(
+  tx: Writing,
+  locked: LockedJobs,
+  job: JobState,
+  end: RunEnd,
+  nowMs: number,
+  found?: Found,
+): Promise<Job> {
+  const [ended] = await endRuns(tx, locked, [{ job, end, found }], nowMs)
+  if (ended === undefined) throw new Error(`job ${job.jobId} vanished`)
+  return ended
+}
+
+function requeue(
+  tx: Writing,
+  number: number,
+  { spent, availableAtMs }: Extract<RunEnd, { status: 'queued' }>,
+  found?: Found,
+): Promise<PlacedRow | undefined> {
+  const { checkpoint, afterLoss } = found ?? { checkpoint: null, afterLoss: null }
+  dropDuty(tx, number)
+  tx.send(
+    `UPDATE jobs SET status = 'queued', progress = 0, worker = NULL, lease_until = NULL, lost_runs = lost_runs + :spent, available_at = :availableAtMs,
+       checkpoint = coalesce(:checkpoint, checkpoint), after_loss = coalesce(:afterLoss, after_loss), finished_at = NULL, error = NULL,
+       preview_key = NULL, sequence = sequence + 1
+     WHERE number = :number`,
+    { number, spent: spent ? 1 : 0, availableAtMs, checkpoint, afterLoss },
+  )
+  return tx.row<PlacedRow>(`SELECT ${placedColumns} FROM jobs WHERE number = :number`, { number })
+}
+
+function review(
+  tx: Writing,
+  number: number,
+  { error, outputs }: Extract<RunEnd, { status: 'needs_review' }>,
+  nowMs: number,
+): Promise<PlacedRow | undefined> {
+  if (!outputs) oweReconcile(tx, number, nowMs)
+  return tx.row<PlacedRow>(
+    `UPDATE jobs SET status = 'needs_review', finished_at = greatest(:nowMs, started_at), error = :error, outputs = coalesce(:outputs, outputs),
+       after_loss = 'never', worker = NULL, lease_until = NULL, preview_key = NULL, sequence = sequence + 1
+     WHERE number = :number RETURNING ${jobColumns}, NULL AS queuePosition`,
+    { number, nowMs, error: JSON.stringify(error), outputs: outputs ? JSON.stringify(outputs) : null },
+  )
+}
+
+function settle(
+  tx: Writing,
+  { accounts, shares }: LockedJobs,
+  job: JobState,
+  end: Ending,
+  nowMs: number,
+  posted: Posted[],
+): Promise<PlacedRow | undefined> {
+  const { accountId, model, number } = job
+  const account = accounts.get(accountId) ?? null
+  const share = job.status === 'queued' ? shareOf(shares, model, accountId) : null
+  const writes = decideSettlement({ job, account, share }, end, nowMs)
+  const { postings, finish, charged, released, outputs, error, ...plain } = writes
+  if (job.status === 'needs_review') dropDuty(tx, number)
+  if (plain.status !== 'succeeded') oweCancel(tx, number, nowMs)
+  const row = tx.row<PlacedRow>(
+    `UPDATE jobs SET status = :status, progress = :progress, credits_charged = :charged, credits_released = :released,
+       outputs = coalesce(:outputs, outputs), error = :error, finished_at = :finishedAtMs, lost_runs = lost_runs + :spentRuns, checkpoint = NULL,
+       preview_key = NULL, worker = NULL, lease_until = NULL, available_at = NULL, sequence = sequence + 1
+     WHERE number = :number RETURNING ${jobColumns}, NULL AS queuePosition`,
+    {
+      ...plain,
+      number,
+      charged,
+      released,
+      outputs: outputs && JSON.stringify(outputs),
+      error: error && JSON.stringify(error),
+    },
+  )
+  posted.push({ accountId, jobNumber: number, note: null, postings })
+  // The next end of a job of this account begins where this one leaves the balance.
+  const after = postings.at(-1)?.after
+  if (account && after) accounts.set(accountId, { ...account, ...after })
+  if (finish !== null) writeShares(tx, shares, [{ model, accountId, finish }])
+  return row
+}

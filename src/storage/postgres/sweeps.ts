@@ -1,0 +1,114 @@
+// Sweeps: expired leases, deadlines of queued jobs, due retries, expired reviews, old deliveries.
+import type { Job } from '@mediagen/core/job.ts'
+import { longestBackoffMs, spreadJitter } from '@mediagen/core/loss.ts'
+import { decideDeadline, decideLoss, decideReview, type RunEnd } from '@mediagen/core/run-end.ts'
+import { nothingSwept, type SweepCommand, type SweepOutcome, type SweepTerms } from '@mediagen/core/sweep.ts'
+import { keptDeliveryMs } from '@mediagen/core/webhook.ts'
+import { hasOutputs, type JobState, toRunState } from '../job-rows.ts'
+import type { Database } from './connection.ts'
+import { deliveriesToSweep, sweepDeliveries } from './deliveries.ts'
+import { dropLead } from './leaders.ts'
+import { endRuns, lockJobs } from './run-ends.ts'
+import type { Writing } from './writing.ts'
+
+// What is looked for.
+const tooLong = "status = 'running' AND lease_until > :now::bigint + :leaseMs"
+const ranOut = "status = 'running' AND lease_until <= :now"
+const passed = "status = 'queued' AND deadline_at IS NOT NULL AND deadline_at <= :now"
+const stale = "status = 'needs_review' AND finished_at <= :now::bigint - :reviewMs"
+// A wait longer than the maximum began before the clock went back.
+const ready = `available_at IS NOT NULL AND (available_at <= :now OR available_at > :now::bigint + ${longestBackoffMs})`
+
+/** The duties of a sweep: what they look for, and what they do; each is a transaction of its own. */
+const duties = {
+  lost: { found: [`jobs WHERE ${tooLong}`, `jobs WHERE ${ranOut}`], sweep: sweepLost },
+  deadlines: { found: [`jobs WHERE ${passed}`], sweep: sweepDeadlines },
+  reviews: { found: [`jobs WHERE ${stale}`], sweep: sweepReviews },
+  retries: { found: [`jobs WHERE ${ready}`], sweep: wake },
+  deliveries: { found: deliveriesToSweep, sweep: sweepOldDeliveries },
+}
+
+/** A duty, as a command. */
+export type SweepDuty = (tx: Writing, command: SweepCommand) => Promise<SweepOutcome>
+
+/** Finds the duties that have something to do. It is asked every second, when mostly there is nothing to write. */
+export async function findSweepDuties(db: Database, { leaseMs, reviewMs }: SweepTerms): Promise<SweepDuty[]> {
+  const exists = (found: readonly string[]): string =>
+    found
+      .map((rows) => `EXISTS (SELECT 1 FROM ${rows.replaceAll(/:now\b(?:::bigint)?/g, '(SELECT now FROM t)')})`)
+      .join(' OR ')
+  const columns = Object.entries(duties).map(([duty, { found }]) => `${exists(found)} AS ${duty}`)
+  const sql = `WITH t AS (SELECT now_ms(:held) AS now) SELECT ${columns.join(', ')}`
+  const found = await db.row<Record<string, boolean>>(sql, { leaseMs, reviewMs, keptDeliveryMs })
+  return Object.entries(duties).flatMap(([duty, { sweep }]) => (found?.[duty] === true ? [sweep] : []))
+}
+
+/** Ends the leases of dead processes. */
+export async function endLeases(tx: Writing, workers: readonly string[]): Promise<number> {
+  await dropLead(tx, workers)
+  return tx.change(
+    "UPDATE jobs SET lease_until = least(lease_until, :now) WHERE status = 'running' AND worker = ANY(:workers)",
+    { workers, now: await tx.nowMs() },
+  )
+}
+
+/** Ends the jobs that meet a condition, those first that have waited longest. */
+async function endAll(
+  tx: Writing,
+  condition: string,
+  since: string,
+  command: SweepCommand,
+  decide: (job: JobState, index: number, nowMs: number) => RunEnd,
+): Promise<readonly Job[]> {
+  const now = await tx.nowMs()
+  const { limit, leaseMs, reviewMs } = command
+  const values = { now, limit, leaseMs, reviewMs }
+  const sql = `SELECT job_id AS jobId FROM jobs WHERE ${condition} ORDER BY ${since}, number LIMIT :limit`
+  const jobIds = (await tx.rows<{ jobId: string }>(sql, values)).map(({ jobId }) => jobId)
+  const locked = await lockJobs(tx, jobIds, condition, values)
+  const jobs = jobIds.flatMap((jobId) => locked.jobs.get(jobId) ?? [])
+  return endRuns(
+    tx,
+    locked,
+    jobs.map((job, index) => ({ job, end: decide(job, index, now) })),
+    now,
+  )
+}
+
+async function sweepLost(tx: Writing, command: SweepCommand): Promise<SweepOutcome> {
+  const { leaseMs, random, limit } = command
+  tx.send(`UPDATE jobs SET lease_until = :now::bigint + :leaseMs WHERE ${tooLong}`, { now: await tx.nowMs(), leaseMs })
+  const ended = await endAll(tx, ranOut, 'lease_until', command, (job, index, nowMs) =>
+    decideLoss(toRunState(job), spreadJitter(random, index), nowMs),
+  )
+  const count = (status: Job['status']): number => ended.filter((job) => job.status === status).length
+  const [requeued, failed, reviewed, expired] = (['queued', 'failed', 'needs_review', 'canceled'] as const).map(count)
+  return { ...nothingSwept, ...({ requeued, failed, reviewed, expired } as SweepOutcome), more: ended.length === limit }
+}
+
+async function sweepDeadlines(tx: Writing, command: SweepCommand): Promise<SweepOutcome> {
+  const { length: expired } = await endAll(tx, passed, 'deadline_at', command, (job) => decideDeadline(toRunState(job)))
+  return { ...nothingSwept, expired, more: expired === command.limit }
+}
+
+async function sweepReviews(tx: Writing, command: SweepCommand): Promise<SweepOutcome> {
+  const { length: released } = await endAll(tx, stale, 'finished_at', command, (job) =>
+    decideReview(0, hasOutputs(job)),
+  )
+  return { ...nothingSwept, released, more: released === command.limit }
+}
+
+async function wake(tx: Writing, { limit }: SweepCommand): Promise<SweepOutcome> {
+  const rows = await tx.rows<{ jobId: string }>(
+    `UPDATE jobs SET available_at = NULL WHERE number IN (
+       SELECT number FROM jobs WHERE ${ready} ORDER BY available_at, number LIMIT :limit FOR NO KEY UPDATE SKIP LOCKED) RETURNING job_id AS jobId`,
+    { now: await tx.nowMs(), limit },
+  )
+  for (const { jobId } of rows) tx.changed(jobId)
+  return { ...nothingSwept, woken: rows.length, more: rows.length === limit }
+}
+
+async function sweepOldDeliveries(tx: Writing, { limit }: SweepCommand): Promise<SweepOutcome> {
+  const done = await sweepDeliveries(tx, limit)
+  return { ...nothingSwept, ...done, more: Object.values(done).includes(limit) }
+}

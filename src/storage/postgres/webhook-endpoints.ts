@@ -1,0 +1,62 @@
+// Webhook endpoints: registered, read, deleted. Deliveries are in deliveries.ts.
+import type { Page, PageRequest } from '@mediagen/core/page.ts'
+import type { CreateWebhookOutcome, Webhook, WebhookDraft } from '@mediagen/core/webhook.ts'
+import { toWebhook, webhookColumns, type WebhookRow } from '../rows.ts'
+import type { Database } from './connection.ts'
+import { giveUp } from './deliveries.ts'
+import { ofAccount, readPage } from './pages.ts'
+import type { Writing } from './writing.ts'
+
+const deletedError = 'The endpoint was deleted.'
+const live = 'deleted_at IS NULL'
+
+export async function createWebhook(tx: Writing, draft: WebhookDraft, limit: number): Promise<CreateWebhookOutcome> {
+  const { accountId, includeInput } = draft
+  // Those of an account are registered one by one.
+  const account = tx.row('SELECT 1 FROM accounts WHERE account_id = :accountId FOR NO KEY UPDATE', { accountId })
+  const counted = tx.row<{ count: number }>(
+    `SELECT count(*) AS count FROM webhooks WHERE account_id = :accountId AND ${live}`,
+    { accountId },
+  )
+  if ((await account) === undefined) return { outcome: 'no_account' }
+  if (((await counted)?.count ?? 0) >= limit) return { outcome: 'too_many' }
+  const now = await tx.nowMs()
+  const row = await tx.row<WebhookRow>(
+    `INSERT INTO webhooks (webhook_id, account_id, url, description, include_input, secret, created_at)
+     VALUES (:webhookId, :accountId, :url, :description, :input, :secret, :now) RETURNING ${webhookColumns}`,
+    { ...draft, webhookId: tx.ids.next('wh'), input: includeInput ? 1 : 0, now },
+  )
+  if (row === undefined) throw new Error('no endpoint was made')
+  return { outcome: 'created', webhook: toWebhook(row) }
+}
+
+export async function deleteWebhook(tx: Writing, accountId: string, webhookId: string): Promise<boolean> {
+  const deleted = await tx.change(
+    `UPDATE webhooks SET secret = NULL, deleted_at = :now WHERE webhook_id = :webhookId AND account_id = :accountId AND ${live}`,
+    { accountId, webhookId, now: await tx.nowMs() },
+  )
+  if (deleted > 0) await giveUp(tx, webhookId, deletedError)
+  return deleted > 0
+}
+
+/** Creates the reads of endpoints. */
+export function createWebhookReads(db: Database) {
+  const listing = { columns: webhookColumns, from: 'webhooks', order: 'webhook_id' }
+  return {
+    async getWebhook(accountId: string, webhookId: string): Promise<Webhook | null> {
+      const sql = `SELECT ${webhookColumns} FROM webhooks WHERE ${live} AND account_id = :accountId AND webhook_id = :webhookId`
+      const row = await db.row<WebhookRow>(sql, { accountId, webhookId })
+      return row === undefined ? null : toWebhook(row)
+    },
+    async listWebhooks(accountId: string | null, page: PageRequest): Promise<Page<Webhook>> {
+      const { items, total } = await readPage<WebhookRow>(
+        db,
+        listing,
+        [live, ...ofAccount(accountId)],
+        { accountId },
+        page,
+      )
+      return { items: items.map(toWebhook), total }
+    },
+  }
+}

@@ -1,0 +1,34 @@
+// What the tests of the PostgreSQL store share: a database of its own for each, as a copy of one that is migrated.
+import { systemClock } from '@mediagen/core/clock.ts'
+import { afterAll, beforeAll } from 'vitest'
+import { openPostgresStore } from '../../src/storage/postgres/open.ts'
+import type { OpenTestStore } from './fixture.ts'
+import { type PostgresServer, startPostgres } from './postgres-server.ts'
+
+/** Starts a server for the tests of a file. */
+export function useServer() {
+  let server: PostgresServer
+  let template: string
+  beforeAll(async () => {
+    server = await startPostgres()
+    template = await server.createDatabase()
+    await (await openPostgresStore({ url: template, migrates: true })).close()
+  })
+  afterAll(() => server[Symbol.asyncDispose]())
+
+  const createDatabase = (): Promise<string> => server.createDatabase(template)
+  const openStore: OpenTestStore = async (clock) => {
+    const url = await createDatabase()
+    const options = { url, ...(clock !== undefined && clock !== systemClock && { clock }) }
+    const store = await openPostgresStore(options)
+    return {
+      ...store,
+      another: (name) => openPostgresStore({ ...options, ...(name !== undefined && { name }) }),
+      async [Symbol.asyncDispose]() {
+        await store.close()
+        await server.dropDatabase(url)
+      },
+    }
+  }
+  return { createDatabase, openStore, server: () => server }
+}

