@@ -11,6 +11,7 @@ const blobs = '@mediagen/blobs'
 const catalog = '@mediagen/catalog'
 const backends = '@mediagen/backends'
 const client = '@mediagen/client'
+const mcp = '@mediagen/mcp'
 const pages = '@mediagen/pages'
 const core = '@mediagen/core'
 const terminal = '@mediagen/terminal'
@@ -89,7 +90,8 @@ const folders: Readonly<Record<string, Part>> = {
   'packages/blobs': { imports: [engine] },
   'packages/catalog': { imports: [engine, media, net] },
   'packages/client': { imports: [] },
-  'packages/terminal': { imports: [client, core] },
+  'packages/terminal': { imports: [client, core, mcp] },
+  'packages/mcp': { imports: [client, net] },
   'packages/pages': { imports: [] },
   'packages/backends': { imports: [engine, net] },
   'packages/builtin': { imports: [engine] },
@@ -178,10 +180,14 @@ export default defineConfig({
       files: [`src/${name}`],
       rules: restrict(`src/${name}`, './', part),
     })),
-    // The one file that knows the package of the built-in models.
+    // The files that know the packages of a full install.
     {
       files: ['src/app/builtin.ts'],
       rules: restrict('src/app/builtin.ts', '../', { imports: ['@mediagen/builtin', engine] }),
+    },
+    {
+      files: ['src/app/mcp.ts'],
+      rules: restrict('src/app/mcp.ts', '../', { imports: [mcp] }),
     },
     ...Object.entries(folders).flatMap(([name, part]) => restrictFolder(name, part)),
     {

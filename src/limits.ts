@@ -39,7 +39,7 @@ const requests = {
     'MEDIAGEN_WAIT_SECONDS',
     180,
     [1, 3600],
-    'How long `wait=true` waits',
+    'How long `wait=true` waits, and a call of `wait_for_job` over MCP',
     '202 with the record as it is then',
   ),
 }

@@ -14,6 +14,7 @@ import { addProviderCommands } from './cli/providers.ts'
 import { addServeCommand } from './cli/serve.ts'
 import { addGenerateCommands } from '@mediagen/terminal/generate.ts'
 import { addUserCommands } from '@mediagen/terminal/lists.ts'
+import { addMcpCommand } from '@mediagen/terminal/mcp.ts'
 import { addWebhookCommands } from './cli/webhook-commands.ts'
 import { StartupError, withoutCode } from '@mediagen/core/errors.ts'
 
@@ -28,6 +29,7 @@ export function createProgram(): Command {
   program.commandsGroup('Use a server:')
   addGenerateCommands(program)
   addUserCommands(program, addModelCommands(program), addJobCommands(program))
+  addMcpCommand(program)
   program.commandsGroup('Run a server:')
   addDemoCommand(program)
   addServeCommand(program)

@@ -13,6 +13,7 @@ import { type GrpcServer, type GrpcServerOptions, startGrpcServer } from '../rpc
 import type { StrangerLog } from '@mediagen/net/stranger-log.ts'
 import type { Grace } from './grace.ts'
 import { toConnectionBounds, toGrpcBounds } from './door-bounds.ts'
+import { findMcp } from './mcp.ts'
 import type { Metrics } from './metrics.ts'
 import { createPublicServer, placeAdmin, type PublicParts, toPublicServices } from './public-server.ts'
 import { overloaded, startShedder } from './overload.ts'
@@ -112,7 +113,7 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
   const { rpc } = parts
   const publicRpc = rpc && { ...rpc, services: toPublicServices(rpc.services, place) }
   const httpUrl = await openHttp(
-    createPublicServer(config, parts, { ...server, overload }, place, files),
+    createPublicServer(config, parts, { ...server, overload }, place, files, await findMcp()),
     host,
     config.httpPort,
   )

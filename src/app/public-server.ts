@@ -11,6 +11,7 @@ import { addSubmissionRoute } from '../gateway/submissions.ts'
 import { isLoopback } from '@mediagen/net/hosts.ts'
 import { type FileShares } from '@mediagen/net/open-files.ts'
 import { addConnect } from '@mediagen/net/http/connect.ts'
+import type { FoundMcp } from './mcp.ts'
 import type { PipelineParts } from '../rpc/pipeline.ts'
 import type { GuardedService } from '@mediagen/net/service.ts'
 
@@ -52,6 +53,7 @@ export function createPublicServer(
   server: ServerParts & Pick<GatewayParts, 'overload'>,
   place: AdminPlace,
   files: FileShares,
+  createMcpRoute: FoundMcp,
 ): FastifyInstance {
   const health = place === 'public' ? server.health : { ...server.health, metrics: null }
   if (transport === null) return createHealthServer({ ...server, health })
@@ -61,6 +63,13 @@ export function createPublicServer(
     transport,
     keys,
     origins: config.corsOrigins,
+    createMcp:
+      createMcpRoute &&
+      ((app, stopping) => {
+        const report = (err: unknown): void => server.log.error({ err }, 'a tool of MCP failed')
+        const { corsOrigins: origins, waitSeconds } = config
+        return createMcpRoute(app, { origins, waitSeconds, report, publicUrl: server.publicUrl }, stopping)
+      }),
     maxUploadBytes: config.maxUploadBytes,
     ...(assets && { assets }),
     downloads: {

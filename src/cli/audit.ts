@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { AuditEntry } from '../../gen/mediagen/v1/admin_pb.ts'
 import { pageBounds } from '@mediagen/core/page.ts'
 import { toTime, withAdmin } from './admin.ts'
-import { parsePageLimit } from '@mediagen/terminal/page-limit.ts'
+import { parsePageLimit } from '@mediagen/terminal/counts.ts'
 import type { Printed } from '@mediagen/terminal/print.ts'
 
 const defaultLimit = 50

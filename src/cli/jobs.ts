@@ -5,7 +5,7 @@ import { jobStatuses, type JobStatus } from '@mediagen/core/job.ts'
 import { toJobStatusCode, toJobStatusName } from '../services/convert.ts'
 import { pageBounds } from '@mediagen/core/page.ts'
 import { parseCredits, toTime, withAdmin } from './admin.ts'
-import { parsePageLimit } from '@mediagen/terminal/page-limit.ts'
+import { parsePageLimit } from '@mediagen/terminal/counts.ts'
 import type { Printed } from '@mediagen/terminal/print.ts'
 
 const defaultLimit = 50

@@ -4,7 +4,7 @@ import { type Delivery, DeliverySchema, WebhookSchema } from '../../gen/mediagen
 import { pageBounds } from '@mediagen/core/page.ts'
 import { deliveryStatusCodes, toRecord } from '../gateway/records.ts'
 import { readAll, withAdmin } from './admin.ts'
-import { parsePageLimit } from '@mediagen/terminal/page-limit.ts'
+import { parsePageLimit } from '@mediagen/terminal/counts.ts'
 import type { Printed } from '@mediagen/terminal/print.ts'
 
 interface DeliveryOptions {

@@ -1,6 +1,11 @@
 // The HTTP server: the exact /v1 routes as a client of the services, and whatever else is served on its port.
 import { createServer as createHttpServer } from '@mediagen/net/http/node-http.ts'
-import Fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerFactory } from 'fastify'
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerFactory,
+} from 'fastify'
 import { ConnectError, type Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import { MediagenError } from '@mediagen/core/errors.ts'
@@ -88,6 +93,13 @@ export interface GatewayParts extends ServerParts, RouteParts {
   readonly keys: Keys
   /** Websites whose scripts may use this server from a browser; empty for its own console only. */
   readonly origins: Origins
+  /** Makes what answers `POST /mcp`; null where the package is not installed. */
+  readonly createMcp:
+    | ((
+        app: FastifyInstance,
+        stopping: AbortSignal,
+      ) => (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>)
+    | null
   /** Adds whatever else is served on this port: Connect, the console. */
   readonly extend: (app: FastifyInstance) => void
 }
@@ -98,9 +110,20 @@ export function createGateway(parts: GatewayParts): FastifyInstance {
   checkCallers(app, parts.keys)
   const methods = watchMethods(app)
   addRoutes(app, parts, stopping)
+  addMcpRoute(app, parts, stopping)
   methods.close()
   parts.extend(app)
   return app
+}
+
+/** Each message counts as a request of its key, besides what its tool calls. */
+function addMcpRoute(app: FastifyInstance, { createMcp, keys }: GatewayParts, stopping: AbortSignal): void {
+  const answer = createMcp?.(app, stopping)
+  if (!answer) return
+  app.post('/mcp', { config: { permission: 'any' } }, async (request, reply) => {
+    if (request.caller) await keys.limit(request.caller)
+    return answer(request, reply)
+  })
 }
 
 /** Adds the routes of the REST interface, the document that describes them among them. */

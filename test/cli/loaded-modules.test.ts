@@ -14,6 +14,8 @@ const later = [
   'node_modules/prom-client/index.js',
   'node_modules/@opentelemetry/',
   'node_modules/@ai-sdk/',
+  'node_modules/@modelcontextprotocol/',
+  'node_modules/zod/',
   'node_modules/sharp/',
   'node_modules/mediabunny/',
   'packages/media/src/probe/',

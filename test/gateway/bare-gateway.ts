@@ -29,6 +29,7 @@ export async function startBareGateway(transport: Transport, windowMs = roomy.wi
     findClient: (peer) => peer,
     origins: new Set(),
     overload: { refuses: () => false, refusal: overloaded(1000), connectBody: () => '' },
+    createMcp: null,
     extend() {},
   })
   const port = await listen(gateway, '127.0.0.1', 0)

@@ -17,6 +17,8 @@ export interface GenerateOptions extends FollowOptions {
   readonly idempotencyKey?: string | undefined
   /** A quote for exactly this model and input, to start with instead of asking for one. */
   readonly quote?: Quote | undefined
+  /** Pauses between attempts of what is safe to repeat; empty for one attempt. Default: three repetitions in six seconds. */
+  readonly pausesMs?: readonly number[] | undefined
 }
 
 /**
@@ -29,19 +31,38 @@ export async function startGeneration(
   input: Input,
   options: GenerateOptions = {},
 ): Promise<Job> {
-  const { idempotencyKey = createIdempotencyKey(), maxCredits = Number.POSITIVE_INFINITY, onQuote, signal } = options
+  const {
+    idempotencyKey = createIdempotencyKey(),
+    maxCredits = Number.POSITIVE_INFINITY,
+    onQuote,
+    signal,
+    pausesMs,
+  } = options
   const resumes = options.idempotencyKey !== undefined && !options.quote
-  const earlier = resumes ? await findStarted(http, idempotencyKey, signal) : null
+  const earlier = resumes ? await findStarted(http, idempotencyKey, options) : null
   const headers = { 'idempotency-key': idempotencyKey }
   const start = (quoteId: string): Promise<Job> =>
-    repeat(() => http.json<Job>('/v1/generate', { body: { model, input, quote_id: quoteId }, headers, signal }), signal)
+    repeat(
+      () => http.json<Job>('/v1/generate', { body: { model, input, quote_id: quoteId }, headers, signal }),
+      signal,
+      pausesMs,
+    )
   // The server compares the whole request, the quote with it.
   if (earlier) return start(earlier.quote_id)
   const quote =
-    options.quote ?? (await repeat(() => http.json<Quote>('/v1/quotes', { body: { model, input }, signal }), signal))
+    options.quote ??
+    (await repeat(() => http.json<Quote>('/v1/quotes', { body: { model, input }, signal }), signal, pausesMs))
   if (quote.credits > maxCredits) throw new TooExpensive(quote, maxCredits)
   await onQuote?.(quote)
-  return start(quote.quote_id)
+  try {
+    return await start(quote.quote_id)
+  } catch (error) {
+    // Another call with this key may have come first, with a quote of its own.
+    const reused = error instanceof Refused && error.code === 'idempotency_key_reused'
+    const first = reused ? await findStarted(http, idempotencyKey, options) : null
+    if (!first) throw error
+    return start(first.quote_id)
+  }
 }
 
 /** A key for one intended generation. `crypto.randomUUID` is missing in pages of http: addresses other than localhost. */
@@ -50,10 +71,10 @@ export function createIdempotencyKey(): string {
 }
 
 /** The job that was started with this key before. */
-async function findStarted(http: Http, key: string, signal: AbortSignal | undefined): Promise<Job | null> {
+async function findStarted(http: Http, key: string, { signal, pausesMs }: GenerateOptions): Promise<Job | null> {
   const path = `/v1/jobs?idempotency_key=${encodeURIComponent(key)}`
   try {
-    const { data } = await repeat(() => http.json<{ data: Job[] }>(path, { signal }), signal)
+    const { data } = await repeat(() => http.json<{ data: Job[] }>(path, { signal }), signal, pausesMs)
     return data[0] ?? null
   } catch (error) {
     // A key that may start jobs and not read them.

@@ -1,9 +1,10 @@
 // mediagen generate: from a prompt to a file, the price first.
 import { randomUUID } from 'node:crypto'
 import { type GenerateOptions, type Job, Unreachable } from '@mediagen/client/client.ts'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { StartupError } from '@mediagen/core/errors.ts'
 import type { Printed } from './print.ts'
+import { parseCount } from './counts.ts'
 import { buildInput, type InputOptions } from './input.ts'
 import { explainInput } from './input-fields.ts'
 import { checkOutput, writeOutputs } from './outputs.ts'
@@ -144,9 +145,4 @@ async function finish(
 
 function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value]
-}
-
-function parseCount(written: string): number {
-  if (!/^\d{1,15}$/.test(written)) throw new InvalidArgumentError('It must be a whole number of credits, 0 or more.')
-  return Number(written)
 }

@@ -1,8 +1,9 @@
 // The outputs of a job as files.
 import { constants } from 'node:fs'
 import { access, stat, writeFile } from 'node:fs/promises'
-import { dirname, extname } from 'node:path'
+import { dirname } from 'node:path'
 import type { Job, MediagenClient } from '@mediagen/client/client.ts'
+import { nameOutput } from '@mediagen/client/output-name.ts'
 import { StartupError } from '@mediagen/core/errors.ts'
 import { describeFileError } from './words.ts'
 
@@ -38,7 +39,7 @@ export async function writeOutputs(
       process.stdout.write(content)
       continue
     }
-    const path = nameFile(job, index, to)
+    const path = nameOutput(job, index, to)
     await writeFile(path, content).catch((error: unknown) => {
       const words = `${path} cannot be written: ${describeFileError(error)}. mediagen watch ${job.job_id} -o FILE downloads it again.`
       throw new StartupError(words, { cause: error })
@@ -46,15 +47,4 @@ export async function writeOutputs(
     paths.push(path)
   }
   return paths
-}
-
-/** For example `poster-x7k2m9qa.png` for `mediagen/poster/text-to-image`. */
-function nameFile({ job_id, model, outputs }: Job, index: number, to: string | undefined): string {
-  const [, type = 'bin'] = /\/(?:x-)?([\w]+)/.exec(outputs[index]?.content_type ?? '') ?? []
-  const extension = { jpeg: 'jpg', mpeg: 'mp3', quicktime: 'mov' }[type] ?? type
-  const product = model.split('/').at(-2) ?? model
-  const first = to ?? `${product}-${job_id.slice(-8)}.${extension}`
-  if (index === 0) return first
-  const end = extname(first)
-  return `${first.slice(0, first.length - end.length)}-${index + 1}${end}`
 }

@@ -1,4 +1,4 @@
-// The size of a page as an option of a command.
+// Numbers as options of commands: sizes of pages, credits.
 import { pageBounds } from '@mediagen/core/page.ts'
 import { InvalidArgumentError } from 'commander'
 
@@ -8,4 +8,10 @@ export function parsePageLimit(written: string): number {
   if (!/^\d+$/.test(written) || limit < 1 || limit > pageBounds.largestLimit)
     throw new InvalidArgumentError(`It must be a whole number, 1 to ${pageBounds.largestLimit}.`)
   return limit
+}
+
+/** @throws InvalidArgumentError unless it is a whole number of credits */
+export function parseCount(written: string): number {
+  if (!/^\d{1,15}$/.test(written)) throw new InvalidArgumentError('It must be a whole number of credits, 0 or more.')
+  return Number(written)
 }

@@ -1,0 +1,38 @@
+// Streamable HTTP without sessions: each request has a server of its own, and nothing is kept between two of them.
+import { type Connection, createClient } from '@mediagen/client/client.ts'
+import { createMcpHandler } from '@modelcontextprotocol/server'
+import { createToolServer, type ToolParts } from './tools.ts'
+
+/** What is the same for all requests. */
+export type McpOptions = Pick<ToolParts, 'waitSeconds' | 'report'>
+
+/** Whose request it is. */
+export interface McpCaller {
+  readonly connection: Connection
+  /** Aborts when the caller has hung up or the server stops. */
+  readonly signal: AbortSignal
+}
+
+/** Answers a request, whose body is parsed already. */
+export type AnswerMcp = (request: Request, body: unknown, caller: McpCaller) => Promise<Response>
+
+/** Creates the endpoint, for clients of all revisions of the protocol that the SDK knows. */
+export function createMcp(options: McpOptions): AnswerMcp {
+  const { fetch } = createMcpHandler(
+    ({ authInfo }) => {
+      const { connection, signal } = (authInfo as unknown as { extra: McpCaller }).extra
+      return createToolServer({
+        ...options,
+        client: createClient(connection),
+        signal,
+        maxCredits: Number.POSITIVE_INFINITY,
+        // What the routes of this server refuse, they refuse again a second later.
+        pausesMs: [],
+      })
+    },
+    // The list of tools never changes: there is nothing to subscribe to.
+    { onerror: () => {}, maxSubscriptions: 0 },
+  )
+  return (request, parsedBody, caller) =>
+    fetch(request, { parsedBody, authInfo: { token: '', clientId: '', scopes: [], extra: { ...caller } } })
+}

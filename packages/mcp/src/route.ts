@@ -1,0 +1,70 @@
+// POST /mcp. The tools are a client of the REST routes of the same server, called without a connection: every call passes the
+// same checks, counts toward the same rates and has the same lines in the log. The SDK is loaded with the first request.
+import { Readable } from 'node:stream'
+import { GuardError } from '@mediagen/net/guard-error.ts'
+import { patienceOf } from '@mediagen/net/http/connections.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { AnswerMcp, McpOptions } from './http.ts'
+
+// What the protocol reads.
+const forwarded = /^(?:accept|content-type|mcp-[a-z-]+)$/
+
+/** What the route needs. */
+export interface McpRouteParts extends McpOptions {
+  /** Websites whose scripts may use this server. */
+  readonly origins: ReadonlySet<string>
+  /** Address under which clients reach this server, for a request to this `Host`. */
+  readonly publicUrl: (host?: string) => string
+}
+
+/** Creates the handler, for requests whose key has been checked; `stopping` ends waits. */
+export function createMcpRoute(app: FastifyInstance, parts: McpRouteParts, stopping: AbortSignal) {
+  let loading: Promise<AnswerMcp> | undefined
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { origin } = request.headers
+    if (origin !== undefined && !isKnown(origin, parts)) {
+      const message = `Scripts of ${origin} may not use this server; its operator can allow them (MEDIAGEN_CORS_ORIGINS).`
+      return reply.code(403).send({ jsonrpc: '2.0', id: null, error: { code: -32000, message } })
+    }
+    if (Array.isArray(request.body)) throw new GuardError('invalid_request', 'Send one message in each request.')
+    const answer = await (loading ??= import('./http.ts').then(({ createMcp }) => createMcp(parts)))
+    const { authorization = '' } = request.headers
+    const url = parts.publicUrl(request.headers.host)
+    const connection = { url, key: authorization.replace(/^bearer +/i, ''), fetch: toOwnRoutes(app, request, url) }
+    // Not a part of the message, because the SDK would cut the answer off when the server stops.
+    const signal = patienceOf(reply, stopping)
+    const message = new Request(new URL('/mcp', url), {
+      method: 'POST',
+      headers: Object.entries(request.headers).flatMap(([name, value]) =>
+        forwarded.test(name) && typeof value === 'string' ? [[name, value]] : [],
+      ),
+    })
+    // Proxies pass progress on at once.
+    return reply.header('x-accel-buffering', 'no').send(await answer(message, request.body, { connection, signal }))
+  }
+}
+
+/** Whether a script of this origin may call. One of a foreign page could, whose name was made to resolve to this machine. */
+function isKnown(origin: string, { origins, publicUrl }: McpRouteParts): boolean {
+  return origins.has('*') || origins.has(origin) || origin === new URL(publicUrl()).origin
+}
+
+/** A `fetch` that ends at the routes of this server, as the client of a request. */
+function toOwnRoutes(app: FastifyInstance, request: FastifyRequest, here: string): typeof fetch {
+  return async (url, { method = 'GET', headers, body, signal } = {}) => {
+    if (typeof url !== 'string' || !url.startsWith(`${here}/`)) throw new TypeError('not a route of this server')
+    const answer = await app.inject({
+      method: method as 'GET' | 'POST',
+      url: url.slice(here.length),
+      headers: { ...(headers as Record<string, string>), host: request.headers.host, 'x-request-id': request.id },
+      remoteAddress: request.client,
+      payloadAsStream: true,
+      ...(typeof body === 'string' && { payload: body }),
+      ...(signal && { signal }),
+    })
+    return new Response(Readable.toWeb(answer.stream()) as ReadableStream, {
+      status: answer.statusCode,
+      headers: answer.headers as Record<string, string>,
+    })
+  }
+}

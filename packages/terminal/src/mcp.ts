@@ -1,0 +1,23 @@
+// mediagen mcp: a server's tools for an agent that starts this program.
+import { StartupError } from '@mediagen/core/errors.ts'
+import type { Command } from 'commander'
+import { parseCount } from './counts.ts'
+import { withServer } from './server.ts'
+
+/** Adds the command. */
+export function addMcpCommand(program: Command): void {
+  program
+    .command('mcp')
+    .description('Serve the tools of the Model Context Protocol on standard input and output, for agents')
+    .option('--max-credits <credits>', 'start nothing that costs more, whatever the agent allows', parseCount)
+    .action(
+      withServer(async ({ client }, { maxCredits = Infinity }: { maxCredits?: number }, _command: Command) => {
+        const { serveMcp } = await import('@mediagen/mcp/stdio.ts').catch((error: NodeJS.ErrnoException) => {
+          if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
+          throw new StartupError('MCP is not installed here: it comes with npm ci, without --workspaces=false.')
+        })
+        serveMcp(client, maxCredits)
+        return undefined
+      }),
+    )
+}
