@@ -147,6 +147,8 @@ test('violations of the server are shown in everyday language', () => {
     ['must match pattern "^#[0-9a-f]{6}$"', 'This is not in the right format.'],
     ['must match a schema in anyOf', 'This combination is not possible.'],
     ['is required', 'This field is required.'],
+    ['is not a known field', 'This model does not have this field.'],
+    ['is not a known field (did you mean "width"?)', 'This model does not have this field (did you mean "width"?).'],
     ['names a style that is no longer there', 'Names a style that is no longer there.'],
   ] as const)
     expect(describeViolation(detail)).toBe(words)
