@@ -20,6 +20,8 @@ const demoCredits = 1000n
 // Below this the demo account gets new credits.
 const leastCredits = 10n
 const mostRetries = 5
+// Where `mediagen` is.
+const bin = join(import.meta.dirname, '../../bin')
 const model = 'builtin/image/art/text-to-image'
 const input = { prompt: 'mountain lake at dusk', style: 'auto', width: 1280, height: 800, format: 'png' }
 
@@ -169,7 +171,7 @@ async function readDetail(response: Response): Promise<string> {
 function describe(app: App, demo: DemoAccount, job: JobRecord, file: string, once: boolean): string {
   const [output] = job.outputs
   const made = `
-A picture was made through the REST interface (quote, generate, wait, download) for ${job.credits} ${job.credits === 1 ? 'credit' : 'credits'}:
+A first picture was made, for ${job.credits} ${job.credits === 1 ? 'credit' : 'credits'}:
 
     ${file}  ${output?.width} x ${output?.height}
 `
@@ -181,9 +183,14 @@ gRPC      ${app.grpcUrl}
 Account   ${demo.account_id}
 API key   ${demo.key}
 
-Paste this into another terminal. List the models, ask for a quote, make a picture:
+Paste this into another terminal to make a picture:
 
-    auth="Authorization: Bearer ${demo.key}"
+    export PATH="${bin}:$PATH" MEDIAGEN_URL=${app.httpUrl} MEDIAGEN_KEY=${demo.key}
+    mediagen generate ${model} -p "aurora over the sea" -o aurora.png
+
+The same by REST: list the models, ask for a quote, make it:
+
+    auth="Authorization: Bearer $MEDIAGEN_KEY"
     json="Content-Type: application/json"
     curl -sS -w '\\n' -H "$auth" ${app.httpUrl}/v1/models
     quote=$(curl -sS -H "$auth" -H "$json" ${app.httpUrl}/v1/quotes \\
@@ -193,7 +200,7 @@ Paste this into another terminal. List the models, ask for a quote, make a pictu
     curl -sS -w '\\n' -H "$auth" -H "$json" -H "Idempotency-Key: aurora-$(date +%s)" "${app.httpUrl}/v1/generate?wait=true" \\
       -d '{"model":"${model}","input":{"prompt":"aurora over the sea"},"quote_id":"'$quote_id'"}'
 
-The same by gRPC, without a schema file:
+And by gRPC, without a schema file:
 
     npx @bufbuild/buf curl --protocol grpc --http2-prior-knowledge -H "$auth" \\
       -d '{"model":"${model}","input":{"prompt":"aurora over the sea"}}' ${app.grpcUrl}/mediagen.v1.QuotesService/CreateQuote

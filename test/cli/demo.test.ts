@@ -42,8 +42,9 @@ test('the commands that it prints can be pasted as they stand', async () => {
   const path = `${join(import.meta.dirname, '../../node_modules/.bin')}:${process.env['PATH']}`
   const script = commands.join('\n').replace('npx @bufbuild/buf', 'buf')
   for (let time = 1; time <= 2; time += 1) {
-    const options = { env: { PATH: path, HOME: line.folder }, encoding: 'utf8' } as const
+    const options = { env: { PATH: path, HOME: line.folder }, cwd: line.folder, encoding: 'utf8' } as const
     const { stdout } = await promisify(execFile)('sh', ['-euc', script.replace('date +%s', `echo ${time}`)], options)
+    expect(stdout).toMatch(/^files +aurora\.png$/m)
     expect(stdout).toContain('"object":"list"')
     expect(stdout).toMatch(/^\{"quote_id":"quote_/m)
     expect(stdout).toContain('"status":"succeeded"')

@@ -6,6 +6,7 @@ import { StartupError } from '@mediagen/core/errors.ts'
 import type { Printed } from './print.ts'
 import { parseCount } from './counts.ts'
 import { buildInput, type InputOptions } from './input.ts'
+import { type Interrupts, watchInterrupts } from './interrupts.ts'
 import { explainInput } from './input-fields.ts'
 import { checkOutput, writeOutputs } from './outputs.ts'
 import { createProgress } from './progress.ts'
@@ -69,53 +70,28 @@ async function runGenerate(
   const quoted: GenerateOptions = {
     maxCredits,
     idempotencyKey,
+    signal: interrupts.again,
     onQuote({ credits }) {
       if (interrupts.asked()) throw new StartupError('Nothing was started.')
       process.stderr.write(`${countCredits(credits)}\n`)
     },
   }
   const job = await client.start(model, input, quoted).catch((error: unknown) => {
-    if (error instanceof Unreachable) process.stderr.write(`--idempotency-key ${idempotencyKey} resumes this start\n`)
+    if (error instanceof Unreachable || interrupts.again.aborted)
+      process.stderr.write(`The same command with --idempotency-key ${idempotencyKey} resumes this and pays once.\n`)
+    if (interrupts.again.aborted) throw new StartupError('The job may have been started all the same.')
     return explainInput(error, model, options)
   })
   if (detach) return { job_id: job.job_id, status: job.status, credits: job.credits }
   return finish(user, await follow(user, job, interrupts), output)
 }
 
-interface Interrupts extends Disposable {
-  /** Whether Ctrl-C was pressed. */
-  asked(): boolean
-  /** Told once, when it is pressed or if it was. */
-  onFirst(listener: () => void): void
-  /** Aborted when it is pressed again. */
-  readonly again: AbortSignal
-}
-
-/** Ctrl-C, from the start of a generation to its end. */
-function watchInterrupts(): Interrupts {
-  const again = new AbortController()
-  const first = Promise.withResolvers<void>()
-  let asked = false
-  const interrupt = (): void => {
-    if (asked) return again.abort()
-    asked = true
-    first.resolve()
-  }
-  process.on('SIGINT', interrupt)
-  return {
-    asked: () => asked,
-    onFirst: (listener) => void first.promise.then(listener),
-    again: again.signal,
-    [Symbol.dispose]: () => void process.off('SIGINT', interrupt),
-  }
-}
-
-/** Waits for the end. The first Ctrl-C cancels the job, and the end says what was charged; the second one leaves it as it is. */
+/** Waits for the end. The first Ctrl-C cancels the job, and the end says what was charged; the second one stops the wait. */
 async function follow({ client }: UserContext, job: Job, { onFirst, again }: Interrupts): Promise<Job> {
   const progress = createProgress()
   onFirst(() => {
     progress.end()
-    process.stderr.write('canceling; press Ctrl-C again to leave the job as it is\n')
+    process.stderr.write('canceling; press Ctrl-C again to stop waiting\n')
     client.cancel(job.job_id).catch(() => {})
   })
   try {
@@ -123,7 +99,7 @@ async function follow({ client }: UserContext, job: Job, { onFirst, again }: Int
     return await client.follow(job.job_id, { onJob: progress.show, signal: again })
   } catch (error) {
     if (!again.aborted) throw error
-    throw new StartupError(`The job goes on. “mediagen watch ${job.job_id}” waits for it.`)
+    throw new StartupError(`The job was asked to cancel. “mediagen watch ${job.job_id}” says what became of it.`)
   } finally {
     progress.end()
   }

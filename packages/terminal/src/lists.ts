@@ -75,8 +75,9 @@ export function addUserCommands(program: Command, models: Command, jobs: Command
         ) => {
           const { data } = await client.jobs({ status, search, limit })
           return data.map(({ job_id, status, model, credits, created_at, input }) => {
-            const prompt = typeof input?.['prompt'] === 'string' ? input['prompt'] : null
-            return { job_id, status, model, credits, created_at, prompt }
+            // Most models take a prompt, the others a title or a text.
+            const prompt = [input?.['prompt'], input?.['title'], input?.['text']].find((text) => text !== undefined)
+            return { job_id, status, model, credits, created_at, prompt: typeof prompt === 'string' ? prompt : null }
           })
         },
       ),

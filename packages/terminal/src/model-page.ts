@@ -44,7 +44,7 @@ export function describeModel(model: ModelDetail, columns: number): string {
   })
   const head = [
     `${model.id} (${model.name})`,
-    ...wrap(model.description, columns),
+    ...model.description.split('\n').flatMap((line) => wrap(line, columns)),
     ...wrap(`Price: ${model.pricing.summary}`, columns),
   ]
   const notReady = model.unready_reason === null ? [] : [`Not ready: ${model.unready_reason}`]

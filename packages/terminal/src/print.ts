@@ -35,20 +35,25 @@ function toTable(records: readonly Printed[]): string {
     process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY,
   )
   const toLine = (row: readonly string[]): string =>
-    row.map((cell, column) => cut(cell, widths[column] ?? 0).padEnd(widths[column] ?? 0)).join('  ')
-  return rows.map((row) => `${toLine(row).trimEnd()}\n`).join('')
+    widths.map((width, column) => cut(row[column] ?? '', width).padEnd(width)).join('  ')
+  const left = names.slice(widths.length)
+  const note = left.length === 0 ? '' : `(--json prints ${left.join(', ')}, too)\n`
+  return rows.map((row) => `${toLine(row).trimEnd()}\n`).join('') + note
 }
 
-/** Takes from the widest column until the columns, two spaces apart, fit into a line of the terminal. */
+/**
+ * Takes from the widest columns until all of them, two spaces apart, fit into a line of the terminal, and leaves out the last
+ * ones where that is not enough. The first is what records are called by, so it stays whole.
+ */
 function fit(widths: readonly number[], columns: number): readonly number[] {
-  const fitted = [...widths]
-  let over = fitted.reduce((sum, width) => sum + width + 2, -2) - columns
+  const [first = 0, ...others] = widths
+  let over = widths.reduce((sum, width) => sum + width + 2, -2) - columns
   for (; over > 0; over -= 1) {
-    const widest = fitted.indexOf(Math.max(...fitted))
-    if ((fitted[widest] ?? 0) <= narrowest) break
-    fitted[widest] = (fitted[widest] ?? 0) - 1
+    const widest = others.indexOf(Math.max(...others))
+    if ((others[widest] ?? 0) <= narrowest) return widths.length === 1 ? widths : fit(widths.slice(0, -1), columns)
+    others[widest] = (others[widest] ?? 0) - 1
   }
-  return fitted
+  return [first, ...others]
 }
 
 function cut(cell: string, width: number): string {
