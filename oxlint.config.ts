@@ -14,6 +14,7 @@ const client = '@mediagen/client'
 const mcp = '@mediagen/mcp'
 const pages = '@mediagen/pages'
 const core = '@mediagen/core'
+const storage = '@mediagen/storage'
 const terminal = '@mediagen/terminal'
 // No part has folders deeper than this.
 const mostDeep = 6
@@ -36,7 +37,6 @@ export const parts: Readonly<Record<string, Part>> = {
     imports: [core, 'gen', blobs, net, openapi, pages, 'runtime'],
     not: ['@grpc/**', 'better-sqlite3', '@connectrpc/connect-node'],
   },
-  storage: { imports: [core, catalog, engine, 'runtime'], not: wire },
   runner: { imports: [core, catalog, engine, media, 'runtime'], not: wire },
   feed: { imports: [core, 'runtime'], not: wire },
   runtime: { imports: [core, net], not: wire },
@@ -59,7 +59,7 @@ export const parts: Readonly<Record<string, Part>> = {
       'runner',
       'runtime',
       'services',
-      'storage',
+      storage,
       'webhooks',
       'config.ts',
       'gen',
@@ -100,6 +100,7 @@ const folders: Readonly<Record<string, Part>> = {
     imports: [engine, catalog],
     not: ['node:*', 'node:*/**', '!node:crypto', ...wire, 'better-sqlite3'],
   },
+  'packages/storage': { imports: [core, catalog, engine], not: wire },
   'packages/core/test': { imports: [core, engine, catalog, net] },
   web: { imports: [client] },
 }

@@ -1,7 +1,7 @@
 // The store of a data directory.
 import { type Clock, systemClock } from '@mediagen/core/clock.ts'
 import type { Store } from '@mediagen/core/store.ts'
-import { openSqliteStore, type SqliteOptions } from '../storage/sqlite/open.ts'
+import { openSqliteStore, type SqliteOptions } from '@mediagen/storage/sqlite/open.ts'
 import { layOut, makeFolder, protectDatabase } from './data-dir.ts'
 
 /** Opens the store of a data directory, making the directory when there is none. */

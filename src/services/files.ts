@@ -12,7 +12,7 @@ import { urlsFor } from './caller-urls.ts'
 import { callerOf } from './caller.ts'
 import { toFileMessage } from './convert.ts'
 import { readPage, refuse } from './request.ts'
-import { takeRandomBytes } from '../runtime/random-bytes.ts'
+import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 
 /** What the service needs. */
 export interface FilesParts {

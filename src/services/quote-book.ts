@@ -2,7 +2,7 @@
 import { createSecretKey } from 'node:crypto'
 import type { Clock } from '@mediagen/core/clock.ts'
 import { openQuote, type Quote, type SealingKey, sealQuote } from '@mediagen/core/quote-seal.ts'
-import { takeRandomBytes } from '../runtime/random-bytes.ts'
+import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 import type { Store } from '@mediagen/core/store.ts'
 
 // How long a rotation may go unnoticed, and how often quotes that name an unknown key may cause a query.

@@ -1,7 +1,7 @@
 // `jobs show` lists what a job submitted to other servers, with its verdict and its cost, also when the job has ended.
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
+import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { claimOne, startJob, testError } from '../storage/fixture.ts'
 import { createTestAccount, openCommandLine } from './command-line.ts'
 

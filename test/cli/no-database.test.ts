@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { createProgram } from '../../src/main.ts'
-import { loadMigrations } from '../../src/storage/sqlite/migrate.ts'
+import { loadMigrations } from '@mediagen/storage/sqlite/migrate.ts'
 import { listCommands } from './commands.ts'
 import { openCommandLine } from './command-line.ts'
 

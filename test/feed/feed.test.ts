@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import type { Store } from '@mediagen/core/store.ts'
 import { startFeed } from '../../src/feed/feed.ts'
-import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
+import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { claimOne, startJob, testError, type TestStore } from '../storage/fixture.ts'
 import { createTestFolder, openTemporaryStore } from '../storage/sqlite-fixture.ts'
 

@@ -20,7 +20,7 @@ import { createUrlReader } from '@mediagen/media/url.ts'
 import { parseAllowedHosts } from '@mediagen/net/hosts.ts'
 import type { RunParts } from '../../src/runner/attempt.ts'
 import { type Runner, startRunner } from '../../src/runner/runner.ts'
-import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
+import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { balanceOf, entriesOf, startOf } from '../storage/fixture.ts'
 
 const picture = join(import.meta.dirname, '../models/picture.png')

@@ -2,7 +2,7 @@
 // workers that die or stand still at every await; cancels, deadlines, stops. All of it follows from the seed.
 import { ClaimLost, type Engine, EngineError, OutcomeUnknown } from '@mediagen/engine/engine.ts'
 import { runOf } from '@mediagen/engine/run-of.ts'
-import type { ClaimedRow } from '../../src/storage/sqlite/claims.ts'
+import type { ClaimedRow } from '@mediagen/storage/sqlite/claims.ts'
 import type { JobOutcome } from '@mediagen/core/job.ts'
 import { canceledError } from '@mediagen/core/loss.ts'
 import type { Model } from '@mediagen/catalog/model.ts'

@@ -1,13 +1,13 @@
 // The store without its thread and its file: the same commands on the same schema, in memory, one call after the other.
 import Database from 'better-sqlite3'
 import { createIdSource } from '@mediagen/core/ids.ts'
-import { createBatchRunner } from '../../src/storage/sqlite/batch.ts'
-import { createCommands, type CommandName, type Commands } from '../../src/storage/sqlite/commands.ts'
-import { createJobReads } from '../../src/storage/sqlite/jobs.ts'
-import { loadMigrations } from '../../src/storage/sqlite/migrate.ts'
+import { createBatchRunner } from '@mediagen/storage/sqlite/batch.ts'
+import { createCommands, type CommandName, type Commands } from '@mediagen/storage/sqlite/commands.ts'
+import { createJobReads } from '@mediagen/storage/sqlite/jobs.ts'
+import { loadMigrations } from '@mediagen/storage/sqlite/migrate.ts'
 import { addSwept, type SweepCommand, type SweepOutcome } from '@mediagen/core/sweep.ts'
-import { sweepDuties } from '../../src/storage/sqlite/sweeps.ts'
-import { createLedgerVerifier } from '../../src/storage/sqlite/verify.ts'
+import { sweepDuties } from '@mediagen/storage/sqlite/sweeps.ts'
+import { createLedgerVerifier } from '@mediagen/storage/sqlite/verify.ts'
 
 /** A command that one process submitted. */
 export type Submission = {

@@ -1,6 +1,6 @@
 // Audit entries in SQLite: nobody changes them, and no act is without one.
 import { expect, test } from 'vitest'
-import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
+import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { firstPage } from './fixture.ts'
 import { createTestFolder, openRaw } from './sqlite-fixture.ts'
 

@@ -1,6 +1,6 @@
 // What the database itself refuses, whoever writes: wrong money, states out of order, a rewritten past. Each rule by raw SQL.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
+import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { claimOne, claimPaid, startJob, testError } from './fixture.ts'
 import { createTestFolder, openRaw } from './sqlite-fixture.ts'
 

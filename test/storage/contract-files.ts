@@ -5,7 +5,7 @@ import { removeExpired } from '@mediagen/core/retention.ts'
 import type { Store } from '@mediagen/core/store.ts'
 import { leastCountedBytes, type NewUpload, type Upload } from '@mediagen/core/upload.ts'
 import { claimOne, createHeldClock, firstPage, type OpenTestStore, startJob, testAsset } from './fixture.ts'
-import { takeRandomBytes } from '../../src/runtime/random-bytes.ts'
+import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 
 const hourMs = 3_600_000
 const room = 1_000_000

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
+import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { claimOne, createHeldClock, startJob, testAsset } from './fixture.ts'
 import { createTestFolder, openRaw } from './sqlite-fixture.ts'
 

@@ -1,8 +1,8 @@
 // The schema of a PostgreSQL database: made, checked, and left alone where it is not ours.
 import { describe, expect, test } from 'vitest'
 import { StartupError } from '@mediagen/core/errors.ts'
-import { prepareDatabase } from '../../src/storage/postgres/migrate.ts'
-import { openPostgresStore } from '../../src/storage/postgres/open.ts'
+import { prepareDatabase } from '@mediagen/storage/postgres/migrate.ts'
+import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
 import { useServer } from './postgres-fixture.ts'
 import { hasPostgres, runSql } from './postgres-server.ts'
 

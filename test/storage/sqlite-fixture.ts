@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { systemClock, type Clock } from '@mediagen/core/clock.ts'
-import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
+import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import type { OpenTestStore } from './fixture.ts'
 
 /** A folder that goes away with the test, and the path of a database in it that does not exist yet. */

@@ -1,7 +1,7 @@
 // The store on SQLite: the contract on a real file, then reviews, other connections, held time and a writer that dies.
 import { describe, expect, test } from 'vitest'
-import { openGroupCommit } from '../../src/storage/sqlite/group-commit.ts'
-import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
+import { openGroupCommit } from '@mediagen/storage/sqlite/group-commit.ts'
+import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { storeContract } from './contract.ts'
 import {
   balanceOf,

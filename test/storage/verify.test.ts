@@ -1,7 +1,7 @@
 // The check of the ledger finds what the database can no longer refuse: files that were tampered with or damaged.
 import { describe, expect, test } from 'vitest'
 import type { LedgerReport } from '@mediagen/core/store.ts'
-import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
+import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { claimOne, startJob, testError } from './fixture.ts'
 import { createTestFolder, openRaw } from './sqlite-fixture.ts'
 

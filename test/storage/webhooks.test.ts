@@ -1,6 +1,6 @@
 // Webhooks in SQLite: jobs under review, rules that the database itself keeps, and reads that stay cheap.
 import { expect, test } from 'vitest'
-import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
+import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { claimOne, claimPaid, firstPage, startJob, testError } from './fixture.ts'
 import { createTestFolder, openRaw } from './sqlite-fixture.ts'
 

@@ -8,7 +8,7 @@ import { createCommands } from './commands.ts'
 import { openFile, requireFile, setPragmas, toStartupError, type Connection } from './connection.ts'
 import type { Change, FromWriter, Submission, ToWriter, WriterOptions } from './group-commit.ts'
 import { migrate, requireSchema } from './migrate.ts'
-import { takeRandomBytes } from '../../runtime/random-bytes.ts'
+import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 
 // Maximum number of commands per transaction; more would save nothing and delay the first.
 const maxBatch = 1024
