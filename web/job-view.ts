@@ -1,6 +1,7 @@
 // A job in full: its progress, its result or error, and its credits.
 import { isOlder } from '@mediagen/client/records.ts'
 import type { Catalog } from './catalog.ts'
+import { askToDelete, deleteJob, mayDelete } from './delete-jobs.ts'
 import { createDraftPicture } from './draft-picture.ts'
 import { element, icon, linkButton, button } from './element.ts'
 import { toForm } from './form-model.ts'
@@ -32,8 +33,8 @@ export interface JobView {
   show(job: JobRecord): void
 }
 
-/** Shows nothing until the first record arrives. */
-export function createJobView(parts: Parts): JobView {
+/** Shows nothing until the first record arrives. `onDeleted` hears of a job that is deleted here. */
+export function createJobView(parts: Parts, onDeleted: (jobId: string) => void = () => {}): JobView {
   const status = element('p', { class: 'job-status', role: 'status' })
   const body = element('div', { class: 'job-body' })
   const trouble = element('div', {})
@@ -59,6 +60,19 @@ export function createJobView(parts: Parts): JobView {
       trouble.replaceChildren(problemNotice(error))
     }
   }
+  async function remove(job: JobRecord, clicked: HTMLButtonElement): Promise<void> {
+    if (!askToDelete(1)) return
+    clicked.disabled = true
+    trouble.replaceChildren()
+    try {
+      await deleteJob(parts.api, job.job_id)
+      view.show({ ...job, outputs: [], input: null, deleted_at: new Date().toISOString() })
+      onDeleted(job.job_id)
+    } catch (error) {
+      clicked.disabled = false
+      trouble.replaceChildren(problemNotice(error))
+    }
+  }
   function active(job: JobRecord): HTMLElement[] {
     const stop = button('Cancel', () => void cancel(job, stop), { icon: 'stop', look: 'quiet' })
     void shapeFrame(job)
@@ -73,9 +87,13 @@ export function createJobView(parts: Parts): JobView {
     if (input) setShape(frame, findShape(toForm(detail)?.fields ?? [], input))
   }
   function ended(job: JobRecord): HTMLElement[] {
+    if (job.deleted_at !== null) return [deleted(job.deleted_at)]
+    const clicked = button('Delete', () => void remove(job, clicked), { icon: 'bin', look: 'quiet' })
+    clicked.hidden = !mayDelete(job)
+    const row = actions(job, parts, clicked)
     const reason = explainEnd(job)
-    if (reason !== null) return [failure(job, reason), actions(job, parts)]
-    return [...job.outputs.map((output, index) => result(job, output, index)), actions(job, parts)]
+    if (reason !== null) return [failure(job, reason), row]
+    return [...job.outputs.map((output, index) => result(job, output, index)), row]
   }
   const view: JobView = {
     element: whole,
@@ -91,7 +109,7 @@ export function createJobView(parts: Parts): JobView {
         element('span', { class: 'money' }, describeMoney(job)),
       )
       // Media elements are kept while only the progress changes.
-      const state = `${job.job_id} ${isTerminal(job.status)} ${job.status}`
+      const state = `${job.job_id} ${isTerminal(job.status)} ${job.status} ${job.deleted_at}`
       if (state === shown) return
       shown = state
       whole.dataset['status'] = job.status
@@ -128,6 +146,24 @@ function result(job: JobRecord, output: OutputRecord, index: number): HTMLElemen
   return figure
 }
 
+function deleted(at: string): HTMLElement {
+  return element(
+    'div',
+    { class: 'notice mild' },
+    icon('bin'),
+    element(
+      'div',
+      {},
+      element('strong', {}, 'Deleted'),
+      element(
+        'p',
+        {},
+        `Its files and settings were deleted ${formatAge(at, Date.now())}. What was paid stays on record.`,
+      ),
+    ),
+  )
+}
+
 function describeJob(job: JobRecord): string {
   return describeInput(job) ?? 'What was made'
 }
@@ -153,9 +189,10 @@ function failure(job: JobRecord, reason: string): HTMLElement {
   )
 }
 
-function actions(job: JobRecord, parts: Parts): HTMLElement {
-  const row = element('div', { class: 'actions' })
-  if (job.input) row.append(button('Use these settings', () => void reuse(), { icon: 'again', look: 'quiet' }))
+/** `last` stays behind what is known later. */
+function actions(job: JobRecord, parts: Parts, last: HTMLElement): HTMLElement {
+  const row = element('div', { class: 'actions' }, last)
+  if (job.input) last.before(button('Use these settings', () => void reuse(), { icon: 'again', look: 'quiet' }))
   /** Lists and events leave out large values, so the whole input is read. */
   async function reuse(): Promise<void> {
     const whole = await parts.api.get<JobRecord>(`/v1/jobs/${encodeURIComponent(job.job_id)}`).catch(() => job)
@@ -165,7 +202,7 @@ function actions(job: JobRecord, parts: Parts): HTMLElement {
   const [output] = job.outputs
   if (output && output.url !== null)
     void parts.catalog.editorsFor(job.model).then(
-      (editors) => row.append(...editors.slice(0, 4).map((editor) => useAsInput(output, editor, describeJob(job)))),
+      (editors) => last.before(...editors.slice(0, 4).map((editor) => useAsInput(output, editor, describeJob(job)))),
       () => {},
     )
   return row

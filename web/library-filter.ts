@@ -21,6 +21,8 @@ const states = [
   ['queued', 'Queued'],
   ['failed', 'Failed'],
   ['canceled', 'Canceled'],
+  ['expired', 'Expired'],
+  ['needs_review', 'In review'],
 ] as const
 const typingPauseMs = 200
 

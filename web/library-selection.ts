@@ -1,4 +1,6 @@
-// Selects many jobs of the library, and downloads their files as one archive.
+// Selects many jobs of the library, downloads their files as one archive, or deletes them.
+import type { Api } from './api.ts'
+import { askToDelete, deleteJob, mayDelete } from './delete-jobs.ts'
 import { button, element } from './element.ts'
 import { toFileName, toLocalUrl } from './job-words.ts'
 import { problemNotice } from './problem-notice.ts'
@@ -13,17 +15,25 @@ export interface LibrarySelection {
   clear(): void
 }
 
-/** `find` gives the latest record of a tile. */
-export function createLibrarySelection(
-  grid: HTMLElement,
-  find: (tile: Element) => JobRecord | undefined,
-  signal: AbortSignal,
-): LibrarySelection {
+/** What the selection works on. */
+export interface SelectionParts {
+  readonly api: Pick<Api, 'remove'>
+  readonly signal: AbortSignal
+  readonly grid: HTMLElement
+  /** The latest record of a tile. */
+  find(tile: Element): JobRecord | undefined
+  /** Takes jobs that were deleted off the page. */
+  drop(jobIds: readonly string[]): void
+}
+
+/** Creates the selection. */
+export function createLibrarySelection({ api, signal, grid, find, drop }: SelectionParts): LibrarySelection {
   let selecting = false
   const count = element('span', { class: 'fine', role: 'status' })
   const toggle = button('Select', () => select(!selecting), { look: 'quiet small' })
   const all = button('Select all', () => mark([...grid.querySelectorAll('.tile')], true), { look: 'quiet small' })
   const download = button('Download', () => void save(), { icon: 'download', look: 'quiet small' })
+  const remove = button('Delete', () => void removeChosen(), { icon: 'bin', look: 'quiet small' })
   const trouble = element('div', {})
   const chosen = (): Element[] => [...grid.querySelectorAll('.tile[aria-checked=true]')]
 
@@ -48,10 +58,40 @@ export function createLibrarySelection(
     const files = chosen().flatMap((tile) => filesOf(find(tile)))
     count.textContent = selecting ? `${chosen().length} selected` : ''
     toggle.querySelector('span')?.replaceChildren(selecting ? 'Stop selecting' : 'Select')
-    all.hidden = download.hidden = !selecting
+    const doomed = chosen().filter((tile) => mayDeleteTile(tile)).length
+    all.hidden = download.hidden = remove.hidden = !selecting
+    remove.disabled = doomed === 0
+    remove.querySelector('span')?.replaceChildren(doomed === 0 ? 'Delete' : `Delete ${doomed}`)
     download.disabled = files.length === 0
     const words = files.length === 0 ? 'Download' : `Download ${files.length} ${files.length === 1 ? 'file' : 'files'}`
     download.querySelector('span')?.replaceChildren(words)
+  }
+  function mayDeleteTile(tile: Element): boolean {
+    const job = find(tile)
+    return job !== undefined && mayDelete(job)
+  }
+  async function removeChosen(): Promise<void> {
+    const jobs = chosen()
+      .flatMap((tile) => find(tile) ?? [])
+      .filter(mayDelete)
+    if (!askToDelete(jobs.length)) return
+    remove.disabled = true
+    trouble.replaceChildren()
+    const gone: string[] = []
+    let failure: HTMLElement | null = null
+    try {
+      for (const { job_id } of jobs) {
+        count.textContent = `Deleting ${gone.length + 1} of ${jobs.length}`
+        await deleteJob(api, job_id, signal)
+        gone.push(job_id)
+      }
+    } catch (error) {
+      failure = problemNotice(error)
+    }
+    if (signal.aborted) return
+    drop(gone)
+    show()
+    if (failure) trouble.replaceChildren(failure)
   }
   async function save(): Promise<void> {
     const files = chosen().flatMap((tile) => filesOf(find(tile)))
@@ -86,7 +126,7 @@ export function createLibrarySelection(
   })
   show()
   return {
-    element: element('div', { class: 'selection' }, count, all, download, toggle, trouble),
+    element: element('div', { class: 'selection' }, count, all, download, remove, toggle, trouble),
     adopt,
     clear: () => select(false),
   }

@@ -55,14 +55,12 @@ function listJobs({ api, signal }: Parts, models: ReadonlyMap<string, ModelRecor
   const count = element('p', { class: 'fine', role: 'status' })
   const more = button('Show more', () => void load(pageSize), { look: 'quiet' })
   const tiles = new Map<string, { job: JobRecord; readonly tile: JobTile }>()
-  const selection = createLibrarySelection(
-    grid,
-    (tile) => [...tiles.values()].find(({ tile: { element: one } }) => one === tile)?.job,
-    signal,
-  )
+  const find = (tile: Element) => [...tiles.values()].find(({ tile: { element: one } }) => one === tile)?.job
+  const selection = createLibrarySelection({ api, signal, grid, find, drop })
   let { filter } = place
   let offset = 0
   let turn = 0
+  let total = 0
 
   const nameOf = (model: string): string => models.get(model)?.name ?? model
   const isLocal = (): boolean => filter.words !== '' || filter.since !== ''
@@ -84,7 +82,7 @@ function listJobs({ api, signal }: Parts, models: ReadonlyMap<string, ModelRecor
         const last = page.data.at(-1)
         const ended = !page.has_more || last === undefined || isTooOld(last, filter)
         more.hidden = ended
-        tell(page.total, ended)
+        tell(page.total)
         if (ended || !isLocal() || tiles.size >= goal || pages + 1 >= mostPages) break
       }
       grid.removeAttribute('aria-busy')
@@ -95,12 +93,12 @@ function listJobs({ api, signal }: Parts, models: ReadonlyMap<string, ModelRecor
     }
     keep()
   }
-  function tell(total: number, ended: boolean): void {
+  function tell(now = total): void {
+    total = now
+    const ended = more.hidden
     grid.querySelector('.empty')?.remove()
     if (tiles.size === 0 && ended) grid.append(nothing(filter))
-    const found = isLocal() ? tiles.size : total
-    const words = `${found.toLocaleString('en-US')} ${found === 1 ? 'generation' : 'generations'}`
-    count.textContent = found === 0 ? '' : isLocal() && !ended ? `${words} so far` : words
+    count.textContent = describeCount(isLocal() ? tiles.size : total, isLocal() && !ended)
   }
   /** Shows a job, once; a new one where it belongs. */
   function show(job: JobRecord, atTop = false): void {
@@ -119,7 +117,9 @@ function listJobs({ api, signal }: Parts, models: ReadonlyMap<string, ModelRecor
   /** Looks at the newest page, and at those that still run elsewhere. */
   async function refresh(): Promise<void> {
     const asked = turn
-    if (document.visibilityState === 'hidden' || grid.hasAttribute('aria-busy')) return
+    if (document.visibilityState === 'hidden' || grid.hasAttribute('aria-busy') || more.disabled) return
+    // What is loaded meanwhile may be newer than the answer.
+    const before = [...tiles.values()].map(({ job }) => job)
     const page = await list(pageSize, 0).catch(() => null)
     if (!page || asked !== turn) return
     const seen = new Set(page.data.map(({ job_id }) => job_id))
@@ -132,14 +132,20 @@ function listJobs({ api, signal }: Parts, models: ReadonlyMap<string, ModelRecor
       show(job, true)
       offset += 1
     }
-    if (fresh.length > 0) tell(page.total, more.hidden === true)
-    const others = [...tiles.values()].filter(({ job }) => !isTerminal(job.status) && !seen.has(job.job_id))
-    const jobs = await readJobs(
-      api,
-      others.slice(0, pageSize).map(({ job }) => job.job_id),
-      signal,
-    )
-    for (const job of jobs) show(job)
+    drop(findMissing(before, page))
+    tell(page.total)
+    const others = [...tiles.keys()].filter((id) => !seen.has(id) && !isTerminal(tiles.get(id)?.job.status ?? 'failed'))
+    for (const job of await readJobs(api, others.slice(0, pageSize), signal)) show(job)
+  }
+  /** Takes jobs off the page. */
+  function drop(jobIds: readonly string[]): void {
+    for (const jobId of jobIds) {
+      tiles.get(jobId)?.tile.element.remove()
+      if (!tiles.delete(jobId)) continue
+      offset -= 1
+      total -= 1
+    }
+    tell()
   }
   function restart(): void {
     turn += 1
@@ -205,6 +211,18 @@ async function readJobs(api: Api, ids: readonly string[], signal: AbortSignal): 
     ids.map((id) => api.get<JobRecord>(`/v1/jobs/${encodeURIComponent(id)}`, { signal }).catch(() => null)),
   )
   return jobs.filter((job) => job !== null)
+}
+
+/** Which of these should be in the newest page and are not: deleted elsewhere, or no longer in the state that is looked for. */
+function findMissing(shown: readonly JobRecord[], page: ListRecord<JobRecord>): string[] {
+  const listed = new Set(page.data.map(({ job_id }) => job_id))
+  const oldest = page.has_more ? (page.data.at(-1)?.created_at ?? '') : ''
+  return shown.flatMap(({ job_id, created_at }) => (created_at > oldest && !listed.has(job_id) ? job_id : []))
+}
+
+function describeCount(found: number, isOpen: boolean): string {
+  const words = `${found.toLocaleString('en-US')} ${found === 1 ? 'generation' : 'generations'}`
+  return found === 0 ? '' : isOpen ? `${words} so far` : words
 }
 
 /** When the newest of these was created; before everything if there is none. */

@@ -1,5 +1,6 @@
 // Starts the console: asks for the key, then shows the view that the URL names; the bar stays.
 import type { Refused } from '@mediagen/client/errors.ts'
+import { accountView } from './account-view.ts'
 import { createApi } from './api.ts'
 import { Balance } from './balance.ts'
 import { Catalog } from './catalog.ts'
@@ -28,13 +29,20 @@ const views: {
   model: ({ id }, parts) => studioView(parts, id),
   library: (_route, parts) => libraryView(parts),
   uploads: (_route, parts) => uploadsView(parts),
+  account: (_route, parts) => accountView(parts),
   wallet: (_route, parts) => walletView(parts),
   webhooks: (_route, parts) => webhooksView(parts),
   job: ({ id }, parts) => jobPage(parts, id),
 }
 
 /** The navigation entry of a view that has none itself. */
-const places: { readonly [View in Route['view']]?: string } = { job: 'library', uploads: 'library', model: 'models' }
+const places: { readonly [View in Route['view']]?: string } = {
+  job: 'library',
+  uploads: 'library',
+  model: 'models',
+  wallet: 'account',
+  webhooks: 'account',
+}
 
 let leaving = new AbortController()
 let session = new AbortController()
@@ -94,7 +102,8 @@ function signOut(): void {
 async function start(): Promise<void> {
   const key = await findKey()
   if (key) openSession(key)
-  else showKeyView()
+  // A link with a key may have been opened while other tabs were asked.
+  else if (navigation.hidden) showKeyView()
 }
 
 document.querySelector('.skip')?.addEventListener('click', (event) => {

@@ -2,11 +2,13 @@
 import type { Job, Json } from '@mediagen/client/records.ts'
 
 export type {
+  Account as AccountRecord,
   Category as CategoryRecord,
   Delivery as DeliveryRecord,
   Entry as EntryRecord,
   File as FileRecord,
   Job as JobRecord,
+  Key as KeyRecord,
   Json,
   Model as ModelRecord,
   ModelDetail as ModelDetailRecord,

@@ -5,6 +5,7 @@ export type Route =
   | { readonly view: 'model'; readonly id: string }
   | { readonly view: 'library' }
   | { readonly view: 'uploads' }
+  | { readonly view: 'account' }
   | { readonly view: 'wallet' }
   | { readonly view: 'webhooks' }
   | { readonly view: 'job'; readonly id: string }
@@ -16,8 +17,14 @@ export function parseRoute(hash: string): Route {
   const id = decode(rest.join('/'))
   if (head === 'model' && id !== '') return { view: 'model', id }
   if (head === 'job' && id !== '') return { view: 'job', id }
-  if (head === 'library' || head === 'uploads' || head === 'wallet' || head === 'webhooks') return { view: head }
+  if (isPlace(head)) return { view: head }
   return { view: 'models' }
+}
+
+const places = ['library', 'uploads', 'account', 'wallet', 'webhooks'] as const
+
+function isPlace(head: string): head is (typeof places)[number] {
+  return (places as readonly string[]).includes(head)
 }
 
 /** The fragment of a route. Slashes of a model id are kept, as in the paths of the API. */

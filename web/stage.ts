@@ -18,7 +18,7 @@ export interface Stage {
 
 export function createStage(parts: Parts, model: ModelDetailRecord): Stage {
   const { api, signal } = parts
-  const view = createJobView(parts)
+  const view = createJobView(parts, (jobId) => tiles.get(jobId)?.element.remove())
   const empty = element(
     'div',
     { class: 'stage-empty' },

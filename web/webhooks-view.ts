@@ -33,7 +33,7 @@ export function webhooksView({ api, signal }: Parts): HTMLElement {
   return element(
     'section',
     { class: 'ledger' },
-    element('a', { class: 'back', href: toHash({ view: 'wallet' }) }, icon('back'), 'Credits'),
+    element('a', { class: 'back', href: toHash({ view: 'account' }) }, icon('back'), 'Account'),
     element('header', { class: 'page-head' }, element('h1', {}, 'Webhooks')),
     list,
   )

@@ -176,7 +176,7 @@ inBrowser('a wrong key is refused in words, and the right one opens the catalog'
   expect(await page.evaluate('location.hash')).toBe('#/library')
   // On a telephone nothing is wider than the page.
   await page.resize(390)
-  for (const place of ['#/', '#/library', '#/wallet', '#/model/builtin/image/art/edit']) {
+  for (const place of ['#/', '#/library', '#/account', '#/wallet', '#/model/builtin/image/art/edit']) {
     await page.evaluate(`location.hash = '${place}'`)
     await page.until(`document.querySelector('main > section:not([aria-busy])') && innerWidth === 390`)
     const [content, window] = await page.evaluate<number[]>(

@@ -97,8 +97,7 @@ inBrowser('a file is chosen, shown, priced and made into something', async () =>
   ).toBe(120)
   // What was made goes on to another form; the server has it already.
   const stored = (await uploads()).length
-  await page.until(textOf('.job .actions button:nth-child(2)'))
-  expect(await page.evaluate(textOf('.job .actions button:nth-child(2)'))).toBe('Use in Copy')
+  await page.until(`${textOf('.job .actions button:nth-child(2)')} === 'Use in Copy'`)
   await press('.job .actions button:nth-child(2)')
   expect(await arrived()).toMatch(/^harbour\.png/)
   expect(await uploads()).toHaveLength(stored)
@@ -159,7 +158,7 @@ inBrowser('a file comes by dropping, by pasting, by its address or the id of an 
   await page.press('Tab')
   await page.type('file_00000000000000000000000000')
   await page.press('Enter')
-  expect(await page.until(textOf(`${single} .slot.failed .fine`))).toMatch(/no upload/)
+  expect(await page.until(textOf(`${single} .slot.failed .fine`))).toMatch(/no longer exists/)
 })
 
 inBrowser('a file that cannot be taken is refused at its field', async () => {

@@ -1,7 +1,20 @@
 // The records of the REST interface, named. openapi.ts is generated from the document that servers publish (`npm run docs`).
 import type { Job as WireJob, ModelDetail as WireModelDetail, Problem as KnownProblem } from './openapi.ts'
 
-export type { Category, Delivery, Entry, File, Model, Output, Product, Quote, Wallet, Webhook } from './openapi.ts'
+export type {
+  Account,
+  Category,
+  Delivery,
+  Entry,
+  File,
+  Key,
+  Model,
+  Output,
+  Product,
+  Quote,
+  Wallet,
+  Webhook,
+} from './openapi.ts'
 
 /** An error as in RFC 9457. A newer server may have codes that this client does not know. */
 export type Problem = Omit<KnownProblem, 'code'> & { code: string }

@@ -1,0 +1,116 @@
+// Every page of the console in a state worth looking at, for axe and for pictures of them.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { toPermissionCode } from '../../src/services/convert.ts'
+import type { TestApp } from '../test-app.ts'
+import type { WebhookApp } from '../webhooks/webhook-app.ts'
+import type { BrowserPage } from './browser-page.ts'
+import { fill, press } from './browser-tests.ts'
+
+/** Ids of jobs, by how they are. */
+export type Jobs = Readonly<Record<'picture' | 'sound' | 'failed' | 'running' | 'deleted', string>>
+
+/** Goes to a page, and waits until it is whole. */
+export type Go = (page: BrowserPage) => Promise<void>
+
+const art = 'builtin/image/art/text-to-image'
+const instant = 'test/instant/text-to-image'
+
+/** Gives the account of a server something of each kind. */
+export async function fillAccount({ app, register }: WebhookApp): Promise<Jobs> {
+  const { accountId, key } = app.account
+  const make = async (model: string, input: object, wait = true): Promise<string> =>
+    (await app.generate(model, input, { wait })).body.job_id
+  const sound = await make('builtin/audio/speech/text-to-speech', { text: 'A lighthouse at dusk.' })
+  const failed = await make('test/failing/text-to-image', { prompt: 'a broken lamp' })
+  const deleted = await make(instant, { prompt: 'nothing' })
+  await app.send(`/v1/jobs/${deleted}`, { method: 'DELETE' })
+  const gate = app.gate()
+  const running = await make('test/gate/text-to-image', gate.input, false)
+  await gate.begun()
+  for (const prompt of ['a harbour in the morning', 'aurora over the sea', 'a fox in deep snow'])
+    await make(art, { prompt, width: 512, height: 384 })
+  const picture = await make(art, { prompt: 'a lighthouse at dusk', width: 1024, height: 640 })
+  await fetch(`${app.url}/v1/files`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'image/png' },
+    body: new Uint8Array(readFileSync(join(import.meta.dirname, '../models/picture.png'))),
+  })
+  const old = await app.admin.createKey({ accountId, permissions: [toPermissionCode('generate')], name: 'old laptop' })
+  await app.admin.revokeKey({ keyId: old.key?.keyId ?? '' })
+  await app.admin.createKey({ accountId, permissions: [toPermissionCode('generate')], name: 'print shop' })
+  await register(`${app.url}/hook`)
+  await make(instant, { prompt: 'a picture that a webhook tells of' })
+  return { sound, failed, deleted, running, picture }
+}
+
+/** Shows a page in light or dark, at once. */
+export async function paint(page: BrowserPage, scheme: 'light' | 'dark'): Promise<void> {
+  await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] })
+  await page.evaluate(
+    `for (const change of document.getAnimations()) if (change instanceof CSSTransition) change.finish()`,
+  )
+}
+
+/** The pages by name, in an order in which one can go through them. */
+export function placesOf(app: TestApp, jobs: Jobs): Readonly<Record<string, Go>> {
+  const whole = `document.querySelector('main > *') && !document.querySelector('main [aria-busy=true], .asking') && [...document.images].every(({ complete, loading }) => complete || loading === 'lazy')`
+  const settle: Go = (page) => page.until(whole)
+  const at =
+    (hash: string, ready = 'true'): Go =>
+    async (page) => {
+      await page.evaluate(`location.hash = '${hash}'`)
+      await page.until(`location.hash === '${hash}' && ${ready}`)
+      await settle(page)
+    }
+  const outside =
+    (path: string, ready = 'true'): Go =>
+    async (page) => {
+      await page.open(app.url + path)
+      await page.until(ready)
+      await settle(page)
+    }
+  const result = `document.querySelector('.result')`
+  return {
+    'sign-in': outside('/', `document.querySelector('#key-field')`),
+    catalog: async (page) => {
+      await page.open(`${app.url}/#key=${app.account.key}`)
+      await page.until(`document.querySelectorAll('.product').length > 2`)
+      await settle(page)
+    },
+    'model-with-a-result': async (page) => {
+      await at(`#/model/${art}`, result)(page)
+      await fill(page, 'textarea', 'a lighthouse at dusk')
+      await settle(page)
+    },
+    code: async (page) => {
+      await press(page, '.as-code')
+      await page.until(`document.querySelector('dialog[open]')`)
+    },
+    'wrong-field': async (page) => {
+      await page.evaluate(`document.querySelector('dialog[open]')?.close()`)
+      await at(`#/model/${instant}`, `document.querySelector('textarea')`)(page)
+      await fill(page, 'textarea', 'x')
+      await fill(page, '.field[data-name=width] .number', '9999')
+      await page.until(`document.querySelector('.field.wrong')`)
+    },
+    'model-with-files': at('#/model/builtin/image/art/edit', `document.querySelector('form')`),
+    library: at('#/library', `document.querySelectorAll('.tile').length > 3`),
+    'library-selecting': async (page) => {
+      await press(page, '.selection .button:last-of-type')
+      await press(page, '.tile:nth-child(2)')
+    },
+    uploads: at('#/uploads', `document.querySelector('.upload')`),
+    account: at('#/account', `document.querySelector('.limits')`),
+    credits: at('#/wallet', `document.querySelector('.ledger tbody tr')`),
+    webhooks: at('#/webhooks', `document.querySelector('.webhooks tbody tr')`),
+    'job-picture': at(`#/job/${jobs.picture}`, result),
+    'job-sound': at(`#/job/${jobs.sound}`, result),
+    'job-failed': at(`#/job/${jobs.failed}`, `document.querySelector('.job .notice')`),
+    'job-running': at(`#/job/${jobs.running}`, `document.querySelector('.waiting')`),
+    'job-deleted': at(`#/job/${jobs.deleted}`, `document.querySelector('.job .notice')`),
+    'job-unknown': at('#/job/job_none', `document.querySelector('.notice')`),
+    problems: outside('/problems'),
+    problem: outside('/problems/quote_expired'),
+  }
+}
