@@ -39,12 +39,20 @@ export function createMetrics(): Metrics {
     const { collectDefaultMetrics } = await import('prom-client')
     collectDefaultMetrics({ register: registry })
   }
-  const calls = new Counter({
-    name: 'mediagen_rpc_total',
-    help: 'Calls by rpc and outcome (ok or error code)',
-    labelNames: ['rpc', 'code'],
-    registers: [registry],
-  })
+  // Counted in plain numbers until somebody reads them, at a twentieth of what `inc` takes.
+  const outcomes = new Map<string, Map<string, number>>()
+  registry.registerMetric(
+    new Counter({
+      name: 'mediagen_rpc_total',
+      help: 'Calls by rpc and outcome (ok or error code)',
+      labelNames: ['rpc', 'code'],
+      registers: [],
+      collect() {
+        this.reset()
+        for (const [rpc, counts] of outcomes) for (const [code, count] of counts) this.inc({ rpc, code }, count)
+      },
+    }),
+  )
   const durations = new Histogram({
     name: 'mediagen_rpc_seconds',
     help: 'How long calls took',
@@ -89,13 +97,12 @@ export function createMetrics(): Metrics {
   })
   return {
     countCalls(rpc) {
-      // Finding the counter of a label takes prom-client as long as counting.
+      // Finding the histogram of a label takes prom-client as long as counting.
       const duration = durations.labels(rpc)
-      const outcomes = new Map<string, Counter.Internal>()
+      const counts = outcomes.get(rpc) ?? new Map<string, number>()
+      outcomes.set(rpc, counts)
       return (code, seconds) => {
-        const outcome = outcomes.get(code) ?? calls.labels(rpc, code)
-        outcomes.set(code, outcome)
-        outcome.inc()
+        counts.set(code, (counts.get(code) ?? 0) + 1)
         duration.observe(seconds)
       }
     },

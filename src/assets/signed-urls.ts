@@ -71,7 +71,7 @@ export function createAssetUrls(options: AssetUrlsOptions): AssetUrls {
   const usualExpiry = () => Math.floor((Math.ceil(clock.nowMs() / hourMs) * hourMs + ttlMs) / 1000)
 
   return {
-    ...(followsCaller && { below: (url: string) => createAssetUrls({ ...options, baseUrl: () => url }) }),
+    ...(followsCaller && { below: rememberLast((url) => createAssetUrls({ ...options, baseUrl: () => url })) }),
     msLeft(key, query) {
       const expiresAtMs = findExpiry(key, query)
       const leftMs = expiresAtMs === null ? -1 : expiresAtMs - clock.nowMs()
@@ -118,5 +118,14 @@ function decode(path: string): string | null {
     return decodeURIComponent(path)
   } catch {
     return null
+  }
+}
+
+/** Remembers the last result: most callers reach a server at the same address. */
+function rememberLast<Result>(make: (url: string) => Result): (url: string) => Result {
+  let last: { readonly url: string; readonly result: Result } | undefined
+  return (url) => {
+    if (last?.url !== url) last = { url, result: make(url) }
+    return last.result
   }
 }

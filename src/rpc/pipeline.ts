@@ -113,8 +113,8 @@ type Read = (requests: Requests, spend: Spend) => Request | Promise<Request> | A
 const readOne: Read = (requests, spend) => requests.one(spend)
 const readAll: Read = (requests) => blameCaller(requests.all())
 
-/** An rpc as its service implements it. */
-type Served<Answer> = (request: Request | AsyncIterable<Request>, context: HandlerContext) => Answer
+/** An rpc as its service implements it, which ignores the head. */
+type Served<Answer> = (request: Request | AsyncIterable<Request>, context: HandlerContext, head: CallHead) => Answer
 
 function guardSingle(guard: CallGuard, read: Read, run: Served<Promise<Response>>, findJobId: FindJobId): SingleCall {
   return async (requests, context, head) => {
@@ -123,7 +123,7 @@ function guardSingle(guard: CallGuard, read: Read, run: Served<Promise<Response>
       await guard.admit(call, context)
       const reading = read(requests, (bytes) => guard.spend(call.caller, bytes))
       const request = reading instanceof Promise ? await reading : reading
-      const response = await run(request, context)
+      const response = await run(request, context, head)
       guard.succeed(call, findJobId(request, response))
       return response
     } catch (thrown) {
@@ -139,17 +139,17 @@ function waitWithKey(
   keys: KeyWatch | undefined,
 ): Served<Promise<Response>> {
   if (!keys || input.field['wait'] === undefined) return run
-  async function wait(authorization: string, ...[request, context]: Parameters<typeof run>): Promise<Response> {
+  async function wait(authorization: string, ...[request, context, head]: Parameters<typeof run>): Promise<Response> {
     const followed = followKey(keys as KeyWatch, authorization, context)
     try {
-      return await run(request, followed.context)
+      return await run(request, followed.context, head)
     } finally {
       followed.end()
     }
   }
-  return (request, context) => {
-    const authorization = (request as { wait?: boolean }).wait ? context.requestHeader.get('authorization') : null
-    return authorization === null ? run(request, context) : wait(authorization, request, context)
+  return (request, context, head) => {
+    const authorization = (request as { wait?: boolean }).wait ? head.authorization : null
+    return authorization === null ? run(request, context, head) : wait(authorization, request, context, head)
   }
 }
 
@@ -186,7 +186,7 @@ function guardStream(
         await guard.admit(call, context)
         const request = await read(requests, (bytes) => guard.spend(call.caller, bytes))
         if (keys && head.authorization !== null) followed = followKey(keys, head.authorization, context)
-        yield* run(request, followed?.context ?? context)
+        yield* run(request, followed?.context ?? context, head)
         followed?.throwIfLost()
         guard.succeed(call, findJobId(request, null))
       } catch (thrown) {

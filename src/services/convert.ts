@@ -167,14 +167,19 @@ function toSharedFields(job: Job) {
     model: job.model,
     progress: job.progress,
     billing: { quoted: held, held, charged: BigInt(job.creditsCharged), released: BigInt(job.creditsReleased) },
-    ...(job.error && { error: job.error }),
+    // Undefined is left out by `create`; to spread objects that may be missing takes several times as long.
+    error: job.error ?? undefined,
     attempts: job.attempts,
     createdAt: timestampFromMs(job.createdAtMs),
-    ...(job.startedAtMs !== null && { startedAt: timestampFromMs(job.startedAtMs) }),
-    ...(job.finishedAtMs !== null && { finishedAt: timestampFromMs(job.finishedAtMs) }),
-    ...(job.queuePosition !== null && { queuePosition: job.queuePosition }),
-    ...(job.deletedAtMs !== null && { deletedAt: timestampFromMs(job.deletedAtMs) }),
+    startedAt: toOptionalTime(job.startedAtMs),
+    finishedAt: toOptionalTime(job.finishedAtMs),
+    queuePosition: job.queuePosition ?? undefined,
+    deletedAt: toOptionalTime(job.deletedAtMs),
   }
+}
+
+function toOptionalTime(ms: number | null): Timestamp | undefined {
+  return ms === null ? undefined : timestampFromMs(ms)
 }
 
 function toOutputMessage(job: Job, asset: Asset, urls: AssetUrls): MessageInitShape<typeof OutputSchema> {

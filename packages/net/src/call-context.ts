@@ -45,6 +45,10 @@ export class CallContext implements HandlerContext {
     return (this.joined ??= joinSignals(typeof this.given === 'function' ? this.given() : this.given, this.deadline))
   }
 
+  get host(): string | null {
+    return this.head.host ?? null
+  }
+
   get requestHeader(): Headers {
     const { authorization, host, requestId } = this.head
     return new Headers({
@@ -65,6 +69,14 @@ export class CallContext implements HandlerContext {
   timeoutMs(): number | undefined {
     return this.deadline && this.deadlineMs - performance.now()
   }
+}
+
+/** The host at which the caller reached the server; null if that is unknown. */
+export function hostOf(context: Pick<HandlerContext, 'requestHeader'>): string | null {
+  // Headers would be created for this alone.
+  if (context instanceof CallContext) return context.host
+  const { requestHeader } = context
+  return requestHeader.get('x-forwarded-host') ?? requestHeader.get('host')
 }
 
 function joinSignals(signal: AbortSignal | undefined, deadline: AbortSignal | undefined): AbortSignal {
