@@ -1,9 +1,11 @@
 // The catalog view: products with their modes, filtered by search or category.
 import { isAbort } from './api.ts'
+import { toFirstLine } from './description.ts'
 import { element, icon } from './element.ts'
 import { formatCredits, isConstantPrice, toLocalUrl } from './job-words.ts'
 import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
+import { sampleCover } from './samples.ts'
 import type { CategoryRecord, JobRecord, ListRecord, ModelRecord, ProductRecord } from './records.ts'
 import { toHash } from './route.ts'
 
@@ -75,8 +77,10 @@ export function catalogView({ api, catalog, signal }: Parts): HTMLElement {
       ]),
     )
   }
-  /** The newest output of a model in this account becomes its cover. */
+  /** The newest output in this account becomes the cover of a model without samples. */
   async function loadCovers(): Promise<void> {
+    const models = await catalog.models().catch(() => new Map<string, ModelRecord>())
+    if ([...models.values()].every(({ samples }) => samples.length > 0)) return
     const { data } = await api
       .get<ListRecord<JobRecord>>(`/v1/jobs?status=succeeded&limit=${coverJobs}`, { signal })
       .catch(() => ({ data: [] as readonly JobRecord[] }))
@@ -135,21 +139,25 @@ function card(
   models: ReadonlyMap<string, ModelRecord>,
   covers: ReadonlyMap<string, Cover>,
 ): HTMLElement {
+  // The first mode that matches: the card is about what was searched for.
   const [first] = product.modes
-  const headline = element('a', { href: first ? toHash({ view: 'model', id: first.model }) : '#/' }, product.name)
+  const name = first?.name ?? product.name
+  const headline = element('a', { href: first ? toHash({ view: 'model', id: first.model }) : '#/' }, name)
   const others = product.modes.slice(1)
+  const shown = product.modes.flatMap(({ model }) => models.get(model) ?? [])
   return element(
     'article',
     { class: 'product' },
     cover(
       product,
+      sampleCover(shown),
       product.modes.map(({ model }) => covers.get(model)).find((seen) => seen !== undefined),
     ),
     element(
       'div',
       { class: 'product-words' },
       element('div', { class: 'product-head' }, element('h2', {}, headline), price(first && models.get(first.model))),
-      element('p', {}, product.description),
+      element('p', {}, toFirstLine(shown[0]?.description ?? product.description)),
       others.length > 0 &&
         element(
           'ul',
@@ -174,13 +182,14 @@ function price(model: ModelRecord | undefined): HTMLElement | null {
   return element('span', { class: 'price', title: pricing.summary }, words)
 }
 
-/** The newest preview, or a colour that is fixed for the product. */
-function cover(product: ProductRecord, seen: Cover | undefined): HTMLElement {
-  const frame = element('div', { class: 'cover', 'aria-hidden': 'true' })
+/** A sample, the newest preview, or a colour that is fixed for the product. */
+function cover(product: ProductRecord, sample: HTMLElement | null, seen: Cover | undefined): HTMLElement {
+  const frame = element('div', { class: 'cover', 'aria-hidden': sample ? null : 'true' })
   let hash = 0
   for (const character of product.id) hash = (hash * 31 + character.charCodeAt(0)) % 3600
   frame.style.setProperty('--hue', String(hash / 10))
-  if (seen)
+  if (sample) frame.append(sample)
+  else if (seen)
     frame.append(element('img', { class: seen.isWave ? 'wave' : null, src: seen.url, alt: '', loading: 'lazy' }))
   else frame.append(element('span', {}, product.name.slice(0, 1)))
   return frame

@@ -2,7 +2,9 @@
 import { type Control, type ControlContext, createFrame } from './control.ts'
 import { element, uniqueId } from './element.ts'
 import type { ChoiceField, ConstantField, SwitchField } from './form-model.ts'
+import { toLocalUrl } from './job-words.ts'
 import type { Json } from './records.ts'
+import { soundButton } from './sound-button.ts'
 import { identify } from './text-control.ts'
 
 export function choiceControl(field: ChoiceField, context: ControlContext): Control {
@@ -11,39 +13,62 @@ export function choiceControl(field: ChoiceField, context: ControlContext): Cont
 
 function chips(field: ChoiceField, { onChange }: ControlContext): Control {
   const name = uniqueId('choice')
-  const radios = field.options.map((_option, index) =>
+  const radios = field.words.map(({ details }, index) =>
     element('input', {
       type: 'radio',
       name,
       value: index,
       id: `${name}-${index}`,
-      onchange: onChange,
+      title: details || null,
+      onchange: () => {
+        explainChosen()
+        onChange()
+      },
       onclick: release,
     }),
   )
+  const explained = field.words.some(({ details }) => details !== '')
+  const words = element('p', { class: 'help option-words', 'aria-hidden': 'true' })
   const frame = createFrame(
     field,
     () => [
       element(
         'div',
-        { class: 'chips' },
-        ...radios.flatMap((radio, index) => [
-          radio,
-          element('label', { class: 'chip', for: radio.id }, String(field.options[index])),
-        ]),
+        { class: 'chips', onpointerover: explainPointed, onpointerleave: explainChosen },
+        ...radios.flatMap((radio, index) => [radio, chip(radio, index)]),
       ),
+      explained ? words : null,
     ],
     { grouped: true },
   )
   let chosen: HTMLInputElement | null = null
 
+  /** An option with its title; one that can be heard has a button beside it. */
+  function chip(radio: HTMLInputElement, index: number): HTMLElement {
+    const { title = '', sound = null } = field.words[index] ?? {}
+    const label = element('label', { class: 'chip', for: radio.id }, title)
+    if (sound === null) return label
+    return element('span', { class: 'heard' }, label, soundButton(toLocalUrl(sound, location.origin), title))
+  }
+  function explain(index: number): void {
+    words.textContent = field.words[index]?.details ?? ''
+  }
+  function explainChosen(): void {
+    explain(radios.findIndex((radio) => radio.checked))
+  }
+  function explainPointed({ target }: PointerEvent): void {
+    const label = target instanceof Element ? target.closest('.chip') : null
+    if (label instanceof HTMLLabelElement) explain(radios.findIndex(({ id }) => id === label.htmlFor))
+  }
   // An optional choice can be cleared.
   function release(event: MouseEvent): void {
     const radio = event.target as HTMLInputElement
     const again = radio === chosen && !field.required && field.fallback === undefined
     if (again) radio.checked = false
     chosen = again ? null : radio
-    if (again) onChange()
+    if (!again) return
+    explainChosen()
+    onChange()
   }
   return {
     field,
@@ -55,6 +80,7 @@ function chips(field: ChoiceField, { onChange }: ControlContext): Control {
         radio.checked = field.options[index] === value
         if (radio.checked) chosen = radio
       })
+      explainChosen()
     },
     showError: frame.showError,
     focus: () => (radios.find((radio) => radio.checked) ?? radios[0])?.focus(),
@@ -66,7 +92,7 @@ function dropDown(field: ChoiceField, { onChange }: ControlContext): Control {
   const select = element('select', { class: 'input', onchange: onChange })
   if (field.fallback === undefined)
     select.append(element('option', { value: '' }, field.required ? 'Choose…' : 'Not set'))
-  field.options.forEach((option, index) => select.append(element('option', { value: index }, String(option))))
+  field.words.forEach(({ title }, index) => select.append(element('option', { value: index }, title)))
   const frame = createFrame(field, ({ inputId, describedBy }) => [
     element('div', { class: 'select' }, identify(select, inputId, describedBy)),
   ])

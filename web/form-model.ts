@@ -1,4 +1,5 @@
 // Turns the JSON Schema of a model's input into the fields of a form. No DOM: this decides the kind of a field, not its look.
+import { type OptionWords, readOptionWords } from './choice-words.ts'
 import type { Json, JsonObject, ModelDetailRecord } from './records.ts'
 
 interface FieldBase {
@@ -35,6 +36,8 @@ export interface SwitchField extends FieldBase {
 export interface ChoiceField extends FieldBase {
   readonly kind: 'choice'
   readonly options: readonly (string | number)[]
+  /** What there is to say of each option, in their order. */
+  readonly words: readonly OptionWords[]
   /** Whether all options are shown at once, or in a drop-down list. */
   readonly layout: 'chips' | 'list'
 }
@@ -88,6 +91,7 @@ const deepest = 5
 const widestSlider = 10_000
 const chipOptions = 9
 const chipLength = 12
+const tellingOptions = 24
 const anyMedia = 'image/*,video/*,audio/*'
 
 /** The fields of a model's form, from its OpenAPI document; null if the document has no object schema. */
@@ -133,8 +137,13 @@ export function toField(name: string, written: JsonObject, required: boolean, ro
 function toScalar(base: FieldBase, schema: JsonObject): Field | null {
   const options = toOptions(schema)
   if (options) {
-    const chips = options.length <= chipOptions && options.every((option) => String(option).length <= chipLength)
-    return { ...base, kind: 'choice', options, layout: chips ? 'chips' : 'list' }
+    const words = readOptionWords(schema, options)
+    // Options that have something to say are shown at once, however many.
+    const telling = words.some(({ details, sound }) => details !== '' || sound !== null)
+    const most = telling ? tellingOptions : chipOptions
+    const longest = telling ? 2 * chipLength : chipLength
+    const chips = options.length <= most && words.every(({ title }) => title.length <= longest)
+    return { ...base, kind: 'choice', options, words, layout: chips ? 'chips' : 'list' }
   }
   switch (asText(schema['type'])) {
     case 'string':

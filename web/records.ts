@@ -17,6 +17,7 @@ export type {
   Problem as ProblemRecord,
   Product as ProductRecord,
   Quote as QuoteRecord,
+  Sample as SampleRecord,
   Wallet as WalletRecord,
   Webhook as WebhookRecord,
 } from '@mediagen/client/records.ts'

@@ -16,7 +16,8 @@ export interface Stage {
   readonly add: (job: JobRecord) => void
 }
 
-export function createStage(parts: Parts, model: ModelDetailRecord): Stage {
+/** @param samples shown below it, and folded when there is a job to show; null for none */
+export function createStage(parts: Parts, model: ModelDetailRecord, samples: HTMLDetailsElement | null): Stage {
   const { api, signal } = parts
   const view = createJobView(parts, (jobId) => tiles.get(jobId)?.element.remove())
   const empty = element(
@@ -59,6 +60,7 @@ export function createStage(parts: Parts, model: ModelDetailRecord): Stage {
   function open(jobId: string): void {
     const job = latest.get(jobId)
     if (!job) return
+    if (samples && shown === '') samples.open = false
     shown = jobId
     view.show(job)
     for (const [id, tile] of tiles) {
@@ -93,7 +95,7 @@ export function createStage(parts: Parts, model: ModelDetailRecord): Stage {
 
   void loadRecent()
   return {
-    element: element('div', { class: 'stage' }, current, recent),
+    element: element('div', { class: 'stage' }, current, recent, samples),
     add(job) {
       take(job)
       strip.prepend(tileOf(job).element)

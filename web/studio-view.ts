@@ -2,8 +2,8 @@
 import { isAbort } from './api.ts'
 import { toModeName } from './catalog-view.ts'
 import { openCodeDialog } from './code-dialog.ts'
-import { explanation } from './control.ts'
-import { element, icon, uniqueId } from './element.ts'
+import { modelDescription } from './description.ts'
+import { element, icon } from './element.ts'
 import { createForm } from './form.ts'
 import { toForm } from './form-model.ts'
 import { createGenerateBar } from './generate-bar.ts'
@@ -14,8 +14,9 @@ import type { Parts } from './parts.ts'
 import { priceTable } from './price-table.ts'
 import { problemNotice } from './problem-notice.ts'
 import { createReadiness, type Readiness } from './readiness.ts'
-import type { ModelDetailRecord, ModelRecord } from './records.ts'
+import type { JsonObject, ModelDetailRecord, ModelRecord } from './records.ts'
 import { toHash } from './route.ts'
+import { sampleGallery } from './samples.ts'
 import { keepDraft, readDraft, takeMedia } from './session.ts'
 import { createStage } from './stage.ts'
 
@@ -62,7 +63,7 @@ function heading(model: ModelDetailRecord, models: readonly ModelRecord[]): HTML
     backLink(),
     element('h1', {}, model.name),
     modes.length > 1 && element('nav', { class: 'modes', 'aria-label': 'Modes of this product' }, ...modes),
-    explanation(model.description, uniqueId('about')),
+    modelDescription(model.description),
     element('p', { class: 'fine' }, describePrice(model)),
     priceTable(model),
   )
@@ -82,7 +83,7 @@ function workbench(parts: Parts, model: ModelDetailRecord, readiness: Readiness)
   const schema = toForm(model)
   if (!schema)
     return element('p', { class: 'empty' }, 'The console has no form for the input of this model. Use the API instead.')
-  const stage = createStage(parts, model)
+  const stage = createStage(parts, model, sampleGallery(model, useSample))
   const { api, signal } = parts
   const form = createForm(schema, { onChange: changed, largestUpload: readLargestUpload(), api, signal })
   catchFiles(form.takeFiles, signal)
@@ -109,6 +110,12 @@ function workbench(parts: Parts, model: ModelDetailRecord, readiness: Readiness)
     form.element,
     bar.element,
   )
+  function useSample(input: JsonObject): void {
+    form.write(input)
+    changed()
+    panel.scrollIntoView({ block: 'start', behavior: 'smooth' })
+    panel.querySelector<HTMLElement>('textarea, input, select, button')?.focus({ preventScroll: true })
+  }
   function submitted(event: SubmitEvent): void {
     event.preventDefault()
     void bar.generate()

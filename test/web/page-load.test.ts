@@ -27,7 +27,7 @@ async function readLoad(page: BrowserPage): Promise<Load> {
   return {
     usableMs,
     requests: await page.evaluate(
-      `${entries}.filter(({ name }) => !name.includes('/assets/')).map(({ name, transferSize }) => ({ url: name.replace(location.origin, ''), bytes: transferSize }))`,
+      `${entries}.filter(({ name }) => !name.includes('/assets/') && !name.includes('/samples/')).map(({ name, transferSize }) => ({ url: name.replace(location.origin, ''), bytes: transferSize }))`,
     ),
   }
 }

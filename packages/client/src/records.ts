@@ -12,6 +12,7 @@ export type {
   Output,
   Product,
   Quote,
+  Sample,
   Wallet,
   Webhook,
 } from './openapi.ts'
