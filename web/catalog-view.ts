@@ -105,7 +105,7 @@ export function catalogView({ api, catalog, signal }: Parts): HTMLElement {
     return element(
       'p',
       { class: 'empty' },
-      filter.search ? `No model matches “${filter.search}”.` : 'No model of this catalog is ready.',
+      filter.search ? `No model matches “${filter.search}”.` : 'No models are ready to use.',
     )
   }
   function focusSearch(event: KeyboardEvent): void {

@@ -68,7 +68,7 @@ export function createGenerateBar(
   }
   function describeQuote(quote: QuoteRecord): string {
     return started.has(JSON.stringify(form.read()))
-      ? 'You have just started exactly this. Another press makes it, and charges it, again.'
+      ? 'You have just started exactly this. If you press again, it is made and charged a second time.'
       : describeTerms(model.pricing, quote)
   }
   function showTrouble(error: unknown, pressed = false): void {

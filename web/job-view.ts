@@ -229,6 +229,7 @@ function useAsInput(output: OutputRecord, editor: ModelRecord, words: string): H
 
 function facts(job: JobRecord, catalog: Catalog): HTMLElement {
   const took = tookSeconds(job)
+  const page = toHash({ view: 'job', id: job.job_id })
   const model = element('a', { href: toHash({ view: 'model', id: job.model }) }, 'This model')
   void catalog.models().then(
     (models) => model.replaceChildren(models.get(job.model)?.name ?? job.model),
@@ -244,7 +245,7 @@ function facts(job: JobRecord, catalog: Catalog): HTMLElement {
     ...(job.served_by === null ? [] : [['Made by', job.served_by] as const]),
     ...(job.attempts > 1 ? [['Attempts', String(job.attempts)] as const] : []),
     ['Quoted', formatCredits(job.billing.quoted)],
-    ['Link', element('a', { href: toHash({ view: 'job', id: job.job_id }) }, 'Its own page')],
+    ...(location.hash === page ? [] : [['Link', element('a', { href: page }, 'Open its own page')] as const]),
   ]
   return element(
     'dl',

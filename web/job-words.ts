@@ -24,7 +24,7 @@ export function describeStatus(job: Pick<JobRecord, 'status' | 'progress' | 'que
   if (job.queue_position !== null)
     return `${statusWords.queued}, place ${job.queue_position}${job.queue_position < lastQueuePosition ? '' : ' or later'}`
   if (job.status !== 'running' || job.progress <= 0) return statusWords[job.status]
-  return `${statusWords.running}, ${Math.round(job.progress * 100)} %`
+  return `${statusWords.running}, ${Math.round(job.progress * 100)}%`
 }
 
 export function formatCredits(credits: number): string {

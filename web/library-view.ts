@@ -235,7 +235,7 @@ function nothing(filter: LibraryFilter): HTMLElement {
   return element(
     'p',
     { class: 'empty' },
-    filtered ? 'No generation matches.' : 'You have not made anything yet. ',
+    filtered ? 'No generations match.' : 'You have not made anything yet. ',
     filtered ? null : element('a', { href: '#/' }, 'Pick a model.'),
   )
 }

@@ -88,7 +88,7 @@ export function createMediaPicker(options: PickerOptions): MediaPicker {
   }
   function takeTransfer(data: DataTransfer, textType: string): void {
     const folder = [...data.items].some((item) => item.webkitGetAsEntry?.()?.isDirectory)
-    if (folder) return onTrouble('Folders cannot be added. Choose the files in it instead.')
+    if (folder) return onTrouble('Folders cannot be added. Choose the files inside instead.')
     if (data.files.length > 0) onFiles([...data.files])
     else enter(data.getData(textType).trim())
   }
@@ -96,7 +96,7 @@ export function createMediaPicker(options: PickerOptions): MediaPicker {
     if (text === '') return onTrouble(null)
     if (!isReference(text))
       return onTrouble(
-        'This is not the address of a file: it begins with https:// or http://, or with file_ for an upload.',
+        'This is not the address of a file. An address begins with https:// or http://, and the id of an upload with file_.',
       )
     address.value = ''
     onTrouble(null)

@@ -25,7 +25,7 @@ export function priceTable({ pricing, openapi }: Pick<ModelDetailRecord, 'pricin
       'p',
       { class: 'fine' },
       byUsage
-        ? 'The most that your input can cost is shown before you start and held meanwhile. What is used is charged; the rest is returned.'
+        ? 'Before you start, you see the most that your input can cost, and that amount is held. You pay for what is used; the rest is returned.'
         : 'The exact price of your input is shown before you start. Credits are charged only if it succeeds.',
     ),
   )

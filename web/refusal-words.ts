@@ -33,13 +33,17 @@ const words: Readonly<Record<string, Explain>> = {
   }),
   model_not_found: say(
     'There is no such model',
-    'It may have been removed, or the link is wrong. All models are on the first page.',
+    'It may have been removed, or the link is wrong. The Models page lists all of them.',
   ),
   model_unavailable: ({ detail }) => ({
     title: 'Not ready at the moment',
     detail: `${detail} Whoever runs this server can change that; try again later.`,
   }),
   job_not_found: say('There is no such generation', 'The link is wrong, or it belongs to another account.'),
+  job_not_ended: say(
+    'Not finished yet',
+    'A generation can be deleted when it has ended. Cancel it first, or wait until its review is over.',
+  ),
   file_not_found: say('The file is gone', 'This upload no longer exists: it was deleted or has expired.'),
   quote_not_found: stalePrice,
   quote_expired: stalePrice,
@@ -54,11 +58,11 @@ const words: Readonly<Record<string, Explain>> = {
   ),
   rate_limited: (_problem, waitSeconds) => ({
     title: 'Too many requests',
-    detail: `Too much was asked in a short time. Try again ${waitSeconds === null ? 'in a moment' : `in ${waitSeconds} s`}.`,
+    detail: `Too many requests were sent in a short time. Try again ${waitSeconds === null ? 'in a moment' : `in ${waitSeconds} s`}.`,
   }),
   internal: say(
     'Something went wrong on the server',
-    'That is a bug, and the server has noted it. You can safely try again: nothing is paid for twice.',
+    'This is a bug, and the server has logged it. You can safely try again: you will not be charged twice.',
   ),
   shutting_down: say('The server is restarting', 'Nothing was charged. Try again in a moment.'),
   overloaded: say('The server is busy', 'Nothing was charged. Try again in a moment.'),

@@ -52,7 +52,7 @@ export function uploadsView({ api, signal }: Parts): HTMLElement {
   function createTile(file: FileRecord): HTMLElement {
     const name = recallMedia(file.file_id)?.name ?? nameKind(file.content_type)
     const copy = button('Copy id', () => void copyId(file.file_id, copy), { icon: 'copy', look: 'quiet small' })
-    const remove = button('Delete', () => void drop(file, remove, tile), { look: 'quiet small' })
+    const remove = button('Delete', () => void drop(file, remove, tile), { icon: 'bin', look: 'quiet small' })
     const tile = element(
       'article',
       { class: 'upload' },

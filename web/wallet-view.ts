@@ -50,11 +50,11 @@ export function walletView({ api, catalog, signal }: Parts): HTMLElement {
     rows.replaceChildren(...lines.map((line) => toRow(line, names.get(line.jobId ?? ''))))
     const spent = sum(lines.filter(({ kind, isOpen }) => kind === 'generation' && !isOpen))
     const came = sum(lines.filter(({ kind }) => kind !== 'generation'))
-    totals.textContent = `${hasMore ? 'In the lines below' : 'Altogether'}: ${formatSigned(came)} received, ${formatSigned(spent)} spent.`
+    totals.textContent = `${hasMore ? 'In the lines below' : 'In total'}: ${formatSigned(came)} received, ${formatSigned(spent)} spent.`
     more.hidden = !hasMore
     csv.hidden = totals.hidden = lines.length === 0
     if (lines.length === 0)
-      trouble.replaceChildren(element('p', { class: 'empty' }, 'The balance has not changed yet.'))
+      trouble.replaceChildren(element('p', { class: 'empty' }, 'No credits have been received or spent yet.'))
   }
   /** Finds what the generations of about this page are called; without it they have no names, which is no harm. */
   async function nameJobs(from: number): Promise<void> {

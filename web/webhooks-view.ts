@@ -8,11 +8,6 @@ import type { DeliveryRecord, ListRecord, WebhookRecord } from './records.ts'
 import { toHash } from './route.ts'
 
 const recentDeliveries = 20
-const words: Readonly<Record<DeliveryRecord['status'], string>> = {
-  pending: 'On its way',
-  delivered: 'Delivered',
-  failed: 'Given up',
-}
 
 export function webhooksView({ api, signal }: Parts): HTMLElement {
   document.title = 'Webhooks · mediagen'
@@ -41,7 +36,7 @@ export function webhooksView({ api, signal }: Parts): HTMLElement {
 
 function endpoint(webhook: WebhookRecord, api: Api, signal: AbortSignal): HTMLElement {
   const rows = element('tbody', {})
-  const state = element('p', { class: 'fine', role: 'status' }, 'Reading its deliveries …')
+  const state = element('p', { class: 'fine', role: 'status' }, 'Loading deliveries …')
   const table = element(
     'table',
     { hidden: true },
@@ -75,7 +70,7 @@ function endpoint(webhook: WebhookRecord, api: Api, signal: AbortSignal): HTMLEl
           'p',
           { class: 'field-error' },
           icon('warning'),
-          `It said ${formatAge(disabled, Date.now())} that it is gone, and gets nothing any more.`,
+          `It answered ${formatAge(disabled, Date.now())} that it is gone, so nothing more is sent to it.`,
         ),
     state,
     table,
@@ -83,8 +78,7 @@ function endpoint(webhook: WebhookRecord, api: Api, signal: AbortSignal): HTMLEl
 }
 
 function toRow(delivery: DeliveryRecord): HTMLElement {
-  const { attempts, error, status } = delivery
-  const tries = attempts.length > 1 ? ` after ${attempts.length} attempts` : ''
+  const { error, status } = delivery
   return element(
     'tr',
     { 'data-status': status },
@@ -103,6 +97,13 @@ function toRow(delivery: DeliveryRecord): HTMLElement {
       element('a', { href: toHash({ view: 'job', id: delivery.job_id }) }, delivery.type),
       error === null ? null : element('span', { class: 'fine' }, ` · ${error}`),
     ),
-    element('td', { class: 'number' }, `${words[status]}${tries}`),
+    element('td', { class: 'number' }, describeState(delivery)),
   )
+}
+
+function describeState({ status, attempts: { length } }: DeliveryRecord): string {
+  const times = length === 1 ? '1 attempt' : `${length} attempts`
+  if (status === 'delivered') return length === 1 ? 'Delivered' : `Delivered after ${times}`
+  if (status === 'failed') return `Given up after ${times}`
+  return length === 0 ? 'Being sent' : `To be sent again after ${times}`
 }

@@ -20,7 +20,7 @@ const listQuery = {
   status: oneOf('Only jobs in this state.', jobStatusCodes),
   model: text('Only jobs of this model.'),
   idempotency_key: text('Only the job started with this key.'),
-  search: text('Only jobs that have this text in a text of their input.'),
+  search: text('Only jobs whose input contains this text.'),
   ...page,
 }
 const path = { job_id: 'Job id.' }

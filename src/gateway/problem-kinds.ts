@@ -153,7 +153,7 @@ export const problemKinds = {
   too_many_uploads: {
     title: 'Too many uploads',
     http: 409,
-    help: 'The uploads of the account take all the disk space that they may. Delete some with DELETE /v1/files/{file_id}, or wait until some expire.',
+    help: 'The uploads of the account have used up the disk space that they are allowed. Delete some with DELETE /v1/files/{file_id}, or wait until some expire.',
   },
   payload_too_large: {
     title: 'Payload too large',
@@ -163,7 +163,7 @@ export const problemKinds = {
   rate_limited: {
     title: 'Rate limited',
     http: 429,
-    help: 'This key sends more than it may, or too many invalid keys came from this address. Wait for the time in Retry-After, then continue.',
+    help: 'This key has sent more than it is allowed, or too many invalid keys came from this address. Wait for the time in Retry-After, then continue.',
   },
   too_many_jobs: {
     title: 'Too many jobs',

@@ -43,7 +43,9 @@ export function addProblemPages(app: FastifyInstance): void {
 
 function describeProblem(code: ErrorCode): Promise<ServedFile> {
   const { title, http, help } = problemKinds[code]
-  const advice = retryable[code] ? 'can be retried unchanged' : 'must be changed before a retry'
+  const advice = retryable[code]
+    ? 'the request can be sent again unchanged'
+    : 'the request must be changed before it is sent again'
   return toPage(
     title,
     `<a class="back" href="/problems">All problems</a><h1>${title}</h1><p><code>${code}</code> · HTTP ${http} · ${advice}</p><p>${escapeHtml(help)}</p>`,
@@ -53,7 +55,7 @@ function describeProblem(code: ErrorCode): Promise<ServedFile> {
 function listProblems(): Promise<ServedFile> {
   const rows = Object.entries(problemKinds).map(
     ([code, { http, title }]) =>
-      `<tr><td>${http}</td><td><a href="/problems/${code}">${title}</a></td><td><code>${code}</code></td></tr>`,
+      `<tr><td>${http}</td><td><a href="/problems/${code}">${title}</a></td><td><code>${code.replaceAll('_', '_<wbr>')}</code></td></tr>`,
   )
   return toPage(
     'Problems',

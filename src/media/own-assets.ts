@@ -22,7 +22,7 @@ export function createOwnAssetReader(
       const found = await blobs.stat(asset.key)
       if (found) take(found.bytes)
       if (!found || !(await blobs.copyTo(asset.key, path)))
-        throw invalidMedia(field, 'is a URL of a file of this server that is no longer there')
+        throw invalidMedia(field, 'is the URL of a file that was deleted or has expired')
     },
   }
 }

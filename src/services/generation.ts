@@ -279,7 +279,7 @@ function readStart(started: StartOutcome, quote: Quote, idempotencyKey: string, 
     case 'too_many_jobs':
       throw new MediagenError(
         'too_many_jobs',
-        `The account has ${started.queued} queued jobs and may have ${maxQueuedJobs}. Nothing was held.`,
+        `The account has ${started.queued} queued jobs, and the limit is ${maxQueuedJobs}. Nothing was held.`,
         { retryAfterSeconds: retryQueueFullSeconds },
       )
   }

@@ -47,7 +47,7 @@ export function createWebhooksService(parts: WebhooksParts): ServiceImpl<typeof 
         case 'too_many':
           throw new MediagenError(
             'too_many_webhooks',
-            `The account has ${maxWebhooks} webhook endpoints and may have no more. Delete one first.`,
+            `The account has ${maxWebhooks} webhook endpoints, which is the limit. Delete one first.`,
           )
         case 'no_account':
           throw new Error(`the key belongs to the account ${accountId}, which does not exist`)

@@ -130,6 +130,6 @@ test('a job that runs with a deleted picture finishes; one that was still queued
   await end(queued.job_id).toMatchObject({
     status: 'failed',
     billing: { charged: 0, released: 1 },
-    error: { code: 'invalid_media', message: expect.stringMatching(/^image .* no longer there/) },
+    error: { code: 'invalid_media', message: expect.stringMatching(/^image is the URL of a file that was deleted/) },
   })
 })

@@ -75,6 +75,6 @@ test('a signature that is wrong or has expired is refused, and so is a file that
   expect(await media.run({ image: job.outputs[0].url })).toMatchObject({ status: 'succeeded' })
   rmSync(join(layOut(media.app.config.dataDir).assets, first.job_id), { recursive: true })
   expect((await media.refusal({ image: job.outputs[0].url })).message).toBe(
-    'image is a URL of a file of this server that is no longer there.',
+    'image is the URL of a file that was deleted or has expired.',
   )
 })

@@ -33,7 +33,7 @@ inBrowser('from a key in the address to a picture', async () => {
     `[...document.querySelectorAll('.ledger tbody tr')].map((row) => [...row.cells].slice(1).map((cell) => cell.textContent).join(' '))`,
   )
   expect(rows).toEqual(['a red fox in snow −3', 'Granted +1,000'])
-  expect(await page.evaluate(textOf('.ledger-bar p'))).toBe('Altogether: +1,000 received, −3 spent.')
+  expect(await page.evaluate(textOf('.ledger-bar p'))).toBe('In total: +1,000 received, −3 spent.')
   await page.evaluate(`{
     window.saved = Promise.withResolvers()
     URL.createObjectURL = (file) => (file.text().then(saved.resolve), 'blob:none')
@@ -79,7 +79,7 @@ inBrowser('a model that is not there is explained to people, the code is folded 
   await page.open(`${app.url}/#key=${app.account.key}&/model/no/such`)
   expect(await page.until(`document.querySelector('.notice')?.innerText.split('\\n').filter(Boolean)`)).toEqual([
     'There is no such model',
-    'It may have been removed, or the link is wrong. All models are on the first page.',
+    'It may have been removed, or the link is wrong. The Models page lists all of them.',
     'Details',
   ])
   expect(await page.evaluate(textOf('.technical code'))).toBe('model_not_found')
@@ -93,7 +93,7 @@ inBrowser('a running job shows its progress and can be canceled', async () => {
   await fill(page, '.field[data-name=gate] .input', gate.input.gate)
   await page.until(`${textOf('.large')} === 'Generate for 10 credits'`)
   await press(page, '.large')
-  await page.until(`${textOf('.job-status')} === 'Working, 50 %10 credits held'`)
+  await page.until(`${textOf('.job-status')} === 'Working, 50%10 credits held'`)
   await press(page, '.job .actions button')
   await page.until(`${textOf('.job-status')} === 'CanceledNothing charged, 10 credits returned'`)
 })
@@ -147,7 +147,7 @@ inBrowser('an answer that the end of its job has overtaken changes nothing', asy
   await fill(page, '.field[data-name=gate] .input', gate.input.gate)
   await page.until(`${textOf('.large')} === 'Generate for 10 credits'`)
   await press(page, '.large')
-  await page.until(`${textOf('.job-status')} === 'Working, 50 %10 credits held'`)
+  await page.until(`${textOf('.job-status')} === 'Working, 50%10 credits held'`)
   await press(page, '.job .actions button')
   const canceled = 'CanceledNothing charged, 10 credits returned'
   await page.until(`${textOf('.job-status')} === '${canceled}'`)

@@ -88,7 +88,7 @@ inBrowser('too few credits, and the same input a second time, are said before th
   await press(page, '.large')
   await page.until(`${textOf('.generate-bar .field-error')} === 'Not enough credits: you have 1.'`)
   expect(await page.evaluate(textOf('.generate-bar > .fine'))).toBe(
-    'You have just started exactly this. Another press makes it, and charges it, again.',
+    'You have just started exactly this. If you press again, it is made and charged a second time.',
   )
   await fill(page, 'textarea', 'a blue fox')
   await page.until(`${textOf('.generate-bar > .fine')}.startsWith('Charged only if it succeeds.')`)

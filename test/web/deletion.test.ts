@@ -84,6 +84,6 @@ inBrowser('the library shows the queued ones, and drops one that has begun', asy
     `document.querySelectorAll('.tile').length === 1 && ${textOf('.tile .fine')}.endsWith('Queued, next in line')`,
   )
   gates[0]?.open()
-  await page.until(`${textOf('.empty')}?.startsWith('No generation matches.')`)
+  await page.until(`${textOf('.empty')}?.startsWith('No generations match.')`)
   gates[1]?.open()
 })

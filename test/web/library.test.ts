@@ -36,7 +36,7 @@ inBrowser('jobs of any tab are found by state, model, words and date', async () 
   )
   await page.until(shows('a blue fox', 'a red fox in snow'))
   await press(page, '#status-4')
-  await page.until(`${textOf('.empty')}?.startsWith('No generation matches.')`)
+  await page.until(`${textOf('.empty')}?.startsWith('No generations match.')`)
   await press(page, '#status-0')
   await page.until(shows('a blue fox', 'a red fox in snow'))
   const day = (date: string) =>

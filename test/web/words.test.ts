@@ -83,7 +83,7 @@ test('a price that is the same for every input is told from one that only begins
 })
 
 test('state, reason, age and size', () => {
-  expect(describeStatus({ status: 'running', progress: 0.5, queue_position: null })).toBe('Working, 50 %')
+  expect(describeStatus({ status: 'running', progress: 0.5, queue_position: null })).toBe('Working, 50%')
   expect(describeStatus({ status: 'running', progress: 0, queue_position: null })).toBe('Working')
   for (const [queue_position, words] of [
     [1, 'Queued, next in line'],
@@ -138,7 +138,7 @@ test('a file is asked from the own origin where both are this machine, and nowhe
 test('violations of the server are shown in everyday language', () => {
   for (const [detail, words] of [
     ['must be <= 2048', 'At most 2,048.'],
-    ['must be multiple of 2', 'A multiple of 2.'],
+    ['must be multiple of 2', 'Must be a multiple of 2.'],
     ['must NOT have fewer than 2 items', 'At least 2 are required.'],
     ['must NOT have fewer than 1 items', 'At least 1 is required.'],
     ['must NOT have fewer than 1 characters', 'This field is required.'],
@@ -162,7 +162,7 @@ test('refusals are explained without routes, ids and codes', () => {
   expect(refuse('insufficient_credits', { required: 5, available: 1 })).toBe(
     'This needs 5 credits, and 1 is available. Running generations may return some when they end.',
   )
-  expect(refuse('rate_limited', {}, 7)).toBe('Too much was asked in a short time. Try again in 7 s.')
+  expect(refuse('rate_limited', {}, 7)).toBe('Too many requests were sent in a short time. Try again in 7 s.')
   expect(refuse('missing_permission', { permission: 'generate' })).toContain('“generate”')
   const asTheServerSays = Object.keys(retryable).filter((code) => refuse(code).includes('/v1/'))
   for (const code of ['model_not_found', 'job_not_found', 'file_not_found', 'quote_expired', 'overloaded', 'internal'])

@@ -43,14 +43,14 @@ export const releasedUnpricedError: JobError = {
 /** The error of a job whose submissions were lost too often. */
 export const submissionLostError: JobError = {
   code: 'submission_lost',
-  message: 'Another server lost the job as often as its model allows. Nothing was charged.',
+  message: 'The provider lost the job too many times. Nothing was charged.',
   retryable: true,
 }
 
 /** The error of a job that lost too many runs. */
 export const workerLostError: JobError = {
   code: 'worker_lost',
-  message: 'The job lost its worker as often as its model allows. Nothing was charged.',
+  message: 'The job lost its worker too many times. Nothing was charged.',
   retryable: true,
 }
 

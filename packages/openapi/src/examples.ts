@@ -66,7 +66,7 @@ const succeededJob = {
 }
 
 const endings: Readonly<Record<string, Example>> = {
-  failed: { code: 'invalid_media', message: 'The image could not be fetched: it is no picture.', retryable: false },
+  failed: { code: 'invalid_media', message: 'The image could not be fetched: it is not a picture.', retryable: false },
   canceled: { code: 'canceled', message: 'Its owner canceled it.', retryable: false },
   expired: { code: 'expired', message: 'Its deadline passed before it began.', retryable: true },
   needs_review: { code: 'outcome_unknown', message: 'Nobody knows whether the run ended well.', retryable: false },

@@ -30,5 +30,5 @@ export function createProgress(out: NodeJS.WriteStream = process.stderr): Progre
 function drawBar({ status, progress, queue_position }: Job): string {
   if (status === 'queued') return `queued${queue_position === null ? '' : `, place ${queue_position}`}`
   const done = Math.round(progress * width)
-  return `${status} ${'█'.repeat(done)}${'░'.repeat(width - done)} ${Math.round(progress * 100)} %`
+  return `${status} ${'█'.repeat(done)}${'░'.repeat(width - done)} ${Math.round(progress * 100)}%`
 }

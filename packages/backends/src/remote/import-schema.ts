@@ -145,7 +145,7 @@ export function importWorkflow(
 ): ImportedSchema & { readonly inputs: Readonly<Record<string, string>> } {
   const nodes = isObject(workflow) ? Object.entries(workflow) : []
   if (nodes.length === 0 || !nodes.every(([, node]) => isObject(node) && typeof node['class_type'] === 'string'))
-    throw new Error('this is no workflow in API format ("Export (API)" in ComfyUI)')
+    throw new Error('this is not a workflow in API format ("Export (API)" in ComfyUI)')
   const properties: JsonObject = {}
   const inputs: Record<string, string> = {}
   const media: string[] = []
