@@ -81,8 +81,11 @@ export function locate<Node extends FormNode<Node>>(root: Node, pointer: string)
   return node
 }
 
-function isSame(left: Json | undefined, right: Json | undefined): boolean {
-  return left === right || (right !== undefined && JSON.stringify(left) === JSON.stringify(right))
+/** Whether two values are the same, in whatever order their keys are. */
+export function isSame(left: Json | undefined, right: Json | undefined): boolean {
+  if (!isObject(left) || !isObject(right)) return JSON.stringify(left) === JSON.stringify(right)
+  const names = Object.keys(left)
+  return names.length === Object.keys(right).length && names.every((name) => isSame(left[name], right[name]))
 }
 
 function escapeSegment(name: string): string {

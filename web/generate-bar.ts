@@ -22,6 +22,8 @@ export interface GenerateBar {
 export interface GenerateBarEvents {
   readonly onJob: (job: JobRecord) => void
   readonly onCode: () => void
+  /** Whether exactly this was started before. */
+  readonly wasStarted: (input: JsonObject) => boolean
   /** Called with the refusal when the model is not ready, and with null when it is. */
   readonly onReady: (refusal: Refused | null) => void
 }
@@ -30,7 +32,7 @@ export function createGenerateBar(
   { api, balance, signal }: Parts,
   model: ModelDetailRecord,
   form: Form,
-  { onJob, onCode, onReady }: GenerateBarEvents,
+  { onJob, onCode, onReady, wasStarted }: GenerateBarEvents,
 ): GenerateBar {
   const words = element('span', {}, 'Generate')
   const go = element('button', { type: 'submit', class: 'button primary large' }, words)
@@ -42,7 +44,6 @@ export function createGenerateBar(
     createIdempotencyKey,
   )
   const quotes = new LiveQuote(api, model.id, showQuote)
-  const started = new Set<string>()
   const lack = createLack(balance, signal)
   // The price that the user sees; no other may be spent.
   let shownCredits: number | null = null
@@ -67,8 +68,8 @@ export function createGenerateBar(
     }
   }
   function describeQuote(quote: QuoteRecord): string {
-    return started.has(JSON.stringify(form.read()))
-      ? 'You have just started exactly this. If you press again, it is made and charged a second time.'
+    return wasStarted(form.read())
+      ? 'You have started exactly this before. If you press again, it is made and charged a second time.'
       : describeTerms(model.pricing, quote)
   }
   function showTrouble(error: unknown, pressed = false): void {
@@ -117,9 +118,8 @@ export function createGenerateBar(
         return start(input)
       })
       if (!job) return
-      started.add(JSON.stringify(input))
-      inputChanged()
       if (!signal.aborted) onJob(job)
+      inputChanged()
     } catch (error) {
       if (!isAbort(error)) showTrouble(error, true)
     } finally {

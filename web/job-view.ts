@@ -26,7 +26,7 @@ import type { Parts } from './parts.ts'
 import { problemNotice, technicalDetails } from './problem-notice.ts'
 import type { JobRecord, ModelRecord, OutputRecord } from './records.ts'
 import { toHash } from './route.ts'
-import { describeInput, handMedia, keepDraft, rememberMedia } from './session.ts'
+import { describeInput, handMedia, rememberMedia } from './session.ts'
 
 export interface JobView {
   readonly element: HTMLElement
@@ -192,13 +192,10 @@ function failure(job: JobRecord, reason: string): HTMLElement {
 /** `last` stays behind what is known later. */
 function actions(job: JobRecord, parts: Parts, last: HTMLElement): HTMLElement {
   const row = element('div', { class: 'actions' }, last)
-  if (job.input) last.before(button('Use these settings', () => void reuse(), { icon: 'again', look: 'quiet' }))
-  /** Lists and events leave out large values, so the whole input is read. */
-  async function reuse(): Promise<void> {
-    const whole = await parts.api.get<JobRecord>(`/v1/jobs/${encodeURIComponent(job.job_id)}`).catch(() => job)
-    keepDraft(job.model, whole.input ?? {})
-    navigate({ view: 'model', id: job.model })
-  }
+  if (job.input)
+    last.before(
+      button('Use these settings', () => navigate({ view: 'remix', id: job.job_id }), { icon: 'again', look: 'quiet' }),
+    )
   const [output] = job.outputs
   if (output && output.url !== null)
     void parts.catalog.editorsFor(job.model).then(
@@ -246,6 +243,11 @@ function facts(job: JobRecord, catalog: Catalog): HTMLElement {
     ...(job.attempts > 1 ? [['Attempts', String(job.attempts)] as const] : []),
     ['Quoted', formatCredits(job.billing.quoted)],
     ...(location.hash === page ? [] : [['Link', element('a', { href: page }, 'Open its own page')] as const]),
+    ...(job.input === null
+      ? []
+      : [
+          ['Remix', element('a', { href: toHash({ view: 'remix', id: job.job_id }) }, 'Link to its settings')] as const,
+        ]),
   ]
   return element(
     'dl',

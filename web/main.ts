@@ -10,6 +10,7 @@ import { jobPage } from './job-page.ts'
 import { keyView } from './key-view.ts'
 import { libraryView } from './library-view.ts'
 import type { Parts } from './parts.ts'
+import { remixPage } from './remix-page.ts'
 import { parseRoute, type Route, takeKey } from './route.ts'
 import { findKey, followOtherTabs, forgetEverything } from './session.ts'
 import { studioView } from './studio-view.ts'
@@ -33,6 +34,7 @@ const views: {
   wallet: (_route, parts) => walletView(parts),
   webhooks: (_route, parts) => webhooksView(parts),
   job: ({ id }, parts) => jobPage(parts, id),
+  remix: ({ id }, parts) => remixPage(parts, id),
 }
 
 /** The navigation entry of a view that has none itself. */
@@ -42,6 +44,7 @@ const places: { readonly [View in Route['view']]?: string } = {
   model: 'models',
   wallet: 'account',
   webhooks: 'account',
+  remix: 'models',
 }
 
 let leaving = new AbortController()

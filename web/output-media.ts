@@ -10,7 +10,12 @@ export function outputMedia(output: OutputRecord, words: string): HTMLElement {
   const { content_type, width, height } = output
   const url = local(output.url)
   if (url === null) return expired(output)
-  if (content_type.startsWith('image/')) return blurred(output, element('img', { src: url, alt: words, width, height }))
+  if (content_type.startsWith('image/'))
+    return blurred(
+      output,
+      sized(output, element('img', { src: url, alt: words, width, height })),
+      local(output.preview_url),
+    )
   if (content_type.startsWith('video/')) {
     const video = element('video', {
       src: url,
@@ -23,9 +28,7 @@ export function outputMedia(output: OutputRecord, words: string): HTMLElement {
       width,
       height,
     })
-    // Sized like the film from the beginning, because its poster is small.
-    if (width && height) video.style.width = toFullWidth({ width, height })
-    return blurred(output, video)
+    return blurred(output, sized(output, video))
   }
   if (content_type.startsWith('audio/')) {
     const wave = local(output.preview_url)
@@ -37,6 +40,12 @@ export function outputMedia(output: OutputRecord, words: string): HTMLElement {
     )
   }
   return element('p', { class: 'empty' }, 'Files of this type cannot be shown here.')
+}
+
+/** Gives media their size from the beginning: an unloaded picture has none, and the poster of a film is small. */
+function sized<Media extends HTMLElement>({ width, height }: OutputRecord, media: Media): Media {
+  if (width && height) media.style.width = toFullWidth({ width, height })
+  return media
 }
 
 /** The output as a thumbnail: its preview and its duration. */
@@ -76,11 +85,12 @@ function local(url: string | null): string | null {
   return url === null ? null : toLocalUrl(url, location.origin)
 }
 
-function blurred<Media extends HTMLElement>(output: OutputRecord, media: Media): Media {
-  const blur = toBlurPicture(output.blurhash)
-  if (blur === null) return media
-  media.style.background = `url(${blur}) center / 100% 100%`
-  // The blurhash must not show through a transparent picture.
+/** Shows the blurhash, and over it the preview once it is there, until the media themselves are. */
+function blurred<Media extends HTMLElement>(output: OutputRecord, media: Media, preview: string | null = null): Media {
+  const pictures = [preview, toBlurPicture(output.blurhash)].filter((picture) => picture !== null)
+  if (pictures.length === 0) return media
+  media.style.background = pictures.map((picture) => `url("${picture}") center / 100% 100%`).join()
+  // They must not show through a transparent picture.
   media.addEventListener('load', () => (media.style.background = ''), { once: true })
   return media
 }

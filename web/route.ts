@@ -9,6 +9,7 @@ export type Route =
   | { readonly view: 'wallet' }
   | { readonly view: 'webhooks' }
   | { readonly view: 'job'; readonly id: string }
+  | { readonly view: 'remix'; readonly id: string }
 
 /** The route of a fragment; an invalid one is the catalog. */
 export function parseRoute(hash: string): Route {
@@ -16,7 +17,7 @@ export function parseRoute(hash: string): Route {
   const [head = '', ...rest] = path.split('/')
   const id = decode(rest.join('/'))
   if (head === 'model' && id !== '') return { view: 'model', id }
-  if (head === 'job' && id !== '') return { view: 'job', id }
+  if ((head === 'job' || head === 'remix') && id !== '') return { view: head, id }
   if (isPlace(head)) return { view: head }
   return { view: 'models' }
 }
@@ -30,7 +31,7 @@ function isPlace(head: string): head is (typeof places)[number] {
 /** The fragment of a route. Slashes of a model id are kept, as in the paths of the API. */
 export function toHash(route: Route): string {
   if (route.view === 'model') return `#/model/${encodeURIComponent(route.id).replaceAll('%2F', '/')}`
-  if (route.view === 'job') return `#/job/${encodeURIComponent(route.id)}`
+  if (route.view === 'job' || route.view === 'remix') return `#/${route.view}/${encodeURIComponent(route.id)}`
   return route.view === 'models' ? '#/' : `#/${route.view}`
 }
 

@@ -6,18 +6,31 @@ import { createJobTile, type JobTile } from './job-tile.ts'
 import { createJobView } from './job-view.ts'
 import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
-import type { JobRecord, ListRecord, ModelDetailRecord } from './records.ts'
+import { isSame } from './form-value.ts'
+import type { JobRecord, JsonObject, ListRecord, ModelDetailRecord } from './records.ts'
 
 const recentJobs = 12
+// What did not succeed was not paid for.
+const makes: ReadonlySet<string> = new Set(['queued', 'running', 'succeeded', 'needs_review'])
 
 export interface Stage {
   readonly element: HTMLElement
   /** Shows a newly started job, and follows it. */
   readonly add: (job: JobRecord) => void
+  /** Whether one of the jobs here makes, or has made, exactly this. */
+  has(input: JsonObject): boolean
 }
 
-/** @param samples shown below it, and folded when there is a job to show; null for none */
-export function createStage(parts: Parts, model: ModelDetailRecord, samples: HTMLDetailsElement | null): Stage {
+/**
+ * @param samples shown below it, and folded when there is a job to show; null for none
+ * @param onRecent called when the jobs of before are known
+ */
+export function createStage(
+  parts: Parts,
+  model: ModelDetailRecord,
+  samples: HTMLDetailsElement | null,
+  onRecent: () => void,
+): Stage {
   const { api, signal } = parts
   const view = createJobView(parts, (jobId) => tiles.get(jobId)?.element.remove())
   const empty = element(
@@ -91,10 +104,12 @@ export function createStage(parts: Parts, model: ModelDetailRecord, samples: HTM
     recent.hidden = tiles.size === 0
     const [newest] = data
     if (newest && shown === '') open(newest.job_id)
+    if (newest) onRecent()
   }
 
   void loadRecent()
   return {
+    has: (input) => [...latest.values()].some((job) => makes.has(job.status) && isSame(job.input, input)),
     element: element('div', { class: 'stage' }, current, recent, samples),
     add(job) {
       take(job)

@@ -83,12 +83,13 @@ function workbench(parts: Parts, model: ModelDetailRecord, readiness: Readiness)
   const schema = toForm(model)
   if (!schema)
     return element('p', { class: 'empty' }, 'The console has no form for the input of this model. Use the API instead.')
-  const stage = createStage(parts, model, sampleGallery(model, useSample))
+  const stage = createStage(parts, model, sampleGallery(model, useSample), () => bar.inputChanged())
   const { api, signal } = parts
   const form = createForm(schema, { onChange: changed, largestUpload: readLargestUpload(), api, signal })
   catchFiles(form.takeFiles, signal)
   const bar = createGenerateBar(parts, model, form, {
     onJob: stage.add,
+    wasStarted: stage.has,
     onReady: readiness.show,
     onCode: () => openCodeDialog({ origin: location.origin, model: model.id, input: form.read() }),
   })

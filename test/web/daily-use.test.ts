@@ -88,8 +88,46 @@ inBrowser('too few credits, and the same input a second time, are said before th
   await press(page, '.large')
   await page.until(`${textOf('.generate-bar .field-error')} === 'Not enough credits: you have 1.'`)
   expect(await page.evaluate(textOf('.generate-bar > .fine'))).toBe(
-    'You have just started exactly this. If you press again, it is made and charged a second time.',
+    'You have started exactly this before. If you press again, it is made and charged a second time.',
   )
   await fill(page, 'textarea', 'a blue fox')
   await page.until(`${textOf('.generate-bar > .fine')}.startsWith('Charged only if it succeeds.')`)
 })
+
+inBrowser(
+  'what was made before, by whichever client, is said before it is paid again; a remix link fills the form',
+  async () => {
+    await using app = await startTestApp()
+    const { body: job } = await app.generate(
+      'test/instant/text-to-image',
+      { width: 640, prompt: 'a red fox' },
+      { wait: true },
+    )
+    await app.generate('test/failing/text-to-image', { prompt: 'a red fox' }, { wait: true })
+    await using page = await browser.openPage()
+    await page.open(`${app.url}/#key=${app.account.key}&/remix/${job.job_id}`)
+    await page.until(
+      `location.hash === '#/model/${instant}' && document.querySelector('textarea')?.value === 'a red fox'`,
+    )
+    expect(await page.evaluate(`document.querySelector('.field[data-name=width] .number').value`)).toBe('640')
+    await page.until(
+      `${textOf('.generate-bar > .fine')} === 'You have started exactly this before. If you press again, it is made and charged a second time.'`,
+    )
+    await fill(page, 'textarea', 'a red fox in snow')
+    await page.until(`${textOf('.generate-bar > .fine')}.startsWith('Charged only if it succeeds.')`)
+    // The link is with the facts of a job, for other tabs and for people with a key of the account.
+    expect(await page.evaluate(`[...document.querySelectorAll('.facts a')].map((link) => link.hash).at(-1)`)).toBe(
+      `#/remix/${job.job_id}`,
+    )
+
+    // What failed was not paid for.
+    await page.evaluate(`location.hash = '#/model/test/failing/text-to-image'`)
+    await fill(page, 'textarea, .field[data-name=prompt] input', 'a red fox')
+    await page.until(
+      `document.querySelector('.strip .tile') && ${textOf('.generate-bar > .fine')}.startsWith('Charged only if it succeeds.')`,
+    )
+
+    await page.evaluate(`location.hash = '#/remix/job_none'`)
+    await page.until(`${textOf('main .notice strong')} === 'There is no such generation'`)
+  },
+)

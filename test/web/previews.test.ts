@@ -56,3 +56,28 @@ inBrowser('a draft is in the stage, among the recent ones and in the library, as
   await page.until(`document.querySelector('.result img')?.naturalWidth === 8`)
   expect(await page.evaluate(`document.querySelector('.draft')`)).toBeNull()
 })
+
+inBrowser('a picture is shown as its blurhash and its preview while the whole file is on its way', async () => {
+  await using app = await startTestApp({}, withBuiltin)
+  const { body: job } = await app.generate('builtin/image/art/text-to-image', { prompt: 'aurora' }, { wait: true })
+  const [{ preview_url }] = job.outputs
+  await using page = await browser.openPage()
+  await page.open(`${app.url}/#key=${app.account.key}`)
+  await page.until(`document.querySelector('.product')`)
+  await page.send('Network.enable')
+  const noLimit = { offline: false, downloadThroughput: -1, uploadThroughput: -1 }
+  await page.send('Network.emulateNetworkConditions', { ...noLimit, latency: 300 })
+  await page.evaluate(`location.hash = '#/job/${job.job_id}'`)
+  const background = await page.until<string>(
+    `(() => { const picture = document.querySelector('.result img'); return picture && !picture.complete && picture.style.background })()`,
+  )
+  expect(background).toContain(preview_url)
+  expect(background).toContain('url("data:image/png')
+  // Its place is as large from the beginning as in the end.
+  const { width, height } = await page.evaluate<DOMRect>(boxOf('.result img'))
+  await page.until(`document.querySelector('.result img').complete`)
+  expect(await page.evaluate(boxOf('.result img'))).toMatchObject({ width, height })
+  expect(await page.evaluate(`document.querySelector('.result img').style.background`)).toBe('')
+})
+
+const boxOf = (selector: string): string => `document.querySelector('${selector}').getBoundingClientRect().toJSON()`

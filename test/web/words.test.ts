@@ -30,6 +30,7 @@ test('every place survives its address; nonsense is the catalog', () => {
     { view: 'model', id: 'builtin/image/art/text-to-image' },
     { view: 'model', id: 'a/b c%?#' },
     { view: 'job', id: 'job_01' },
+    { view: 'remix', id: 'job_01' },
   ] as const) {
     expect(parseRoute(toHash(route))).toEqual(route)
   }
