@@ -10,7 +10,7 @@ const page = readFileSync(join(import.meta.dirname, '../../docs/when-things-go-w
 const table = page.slice(page.indexOf('## Look first'), page.indexOf('These commands work while the server runs'))
 const commands = [...table.matchAll(/`mediagen ([^`]+)`/g)].map(([, written = '']) => written)
 
-/** Every row of every table but that of the server which leads and renews its lease meanwhile, and every other file below the data directory with its content's time. */
+/** Every row of every table but that of the server which leads and renews its lease meanwhile, without the last use of keys, which a server notes some seconds later, and every other file below the data directory with its content's time. */
 function lookAt(dataDir: string) {
   using db = Object.assign(new Database(join(dataDir, 'mediagen.db'), { readonly: true }), {
     [Symbol.dispose]: () => void db.close(),
@@ -21,7 +21,13 @@ function lookAt(dataDir: string) {
     )
     .pluck()
     .all()
-  const rows = tables.map((name) => [name, db.prepare(`SELECT * FROM "${name}"`).all()])
+  const rows = tables.map((name) => [
+    name,
+    db
+      .prepare<[], object>(`SELECT * FROM "${name}"`)
+      .all()
+      .map((row) => ({ ...row, last_used_at: null })),
+  ])
   const files = readdirSync(dataDir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.startsWith('mediagen.db'))
     .map(({ parentPath, name }) => [join(parentPath, name), statSync(join(parentPath, name)).mtimeMs])
