@@ -1,6 +1,6 @@
 // Signed URLs of files: anyone with a URL may read the file until it expires, without a key.
 
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { AssetUrls } from '@mediagen/core/asset.ts'
 import type { SigningKey } from '@mediagen/core/store.ts'
 
@@ -22,6 +22,8 @@ export interface AssetUrlsOptions {
 const hourMs = 60 * 60 * 1000
 /** 128 bits cannot be guessed, and keep the URL short. */
 const signatureBytes = 16
+/** HMAC takes six times as long to set up with plain bytes. The keys are read anew each second, so each is made an object once. */
+const keyObjects = new WeakMap<SigningKey, KeyObject>()
 /** A new key signs after this long, when every process has read it and accepts what it signed. */
 const spreadMs = 5000
 
@@ -33,10 +35,9 @@ const spreadMs = 5000
  */
 export function createAssetUrls(options: AssetUrlsOptions): AssetUrls {
   const { keys, baseUrl, ttlMs, clock, followsCaller = false } = options
-  const toSignature = ({ number, secret }: SigningKey, key: string, expires: string): string => {
-    if (secret.length < signatureBytes) throw new RangeError(`the asset secret has fewer than ${signatureBytes} bytes`)
-    const digest = createHmac('sha256', secret).update(`mediagen asset\n${expires}\n${key}`).digest()
-    return `${number}.${digest.subarray(0, signatureBytes).toString('base64url')}`
+  const toSignature = (signer: SigningKey, key: string, expires: string): string => {
+    const digest = createHmac('sha256', toKeyObject(signer)).update(`mediagen asset\n${expires}\n${key}`).digest()
+    return `${signer.number}.${digest.subarray(0, signatureBytes).toString('base64url')}`
   }
 
   /** The key that signs now. */
@@ -119,6 +120,17 @@ function decode(path: string): string | null {
   } catch {
     return null
   }
+}
+
+function toKeyObject(signer: SigningKey): KeyObject {
+  const { secret } = signer
+  let made = keyObjects.get(signer)
+  if (made === undefined) {
+    if (secret.length < signatureBytes) throw new RangeError(`the asset secret has fewer than ${signatureBytes} bytes`)
+    made = createSecretKey(secret)
+    keyObjects.set(signer, made)
+  }
+  return made
 }
 
 /** Remembers the last result: most callers reach a server at the same address. */

@@ -39,6 +39,7 @@ test('a generation is quoted, started, awaited and charged; its record is exactl
     error: null,
     attempts: 1,
     queue_position: null,
+    deleted_at: null,
     created_at: time,
     started_at: time,
     finished_at: time,
