@@ -182,6 +182,18 @@ test('a server that is not there is one sentence', async () => {
   expect([status, stderr]).toEqual([1, `mediagen: No answer came from http://127.0.0.1:1. ${advice}\n`])
 })
 
+test('an address that is none is refused by name, and a slash at its end is no other server', async () => {
+  await using user = await openUser()
+  const { stderr } = await user.line.run(['wallet'], { MEDIAGEN_URL: 'example' })
+  expect(stderr).toContain(
+    'MEDIAGEN_URL must be the address of a server, such as http://127.0.0.1:8080, and is “example”.',
+  )
+  await user.line.run(['login', '--url', app.url, '--key', user.account.key])
+  const env = { MEDIAGEN_URL: `${app.url}/`, MEDIAGEN_KEY: '' }
+  expect((await user.line.run(['wallet'], env)).stdout).toContain('available  100')
+  rmSync(join(config, 'mediagen/login.json'))
+})
+
 test.each([
   ['mgk_…', 'This is not an API key: it contains "…", which no key does. The key begins with mgk_…'],
   ['mgk_0123456789', 'The API key is unknown, has expired or was revoked. The key begins with mgk_0123'],

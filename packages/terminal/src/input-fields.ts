@@ -8,7 +8,10 @@ type Violation = NonNullable<Problem['errors']>[number]
 /** Turns the refusal of an input into a line for each wrong field; anything else is thrown as it is. */
 export function explainInput(error: unknown, model: string, options: InputOptions): never {
   if (!(error instanceof Refused) || error.code !== 'invalid_input' || !error.problem.errors) throw error
-  const lines = error.problem.errors.map((violation) => `\n  ${nameField(violation, options)} ${violation.detail}`)
+  const lines = error.problem.errors.map((violation) => {
+    const hint = violation.detail.endsWith('the id of an upload') ? '; @FILE uploads a file' : ''
+    return `\n  ${nameField(violation, options)} ${violation.detail}${hint}`
+  })
   const words = `The input does not fit ${model}:${lines.join('')}\n“mediagen models show ${model}” lists its fields.`
   throw new StartupError(words, { cause: error })
 }

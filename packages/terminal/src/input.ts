@@ -3,7 +3,7 @@ import { constants, openAsBlob, readFileSync } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { text } from 'node:stream/consumers'
-import type { Input, Json, MediagenClient } from '@mediagen/client/client.ts'
+import { type Input, type Json, type MediagenClient, Refused } from '@mediagen/client/client.ts'
 import { StartupError } from '@mediagen/core/errors.ts'
 import { describeFileError } from './words.ts'
 
@@ -15,6 +15,9 @@ export interface InputOptions {
   /** `name=value`, `name.inner=value`, `name=@file`, or `name+=value` for one more item of a list. */
   readonly set?: readonly string[]
 }
+
+// Refusals that are about one file.
+const ofFiles: ReadonlySet<string> = new Set(['invalid_media', 'payload_too_large'])
 
 type Draft = { [name: string]: Json | Draft }
 
@@ -59,7 +62,11 @@ function readValue(written: string): Json {
 async function upload(path: string, client: Pick<MediagenClient, 'upload'>): Promise<string> {
   const content = await openFile(path)
   process.stderr.write(`uploading ${basename(path)}\n`)
-  return (await client.upload(content)).file_id
+  const file = await client.upload(content).catch((error: unknown) => {
+    if (!(error instanceof Refused) || !ofFiles.has(error.code)) throw error
+    throw new StartupError(`${path} cannot be used: ${error.message}`, { cause: error })
+  })
+  return file.file_id
 }
 
 /** The content of a file, read as it is sent. @throws StartupError that names the file */

@@ -7,7 +7,7 @@ import { jobStatuses } from '@mediagen/core/job.ts'
 import { parsePageLimit } from './counts.ts'
 import { openFile } from './input.ts'
 import { describeModel } from './model-page.ts'
-import { explain, keepLogin, loginFile, usualUrl, withServer } from './server.ts'
+import { explain, keepLogin, loginFile, readUrl, usualUrl, withServer } from './server.ts'
 import { countCredits } from './words.ts'
 
 const defaultLimit = 20
@@ -22,7 +22,7 @@ export function addUserCommands(program: Command, models: Command, jobs: Command
     .option('--key <key>', 'API key; asked for if it is missing')
     .action(async ({ url, key }: { url: string; key?: string }) => {
       const source = key === undefined ? 'what was typed' : '--key'
-      const login = { url: url.replace(/\/+$/, ''), key: key ?? (await askForKey()), source }
+      const login = { url: readUrl(url, '--url'), key: key ?? (await askForKey()), source }
       const { available } = await explain(createClient(login).wallet(), login)
       keepLogin(login)
       process.stdout.write(`Signed in at ${login.url}, with ${countCredits(available)} available. (${loginFile()})\n`)

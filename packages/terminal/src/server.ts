@@ -44,10 +44,16 @@ function readLogin(): Partial<Login> {
   }
 }
 
+/** The address of a server, without a slash at its end. @throws StartupError that names where it came from */
+export function readUrl(written: string, source: string): string {
+  if (/^https?:\/\/[^/]/.test(written) && URL.canParse(written)) return written.replace(/\/+$/, '')
+  throw new StartupError(`${source} must be the address of a server, such as ${usualUrl}, and is “${written}”.`)
+}
+
 function findLogin(): SourcedLogin {
   const kept = readLogin()
   const { MEDIAGEN_URL, MEDIAGEN_KEY: key } = process.env
-  const url = MEDIAGEN_URL || kept.url || usualUrl
+  const url = readUrl(MEDIAGEN_URL || kept.url || usualUrl, 'MEDIAGEN_URL')
   if (key) return { url, key, source: 'MEDIAGEN_KEY' }
   // A kept key is for the server that it was kept for.
   if (kept.key && url === kept.url) return { url, key: kept.key, source: `mediagen login (${loginFile()})` }
