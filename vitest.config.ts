@@ -42,6 +42,7 @@ const inTheCore = ['usage-billing', 'picture-to-video', 'retention', 'slow-bodie
 export default defineConfig({
   test: {
     setupFiles: [join(import.meta.dirname, 'test/setup.ts')],
+    globalSetup: [join(import.meta.dirname, 'test/test-store.ts')],
     env: seedOf(fixedSeed),
     // The file is for .ci/run, whose last line says how many tests ran.
     reporters: [

@@ -25,7 +25,7 @@ export const order = {
 
 /** Makes an account. */
 export async function createBenchAccount(dataDir: string): Promise<BenchAccount> {
-  await using store = await openStore(dataDir)
+  await using store = await openStore({ dataDir })
   const { accountId } = await store.createAccount('bench', plenty)
   const secret = createKeySecret()
   await store.createKey({

@@ -20,8 +20,8 @@ type BenchStore = Awaited<ReturnType<typeof openStore>>
 /** Runs the benchmark. */
 export async function benchClaims(bench: Bench): Promise<readonly Row[]> {
   const [few, many] = [await seed(bench, 0), await seed(bench, finishedJobs)]
-  await using fewStore = await openStore(few)
-  await using manyStore = await openStore(many)
+  await using fewStore = await openStore({ dataDir: few })
+  await using manyStore = await openStore({ dataDir: many })
   const found = await compare(toSide(fewStore), toSide(manyStore), pairs, roundSeconds)
   return [toRow('claim and end, 1,000,000 jobs finished before : none', least, found)]
 }

@@ -63,8 +63,8 @@ async function toStartSide(server: Server, { account }: Place): Promise<Side> {
 
 /** Claims are made by workers, not over HTTP: here they are made on the store, one after the other. */
 async function compareClaims(empty: Place, full: Place): Promise<Row> {
-  await using few = await openStore(empty.dataDir)
-  await using many = await openStore(full.dataDir)
+  await using few = await openStore(empty)
+  await using many = await openStore(full)
   const toSide = (store: typeof few): Side => ({
     async fire() {
       let claimed = 0

@@ -18,6 +18,31 @@ export const generalSettings = {
     'Folder for the database and all files; `serve`, `demo` and `migrate` create it',
     (value) => resolve(value),
   ),
+  databaseUrl: text(
+    'MEDIAGEN_DATABASE_URL',
+    '',
+    'The database: `postgres://user:password@host/name` (PostgreSQL 15 or later) for any number of machines; empty for SQLite in the data directory',
+    parseDatabaseUrl,
+  ),
+  databaseListenUrl: text(
+    'MEDIAGEN_DATABASE_LISTEN_URL',
+    '',
+    'The same database without the pooler of transactions that the first address leads through; empty if there is none',
+    parseDatabaseUrl,
+  ),
+  databaseConnections: integer(
+    'MEDIAGEN_DATABASE_CONNECTIONS',
+    10,
+    2,
+    1000,
+    'Maximum number of connections of a process to PostgreSQL, besides one for news',
+  ),
+  migrates: text(
+    'MEDIAGEN_MIGRATE',
+    'false',
+    'Whether `serve` brings a PostgreSQL database to the schema of this version, as it always does with SQLite: `true` or `false`',
+    parseBoolean,
+  ),
   filesUrl: text(
     'MEDIAGEN_FILES_URL',
     '',
@@ -198,11 +223,16 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     try {
       config[name] = setting.parse(written)
     } catch (error) {
-      problems.push(`${setting.env} ${(error as Error).message}, but is "${written}"`)
+      problems.push(`${setting.env} ${(error as Error).message}, but is "${withoutPassword(written)}"`)
     }
   }
   if (problems.length > 0) throw new StartupError(`${problems.join('; ')}.`)
   return Object.freeze(config) as Config
+}
+
+/** What was written, as it may be shown. */
+function withoutPassword(written: string): string {
+  return written.replace(/(?<=:\/\/[^/@]*:)[^/@]*(?=@)/, '…')
 }
 
 /** Variables that look like settings but are unknown, such as misspelt ones. Clients' keys, tests and benchmarks have other names. */
@@ -218,6 +248,12 @@ function parseUrl(written: string): string | null {
   const url = URL.parse(written)
   if (!url || !/^https?:$/.test(url.protocol)) throw new Error('must be an http: or https: address')
   return written.replace(/\/+$/, '')
+}
+
+function parseDatabaseUrl(written: string): string | null {
+  if (written === '') return null
+  if (!/^postgres(ql)?:\/\/./.test(written)) throw new Error('must begin with postgres://')
+  return written
 }
 
 function parseOrigins(written: string): ReadonlySet<string> {

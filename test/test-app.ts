@@ -12,6 +12,7 @@ import { startApp } from '../src/app/start.ts'
 import { type Config, readConfig } from '../src/config.ts'
 import { type Permission, permissions } from '@mediagen/core/key.ts'
 import { toPermissionCode } from '../src/services/convert.ts'
+import { storeSettings } from './test-store.ts'
 
 /** What most tests use instead of the defaults; MEDIAGEN_TEST_GATEWAY=1 puts a gateway of its own in front, over gRPC. */
 const testSettings = {
@@ -99,7 +100,13 @@ export async function startTestApp(
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-test-'))
   // Forked processes may have a user of their own.
   chmodSync(folder, 0o711)
-  const config = readConfig({ ...testSettings, MEDIAGEN_DATA_DIR: join(folder, 'data'), ...settings })
+  const dataDir = settings['MEDIAGEN_DATA_DIR'] ?? join(folder, 'data')
+  const config = readConfig({
+    ...testSettings,
+    MEDIAGEN_DATA_DIR: dataDir,
+    ...(await storeSettings(dataDir)),
+    ...settings,
+  })
   const log = overrides.log ?? pino({ level: 'silent' })
   const app = await startApp(config, { builtin: null, ...overrides, log })
   if (!app.operator || !app.grpcUrl) throw new Error('tests need a core')

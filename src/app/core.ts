@@ -60,7 +60,14 @@ export async function startCore(
   await tryPorts(config)
 
   const store = parts.use(
-    await openStore(config.dataDir, clock, { name: home.name, maxQueueMs, maxQueuedWrites, maxQueuedReads }),
+    await openStore(config, {
+      name: home.name,
+      migrates: config.migrates,
+      clock: overrides.clock,
+      maxQueueMs,
+      maxQueuedWrites,
+      maxQueuedReads,
+    }),
   )
   logActs(store, log)
   // Not earlier: a refused start leaves nothing behind, and the store explains why nothing can be created there.
@@ -73,6 +80,8 @@ export async function startCore(
   // Made on first start, so that no request meets a database that cannot take one.
   await store.signingKeys('quote')
 
+  // Others may serve the same database from other machines.
+  const isAlone = (): boolean => config.databaseUrl === null && home.isAlone()
   const metrics = createMetrics()
   const feed = startFeed(store)
   parts.defer(() => feed.stop())
@@ -84,7 +93,7 @@ export async function startCore(
     () => store.writeDelayMs() / 1000,
   )
   metrics.showGauge('mediagen_waits_open', 'Starts that wait for the end of their job', watches.waiting)
-  const pipeline = parts.use(startPipeline(config, { store, clock, log, metrics, home }))
+  const pipeline = parts.use(startPipeline(config, { store, clock, log, metrics, isAlone }))
   const services = createServices(
     config,
     { ...files, store, catalog, feed, watches, clock, publicUrl: () => publicUrl, isStopping: () => stopping },

@@ -7,7 +7,6 @@ import { createCallLog } from '../rpc/call-log.ts'
 import { createKeyUses } from '../rpc/key-uses.ts'
 import { startKeyWatch } from '../rpc/key-watch.ts'
 import type { PipelineParts } from '../rpc/pipeline.ts'
-import type { Home } from '../runner/home.ts'
 import { createStrangerLog } from '@mediagen/net/stranger-log.ts'
 
 // How soon a process notices that another one has come.
@@ -21,13 +20,13 @@ export function startPipeline(
     clock,
     log,
     metrics,
-    home,
-  }: { store: Store; clock: Clock; home: Pick<Home, 'isAlone'> } & Pick<PipelineParts, 'log' | 'metrics'>,
+    isAlone: lookAround,
+  }: { store: Store; clock: Clock; isAlone: () => boolean } & Pick<PipelineParts, 'log' | 'metrics'>,
 ): PipelineParts & Disposable {
-  let isAlone = home.isAlone()
+  let isAlone = lookAround()
   const looking = setInterval(() => {
     try {
-      isAlone = home.isAlone()
+      isAlone = lookAround()
     } catch {
       // No file can be opened now, perhaps; the next look tells.
     }

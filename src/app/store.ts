@@ -1,26 +1,80 @@
-// The store of a data directory.
-import { type Clock, systemClock } from '@mediagen/core/clock.ts'
+// The store of an installation: PostgreSQL where the settings name a database, else SQLite in the data directory.
+import type { Clock } from '@mediagen/core/clock.ts'
 import type { Store } from '@mediagen/core/store.ts'
+import type { PostgresOptions } from '@mediagen/storage/postgres/open.ts'
 import { openSqliteStore, type SqliteOptions } from '@mediagen/storage/sqlite/open.ts'
+import type { Config } from '../config.ts'
 import { layOut, makeFolder, protectDatabase } from './data-dir.ts'
 
-/** Opens the store of a data directory, making the directory when there is none. */
-export async function openStore(
-  dataDir: string,
-  clock: Clock = systemClock,
-  options: Pick<SqliteOptions, 'name' | 'maxQueueMs' | 'maxQueuedWrites' | 'maxQueuedReads'> = {},
-): Promise<Store & AsyncDisposable> {
-  makeFolder(dataDir)
-  protectDatabase(layOut(dataDir).database)
-  return openSqliteStore({ path: layOut(dataDir).database, clock, ...options })
+/** What says where the store is. */
+export type StorePlace = Pick<Config, 'dataDir'> &
+  Partial<Pick<Config, 'databaseUrl' | 'databaseListenUrl' | 'databaseConnections'>>
+
+/** How it is opened. */
+export interface StoreOptions extends Pick<
+  SqliteOptions,
+  'name' | 'maxQueueMs' | 'maxQueuedWrites' | 'maxQueuedReads'
+> {
+  /** The clock of commands, for tests. Default: that of the system, or of the server of PostgreSQL. */
+  readonly clock?: Clock | undefined
+  /** Whether to bring a PostgreSQL database to the current schema; that of SQLite always is. */
+  readonly migrates?: boolean
 }
 
 /**
- * Opens the store of a data directory that has one; nothing is created or migrated.
+ * Opens the store, making the data directory when there is none.
+ * @throws StartupError when the database cannot be used; it is left as it was
+ */
+export async function openStore(
+  place: StorePlace,
+  { clock, ...options }: StoreOptions = {},
+): Promise<Store & AsyncDisposable> {
+  const { dataDir } = place
+  const given = { ...options, ...(clock && { clock }) }
+  if (place.databaseUrl) {
+    const store = await openPostgres(place, place.databaseUrl, given)
+    try {
+      makeFolder(dataDir)
+    } catch (error) {
+      await store.close()
+      throw error
+    }
+    return store
+  }
+  makeFolder(dataDir)
+  protectDatabase(layOut(dataDir).database)
+  return openSqliteStore({ path: layOut(dataDir).database, ...given, migrates: true })
+}
+
+/**
+ * Opens the store of an installation that has one; nothing is created or migrated.
  * @throws StartupError when there is none, or its schema is not that of this program
  */
-export function openExistingStore(dataDir: string): Promise<Store & AsyncDisposable> {
-  return openSqliteStore({ path: layOut(dataDir).database, migrates: false })
+export function openExistingStore(place: StorePlace): Promise<Store & AsyncDisposable> {
+  if (place.databaseUrl) return openPostgres(place, place.databaseUrl, { listens: false })
+  return openSqliteStore({ path: layOut(place.dataDir).database, migrates: false })
+}
+
+/** The driver is loaded where it is used. */
+async function openPostgres(
+  { databaseListenUrl, databaseConnections }: StorePlace,
+  url: string,
+  options: Omit<PostgresOptions, 'url'>,
+): Promise<Store & AsyncDisposable> {
+  const { openPostgresStore } = await import('@mediagen/storage/postgres/open.ts')
+  return openPostgresStore({
+    ...options,
+    url,
+    ...(databaseConnections !== undefined && { connections: databaseConnections }),
+    ...(databaseListenUrl && { listenUrl: databaseListenUrl }),
+  })
+}
+
+/** The database, as an operator may read it. */
+export async function describeDatabase({ databaseUrl, dataDir }: StorePlace): Promise<string> {
+  if (!databaseUrl) return layOut(dataDir).database
+  const { describeUrl } = await import('@mediagen/storage/postgres/migrate.ts')
+  return describeUrl(databaseUrl)
 }
 
 /** Why the store takes no changes, in words; null when it does. */

@@ -22,8 +22,8 @@ export function withAdmin<Given extends readonly unknown[]>(
 ): (...given: Given) => Promise<void> {
   return async (...given) => {
     const config = readConfig(process.env)
-    const { dataDir, logLevel } = config
-    await using store = await openExistingStore(dataDir)
+    const { logLevel } = config
+    await using store = await openExistingStore(config)
     logActs(store, createLogger(logLevel, process.stderr))
     const answer = await run(createClient(AdminService, createOperatorTransport(store, config)), ...given)
     const command = given.at(-1) as Command

@@ -1,7 +1,6 @@
 // `migrate`: creates the database, or brings it to the schema of this version.
 import type { Command } from 'commander'
-import { layOut } from '../app/data-dir.ts'
-import { openStore } from '../app/store.ts'
+import { describeDatabase, openStore } from '../app/store.ts'
 import { readConfig } from '../config.ts'
 import { print } from '@mediagen/terminal/print.ts'
 
@@ -9,10 +8,12 @@ import { print } from '@mediagen/terminal/print.ts'
 export function addMigrateCommand(program: Command): void {
   program
     .command('migrate')
-    .description('Create the database, or update it to this version; `serve` and `demo` do so when they start')
+    .description(
+      'Create the database, or update it to this version; `serve` and `demo` do so with SQLite when they start',
+    )
     .action(async (_options: object, command: Command) => {
-      const { dataDir } = readConfig(process.env)
-      await (await openStore(dataDir)).close()
-      print({ database: layOut(dataDir).database }, command.opts()['json'])
+      const config = readConfig(process.env)
+      await (await openStore(config, { migrates: true })).close()
+      print({ database: await describeDatabase(config) }, command.opts()['json'])
     })
 }

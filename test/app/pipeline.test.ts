@@ -11,16 +11,14 @@ afterEach(() => void vi.useRealTimers())
 test('a look at the data directory that fails, as without file descriptors, stops nothing', () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   let looks = 0
-  const home = {
-    isAlone() {
-      looks += 1
-      if (looks === 2) throw new Error('EMFILE: too many open files')
-      return true
-    },
+  function isAlone(): boolean {
+    looks += 1
+    if (looks === 2) throw new Error('EMFILE: too many open files')
+    return true
   }
   const { log } = keepLog()
   const metrics = { countCalls: () => () => {}, countGrpcRefusal: () => {} }
-  using _pipeline = startPipeline(readConfig({}), { store: {} as Store, clock: systemClock, log, metrics, home })
+  using _pipeline = startPipeline(readConfig({}), { store: {} as Store, clock: systemClock, log, metrics, isAlone })
   vi.advanceTimersByTime(1000)
   expect(looks).toBeGreaterThan(2)
 })

@@ -101,7 +101,7 @@ test('operators see what files take there, and what has expired is removed', asy
   ])
 
   // By a clock that is a year ahead.
-  await using store = await openStore(cli.dataDir, { nowMs: () => Date.now() + 365 * 24 * 3_600_000 })
+  await using store = await openStore(cli, { clock: { nowMs: () => Date.now() + 365 * 24 * 3_600_000 } })
   const admin = createClient(AdminService, createOperatorTransport(store, readConfig(settings)))
   expect(Number((await admin.sweepFiles({})).expiredFiles)).toBe(2)
   expect(await listKeys('old')).toEqual([])

@@ -12,7 +12,7 @@ test('seeded jobs fit the schema, add up and can be claimed and ended', async ()
   onTestFinished(() => rmSync(dataDir, { recursive: true }))
   const { accountId } = await createBenchAccount(dataDir)
   seedJobs(dataDir, { accountId, jobs: 5, succeeded: 2 })
-  await using store = await openStore(dataDir)
+  await using store = await openStore({ dataDir })
   const claim = { worker: 'bench', room: { [order.model]: 8 }, limit: 8, leaseMs: 60_000 }
   const claimed = await store.claimJobs(claim)
   expect(claimed.map(({ input }) => input)).toEqual([order.input, order.input, order.input])

@@ -46,7 +46,7 @@ test('usage tells of outputs, what has expired and orphans; a sweep removes the 
   expect(existsSync(join(assets, job.job_id))).toBe(true)
 
   // By a clock that is a year ahead.
-  await using store = await openStore(dataDir, { nowMs: () => clock.ms + 365 * 24 * hourMs })
+  await using store = await openStore({ dataDir }, { clock: { nowMs: () => clock.ms + 365 * 24 * hourMs } })
   const admin = createClient(AdminService, createOperatorTransport(store, readConfig({ MEDIAGEN_DATA_DIR: dataDir })))
   expect((await admin.measureFiles({})).usage).toMatchObject([{ accountId: app.account.accountId, kind: 'expired' }])
   const swept = await admin.sweepFiles({})

@@ -139,7 +139,7 @@ test('a job that waits for another run is not kept waiting for an hour when the 
   await using api = await startTestApp({ MEDIAGEN_ROLES: 'api' }, { clock: still })
   const { body: job } = await api.generate(instantModel, input, { wait: false })
   {
-    await using store = await openStore(api.config.dataDir, still)
+    await using store = await openStore(api.config, { clock: still })
     expect(await store.claimJobs({ worker: 'gone', room: { [instantModel]: 1 }, limit: 1, leaseMs })).toHaveLength(1)
   }
   // An hour ahead its lease has run out: it is queued again, with a wait in the time of then.

@@ -25,7 +25,7 @@ beforeAll(async () => {
   const { accountId } = app.account
   const key = await app.createKey(accountId, ['admin'])
   client = await openForeignClient(app.app.grpcUrl, key)
-  store = await openStore(app.config.dataDir)
+  store = await openStore(app.config)
   const [{ key_id } = { key_id: '' }] = (await call('ListKeys', {})).keys
   actor = { key_id, account_id: accountId, os_user: '' }
 })

@@ -27,6 +27,7 @@ export const hasPostgres = url !== undefined || existsSync(binaries)
 
 /** A server. */
 export interface PostgresServer extends AsyncDisposable {
+  readonly url: string
   /** Makes a database, empty or as a copy of another one of this server, and returns its URL. */
   createDatabase(template?: string): Promise<string>
   dropDatabase(database: string): Promise<void>
@@ -50,7 +51,7 @@ export async function runSql(database: string, sql: string): Promise<readonly Re
 
 /** Starts a server, or uses the one of the environment. */
 export async function startPostgres(): Promise<PostgresServer> {
-  if (url !== undefined) return useServer(url, { start: unsupported, kill: unsupported, dispose: async () => {} })
+  if (url !== undefined) return connectPostgres(url)
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-postgres-'))
   // The checkout may be unreadable to the user that the server runs as.
   chmodSync(folder, 0o755)
@@ -92,6 +93,11 @@ export async function startPostgres(): Promise<PostgresServer> {
   })
 }
 
+/** A server that another process has started. */
+export function connectPostgres(server: string): PostgresServer {
+  return useServer(server, { start: unsupported, kill: unsupported, dispose: async () => {} })
+}
+
 interface Process {
   start(): Promise<void>
   kill(signal: NodeJS.Signals): Promise<void>
@@ -106,6 +112,7 @@ function useServer(server: string, { start, kill, dispose }: Process): PostgresS
     await runSql(server, `DROP DATABASE ${name} WITH (FORCE)`)
   }
   return {
+    url: server,
     async createDatabase(template) {
       const name = `mediagen_test_${process.pid}_${crypto.randomUUID().replaceAll('-', '')}`
       const from = template === undefined ? 'template0' : nameOf(template)

@@ -86,8 +86,9 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
     allowExitOnIdle: true,
   }
   const pool = new Pool(config)
-  // An idle connection that ends is replaced when it is needed.
+  // A connection that ends is replaced when it is needed; what was sent on it fails.
   pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
 
   async function connect(): Promise<PoolClient> {
     if (pool.ending) throw new StorageError('the store is closed', null)
@@ -135,9 +136,9 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
     try {
       const result = await work({
         nowMs: async () => ((await head).rows[0] as { now: number }).now,
-        rows: async <Row>(sql: string, values?: Values) => (await ask(sql, values)).rows as Row[],
-        row: async <Row>(sql: string, values?: Values) => (await ask(sql, values)).rows[0] as Row | undefined,
-        change: async (sql, values) => (await ask(sql, values)).rowCount ?? 0,
+        rows: (sql, values) => quiet(ask(sql, values).then(({ rows }) => rows as never)),
+        row: (sql, values) => quiet(ask(sql, values).then(({ rows }) => rows[0] as never)),
+        change: (sql, values) => quiet(ask(sql, values).then(({ rowCount }) => rowCount ?? 0)),
         send: (sql, values) => void sent.push(ask(sql, values)),
       })
       done = { result, xid: ((await head).rows[0] as { xid: string }).xid }

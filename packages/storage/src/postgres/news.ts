@@ -2,6 +2,7 @@
 // would take a lock of the whole database at its commit. News may be lost; whoever must not miss a change also looks.
 import { Client } from 'pg'
 import type { AuditEntry } from '@mediagen/core/audit.ts'
+import { StartupError } from '@mediagen/core/errors.ts'
 import type { JobNews, NewsListener } from '@mediagen/core/store.ts'
 import { type Database, toClientConfig } from './connection.ts'
 
@@ -10,6 +11,8 @@ const gatherMs = 20
 const reconnectMs = 1000
 // PostgreSQL takes less than 8000 bytes; an id and a comma take 31.
 const mostTold = 250
+// A pooler of transactions takes LISTEN without a word, and nothing ever comes.
+const proofMs = 3000
 
 /** News of a store. */
 export interface News {
@@ -22,64 +25,32 @@ export interface News {
 
 /**
  * Listens to other processes, and again whenever the connection was lost.
+ * @param listenUrl null for news of this process alone
  * @param name of this process: its own news are not told twice
+ * @throws StartupError when no news come from there
  */
-export function openNews(db: Pick<Database, 'rows'>, listenUrl: string, name: string): News {
+export async function openNews(db: Pick<Database, 'rows'>, listenUrl: string | null, name: string): Promise<News> {
   const listeners = new Set<NewsListener>()
+  const tellHere: NewsListener = (jobs) => {
+    for (const listener of listeners) listener(jobs)
+  }
+  const notify = async (ids: string): Promise<void> => {
+    await db.rows('SELECT pg_notify(:channel, :payload)', { channel, payload: `${name} ${ids}` })
+  }
+  const ear = listenUrl === null ? null : await listen(listenUrl, name, tellHere, () => notify(''))
   const actListeners = new Set<(entry: AuditEntry) => void>()
   let gathered = new Set<string>()
   let timer: NodeJS.Timeout | null = null
   let sending = Promise.resolve()
-  let closed = false
-  let client: Client | null = null
-  let retry: NodeJS.Timeout | undefined
-
-  function tellHere(jobs: Parameters<NewsListener>[0]): void {
-    for (const listener of listeners) listener(jobs)
-  }
 
   /** Whoever has much to tell says only that there is something. */
   function send(): void {
     timer = null
     const ids = gathered.size > mostTold ? '' : [...gathered].join(',')
     gathered = new Set()
-    sending = db.rows('SELECT pg_notify(:channel, :payload)', { channel, payload: `${name} ${ids}` }).then(
-      () => {},
-      () => {},
-    )
+    sending = notify(ids).catch(() => {})
   }
 
-  async function listen(): Promise<void> {
-    const mine = new Client(toClientConfig(listenUrl))
-    client = mine
-    let lost = false
-    const again = (): void => {
-      if (lost || closed) return
-      lost = true
-      mine.end().catch(() => {})
-      retry = setTimeout(() => void listen(), reconnectMs)
-      retry.unref()
-    }
-    mine.on('error', again)
-    mine.on('end', again)
-    mine.on('notification', ({ payload = '' }) => {
-      const [from, ids = ''] = payload.split(' ')
-      if (from === name) return
-      tellHere(ids === '' ? null : ids.split(',').map((jobId) => ({ jobId, job: null })))
-    })
-    try {
-      await mine.connect()
-      // An idle store does not keep the process alive.
-      unref(mine)
-      await mine.query(`LISTEN ${channel}`)
-      // What was told meanwhile is lost.
-      tellHere(null)
-    } catch {
-      again()
-    }
-  }
-
-  const listening = listen()
   return {
     listeners,
     actListeners,
@@ -92,16 +63,69 @@ export function openNews(db: Pick<Database, 'rows'>, listenUrl: string, name: st
       for (const entry of acts) for (const listener of actListeners) listener(entry)
     },
     async close() {
-      closed = true
-      clearTimeout(retry)
-      await listening
       if (timer !== null) {
         clearTimeout(timer)
         send()
       }
-      await Promise.all([sending, client?.end().catch(() => {})])
+      await Promise.all([sending, ear?.close()])
     },
   }
+}
+
+/** @param ring makes a sound that must be heard @throws StartupError */
+async function listen(url: string, name: string, tell: NewsListener, ring: () => Promise<void>) {
+  let closed = false
+  let client: Client
+  let retry: NodeJS.Timeout | undefined
+  const heard = Promise.withResolvers<boolean>()
+
+  async function connect(): Promise<void> {
+    const mine = new Client(toClientConfig(url))
+    client = mine
+    let lost = false
+    const again = (): void => {
+      if (lost || closed) return
+      lost = true
+      mine.end().catch(() => {})
+      retry = setTimeout(() => void connect().catch(again), reconnectMs)
+      retry.unref()
+    }
+    mine.on('error', again)
+    mine.on('end', again)
+    mine.on('notification', ({ payload = '' }) => {
+      const [from, ids = ''] = payload.split(' ')
+      if (from === name) return heard.resolve(true)
+      tell(ids === '' ? null : ids.split(',').map((jobId) => ({ jobId, job: null })))
+    })
+    try {
+      await mine.connect()
+      // An idle store does not keep the process alive.
+      unref(mine)
+      await mine.query(`LISTEN ${channel}`)
+      // What was told meanwhile is lost.
+      tell(null)
+    } catch {
+      again()
+    }
+  }
+  async function close(): Promise<void> {
+    closed = true
+    clearTimeout(retry)
+    await client.end().catch(() => {})
+  }
+
+  await connect()
+  const late = setTimeout(() => heard.resolve(false), proofMs)
+  try {
+    await ring()
+    if (await heard.promise) return { close }
+  } finally {
+    clearTimeout(late)
+  }
+  await close()
+  throw new StartupError(
+    'PostgreSQL tells no news of changes here: set MEDIAGEN_DATABASE_LISTEN_URL to the address of the server itself, without a pooler of transactions.',
+  )
 }
 
 /** The method is missing from the types of the driver. */

@@ -33,6 +33,7 @@ import { createWebhook, createWebhookReads, deleteWebhook } from './webhook-endp
 import type { Submit } from './writing.ts'
 
 const checkMs = 1000
+const awakeMs = 1000
 const usualConnections = 10
 
 export interface PostgresOptions {
@@ -40,6 +41,8 @@ export interface PostgresOptions {
   readonly url: string
   /** A connection of its own for news, where `url` leads through a pooler of transactions. Default: `url`. */
   readonly listenUrl?: string
+  /** Whether news of other processes are wanted. Default: yes. */
+  readonly listens?: boolean
   /** Whether to bring the database to the current schema. Default: no. */
   readonly migrates?: boolean
   /** Maximum number of connections, besides one for news. */
@@ -58,10 +61,14 @@ export interface PostgresOptions {
  * @throws StartupError when the database cannot be used; it is left as it was.
  */
 export async function openPostgresStore(options: PostgresOptions): Promise<Store & AsyncDisposable> {
-  const { url, listenUrl = url, migrates = false, clock, connections = usualConnections, name = randomUUID() } = options
+  const { url, listenUrl = url, listens = true, migrates = false, clock } = options
+  const { connections = usualConnections, name = randomUUID() } = options
   await prepareDatabase(url, migrates)
   const db = openDatabase(url, connections, () => clock?.nowMs() ?? null)
-  const news = openNews(db, listenUrl, randomUUID())
+  const news = await openNews(db, listens ? listenUrl : null, randomUUID()).catch(async (error: unknown) => {
+    await db.close()
+    throw error
+  })
   const commands = createCommands(db, news, options)
   const { submit, ask, operate, list } = commands
   const leading = createLeading(db, submit, name)
@@ -77,13 +84,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   }
 
   let closing: Promise<void> | null = null
-  async function closeAll(): Promise<void> {
-    await commands.close()
-    await leading.stop()
-    await news.close()
-    await db.close()
-  }
-  const close = (): Promise<void> => (closing ??= closeAll())
+  const close = (): Promise<void> => (closing ??= closeAll([commands.close, leading.stop, news.close, db.close]))
 
   return {
     createAccount: (...args) => operate((tx) => createAccount(tx, ...args)),
@@ -181,6 +182,13 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** Closes parts one by one. Idle connections do not keep the process alive, but their end is awaited. */
+async function closeAll(parts: readonly (() => Promise<void>)[]): Promise<void> {
+  const awake = setInterval(() => {}, awakeMs)
+  for (const close of parts) await close()
+  clearInterval(awake)
 }
 
 /** Runs commands, tells what they changed, and counts those that wait. */

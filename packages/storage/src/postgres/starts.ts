@@ -76,17 +76,13 @@ export async function startGenerations(
   // Balances and counts are changed as the starts are decided, entries are numbered as they are written.
   const answers = commands.map((command, index) => orError(() => startOne(command, numbers[index]?.number ?? 0)))
   const made = [...started.values()]
-  if (made.length > 0) write(tx, made, accounts, shares, nowMs)
-  return {
-    answers,
-    places:
-      made.length > 0
-        ? readPositions(
-            tx,
-            made.map(({ job }) => job.jobId),
-          )
-        : noPlaces,
-  }
+  if (made.length === 0) return { answers, places: noPlaces }
+  write(tx, made, accounts, shares, nowMs)
+  const jobIds = made.map(({ job }) => job.jobId)
+  const places = readPositions(tx, jobIds)
+  // Nobody waits for them when the transaction fails.
+  places.catch(() => {})
+  return { answers, places }
 }
 
 const noPlaces = Promise.resolve(new Map<string, number>())
