@@ -34,7 +34,7 @@ While the server listens on loopback, \`/metrics\`, AdminService and gRPC reflec
 
 ## A gateway in front of a remote core
 
-With \`MEDIAGEN_CORE_URL\` a process is a pure REST gateway: it stores no data and calls a core over gRPC. The core serves the files, so set \`MEDIAGEN_PUBLIC_URL\` on the core to the address at which clients reach it. Name the gateway in \`MEDIAGEN_TRUSTED_PROXIES\` of the core, so that limits by client address count the gateway's clients and not the gateway; the same goes for a reverse proxy in front of either.
+With \`MEDIAGEN_CORE_URL\` a process is a pure REST gateway: it stores no data and calls a core over gRPC. The core serves the files, so set \`MEDIAGEN_PUBLIC_URL\` on the core to the address at which clients reach it. To hear voices in the console of the gateway, let a proxy pass its \`/samples\` on to the core. Name the gateway in \`MEDIAGEN_TRUSTED_PROXIES\` of the core, so that limits by client address count the gateway's clients and not the gateway; the same goes for a reverse proxy in front of either.
 
 ## Workers without an API
 

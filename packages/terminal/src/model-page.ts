@@ -6,6 +6,8 @@ interface Schema {
   readonly type?: string | readonly string[]
   readonly description?: string
   readonly enum?: readonly Json[]
+  readonly 'x-enum-titles'?: Readonly<Record<string, string>>
+  readonly 'x-enum-descriptions'?: Readonly<Record<string, string>>
   readonly default?: Json
   readonly examples?: readonly Json[]
   readonly format?: string
@@ -37,7 +39,8 @@ export function describeModel(model: ModelDetail, columns: number): string {
   const { properties = {}, required = [] } = findSchema(model.openapi)
   const width = Math.min(widestName, Math.max(0, ...Object.keys(properties).map((name) => name.length)))
   const fields = Object.entries(properties).map(([name, field]) => {
-    const text = [describeField(field, required.includes(name)), field.description?.trim()].filter(Boolean)
+    const said = [describeField(field, required.includes(name)), field.description?.trim()]
+    const text = [...said, ...describeOptions(field)].filter(Boolean)
     const lines = text.flatMap((one) => wrap(one as string, columns - width - 4))
     const padded = lines.map((line, index) => `  ${(index === 0 ? name : '').padEnd(width)}  ${line}`)
     return name.length > width ? `  ${name}\n${padded.join('\n').replace(name, ' '.repeat(width))}` : padded.join('\n')
@@ -72,6 +75,17 @@ function describeKind(field: Schema): string {
   if (field.items?.format === 'media') return 'one or more of: @file, a URL, the id of an upload'
   const types = [field.type ?? []].flat().map((type) => kinds[type] ?? type)
   return types.join(' or ') || 'JSON'
+}
+
+/** A line for each option that has a title other than its name, or an explanation. */
+function describeOptions(field: Schema): string[] {
+  const { 'x-enum-titles': titles = {}, 'x-enum-descriptions': explanations = {} } = field
+  return (field.enum ?? []).flatMap((option) => {
+    const name = spell(option)
+    const title = titles[name]?.toLowerCase() === name.toLowerCase() ? undefined : titles[name]
+    const words = [title && `${title}.`, explanations[name]].filter(Boolean)
+    return words.length > 0 ? [`- ${name}: ${words.join(' ')}`] : []
+  })
 }
 
 function describeBounds(field: Schema): string {
