@@ -124,16 +124,43 @@ describe('waiting', () => {
     })
     await gate.begun()
     expect(await agent.ask('wait_for_job', { job_id })).toMatchObject({ job_id, status: 'running' })
-    // A caller that hangs up leaves no watch either.
-    const gone = new AbortController()
-    const told = Promise.withResolvers<unknown>()
-    const call = agent.call('wait_for_job', { job_id }, { signal: gone.signal, onprogress: told.resolve })
-    expect(await told.promise).toMatchObject({ total: 1, message: 'running' })
-    gone.abort()
-    await expect(call).rejects.toThrow()
     await expect.poll(() => watch(own, job_id)).toBe(200)
     gate.open()
     await expect.poll(() => agent.ask('wait_for_job', { job_id })).toMatchObject({ status: 'succeeded' })
+  })
+
+  test('a caller that hangs up leaves no watch behind', async () => {
+    await using own = await startTestApp({ MEDIAGEN_MAX_WATCHES_PER_ACCOUNT: '1' })
+    await using agent = await connect(own.account.key, own, { versionNegotiation: { mode: { pin: '2026-07-28' } } })
+    const gate = own.gate()
+    const order = { model: 'test/gate/text-to-image', input: gate.input, max_credits: 10, idempotency_key: 'a' }
+    const { job_id } = await agent.ask('start_generation', order)
+    await gate.begun()
+    const gone = new AbortController()
+    const told = Promise.withResolvers<unknown>()
+    const call = agent.call('wait_for_job', { job_id, seconds: 180 }, { signal: gone.signal, onprogress: told.resolve })
+    expect(await told.promise).toMatchObject({ total: 1 })
+    gone.abort()
+    await expect(call).rejects.toThrow()
+    await expect.poll(() => watch(own, job_id)).toBe(200)
+
+    // Older clients may only cut the line: what they send of a call is no part of it.
+    const cut = new AbortController()
+    const answer = await fetch(`${own.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${own.account.key}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify(callTool('wait_for_job', { job_id, seconds: 180 })),
+      signal: cut.signal,
+    })
+    expect(answer.headers.get('content-type')).toMatch('text/event-stream')
+    await expect.poll(() => watch(own, job_id)).toBe(429)
+    cut.abort()
+    await expect.poll(() => watch(own, job_id)).toBe(200)
+    gate.open()
   })
 
   test('a job is canceled, and its credits come back', async () => {
