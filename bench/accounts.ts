@@ -24,8 +24,8 @@ export const order = {
 }
 
 /** Makes an account. */
-export async function createBenchAccount(dataDir: string): Promise<BenchAccount> {
-  await using store = await openStore({ dataDir })
+export async function createBenchAccount(dataDir: string, databaseUrl: string | null = null): Promise<BenchAccount> {
+  await using store = await openStore({ dataDir, databaseUrl }, { migrates: true })
   const { accountId } = await store.createAccount('bench', plenty)
   const secret = createKeySecret()
   await store.createKey({

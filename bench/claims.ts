@@ -1,6 +1,7 @@
 // Whether a claim and the end of a job cost more when 1,000,000 jobs have succeeded before: against none, at the store.
 import { openStore } from '../src/app/store.ts'
 import type { ClaimedJob } from '@mediagen/core/job.ts'
+import type { Store } from '@mediagen/core/store.ts'
 import { createBenchAccount, order } from './accounts.ts'
 import { type Bench, makeFolder, type Row, toRow } from './bench.ts'
 import { compare, type Side } from './rounds.ts'
@@ -15,14 +16,14 @@ const roundSeconds = 0.8
 const jobsAClaim = 8
 const leaseMs = 600_000
 
-type BenchStore = Awaited<ReturnType<typeof openStore>>
+type ClaimStore = Pick<Store, 'claimJobs' | 'finishJob'>
 
 /** Runs the benchmark. */
 export async function benchClaims(bench: Bench): Promise<readonly Row[]> {
   const [few, many] = [await seed(bench, 0), await seed(bench, finishedJobs)]
   await using fewStore = await openStore({ dataDir: few })
   await using manyStore = await openStore({ dataDir: many })
-  const found = await compare(toSide(fewStore), toSide(manyStore), pairs, roundSeconds)
+  const found = await compare(toClaimSide(fewStore), toClaimSide(manyStore), pairs, roundSeconds)
   return [toRow('claim and end, 1,000,000 jobs finished before : none', least, found)]
 }
 
@@ -34,7 +35,7 @@ async function seed(bench: Bench, succeeded: number): Promise<string> {
 }
 
 /** A unit of work is a job that is claimed, with some others, and ended. */
-function toSide(store: BenchStore): Side {
+export function toClaimSide(store: ClaimStore): Side {
   const claim = { worker: 'bench', room: { [order.model]: jobsAClaim }, limit: jobsAClaim, leaseMs }
   const end = ({ job, token }: ClaimedJob) =>
     store.finishJob(job.jobId, token, { status: 'succeeded', outputs: [], creditsActual: job.creditsHeld })

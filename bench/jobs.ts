@@ -48,7 +48,10 @@ export async function startJobServer(bench: Bench): Promise<JobServer> {
 }
 
 /** Starts jobs for so long, then waits until the last has ended; a unit of work is a complete job. */
-export async function toJobSide({ server, account }: JobServer, { id }: NullModel = plain): Promise<Side> {
+export async function toJobSide(
+  { server, account }: Omit<JobServer, typeof Symbol.asyncDispose>,
+  { id }: NullModel = plain,
+): Promise<Side> {
   const order = { model: id, input: nullInput }
   const { quote_id } = JSON.parse(await ask(server.httpUrl, account, '/v1/quotes', order)) as { quote_id: string }
   const headers = { ...account.headers, 'idempotency-key': '[<id>]' }

@@ -4,7 +4,7 @@ import { ask, type BenchAccount, createBenchAccount } from './accounts.ts'
 import { type Bench, makeFolder, type Row } from './bench.ts'
 import { nullCredits, nullInput, type NullModel, writeNullCatalog } from './null-models.ts'
 import { seedJobs } from './seed.ts'
-import { type Server, startSpecialMediagen } from './servers.ts'
+import { type Insight, type Server, startSpecialMediagen } from './servers.ts'
 import type { Begun } from './timed-server.ts'
 
 const probes = 250
@@ -37,17 +37,30 @@ export async function benchQueueWait(bench: Bench): Promise<readonly Row[]> {
   ]
 }
 
-/** Milliseconds from sending the start of each probe to the begin of its run. */
 async function measure(bench: Bench, dataDir: string, model: NullModel, known?: BenchAccount): Promise<number[]> {
   const account = known ?? (await createBenchAccount(dataDir))
+  const settings = { MEDIAGEN_DATA_DIR: dataDir, MEDIAGEN_CATALOG: writeNullCatalog(dataDir, [idle, busy]) }
+  return measureWaits(model, account, (insight) =>
+    startSpecialMediagen(bench.cores, 'timed-server.ts', settings, insight),
+  )
+}
+
+/**
+ * Milliseconds from sending the start of each probe to the begin of its run.
+ * @param start starts what serves and runs the model; a line for each begin goes to its insight
+ */
+export async function measureWaits(
+  model: NullModel,
+  account: BenchAccount,
+  start: (insight: Insight) => Promise<Server>,
+): Promise<number[]> {
   const begins = new Map<string, bigint>()
   const onLine = (line: string): void => {
     if (!line.startsWith('{"begun"')) return
     const { begun, at } = JSON.parse(line) as Begun
     begins.set(begun, BigInt(at))
   }
-  const settings = { MEDIAGEN_DATA_DIR: dataDir, MEDIAGEN_CATALOG: writeNullCatalog(dataDir, [idle, busy]) }
-  await using server = await startSpecialMediagen(bench.cores, 'timed-server.ts', settings, { onLine })
+  await using server = await start({ onLine })
   await pass(settleMs)
   const order = { model: model.id, input: nullInput }
   const { quote_id } = JSON.parse(await ask(server.httpUrl, account, '/v1/quotes', order)) as { quote_id: string }
@@ -78,7 +91,8 @@ async function waitOfOne(
   }
 }
 
-function toWaitRow(what: string, targetMs: number, waits: readonly number[]): Row {
+/** The row of such waits. */
+export function toWaitRow(what: string, targetMs: number, waits: readonly number[]): Row {
   const sorted = waits.toSorted((a, b) => a - b)
   const at = (share: number): number => sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN
   return {

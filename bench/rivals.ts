@@ -46,7 +46,8 @@ function toRivalRow(what: string, found: Comparison): Row {
   return { ...toRow(what, least, found), reached: found.ratio.median >= least }
 }
 
-function toRivalSide({ httpUrl, cpuSeconds }: Server): Side {
+/** A rival that is loaded with starts, until all of its jobs have ended. */
+export function toRivalSide({ httpUrl, cpuSeconds }: Server): Side {
   const headers = { authorization: `Bearer ${rivalAccount}`, 'idempotency-key': '[<id>]' }
   const body = { model: 'bench/null/plain', input: nullInput, quote_id: `quote_${'0'.repeat(150)}` }
   const request = { method: 'POST', path: '/v1/generate', headers, body } as const

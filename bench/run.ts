@@ -7,6 +7,7 @@ import { divideCores } from './cores.ts'
 import { benchClaims } from './claims.ts'
 import { benchEventLoop } from './event-loop.ts'
 import { benchFilm } from './film.ts'
+import { benchFleet } from './fleet.ts'
 import { benchGenerate } from './generate.ts'
 import { benchGrowth } from './growth.ts'
 import { benchGrpcQuotes } from './grpc-quotes.ts'
@@ -36,6 +37,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   'queue-wait': benchQueueWait,
   waiters: benchWaiters,
   claims: benchClaims,
+  fleet: benchFleet,
   film: benchFilm,
   media: benchMedia,
 }

@@ -56,7 +56,7 @@ export function startMediagen(
 
 /** Starts a server of this folder that is mediagen with another null engine. */
 export function startSpecialMediagen(
-  cores: Cores | null,
+  cores: Where | null,
   program: string,
   settings: Readonly<Record<string, string>>,
   insight: Insight,

@@ -8,6 +8,7 @@ import { addCompletionCommand } from '@mediagen/terminal/completion.ts'
 import { addDemoCommand } from './cli/demo.ts'
 import { addJobCommands } from './cli/jobs.ts'
 import { addMigrateCommand } from './cli/migrate.ts'
+import { addMoveCommand } from './cli/move.ts'
 import { addModelCommands } from './cli/models.ts'
 import { addOperatorCommands } from './cli/operator.ts'
 import { addProviderCommands } from './cli/providers.ts'
@@ -34,6 +35,7 @@ export function createProgram(): Command {
   addDemoCommand(program)
   addServeCommand(program)
   addMigrateCommand(program)
+  addMoveCommand(program)
   program.commandsGroup('Operate the server of this machine:')
   addOperatorCommands(program)
   addProviderCommands(program)

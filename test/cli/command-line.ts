@@ -37,7 +37,7 @@ export interface CommandLine extends AsyncDisposable {
   /** Starts a command and leaves it running. */
   start(args: readonly string[], env?: Readonly<Record<string, string>>): ChildProcess
   /** Runs a command with --json and parses what it printed; rejects when it fails. Where there is no database yet, `migrate` creates it. */
-  json(args: readonly string[]): Promise<any>
+  json(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<any>
   /** Starts a server and waits until it says where it is. */
   serve(env?: Readonly<Record<string, string>>, args?: readonly string[]): Promise<Served>
 }
@@ -115,9 +115,9 @@ export function openCommandLine(
     run,
     spawn: (args, env = {}, node = usualNode) => watchEnd(start(args, env, node)),
     serve,
-    async json(args) {
+    async json(args, env) {
       if (!existsSync(join(dataDir, 'mediagen.db'))) expectDone(await run(['migrate']))
-      return JSON.parse(expectDone(await run([...args, '--json'])))
+      return JSON.parse(expectDone(await run([...args, '--json'], env)))
     },
     async [Symbol.asyncDispose]() {
       for (const child of children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)) {

@@ -13,14 +13,8 @@ const binaries = join(import.meta.dirname, '../../node_modules/@embedded-postgre
 const url = process.env['MEDIAGEN_TEST_POSTGRES_URL']
 // PostgreSQL does not run as root.
 const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
-// Nothing of a test outlives a power cut; a commit that another process cannot lose is what the tests are about.
-const settings = [
-  'fsync=off',
-  'full_page_writes=off',
-  'max_connections=200',
-  'listen_addresses=',
-  'log_min_messages=panic',
-]
+const notDurable = ['fsync=off', 'full_page_writes=off']
+const settings = ['max_connections=200', 'listen_addresses=', 'log_min_messages=panic']
 
 /** Whether there is a PostgreSQL to test with. .ci/run fails without one. */
 export const hasPostgres = url !== undefined || existsSync(binaries)
@@ -49,8 +43,11 @@ export async function runSql(database: string, sql: string): Promise<readonly Re
   }
 }
 
-/** Starts a server, or uses the one of the environment. */
-export async function startPostgres(): Promise<PostgresServer> {
+/**
+ * Starts a server, or uses the one of the environment.
+ * @param durability whether a commit outlives a power cut, which benchmarks want, and which no test notices
+ */
+export async function startPostgres(durability: 'none' | 'durable' = 'none'): Promise<PostgresServer> {
   if (url !== undefined) return connectPostgres(url)
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-postgres-'))
   // The checkout may be unreadable to the user that the server runs as.
@@ -68,9 +65,10 @@ export async function startPostgres(): Promise<PostgresServer> {
     options,
   )
   let child: ChildProcess
+  const given = durability === 'none' ? [...settings, ...notDurable] : settings
 
   async function start(): Promise<void> {
-    child = spawn(program('postgres'), ['-D', data, '-k', folder, ...settings.flatMap((one) => ['-c', one])], {
+    child = spawn(program('postgres'), ['-D', data, '-k', folder, ...given.flatMap((one) => ['-c', one])], {
       ...options,
       stdio: 'ignore',
     })

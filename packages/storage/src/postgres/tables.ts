@@ -1,0 +1,107 @@
+// The tables of a PostgreSQL database, to copy an installation from it or into an empty one.
+import { Client } from 'pg'
+import { StartupError } from '@mediagen/core/errors.ts'
+import { batchRows, type Cell, movedTables, type MovedTable, type TableSource, type TableTarget } from '../tables.ts'
+import { toClientConfig } from './connection.ts'
+import { prepareDatabase } from './migrate.ts'
+
+const tables = Object.keys(movedTables) as readonly MovedTable[]
+
+/**
+ * Opens a database for reading. Other processes cannot write to it until it is disposed of.
+ * @throws StartupError when it cannot be used, or its schema is not that of this program
+ */
+export async function openPostgresTables(url: string): Promise<TableSource> {
+  await prepareDatabase(url, false)
+  const client = await connect(url)
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+  await client.query(`LOCK TABLE ${tables.join(', ')} IN SHARE MODE`)
+  return {
+    ...createReads(client),
+    async leadUntilMs() {
+      const { rows } = await client.query<{ until: number }>('SELECT until FROM leaders')
+      return rows[0]?.until ?? null
+    },
+    [Symbol.asyncDispose]: () => client.end(),
+  }
+}
+
+/**
+ * Prepares an empty database: the schema is made at once, everything else with the commit.
+ * @throws StartupError when it cannot be used, or there is something in it
+ */
+export async function createPostgresTables(url: string): Promise<TableTarget> {
+  await prepareDatabase(url, true)
+  const client = await connect(url)
+  await client.query('BEGIN; SET CONSTRAINTS ALL DEFERRED')
+  const { rows } = await client.query('SELECT 1 FROM accounts UNION ALL SELECT 1 FROM signing_keys LIMIT 1')
+  if (rows.length > 0) {
+    await client.end()
+    throw new StartupError('The database to move to has accounts or keys already; move to an empty one.')
+  }
+  // Triggers would count again what the rows have counted, and refuse rows that are not new.
+  const setTriggers = async (verb: 'DISABLE' | 'ENABLE'): Promise<void> => {
+    for (const table of tables) await client.query(`ALTER TABLE ${table} ${verb} TRIGGER USER`)
+  }
+  await setTriggers('DISABLE')
+  return {
+    ...createReads(client),
+    async write(table, columns, rows) {
+      const types = await readTypes(client, table)
+      const lists = columns.map((_, index) => rows.map((row) => row[index] ?? null))
+      const places = columns.map((column, index) => `$${index + 1}::${types.get(column)}[]`).join(', ')
+      await client.query(
+        `INSERT INTO ${table} (${columns.join(', ')}) OVERRIDING SYSTEM VALUE SELECT * FROM unnest(${places})`,
+        lists,
+      )
+    },
+    async commit() {
+      await client.query(`SELECT setval('job_numbers', coalesce(max(number), 0) + 1, false) FROM jobs`)
+      await client.query(
+        `SELECT setval(pg_get_serial_sequence('webhook_deliveries', 'number'), coalesce(max(number), 0) + 1, false) FROM webhook_deliveries`,
+      )
+      // Rules that wait for the commit are checked now: a table cannot be altered before.
+      await client.query('SET CONSTRAINTS ALL IMMEDIATE')
+      await setTriggers('ENABLE')
+      await client.query('COMMIT')
+      // Plans follow from what is known of the rows; the server would find out only after a while.
+      await client.query('ANALYZE')
+    },
+    [Symbol.asyncDispose]: () => client.end(),
+  }
+}
+
+async function connect(url: string): Promise<Client> {
+  // A batch, and the check of a large table, may take long.
+  const client = new Client({ ...toClientConfig(url), query_timeout: 0 })
+  await client.connect()
+  return client
+}
+
+/** The types of the columns that are stored. */
+async function readTypes(client: Client, table: MovedTable): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await client.query<{ name: string; type: string }>(
+    `SELECT attname AS name, format_type(atttypid, NULL) AS type FROM pg_attribute
+     WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`,
+    [table],
+  )
+  return new Map(rows.map(({ name, type }) => [name, type]))
+}
+
+function createReads(client: Client): Pick<TableSource, 'columns' | 'read'> {
+  return {
+    columns: async (table) => [...(await readTypes(client, table)).keys()].toSorted(),
+    async *read(table, columns) {
+      const key = movedTables[table].join(', ')
+      await client.query(
+        `DECLARE moved NO SCROLL CURSOR FOR SELECT ${columns.join(', ')} FROM ${table} ORDER BY ${key}`,
+      )
+      for (;;) {
+        const { rows } = await client.query<Cell[]>({ text: `FETCH ${batchRows} FROM moved`, rowMode: 'array' })
+        if (rows.length === 0) break
+        yield rows
+      }
+      await client.query('CLOSE moved')
+    },
+  }
+}

@@ -1,0 +1,50 @@
+// The tables of an installation as a copy of it needs them; both databases have the same, with the same columns.
+
+/** Tables whose rows are copied, those before that others refer to. `key` orders their rows, the same way in every database. */
+export const movedTables = {
+  accounts: ['account_id'],
+  api_keys: ['key_id'],
+  signing_keys: ['purpose', 'number'],
+  jobs: ['number'],
+  job_inputs: ['number'],
+  upstream_runs: ['job_number', 'n'],
+  upstream_duties: ['job_number'],
+  ledger_entries: ['account_id', 'number'],
+  queues: ['model'],
+  queue_shares: ['model', 'account_id'],
+  webhooks: ['webhook_id'],
+  webhook_turns: ['account_id'],
+  webhook_deliveries: ['number'],
+  files: ['file_id'],
+  upload_totals: ['account_id'],
+  audit_entries: ['number'],
+  found_submissions: ['job_id', 'n'],
+} as const satisfies Readonly<Record<string, readonly string[]>>
+
+/** Tables of what holds only while servers run: buckets, the lease of the sweeper, places and pauses at providers. */
+export const passingTables = ['rate_buckets', 'leaders', 'providers', 'provider_places']
+
+export type MovedTable = keyof typeof movedTables
+
+/** A value of a row. */
+export type Cell = string | number | Uint8Array | null
+
+/** A database that is read. Nobody can change it meanwhile. */
+export interface TableSource extends AsyncDisposable {
+  /** Until when a server leads on this database, in milliseconds since 1970; null if none does. */
+  leadUntilMs(): Promise<number | null>
+  /** Names of the columns that are stored, and not computed from others; in alphabetical order. */
+  columns(table: MovedTable): Promise<readonly string[]>
+  /** All rows in the order of their keys, in batches. */
+  read(table: MovedTable, columns: readonly string[]): AsyncIterable<readonly (readonly Cell[])[]>
+}
+
+/** A new database that is written in one transaction. Disposing of it without a commit leaves it as it was. */
+export interface TableTarget extends Omit<TableSource, 'leadUntilMs'> {
+  write(table: MovedTable, columns: readonly string[], rows: readonly (readonly Cell[])[]): Promise<void>
+  /** Puts the rules of the schema in force again, and makes all that was written durable. */
+  commit(): Promise<void>
+}
+
+/** Rows that are read or written at once. */
+export const batchRows = 1000
