@@ -2,7 +2,7 @@
 import { renameSync, rmSync } from 'node:fs'
 import { StartupError } from '@mediagen/core/errors.ts'
 import { batchRows, type Cell, movedTables, type TableSource, type TableTarget } from '../tables.ts'
-import { type Connection, openFile, requireFile, setPragmas } from './connection.ts'
+import { type Connection, openFile, requireFile, setPragmas, toStartupError } from './connection.ts'
 import { migrate, requireSchema } from './migrate.ts'
 
 /**
@@ -12,9 +12,14 @@ import { migrate, requireSchema } from './migrate.ts'
 export function openSqliteTables(path: string): TableSource {
   requireFile(path)
   const db = openFile(path)
-  setPragmas(db)
-  requireSchema(db, path)
-  db.exec('BEGIN IMMEDIATE')
+  try {
+    setPragmas(db)
+    requireSchema(db, path)
+    db.exec('BEGIN IMMEDIATE')
+  } catch (error) {
+    db.close()
+    throw toStartupError(error, path)
+  }
   const until = db.prepare<[], number>('SELECT until FROM leaders').pluck()
   return {
     ...createReads(db),
