@@ -1,11 +1,12 @@
 // The operator's commands: accounts, keys, credits, ledger. They open the data directory themselves and work while the server runs.
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { AccountSchema, KeySchema } from '../../gen/mediagen/v1/admin_pb.ts'
+import { AccountSchema, type Key, KeySchema } from '../../gen/mediagen/v1/admin_pb.ts'
 import { toPermissionCode } from '../services/convert.ts'
 import { isPermission, type Permission, permissions } from '@mediagen/core/key.ts'
 import { toRecord } from '../gateway/records.ts'
 import { parseCredits, readAll, withAdmin } from './admin.ts'
+import type { Printed } from '@mediagen/terminal/print.ts'
 
 const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const longestLifeMs = 36_500 * 86_400_000
@@ -64,7 +65,7 @@ function addKeyCommands(program: Command): void {
             name: options.name,
             ...(options.expiresIn !== undefined && { expiresAt: timestampFromMs(Date.now() + options.expiresIn) }),
           })
-          return { ...toRecord(KeySchema, key), key: secret }
+          return { ...toPrintedKey(key), key: secret }
         },
       ),
     )
@@ -74,15 +75,13 @@ function addKeyCommands(program: Command): void {
     .option('--account <id>', 'only keys of this account', '')
     .action(
       withAdmin(async (admin, { account }: { account: string }) =>
-        (await readAll('keys', (page) => admin.listKeys({ accountId: account, ...page }))).map((key) =>
-          toRecord(KeySchema, key),
-        ),
+        (await readAll('keys', (page) => admin.listKeys({ accountId: account, ...page }))).map(toPrintedKey),
       ),
     )
   keys
     .command('revoke <key_id>')
     .description('Revoke an API key; it stops working everywhere within one second')
-    .action(withAdmin(async (admin, keyId: string) => toRecord(KeySchema, (await admin.revokeKey({ keyId })).key)))
+    .action(withAdmin(async (admin, keyId: string) => toPrintedKey((await admin.revokeKey({ keyId })).key)))
 }
 
 function addMoneyCommands(program: Command): void {
@@ -145,6 +144,12 @@ interface Change {
   readonly account: string
   readonly credits: bigint
   readonly note: string
+}
+
+/** A table leaves out its last columns where a line is too short for all. */
+function toPrintedKey(key: Key | undefined): Printed {
+  const { key_id, name, prefix, last_used_at, permissions, ...others } = toRecord(KeySchema, key)
+  return { key_id, name, prefix, last_used_at, permissions, ...others }
 }
 
 function parseAdjustment(written: string): bigint {

@@ -48,7 +48,7 @@ function describeProblem(code: ErrorCode): Promise<ServedFile> {
     : 'the request must be changed before it is sent again'
   return toPage(
     title,
-    `<a class="back" href="/problems">All problems</a><h1>${title}</h1><p><code>${code}</code> · HTTP ${http} · ${advice}</p><p>${escapeHtml(help)}</p>`,
+    `<a class="back" href="/problems"><svg class="icon" aria-hidden="true"><use href="#icon-back"></use></svg>All problems</a><h1>${title}</h1><p><code>${code}</code> · HTTP ${http} · ${advice}</p><p>${escapeHtml(help)}</p>`,
   )
 }
 

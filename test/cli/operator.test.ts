@@ -57,6 +57,7 @@ test('keys are created, listed without their text, expire and are revoked', asyn
   const { key, ...shown } = made
   expect(await line.json(['keys', 'list', '--account', account_id])).toEqual([shown])
   const listed = await line.run(['keys', 'list'])
+  expect(listed.stdout).toMatch(/^key_id +name +prefix +last_used_at /)
   expect(listed.stdout).toContain(made.key_id)
   expect(listed.stdout).not.toContain(key)
   const revoked = await line.json(['keys', 'revoke', made.key_id])
