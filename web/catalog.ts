@@ -1,6 +1,5 @@
 // The catalog client: products with their modes, models by id, details; answers are cached for the session.
 import type { Api } from './api.ts'
-import { takesMedia, toForm } from './form-model.ts'
 import type { CategoryRecord, ListRecord, ModelDetailRecord, ModelRecord, ProductRecord } from './records.ts'
 
 // The largest page of the API.
@@ -61,18 +60,15 @@ export class Catalog {
     return asked
   }
 
-  /** Models whose form accepts the outputs of this model, those of the same product first. */
+  /** Models that take the outputs of this model, as their categories say; those of the same product first. */
   async editorsFor(modelId: string): Promise<readonly ModelRecord[]> {
     const models = await this.models()
     const maker = models.get(modelId)
     if (!maker) return []
-    const candidates = [...models.values()].filter(({ category }) =>
-      [`${maker.modality}-to-`, `${maker.modality}s-to-`].some((start) => category.startsWith(start)),
-    )
-    const details = await Promise.all(candidates.map(({ id }) => this.detail(id)))
-    const editors = details.filter((detail) => toForm(detail)?.fields.some(takesMedia))
-    return editors.sort(
-      (left, right) => Number(right.product === maker.product) - Number(left.product === maker.product),
-    )
+    return [...models.values()]
+      .filter(({ category }) =>
+        [`${maker.modality}-to-`, `${maker.modality}s-to-`].some((start) => category.startsWith(start)),
+      )
+      .sort((left, right) => Number(right.product === maker.product) - Number(left.product === maker.product))
   }
 }

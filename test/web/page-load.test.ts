@@ -9,64 +9,85 @@ const roundTripMs = 200
 // Other tests run meanwhile: the best of these shows what the page can do.
 const attempts = 5
 
-/** What was loaded since the page began, without the pictures of models and jobs. */
-interface Load {
-  /** When what a person came for was there, in milliseconds since the page was asked for. */
-  readonly usableMs: number
-  readonly requests: readonly { readonly url: string; readonly bytes: number }[]
+interface SentRequest {
+  readonly url: string
+  readonly bytes: number
 }
 
 const products = `document.querySelectorAll('.product').length > 5 && document.querySelectorAll('.chips label').length > 5`
+const entries = `[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]`
 
-/** Waits until the page can be used. */
-async function readLoad(page: BrowserPage): Promise<Load> {
+/** Waits until the catalog can be used; returns when it could, in milliseconds since the page was asked for. */
+async function awaitCatalog(page: BrowserPage): Promise<number> {
   const usableMs = await page.until<number>(`${products} && performance.now()`)
-  const entries = `[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]`
   for (const last of ['/v1/wallet', '/v1/jobs?'])
     await page.until(`${entries}.some(({ name }) => name.includes('${last}'))`)
-  return {
-    usableMs,
-    requests: await page.evaluate(
-      `${entries}.filter(({ name }) => !name.includes('/assets/') && !name.includes('/samples/')).map(({ name, transferSize }) => ({ url: name.replace(location.origin, ''), bytes: transferSize }))`,
-    ),
-  }
+  return usableMs
 }
 
-const sum = (load: Load): number => load.requests.reduce((total, { bytes }) => total + bytes, 0)
+/** What a page has sent for, without pictures: those of models and jobs, which come when they are scrolled to. */
+function readRequests(page: BrowserPage): Promise<readonly SentRequest[]> {
+  return page.evaluate(
+    `${entries}.filter(({ name, transferSize }) => transferSize > 0 && !/\\/(assets|samples)\\//.test(name)).map(({ name, transferSize }) => ({ url: name.replace(location.origin, ''), bytes: transferSize }))`,
+  )
+}
+
+const sum = (requests: readonly SentRequest[]): number => requests.reduce((total, { bytes }) => total + bytes, 0)
 
 inBrowser('a first visit takes at most ten requests and 120 kB; a reload only asks what may have changed', async () => {
   await using app = await startTestApp({}, withBuiltin)
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${app.account.key}`)
-  const cold = await readLoad(page)
-  const sent = cold.requests.filter(({ bytes }) => bytes > 0)
-  expect(sent.length, JSON.stringify(cold)).toBeLessThanOrEqual(10)
+  await awaitCatalog(page)
+  const cold = await readRequests(page)
+  expect(cold.length, JSON.stringify(cold)).toBeLessThanOrEqual(10)
   expect(sum(cold), JSON.stringify(cold)).toBeLessThanOrEqual(120_000)
 
   await page.reload()
-  const warm = await readLoad(page)
-  expect(warm.requests.filter(({ url, bytes }) => url.startsWith('/console/') && bytes > 0)).toEqual([])
+  await awaitCatalog(page)
+  expect((await readRequests(page)).filter(({ url }) => url.startsWith('/console/'))).toEqual([])
   expect(page.errors).toEqual([])
+})
+
+inBrowser('a model page and the page of a job take as little', async () => {
+  await using app = await startTestApp({}, withBuiltin)
+  const model = 'builtin/image/art/text-to-image'
+  const { body: job } = await app.generate(model, { prompt: 'aurora', width: 256, height: 256 }, { wait: true })
+  await using page = await browser.openPage()
+  await page.send('Network.enable')
+  await page.open(`${app.url}/#key=${app.account.key}`)
+  for (const place of [`model/${model}`, `job/${job.job_id}`]) {
+    await page.open('about:blank')
+    await page.send('Network.clearBrowserCache')
+    await page.open(`${app.url}/#/${place}`)
+    // What can be made of the picture is asked for last.
+    await page.until(
+      `document.querySelectorAll('.job .actions .button').length > 2 && document.querySelector('.wallet strong').textContent !== '–'`,
+    )
+    const loaded = await readRequests(page)
+    expect(loaded.length, JSON.stringify(loaded)).toBeLessThanOrEqual(10)
+    expect(sum(loaded), JSON.stringify(loaded)).toBeLessThanOrEqual(120_000)
+  }
 })
 
 inBrowser('it can be used within half a second here, and within 0.6 s of a reload at 200 ms round trip', async () => {
   await using app = await startTestApp({}, withBuiltin)
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${app.account.key}`)
-  await readLoad(page)
+  await awaitCatalog(page)
   await page.send('Network.enable')
 
   const times = { cold: Number.POSITIVE_INFINITY, warm: Number.POSITIVE_INFINITY }
   for (let attempt = 0; attempt < attempts; attempt += 1) {
     await page.send('Network.clearBrowserCache')
     await page.reload()
-    times.cold = Math.min(times.cold, (await readLoad(page)).usableMs)
+    times.cold = Math.min(times.cold, await awaitCatalog(page))
   }
   const noLimit = { offline: false, downloadThroughput: -1, uploadThroughput: -1 }
   await page.send('Network.emulateNetworkConditions', { ...noLimit, latency: roundTripMs })
   for (let attempt = 0; attempt < attempts; attempt += 1) {
     await page.reload()
-    times.warm = Math.min(times.warm, (await readLoad(page)).usableMs)
+    times.warm = Math.min(times.warm, await awaitCatalog(page))
   }
   // The delay is there: the page, then what it shows.
   expect(times.warm).toBeGreaterThan(2 * roundTripMs)
