@@ -67,7 +67,7 @@ test("the README's lines make an account, a key and a server, which the key open
     .replace(/^mediagen serve$/m, '')
   const options = { cwd: checkout, env: { ...env, MEDIAGEN_DATA_DIR: line.dataDir } }
   const { stdout } = await promisify(execFile)('sh', ['-euc', pasted], options)
-  const [key = ''] = /mgk_\w+/.exec(stdout) ?? []
+  const [, key = ''] = /^key +(mgk_\w+)$/m.exec(stdout) ?? []
   const server = await line.serve()
   const { body } = await openClient(server.httpUrl, key).generate('test/instant/text-to-image', { prompt: 'x' }, true)
   expect(body).toMatchObject({ status: 'succeeded' })
