@@ -146,6 +146,7 @@ describe('waiting', () => {
 
     // Older clients may only cut the line: what they send of a call is no part of it.
     const cut = new AbortController()
+    const sentAt = performance.now()
     const answer = await fetch(`${own.url}/mcp`, {
       method: 'POST',
       headers: {
@@ -156,7 +157,9 @@ describe('waiting', () => {
       body: JSON.stringify(callTool('wait_for_job', { job_id, seconds: 180 })),
       signal: cut.signal,
     })
+    // The head comes at once, and not with the first piece of the body, 15 seconds later.
     expect(answer.headers.get('content-type')).toMatch('text/event-stream')
+    expect(performance.now() - sentAt).toBeLessThan(14_000)
     await expect.poll(() => watch(own, job_id)).toBe(429)
     cut.abort()
     await expect.poll(() => watch(own, job_id)).toBe(200)

@@ -40,7 +40,10 @@ export function createMcpRoute(app: FastifyInstance, parts: McpRouteParts, stopp
       ),
     })
     // Proxies pass progress on at once.
-    return reply.header('x-accel-buffering', 'no').send(await answer(message, request.body, { connection, signal }))
+    reply.header('x-accel-buffering', 'no').send(await answer(message, request.body, { connection, signal }))
+    // By itself Node holds the head back until the first piece of the body, which may be far away.
+    reply.raw.flushHeaders()
+    return reply
   }
 }
 
