@@ -62,7 +62,11 @@ async function startBackend(random: () => number) {
 }
 
 /** Kills a server so many times, at moments that the seed decides. */
-export async function killWhilePaying(kills: number, seed: number): Promise<void> {
+export async function killWhilePaying(
+  kills: number,
+  seed: number,
+  store: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const { number: random } = createChance(seed)
   const backend = await startBackend(random)
   const settings = {
@@ -70,7 +74,7 @@ export async function killWhilePaying(kills: number, seed: number): Promise<void
     MEDIAGEN_CATALOG: join(import.meta.dirname, 'paid/models.yaml'),
     PAID_BACKEND_URL: backend.url,
   }
-  await using line = openCommandLine(settings, join(import.meta.dirname, 'paid'))
+  await using line = openCommandLine({ ...settings, ...store }, join(import.meta.dirname, 'paid'))
   const { account_id } = await line.json(['accounts', 'create', '--name', 'paid', '--credits', String(credits)])
   const permissions = 'generate,jobs:read,wallet:read'
   const { key } = await line.json(['keys', 'create', '--account', account_id, '--permissions', permissions])

@@ -25,14 +25,19 @@ interface Started {
  * Kills a server so many times, at requests that the seed decides.
  * @param maxAttempts kills that a job survives before it was submitted
  */
-export async function killRemoteRuns(kills: number, seed: number, maxAttempts: number): Promise<void> {
+export async function killRemoteRuns(
+  kills: number,
+  seed: number,
+  maxAttempts: number,
+  store: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const { number: random } = createChance(seed)
   const replicate = createFakeReplicate({ nowMs: Date.now, polls: 0 })
   const comfyui = createFakeComfyui({ polls: 0 })
   let onRequest: () => Fault | null = () => null
   await using served = await serveFake(replicate, () => onRequest())
   await using local = await serveFake(comfyui, () => onRequest())
-  await using line = openCommandLine({ ...secrets, MEDIAGEN_RATE_LIMIT: '0' })
+  await using line = openCommandLine({ ...secrets, MEDIAGEN_RATE_LIMIT: '0', ...store })
   const settings = {
     MEDIAGEN_CATALOG: writeCatalog(line.folder, { replicate: served.origin, comfyui: local.origin }, maxAttempts),
   }

@@ -30,8 +30,13 @@ interface JobRecord {
 }
 
 /** Kills a server so many times under load, at moments that the seed decides, and holds that nothing is lost, doubled or stranded. */
-export async function killUnderLoad(kills: number, seed: number): Promise<void> {
+export async function killUnderLoad(
+  kills: number,
+  seed: number,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<void> {
   await using line = openCommandLine({
+    ...settings,
     MEDIAGEN_RATE_LIMIT: '0',
     MEDIAGEN_BYTE_RATE: '0',
     MEDIAGEN_MAX_QUEUED_JOBS: '100000',

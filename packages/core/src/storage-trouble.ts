@@ -4,7 +4,7 @@ import { MediagenError } from './errors.ts'
 // Codes of SQLite, of PostgreSQL, of the system and of an object store: full, read-only, locked, failing, out of connections or file
 // descriptors, or not to be reached.
 const trouble =
-  /^(SQLITE_(FULL|IOERR|READONLY|BUSY|CANTOPEN|PROTOCOL)|(ENOSPC|EDQUOT|EROFS|EIO|EMFILE|ENFILE|BLOBS_UNAVAILABLE|DATABASE_LOST|5[378]...|25006|40001|40P01)$)/
+  /^(SQLITE_(FULL|IOERR|READONLY|BUSY|CANTOPEN|PROTOCOL)|(ENOSPC|EDQUOT|EROFS|EIO|EMFILE|ENFILE|BLOBS_UNAVAILABLE|DATABASE_LOST|DATABASE_DOUBT|5[378]...|25006|40001|40P01)$)/
 const retryAfterSeconds = 5
 const retryBehindSeconds = 2
 const sendAgain = 'Nothing was held; send the request again later, with the same Idempotency-Key.'

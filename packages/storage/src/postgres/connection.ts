@@ -1,4 +1,5 @@
 // Connections to PostgreSQL, and transactions that are repeated where that doubles nothing.
+import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import {
   type ClientConfig,
@@ -16,6 +17,8 @@ import { compileSql, type Values } from './sql.ts'
 
 /** The code of errors of a connection that is lost or cannot be made. */
 const lostCode = 'DATABASE_LOST'
+/** The code of a command that may have been done. It is not repeated. */
+const doubtCode = 'DATABASE_DOUBT'
 // Connections that end, servers that start, stop or only follow another: https://www.postgresql.org/docs/current/errcodes-appendix.html
 const lostStates = /^(08...|57P0[123]|25006)$/
 // Serialization failures and deadlocks.
@@ -30,6 +33,15 @@ const connectMs = 5000
 const queryMs = 30_000
 const begin =
   "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10s'; SET LOCAL plan_cache_mode = force_custom_plan"
+
+/** A row that a transaction marks as its last act, so that it can be asked for afterwards; one transaction uses it at a time. */
+interface Slot {
+  readonly name: string
+  n: number
+}
+
+const mark = `INSERT INTO commits (slot, n, used_at) VALUES (:name, :n, now_ms(NULL))
+  ON CONFLICT (slot) DO UPDATE SET n = excluded.n, used_at = excluded.used_at`
 
 /** A transaction. Statements are sent at once, in order, without waiting for the answer of the one before. */
 export interface Transaction {
@@ -50,7 +62,7 @@ export interface Database {
   row<Row extends object>(sql: string, values?: Values): Promise<Row | undefined>
   /**
    * Runs a command. It may be called more than once, so it has no effect but through the transaction.
-   * When the connection is lost, the server is asked whether the transaction was committed. @throws StorageError
+   * When the connection is lost, the next one finds out whether the transaction was committed. @throws StorageError
    */
   transact<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>
   close(): Promise<void>
@@ -86,6 +98,8 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
     allowExitOnIdle: true,
   }
   const pool = new Pool(config)
+  /** Those that no transaction uses. */
+  const slots: Slot[] = []
   // A connection that ends is replaced when it is needed; what was sent on it fails.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
@@ -111,28 +125,37 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
     })
   }
 
-  /** Whether a transaction was committed, once it has ended. */
-  async function wasCommitted(xid: string): Promise<boolean> {
-    for (;;) {
-      // After a failover the server may not know the number yet: then the transaction is lost.
-      const [found] = await rows<{ status: string | null }>('SELECT pg_xact_status(:xid::xid8) AS status', {
-        xid,
-      }).catch((error: unknown) => {
-        if (error instanceof StorageError && error.code === '22023') return []
-        throw error
-      })
-      if (found?.status !== 'in progress') return found?.status === 'committed'
-      await setTimeout(firstWaitMs)
+  /**
+   * Whether the transaction that marked its slot with `n` was committed. Waits until it has ended: it holds the row. Numbers of
+   * PostgreSQL's transactions do not tell, since a crash makes it give some out again.
+   */
+  async function wasCommitted({ name, n }: Slot): Promise<boolean> {
+    const sql = `INSERT INTO commits AS c (slot, n, used_at) VALUES (:name, 0, now_ms(NULL))
+      ON CONFLICT (slot) DO UPDATE SET n = c.n RETURNING n`
+    try {
+      return (await rows<{ n: number }>(sql, { name }))[0]?.n === n
+    } catch (error) {
+      throw new StorageError('nobody knows whether the change was committed', doubtCode, { cause: error })
     }
   }
 
   async function attempt<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    const slot = slots.pop() ?? { name: randomUUID(), n: 0 }
+    try {
+      return await attemptIn(slot, work)
+    } finally {
+      slots.push(slot)
+    }
+  }
+
+  async function attemptIn<Result>(slot: Slot, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    slot.n += 1
     const client = await connect()
     const held = heldMs()
     const sent: Promise<unknown>[] = [quiet(query(client, begin))]
-    const head = quiet(query(client, 'SELECT now_ms(:held) AS now, pg_current_xact_id()::text AS xid', { held }))
+    const head = quiet(query(client, 'SELECT now_ms(:held) AS now', { held }))
     const ask = (sql: string, values?: Values): Promise<QueryResult> => quiet(query(client, sql, { held, ...values }))
-    let done: { readonly result: Result; readonly xid: string } | null = null
+    let done: { readonly result: Result } | null = null
     try {
       const result = await work({
         nowMs: async () => ((await head).rows[0] as { now: number }).now,
@@ -141,7 +164,8 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
         change: (sql, values) => quiet(ask(sql, values).then(({ rowCount }) => rowCount ?? 0)),
         send: (sql, values) => void sent.push(ask(sql, values)),
       })
-      done = { result, xid: ((await head).rows[0] as { xid: string }).xid }
+      done = { result }
+      sent.push(ask(mark, { ...slot }))
       // In a transaction that has failed, COMMIT rolls back without an error; what failed says so itself.
       await Promise.all([...sent, ask('COMMIT')])
       client.release()
@@ -155,7 +179,7 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
         throw error
       }
       client.release(true)
-      if (done !== null && (await wasCommitted(done.xid))) return done.result
+      if (done !== null && (await wasCommitted(slot))) return done.result
       throw error
     }
   }

@@ -34,6 +34,7 @@ import type { Submit } from './writing.ts'
 
 const checkMs = 1000
 const awakeMs = 1000
+const keptMarkMs = 86_400_000
 const usualConnections = 10
 
 export interface PostgresOptions {
@@ -65,6 +66,9 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   const { connections = usualConnections, name = randomUUID() } = options
   await prepareDatabase(url, migrates)
   const db = openDatabase(url, connections, () => clock?.nowMs() ?? null)
+  await db.rows(
+    `DELETE FROM commits WHERE slot IN (SELECT slot FROM commits WHERE used_at < now_ms(NULL) - ${keptMarkMs} FOR UPDATE SKIP LOCKED)`,
+  )
   const news = await openNews(db, listens ? listenUrl : null, randomUUID()).catch(async (error: unknown) => {
     await db.close()
     throw error

@@ -8,6 +8,14 @@ CREATE FUNCTION now_ms(held BIGINT) RETURNS BIGINT LANGUAGE sql VOLATILE AS $$
   SELECT coalesce(held, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
 $$;
 
+-- The last transaction of each slot of a process: who loses the connection while it commits can ask. Rows of processes that are no
+-- more are removed after a day.
+CREATE TABLE commits (
+  slot TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+  n BIGINT NOT NULL,
+  used_at BIGINT NOT NULL
+) WITH (fillfactor = 50);
+
 -- Accounts and keys
 
 -- A balance changes only through an entry of the ledger (triggers below).
