@@ -138,7 +138,7 @@ export async function describeRoutes(): Promise<string> {
 }
 
 // The description ends with what the key needs.
-const needs = / ?Needs (?:no key|a valid key .*|the permission (\S+))\.$/
+const needs = / ?Needs (?:no key|a valid key .*|the permission `(\S+)`)\.$/
 
 function describePermission({ security, description }: DocumentedOperation): string {
   if (security?.length === 0) return 'none'

@@ -1,4 +1,5 @@
-// The current input as commands for a shell: curl for REST, buf curl for the same services over Connect or gRPC.
+// An input as code that makes it: curl for REST, the clients for Python and TypeScript, buf curl for the same services.
+import { toPythonLiteral, toTypeScriptLiteral } from './literal.ts'
 import type { Json, JsonObject } from './records.ts'
 
 export interface SampleOptions {
@@ -14,6 +15,8 @@ const shownCharacters = 96
 
 // One key for each intended generation; repeating the last command with it starts nothing new.
 const newKey = 'KEY=$(uuidgen 2>/dev/null || cat /proc/sys/kernel/random/uuid)'
+// The id of the quote in an answer of REST or of gRPC.
+const readQuote = String.raw`sed -n 's/.*"quote_*[iI]d": *"\([^"]*\)".*/\1/p'`
 
 /** Quotes, then generates, over REST. */
 export function toCurl({ origin, model, input }: SampleOptions): string {
@@ -23,11 +26,11 @@ export function toCurl({ origin, model, input }: SampleOptions): string {
   if (text.length > longestArgument) {
     return [
       ...toFile(text),
-      `QUOTE=$(${command(`curl -sS ${quote(`${origin}/v1/quotes`)}`, ...headers, '-d @request.json | jq -r .quote_id)')}`,
+      `QUOTE=$(${command(`curl -sS ${quote(`${origin}/v1/quotes`)}`, ...headers, `-d @request.json | ${readQuote})`)}`,
       newKey,
       '',
       command(
-        `jq -c --arg quote "$QUOTE" '. + {quote_id: $quote}' request.json |`,
+        String.raw`sed "s/}\$/,\"quote_id\":\"$QUOTE\"}/" request.json |`,
         `curl -sS ${quote(`${origin}/v1/generate?wait=true`)}`,
         ...headers,
         `-H "Idempotency-Key: $KEY"`,
@@ -36,7 +39,7 @@ export function toCurl({ origin, model, input }: SampleOptions): string {
     ].join('\n')
   }
   return [
-    `QUOTE=$(${command(`curl -sS ${quote(`${origin}/v1/quotes`)}`, ...headers, `-d ${quote(text)} | jq -r .quote_id)`)}`,
+    `QUOTE=$(${command(`curl -sS ${quote(`${origin}/v1/quotes`)}`, ...headers, `-d ${quote(text)} | ${readQuote})`)}`,
     newKey,
     '',
     command(
@@ -45,6 +48,35 @@ export function toCurl({ origin, model, input }: SampleOptions): string {
       `-H "Idempotency-Key: $KEY"`,
       `-d ${quote(`${text.slice(0, -1)},"quote_id":"`)}"$QUOTE"'"}'`,
     ),
+  ].join('\n')
+}
+
+/** The same with the client for Python. */
+export function toPython({ origin, model, input }: SampleOptions): string {
+  return [
+    'import mediagen',
+    '',
+    `client = mediagen.Client(${toPythonLiteral(origin)})  # the key is in MEDIAGEN_KEY`,
+    `job = client.generate(${toPythonLiteral(model)}, ${toPythonLiteral(input)})`,
+    'for number, output in enumerate(job["outputs"]):',
+    `    print(client.download(output, f"output-{number}.{output['content_type'].split('/')[1]}"))`,
+  ].join('\n')
+}
+
+/** The same with the client for TypeScript. */
+export function toTypeScript({ origin, model, input }: SampleOptions): string {
+  return [
+    "import { writeFile } from 'node:fs/promises'",
+    "import { createClient } from '@mediagen/client'",
+    '',
+    `const mediagen = createClient({ url: ${toTypeScriptLiteral(origin)}, key: process.env['MEDIAGEN_KEY'] ?? '' })`,
+    `const job = await mediagen.generate(${toTypeScriptLiteral(model)}, ${toTypeScriptLiteral(input)})`,
+    'for (const [number, output] of job.outputs.entries()) {',
+    '  const file = await mediagen.download(output)',
+    "  const name = `output-${number}.${file.type.split('/')[1]}`",
+    '  await writeFile(name, file.stream())',
+    '  console.log(name)',
+    '}',
   ].join('\n')
 }
 
@@ -60,15 +92,35 @@ export function toBufCurl({ origin, model, input }: SampleOptions): string {
       ? '-d @-'
       : `-d ${quote(`${text.slice(0, -1)},"wait":true,"quoteId":"`)}"$QUOTE"'","idempotencyKey":"'"$KEY"'"}'`,
   ]
-  const extend = `jq -c --arg quote "$QUOTE" --arg key "$KEY" '. + {quoteId: $quote, idempotencyKey: $key, wait: true}' request.json |`
+  const extend = String.raw`sed "s/}\$/,\"wait\":true,\"quoteId\":\"$QUOTE\",\"idempotencyKey\":\"$KEY\"}/" request.json |`
   return [
     ...(long ? toFile(text) : []),
-    `QUOTE=$(${command('buf curl', ...options, `-d ${long ? '@request.json' : quote(text)}`, `${call('QuotesService/CreateQuote')} | jq -r .quote.quoteId)`)}`,
+    `QUOTE=$(${command('buf curl', ...options, `-d ${long ? '@request.json' : quote(text)}`, `${call('QuotesService/CreateQuote')} | ${readQuote})`)}`,
     newKey,
     '',
     command(...(long ? [extend] : []), 'buf curl', ...start, call('GenerationService/StartGeneration')),
   ].join('\n')
 }
+
+/** How to make an input in every language. */
+export const samples = [
+  { name: 'curl', toCode: toCurl, note: 'Needs curl.' },
+  {
+    name: 'Python',
+    toCode: toPython,
+    note: 'Needs requests, and mediagen.py beside it: packages/client/python in a checkout of mediagen.',
+  },
+  {
+    name: 'TypeScript',
+    toCode: toTypeScript,
+    note: 'Needs Node 24 and the client: npm install packages/client of a checkout of mediagen.',
+  },
+  {
+    name: 'buf curl',
+    toCode: toBufCurl,
+    note: 'Run this in a checkout of mediagen, whose proto folder has the schema. Needs buf.',
+  },
+] as const
 
 /** The input with long values cut, for display. */
 export function abridge(value: Json): Json {
@@ -92,7 +144,7 @@ function toFile(text: string): string[] {
 }
 
 /** Joins the parts of a command, one per line; a part that ends in a pipe needs no backslash. */
-function command(...parts: string[]): string {
+export function command(...parts: string[]): string {
   return parts.reduce(
     (text, part) => (text === '' ? part : text.endsWith('|') ? `${text}\n  ${part}` : `${text} \\\n  ${part}`),
     '',

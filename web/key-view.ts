@@ -7,6 +7,21 @@ import { keepKey } from './session.ts'
 
 /** A page with one field; `onKey` is called with a valid key. */
 export function keyView(onKey: (key: string) => void, refusal?: Refused): HTMLElement {
+  return element(
+    'section',
+    { class: 'welcome' },
+    element('h1', {}, 'Pictures, video and sound, priced before they are made.'),
+    element(
+      'p',
+      { class: 'lead' },
+      'This is the console of a mediagen server. Enter an API key to see its models and what they cost.',
+    ),
+    keyForm(onKey, refusal),
+  )
+}
+
+/** The field and its button; `onKey` is called with a valid key. */
+export function keyForm(onKey: (key: string) => void, refusal?: Refused): HTMLElement {
   const field = element('input', {
     id: 'key-field',
     class: 'input mono',
@@ -60,33 +75,23 @@ export function keyView(onKey: (key: string) => void, refusal?: Refused): HTMLEl
     void enterKey()
   }
   return element(
-    'section',
-    { class: 'welcome' },
-    element('h1', {}, 'Pictures, video and sound, priced before they are made.'),
+    'form',
+    { class: 'key-form', novalidate: true, onsubmit: submit },
+    element('label', { for: 'key-field' }, 'API key'),
+    element('div', { class: 'key-row' }, field, enter),
+    error,
     element(
       'p',
-      { class: 'lead' },
-      'This is the console of a mediagen server. Enter an API key to see its models and what they cost.',
+      { class: 'remember' },
+      remember,
+      element('label', { for: 'remember-key' }, 'Remember the key and my drafts on this device'),
     ),
     element(
-      'form',
-      { class: 'key-form', novalidate: true, onsubmit: submit },
-      element('label', { for: 'key-field' }, 'API key'),
-      element('div', { class: 'key-row' }, field, enter),
-      error,
-      element(
-        'p',
-        { class: 'remember' },
-        remember,
-        element('label', { for: 'remember-key' }, 'Remember the key and my drafts on this device'),
-      ),
-      element(
-        'p',
-        { id: 'key-help', class: 'fine' },
-        'Otherwise both are forgotten when the last tab of this console is closed. ',
-        element('code', {}, 'npm start'),
-        ' prints a key for a demo account.',
-      ),
+      'p',
+      { id: 'key-help', class: 'fine' },
+      'Otherwise both are forgotten when the last tab of this console is closed. ',
+      element('code', {}, 'npm start'),
+      ' prints a key for a demo account.',
     ),
   )
 }

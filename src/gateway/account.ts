@@ -16,7 +16,7 @@ export function addAccountRoutes(app: FastifyInstance, core: CoreClient): void {
       schema: {
         operation: {
           id: 'getAccount',
-          summary: 'Read the account, the calling key and the limits that apply to them.',
+          summary: 'Read the account. The answer has the calling key and the limits that apply to both.',
         },
         response: { 200: accountSchema },
       },
@@ -33,8 +33,8 @@ export function addAccountRoutes(app: FastifyInstance, core: CoreClient): void {
       config: { permission: 'wallet:read' },
       schema: {
         operation: {
-          id: 'listKeys',
-          summary: 'List the API keys of the account without their text, newest first.',
+          id: 'listOwnKeys',
+          summary: 'List the API keys of the account. The newest come first, without their text.',
           query: page,
         },
         response: { 200: keyListSchema },

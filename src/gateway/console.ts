@@ -1,4 +1,4 @@
-// The browser console at `/`, and what it and the other pages load from `/console/`.
+// The browser console at `/`, the API reference at `/docs`, and what it and the other pages load from `/console/`.
 import { join } from 'node:path'
 import type { ServedFile } from '@mediagen/pages/served-file.ts'
 import { createSite } from '@mediagen/pages/site.ts'
@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { MediagenError } from '@mediagen/core/errors.ts'
 
 /** The pages of every server. */
-export const site = createSite(join(import.meta.dirname, '../../web'), '/console/', ['main.ts'])
+export const site = createSite(join(import.meta.dirname, '../../web'), '/console/', ['main.ts', 'docs.ts'])
 
 const noScript =
   '<noscript><p class="empty">The console needs JavaScript. The REST interface does not: see <a href="/openapi.json">/openapi.json</a>.</p></noscript>'
@@ -21,8 +21,20 @@ export function addConsole(app: FastifyInstance, maxUploadBytes: number): void {
     // The page refuses a file that is too large when it is chosen, not after it was sent.
     data: { 'max-upload-bytes': String(maxUploadBytes) },
   }
-  let made: Promise<ServedFile> | undefined
-  app.get('/', async (request, reply) => sendFile(request, reply, await (made ??= site.page(page))))
+  const reference = {
+    ...page,
+    title: 'API reference · mediagen',
+    description: 'Every operation of the REST interface, to read and to try.',
+    main: noScript.replace('console', 'reference'),
+    script: 'docs.ts' as const,
+  }
+  for (const [path, shown] of [
+    ['/', page],
+    ['/docs', reference],
+  ] as const) {
+    let made: Promise<ServedFile> | undefined
+    app.get(path, async (request, reply) => sendFile(request, reply, await (made ??= site.page(shown))))
+  }
   app.get<{ Params: { name: string } }>('/console/:name', async (request, reply) => {
     const file = await site.find(request.params.name)
     if (!file) throw new MediagenError('route_not_found', 'The console has no such file. Reload its page.')

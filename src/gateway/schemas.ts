@@ -141,13 +141,14 @@ const sampleSchema = record('Sample', 'An output of a model, with the input that
   title: { ...string, description: 'What it shows, in words.' },
   url: {
     ...string,
+    format: 'uri-reference',
     description: 'Where to get it, without a key: an absolute URL, or a path below the address of this server.',
   },
   content_type: string,
   width: { type: ['integer', 'null'], description: 'Pixels' },
   height: { type: ['integer', 'null'], description: 'Pixels' },
   duration_seconds: { type: ['number', 'null'] },
-  preview_url: { ...nullableString, description: 'A picture of a film or sound, as `url`.' },
+  preview_url: { ...nullableString, format: 'uri-reference', description: 'A picture of a film or sound, as `url`.' },
   input: {
     type: ['object', 'null'],
     additionalProperties: true,

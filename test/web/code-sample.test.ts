@@ -12,10 +12,9 @@ afterAll(() => rmSync(folder, { recursive: true }))
 // Each call appends its arguments, NUL-separated; a body from standard input follows the arguments.
 const stubs = `
 tell() { printf '%s\\0' "$@" >> calls; for last; do case "$last" in @-) cat >> calls;; @*) cat "\${last#@}" >> calls;; esac; done; printf '\\036' >> calls; }
-curl() { tell curl "$@"; echo answer; }
-buf() { tell buf "$@"; echo answer; }
+curl() { tell curl "$@"; echo '{"quote_id":"quote_abc","model":"a/quote_id"}'; }
+buf() { tell buf "$@"; printf '{\n  "quote": {\n    "quoteId": "quote_abc"\n  }\n}\n'; }
 uuidgen() { echo 11111111-2222; }
-jq() { case "$1" in -r) cat >/dev/null; echo quote_abc;; -c) cat "$(eval echo \\\${$#})";; esac; }
 rm -f calls
 `
 const input = { prompt: `it's "quoted" $HOME \`id\` \\ and\nnew`, list: [{ blur: 1 }] }
@@ -64,7 +63,10 @@ test('an input longer than an argument may be goes through a file', () => {
   for (const toCode of [toCurl, toBufCurl]) {
     const calls = run(toCode(long))
     expect(calls).toHaveLength(2)
-    for (const call of calls) expect(JSON.parse(call.at(-1) ?? '')).toEqual({ model: long.model, input: long.input })
+    const [quoted, started] = calls.map((call) => JSON.parse(call.at(-1) ?? ''))
+    expect(quoted).toEqual({ model: long.model, input: long.input })
+    expect(started).toMatchObject({ model: long.model, input: long.input })
+    expect(started.quote_id ?? started.quoteId).toBe('quote_abc')
   }
 })
 

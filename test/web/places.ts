@@ -112,5 +112,20 @@ export function placesOf(app: TestApp, jobs: Jobs): Readonly<Record<string, Go>>
     'job-unknown': at('#/job/job_none', `document.querySelector('.notice')`),
     problems: outside('/problems'),
     problem: outside('/problems/quote_expired'),
+    reference: outside('/docs', `document.querySelector('.reference-page h1')`),
+    'reference-operation': at('#/operation/startGeneration', `document.querySelector('.try')`),
+    'reference-answer': async (page) => {
+      await at(
+        '#/operation/getWallet',
+        `document.querySelector('.reference-page code')?.textContent === '/v1/wallet'`,
+      )(page)
+      await press(page, '.try-form button[type=submit]')
+      await page.until(`document.querySelectorAll('.answer pre').length === 2`)
+    },
+    'reference-event': at(
+      '#/event/webhook_succeeded',
+      `document.querySelector('.what') && !document.querySelector('.try')`,
+    ),
+    'reference-model': at(`#/model/${art}`, `document.querySelector('.try-form .field')`),
   }
 }

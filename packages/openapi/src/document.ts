@@ -192,7 +192,7 @@ function describeSummary(text: string, permission: string | undefined): { summar
       ? 'Needs no key.'
       : permission === 'any'
         ? 'Needs a valid key and no particular permission.'
-        : `Needs the permission ${permission}.`
+        : `Needs the permission \`${permission}\`.`
   return { summary, description: [rest, needs].filter(Boolean).join(' ') }
 }
 

@@ -222,7 +222,7 @@ const answers: Readonly<Record<string, unknown>> = {
   getWallet: { available: 999, held: 0 },
   listEntries: listOf(entry),
   getAccount: account,
-  listKeys: listOf(account.key),
+  listOwnKeys: listOf(account.key),
   listWebhooks: listOf(webhook),
   createWebhook: { ...webhook, secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' },
   getWebhook: webhook,
@@ -248,6 +248,7 @@ const parameters: Readonly<Record<string, string>> = {
   key: `${jobId}/0.png`,
   expires: '1795438800',
   signature: '1.NxXuyoEvB7LsaII3aQUNvA',
+  name: 'art-1.3f9c2d.webp',
   'Idempotency-Key': 'aurora-1',
 }
 

@@ -43,9 +43,16 @@ const byStatus: Readonly<Record<string, readonly Name[]>> = {
   503: ['Retry-After'],
 }
 const file: readonly Name[] = ['ETag', 'Last-Modified', 'Content-Disposition']
-const byOperation: Readonly<Record<string, Readonly<Record<string, readonly Name[]>>>> = {
+const download: Readonly<Record<string, readonly Name[]>> = {
+  200: file,
+  206: [...file, 'Content-Range'],
+  304: file,
+  416: ['Content-Range'],
+}
+const byOperation: Readonly<Record<string, typeof download>> = {
   startGeneration: { 200: ['Idempotent-Replayed'], 202: ['Idempotent-Replayed'] },
-  getAsset: { 200: file, 206: [...file, 'Content-Range'], 304: file, 416: ['Content-Range'] },
+  getAsset: download,
+  getSample: download,
 }
 
 /** The headers of an answer, as references to components. */

@@ -53,7 +53,7 @@ export const tags: readonly Tag[] = [
     service: 'FilesService',
     paths: ['/v1/files'],
   },
-  { name: 'Downloads', description: 'Files under signed URLs.', paths: ['/assets'] },
+  { name: 'Downloads', description: 'Files under signed URLs, and samples of models.', paths: ['/assets', '/samples'] },
   {
     name: 'Server',
     description: 'Health, metrics and pages about the interface itself. They need no key.',

@@ -1,0 +1,169 @@
+// The API reference at /docs: reads /openapi.json, and shows the page that the URL names.
+import { Refused } from '@mediagen/client/errors.ts'
+import { createApi } from './api.ts'
+import { Catalog } from './catalog.ts'
+import { createContents } from './docs/contents.ts'
+import { readReference, type Reference } from './docs/document.ts'
+import { modelView } from './docs/model-view.ts'
+import { operationView } from './docs/operation-view.ts'
+import { paragraphs } from './docs/words.ts'
+import { button, element, linkButton } from './element.ts'
+import { keyForm } from './key-view.ts'
+import { problemNotice } from './problem-notice.ts'
+import type { JsonObject } from './records.ts'
+import { findKey, followOtherTabs } from './session.ts'
+
+const main = document.querySelector<HTMLElement>('#main') as HTMLElement
+const navigation = document.querySelector<HTMLElement>('#navigation') as HTMLElement
+const account = document.querySelector<HTMLElement>('#account') as HTMLElement
+
+let key: string | null = null
+let leaving = new AbortController()
+
+/** Asks for a key over the page. */
+function signIn(): void {
+  const dialog: HTMLDialogElement = element(
+    'dialog',
+    { class: 'code-dialog', 'aria-label': 'API key', onclose: () => dialog.remove() },
+    element(
+      'div',
+      { class: 'dialog-body' },
+      element(
+        'header',
+        {},
+        element('h2', {}, 'Your API key'),
+        button('Close', () => dialog.close(), { icon: 'close', look: 'bare square', wordless: true }),
+      ),
+      keyForm((entered) => {
+        dialog.close()
+        useKey(entered)
+      }),
+    ),
+  )
+  document.body.append(dialog)
+  dialog.showModal()
+}
+
+let useKey: (entered: string | null) => void = () => {}
+
+function overview({ description, groups }: Reference): HTMLElement {
+  return element(
+    'article',
+    { class: 'reference-page article' },
+    element('h1', {}, 'API reference'),
+    ...paragraphs(description),
+    element(
+      'p',
+      {},
+      'Every request carries your key: ',
+      element('code', {}, 'Authorization: Bearer mgk_…'),
+      '. Requests that are tried here carry the key that you enter.',
+    ),
+    element(
+      'table',
+      {},
+      element(
+        'tbody',
+        {},
+        ...groups.map(({ name, description: about }) =>
+          element('tr', {}, element('th', { scope: 'row' }, name), element('td', {}, about)),
+        ),
+      ),
+    ),
+    element(
+      'p',
+      {},
+      linkButton('OpenAPI document', '/openapi.json', { icon: 'download', look: 'quiet' }),
+      ' ',
+      linkButton('Problems', '/problems', { icon: 'warning', look: 'quiet' }),
+    ),
+  )
+}
+
+function needsKey(): HTMLElement {
+  return element(
+    'article',
+    { class: 'reference-page' },
+    element('h1', {}, 'Models'),
+    element('p', {}, 'Models and their input schemas are shown to whoever has a key of this server.'),
+    button('Enter a key', signIn, { icon: 'key', look: 'primary' }),
+  )
+}
+
+function start(reference: Reference): void {
+  const contents = createContents(reference)
+  const place = element('div', { class: 'reference-place' })
+  main.replaceChildren(element('div', { class: 'reference' }, contents.element, place))
+
+  function find(hash: string): HTMLElement {
+    const [, kind = '', rest = ''] = /^#\/(\w+)\/(.+)$/.exec(hash) ?? []
+    const id = decodeURIComponent(rest)
+    if (kind === 'model') return key === null ? needsKey() : modelView(id, key, leaving.signal)
+    const operation = reference.operations.find((one) => one.id === id)
+    if (!operation) return overview(reference)
+    return operationView(operation, reference, { key: () => key, signIn, signal: leaving.signal })
+  }
+  function show(focus: boolean): void {
+    leaving.abort()
+    leaving = new AbortController()
+    const page = find(location.hash)
+    place.replaceChildren(page)
+    contents.mark(location.hash || '#/')
+    document.title = `${page.querySelector('h1')?.textContent ?? 'API reference'} · mediagen`
+    if (!focus) return
+    scrollTo(0, 0)
+    main.focus({ preventScroll: true })
+  }
+  async function addModels(known: string): Promise<void> {
+    try {
+      const models = await new Catalog(createApi(known, () => {})).models()
+      const entries = [...models.values()].map(({ id, name, description, category }) => ({
+        hash: `#/model/${encodeURIComponent(id).replaceAll('%2F', '/')}`,
+        title: name,
+        badge: '',
+        group: 'Inputs of the models',
+        words: `${id} ${name} ${description} ${category}`.toLowerCase(),
+      }))
+      contents.add(entries)
+    } catch (error) {
+      // A key that may not list models, or does not work: the rest of the reference needs none.
+      if (!(error instanceof Refused)) throw error
+    }
+  }
+  useKey = (entered) => {
+    const isNew = key === null && entered !== null
+    key = entered
+    account.replaceChildren(
+      entered === null
+        ? button('Enter a key', signIn, { icon: 'key', look: 'quiet small' })
+        : element('span', { class: 'fine' }, 'Signed in'),
+    )
+    if (isNew) void addModels(entered)
+    if (location.hash.startsWith('#/model/')) show(false)
+  }
+  addEventListener('hashchange', () => show(true))
+  show(false)
+}
+
+async function load(): Promise<void> {
+  navigation.hidden = false
+  navigation.querySelector('[data-view="docs"]')?.setAttribute('aria-current', 'page')
+  try {
+    const response = await fetch('/openapi.json')
+    const known = findKey()
+    start(readReference((await response.json()) as JsonObject))
+    const found = await known
+    // The reader may have entered one meanwhile.
+    if (key === null) useKey(found)
+    followOtherTabs(useKey, () => useKey(null))
+  } catch (error) {
+    main.replaceChildren(problemNotice(error, { label: 'Try again', run: () => void load() }))
+  }
+}
+
+document.querySelector('.skip')?.addEventListener('click', (event) => {
+  // The URL fragment is the page; following the link would change it.
+  event.preventDefault()
+  main.focus()
+})
+void load()
