@@ -174,6 +174,7 @@ export const AccountLimitsSchema: GenMessage<AccountLimits> = /*@__PURE__*/
 
 /**
  * Which keys to list.
+ * Example: `{"limit": 10}`
  *
  * @generated from message mediagen.v1.ListOwnKeysRequest
  */

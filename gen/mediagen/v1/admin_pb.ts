@@ -148,6 +148,7 @@ export const KeySchema: GenMessage<Key> = /*@__PURE__*/
 
 /**
  * The account to create.
+ * Example: `{"name": "Press office", "credits": 1000}`
  *
  * @generated from message mediagen.v1.CreateAccountRequest
  */
@@ -197,6 +198,7 @@ export const CreateAccountResponseSchema: GenMessage<CreateAccountResponse> = /*
 
 /**
  * Which accounts to list.
+ * Example: `{"limit": 10}`
  *
  * @generated from message mediagen.v1.ListAccountsRequest
  */
@@ -253,6 +255,7 @@ export const ListAccountsResponseSchema: GenMessage<ListAccountsResponse> = /*@_
 
 /**
  * The key to create.
+ * Example: `{"account_id": "acct_01m81n3zk4e00ac3kmmn1d8qtw", "permissions": ["PERMISSION_GENERATE"], "name": "print shop"}`
  *
  * @generated from message mediagen.v1.CreateKeyRequest
  */
@@ -323,6 +326,7 @@ export const CreateKeyResponseSchema: GenMessage<CreateKeyResponse> = /*@__PURE_
 
 /**
  * Which keys to list.
+ * Example: `{"account_id": "acct_01m81n3zk4e00ac3kmmn1d8qtw"}`
  *
  * @generated from message mediagen.v1.ListKeysRequest
  */
@@ -386,6 +390,7 @@ export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*
 
 /**
  * Which key to revoke.
+ * Example: `{"key_id": "key_01m81n3zk4e00v809qhdswvk04"}`
  *
  * @generated from message mediagen.v1.RevokeKeyRequest
  */
@@ -428,6 +433,7 @@ export const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse> = /*@__PURE_
 
 /**
  * The credits to grant.
+ * Example: `{"account_id": "acct_01m81n3zk4e00ac3kmmn1d8qtw", "credits": 500, "note": "invoice 17"}`
  *
  * @generated from message mediagen.v1.GrantCreditsRequest
  */
@@ -484,6 +490,7 @@ export const GrantCreditsResponseSchema: GenMessage<GrantCreditsResponse> = /*@_
 
 /**
  * The correction to make.
+ * Example: `{"account_id": "acct_01m81n3zk4e00ac3kmmn1d8qtw", "credits": -20, "note": "granted twice"}`
  *
  * @generated from message mediagen.v1.AdjustCreditsRequest
  */
@@ -540,6 +547,7 @@ export const AdjustCreditsResponseSchema: GenMessage<AdjustCreditsResponse> = /*
 
 /**
  * How to end a job under review.
+ * Example: `{"job_id": "job_01m81n3ztpe00amzr9bbqb9r65", "charge": 40}`
  *
  * @generated from message mediagen.v1.ResolveJobRequest
  */
@@ -715,6 +723,7 @@ export const JobSummarySchema: GenMessage<JobSummary> = /*@__PURE__*/
 
 /**
  * Which jobs to list.
+ * Example: `{"status": "JOB_STATUS_RUNNING", "limit": 10}`
  *
  * @generated from message mediagen.v1.ListAllJobsRequest
  */
@@ -792,6 +801,7 @@ export const ListAllJobsResponseSchema: GenMessage<ListAllJobsResponse> = /*@__P
 
 /**
  * Which job to read.
+ * Example: `{"job_id": "job_01m81n3ztpe00amzr9bbqb9r65"}`
  *
  * @generated from message mediagen.v1.InspectJobRequest
  */
@@ -1024,6 +1034,7 @@ export const RotateQuoteKeyResponseSchema: GenMessage<RotateQuoteKeyResponse> = 
 
 /**
  * Requests a new key for URLs of files.
+ * Example: `{"revoke": true}`
  *
  * @generated from message mediagen.v1.RotateAssetKeyRequest
  */
@@ -1130,6 +1141,7 @@ export const VerifyLedgerResponseSchema: GenMessage<VerifyLedgerResponse> = /*@_
 
 /**
  * Which endpoints to list.
+ * Example: `{"account_id": "acct_01m81n3zk4e00ac3kmmn1d8qtw"}`
  *
  * @generated from message mediagen.v1.FindWebhooksRequest
  */
@@ -1193,6 +1205,7 @@ export const FindWebhooksResponseSchema: GenMessage<FindWebhooksResponse> = /*@_
 
 /**
  * Which deliveries to list.
+ * Example: `{"job_id": "job_01m81n3ztpe00amzr9bbqb9r65", "status": "DELIVERY_STATUS_FAILED"}`
  *
  * @generated from message mediagen.v1.FindDeliveriesRequest
  */
@@ -1270,6 +1283,7 @@ export const FindDeliveriesResponseSchema: GenMessage<FindDeliveriesResponse> = 
 
 /**
  * The delivery to send again.
+ * Example: `{"delivery_id": "dlv_4a7a2b0f6d0e4a0f"}`
  *
  * @generated from message mediagen.v1.RedeliverRequest
  */
@@ -1390,6 +1404,7 @@ export const FilesUsageSchema: GenMessage<FilesUsage> = /*@__PURE__*/
 
 /**
  * Requests a sweep.
+ * Example: `{"dry_run": true}`
  *
  * @generated from message mediagen.v1.SweepFilesRequest
  */
@@ -1460,6 +1475,7 @@ export const SweepFilesResponseSchema: GenMessage<SweepFilesResponse> = /*@__PUR
 
 /**
  * Which administrative acts to list.
+ * Example: `{"limit": 10}`
  *
  * @generated from message mediagen.v1.ListAuditEntriesRequest
  */

@@ -346,6 +346,7 @@ export const CategorySchema: GenMessage<Category> = /*@__PURE__*/
 
 /**
  * Which models to list. docs/contract.md, section 1, Lists.
+ * Example: `{"search": "poster", "limit": 10}`
  *
  * @generated from message mediagen.v1.ListModelsRequest
  */
@@ -416,6 +417,7 @@ export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PUR
 
 /**
  * Which products to list. Filters apply to models first. docs/contract.md, section 1, Lists.
+ * Example: `{"category": "text-to-image"}`
  *
  * @generated from message mediagen.v1.ListProductsRequest
  */
@@ -486,6 +488,7 @@ export const ListProductsResponseSchema: GenMessage<ListProductsResponse> = /*@_
 
 /**
  * Which model to read. docs/contract.md, section 1, Lists.
+ * Example: `{"model": "builtin/image/art/text-to-image"}`
  *
  * @generated from message mediagen.v1.GetModelRequest
  */

@@ -80,6 +80,7 @@ export const FileSchema: GenMessage<File> = /*@__PURE__*/
 
 /**
  * A message of an upload: the header, a chunk or the end.
+ * Example: `{"header": {"bytes": 48213}}`
  *
  * @generated from message mediagen.v1.UploadFileRequest
  */
@@ -182,6 +183,7 @@ export const UploadFileResponseSchema: GenMessage<UploadFileResponse> = /*@__PUR
 
 /**
  * Which file to read.
+ * Example: `{"file_id": "file_01m81n4shze009c49bjf67542h"}`
  *
  * @generated from message mediagen.v1.GetFileRequest
  */
@@ -224,6 +226,7 @@ export const GetFileResponseSchema: GenMessage<GetFileResponse> = /*@__PURE__*/
 
 /**
  * Which files to list.
+ * Example: `{"limit": 10}`
  *
  * @generated from message mediagen.v1.ListFilesRequest
  */
@@ -280,6 +283,7 @@ export const ListFilesResponseSchema: GenMessage<ListFilesResponse> = /*@__PURE_
 
 /**
  * Which file to delete.
+ * Example: `{"file_id": "file_01m81n4shze009c49bjf67542h"}`
  *
  * @generated from message mediagen.v1.DeleteFileRequest
  */

@@ -334,6 +334,7 @@ export const JobErrorSchema: GenMessage<JobError> = /*@__PURE__*/
 
 /**
  * The generation to start. docs/contract.md, section 2.
+ * Example: `{"model": "builtin/image/art/text-to-image", "input": {"prompt": "aurora over the sea"}, "quote_id": "quote_AQAAAA", "idempotency_key": "aurora-1"}`
  *
  * @generated from message mediagen.v1.StartGenerationRequest
  */
@@ -434,6 +435,7 @@ export const StartGenerationResponseSchema: GenMessage<StartGenerationResponse> 
 
 /**
  * Which job to read.
+ * Example: `{"job_id": "job_01m81n3ztpe00amzr9bbqb9r65"}`
  *
  * @generated from message mediagen.v1.GetJobRequest
  */
@@ -476,6 +478,7 @@ export const GetJobResponseSchema: GenMessage<GetJobResponse> = /*@__PURE__*/
 
 /**
  * Which jobs to list. docs/contract.md, section 1.
+ * Example: `{"status": "JOB_STATUS_SUCCEEDED", "search": "aurora", "limit": 10}`
  *
  * @generated from message mediagen.v1.ListJobsRequest
  */
@@ -561,6 +564,7 @@ export const ListJobsResponseSchema: GenMessage<ListJobsResponse> = /*@__PURE__*
 
 /**
  * Which job to cancel.
+ * Example: `{"job_id": "job_01m81n3ztpe00amzr9bbqb9r65"}`
  *
  * @generated from message mediagen.v1.CancelJobRequest
  */
@@ -603,6 +607,7 @@ export const CancelJobResponseSchema: GenMessage<CancelJobResponse> = /*@__PURE_
 
 /**
  * Which job to delete.
+ * Example: `{"job_id": "job_01m81n3ztpe00amzr9bbqb9r65"}`
  *
  * @generated from message mediagen.v1.DeleteJobRequest
  */
@@ -639,6 +644,7 @@ export const DeleteJobResponseSchema: GenMessage<DeleteJobResponse> = /*@__PURE_
 
 /**
  * Which job to watch.
+ * Example: `{"job_id": "job_01m81n3ztpe00amzr9bbqb9r65"}`
  *
  * @generated from message mediagen.v1.WatchJobRequest
  */

@@ -59,6 +59,7 @@ export const QuoteSchema: GenMessage<Quote> = /*@__PURE__*/
 
 /**
  * The input to price. docs/contract.md, section 1, Quote.
+ * Example: `{"model": "builtin/image/art/text-to-image", "input": {"prompt": "aurora over the sea"}}`
  *
  * @generated from message mediagen.v1.CreateQuoteRequest
  */
@@ -108,6 +109,7 @@ export const CreateQuoteResponseSchema: GenMessage<CreateQuoteResponse> = /*@__P
 
 /**
  * Which quote to open.
+ * Example: `{"quote_id": "quote_AQAAAA"}`
  *
  * @generated from message mediagen.v1.GetQuoteRequest
  */

@@ -131,6 +131,7 @@ export const GetWalletResponseSchema: GenMessage<GetWalletResponse> = /*@__PURE_
 
 /**
  * Which entries to list.
+ * Example: `{"limit": 10}`
  *
  * @generated from message mediagen.v1.ListEntriesRequest
  */

@@ -220,6 +220,7 @@ export const DeliveryAttemptSchema: GenMessage<DeliveryAttempt> = /*@__PURE__*/
 
 /**
  * The endpoint to register.
+ * Example: `{"url": "https://example.com/hooks", "description": "production"}`
  *
  * @generated from message mediagen.v1.CreateWebhookRequest
  */
@@ -283,6 +284,7 @@ export const CreateWebhookResponseSchema: GenMessage<CreateWebhookResponse> = /*
 
 /**
  * Which endpoint to read.
+ * Example: `{"webhook_id": "wh_01m81n4sg6e009ehdb3x9q6c7r"}`
  *
  * @generated from message mediagen.v1.GetWebhookRequest
  */
@@ -325,6 +327,7 @@ export const GetWebhookResponseSchema: GenMessage<GetWebhookResponse> = /*@__PUR
 
 /**
  * Which endpoints to list.
+ * Example: `{"limit": 10}`
  *
  * @generated from message mediagen.v1.ListWebhooksRequest
  */
@@ -381,6 +384,7 @@ export const ListWebhooksResponseSchema: GenMessage<ListWebhooksResponse> = /*@_
 
 /**
  * Which endpoint to delete.
+ * Example: `{"webhook_id": "wh_01m81n4sg6e009ehdb3x9q6c7r"}`
  *
  * @generated from message mediagen.v1.DeleteWebhookRequest
  */
@@ -417,6 +421,7 @@ export const DeleteWebhookResponseSchema: GenMessage<DeleteWebhookResponse> = /*
 
 /**
  * Which deliveries to list.
+ * Example: `{"webhook_id": "wh_01m81n4sg6e009ehdb3x9q6c7r", "limit": 10}`
  *
  * @generated from message mediagen.v1.ListDeliveriesRequest
  */
