@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
 import { samples } from '../../web/code-sample.ts'
+import { toPythonLiteral, toTypeScriptLiteral } from '../../web/literal.ts'
 import { startTestApp } from '../test-app.ts'
 import { createPlace, missing } from './run-code.ts'
 
@@ -30,4 +31,21 @@ describe('code that makes an input', () => {
         else expect(printed).toContain(job.job_id)
       },
     )
+})
+
+// Every kind of value, and letters that end strings, templates and lines elsewhere.
+const values = {
+  'a key': [true, false, null, 0, -1.5, 1e21, '', `'"\\\${x}\u2028\n`],
+  _k: { nested: [{ deep: [] }, {}, 'é🎨'] },
+  constructor: 'x',
+}
+
+test.skipIf(missing['Python'])('a literal of Python is the value', async () => {
+  const printed = await place.run('Python', `import json\nprint(json.dumps(${toPythonLiteral(values)}))`)
+  expect(JSON.parse(printed)).toEqual(values)
+})
+
+test('a literal of TypeScript is the value', async () => {
+  const printed = await place.run('TypeScript', `console.log(JSON.stringify(${toTypeScriptLiteral(values)}))`)
+  expect(JSON.parse(printed)).toEqual(values)
 })

@@ -2,7 +2,7 @@
 import { asObject } from '../form-model.ts'
 import { element } from '../element.ts'
 import type { JsonObject } from '../records.ts'
-import { follow, toList } from './document.ts'
+import { follow, toList, toText } from './document.ts'
 import { describeBounds, describeType, prose } from './words.ts'
 
 // Further fields have types without fields of their own.
@@ -51,7 +51,7 @@ function fieldView(name: string, written: JsonObject, required: boolean, root: J
     ),
     typeof description === 'string' && element('p', {}, ...prose(description)),
     ...boundsOf(schema, root),
-    Array.isArray(options) && optionsView(options.map(String)),
+    Array.isArray(options) && optionsView(options.map(String), asObject(schema['x-enum-descriptions'])),
     inner && element('details', {}, element('summary', {}, 'Fields'), inner),
   )
 }
@@ -61,8 +61,15 @@ function boundsOf(schema: JsonObject, root: JsonObject): HTMLElement[] {
   return bounds ? [element('p', { class: 'fine' }, `${bounds.charAt(0).toUpperCase()}${bounds.slice(1)}.`)] : []
 }
 
-function optionsView(options: readonly string[]): HTMLElement {
-  const list = element('p', { class: 'options' }, ...options.flatMap((option) => [element('code', {}, option), ' ']))
+/** The values, each with its words where the schema has some. */
+function optionsView(options: readonly string[], words: JsonObject): HTMLElement {
+  const list = options.some((option) => words[option] !== undefined)
+    ? element(
+        'ul',
+        { class: 'options' },
+        ...options.map((option) => element('li', {}, element('code', {}, option), ' ', toText(words[option]))),
+      )
+    : element('p', { class: 'options' }, ...options.flatMap((option) => [element('code', {}, option), ' ']))
   if (options.length <= 12) return list
   return element('details', {}, element('summary', {}, `${options.length} values`), list)
 }
