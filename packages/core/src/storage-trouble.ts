@@ -18,7 +18,7 @@ export function isStorageTrouble(thrown: unknown): boolean {
 export function storageUnavailable(cause: unknown): MediagenError {
   return new MediagenError(
     'storage_unavailable',
-    `The files or the database of this server cannot be used right now. ${sendAgain}`,
+    `The disk, the database or the file store of this server cannot be used right now. ${sendAgain}`,
     { retryAfterSeconds },
     { cause },
   )
