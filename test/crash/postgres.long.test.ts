@@ -1,20 +1,16 @@
 // Servers over PostgreSQL are killed with SIGKILL under load.
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { hasPostgres, type PostgresServer, startPostgres } from '../storage/postgres-server.ts'
+import { describe, test } from 'vitest'
+import { hasPostgres } from '../storage/postgres-server.ts'
 import { seed } from '../seed.ts'
 import { killUnderLoad } from './kill-server.ts'
+import { usePostgres } from './postgres.ts'
 import { killRemoteRuns } from './kill-remote.ts'
 import { killWhilePaying } from './kill-paid.ts'
 
 const kills = 12
 
 describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
-  let server: PostgresServer
-  beforeAll(async () => {
-    server = await startPostgres()
-  })
-  afterAll(() => server[Symbol.asyncDispose]())
-  const store = async () => ({ MEDIAGEN_DATABASE_URL: await server.createDatabase(), MEDIAGEN_MIGRATE: 'true' })
+  const store = usePostgres()
 
   test(`${kills} kills lose, double or strand nothing that was acknowledged`, async () =>
     killUnderLoad(kills, seed, await store()))

@@ -126,3 +126,16 @@ export async function entriesOf(store: Store, accountId: string): Promise<string
   const { items } = await store.listEntries(accountId, { limit: 500, offset: 0 })
   return items.map(({ kind, credits }) => `${kind} ${credits}`).toReversed()
 }
+
+/** Leaves an account with four jobs: one that succeeded, one that failed, one that runs and one that waits. */
+export async function makeJobs(store: Store): Promise<void> {
+  const { accountId } = await store.createAccount('a', 1000)
+  for (const end of ['succeeded', 'failed', 'running', 'queued']) {
+    await startJob(store, accountId)
+    if (end === 'queued') continue
+    const { job, token } = await claimOne(store)
+    if (end === 'succeeded')
+      await store.finishJob(job.jobId, token, { status: 'succeeded', outputs: [], creditsActual: 4 })
+    if (end === 'failed') await store.finishJob(job.jobId, token, { status: 'failed', error: testError })
+  }
+}

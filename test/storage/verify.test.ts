@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { LedgerReport } from '@mediagen/core/store.ts'
 import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
-import { claimOne, startJob, testError } from './fixture.ts'
+import { makeJobs } from './fixture.ts'
 import { createTestFolder, openRaw } from './sqlite-fixture.ts'
 
 /** A file with one job of each end, on which every rule was switched off before the SQL ran. */
@@ -14,15 +14,7 @@ async function reportAfter(sql: string): Promise<LedgerReport> {
   using file = createTestFolder()
   {
     await using store = await openSqliteStore({ path: file.path })
-    const { accountId } = await store.createAccount('a', 1000)
-    for (const end of ['succeeded', 'failed', 'running', 'queued']) {
-      await startJob(store, accountId)
-      if (end === 'queued') continue
-      const { job, token } = await claimOne(store)
-      if (end === 'succeeded')
-        await store.finishJob(job.jobId, token, { status: 'succeeded', outputs: [], creditsActual: 4 })
-      if (end === 'failed') await store.finishJob(job.jobId, token, { status: 'failed', error: testError })
-    }
+    await makeJobs(store)
   }
   {
     using db = openRaw(file.path)

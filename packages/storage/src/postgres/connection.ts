@@ -150,8 +150,8 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
 
   async function attemptIn<Result>(slot: Slot, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     slot.n += 1
-    const client = await connect()
     const held = heldMs()
+    const client = await connect()
     const sent: Promise<unknown>[] = [quiet(query(client, begin))]
     const head = quiet(query(client, 'SELECT now_ms(:held) AS now', { held }))
     const ask = (sql: string, values?: Values): Promise<QueryResult> => quiet(query(client, sql, { held, ...values }))

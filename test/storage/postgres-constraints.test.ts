@@ -1,0 +1,63 @@
+// What a PostgreSQL database refuses by itself, whatever program speaks to it: money that does not add up, and jobs that leave the
+// path of their states.
+import { describe, expect, test } from 'vitest'
+import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
+import { makeJobs } from './fixture.ts'
+import { useServer } from './postgres-fixture.ts'
+import { hasPostgres, runSql } from './postgres-server.ts'
+
+const entry = (fields: string): string =>
+  `INSERT INTO ledger_entries (account_id, number, entry_id, kind, job_number, credits, available_after, held_after, created_at)
+   SELECT a.account_id, ${fields}, 0 FROM accounts AS a, jobs AS j WHERE j.status = 'queued'`
+
+describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
+  const { createDatabase } = useServer()
+  let made: Promise<string> | undefined
+
+  /** One database with a job of each kind; refused statements change nothing in it. */
+  async function makeDatabase(): Promise<string> {
+    const url = await createDatabase()
+    await using store = await openPostgresStore({ url })
+    await makeJobs(store)
+    return url
+  }
+
+  test.each([
+    ['UPDATE accounts SET available = available + 1', 'only by the next entry'],
+    ['UPDATE accounts SET held = held - 1, available = available + 1', 'only by the next entry'],
+    ['UPDATE accounts SET available = -1', 'only by the next entry'],
+    ['UPDATE accounts SET queued_jobs = -1', 'check constraint'],
+    ['UPDATE accounts SET created_at = 0', 'do not change'],
+    ["INSERT INTO accounts (account_id, name, available, created_at) VALUES ('acct_x', 'x', 5, 0)", 'is empty'],
+    ['DELETE FROM accounts', 'never deleted'],
+    ['UPDATE ledger_entries SET credits = 5', 'append-only'],
+    ['DELETE FROM ledger_entries', 'append-only'],
+    [entry("a.entry_count + 1, 'x', 'grant', NULL, 5, a.available + 6, a.held"), 'does not follow'],
+    [entry("a.entry_count + 2, 'x', 'grant', NULL, 5, a.available + 5, a.held"), 'does not follow'],
+    [entry("a.entry_count + 1, 'x', 'grant', j.number, 5, a.available + 5, a.held"), 'check constraint'],
+    [entry("a.entry_count + 1, 'x', 'hold', j.number, 10, a.available - 10, a.held + 10"), 'ledger_entries_by_job'],
+    [entry("a.entry_count + 1, 'x', 'release', j.number, 3, a.available + 3, a.held - 3"), 'money of its job'],
+    ["UPDATE jobs SET status = 'succeeded', progress = 1 WHERE status = 'queued'", 'may not follow'],
+    ["UPDATE jobs SET status = 'queued' WHERE status = 'succeeded'", 'may not follow|stays as it is'],
+    ["UPDATE jobs SET credits_charged = 10 WHERE status = 'succeeded'", 'stays as it is'],
+    ["UPDATE jobs SET credits_charged = 10 WHERE status = 'running'", 'only_success_costs|settled_exactly'],
+    ["UPDATE jobs SET status = 'running' WHERE status = 'queued'", 'new token'],
+    ['UPDATE jobs SET token = token - 1', 'never go back'],
+    ['UPDATE jobs SET credits_held = 5', 'does not change'],
+    ["UPDATE jobs SET worker = NULL WHERE status = 'running'", 'leased_while_running'],
+    ['DELETE FROM jobs', 'never deleted'],
+    ['DELETE FROM job_inputs', 'stays as long'],
+    ["UPDATE job_inputs SET input = '{}'", 'does not change'],
+    ['UPDATE queues SET virtual_time = virtual_time - 1', 'never goes back|check constraint'],
+    ['DELETE FROM audit_entries', 'never changed or deleted'],
+    ["UPDATE audit_entries SET act = 'x'", 'never changed or deleted'],
+    [
+      `UPDATE jobs SET status = 'failed', error = '{}', credits_released = 10, finished_at = 9e15, worker = NULL, lease_until = NULL
+       WHERE status = 'running'`,
+      'foreign key',
+    ],
+  ])('the database refuses %s', async (sql, words) => {
+    const url = await (made ??= makeDatabase())
+    await expect(runSql(url, sql)).rejects.toThrow(new RegExp(words))
+  })
+})
