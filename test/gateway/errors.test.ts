@@ -209,7 +209,7 @@ test.each(Object.entries<Row>(rows))(
 
 test('every code of the table is reached by a test', () => {
   // shutting_down is in shutdown.test.ts, asset_not_found in assets.test.ts, too_many_webhooks in webhooks.test.ts,
-  // what is of uploads in files.test.ts;
+  // what is of uploads in files.test.ts, job_not_ended in deletion.test.ts;
   // the others are of AdminService, not of REST.
   const elsewhere = [
     'shutting_down',
@@ -222,6 +222,7 @@ test('every code of the table is reached by a test', () => {
     'account_not_found',
     'key_not_found',
     'delivery_not_found',
+    'job_not_ended',
     'job_not_in_review',
   ]
   expect(Object.keys(problemKinds).toSorted()).toEqual([...Object.keys(rows), ...elsewhere].toSorted())

@@ -96,7 +96,14 @@ async function writeCatalog(folder: string): Promise<string> {
     [film.model, 'builtin/video/motion/text-to-video'] as const,
   ].map(([id, shipped]) => {
     const { engine, ...entry } = findEntry(shipped)
-    return { ...entry, id, product: undefined, mode: undefined, engine: { ...engine, max_attempts: 1 } }
+    return {
+      ...entry,
+      id,
+      product: undefined,
+      mode: undefined,
+      samples: undefined,
+      engine: { ...engine, max_attempts: 1 },
+    }
   })
   const file = join(folder, 'once.json')
   await writeFile(file, JSON.stringify({ models }))
