@@ -9,6 +9,7 @@ import { StartupError } from '@mediagen/core/errors.ts'
 import { createSqliteTables, openSqliteTables, refuseFile } from '@mediagen/storage/sqlite/tables.ts'
 import type { TableSource, TableTarget } from '@mediagen/storage/tables.ts'
 import { transfer, type TransferCounts } from '@mediagen/storage/transfer.ts'
+import { isInhabited } from '../runner/home.ts'
 import { layOut, makeFolder } from './data-dir.ts'
 
 const copiesAtOnce = 8
@@ -38,8 +39,8 @@ export interface MoveOrder {
  */
 export async function moveInstallation({ database, files, nowMs }: MoveOrder): Promise<Moved> {
   await using from = await openTables(database.from)
-  const leadUntilMs = await from.leadUntilMs()
-  if (leadUntilMs !== null && leadUntilMs > nowMs)
+  const lives = 'dataDir' in database.from && isInhabited(layOut(database.from.dataDir).locks)
+  if (lives || (await from.isServed(nowMs)))
     throw new StartupError('A server works on this installation; stop all of its servers first.')
   await using to = database.to && (await createTables(database.to, nowMs))
   const copied = files.to && (await copyFiles(files.from, files.to))

@@ -1,6 +1,6 @@
 // The home of a process in a data directory: folders of its own, named by a random name, and a lock which shows that it lives.
 // Process ids say nothing: in two containers on one volume, both are 1.
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { isId } from '@mediagen/core/ids.ts'
@@ -118,4 +118,17 @@ export function createHome(folders: HomeFolders, name: string): Home {
       lock.remove()
     },
   }
+}
+
+/** Whether a process lives in a data directory, by its locks. */
+export function isInhabited(locks: string): boolean {
+  if (!existsSync(locks)) return false
+  return readdirSync(locks)
+    .filter(isHome)
+    .map((entry) => join(locks, entry))
+    .some((path) => {
+      const seized = seizeLock(path)
+      seized?.release()
+      return seized === null && existsSync(path)
+    })
 }

@@ -67,6 +67,8 @@ describe.skipIf(!hasPostgres)('to PostgreSQL and S3', () => {
     expect(moved).toMatchObject({ status: 'succeeded', input: job.input, billing: job.billing })
     expect(Buffer.from(await (await fetch(moved.outputs[0].url)).arrayBuffer()).equals(content)).toBe(true)
     const next = await generate(second.httpUrl, account.key)
+    const { stderr } = await line.run(['move', '--to-files', join(line.folder, 'copy')], there)
+    expect(stderr).toBe('mediagen: A server works on this installation; stop all of its servers first.\n')
     await second.stop()
     expect(await runSql(url, "SELECT count(*)::int AS jobs FROM jobs WHERE status = 'succeeded'")).toEqual([
       { jobs: 2 },

@@ -49,7 +49,8 @@ export async function openCuttingProxy(url: string, onSecond: () => void) {
     const write = response.write.bind(response)
     response.write = (piece: Buffer) =>
       write(piece, () => {
-        if (piece.includes('data:')) response.destroy()
+        // Not by a reset, which may overtake what was sent.
+        if (piece.includes('data:')) response.socket?.end()
       })
     pass()
     return true

@@ -14,7 +14,7 @@ const allowed = {
   '/v1/models/categories': ['GET', 'HEAD'],
   '/v1/models/test/instant/text-to-image': ['GET', 'HEAD'],
   '/v1/jobs': ['GET', 'HEAD'],
-  '/v1/jobs/job_x': ['GET', 'HEAD'],
+  '/v1/jobs/job_x': ['DELETE', 'GET', 'HEAD'],
   '/v1/jobs/job_x/cancel': ['POST'],
   '/v1/jobs/job_x/events': ['GET', 'HEAD'],
   '/v1/wallet': ['GET', 'HEAD'],

@@ -31,8 +31,8 @@ export type Cell = string | number | Uint8Array | null
 
 /** A database that is read. Nobody can change it meanwhile. */
 export interface TableSource extends AsyncDisposable {
-  /** Until when a server leads on this database, in milliseconds since 1970; null if none does. */
-  leadUntilMs(): Promise<number | null>
+  /** Whether a server is known to work on this database: it is connected, or leads. */
+  isServed(nowMs: number): Promise<boolean>
   /** Names of the columns that are stored, and not computed from others; in alphabetical order. */
   columns(table: MovedTable): Promise<readonly string[]>
   /** All rows in the order of their keys, in batches. */
@@ -40,7 +40,7 @@ export interface TableSource extends AsyncDisposable {
 }
 
 /** A new database that is written in one transaction. Disposing of it without a commit leaves it as it was. */
-export interface TableTarget extends Omit<TableSource, 'leadUntilMs'> {
+export interface TableTarget extends Omit<TableSource, 'isServed'> {
   write(table: MovedTable, columns: readonly string[], rows: readonly (readonly Cell[])[]): Promise<void>
   /** Puts the rules of the schema in force again, and makes all that was written durable. */
   commit(): Promise<void>

@@ -18,9 +18,13 @@ export async function openPostgresTables(url: string): Promise<TableSource> {
   await client.query(`LOCK TABLE ${tables.join(', ')} IN SHARE MODE`)
   return {
     ...createReads(client),
-    async leadUntilMs() {
-      const { rows } = await client.query<{ until: number }>('SELECT until FROM leaders')
-      return rows[0]?.until ?? null
+    async isServed(nowMs) {
+      const { rows } = await client.query(
+        `SELECT 1 FROM leaders WHERE until > $1 UNION ALL SELECT 1 FROM pg_stat_activity
+         WHERE datname = current_database() AND application_name = current_setting('application_name') AND pid <> pg_backend_pid()`,
+        [nowMs],
+      )
+      return rows.length > 0
     },
     [Symbol.asyncDispose]: () => client.end(),
   }

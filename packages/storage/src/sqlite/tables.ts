@@ -23,7 +23,7 @@ export function openSqliteTables(path: string): TableSource {
   const until = db.prepare<[], number>('SELECT until FROM leaders').pluck()
   return {
     ...createReads(db),
-    leadUntilMs: async () => until.get() ?? null,
+    isServed: async (nowMs) => (until.get() ?? 0) > nowMs,
     async [Symbol.asyncDispose]() {
       db.exec('ROLLBACK')
       db.close()
