@@ -51,8 +51,8 @@ export default defineConfig({
     ],
     pool: 'forks',
     sequence: { sequencer: LongestFirst },
-    // For two cores: a third of their time, tests wait for servers and programs.
-    maxWorkers: 3,
+    // For two cores: half of their time, tests wait for servers, programs and clocks.
+    maxWorkers: 4,
     // A time-out is a safety net, not an assertion: one core beside a busy loop is to be enough for every test.
     testTimeout: 120_000,
     hookTimeout: 120_000,
