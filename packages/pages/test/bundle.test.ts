@@ -17,7 +17,7 @@ async function bundleFiles(files: Readonly<Record<string, string>>): Promise<str
 /** What a script leaves in `said`, which it knows as a variable. */
 function run(script: string): unknown[] {
   const said: unknown[] = []
-  // oxlint-disable-next-line typescript/no-implied-eval, eslint/no-new-func
+  // oxlint-disable-next-line typescript/no-implied-eval, eslint/no-new-func -- running the bundle is what is tested.
   new Function('said', `'use strict';${script}`)(said)
   return said
 }
