@@ -113,7 +113,7 @@ export const samples = [
   {
     name: 'TypeScript',
     toCode: toTypeScript,
-    note: 'Needs Node 24 and the client: npm install packages/client of a checkout of mediagen.',
+    note: 'Runs as JavaScript, too, saved as .mjs. Needs Node 20 and the client: npm pack ./packages/client in a checkout of mediagen makes the file to npm install.',
   },
   {
     name: 'buf curl',

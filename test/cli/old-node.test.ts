@@ -1,20 +1,11 @@
 // A machine whose own Node is too old: the command line hands over to the Node that npm installed.
-import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
+import { findOldNode } from '../old-node.ts'
 import { openCommandLine } from './command-line.ts'
 
-/** A Node on this machine that is too old, and its version. */
-function findOldNode(): { path: string; version: string } | null {
-  for (const path of ['/usr/bin/node', '/usr/local/bin/node']) {
-    if (!existsSync(path)) continue
-    const version = execFileSync(path, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim()
-    if (Number(version.split('.')[0]) < 24) return { path, version }
-  }
-  return null
-}
 const oldNode = findOldNode()
 const skipped = oldNode ? '' : ' (SKIPPED: no Node below 24 on this machine)'
 

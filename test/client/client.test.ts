@@ -1,9 +1,6 @@
 // The client against a real server: what it returns, what it throws, and that nothing is paid twice.
-import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestAccount } from '../test-app.ts'
 import { makeTypes } from '../../docs/make-types.ts'
@@ -182,25 +179,3 @@ test('models, jobs and entries are listed and found', async () => {
   expect((await client.jobs({ search: 'walrus' })).total).toBe(0)
   expect((await client.entries({ limit: 2 })).data).toHaveLength(2)
 })
-
-test.each(['docs/clients.md', 'packages/client/README.md'])(
-  'the example of %s runs where the package is',
-  async (path) => {
-    const folder = mkdtempSync(join(tmpdir(), 'mediagen-client-'))
-    const root = join(import.meta.dirname, '../..')
-    try {
-      mkdirSync(join(folder, 'node_modules/@mediagen'), { recursive: true })
-      symlinkSync(join(root, 'packages/client'), join(folder, 'node_modules/@mediagen/client'))
-      const [, snippet = ''] = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(root, path), 'utf8')) ?? []
-      const pasted = snippet
-        .replace('builtin/image/art/text-to-image', model)
-        .replace('http://127.0.0.1:8080', app.url)
-        .replace('mgk_…', app.account.key)
-      writeFileSync(join(folder, 'first.mts'), pasted)
-      const { stdout } = await promisify(execFile)(process.execPath, ['first.mts'], { cwd: folder })
-      expect(stdout).toMatch(/^(?:costs 3\n)?[\s\S]*^succeeded 1$[\s\S]*^image\/png \d+ 3$/m)
-    } finally {
-      rmSync(folder, { recursive: true })
-    }
-  },
-)

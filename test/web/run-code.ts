@@ -1,9 +1,10 @@
 // Runs the code that the console and the reference show, as a reader would: in a shell, by Python, by Node.
 import { execFile, execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { buildClient } from '../client/built-client.ts'
 
 const root = join(import.meta.dirname, '../..')
 const python = ['/usr/bin/python3', 'python3'].find((program) => isThere(program, ['-c', 'import requests']))
@@ -33,8 +34,7 @@ export function createPlace(key: string): {
   [Symbol.dispose](): void
 } {
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-code-'))
-  mkdirSync(join(folder, 'node_modules/@mediagen'), { recursive: true })
-  symlinkSync(join(root, 'packages/client'), join(folder, 'node_modules/@mediagen/client'))
+  buildClient(folder)
   symlinkSync(join(root, 'proto'), join(folder, 'proto'))
   // The smallest PNG.
   const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='

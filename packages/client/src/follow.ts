@@ -91,13 +91,16 @@ export async function repeat<Answer>(
 
 /** @throws what `signal` was aborted with */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, ms)
-  const end = (): void => reject(signal?.reason as Error)
-  if (signal?.aborted) end()
-  signal?.addEventListener('abort', end, { once: true })
-  return promise.finally(() => {
-    clearTimeout(timer)
-    signal?.removeEventListener('abort', end)
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      clearTimeout(timer)
+      reject(signal?.reason as Error)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort)
+      resolve()
+    }, ms)
+    if (signal?.aborted) abort()
+    else signal?.addEventListener('abort', abort, { once: true })
   })
 }
