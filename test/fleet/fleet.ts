@@ -1,0 +1,69 @@
+// A fleet of real processes on one machine: they share a database, and a folder for files unless the settings name a store.
+import { readFileSync } from 'node:fs'
+import { nullCredits, writeNullCatalog } from '../../bench/null-models.ts'
+import { type CommandLine, openCommandLine, type Served } from '../cli/command-line.ts'
+import type { LoadModel } from './load.ts'
+
+/** Processes at work, and commands on what they share. */
+export interface Fleet extends AsyncDisposable {
+  readonly line: CommandLine
+  readonly apis: readonly Served[]
+  readonly workers: readonly Served[]
+  readonly models: readonly LoadModel[]
+  /** Starts one more process of the roles. */
+  serve(roles: string): Promise<Served>
+  /** Processes that ended, as text. */
+  dead(): readonly string[]
+  /** The largest memory of a process so far, in bytes. */
+  largestBytes(): number
+}
+
+/** Migrates the database and starts two servers of each role. @param settings must name the database */
+export async function startFleet(settings: Readonly<Record<string, string>>): Promise<Fleet> {
+  const line = openCommandLine({
+    MEDIAGEN_RATE_LIMIT: '0',
+    MEDIAGEN_BYTE_RATE: '0',
+    MEDIAGEN_MAX_QUEUED_JOBS: '100000',
+    MEDIAGEN_LEASE_SECONDS: '3',
+    ...settings,
+  })
+  const models = [
+    { id: 'null/instant/text-to-image', concurrency: 4, picture: true },
+    { id: 'null/slow/text-to-image', concurrency: 4, delayMs: 200 },
+  ]
+  const catalog = { MEDIAGEN_CATALOG: writeNullCatalog(line.folder, models) }
+  const served: Served[] = []
+  async function serve(roles: string): Promise<Served> {
+    const one = await line.serve({ MEDIAGEN_ROLES: roles, ...catalog })
+    served.push(one)
+    return one
+  }
+  try {
+    await line.run(['migrate'])
+    const [apis, workers] = await Promise.all(
+      ['api', 'worker'].map((roles) => Promise.all([serve(roles), serve(roles)])),
+    )
+    if (!apis || !workers) throw new Error('no processes')
+    return {
+      line,
+      apis,
+      workers,
+      models: models.map(({ id }) => ({ id, credits: nullCredits })),
+      serve,
+      dead: () =>
+        served
+          .map(({ process: { pid, exitCode, signalCode } }) => `${pid}: ${exitCode ?? signalCode}`)
+          .filter((text) => !text.endsWith(': null')),
+      largestBytes: () => Math.max(...served.map(({ process: { pid } }) => readPeak(pid as number))),
+      [Symbol.asyncDispose]: () => line[Symbol.asyncDispose](),
+    }
+  } catch (error) {
+    await line[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+/** VmHWM of proc_pid_status(5): the most memory that a process has had. */
+function readPeak(pid: number): number {
+  return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024
+}
