@@ -17,7 +17,7 @@ import { findBuiltin } from './builtin.ts'
 import { createContainmentFinder } from './containment.ts'
 import { layOut } from './data-dir.ts'
 import { openDoors, logReady } from './doors.ts'
-import { openFiles } from './files.ts'
+import { openFiles, tryBucket } from './files.ts'
 import { createGrace } from './grace.ts'
 import { createMetrics } from './metrics.ts'
 import { createEngines, createSampleFiles, guardEngines, openCatalog } from './models.ts'
@@ -58,6 +58,7 @@ export async function startCore(
   for (const engine of engines) parts.defer(() => engine.close())
   const catalog = await openCatalog(builtin, config, engines, clock)
   await tryPorts(config)
+  await tryBucket(config)
 
   const store = parts.use(
     await openStore(config, {

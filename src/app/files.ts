@@ -8,6 +8,7 @@ import { startUrlKeys } from '../assets/url-keys.ts'
 import { createDiskBlobs } from '@mediagen/blobs/disk.ts'
 import { createS3Blobs } from '@mediagen/blobs/s3.ts'
 import { toBucketUrl } from '@mediagen/blobs/s3-address.ts'
+import { findBucketTrouble } from '@mediagen/blobs/s3-check.ts'
 import { StartupError } from '@mediagen/core/errors.ts'
 import type { Config } from '../config.ts'
 import type { AssetStore, AssetUrls } from '@mediagen/core/asset.ts'
@@ -21,6 +22,9 @@ import type { ContainmentFinder } from './containment.ts'
 import { layOut, makeFolder } from './data-dir.ts'
 import { readChildLimits, readPictureBounds } from './models.ts'
 import { followsCaller } from './urls.ts'
+
+// How long a start waits for a store of files in trouble.
+const startPatienceMs = 5000
 
 /** The parts of a server that handle files. */
 export interface Files extends AsyncDisposable {
@@ -58,9 +62,10 @@ export type FilesPlace = Pick<
 
 /**
  * Creates the port to the files of an installation.
+ * @param patienceMs see `S3Options`
  * @throws StartupError if they are in a bucket, and no key is set
  */
-export function createBlobs(place: FilesPlace): Blobs {
+export function createBlobs(place: FilesPlace, patienceMs?: number): Blobs {
   const { filesUrl, awsAccessKeyId: accessKeyId, awsSecretAccessKey: secretAccessKey, awsRegion: region } = place
   if (filesUrl === null) return createDiskBlobs(layOut(place.dataDir).assets)
   if (accessKeyId === '' || secretAccessKey === '')
@@ -77,18 +82,17 @@ export function createBlobs(place: FilesPlace): Blobs {
     },
     prefix: filesUrl.prefix,
     signsUrls: place.filesSignedUrls,
+    ...(patienceMs !== undefined && { patienceMs }),
   })
 }
 
-/** Reads once from the store of files, so that a wrong bucket or key is found at the start and not by the first job. */
-async function check(blobs: Blobs): Promise<void> {
-  try {
-    for await (const _ of blobs.list('any/')) return
-  } catch (error) {
-    throw new StartupError(`${(error as Error).message}. Check MEDIAGEN_FILES_URL and the AWS_ variables.`, {
-      cause: error,
-    })
-  }
+/**
+ * Tries the bucket of an installation whose files are in one, before anything is made.
+ * @throws StartupError that names the setting which is wrong
+ */
+export async function tryBucket(place: FilesPlace): Promise<void> {
+  const trouble = place.filesUrl && (await findBucketTrouble(createBlobs(place, startPatienceMs)))
+  if (trouble) throw new StartupError(trouble)
 }
 
 /** Opens the files of a server. */
@@ -96,7 +100,6 @@ export async function openFiles(config: Config, parts: FilesParts): Promise<File
   const { store, clock, processFolder, containment, publicUrl } = parts
   const blobs = createBlobs(config)
   if (config.filesUrl === null) makeFolder(layOut(config.dataDir).assets)
-  else await check(blobs)
   const intake = join(processFolder, 'intake')
   const keys = await startUrlKeys(store)
   const recognise = createRecogniser(readPictureBounds(config))

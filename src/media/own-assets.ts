@@ -3,12 +3,10 @@ import { invalidMedia } from '@mediagen/engine/media.ts'
 import type { AssetUrls } from '@mediagen/core/asset.ts'
 import type { Blobs } from '@mediagen/blobs/blobs.ts'
 import type { MediaReader } from '@mediagen/media/reader.ts'
+import { copyStored } from './stored.ts'
 
 /** Creates a reader of earlier outputs. As everywhere, anyone with a validly signed URL may read the file. */
-export function createOwnAssetReader(
-  blobs: Pick<Blobs, 'stat' | 'copyTo'>,
-  urls: Pick<AssetUrls, 'read'>,
-): MediaReader {
+export function createOwnAssetReader(blobs: Pick<Blobs, 'copyTo'>, urls: Pick<AssetUrls, 'read'>): MediaReader {
   return {
     accepts: (reference) => /^https?:/i.test(reference) && urls.read(reference) !== null,
     async read(request, path) {
@@ -19,9 +17,7 @@ export function createOwnAssetReader(
           field,
           'is a URL of this server whose signature is wrong or has expired; read the job again for a fresh one',
         )
-      const found = await blobs.stat(asset.key)
-      if (found) take(found.bytes)
-      if (!found || !(await blobs.copyTo(asset.key, path)))
+      if (!(await copyStored(blobs, asset.key, path, field, take)))
         throw invalidMedia(field, 'is the URL of a file that was deleted or has expired')
     },
   }

@@ -5,6 +5,7 @@ import type { Blobs } from '@mediagen/blobs/blobs.ts'
 import { isUploadId } from '@mediagen/media/reference.ts'
 import type { MediaReader } from '@mediagen/media/reader.ts'
 import type { UploadStore } from '@mediagen/core/upload.ts'
+import { copyStored } from './stored.ts'
 
 /** What the reader needs. */
 export interface UploadReaderParts {
@@ -30,7 +31,7 @@ export function createUploadReader({ store, blobs, urls }: UploadReaderParts): M
       const upload = await store.getUpload(accountId, findId(reference) ?? '')
       if (!upload) throw unknownUpload(field)
       take(upload.bytes)
-      if (!(await blobs.copyTo(upload.key, path))) throw unknownUpload(field)
+      if (!(await copyStored(blobs, upload.key, path, field))) throw unknownUpload(field)
     },
   }
 }

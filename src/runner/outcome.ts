@@ -4,16 +4,16 @@ import type { JobError, JobOutcome } from '@mediagen/core/job.ts'
 import { canceledError, deadlineError } from '@mediagen/core/loss.ts'
 import { PriceError } from '@mediagen/catalog/pricing.ts'
 import { lacksDescriptors } from '@mediagen/engine/descriptors.ts'
-import { type Attempt, type StopReason, toFolderName } from './attempt.ts'
+import type { Attempt, StopReason } from './attempt.ts'
+import { removeOutputs } from './outputs.ts'
 import { produce } from './work.ts'
 
 /** Runs the engine. Null when the claim was lost: another worker has the job. */
 export async function runToOutcome(attempt: Attempt): Promise<JobOutcome | null> {
   const { job } = attempt.claimed
-  const { assets } = attempt.parts
   try {
     // Earlier runs can no longer end, so their stored outputs belong to no record.
-    for (let earlier = 1; earlier < job.attempts; earlier++) await assets.remove(toFolderName(job, earlier))
+    for (let earlier = 1; earlier < job.attempts; earlier++) await removeOutputs(attempt, earlier)
     return await produce(attempt)
   } catch (thrown) {
     return toOutcome(thrown, attempt)

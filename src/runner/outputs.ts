@@ -33,6 +33,13 @@ export async function storeOutputs(result: EngineResult, attempt: Attempt): Prom
   return outputs
 }
 
+/** Removes what a run of the job has stored. While the store of files is in trouble it stays: the survey of files finds it later. */
+export async function removeOutputs({ claimed: { job }, parts }: Attempt, run: number = job.attempts): Promise<void> {
+  await parts.assets.remove(toFolderName(job, run)).catch((error: unknown) => {
+    parts.log.warn({ err: error, job_id: job.jobId }, 'outputs of a run that did not count could not be removed yet')
+  })
+}
+
 /** Paths of the outputs, in the folder that the engine was given, even if its path was replaced meanwhile. */
 async function findOutputs({ files }: EngineResult, attempt: Attempt): Promise<string[]> {
   if (files.length === 0) return []

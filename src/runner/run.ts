@@ -6,10 +6,10 @@ import type { Model } from '@mediagen/catalog/model.ts'
 import type { Heartbeat } from '@mediagen/core/store.ts'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import { createAllowance } from './allowance.ts'
-import { type Attempt, continues, type RunParts, type StopReason, toFolderName, toOutputFolder } from './attempt.ts'
+import { type Attempt, continues, type RunParts, type StopReason, toOutputFolder } from './attempt.ts'
 import { endJob } from './durable.ts'
 import { runToOutcome } from './outcome.ts'
-import { closeOutputFolder } from './outputs.ts'
+import { closeOutputFolder, removeOutputs } from './outputs.ts'
 import { unlessAborted } from './waiting.ts'
 
 // A run that goes on has at least this long, so that what another server finished meanwhile is fetched.
@@ -143,8 +143,7 @@ async function perform(attempt: Attempt, abort: AbortController): Promise<void> 
     attempt.decided = true
     const ended = outcome && (await endJob(attempt, outcome))
     // The outputs were not recorded: the claim was stale or the deadline had passed.
-    if (outcome && 'outputs' in outcome && ended?.status !== outcome.status)
-      await parts.assets.remove(toFolderName(job))
+    if (outcome && 'outputs' in outcome && ended?.status !== outcome.status) await removeOutputs(attempt)
     const status = ended?.status ?? 'lost'
     parts.onRunEnded(job.model, status)
     const error = ended?.error ?? (outcome?.status === 'failed' ? outcome.error : null)

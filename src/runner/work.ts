@@ -12,12 +12,12 @@ import type { JobOutcome } from '@mediagen/core/job.ts'
 import { type Asset, measureOutputs } from '@mediagen/core/asset.ts'
 import { priceUsage } from '@mediagen/catalog/pricing.ts'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
-import { type Attempt, continues, toFolderName, toOutputFolder } from './attempt.ts'
+import { type Attempt, continues, toOutputFolder } from './attempt.ts'
 import { createDrafts } from './drafts.ts'
 import { createDownloads } from './downloads.ts'
 import { saveCheckpoint } from './durable.ts'
 import { fetchMedia } from './media.ts'
-import { openOutputFolder, storeOutputs } from './outputs.ts'
+import { openOutputFolder, removeOutputs, storeOutputs } from './outputs.ts'
 import { untilDecided } from './waiting.ts'
 
 /**
@@ -26,8 +26,7 @@ import { untilDecided } from './waiting.ts'
  */
 export async function produce(attempt: Attempt): Promise<JobOutcome> {
   const { model, watched } = attempt
-  const { job } = attempt.claimed
-  const { engines, assets } = attempt.parts
+  const { engines } = attempt.parts
   const engine = engines.get(model.engine.kind)
   if (!engine)
     throw new EngineError('model_unavailable', `The engine "${model.engine.kind}" is not on this server.`, true)
@@ -39,7 +38,7 @@ export async function produce(attempt: Attempt): Promise<JobOutcome> {
     watched.signal.throwIfAborted()
     return price(attempt, outputs, { ...measureOutputs(outputs), ...result.usage })
   } catch (error) {
-    await assets.remove(toFolderName(job))
+    await removeOutputs(attempt)
     throw error
   }
 }

@@ -1,5 +1,5 @@
 // A server whose files are in an S3-compatible store: outputs, previews, uploads, inputs, downloads, retention, and trouble.
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { createClient } from '@connectrpc/connect'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createS3Blobs } from '@mediagen/blobs/s3.ts'
@@ -34,6 +34,7 @@ afterAll(async () => {
 })
 beforeEach(() => {
   line.faults.length = 0
+  line.weather = () => null
 })
 
 /** Settings of a server whose files are in the test's bucket, under a prefix of its own. */
@@ -125,14 +126,83 @@ test('while the store cannot be reached, a download is refused with Retry-After,
   expect((await fetch(url)).status).toBe(200)
 })
 
+test('a store that fails for longer than it is waited for fails the job with a clear error, and nothing is charged', async () => {
+  await using media = await startMediaApp(toSettings('down', line.endpoint), withBuiltin)
+  // A refusal is not repeated by the client of the store, so that the test need not wait for a minute.
+  line.weather = () => 'refuse'
+  const job = await media.run(art, artModel)
+  expect(job).toMatchObject({
+    status: 'failed',
+    error: { code: 'output_not_stored', retryable: true },
+    billing: { charged: 0 },
+  })
+  expect(job.attempts).toBeGreaterThan(1)
+  line.weather = () => null
+  const later = await media.run(art, artModel)
+  expect(later).toMatchObject({ status: 'succeeded' })
+
+  line.weather = () => 'refuse'
+  expect(await media.run({ image: later.outputs[0].url })).toMatchObject({
+    status: 'failed',
+    error: {
+      code: 'media_unavailable',
+      retryable: true,
+      message: 'image cannot be read now: the files of this server are out of reach. Nothing was charged.',
+    },
+  })
+})
+
 test.each([
-  [
-    'a bucket that does not exist',
-    { MEDIAGEN_FILES_URL: 's3://another' },
-    /404 NoSuchBucket.*Check MEDIAGEN_FILES_URL/,
-  ],
+  ['a bucket that does not exist', { MEDIAGEN_FILES_URL: 's3://another' }, /404 NoSuchBucket.*MEDIAGEN_FILES_URL/],
   ['no key', { AWS_ACCESS_KEY_ID: '' }, /AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set/],
   ['something that is no bucket', { MEDIAGEN_FILES_URL: '/srv/files' }, /MEDIAGEN_FILES_URL must be `s3:\/\/bucket`/],
 ])('a server does not start with %s, and says why', async (_, wrong, words) => {
   await expect(startMediaApp({ ...toSettings('start'), ...wrong }, withBuiltin)).rejects.toThrow(words)
+})
+
+test.each([
+  ['NoSuchBucket', 404, 'MEDIAGEN_FILES_URL'],
+  ['InvalidAccessKeyId', 403, 'AWS_ACCESS_KEY_ID'],
+  ['SignatureDoesNotMatch', 403, 'AWS_SECRET_ACCESS_KEY'],
+  ['AuthorizationHeaderMalformed', 400, 'AWS_REGION'],
+  ['PermanentRedirect', 301, 'AWS_REGION'],
+  ['ExpiredToken', 400, 'AWS_SESSION_TOKEN'],
+  ['RequestTimeTooSkewed', 403, 'the clock of this machine'],
+  ['AccessDenied', 403, 'AWS_ACCESS_KEY_ID may not list, write and delete'],
+  ['Unheard', 400, 'AWS_ENDPOINT_URL_S3'],
+])(
+  'a store that answers %s ends a start at once with one sentence that names the setting',
+  async (code, status, words) => {
+    await using cli = openCommandLine(toSettings('wrong', line.endpoint))
+    line.weather = () => ({ code, status })
+    const { status: exit, stdout, stderr } = await cli.run(['serve'])
+    expect([exit, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(/^mediagen: [^\n]+[^.]\.\n$/)
+    expect(stderr).toContain(`${status} ${code}`)
+    expect(stderr).toContain(words)
+  },
+)
+
+test('a bucket that can be read but not written, or not deleted from, ends a start, too, and is left as it was', async () => {
+  await using cli = openCommandLine(toSettings('readonly', line.endpoint))
+  for (const refused of ['PUT', 'DELETE']) {
+    line.weather = (method) => (method === refused ? 'refuse' : null)
+    const { status, stderr } = await cli.run(['serve'])
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringMatching(/may not list, write and delete below MEDIAGEN_FILES_URL\.\n$/),
+    ])
+    expect(existsSync(cli.dataDir)).toBe(false)
+    expect(stderr).toContain(`${refused} readonly/check/written.txt`)
+  }
+  line.weather = () => null
+  await createS3Blobs({ bucket: toBucket(server.endpoint), prefix: 'readonly/', signsUrls: false }).delete([
+    'check/written.txt',
+  ])
+})
+
+test('a store that cannot be reached ends a start within seconds', async () => {
+  await using cli = openCommandLine(toSettings('nowhere', 'http://127.0.0.1:9'))
+  const { status, stderr } = await cli.run(['serve'])
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/cannot be reached .*AWS_ENDPOINT_URL_S3.*\.\n$/)])
 })

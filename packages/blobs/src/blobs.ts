@@ -50,9 +50,10 @@ export interface Blobs {
   open(key: string, range?: ByteRange): Promise<BlobContent | null>
   /**
    * Writes a private copy to a local path where no file exists yet: changing it does not change the blob.
+   * @param take is told the number of bytes before any is written, and throws to refuse them
    * @returns false if there is no such blob
    */
-  copyTo(key: string, path: string): Promise<boolean>
+  copyTo(key: string, path: string, take?: (bytes: number) => void): Promise<boolean>
   /** All blobs whose keys begin with `prefix`; keys that are equal up to a slash follow each other. */
   list(prefix: string): AsyncIterable<StoredBlob>
   /**

@@ -104,7 +104,9 @@ export function createDiskBlobs(folder: string): Blobs {
       closeSync(descriptor)
       return null
     },
-    async copyTo(key, path) {
+    async copyTo(key, path, take) {
+      const found = take ? await measure(key, toPath(key)) : null
+      if (found) take?.(found.bytes)
       // A reflink where the file system supports it, which costs nothing; a second name would lead to the blob itself.
       const mode = constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL
       return (await orMissing(copyFile(toPath(key), path, mode).then(() => true))) ?? false

@@ -9,20 +9,37 @@ export const readPatienceMs = 5000
 const stallMs = 30_000
 const maxResumptions = 3
 
+/** How an object is read. */
+interface ReadOptions {
+  /** How long requests are repeated while the store is in trouble, in milliseconds. Default: as the client was made. */
+  readonly patienceMs?: number | undefined
+  /** Is told the number of bytes before any is read, and throws to refuse them. */
+  readonly take?: ((bytes: number) => void) | undefined
+}
+
 /** Opens an object, or a part of it; null if there is none. */
 export async function openObject(
   client: BucketClient,
   object: string,
   range: ByteRange | null,
+  { patienceMs, take }: ReadOptions,
 ): Promise<Readable | null> {
-  const answer = await read(client, object, range?.start ?? null, range?.end ?? null, null)
-  return answer && Readable.from(stream(client, object, answer, range), { objectMode: false })
+  const read = (start: number | null, end: number | null, etag: string | null): Promise<Response | null> =>
+    readObject({ client, object, patienceMs }, start, end, etag)
+  const answer = await read(range?.start ?? null, range?.end ?? null, null)
+  if (answer === null) return null
+  try {
+    take?.(Number(answer.headers.get('content-length')))
+  } catch (error) {
+    await answer.body?.cancel()
+    throw error
+  }
+  return Readable.from(stream(object, read, answer, range), { objectMode: false })
 }
 
 /** Asks for the bytes from `start` through `end`. @param etag of the version that is being read */
-async function read(
-  client: BucketClient,
-  object: string,
+async function readObject(
+  { client, object, patienceMs }: { client: BucketClient; object: string; patienceMs: number | undefined },
   start: number | null,
   end: number | null,
   etag: string | null,
@@ -32,7 +49,8 @@ async function read(
     ...(start !== null && { range: `bytes=${start}-${end ?? ''}` }),
     ...(etag !== null && { 'if-match': etag }),
   }
-  const answer = await client.send('GET', { object, headers, mayBeMissing: true, patienceMs: readPatienceMs })
+  const request = { object, headers, mayBeMissing: true, ...(patienceMs !== undefined && { patienceMs }) }
+  const answer = await client.send('GET', request)
   if (answer.status === 404) return null
   if (start !== null && answer.status !== 206)
     throw new BlobsError(`The store of files sent all of ${object} where a part was asked for`)
@@ -40,8 +58,8 @@ async function read(
 }
 
 async function* stream(
-  client: BucketClient,
   object: string,
+  read: (start: number, end: number | null, etag: string | null) => Promise<Response | null>,
   first: Response,
   range: ByteRange | null,
 ): AsyncIterable<Buffer> {
@@ -60,7 +78,7 @@ async function* stream(
       if (next === until) return
       throw new Error(`${until - next} bytes are missing`)
     } catch (error) {
-      answer = left > 0 ? await read(client, object, next, end, etag) : null
+      answer = left > 0 ? await read(next, end, etag) : null
       if (answer === null) throw new BlobsError(`The store of files broke off sending ${object}`, { cause: error })
     }
   }

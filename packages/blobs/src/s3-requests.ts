@@ -31,10 +31,13 @@ export interface BucketRequest {
 export class BlobsError extends Error {
   /** By this code the service knows that its store of files is in trouble. */
   readonly code = 'BLOBS_UNAVAILABLE'
+  /** The code of the store's refusal, such as `NoSuchBucket`; null if it gave none. */
+  readonly reason: string | null
 
-  constructor(message: string, options?: ErrorOptions) {
+  constructor(message: string, { reason = null, ...options }: ErrorOptions & { reason?: string | null } = {}) {
     super(message, options)
     this.name = 'BlobsError'
+    this.reason = reason
   }
 }
 
@@ -104,7 +107,7 @@ export function createBucketClient(bucket: Bucket, patienceMs = defaultPatienceM
             ? new BlobsError(`The store of files cannot be reached for ${what}: ${sayWhy(answer as Error)}`, {
                 cause: answer,
               })
-            : new BlobsError(`The store of files answered ${what} with ${refusal.words}`)
+            : new BlobsError(`The store of files answered ${what} with ${refusal.words}`, { reason: refusal.code })
         }
         await pause(pauseMs, undefined, { signal })
       }
@@ -121,13 +124,14 @@ function sizeOf(body: BucketRequest['body']): number {
 }
 
 /** A refusal in words, and whether it may pass. */
-async function toRefusal(answer: Response): Promise<{ words: string; passes: boolean }> {
+async function toRefusal(answer: Response): Promise<{ code: string | null; words: string; passes: boolean }> {
   const text = await answer.text().catch(() => '')
   const code = readTag(text, 'Code')
   const message = readTag(text, 'Message')
   // A body that comes too slowly is refused with RequestTimeout, which is a 400.
   const passes = answer.status >= 500 || answer.status === 429 || answer.status === 408 || code === 'RequestTimeout'
-  return { words: [answer.status, code, message].filter(Boolean).join(' '), passes }
+  const words = [answer.status, code, message].filter(Boolean).join(' ').replace(/\.$/, '')
+  return { code, words, passes }
 }
 
 /** fetch hides the reason in the cause of its error. */

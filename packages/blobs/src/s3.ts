@@ -63,10 +63,11 @@ export function createS3Blobs(options: S3Options): Blobs {
       return { key, bytes: Number(headers.get('content-length')), storedAtMs }
     },
     async open(key, range) {
-      return isBlobKey(key) ? openObject(client, nameOf(key), range ?? null) : null
+      return isBlobKey(key) ? openObject(client, nameOf(key), range ?? null, { patienceMs: readPatienceMs }) : null
     },
-    async copyTo(key, path) {
-      const content = await openObject(client, nameOf(key), null)
+    async copyTo(key, path, take) {
+      // No client waits, so requests are repeated for as long as those that write.
+      const content = await openObject(client, nameOf(key), null, { patienceMs, take })
       if (content === null) return false
       await pipeline(content, createWriteStream(path, { flags: 'wx' })).catch(async (error: NodeJS.ErrnoException) => {
         if (error.code !== 'EEXIST') await rm(path, { force: true })

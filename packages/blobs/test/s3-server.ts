@@ -43,12 +43,26 @@ export function toBucket(endpoint: string): Bucket {
 }
 
 /** What happens to a request on the line. */
-export type Fault = 'answer 500' | 'cut before' | 'cut after' | 'cut the answer' | 'stall' | 'refuse'
+export type Fault =
+  | 'answer 500'
+  | 'slow down'
+  | 'wait'
+  | 'cut before'
+  | 'cut after'
+  | 'cut the answer'
+  | 'stall'
+  | 'refuse'
+  /** Refused as a store does that says this code. */
+  | { readonly code: string; readonly status: number }
 
 /** A line to a server. `faults` are met by the next requests, one by each; null lets one pass. */
 export interface Line extends AsyncDisposable {
   readonly endpoint: string
   readonly faults: (Fault | null)[]
+  /** Once there are no more of them, what happens to each request. */
+  weather: (method: string) => Fault | null
+  /** How long a request waits that waits. */
+  waitMs: number
   /** Methods of the requests that came, faults included. */
   readonly seen: string[]
 }
@@ -58,28 +72,41 @@ export async function startLine(to: string): Promise<Line> {
   const faults: (Fault | null)[] = []
   const seen: string[] = []
   const server = createServer((incoming, outgoing) => {
-    seen.push(incoming.method ?? '')
-    meet(faults.shift() ?? null, incoming, outgoing, to)
+    const { method = '' } = incoming
+    seen.push(method)
+    const fault = faults.length > 0 ? (faults.shift() ?? null) : line.weather(method)
+    if (fault === 'wait') setTimeout(() => meet(null, incoming, outgoing, to), line.waitMs)
+    else meet(fault, incoming, outgoing, to)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
+  const line: Line = {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     faults,
     seen,
+    weather: () => null,
+    waitMs: 2000,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     },
   }
+  return line
+}
+
+const refusals: Readonly<Record<string, { status: number; code: string }>> = {
+  refuse: { status: 403, code: 'AccessDenied' },
+  'answer 500': { status: 500, code: 'InternalError' },
+  'slow down': { status: 503, code: 'SlowDown' },
 }
 
 function meet(fault: Fault | null, incoming: IncomingMessage, outgoing: ServerResponse, to: string): void {
   const cut = (): void => void incoming.socket.destroy()
   if (fault === 'stall') return
   if (fault === 'cut before') return cut()
-  if (fault === 'answer 500' || fault === 'refuse') {
+  const refusal = typeof fault === 'string' ? refusals[fault] : fault
+  if (refusal) {
     incoming.resume()
-    const [status, code] = fault === 'refuse' ? [403, 'AccessDenied'] : [500, 'InternalError']
+    const { status, code } = refusal
     outgoing.writeHead(status).end(`<Error><Code>${code}</Code><Message>By the test</Message></Error>`)
     return
   }
@@ -97,5 +124,6 @@ function meet(fault: Fault | null, incoming: IncomingMessage, outgoing: ServerRe
     // Half of the answer arrives.
     answer.once('data', (chunk: Buffer) => outgoing.write(chunk.subarray(0, Math.ceil(chunk.length / 2)), cut))
   })
+  passed.on('error', cut)
   incoming.pipe(passed)
 }
