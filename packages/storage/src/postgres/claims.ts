@@ -7,7 +7,7 @@ import { decideFinish, decideHeartbeat, decideReconciled } from '@mediagen/core/
 import type { ClaimCommand, Heartbeat, HeartbeatOutcome, SavedCheckpoint } from '@mediagen/core/store.ts'
 import { jobColumns, type JobRow, type JobState, selectStates, toJob, toRunState } from '../job-rows.ts'
 import { lockAccounts } from './ledger.ts'
-import { endRun, endRuns, type JobEnd, lockJobs } from './run-ends.ts'
+import { endRun, endRuns, type JobEnd, lockJobs, lockRuns } from './run-ends.ts'
 import { learnLate, recordRun } from './upstream.ts'
 import type { Writing } from './writing.ts'
 
@@ -86,11 +86,11 @@ async function claimChosen(
   nowMs: number,
 ): Promise<readonly ClaimedJob[]> {
   const numbers = chosen.map(({ number }) => number)
-  await lockAccounts(tx, 'account_id = ANY(:accountIds)', {
+  const locked = lockAccounts(tx, 'account_id = ANY(:accountIds)', {
     accountIds: [...new Set(chosen.map(({ account }) => account))],
   })
   // One that was canceled meanwhile is missing.
-  const rows = await tx.rows<ClaimRow>(
+  const claiming = tx.rows<ClaimRow>(
     `UPDATE jobs SET status = 'running', progress = 0, attempts = attempts + 1, token = token + 1, worker = :worker,
        lease_until = :nowMs::bigint + :leaseMs::bigint, started_at = coalesce(started_at, greatest(:nowMs::bigint, created_at)), sequence = sequence + 1
      WHERE number = ANY(:numbers) AND status = 'queued' AND available_at IS NULL
@@ -99,6 +99,8 @@ async function claimChosen(
        CASE after_loss WHEN 'continue' THEN (SELECT min(submitted_at) FROM upstream_runs WHERE job_number = jobs.number) END AS submittedAt`,
     { worker, leaseMs, nowMs, numbers },
   )
+  await locked
+  const rows = await claiming
   const byNumber = new Map(rows.map((row) => [row.number, row]))
   const claimed = chosen.flatMap((one) => byNumber.get(one.number) ?? [])
   const reached = new Map<string, number>()
@@ -211,7 +213,7 @@ export interface Finish {
 
 /** Ends runs, in order; those that are reported together share a transaction. Null for a stale report. */
 export async function finishJobs(tx: Writing, finishes: readonly Finish[]): Promise<readonly (Job | null)[]> {
-  const locked = await lockJobs(
+  const locked = await lockRuns(
     tx,
     finishes.map(({ jobId }) => jobId),
   )

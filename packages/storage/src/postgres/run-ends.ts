@@ -3,9 +3,9 @@ import type { AfterLoss } from '@mediagen/engine/engine.ts'
 import type { QueueShare } from '@mediagen/core/fair-queue.ts'
 import type { Job } from '@mediagen/core/job.ts'
 import type { RunEnd } from '@mediagen/core/run-end.ts'
-import { decideSettlement, type Ending } from '@mediagen/core/settlement.ts'
+import { decideSettlement, type Ending, type SettlementWrites } from '@mediagen/core/settlement.ts'
 import { jobColumns, type JobState, selectStates } from '../job-rows.ts'
-import { lockAccounts, type LockedAccounts, post, type Posted } from './ledger.ts'
+import { lockAccounts, type LockedAccounts, post } from './ledger.ts'
 import { placedColumns, type PlacedRow, toPlaced } from './jobs.ts'
 import { dropDuty, learnLate, oweCancel, oweReconcile } from './upstream.ts'
 import type { Writing } from './writing.ts'
@@ -76,15 +76,28 @@ export async function lockJobs(
   condition = 'TRUE',
   values: Readonly<Record<string, unknown>> = {},
 ): Promise<LockedJobs> {
-  const [accounts, rows, shares] = await Promise.all([
+  const [locked, shares] = await Promise.all([
+    lockRuns(tx, jobIds, condition, values),
+    readShares(tx, "jobs WHERE job_id = ANY(:jobIds) AND status = 'queued'", { jobIds }),
+  ])
+  return { ...locked, shares }
+}
+
+/** The same for jobs that have left the queue, where they have no place. */
+export async function lockRuns(
+  tx: Pick<Writing, 'rows'>,
+  jobIds: readonly string[],
+  condition = "status = 'running'",
+  values: Readonly<Record<string, unknown>> = {},
+): Promise<LockedJobs> {
+  const [accounts, rows] = await Promise.all([
     lockAccounts(tx, 'account_id IN (SELECT account_id FROM jobs WHERE job_id = ANY(:jobIds))', { jobIds }),
     tx.rows<JobState>(
       `${selectStates} WHERE job_id = ANY(:jobIds) AND ${condition} ORDER BY number FOR NO KEY UPDATE`,
       { jobIds, ...values },
     ),
-    readShares(tx, "jobs WHERE job_id = ANY(:jobIds) AND status = 'queued'", { jobIds }),
   ])
-  return { jobs: new Map(rows.map((row) => [row.jobId, row])), accounts, shares }
+  return { jobs: new Map(rows.map((row) => [row.jobId, row])), accounts, shares: new Map() }
 }
 
 /** A job that is to be moved out of a run or a review. */
@@ -101,19 +114,23 @@ export async function endRuns(
   ends: readonly JobEnd[],
   nowMs: number,
 ): Promise<readonly Job[]> {
-  const posted: Posted[] = []
-  const moving = ends.map(({ job, end, found }) => {
-    if (end.status === 'queued') return requeue(tx, job.number, end, found)
-    if (end.status === 'needs_review') return review(tx, job.number, end, nowMs)
-    const settling = settle(tx, locked, job, end, nowMs, posted)
-    // It was found too late to go on: what is to be ended elsewhere has a name now.
-    if (found) learnLate(tx, job.number, found.checkpoint, nowMs)
-    return settling
-  })
-  post(tx, locked.accounts, nowMs, posted)
-  const rows = await Promise.all(moving)
-  return rows.map((row, index) => {
-    if (row === undefined) throw new Error(`job ${ends[index]?.job.jobId} vanished`)
+  const settled: Settled[] = []
+  const moving: Promise<PlacedRow | undefined>[] = []
+  for (const { job, end, found } of ends) {
+    if (end.status === 'queued') moving.push(requeue(tx, job.number, end, found))
+    else if (end.status === 'needs_review') moving.push(review(tx, job.number, end, nowMs))
+    else settled.push(settle(tx, locked, job, end, nowMs))
+  }
+  const settling = writeSettled(tx, locked, settled, nowMs)
+  // Those that were found too late to go on: what is to be ended elsewhere has a name now.
+  for (const { job, end, found } of ends)
+    if (found && end.status !== 'queued' && end.status !== 'needs_review')
+      learnLate(tx, job.number, found.checkpoint, nowMs)
+  const [moved, ended] = await Promise.all([Promise.all(moving), settling])
+  const rows = new Map([...moved, ...ended].map((row) => [row?.jobId, row]))
+  return ends.map(({ job: { jobId } }) => {
+    const row = rows.get(jobId)
+    if (row === undefined) throw new Error(`job ${jobId} vanished`)
     const job = toPlaced(row)
     // Its place changes without a word.
     tx.changed(job.jobId, job.status === 'queued' ? undefined : job)
@@ -168,39 +185,59 @@ function review(
   )
 }
 
-function settle(
-  tx: Writing,
-  { accounts, shares }: LockedJobs,
-  job: JobState,
-  end: Ending,
-  nowMs: number,
-  posted: Posted[],
-): Promise<PlacedRow | undefined> {
+/** A job and what its end writes. */
+interface Settled {
+  readonly job: JobState
+  readonly writes: SettlementWrites
+}
+
+function settle(tx: Writing, { accounts, shares }: LockedJobs, job: JobState, end: Ending, nowMs: number): Settled {
   const { accountId, model, number } = job
   const account = accounts.get(accountId) ?? null
   const share = job.status === 'queued' ? shareOf(shares, model, accountId) : null
   const writes = decideSettlement({ job, account, share }, end, nowMs)
-  const { postings, finish, charged, released, outputs, error, ...plain } = writes
+  const { postings, finish, status } = writes
   if (job.status === 'needs_review') dropDuty(tx, number)
-  if (plain.status !== 'succeeded') oweCancel(tx, number, nowMs)
-  const row = tx.row<PlacedRow>(
-    `UPDATE jobs SET status = :status, progress = :progress, credits_charged = :charged, credits_released = :released,
-       outputs = coalesce(:outputs, outputs), error = :error, finished_at = :finishedAtMs, lost_runs = lost_runs + :spentRuns, checkpoint = NULL,
-       preview_key = NULL, worker = NULL, lease_until = NULL, available_at = NULL, sequence = sequence + 1
-     WHERE number = :number RETURNING ${jobColumns}, NULL AS queuePosition`,
-    {
-      ...plain,
-      number,
-      charged,
-      released,
-      outputs: outputs && JSON.stringify(outputs),
-      error: error && JSON.stringify(error),
-    },
-  )
-  posted.push({ accountId, jobNumber: number, note: null, postings })
+  if (status !== 'succeeded') oweCancel(tx, number, nowMs)
   // The next end of a job of this account begins where this one leaves the balance.
   const after = postings.at(-1)?.after
   if (account && after) accounts.set(accountId, { ...account, ...after })
   if (finish !== null) writeShares(tx, shares, [{ model, accountId, finish }])
-  return row
+  return { job, writes }
+}
+
+/** Writes all settlements by one statement, and their entries by another: each statement on jobs costs as much as some rows. */
+async function writeSettled(
+  tx: Writing,
+  { accounts }: LockedJobs,
+  settled: readonly Settled[],
+  nowMs: number,
+): Promise<readonly PlacedRow[]> {
+  if (settled.length === 0) return []
+  const of = <Value>(read: (writes: SettlementWrites) => Value): Value[] => settled.map(({ writes }) => read(writes))
+  const rows = tx.rows<PlacedRow>(
+    `UPDATE jobs SET status = e.new_status, progress = e.new_progress, credits_charged = e.charged, credits_released = e.released,
+       outputs = coalesce(e.new_outputs, outputs), error = e.new_error, finished_at = e.ended_at, lost_runs = lost_runs + e.spent, checkpoint = NULL,
+       preview_key = NULL, worker = NULL, lease_until = NULL, available_at = NULL, sequence = sequence + 1
+     FROM unnest(:numbers::bigint[], :statuses::text[], :progresses::float8[], :charged::bigint[], :released::bigint[], :outputs::text[],
+       :errors::text[], :endedAt::bigint[], :spent::bigint[])
+       AS e (of_job, new_status, new_progress, charged, released, new_outputs, new_error, ended_at, spent)
+     WHERE number = e.of_job RETURNING ${jobColumns}, NULL AS queuePosition`,
+    {
+      numbers: settled.map(({ job }) => job.number),
+      statuses: of(({ status }) => status),
+      progresses: of(({ progress }) => progress),
+      charged: of(({ charged }) => charged),
+      released: of(({ released }) => released),
+      outputs: of(({ outputs }) => outputs && JSON.stringify(outputs)),
+      errors: of(({ error }) => error && JSON.stringify(error)),
+      endedAt: of(({ finishedAtMs }) => finishedAtMs),
+      spent: of(({ spentRuns }) => spentRuns),
+    },
+  )
+  const posted = settled.map(({ job: { accountId, number }, writes: { postings } }) => {
+    return { accountId, jobNumber: number, note: null, postings }
+  })
+  post(tx, accounts, nowMs, posted)
+  return rows
 }

@@ -268,13 +268,14 @@ EXECUTE FUNCTION refuse('accounts: an account is never deleted');
 -- What the ledger refuses
 
 -- Moves balances by the entries of a statement, each account once, or refuses entries that do not follow from the balance of their
--- account or from the money of their job.
-CREATE FUNCTION ledger_entries_move_balance() RETURNS trigger LANGUAGE plpgsql AS $$
+-- account or from the money of their job. Its plans are made once a connection, maybe while the tables are small.
+CREATE FUNCTION ledger_entries_move_balance() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off AS $$
 BEGIN
   IF EXISTS (
-    SELECT 1 FROM added AS e LEFT JOIN jobs AS j ON j.number = e.job_number AND j.account_id = e.account_id
-    WHERE e.job_number IS NOT NULL AND e.credits IS DISTINCT FROM
-      CASE e.kind WHEN 'hold' THEN j.credits_held WHEN 'charge' THEN j.credits_charged ELSE j.credits_released END
+    SELECT 1 FROM added AS e WHERE e.job_number IS NOT NULL AND e.credits IS DISTINCT FROM (
+      SELECT CASE e.kind WHEN 'hold' THEN j.credits_held WHEN 'charge' THEN j.credits_charged ELSE j.credits_released END
+      FROM jobs AS j WHERE j.number = e.job_number AND j.account_id = e.account_id
+    )
   ) THEN
     RAISE EXCEPTION 'ledger_entries: the entry does not match the money of its job' USING ERRCODE = 'integrity_constraint_violation';
   END IF;
@@ -311,7 +312,8 @@ CREATE TRIGGER jobs_begin_unlost BEFORE INSERT ON jobs FOR EACH ROW
 WHEN (NEW.lost_runs <> 0 OR NEW.available_at IS NOT NULL)
 EXECUTE FUNCTION refuse('jobs: a new job has lost no run and may begin at once');
 
--- Once for all rows of a statement.
+-- Once for all rows of a statement, and so are the next ones: an account's row that a transaction changes for each job is walked
+-- through in all its versions.
 CREATE FUNCTION jobs_counted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE accounts AS a SET job_count = a.job_count + n.jobs, queued_jobs = a.queued_jobs + n.jobs
@@ -324,12 +326,16 @@ EXECUTE FUNCTION jobs_counted();
 
 CREATE FUNCTION jobs_recounted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  UPDATE accounts SET queued_jobs = queued_jobs + CASE NEW.status WHEN 'queued' THEN 1 ELSE -1 END WHERE account_id = NEW.account_id;
+  UPDATE accounts AS a SET queued_jobs = a.queued_jobs + n.jobs
+  FROM (
+    SELECT account_id, sum(change) AS jobs FROM (
+      SELECT account_id, 1 AS change FROM now_so WHERE status = 'queued' UNION ALL SELECT account_id, -1 FROM was_so WHERE status = 'queued'
+    ) AS changes GROUP BY account_id HAVING sum(change) <> 0
+  ) AS n WHERE a.account_id = n.account_id;
   RETURN NULL;
 END $$;
 
-CREATE TRIGGER jobs_recounted AFTER UPDATE OF status ON jobs FOR EACH ROW
-WHEN ((OLD.status = 'queued') <> (NEW.status = 'queued'))
+CREATE TRIGGER jobs_recounted AFTER UPDATE ON jobs REFERENCING OLD TABLE AS was_so NEW TABLE AS now_so FOR EACH STATEMENT
 EXECUTE FUNCTION jobs_recounted();
 
 CREATE TRIGGER jobs_fence_claims BEFORE UPDATE OF status ON jobs FOR EACH ROW
@@ -529,18 +535,19 @@ CREATE INDEX webhook_deliveries_by_end ON webhook_deliveries (finished_at) WHERE
 CREATE FUNCTION jobs_tell_webhooks() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO webhook_deliveries (delivery_id, webhook_id, job_number, event, job_then, due_at, waits_since, created_at)
-  SELECT 'dlv_' || lpad(to_hex(NEW.finished_at), 12, '0') || right(replace(gen_random_uuid()::text, '-', ''), 20), w.webhook_id, NEW.number,
-    'job.' || NEW.status,
-    CASE NEW.status WHEN 'needs_review' THEN json_build_object('status', NEW.status, 'progress', NEW.progress, 'attempts', NEW.attempts,
-      'creditsCharged', NEW.credits_charged, 'creditsReleased', NEW.credits_released, 'outputs', NEW.outputs::json, 'error', NEW.error::json,
-      'finishedAtMs', NEW.finished_at, 'sequence', NEW.sequence)::text END,
-    NEW.finished_at, NEW.finished_at, NEW.finished_at
-  FROM webhooks AS w WHERE w.account_id = NEW.account_id AND w.deleted_at IS NULL AND w.disabled_at IS NULL ORDER BY w.webhook_id;
+  SELECT 'dlv_' || lpad(to_hex(j.finished_at), 12, '0') || right(replace(gen_random_uuid()::text, '-', ''), 20), w.webhook_id, j.number,
+    'job.' || j.status,
+    CASE j.status WHEN 'needs_review' THEN json_build_object('status', j.status, 'progress', j.progress, 'attempts', j.attempts,
+      'creditsCharged', j.credits_charged, 'creditsReleased', j.credits_released, 'outputs', j.outputs::json, 'error', j.error::json,
+      'finishedAtMs', j.finished_at, 'sequence', j.sequence)::text END,
+    j.finished_at, j.finished_at, j.finished_at
+  FROM now_so AS j JOIN was_so AS o ON o.number = j.number AND o.status <> j.status
+  JOIN webhooks AS w ON w.account_id = j.account_id AND w.deleted_at IS NULL AND w.disabled_at IS NULL
+  WHERE j.status IN ('succeeded', 'failed', 'canceled', 'expired', 'needs_review') ORDER BY j.number, w.webhook_id;
   RETURN NULL;
 END $$;
 
-CREATE TRIGGER jobs_tell_webhooks AFTER UPDATE OF status ON jobs FOR EACH ROW
-WHEN (NEW.status <> OLD.status AND NEW.status IN ('succeeded', 'failed', 'canceled', 'expired', 'needs_review'))
+CREATE TRIGGER jobs_tell_webhooks AFTER UPDATE ON jobs REFERENCING OLD TABLE AS was_so NEW TABLE AS now_so FOR EACH STATEMENT
 EXECUTE FUNCTION jobs_tell_webhooks();
 
 CREATE FUNCTION webhook_deliveries_counted() RETURNS trigger LANGUAGE plpgsql AS $$

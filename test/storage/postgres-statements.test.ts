@@ -1,0 +1,52 @@
+// How many statements the PostgreSQL store sends: many commands together cost about as many as one.
+import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
+import { Client } from 'pg'
+import { describe, expect, test, vi } from 'vitest'
+import { claimOne, startOf } from './fixture.ts'
+import { useServer } from './postgres-fixture.ts'
+import { hasPostgres } from './postgres-server.ts'
+
+const many = 40
+
+describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
+  const { createDatabase } = useServer()
+
+  /** The statements that are sent while some work is done; one of them may be news of what was done before. */
+  async function countStatements(work: () => Promise<unknown>): Promise<number> {
+    const spied = vi.spyOn(Client.prototype, 'query')
+    await work()
+    const { length } = spied.mock.calls
+    spied.mockRestore()
+    return length
+  }
+
+  test('forty starts, a claim of forty and forty ends take as many statements as one each', async () => {
+    const url = await createDatabase()
+    await using store = await openPostgresStore({ url, listens: false })
+    const { accountId } = await store.createAccount('a', 1_000_000)
+    const claim = { worker: 'w', room: { 'test/image': many }, limit: many, leaseMs: 60_000 }
+    const end = { status: 'succeeded', outputs: [], creditsActual: 10 } as const
+
+    const oneStart = await countStatements(() => store.startGeneration(startOf(accountId)))
+    const [one] = await store.claimJobs(claim)
+    const oneEnd = await countStatements(() => store.finishJob(one?.job.jobId ?? '', one?.token ?? 0, end))
+    await store.startGeneration(startOf(accountId))
+    const oneClaim = await countStatements(() => claimOne(store))
+
+    const news = 1
+    const starts = Array.from({ length: many }, () => startOf(accountId))
+    expect(await countStatements(() => Promise.all(starts.map(store.startGeneration)))).toBeLessThanOrEqual(
+      oneStart + news,
+    )
+    const claimed: Awaited<ReturnType<typeof store.claimJobs>>[number][] = []
+    expect(await countStatements(async () => claimed.push(...(await store.claimJobs(claim))))).toBeLessThanOrEqual(
+      oneClaim + news,
+    )
+    expect(claimed).toHaveLength(many)
+    const ends = claimed.map(({ job, token }) => [job.jobId, token, end] as const)
+    expect(await countStatements(() => Promise.all(ends.map((one) => store.finishJob(...one))))).toBeLessThanOrEqual(
+      oneEnd + news,
+    )
+    expect(await store.verifyLedger()).toMatchObject({ problems: [] })
+  })
+})
