@@ -19,6 +19,7 @@ import { layOut } from './data-dir.ts'
 import { openDoors, logReady } from './doors.ts'
 import { openFiles, tryBucket } from './files.ts'
 import { createGrace } from './grace.ts'
+import { measureStore } from './measured.ts'
 import { createMetrics } from './metrics.ts'
 import { createEngines, createSampleFiles, guardEngines, openCatalog } from './models.ts'
 import { tryPorts } from './ports.ts'
@@ -60,22 +61,22 @@ export async function startCore(
   await tryPorts(config)
   await tryBucket(config)
 
-  const store = parts.use(
-    await openStore(config, {
-      name: home.name,
-      migrates: config.migrates,
-      clock: overrides.clock,
-      maxQueueMs,
-      maxQueuedWrites,
-      maxQueuedReads,
-    }),
-  )
+  const metrics = createMetrics()
+  const opened = await openStore(config, {
+    name: home.name,
+    migrates: config.migrates,
+    clock: overrides.clock,
+    maxQueueMs,
+    maxQueuedWrites,
+    maxQueuedReads,
+  })
+  const store = measureStore(parts.use(opened), metrics)
   logActs(store, log)
   // Not earlier: a refused start leaves nothing behind, and the store explains why nothing can be created there.
   home.open()
   await succeedDead(home, store, log)
   const files = parts.use(
-    await openFiles(config, { store, clock, processFolder, containment, publicUrl: () => publicUrl }),
+    await openFiles(config, { store, metrics, clock, processFolder, containment, publicUrl: () => publicUrl }),
   )
   const { urls } = files
   // Made on first start, so that no request meets a database that cannot take one.
@@ -83,7 +84,6 @@ export async function startCore(
 
   // Others may serve the same database from other machines.
   const isAlone = (): boolean => config.databaseUrl === null && home.isAlone()
-  const metrics = createMetrics()
   const feed = startFeed(store)
   parts.defer(() => feed.stop())
   const watches = createWatches(readWatchBounds(config))

@@ -20,6 +20,8 @@ import type { UploadFiles } from '@mediagen/core/upload.ts'
 import { createRecogniser, type Recogniser } from '@mediagen/media/recognise.ts'
 import type { ContainmentFinder } from './containment.ts'
 import { layOut, makeFolder } from './data-dir.ts'
+import { measureBlobs } from './measured.ts'
+import type { Metrics } from './metrics.ts'
 import { readChildLimits, readPictureBounds } from './models.ts'
 import { followsCaller } from './urls.ts'
 
@@ -39,6 +41,7 @@ export interface Files extends AsyncDisposable {
 /** What they need. */
 export interface FilesParts {
   readonly store: Store
+  readonly metrics: Metrics
   readonly clock: Clock
   /** The folder of this process for files that are not whole, and for the processes that look into outputs. */
   readonly processFolder: string
@@ -97,8 +100,8 @@ export async function tryBucket(place: FilesPlace): Promise<void> {
 
 /** Opens the files of a server. */
 export async function openFiles(config: Config, parts: FilesParts): Promise<Files> {
-  const { store, clock, processFolder, containment, publicUrl } = parts
-  const blobs = createBlobs(config)
+  const { store, metrics, clock, processFolder, containment, publicUrl } = parts
+  const blobs = measureBlobs(createBlobs(config), metrics)
   if (config.filesUrl === null) makeFolder(layOut(config.dataDir).assets)
   const intake = join(processFolder, 'intake')
   const keys = await startUrlKeys(store)

@@ -3,10 +3,15 @@ import Counter from 'prom-client/lib/counter.js'
 import Gauge from 'prom-client/lib/gauge.js'
 import Histogram from 'prom-client/lib/histogram.js'
 import Registry from 'prom-client/lib/registry.js'
+import type { Backlog } from '@mediagen/core/backlog.ts'
 import type { CallMetrics } from '../rpc/pipeline.ts'
+import { createBacklogGauges } from './backlog-gauges.ts'
 
 // In seconds.
 const durationBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 180]
+
+/** Makes what records how long one operation took, in seconds. */
+export type Timer = (operation: string) => (seconds: number) => void
 
 /** Counters of one server. */
 export interface Metrics extends CallMetrics {
@@ -20,6 +25,12 @@ export interface Metrics extends CallMetrics {
   setRunning(jobs: number): void
   /** Counts one attempt to deliver a webhook, by what became of the delivery. */
   countWebhook(status: string): void
+  /** Counts leases of jobs that ended without an end of the run, by who noticed: the leader that sweeps, or the worker that had them. */
+  countLostLeases(noticedBy: 'leader' | 'worker', jobs: number): void
+  readonly timeStore: Timer
+  readonly timeFiles: Timer
+  /** Shows what waits in the store, which is measured when the metrics are asked for. */
+  showBacklog(measure: () => Promise<Backlog>): void
   /** Shows a number that is read when the metrics are asked for: one that goes up and down. */
   showGauge(name: string, help: string, read: () => number): void
   /** Shows a number that is read when the metrics are asked for: one that only grows. */
@@ -31,10 +42,12 @@ export interface Metrics extends CallMetrics {
 /**
  * Creates the counters. Those of the process itself are beside them, and count from the first reading on: one watches the event
  * loop a hundred times a second, which nobody pays for who reads no metrics.
+ * @param monotonicMs a monotonic clock
  */
-export function createMetrics(): Metrics {
+export function createMetrics(monotonicMs = () => performance.now()): Metrics {
   const registry = new Registry()
   let watching: Promise<void> | undefined
+  let refresh = (): Promise<void> => Promise.resolve()
   async function watchProcess(): Promise<void> {
     const { collectDefaultMetrics } = await import('prom-client')
     collectDefaultMetrics({ register: registry })
@@ -111,6 +124,8 @@ export function createMetrics(): Metrics {
     countCut: (reason) => cuts.labels(reason).inc(),
     countJob: (model, status) => jobs.labels(model, status).inc(),
     countWebhook: (status) => webhooks.labels(status).inc(),
+    ...createStoreMetrics(registry),
+    showBacklog: (measure) => (refresh = createBacklogGauges(registry, measure, monotonicMs)),
     setRunning: (count) => running.set(count),
     showGauge(name, help, read) {
       const gauge: Gauge = new Gauge({ name, help, registers: [], collect: (): void => gauge.set(read()) })
@@ -129,8 +144,30 @@ export function createMetrics(): Metrics {
       registry.registerMetric(counter)
     },
     async render() {
-      await (watching ??= watchProcess())
+      await Promise.all([(watching ??= watchProcess()), refresh()])
       return { contentType: registry.contentType, body: await registry.metrics() }
     },
+  }
+}
+
+function createStoreMetrics(registry: Registry): Pick<Metrics, 'countLostLeases' | 'timeStore' | 'timeFiles'> {
+  const lostLeases = new Counter({
+    name: 'mediagen_leases_lost_total',
+    help: 'Leases of jobs that were lost, by who noticed: the process that sweeps for all (leader), or the worker that had the job',
+    labelNames: ['noticed_by'],
+    registers: [registry],
+  })
+  function createTimer(name: string, help: string): Timer {
+    const registers = [registry]
+    const times = new Histogram({ name, help, labelNames: ['operation'], buckets: durationBounds, registers })
+    return (operation) => {
+      const time = times.labels(operation)
+      return (seconds) => time.observe(seconds)
+    }
+  }
+  return {
+    countLostLeases: (noticedBy, jobs) => lostLeases.labels(noticedBy).inc(jobs),
+    timeStore: createTimer('mediagen_store_seconds', 'How long operations of the database took, waits included'),
+    timeFiles: createTimer('mediagen_files_seconds', 'How long operations of the store of files took'),
   }
 }

@@ -58,7 +58,7 @@ export function createWorld(nowMs: number, random: (bytes: number) => Uint8Array
     const parts = {
       commands,
       runBatch: createBatchRunner(db),
-      reads: createJobReads(db),
+      reads: createJobReads(db, clock),
       verify: createLedgerVerifier(db),
     }
     return { ...parts, select: rememberStatements(db) }

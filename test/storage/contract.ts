@@ -2,6 +2,7 @@
 import { describe } from 'vitest'
 import { accountTests, keyTests } from './contract-accounts.ts'
 import { auditTests } from './contract-audit.ts'
+import { backlogTests } from './contract-backlog.ts'
 import { claimTests, endTests } from './contract-claims.ts'
 import { deletionTests } from './contract-deletions.ts'
 import { retentionTests, uploadTests } from './contract-files.ts'
@@ -37,6 +38,7 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
     describe('uploads', () => uploadTests(openStore))
     describe('retention', () => retentionTests(openStore))
     describe('the deletion of a job', () => deletionTests(openStore))
+    describe('the backlog', () => backlogTests(openStore))
     describe('webhooks', () => webhookTests(openStore))
     describe('places of webhooks', () => webhookPlaceTests(openStore))
     describe('providers of media', () => providerTests(openStore))

@@ -1,6 +1,7 @@
 // The storage port. Each method is one business transaction: atomic, durable when it resolves, safe to repeat.
 // Business outcomes are values; exceptions are failures of the infrastructure.
 import type { Actor, AuditStore } from './audit.ts'
+import type { Backlog } from './backlog.ts'
 import type { DeleteOutcome } from './deletion.ts'
 import type { AfterLoss, JsonObject, JsonValue, UpstreamRun } from '@mediagen/engine/engine.ts'
 import type { ClaimedJob, Job, JobError, JobOutcome, JobStatus, OperatorJob } from './job.ts'
@@ -228,6 +229,8 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
 
   /** Models with claimable queued jobs; a worker needs room for no others. The cost grows with their number. */
   listWaitingModels(): Promise<readonly string[]>
+  /** How much waits, for operators. The cost grows with what has not ended, never with what has. */
+  measureBacklog(): Promise<Backlog>
   /** Claims queued jobs for a worker, by priority and then fairly among accounts. They are then running, with one more attempt. */
   claimJobs(command: ClaimCommand): Promise<readonly ClaimedJob[]>
   /** Renews claims, and records progress. */

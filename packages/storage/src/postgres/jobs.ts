@@ -1,9 +1,11 @@
 // Reads of jobs. Changes of jobs are in starts, claims, cancellations and run-ends.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { lastQueuePosition } from '@mediagen/core/fair-queue.ts'
+import type { Backlog } from '@mediagen/core/backlog.ts'
 import type { Job, OperatorJob } from '@mediagen/core/job.ts'
 import type { Page } from '@mediagen/core/page.ts'
 import type { JobFilter, StartedJob } from '@mediagen/core/store.ts'
+import { type BacklogRow, selectBacklog, toBacklog } from '../backlog.ts'
 import {
   inspectedColumns,
   type InspectedRow,
@@ -89,6 +91,11 @@ export function createJobReads(db: Database) {
       return toOperatorJob(row, toPlaced(row), runs.map(toUpstreamRun))
     },
     listJobs: (filter: JobFilter) => listJobs(db, filter),
+    async measureBacklog(): Promise<Backlog> {
+      type Row = BacklogRow & { readonly now: number }
+      const rows = await db.rows<Row>(`SELECT b.*, now_ms(:held) AS now FROM (${selectBacklog}) AS b`)
+      return toBacklog(rows, rows[0]?.now ?? 0)
+    },
     /** One seek in the index for each model, however many jobs it has. */
     async listWaitingModels(): Promise<readonly string[]> {
       const next = "SELECT min(model) AS model FROM jobs WHERE status = 'queued' AND available_at IS NULL"

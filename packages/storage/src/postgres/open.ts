@@ -124,6 +124,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     listJobs: (filter) => list(() => reads.listJobs(filter)),
     inspectJob: reads.inspectJob,
 
+    measureBacklog: reads.measureBacklog,
     listWaitingModels: reads.listWaitingModels,
     claimJobs: (command) => submit((tx) => claimJobs(tx, command)),
     heartbeat: (beats, leaseMs) => submit((tx) => heartbeat(tx, beats, leaseMs)),

@@ -1,8 +1,10 @@
 // Reads of jobs. Changes of jobs are in starts, claims, cancellations and settlement.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
+import type { Backlog } from '@mediagen/core/backlog.ts'
 import type { Job, OperatorJob } from '@mediagen/core/job.ts'
 import type { Page } from '@mediagen/core/page.ts'
 import type { JobFilter, StartedJob } from '@mediagen/core/store.ts'
+import { type BacklogRow, selectBacklog, toBacklog } from '../backlog.ts'
 import {
   inspectedColumns,
   type InspectedRow,
@@ -27,7 +29,7 @@ export function createJobFinder(db: Connection): (jobId: string) => JobState | n
 }
 
 /** Creates the reads of jobs. */
-export function createJobReads(db: Connection) {
+export function createJobReads(db: Connection, nowMs: () => number) {
   const find = db.prepare<[string], PlacedRow>(`SELECT ${placedColumns} FROM jobs WHERE job_id = ?`)
   const findStarted = db.prepare<[string, string], PlacedRow & { requestDigest: Buffer }>(
     `SELECT ${placedColumns}, request_digest AS requestDigest FROM jobs WHERE account_id = ? AND idempotency_key = ?`,
@@ -76,6 +78,7 @@ export function createJobReads(db: Connection) {
       ),
     readSequences: (jobIds: readonly string[]): ReadonlyMap<string, number> =>
       new Map(sequences.all(JSON.stringify(jobIds))),
+    measureBacklog: (): Backlog => toBacklog(db.prepare<[], BacklogRow>(selectBacklog).all(), nowMs()),
     inspectJob: createInspector(db, toPlaced),
     listJobs: createJobLister(db, toPlaced),
   }

@@ -124,6 +124,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     listJobs: (filter) => long.read('listJobs', filter),
     inspectJob: async (jobId) => reads.inspectJob(jobId),
 
+    measureBacklog: () => long.read('measureBacklog'),
     listWaitingModels: async () => listWaitingModels(),
     claimJobs: async (command) => (await writer.submit('claimJobs', command)).map(toClaimedJob),
     heartbeat: async (beats, leaseMs) => writer.submit('heartbeat', beats, leaseMs),

@@ -23,7 +23,7 @@ export function createReads(db: Connection, nowMs: () => number) {
     ...createSigningKeyReads(db),
     ...createLedgerReads(db),
     ...createAuditReads(db),
-    ...createJobReads(db),
+    ...createJobReads(db, nowMs),
     ...createWebhookReads(db),
     ...createDeliveryReads(db, nowMs),
     ...createUploadReads(db, nowMs),
@@ -38,4 +38,4 @@ export function createReads(db: Connection, nowMs: () => number) {
 export type Reads = ReturnType<typeof createReads>
 
 /** Reads that count or skip any number of rows, and so never run on the thread of the event loop. */
-export type LongRead = Extract<keyof Reads, `list${string}` | 'verifyLedger'>
+export type LongRead = Extract<keyof Reads, `list${string}` | 'measureBacklog' | 'verifyLedger'>

@@ -1,0 +1,43 @@
+// How much waits, in one statement that both databases understand. Each part reads an index of what has not ended, so ended jobs
+// cost nothing.
+import type { Backlog } from '@mediagen/core/backlog.ts'
+
+/** A line of the answer: a model's queue, or one of the other counts. */
+export interface BacklogRow {
+  readonly kind: 'queued' | 'delayed' | 'running' | 'review' | 'delivery' | 'due'
+  /** Of queues; empty otherwise. */
+  readonly model: string
+  readonly count: number
+  /** When the first began to wait; null where there is none, or it is not asked for. */
+  readonly since: number | null
+}
+
+/** The job with the lowest number was queued first. */
+export const selectBacklog = `
+  SELECT 'queued' AS kind, q.model AS model, q.jobs AS count, j.created_at AS since
+  FROM (SELECT model, count(*) AS jobs, min(number) AS first FROM jobs WHERE status = 'queued' AND available_at IS NULL GROUP BY model) AS q
+  JOIN jobs AS j ON j.number = q.first
+  UNION ALL SELECT 'delayed', '', count(*), NULL FROM jobs WHERE available_at IS NOT NULL
+  UNION ALL SELECT 'running', '', count(*), NULL FROM jobs WHERE status = 'running'
+  UNION ALL SELECT 'review', '', count(*), min(finished_at) FROM jobs WHERE status = 'needs_review'
+  UNION ALL SELECT 'delivery', '', count(*), NULL FROM webhook_deliveries WHERE status = 'pending'
+  UNION ALL SELECT 'due', '', 0, min(next_due_at) FROM webhooks WHERE next_due_at IS NOT NULL`
+
+/** Puts the lines together. */
+export function toBacklog(rows: readonly BacklogRow[], nowMs: number): Backlog {
+  const age = (since: number | null): number => (since === null ? 0 : Math.max(0, nowMs - since))
+  const find = (kind: BacklogRow['kind']): BacklogRow =>
+    rows.find((row) => row.kind === kind) ?? { kind, model: '', count: 0, since: null }
+  const review = find('review')
+  return {
+    queued: rows
+      .filter(({ kind }) => kind === 'queued')
+      .map(({ model, count, since }) => ({ model, jobs: count, oldestMs: age(since) })),
+    delayed: find('delayed').count,
+    running: find('running').count,
+    reviews: review.count,
+    oldestReviewMs: age(review.since),
+    deliveries: find('delivery').count,
+    overdueMs: age(find('due').since),
+  }
+}
