@@ -1,7 +1,8 @@
 // Times the store and the files for operators, and counts the leases that were lost.
 import type { Blobs } from '@mediagen/blobs/blobs.ts'
 import type { Store } from '@mediagen/core/store.ts'
-import type { Metrics, Timer } from './metrics.ts'
+import type { Metrics } from './metrics.ts'
+import type { Timer } from './times.ts'
 
 const storeOperations = [
   'startGeneration',

@@ -1,17 +1,11 @@
 // Everything that a server counts, as Prometheus metrics. Each part gets only the functions that it calls.
 import Counter from 'prom-client/lib/counter.js'
 import Gauge from 'prom-client/lib/gauge.js'
-import Histogram from 'prom-client/lib/histogram.js'
 import Registry from 'prom-client/lib/registry.js'
 import type { Backlog } from '@mediagen/core/backlog.ts'
 import type { CallMetrics } from '../rpc/pipeline.ts'
 import { createBacklogGauges } from './backlog-gauges.ts'
-
-// In seconds.
-const durationBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 180]
-
-/** Makes what records how long one operation took, in seconds. */
-export type Timer = (operation: string) => (seconds: number) => void
+import { createTimes, type Timer } from './times.ts'
 
 /** Counters of one server. */
 export interface Metrics extends CallMetrics {
@@ -66,13 +60,7 @@ export function createMetrics(monotonicMs = () => performance.now()): Metrics {
       },
     }),
   )
-  const durations = new Histogram({
-    name: 'mediagen_rpc_seconds',
-    help: 'How long calls took',
-    labelNames: ['rpc'],
-    buckets: durationBounds,
-    registers: [registry],
-  })
+  const timeCalls = createTimes(registry, 'rpc', 'mediagen_rpc_seconds', 'How long calls took')
   const refusals = new Counter({
     name: 'mediagen_http_refusals_total',
     help: 'Requests that the REST door refused by itself, before any call, by error code',
@@ -110,13 +98,12 @@ export function createMetrics(monotonicMs = () => performance.now()): Metrics {
   })
   return {
     countCalls(rpc) {
-      // Finding the histogram of a label takes prom-client as long as counting.
-      const duration = durations.labels(rpc)
+      const recordTime = timeCalls(rpc)
       const counts = outcomes.get(rpc) ?? new Map<string, number>()
       outcomes.set(rpc, counts)
       return (code, seconds) => {
         counts.set(code, (counts.get(code) ?? 0) + 1)
-        duration.observe(seconds)
+        recordTime(seconds)
       }
     },
     countRefusal: (code) => refusals.labels(code).inc(),
@@ -157,17 +144,19 @@ function createStoreMetrics(registry: Registry): Pick<Metrics, 'countLostLeases'
     labelNames: ['noticed_by'],
     registers: [registry],
   })
-  function createTimer(name: string, help: string): Timer {
-    const registers = [registry]
-    const times = new Histogram({ name, help, labelNames: ['operation'], buckets: durationBounds, registers })
-    return (operation) => {
-      const time = times.labels(operation)
-      return (seconds) => time.observe(seconds)
-    }
-  }
   return {
     countLostLeases: (noticedBy, jobs) => lostLeases.labels(noticedBy).inc(jobs),
-    timeStore: createTimer('mediagen_store_seconds', 'How long operations of the database took, waits included'),
-    timeFiles: createTimer('mediagen_files_seconds', 'How long operations of the store of files took'),
+    timeStore: createTimes(
+      registry,
+      'operation',
+      'mediagen_store_seconds',
+      'How long operations of the database took, waits included',
+    ),
+    timeFiles: createTimes(
+      registry,
+      'operation',
+      'mediagen_files_seconds',
+      'How long operations of the store of files took',
+    ),
   }
 }
