@@ -10,7 +10,6 @@ import { ConnectError, type Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import { MediagenError } from '@mediagen/core/errors.ts'
 import { type Door, toListenError } from '../runtime/listen-error.ts'
-import { cutText } from '@mediagen/core/log-text.ts'
 import { checkLengthsFast } from '@mediagen/net/schema-lengths.ts'
 import type { PlaceBounds } from '@mediagen/net/places.ts'
 import { readRequestId } from '@mediagen/net/request-id.ts'
@@ -108,10 +107,8 @@ export interface GatewayParts extends ServerParts, RouteParts {
 export function createGateway(parts: GatewayParts): FastifyInstance {
   const { app, stopping } = createServer(parts, parts)
   checkCallers(app, parts.keys)
-  const methods = watchMethods(app)
   addRoutes(app, parts, stopping)
   addMcpRoute(app, parts, stopping)
-  methods.close()
   parts.extend(app)
   return app
 }
@@ -153,9 +150,7 @@ export function createHealthServer(
   extend: (app: FastifyInstance) => void = () => {},
 ): FastifyInstance {
   const { app } = createServer(parts)
-  const methods = watchMethods(app)
   addHealthRoutes(app, parts.health)
-  methods.close()
   extend(app)
   return app
 }
@@ -225,11 +220,12 @@ function createServer(
   })
   addBodyParsers(app, parts.maxValues, keys)
   app.decorateRequest('caller', null)
+  const refuse = watchMethods(app, longestPath)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     if (request.headers.expect !== undefined && isOpen(request)) askForBody(reply)
     // Before the body is read: it does not matter here.
-    done(findHostProblem(request, reply) ?? (request.is404 ? routeNotFound(request) : undefined))
+    done(findHostProblem(request, reply) ?? (request.is404 ? refuse(request, reply) : undefined))
   })
   app.setErrorHandler(async (thrown, request, reply) => {
     let error = nameParameters(request, toMediagenError(thrown))
@@ -282,11 +278,6 @@ async function charge(caller: Caller, refusal: MediagenError, keys: Keys | undef
   } catch (error) {
     return toMediagenError(error)
   }
-}
-
-function routeNotFound({ method, url }: FastifyRequest): MediagenError {
-  const where = cutText(`${method} ${url.split('?')[0]}`)
-  return new MediagenError('route_not_found', `Nothing is served at ${where}. GET /openapi.json lists the routes.`)
 }
 
 /**

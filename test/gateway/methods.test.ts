@@ -24,6 +24,8 @@ const allowed = {
   '/metrics': ['GET', 'HEAD'],
   '/openapi.json': ['GET', 'HEAD'],
   '/problems/internal': ['GET', 'HEAD'],
+  '/': ['GET', 'HEAD'],
+  '/console/main.ts': ['GET', 'HEAD'],
 }
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE', 'QUERY']
 

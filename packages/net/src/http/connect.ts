@@ -15,9 +15,11 @@ export function addConnect(app: FastifyInstance, services: readonly GuardedServi
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null))
     for (const method of services.flatMap(({ service }) => service.methods))
-      scope.all(`/${method.parent.typeName}/${method.name}`, async (request, reply) =>
-        (await (answer ??= load()))(method, request, reply),
-      )
+      scope.route({
+        method: ['GET', 'POST'],
+        url: `/${method.parent.typeName}/${method.name}`,
+        handler: async (request, reply) => (await (answer ??= load()))(method, request, reply),
+      })
     done()
   })
 }
