@@ -28,6 +28,8 @@ export interface Server extends AsyncDisposable {
   readonly startMs: number
   /** Processor seconds used so far by all its threads; NaN where the system does not tell. */
   cpuSeconds(): number
+  /** Resident now, in bytes; NaN where the system does not tell. */
+  residentBytes(): number
   signal(name: NodeJS.Signals): void
 }
 
@@ -92,6 +94,7 @@ async function startServer(
       grpcAddress: grpcUrl ? new URL(grpcUrl).host : '',
       startMs,
       cpuSeconds: () => readCpuSeconds(child.pid),
+      residentBytes: () => readResidentBytes(child.pid),
       signal: (name) => child.kill(name),
       [Symbol.asyncDispose]: () => stop(child),
     }
@@ -141,4 +144,11 @@ export function readCpuSeconds(pid: number | undefined): number {
   const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
   const [user = 0, system = 0] = fields.split(' ').slice(11, 13).map(Number)
   return (user + system) / ticksPerSecond
+}
+
+/** Bytes of a process that are in memory, its files among them: VmRSS of proc_pid_status(5). */
+function readResidentBytes(pid: number | undefined): number {
+  if (process.platform !== 'linux') return Number.NaN
+  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kilobytes) * 1024
 }
