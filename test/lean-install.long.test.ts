@@ -56,21 +56,29 @@ test('it serves command models, and no built-in ones', async () => {
   expect((await sharp(await output.arrayBuffer()).metadata()).format).toBe('png')
 })
 
-test("the README's lines make an account, a key and a server, which the key opens", async () => {
+test("the README's lines make an account, a key, a server, and a sound by a model of one's own", async () => {
   const readme = await readFile(join(checkout, 'README.md'), 'utf8')
-  const [, lines = ''] = /```sh\n(npm ci --omit=dev --workspaces=false[\s\S]*?)```/.exec(readme) ?? []
+  const [, lines = '', generate = ''] =
+    /```sh\n(npm ci --omit=dev --workspaces=false[\s\S]*?)```[^`]*```sh\n([\s\S]*?)```/.exec(readme) ?? []
   await using line = openCommandLine({}, checkout)
-  const testCatalog = join(checkout, 'test/models/models.yaml')
-  const pasted = lines
-    .replace(/^npm ci.*$/m, '')
-    .replace('my-models.yaml', testCatalog)
-    .replace(/^mediagen serve$/m, '')
-  const options = { cwd: checkout, env: { ...env, MEDIAGEN_DATA_DIR: line.dataDir } }
-  const { stdout } = await promisify(execFile)('sh', ['-euc', pasted], options)
-  const [, key = ''] = /^key +(mgk_\w+)$/m.exec(stdout) ?? []
-  const server = await line.serve()
-  const { body } = await openClient(server.httpUrl, key).generate('test/instant/text-to-image', { prompt: 'x' }, true)
-  expect(body).toMatchObject({ status: 'succeeded' })
+  const catalog = join(line.folder, 'my-models.yaml')
+  await writeFile(catalog, /```yaml\n(# my-models[\s\S]*?)```/.exec(readme)?.[1] ?? '')
+  await writeFile(join(line.folder, 'tone.mjs'), /```js\n(\/\/ tone[\s\S]*?)```/.exec(readme)?.[1] ?? '')
+  const paste = (text: string, more = {}) => {
+    const pasted = text
+      .replace(/^npm ci.*$/m, '')
+      .replace('my-models.yaml', catalog)
+      .replaceAll('data/', `${line.dataDir}/`)
+      .replace('$PWD', checkout)
+      .replace(/^mediagen serve$/m, '')
+    const options = { cwd: line.folder, env: { ...env, MEDIAGEN_DATA_DIR: line.dataDir, ...more } }
+    return promisify(execFile)('sh', ['-euc', pasted], options)
+  }
+  await paste(lines)
+  expect((await lstat(join(line.dataDir, 'key'))).mode & 0o777).toBe(0o600)
+  const server = await line.serve({ MEDIAGEN_CATALOG: catalog })
+  await paste(generate, { MEDIAGEN_URL: server.httpUrl })
+  expect((await readFile(join(line.folder, 'tone.wav'))).subarray(0, 4).toString()).toBe('RIFF')
 })
 
 test(

@@ -57,9 +57,9 @@ test('pasted one after the other, the lines of the README end with a picture and
       JSON.stringify({ account_id: 'acct_x', key: app.account.key }, null, 2),
     )
     symlinkSync(join(root, 'bin'), join(folder, 'bin'))
-    const first = readme.indexOf('## A first picture')
+    const [, section = ''] = readme.split(/^## (?=A first picture|What it makes)/m)
     const pasted = blocks
-      .filter((block) => readme.indexOf(block) > first && /(mediagen generate|curl) /.test(block))
+      .filter((block) => section.includes(block))
       .join('')
       .replaceAll('http://127.0.0.1:8080', app.url)
       .replaceAll('http://127.0.0.1:9090', app.app.grpcUrl ?? '')

@@ -15,7 +15,7 @@ export type Admin = Client<typeof AdminService>
 
 /**
  * The action of a command on the data directory that the settings name: prints the result of `run`, which gets the arguments
- * that commander gives to actions. Administrative acts are logged on standard error.
+ * that commander gives to actions. Administrative acts are logged on standard error, unless that is a terminal.
  */
 export function withAdmin<Given extends readonly unknown[]>(
   run: (admin: Admin, ...given: Given) => Promise<Printed | readonly Printed[] | undefined>,
@@ -24,7 +24,7 @@ export function withAdmin<Given extends readonly unknown[]>(
     const config = readConfig(process.env)
     const { logLevel } = config
     await using store = await openExistingStore(config)
-    logActs(store, createLogger(logLevel, process.stderr))
+    if (!process.stderr.isTTY) logActs(store, createLogger(logLevel, process.stderr))
     const answer = await run(createClient(AdminService, createOperatorTransport(store, config)), ...given)
     const command = given.at(-1) as Command
     if (answer) print(answer, command.opts()['json'])

@@ -2,7 +2,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { type Client, createClient, type Transport } from '@connectrpc/connect'
+import { createClient as createUser, type Job, type MediagenClient } from '@mediagen/client/client.ts'
 import type { Command } from 'commander'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import type { App } from '../app/app.ts'
@@ -14,6 +16,8 @@ import { pageBounds } from '@mediagen/core/page.ts'
 import { permissions } from '@mediagen/core/key.ts'
 import { openSecrets } from '../app/models.ts'
 import { toPermissionCode } from '../services/convert.ts'
+import { explain } from '@mediagen/terminal/server.ts'
+import { countCredits } from '@mediagen/terminal/words.ts'
 import { openLog, stopSignal } from './serve.ts'
 
 const demoCredits = 1000n
@@ -31,12 +35,11 @@ interface DemoAccount {
   readonly key: string
 }
 
-interface JobRecord {
-  readonly job_id: string
-  readonly status: string
-  readonly credits: number
-  readonly outputs: readonly { readonly url: string; readonly width: number; readonly height: number }[]
-  readonly error: { readonly message: string } | null
+/** The picture of this start, or of an earlier one. */
+interface Picture {
+  readonly job: Job
+  readonly file: string
+  readonly isNew: boolean
 }
 
 /** Adds the command. */
@@ -58,19 +61,24 @@ export function addDemoCommand(program: Command): void {
       await using app = await startApp(config, { secrets, log: openLog(config, secrets) })
       if (!app.operator) throw new StartupError('The demo needs a server of its own: unset MEDIAGEN_CORE_URL.')
       const demo = await openDemoAccount(app.httpUrl, config, app.operator)
-      const { job, file } = await makePicture(app, config, demo.key)
+      const picture = await showPicture(app, config, demo.key)
+      const { job, file } = picture
       process.stdout.write(
         json
-          ? `${JSON.stringify({ ...demo, http_url: app.httpUrl, grpc_url: app.grpcUrl, job_id: job.job_id, credits: job.credits, file })}\n`
-          : describe(app, demo, job, file, once === true),
+          ? `${JSON.stringify({ ...demo, http_url: app.httpUrl, grpc_url: app.grpcUrl, job_id: job.job_id, credits: picture.isNew ? job.credits : 0, file })}\n`
+          : describe(app, demo, picture, once === true),
       )
       if (!once) await stopped
     })
 }
 
+function demoFile({ dataDir }: Config): string {
+  return join(dataDir, 'demo.json')
+}
+
 /** The demo account of this data directory. It is created if there is none, or if its key no longer works. */
 async function openDemoAccount(httpUrl: string, config: Config, operator: Transport): Promise<DemoAccount> {
-  const file = join(config.dataDir, 'demo.json')
+  const file = demoFile(config)
   const admin = createClient(AdminService, operator)
   const known = readDemoAccount(file)
   if (known && (await isKeyLive(httpUrl, known.key))) {
@@ -108,49 +116,38 @@ function readDemoAccount(file: string): DemoAccount | null {
   }
 }
 
-/** Quotes, generates, waits and downloads over REST, as a client does. */
-async function makePicture(app: App, config: Config, key: string): Promise<{ job: JobRecord; file: string }> {
-  const post = async <Answer>(path: string, body: object, headers: Record<string, string> = {}): Promise<Answer> => {
-    const response = await ask(app.httpUrl + path, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(body),
-    })
-    if (!response.ok) throw new StartupError(`POST ${path} answered ${response.status}: ${await readDetail(response)}`)
-    return (await response.json()) as Answer
-  }
-  const { quote_id } = await post<{ quote_id: string }>('/v1/quotes', { model, input })
-  const job = await post<JobRecord>(
-    '/v1/generate?wait=true',
-    { model, input, quote_id },
-    { 'idempotency-key': crypto.randomUUID() },
-  )
-  const [output] = job.outputs
-  if (!output)
-    throw new StartupError(`The first picture ended as ${job.status}: ${job.error?.message ?? 'no reason was given'}`)
-  const picture = await download(output.url)
+/** Makes the picture over REST, as a client does, unless an earlier start did; writes it to a file. */
+async function showPicture(app: App, config: Config, key: string): Promise<Picture> {
+  const login = { url: app.httpUrl, key, source: demoFile(config) }
+  const client = createUser({ ...login, fetch: ask })
+  const earlier = await explain(findPicture(client), login)
+  const job = earlier ?? (await explain(client.generate(model, input), login))
   const folder = join(config.dataDir, 'demo')
+  const picture = await download(client, job)
   mkdirSync(folder, { recursive: true })
   const file = join(folder, `${job.job_id}.png`)
   writeFileSync(file, picture)
-  return { job, file: relative(process.cwd(), file) }
+  return { job, file: relative(process.cwd(), file), isNew: earlier === undefined }
 }
 
-async function download(url: string): Promise<Buffer> {
-  const advice = 'Set MEDIAGEN_PUBLIC_URL to the address of this server, or unset it.'
-  const { origin, pathname } = new URL(url)
+/** The job of an earlier start, if its file is still kept. */
+async function findPicture(client: MediagenClient): Promise<Job | undefined> {
+  const { data } = await client.jobs({ model, status: 'succeeded', search: input.prompt })
+  return data.find((job) => isDeepStrictEqual(job.input, input) && job.outputs[0]?.url)
+}
+
+async function download(client: MediagenClient, { outputs: [output] }: Job): Promise<Buffer> {
   try {
-    const response = await ask(url)
-    if (response.ok) return Buffer.from(await response.arrayBuffer())
-    throw new StartupError(`The picture was made, but GET ${origin}${pathname} answered ${response.status}. ${advice}`)
+    return Buffer.from(await (await client.download(output)).arrayBuffer())
   } catch (error) {
-    if (error instanceof StartupError) throw error
-    throw new StartupError(`The picture was made, but nothing answers at ${origin}. ${advice}`, { cause: error })
+    const from = output?.url ? ` from ${new URL(output.url).origin}` : ''
+    const advice = 'Set MEDIAGEN_PUBLIC_URL to the address of this server, or unset it.'
+    throw new StartupError(`The picture was made, but cannot be downloaded${from}. ${advice}`, { cause: error })
   }
 }
 
 /** Sends a request; after 429 it waits as long as the server says and repeats it. */
-async function ask(url: string, init: RequestInit = {}): Promise<Response> {
+async function ask(url: string | URL | Request, init: RequestInit = {}): Promise<Response> {
   for (let left = mostRetries; ; left--) {
     const response = await fetch(url, init)
     if (response.status !== 429 || left === 0) return response
@@ -158,20 +155,10 @@ async function ask(url: string, init: RequestInit = {}): Promise<Response> {
   }
 }
 
-/** The detail of a problem, on one line. */
-async function readDetail(response: Response): Promise<string> {
-  const text = await response.text()
-  try {
-    return (JSON.parse(text) as { detail?: string }).detail ?? text
-  } catch {
-    return text
-  }
-}
-
-function describe(app: App, demo: DemoAccount, job: JobRecord, file: string, once: boolean): string {
+function describe(app: App, demo: DemoAccount, { job, file, isNew }: Picture, once: boolean): string {
   const [output] = job.outputs
   const made = `
-A first picture was made, for ${job.credits} ${job.credits === 1 ? 'credit' : 'credits'}:
+${isNew ? `A first picture was made, for ${countCredits(job.credits)}` : 'The first picture, made by an earlier start; nothing was charged again'}:
 
     ${file}  ${output?.width} x ${output?.height}
 `

@@ -47,7 +47,9 @@ function addKeyCommands(program: Command): void {
   const keys = program.command('keys').description('API keys')
   keys
     .command('create')
-    .description('Create an API key and print its text, which is shown only this once')
+    .description(
+      'Create an API key and print its text alone, which is shown only this once: KEY=$(mediagen keys create …)',
+    )
     .requiredOption('--account <id>', 'account that the key belongs to')
     .requiredOption(
       '--permissions <list>',
@@ -57,17 +59,17 @@ function addKeyCommands(program: Command): void {
     .option('--name <name>', 'what you call it, for example the program that uses it', '')
     .option('--expires-in <time>', 'lifetime of the key, for example 30d, 12h, 90m', parseDuration)
     .action(
-      withAdmin(
-        async (admin, options: { account: string; permissions: Permission[]; name: string; expiresIn?: number }) => {
-          const { key, secret } = await admin.createKey({
-            accountId: options.account,
-            permissions: options.permissions.map(toPermissionCode),
-            name: options.name,
-            ...(options.expiresIn !== undefined && { expiresAt: timestampFromMs(Date.now() + options.expiresIn) }),
-          })
-          return { ...toPrintedKey(key), key: secret }
-        },
-      ),
+      withAdmin(async (admin, options: KeyOptions) => {
+        const { key, secret } = await admin.createKey({
+          accountId: options.account,
+          permissions: options.permissions.map(toPermissionCode),
+          name: options.name,
+          ...(options.expiresIn !== undefined && { expiresAt: timestampFromMs(Date.now() + options.expiresIn) }),
+        })
+        if (options.json) return { key: secret, ...toPrintedKey(key) }
+        process.stdout.write(`${secret}\n`)
+        return undefined
+      }),
     )
   keys
     .command('list')
@@ -138,6 +140,14 @@ function addMoneyCommands(program: Command): void {
 
 function singular(name: string): string {
   return { accounts: 'account', entries: 'entry', jobs: 'job' }[name] ?? name
+}
+
+interface KeyOptions {
+  readonly account: string
+  readonly permissions: readonly Permission[]
+  readonly name: string
+  readonly expiresIn?: number
+  readonly json?: boolean
 }
 
 interface Change {

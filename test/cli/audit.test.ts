@@ -62,3 +62,16 @@ test('MEDIAGEN_LOG_LEVEL silences the line, not the record', async () => {
   expect(stderr).toBe('')
   expect(await line.json(['audit', 'list'])).toHaveLength(1)
 })
+
+test('a terminal gets no line of the log, and the record is the same', async () => {
+  await using line = openCommandLine({ MEDIAGEN_LOG_LEVEL: 'info' })
+  await line.run(['migrate'])
+  const { isTTY } = process.stderr
+  process.stderr.isTTY = true
+  try {
+    expect((await line.run(['accounts', 'create', '--name', 'Ada'])).stderr).toBe('')
+  } finally {
+    process.stderr.isTTY = isTTY
+  }
+  expect(await line.json(['audit', 'list'])).toMatchObject([{ act: 'account.created' }])
+})

@@ -1,7 +1,7 @@
 // `demo`: what `npm start` runs. The first minute of everyone who clones this project.
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import sharp from 'sharp'
 import { expect, test } from 'vitest'
 import { openCommandLine } from './command-line.ts'
 
-test('demo --once leaves a real picture, names it, and the second run uses the same account', async () => {
+test('demo --once leaves a real picture and names it; the second run shows it again, and charges nothing', async () => {
   await using line = openCommandLine({ MEDIAGEN_CATALOG: '' })
   // The whole program, to the end of its process; the other tests run it in theirs.
   const { status, stdout, stderr } = await line.spawn(['demo', '--once', '--json'])
@@ -23,11 +23,29 @@ test('demo --once leaves a real picture, names it, and the second run uses the s
   expect((await sharp(file).stats()).entropy, 'not one colour').toBeGreaterThan(1)
   expect(statSync(join(line.dataDir, 'demo.json')).mode & 0o077, 'the key is readable by its owner only').toBe(0)
 
+  rmSync(file)
   const second = await line.run(['demo', '--once'])
   expect(second).toMatchObject({ status: 0, stderr: '' })
-  expect(second.stdout).toMatch(/data\/demo\/job_\w+\.png +1280 x 800/)
-  const accounts: { name: string; available: number }[] = await line.json(['accounts', 'list'])
-  expect(accounts).toMatchObject([{ name: 'demo', available: 1000 - 2 * first.credits }])
+  expect(second.stdout).toContain('made by an earlier start; nothing was charged again')
+  expect(second.stdout).toContain(`${first.file}  1280 x 800`)
+  expect(existsSync(file)).toBe(true)
+  const balance = async () =>
+    (await line.json(['accounts', 'list'])).map(({ available }: { available: number }) => available)
+  expect(await balance()).toEqual([1000 - first.credits])
+
+  // A picture that is gone is made again.
+  const user = openCommandLine({ MEDIAGEN_KEY: first.key, MEDIAGEN_DATA_DIR: line.dataDir, MEDIAGEN_CATALOG: '' })
+  await using _ = user
+  const server = await user.serve()
+  await user.json(['delete', first.job_id], { MEDIAGEN_URL: server.httpUrl })
+  await server.stop()
+  const third = await line.json(['demo', '--once'])
+  expect([third.account_id, third.job_id === first.job_id, third.credits]).toEqual([
+    first.account_id,
+    false,
+    first.credits,
+  ])
+  expect(await balance()).toEqual([1000 - 2 * first.credits])
 })
 
 test('the commands that it prints can be pasted as they stand', async () => {

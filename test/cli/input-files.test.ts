@@ -35,7 +35,7 @@ test('a file that is not accepted is named; what is not about the file is not', 
 
 test('a file that is named without @ is refused with a word about that', () => {
   const refusal = refuse('invalid_input', 'x', [{ pointer: '/input/image', detail: mediaReferenceForm }])
-  expect(() => explainInput(refusal, 'b/edit', { set: ['image=notes.txt'] })).toThrow(
-    `The input does not fit b/edit:\n  --set image= ${mediaReferenceForm}; @FILE uploads a file\n`,
+  expect(() => explainInput(refusal, 'b/edit', { image: 'notes.txt' }, { set: ['image=notes.txt'] })).toThrow(
+    `The input does not fit b/edit:\n  --set image=notes.txt ${mediaReferenceForm}; @FILE uploads a file\n`,
   )
 })

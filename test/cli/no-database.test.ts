@@ -25,7 +25,19 @@ const needed: Readonly<Record<string, readonly string[]>> = {
 const creating = new Set(['serve', 'demo', 'migrate'])
 const withoutDatabase = new Set(['models list', 'models check', 'models import', 'providers check'])
 // They talk to a server, or to nobody.
-const ofUsers = new Set(['generate', 'watch', 'models show', 'login', 'wallet', 'upload', 'mcp', 'completion'])
+const ofUsers = new Set([
+  'generate',
+  'watch',
+  'show',
+  'cancel',
+  'delete',
+  'models show',
+  'login',
+  'wallet',
+  'upload',
+  'mcp',
+  'completion',
+])
 const commands = listCommands(createProgram())
   .filter(({ name, command }) => command.commands.length === 0 && !creating.has(name) && !ofUsers.has(name))
   .map(({ name }) => name)

@@ -1,5 +1,4 @@
 // The commands of users, against a real server: from a prompt to a file, and what goes wrong on the way.
-import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +6,7 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import sharp from 'sharp'
 import { afterAll, describe, expect, test } from 'vitest'
+import { openProxy } from '../client/spoiled-proxy.ts'
 import { startTestApp } from '../test-app.ts'
 import { openCommandLine, watchEnd } from './command-line.ts'
 
@@ -86,7 +86,8 @@ describe('mediagen generate', () => {
     [['--set', 'prompt'], '--set prompt must have the form name=value.'],
     [['--input', 'none.json'], 'none.json cannot be read as JSON: no such file or directory.'],
     [['--set', 'prompt=@none.png'], 'none.png cannot be read: no such file or directory.'],
-    [['-p', 'x', '--set', 'width=1'], '--set width= must be >= 64'],
+    [['-p', 'x', '--set', 'width=1'], '--set width=1 must be at least 64'],
+    [['-p', 'x', '--set', 'width=wide'], '--set width=wide must be a whole number'],
     [['-p', 'x', '--set', 'prompt.a=1'], 'puts a value into prompt, which is not an object'],
     [['-p', 'x', '--set', 'prompt+=1'], 'adds an item to prompt, which is not a list'],
   ])('%j is refused by name', async (args, words) => {
@@ -101,13 +102,17 @@ describe('mediagen generate', () => {
     const run = async (...args: string[]): Promise<string> => (await line.run(['generate', model, ...args])).stderr
     const look = `“mediagen models show ${model}” lists its fields.\n`
     expect(await run('--set', 'promt=x')).toBe(
-      `mediagen: The input does not fit ${model}:\n  --prompt is required\n  --set promt= is not a known field (did you mean "prompt"?)\n${look}`,
+      `mediagen: The input does not fit ${model}:\n  --prompt is required\n  --set promt=x is not a known field (did you mean "prompt"?)\n${look}`,
     )
     expect(await run('-p', '')).toBe(
-      `mediagen: The input does not fit ${model}:\n  --prompt must NOT have fewer than 1 characters\n${look}`,
+      `mediagen: The input does not fit ${model}:\n  --prompt must not be empty\n${look}`,
     )
     writeFileSync(join(line.folder, 'input.json'), JSON.stringify({ prompt: 'x', widht: 1 }))
     expect(await run('--input', 'input.json')).toContain('\n  widht in input.json is not a known field (did you mean')
+    writeFileSync(join(line.folder, 'input.json'), JSON.stringify({ prompt: 'x', width: 'wide' }))
+    expect(await run('--input', 'input.json')).toContain(
+      '\n  width in input.json must be a whole number, and is "wide"\n',
+    )
   })
 
   test('a misspelt model comes with similar ones', async () => {
@@ -174,6 +179,21 @@ test('mediagen login keeps address and key for this user only', async () => {
   rmSync(file)
 })
 
+test('a server that cannot be reached ends a generation at once, with nothing to resume', async () => {
+  await using user = await openUser()
+  const attempts: string[] = []
+  await using proxy = await openProxy(app.url, (path, _pass, response) => {
+    attempts.push(path)
+    response.destroy()
+    return true
+  })
+  const { status, stderr } = await user.line.run(['generate', model, '-p', 'x'], { MEDIAGEN_URL: proxy.url })
+  expect(status).toBe(1)
+  expect(stderr).toMatch(/^mediagen: No answer came from [^\n]+MEDIAGEN_URL[^\n]+\n$/)
+  expect(stderr).toContain(proxy.url)
+  expect(attempts, 'it is not tried again').toEqual(['POST /v1/quotes'])
+})
+
 test('a server that is not there is one sentence', async () => {
   await using user = await openUser()
   const { status, stderr } = await user.line.run(['wallet'], { MEDIAGEN_URL: 'http://127.0.0.1:1' })
@@ -216,6 +236,9 @@ test('models show says what a model takes and costs, with a command that works',
   expect(await line.run(words.slice(1))).toMatchObject({ status: 0 })
   expect(await line.json(['models', 'show', model])).toMatchObject({ id: model, openapi: { openapi: '3.1.1' } })
   expect((await line.run(['models', 'show', 'test/instant'])).stderr).toContain('did you mean')
+  expect((await line.run(['models', 'show', 'instants'])).stderr).toContain(
+    `did you mean "test/instant/edit" or "${model}"?`,
+  )
   expect((await line.run(['generate', '--help'])).stdout).not.toContain('default: []')
 })
 
@@ -229,33 +252,33 @@ test('models, jobs and uploads of users', async () => {
   expect(await line.json(['jobs', '--search', 'walrus'])).toMatchObject([{ model, prompt: 'a walrus' }])
 })
 
+test('one job of a user is shown, canceled and deleted', async () => {
+  await using user = await openUser()
+  const { line } = user
+  const gate = app.gate()
+  const args = ['generate', 'test/gate/text-to-image', '--set', `gate=${gate.input.gate}`, '--detach']
+  const { job_id: waiting } = await line.json(args)
+  expect(await line.json(['cancel', waiting])).toMatchObject({ job_id: waiting, charged: 0 })
+  expect((await line.run(['watch', waiting])).stderr).toContain('othing was charged')
+
+  const { job_id: id } = await line.json(['generate', model, '-p', 'a walrus', '-o', 'walrus.png'])
+  const shown = (await line.run(['show', id])).stdout
+  expect(shown).toMatch(/^status +succeeded$/m)
+  expect(shown).toMatch(/^credits +3$/m)
+  expect(shown).toMatch(/^input +\{"prompt":"a walrus"\}$/m)
+  expect(await line.json(['show', id])).toMatchObject({
+    job_id: id,
+    billing: { charged: 3 },
+    outputs: [{ width: 8 }],
+  })
+  expect(await line.json(['delete', id])).toEqual({ deleted: id })
+  expect((await line.run(['show', id])).stdout).toMatch(/^deleted_at +2/m)
+  expect((await line.run(['delete', 'job_none'])).stderr).toMatch(/^mediagen: There is no job/)
+})
+
 test('options after a subcommand are those of the subcommand', async () => {
   await using line = openCommandLine({ XDG_CONFIG_HOME: config })
   await line.run(['migrate'])
   const listed = await line.run(['jobs', 'list', '--status', 'failed', '--limit', '5', '--json'])
   expect(listed).toEqual({ status: 0, stdout: '[]\n', stderr: '' })
-})
-
-describe('mediagen completion', () => {
-  test('completes commands, their subcommands and options in bash', async () => {
-    await using line = openCommandLine()
-    const { stdout: script } = await line.run(['completion', 'bash'])
-    const complete = (...words: string[]): string[] => {
-      const set = `COMP_WORDS=(mediagen ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}`
-      const run = `${script}\n${set}; _mediagen; printf '%s\\n' "\${COMPREPLY[@]}"`
-      return execFileSync('bash', ['-c', run], { encoding: 'utf8' }).split('\n').filter(Boolean)
-    }
-    expect(complete('gen')).toEqual(['generate'])
-    expect(complete('jobs', 're')).toEqual(['resolve'])
-    expect(complete('generate', '--max')).toEqual(['--max-credits'])
-    expect(complete('jobs', '--status', 'f')).toEqual(['failed'])
-    expect(complete('webhooks', 'deliveries', '--status', 'del')).toEqual(['delivered'])
-    expect(complete('completion', 'z')).toEqual(['zsh'])
-  })
-
-  test.each(['zsh', 'fish'])('is there for %s', async (shell) => {
-    await using line = openCommandLine()
-    const { status, stdout } = await line.run(['completion', shell])
-    expect([status, stdout]).toEqual([0, expect.stringContaining('generate')])
-  })
 })

@@ -29,7 +29,7 @@ const remove = { method: 'DELETE' }
 /** A client of one server with one key. Every method throws `Refused` or `Unreachable`, besides what it says itself. */
 export interface MediagenClient {
   /** What one model and one input cost. Charges nothing. */
-  quote(model: string, input: Input): Promise<Quote>
+  quote(model: string, input: Input, signal?: AbortSignal): Promise<Quote>
   /** Quotes and starts; returns the job without waiting for it. @throws TooExpensive */
   start(model: string, input: Input, options?: GenerateOptions): Promise<Job>
   /** Quotes, starts and waits; returns the job with its outputs. @throws TooExpensive, JobFailed */
@@ -63,7 +63,7 @@ export function createClient(connection: Connection): MediagenClient {
   const fetch = connection.fetch ?? globalThis.fetch.bind(globalThis)
   const jobPath = (jobId: string): string => `/v1/jobs/${encodeURIComponent(jobId)}`
   return {
-    quote: (model, input) => http.json('/v1/quotes', { body: { model, input } }),
+    quote: (model, input, signal) => http.json('/v1/quotes', { body: { model, input }, signal }),
     start: (model, input, options) => startGeneration(http, model, input, options),
     generate: (model, input, options) => generate(http, model, input, options),
     follow: (jobId, options) => followJob(http, jobId, options),

@@ -8,7 +8,7 @@ const shortestPart = 3
 
 /**
  * The names of `known` that are most like `name`, the likeliest first, at most three: those that are a few edits away, then those
- * that contain it or are contained in it.
+ * that contain it or are contained in it, or have a part between slashes that is a few edits away.
  */
 export function findSimilar(name: string, known: readonly string[]): string[] {
   if (name.length > longestName) return []
@@ -35,10 +35,17 @@ export function suggest(name: string, known: readonly string[]): string {
 
 /** The smaller, the more alike; null if the names are not. */
 function rankPair(written: string, other: string, most: number): number | null {
-  const edits = Math.abs(written.length - other.length) > most ? most + 1 : countEdits(written, other, most)
+  const edits = countFewEdits(written, other, most)
   if (edits <= most) return edits
   const [short, long] = written.length < other.length ? [written, other] : [other, written]
-  return short.length >= shortestPart && long.includes(short) ? most + long.length - short.length : null
+  const partly =
+    (short.length >= shortestPart && long.includes(short)) ||
+    (written.length > shortestPart && other.split('/').some((part) => countFewEdits(written, part, most) <= most))
+  return partly ? most + long.length - short.length : null
+}
+
+function countFewEdits(one: string, two: string, most: number): number {
+  return Math.abs(one.length - two.length) > most ? most + 1 : countEdits(one, two, most)
 }
 
 /**

@@ -16,6 +16,9 @@ test.each([
   ['__proto__', fields, []],
   ['b/image/postr/text-to-image', models, ['b/image/poster/text-to-image']],
   ['art', models, ['b/image/art/edit', 'b/image/art/text-to-image']],
+  ['arts', models, ['b/image/art/edit', 'b/image/art/text-to-image']],
+  ['posters', models, ['b/image/poster/text-to-image']],
+  ['cat', models, []],
   ['', models, []],
   ['b/image/art/edit'.padEnd(100_000, 'x'), models, []],
 ])('%j of %j', (name, known, similar) => {

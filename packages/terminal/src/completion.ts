@@ -11,7 +11,7 @@ export function addCompletionCommand(program: Command): void {
     .addArgument(new Argument('<shell>', 'shell that is to complete').choices(shells))
     .description('Print the completion of commands and options; for bash: source <(mediagen completion bash)')
     .action((shell: Shell) => {
-      process.stdout.write(shell === 'fish' ? writeFish(program) : writeBash(program, shell))
+      process.stdout.write(shell === 'fish' ? writeFish(program) : writeFunction(program, shell))
     })
 }
 
@@ -29,7 +29,26 @@ function listOptions({ options }: Command): string[] {
   return [...options.flatMap(({ long }) => (long ? [long] : [])), '--help']
 }
 
-function writeBash(program: Command, shell: 'bash' | 'zsh'): string {
+// How a function for completion sees the line, and answers.
+const dialects = {
+  bash: {
+    load: '',
+    before: '"${COMP_WORDS[@]:1:COMP_CWORD-1}"',
+    last: '${COMP_WORDS[COMP_CWORD-1]}',
+    answer: 'COMPREPLY=($(compgen -W "$next" -- "${COMP_WORDS[COMP_CWORD]}"))',
+    register: 'complete -o default -F _mediagen mediagen',
+  },
+  zsh: {
+    load: '(( $+functions[compdef] )) || { autoload -U compinit && compinit }\n',
+    before: '"${(@)words[2,CURRENT-1]}"',
+    last: '${words[CURRENT-1]}',
+    answer: 'compadd -- ${=next} || _files',
+    register: 'compdef _mediagen mediagen',
+  },
+} as const
+
+function writeFunction(program: Command, shell: keyof typeof dialects): string {
+  const { load, before, last, answer, register } = dialects[shell]
   const cases = [...listWords(program)].map(
     ([words, { command, next }]) => `    '${words}') next='${[...next, ...listOptions(command)].join(' ')}' ;;\n`,
   )
@@ -39,33 +58,42 @@ function writeBash(program: Command, shell: 'bash' | 'zsh'): string {
     ),
   )
   const known = [...listWords(program).keys()].filter(Boolean).map((words) => `'${words}'`)
-  const load = shell === 'zsh' ? 'autoload -U +X bashcompinit && bashcompinit\n' : ''
   return `${load}_mediagen() {
-  local path='' next='' word longer
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    longer="\${path:+$path }$word"
-    case "$longer" in ${known.join('|')}) path="$longer" ;; esac
+  local at='' next='' word longer
+  for word in ${before}; do
+    longer="\${at:+$at }$word"
+    case "$longer" in ${known.join('|')}) at="$longer" ;; esac
   done
-  case "$path" in
+  case "$at" in
 ${cases.join('')}  esac
-  case "$path \${COMP_WORDS[COMP_CWORD-1]}" in
+  case "$at ${last}" in
 ${choices.join('')}  esac
-  COMPREPLY=($(compgen -W "$next" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  ${answer}
 }
-complete -o default -F _mediagen mediagen
+${register}
 `
 }
 
 function writeFish(program: Command): string {
-  const lines = [...listWords(program)].flatMap(([words, { command, next }]) => {
-    const seen = words === '' ? '__fish_use_subcommand' : `__fish_seen_subcommand_from ${words.split(' ').at(-1)}`
-    const names = next.map((name) => `complete -c mediagen -n '${seen}' -a ${name}`)
+  const commands = [...listWords(program)]
+  const known = commands.flatMap(([words]) => (words === '' ? [] : [`'${words}'`]))
+  const lines = commands.flatMap(([words, { command, next }]) => {
+    const here = `complete -c mediagen -n "__mediagen_at '${words}'"`
+    const names = next.length === 0 ? [] : [`${here} -f -a '${next.join(' ')}'`]
     const options = command.options.flatMap(({ long, description, argChoices }) => {
       const values = argChoices ? ` -x -a '${argChoices.join(' ')}'` : ''
-      const words = description.replaceAll("'", '')
-      return long ? [`complete -c mediagen -n '${seen}' -l ${long.slice(2)}${values} -d '${words}'`] : []
+      return long ? [`${here} -l ${long.slice(2)}${values} -d '${description.replaceAll("'", '')}'`] : []
     })
-    return [...names, ...options]
+    return [...names, ...options, `${here} -l help -d 'display help'`]
   })
-  return `${lines.join('\n')}\n`
+  return `function __mediagen_at
+  set -l at ''
+  for word in (commandline -opc)[2..]
+    set -l longer (string trim -- "$at $word")
+    contains -- $longer ${known.join(' ')}; and set at $longer
+  end
+  test "$at" = "$argv"
+end
+${lines.join('\n')}
+`
 }

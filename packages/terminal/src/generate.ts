@@ -1,6 +1,6 @@
 // mediagen generate: from a prompt to a file, the price first.
 import { randomUUID } from 'node:crypto'
-import { type GenerateOptions, type Job, Unreachable } from '@mediagen/client/client.ts'
+import { type Job, type Quote, Unreachable } from '@mediagen/client/client.ts'
 import type { Command } from 'commander'
 import { StartupError } from '@mediagen/core/errors.ts'
 import type { Printed } from './print.ts'
@@ -67,20 +67,24 @@ async function runGenerate(
   if (!detach) await checkOutput(output)
   const input = await buildInput(options, client)
   using interrupts = watchInterrupts()
-  const quoted: GenerateOptions = {
-    maxCredits,
-    idempotencyKey,
-    signal: interrupts.again,
-    onQuote({ credits }) {
-      if (interrupts.asked()) throw new StartupError('Nothing was started.')
-      process.stderr.write(`${countCredits(credits)}\n`)
-    },
+  const { again: signal } = interrupts
+  let sent = false
+  const onQuote = ({ credits }: Quote): void => {
+    if (interrupts.asked()) throw new StartupError('Nothing was started.')
+    process.stderr.write(`${countCredits(credits)}\n`)
+    sent = true
   }
-  const job = await client.start(model, input, quoted).catch((error: unknown) => {
-    if (error instanceof Unreachable || interrupts.again.aborted)
+  const start = async (): Promise<Job> => {
+    // A server that does not answer is not waited for, as nothing can be lost yet.
+    const quote = options.idempotencyKey === undefined ? await client.quote(model, input, signal) : undefined
+    return client.start(model, input, { maxCredits, idempotencyKey, quote, signal, onQuote })
+  }
+  const job = await start().catch((error: unknown) => {
+    if (sent && (error instanceof Unreachable || signal.aborted))
       process.stderr.write(`The same command with --idempotency-key ${idempotencyKey} resumes this and pays once.\n`)
-    if (interrupts.again.aborted) throw new StartupError('The job may have been started all the same.')
-    return explainInput(error, model, options)
+    if (signal.aborted)
+      throw new StartupError(sent ? 'The job may have been started all the same.' : 'Nothing was started.')
+    return explainInput(error, model, input, options)
   })
   if (detach) return { job_id: job.job_id, status: job.status, credits: job.credits }
   return finish(user, await follow(user, job, interrupts), output)

@@ -1,29 +1,68 @@
-// Names the fields of an input as they were written on the command line, in refusals.
-import { type Problem, Refused } from '@mediagen/client/client.ts'
+// Names the fields of an input as they were written on the command line, in refusals: what was given, and what it must be.
+import { type Input, type Json, type Problem, Refused } from '@mediagen/client/client.ts'
 import { StartupError } from '@mediagen/core/errors.ts'
 import type { InputOptions } from './input.ts'
 
 type Violation = NonNullable<Problem['errors']>[number]
 
+const longestGiven = 40
+
+// The words of JSON Schema, in those of people.
+const types: Readonly<Record<string, string>> = {
+  integer: 'a whole number',
+  number: 'a number',
+  string: 'text',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a JSON object',
+}
+const rules: readonly (readonly [RegExp, string])[] = [
+  [/^must be >= /, 'must be at least '],
+  [/^must be <= /, 'must be at most '],
+  [/^must be multiple of /, 'must be a multiple of '],
+  [/^must NOT have fewer than 1 characters$/, 'must not be empty'],
+  [/^must NOT have fewer than /, 'must have at least '],
+  [/^must NOT have more than /, 'must have at most '],
+]
+
 /** Turns the refusal of an input into a line for each wrong field; anything else is thrown as it is. */
-export function explainInput(error: unknown, model: string, options: InputOptions): never {
+export function explainInput(error: unknown, model: string, input: Input, options: InputOptions): never {
   if (!(error instanceof Refused) || error.code !== 'invalid_input' || !error.problem.errors) throw error
-  const lines = error.problem.errors.map((violation) => {
-    const hint = violation.detail.endsWith('the id of an upload') ? '; @FILE uploads a file' : ''
-    return `\n  ${nameField(violation, options)} ${violation.detail}${hint}`
-  })
+  const lines = error.problem.errors.map((violation) => `\n  ${describeViolation(violation, input, options)}`)
   const words = `The input does not fit ${model}:${lines.join('')}\n“mediagen models show ${model}” lists its fields.`
   throw new StartupError(words, { cause: error })
 }
 
-function nameField({ pointer }: Violation, { prompt, input, set }: InputOptions): string {
-  const path = pointer
+function describeViolation({ pointer, detail }: Violation, input: Input, options: InputOptions): string {
+  const names = pointer
     .split('/')
     .slice(2)
     .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .join('.')
-  if (set?.some((setting) => setting.startsWith(`${path}=`) || setting.startsWith(`${path}+=`))) return `--set ${path}=`
-  if (path === 'prompt' && (prompt !== undefined || input === undefined)) return '--prompt'
-  if (input === undefined) return path === '' ? 'It' : `--set ${path}=`
-  return path === '' ? input : `${path} in ${input === '-' ? 'standard input' : input}`
+  const path = names.join('.')
+  const rule = describeRule(detail)
+  const setting = options.set?.findLast((one) => one.startsWith(`${path}=`) || one.startsWith(`${path}+=`))
+  if (setting !== undefined) return `--set ${cut(setting)} ${rule}`
+  if (path === 'prompt' && (options.prompt !== undefined || options.input === undefined)) return `--prompt ${rule}`
+  const given = JSON.stringify(names.reduce(readInner, input as Json | undefined))
+  const was = path !== '' && given !== undefined && rule.startsWith('must') ? `, and is ${cut(given)}` : ''
+  if (options.input === undefined) return `${path === '' ? 'It' : `--set ${path}=`} ${rule}${was}`
+  const file = options.input === '-' ? 'standard input' : options.input
+  return `${path === '' ? file : `${path} in ${file}`} ${rule}${was}`
+}
+
+function describeRule(detail: string): string {
+  const type = types[/^must be (\w+)$/.exec(detail)?.[1] ?? '']
+  if (type !== undefined) return `must be ${type}`
+  const words = rules.reduce((text, [pattern, plain]) => text.replace(pattern, plain), detail)
+  return words.endsWith('the id of an upload') ? `${words}; @FILE uploads a file` : words
+}
+
+function readInner(value: Json | undefined, name: string): Json | undefined {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as { [name: string]: Json })[name]
+    : undefined
+}
+
+function cut(text: string): string {
+  return text.length <= longestGiven ? text : `${text.slice(0, longestGiven)}…`
 }

@@ -39,6 +39,7 @@ export function addUserCommands(program: Command, models: Command, jobs: Command
         return { ...(await client.upload(await openFile(path))) }
       }),
     )
+  addJobCommands(program)
   models.enablePositionalOptions()
   jobs.enablePositionalOptions()
   models
@@ -81,6 +82,51 @@ export function addUserCommands(program: Command, models: Command, jobs: Command
           })
         },
       ),
+    )
+}
+
+/** What users do with one job of theirs. */
+function addJobCommands(program: Command): void {
+  program
+    .command('show <job_id>')
+    .description('Show a job of yours: its state, its input, its outputs and what it cost')
+    .action(
+      withServer(async ({ client }, id: string, { json }: { json?: boolean }, _command: Command) => {
+        const job = await client.job(id)
+        if (json) return { ...job }
+        return {
+          job_id: job.job_id,
+          status: job.status,
+          model: job.model,
+          queue_position: job.queue_position,
+          credits: job.credits,
+          created_at: job.created_at,
+          started_at: job.started_at,
+          finished_at: job.finished_at,
+          deleted_at: job.deleted_at,
+          input: job.input && JSON.stringify(job.input),
+          outputs: job.outputs.map(({ url }) => url ?? 'expired'),
+          error: job.error && `${job.error.code}: ${job.error.message}`,
+        }
+      }),
+    )
+  program
+    .command('cancel <job_id>')
+    .description('Cancel a job of yours; one that has ended stays as it is')
+    .action(
+      withServer(async ({ client }, id: string, _options: object, _command: Command) => {
+        const { job_id, status, billing } = await client.cancel(id)
+        return { job_id, status, charged: billing.charged }
+      }),
+    )
+  program
+    .command('delete <job_id>')
+    .description('Delete the input and the outputs of a job of yours that has ended; what it cost stays on record')
+    .action(
+      withServer(async ({ client }, id: string, _options: object, _command: Command) => {
+        await client.removeJob(id)
+        return { deleted: id }
+      }),
     )
 }
 

@@ -2,7 +2,14 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { createClient, type MediagenClient, Refused, TooExpensive, Unreachable } from '@mediagen/client/client.ts'
+import {
+  createClient,
+  JobFailed,
+  type MediagenClient,
+  Refused,
+  TooExpensive,
+  Unreachable,
+} from '@mediagen/client/client.ts'
 import type { Command } from 'commander'
 import { StartupError } from '@mediagen/core/errors.ts'
 import { describeFileError } from './words.ts'
@@ -98,7 +105,7 @@ export async function explain<Answer>(answer: Promise<Answer>, login: SourcedLog
 const keyCodes = new Set(['invalid_api_key', 'authentication_required', 'missing_permission'])
 
 function describe(error: unknown, { key, source }: SourcedLogin): string | null {
-  if (error instanceof TooExpensive) return error.message
+  if (error instanceof TooExpensive || error instanceof JobFailed) return error.message
   if (error instanceof Unreachable)
     return `${error.message} Is the server running? “npm start” or “mediagen serve” starts one; MEDIAGEN_URL or “mediagen login” names another address.`
   if (!(error instanceof Refused)) return null
