@@ -2,7 +2,6 @@
 import type { Logger } from 'pino'
 import { startExpiry } from '../assets/expiry.ts'
 import type { Config } from '../config.ts'
-import { systemClock } from '@mediagen/core/clock.ts'
 import { createIdSource } from '@mediagen/core/ids.ts'
 import type { Secrets } from '@mediagen/backends/secrets.ts'
 import { startFeed } from '../feed/feed.ts'
@@ -36,7 +35,7 @@ export async function startCore(
   config: Config,
   overrides: Overrides & { log: Logger; secrets: Secrets },
 ): Promise<App> {
-  const { log, secrets, clock = systemClock } = overrides
+  const { log, secrets } = overrides
   const { maxQueueMs, maxQueuedWrites, maxQueuedReads } = config
   await using parts = new AsyncDisposableStack()
   const grace = createGrace(config.stopGraceSeconds)
@@ -57,7 +56,7 @@ export async function startCore(
     secrets,
   )
   for (const engine of engines) parts.defer(() => engine.close())
-  const catalog = await openCatalog(builtin, config, engines, clock)
+  const catalog = await openCatalog(builtin, config, engines, overrides.clock)
   await tryPorts(config)
   await tryBucket(config)
 
@@ -72,6 +71,8 @@ export async function startCore(
   })
   const store = measureStore(parts.use(opened), metrics)
   logActs(store, log)
+  // What one process promises until a time, another one keeps.
+  const { clock = store } = overrides
   // Not earlier: a refused start leaves nothing behind, and the store explains why nothing can be created there.
   home.open()
   await succeedDead(home, store, log)
@@ -92,6 +93,11 @@ export async function startCore(
     'mediagen_write_delay_seconds',
     'How long the oldest change has waited for the disk',
     () => store.writeDelayMs() / 1000,
+  )
+  metrics.showGauge(
+    'mediagen_clock_ahead_seconds',
+    'How far the clock of this machine is ahead of that of the database',
+    () => (Date.now() - store.nowMs()) / 1000,
   )
   metrics.showGauge('mediagen_waits_open', 'Starts that wait for the end of their job', watches.waiting)
   const pipeline = parts.use(startPipeline(config, { store, clock, log, metrics, isAlone }))

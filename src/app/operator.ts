@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import { createFilesFolders } from '../assets/folders.ts'
 import type { AuditEntry, AuditStore } from '@mediagen/core/audit.ts'
-import { type Clock, systemClock } from '@mediagen/core/clock.ts'
+import type { Clock } from '@mediagen/core/clock.ts'
 import type { Store } from '@mediagen/core/store.ts'
 import { createBlobs, type FilesPlace } from './files.ts'
 import { createInProcessTransport } from '@mediagen/net/in-process.ts'
@@ -13,7 +13,7 @@ import { trustService } from '../rpc/pipeline.ts'
 import { createAdminService } from '../services/admin.ts'
 
 /** Creates a transport to AdminService for a process with access to the store. Acts are recorded with the OS user. */
-export function createOperatorTransport(store: Store, files: FilesPlace, clock: Clock = systemClock): Transport {
+export function createOperatorTransport(store: Store, files: FilesPlace, clock: Clock = store): Transport {
   const folders = createFilesFolders(createBlobs(files))
   const admin = createAdminService({ store, clock, folders, osUser: readOsUser() })
   return createInProcessTransport([trustService(AdminService, admin)])

@@ -10,15 +10,18 @@ export interface Fleet extends AsyncDisposable {
   readonly apis: readonly Served[]
   readonly workers: readonly Served[]
   readonly models: readonly LoadModel[]
-  /** Starts one more process of the roles. */
-  serve(roles: string): Promise<Served>
+  /** Starts one more process of the roles, with more settings. */
+  serve(roles: string, env?: Readonly<Record<string, string>>): Promise<Served>
   /** Processes that ended, as text. */
   dead(): readonly string[]
   /** The largest memory of a process so far, in bytes. */
   largestBytes(): number
 }
 
-/** Migrates the database and starts two servers of each role. @param settings must name the database */
+/**
+ * Migrates the database and starts two servers of each role.
+ * @param settings must name the database, and may name catalogs beside that of the null models
+ */
 export async function startFleet(settings: Readonly<Record<string, string>>): Promise<Fleet> {
   const line = openCommandLine({
     MEDIAGEN_RATE_LIMIT: '0',
@@ -31,10 +34,13 @@ export async function startFleet(settings: Readonly<Record<string, string>>): Pr
     { id: 'null/instant/text-to-image', concurrency: 4, picture: true },
     { id: 'null/slow/text-to-image', concurrency: 4, delayMs: 200 },
   ]
-  const catalog = { MEDIAGEN_CATALOG: writeNullCatalog(line.folder, models) }
+  const { MEDIAGEN_CATALOG: more = '' } = settings
+  const catalog = {
+    MEDIAGEN_CATALOG: [writeNullCatalog(line.folder, models), ...more.split(':')].filter(Boolean).join(':'),
+  }
   const served: Served[] = []
-  async function serve(roles: string): Promise<Served> {
-    const one = await line.serve({ MEDIAGEN_ROLES: roles, ...catalog })
+  async function serve(roles: string, env: Readonly<Record<string, string>> = {}): Promise<Served> {
+    const one = await line.serve({ MEDIAGEN_ROLES: roles, ...catalog, ...env })
     served.push(one)
     return one
   }

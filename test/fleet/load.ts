@@ -6,7 +6,6 @@ import type { CommandLine } from '../cli/command-line.ts'
 import { createChance } from '../simulation/random.ts'
 
 const credits = 1_000_000
-const paceMs = 25
 const longestPauseMs = 250
 // Far above any bound of the server: an answer that takes longer never comes.
 const hungMs = 60_000
@@ -66,8 +65,9 @@ export interface Load {
   /**
    * Ends the load. Holds that every start was acknowledged in the end and is there once, that every job ended by itself as its
    * client was told, that wallet and ledger agree with that, and that each refusal was a 503 with Retry-After.
+   * @param others jobs of other accounts. Default: 0
    */
-  check(): Promise<LoadTally>
+  check(others?: number): Promise<LoadTally>
 }
 
 /** How clients behave. */
@@ -78,11 +78,20 @@ export interface LoadOptions {
   readonly doors: readonly string[]
   readonly models: readonly LoadModel[]
   readonly clients?: number
+  /** How long a client rests between two starts, in milliseconds, on average. */
+  readonly paceMs?: number
   readonly seed?: number
 }
 
 /** Makes an account and starts clients, which go on until `check`. */
-export async function startLoad({ line, doors, models, clients = 6, seed = 1 }: LoadOptions): Promise<Load> {
+export async function startLoad({
+  line,
+  doors,
+  models,
+  clients = 6,
+  paceMs = 25,
+  seed = 1,
+}: LoadOptions): Promise<Load> {
   const { account_id } = await line.json(['accounts', 'create', '--name', 'load', '--credits', String(credits)])
   const permissions = 'generate,jobs:read,wallet:read'
   const { key } = await line.json(['keys', 'create', '--account', account_id, '--permissions', permissions])
@@ -199,7 +208,7 @@ export async function startLoad({ line, doors, models, clients = 6, seed = 1 }: 
       return Math.round((performance.now() - since) / 100) / 10
     },
 
-    async check() {
+    async check(others = 0) {
       stop.abort()
       await working
       const told = intents.map(({ job }) => job?.job_id)
@@ -221,7 +230,8 @@ export async function startLoad({ line, doors, models, clients = 6, seed = 1 }: 
           wrong.push(`${job?.job_id} ${job?.status} was charged ${job?.billing.charged}`)
       expect(wrong).toEqual([])
       expect(wallet).toMatchObject({ available: credits - charged, held: 0 })
-      expect(await line.json(['ledger', 'verify'])).toMatchObject({ ok: true, jobs: intents.length, problems: [] })
+      const jobs = intents.length + others
+      expect(await line.json(['ledger', 'verify'])).toMatchObject({ ok: true, jobs, problems: [] })
       const tally = { ...counts, slowestMs: Math.round(counts.slowestMs), lost, doubled: total - intents.length }
       expect(tally).toMatchObject({ acknowledged: intents.length, lost: 0, doubled: 0 })
       return tally

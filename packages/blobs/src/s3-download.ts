@@ -45,7 +45,6 @@ async function readObject(
   etag: string | null,
 ): Promise<Response | null> {
   const headers = {
-    'accept-encoding': 'identity',
     ...(start !== null && { range: `bytes=${start}-${end ?? ''}` }),
     ...(etag !== null && { 'if-match': etag }),
   }

@@ -1,5 +1,5 @@
 // An S3-compatible store of files for tests, and a line to it that can be cut.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -11,6 +11,8 @@ import type { Bucket } from '../src/s3-requests.ts'
 export interface S3Server extends AsyncDisposable {
   readonly endpoint: string
   readonly bucket: Bucket
+  /** Makes all objects so much older, in milliseconds. */
+  age(ms: number): void
 }
 
 export const bucketName = 'media'
@@ -30,6 +32,13 @@ export async function startS3(): Promise<S3Server> {
   return {
     endpoint,
     bucket: toBucket(endpoint),
+    age(ms) {
+      for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+        const path = join(folder, name)
+        const then = new Date(statSync(path).mtimeMs - ms)
+        utimesSync(path, then, then)
+      }
+    },
     async [Symbol.asyncDispose]() {
       await server.close()
       rmSync(folder, { recursive: true, force: true })

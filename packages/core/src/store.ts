@@ -276,6 +276,8 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
   onNews(listener: NewsListener): () => void
   /** The number of the last change of each of these jobs: a cheap way to find those that have changed. */
   readSequences(jobIds: readonly string[]): Promise<ReadonlyMap<string, number>>
+  /** The time of the store, in milliseconds since 1970: the same for all its processes, whatever the clocks of their machines say. */
+  nowMs(): number
   /** How long the oldest change that is not durable yet has waited, in milliseconds; 0 when there is none. */
   writeDelayMs(): number
   /** Resolves if a change would be durable now; rejects within about a second if not. */

@@ -31,6 +31,8 @@ const longestWaitMs = 500
 const connectMs = 5000
 // An answer that takes longer is taken for lost.
 const queryMs = 30_000
+// No answer is heard later than this after the server has given it.
+const heardLateMs = 1000
 // Statements have no name, so each is planned for its values; triggers and foreign keys keep their plans.
 const begin = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10s'"
 
@@ -65,6 +67,10 @@ export interface Database {
    * When the connection is lost, the next one finds out whether the transaction was committed. @throws StorageError
    */
   transact<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>
+  /** The time of the server, as far as this process has heard of it. */
+  nowMs(): number
+  /** Hears of the time of the server; transactions do by themselves. */
+  hear(serverMs: number): void
   close(): Promise<void>
 }
 
@@ -98,6 +104,13 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
     allowExitOnIdle: true,
   }
   const pool = new Pool(config)
+  /** The time of the server when the clock of this process, which nobody sets, was at 0. */
+  let originMs = Date.now() - performance.now()
+  function hear(serverMs: number): void {
+    const heardMs = serverMs - performance.now()
+    // An answer is heard late and never early, so the latest origin is the best; one that is far off is that of a clock that was set.
+    if (heardMs > originMs || originMs - heardMs > heardLateMs) originMs = heardMs
+  }
   /** Those that no transaction uses. */
   const slots: Slot[] = []
   // A connection that ends is replaced when it is needed; what was sent on it fails.
@@ -154,6 +167,7 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
     const client = await connect()
     const sent: Promise<unknown>[] = [quiet(query(client, begin))]
     const head = quiet(query(client, 'SELECT now_ms(:held) AS now', { held }))
+    head.then(({ rows: [row] }) => hear((row as { now: number }).now)).catch(() => {})
     const ask = (sql: string, values?: Values): Promise<QueryResult> => quiet(query(client, sql, { held, ...values }))
     let done: { readonly result: Result } | null = null
     try {
@@ -188,6 +202,8 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
     rows,
     row: async (sql, values) => (await rows(sql, values))[0] as never,
     transact: (work) => repeat(() => attempt(work)),
+    nowMs: () => heldMs() ?? Math.round(originMs + performance.now()),
+    hear,
     close: () => pool.end(),
   }
 }

@@ -5,6 +5,8 @@ import { checkApplied, loadMigrations, type Migration } from '../migrations.ts'
 import { toClientConfig } from './connection.ts'
 
 const oldestVersion = 150_000
+// Signatures of S3 and certificates of servers need a clock that is about right.
+const mostApartMs = 60_000
 const list = 'SELECT number::int AS number, name, sha256 FROM mediagen_migrations ORDER BY number'
 
 /**
@@ -43,16 +45,22 @@ function older(name: string, missing: string, applied: number): StartupError {
 }
 
 async function checkServer(client: Client, name: string): Promise<void> {
-  const { rows } = await client.query<{ version: number; reads: boolean; encoding: string }>(
-    "SELECT current_setting('server_version_num')::int AS version, pg_is_in_recovery() AS reads, current_setting('server_encoding') AS encoding",
+  const { rows } = await client.query<{ version: number; reads: boolean; encoding: string; now: number }>(
+    `SELECT current_setting('server_version_num')::int AS version, pg_is_in_recovery() AS reads, current_setting('server_encoding') AS encoding,
+       (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now`,
   )
-  const [{ version, reads, encoding } = { version: 0, reads: false, encoding: '' }] = rows
+  const [{ version, reads, encoding, now } = { version: 0, reads: false, encoding: '', now: 0 }] = rows
   if (version < oldestVersion)
     throw new StartupError(`The server of the database ${name} is older than PostgreSQL 15; use a newer one.`)
   if (reads)
     throw new StartupError(`The server of the database ${name} takes no changes: it follows another one; use that one.`)
   if (encoding !== 'UTF8')
     throw new StartupError(`The database ${name} has the encoding ${encoding}; use one with UTF8.`)
+  const aheadMs = Date.now() - now
+  if (Math.abs(aheadMs) > mostApartMs)
+    throw new StartupError(
+      `The clock of this machine is ${Math.round(Math.abs(aheadMs) / 1000)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of the database ${name}, and at most ${mostApartMs / 1000} s are allowed; set both by a time server (NTP).`,
+    )
 }
 
 /** Number of migrations that the database has. */

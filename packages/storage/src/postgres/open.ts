@@ -69,6 +69,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   await db.rows(
     `DELETE FROM commits WHERE slot IN (SELECT slot FROM commits WHERE used_at < now_ms(NULL) - ${keptMarkMs} FOR UPDATE SKIP LOCKED)`,
   )
+  db.hear((await db.row<{ now: number }>('SELECT now_ms(NULL) AS now'))?.now ?? Date.now())
   const news = await openNews(db, listens ? listenUrl : null, randomUUID()).catch(async (error: unknown) => {
     await db.close()
     throw error
@@ -178,6 +179,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     listAuditEntries: (accountId, page) => list(() => reads.listAuditEntries(accountId, page)),
     onAct: (listener) => subscribe(news.actListeners, listener),
     onNews: (listener) => subscribe(news.listeners, listener),
+    nowMs: db.nowMs,
     writeDelayMs: commands.behindMs,
     check: () =>
       within(

@@ -32,14 +32,18 @@ const duties = {
 export type SweepDuty = (tx: Writing, command: SweepCommand) => Promise<SweepOutcome>
 
 /** Finds the duties that have something to do. It is asked every second, when mostly there is nothing to write. */
-export async function findSweepDuties(db: Database, { leaseMs, reviewMs }: SweepTerms): Promise<SweepDuty[]> {
+export async function findSweepDuties(
+  db: Pick<Database, 'row' | 'hear'>,
+  { leaseMs, reviewMs }: SweepTerms,
+): Promise<SweepDuty[]> {
   const exists = (found: readonly string[]): string =>
     found
       .map((rows) => `EXISTS (SELECT 1 FROM ${rows.replaceAll(/:now\b(?:::bigint)?/g, '(SELECT now FROM t)')})`)
       .join(' OR ')
   const columns = Object.entries(duties).map(([duty, { found }]) => `${exists(found)} AS ${duty}`)
-  const sql = `WITH t AS (SELECT now_ms(:held) AS now) SELECT ${columns.join(', ')}`
-  const found = await db.row<Record<string, boolean>>(sql, { leaseMs, reviewMs, keptDeliveryMs })
+  const sql = `WITH t AS (SELECT now_ms(:held) AS now) SELECT (SELECT now FROM t) AS now, ${columns.join(', ')}`
+  const found = await db.row<{ now: number } & Record<string, unknown>>(sql, { leaseMs, reviewMs, keptDeliveryMs })
+  if (found) db.hear(found.now)
   return Object.entries(duties).flatMap(([duty, { sweep }]) => (found?.[duty] === true ? [sweep] : []))
 }
 

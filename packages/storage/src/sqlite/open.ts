@@ -176,6 +176,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     onAct: (listener) => subscribe(actListeners, listener),
 
     onNews: (listener) => subscribe(listeners, listener),
+    nowMs: () => clock.nowMs(),
     writeDelayMs: () => writer.behindMs(),
     check: () => within(checkMs, operate('check')),
     close,
