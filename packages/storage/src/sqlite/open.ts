@@ -174,7 +174,6 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     recordAct: (draft, by) => operate('recordAct', draft, by),
     listAuditEntries: (accountId, page) => long.read('listAuditEntries', accountId, page),
     onAct: (listener) => subscribe(actListeners, listener),
-
     onNews: (listener) => subscribe(listeners, listener),
     nowMs: () => clock.nowMs(),
     writeDelayMs: () => writer.behindMs(),
