@@ -52,9 +52,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
   const listeners = new Set<NewsListener>()
   const actListeners = new Set<(entry: AuditEntry) => void>()
   const commits = {
-    onNews(jobs: Parameters<NewsListener>[0]) {
-      for (const listener of listeners) listener(jobs)
-    },
+    onNews: (jobs: Parameters<NewsListener>[0]) => listeners.forEach((listener) => listener(jobs)),
     onActs(entries: readonly AuditEntry[]) {
       for (const entry of entries) for (const listener of actListeners) listener(entry)
     },
@@ -174,6 +172,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     recordAct: (draft, by) => operate('recordAct', draft, by),
     listAuditEntries: (accountId, page) => long.read('listAuditEntries', accountId, page),
     onAct: (listener) => subscribe(actListeners, listener),
+
     onNews: (listener) => subscribe(listeners, listener),
     nowMs: () => clock.nowMs(),
     writeDelayMs: () => writer.behindMs(),
