@@ -38,7 +38,9 @@ export function addJobCommands(program: Command): Command {
     )
   jobs
     .command('show <job_id>')
-    .description('Show what became of a job and of its credits')
+    .description(
+      'Show what became of a job of this machine and of its credits; “mediagen show” is for your own on a server',
+    )
     .action(withAdmin(async (admin, jobId: string) => toPrintedDetail(await admin.inspectJob({ jobId }))))
   jobs
     .command('resolve <job_id>')

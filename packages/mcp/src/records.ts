@@ -1,5 +1,5 @@
 // What agents read of the records of REST: the fields that matter to them, because every word costs them.
-import type { Job, Model, ModelDetail, Output } from '@mediagen/client/client.ts'
+import type { Job, Model, ModelDetail, Output, Page } from '@mediagen/client/client.ts'
 import { nameOutput } from '@mediagen/client/output-name.ts'
 
 // Longer values of an input, such as `data:` media, would fill an agent's memory.
@@ -7,6 +7,11 @@ const longestValue = 1000
 
 /** Any JSON object. */
 export type Facts = Record<string, unknown>
+
+/** A page of a list, under the name of its items. */
+export function toPageFacts<Item>(name: string, page: Page<Item>, toFacts: (item: Item) => Facts): Facts {
+  return { [name]: page.data.map(toFacts), total: page.total, has_more: page.has_more }
+}
 
 /** A model, in a list. */
 export function toModelFacts({ id, name, description, category, modality, pricing }: Model): Facts {

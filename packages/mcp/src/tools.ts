@@ -13,6 +13,7 @@ import {
   toLink,
   toModelDetailFacts,
   toModelFacts,
+  toPageFacts,
 } from './records.ts'
 
 // Agents' clients give a call up after 60 seconds, unless told otherwise.
@@ -52,8 +53,10 @@ const model = z.string().describe('Id of a model, such as acme/poster/text-to-im
 const input = z.looseObject({}).describe("The model's own input; describe_model has its schema.")
 const jobId = z.string().describe('job_…')
 const preview = z.boolean().optional().describe('Send a small picture of each output along. Default: false.')
-const limit = z.int().min(1).max(100).default(20)
-const offset = z.int().min(0).default(0).describe('How many to skip.')
+const page = {
+  limit: z.int().min(1).max(100).default(20),
+  offset: z.int().min(0).default(0).describe('How many to skip.'),
+}
 const reads = { readOnlyHint: true, openWorldHint: false }
 
 /** Creates a server with the tools, for one connection or one request. */
@@ -68,14 +71,10 @@ export function createToolServer(parts: ToolParts): McpServer {
     inputSchema: z.strictObject({
       search: z.string().optional().describe('Words that the model must have.'),
       category: z.string().optional(),
-      limit,
-      offset,
+      ...page,
     }),
     annotations: reads,
-    async run(filters) {
-      const { data, total, has_more } = await client.models(filters)
-      return { facts: { models: data.map(toModelFacts), total, has_more } }
-    },
+    run: async (filters) => ({ facts: toPageFacts('models', await client.models(filters), toModelFacts) }),
   })
   add('describe_model', {
     title: 'Describe a model',
@@ -151,14 +150,10 @@ export function createToolServer(parts: ToolParts): McpServer {
       status: z.string().optional().describe('queued, running, succeeded, failed, canceled, expired or needs_review'),
       model: model.optional(),
       search: z.string().optional().describe('Words of their input.'),
-      limit,
-      offset,
+      ...page,
     }),
     annotations: reads,
-    async run(filters) {
-      const { data, total, has_more } = await client.jobs(filters)
-      return { facts: { jobs: data.map(toJobRow), total, has_more } }
-    },
+    run: async (filters) => ({ facts: toPageFacts('jobs', await client.jobs(filters), toJobRow) }),
   })
   add('cancel_job', {
     title: 'Cancel a job',
