@@ -104,7 +104,7 @@ export function startRunner(parts: RunnerParts): Runner {
     hearCancels(jobs).catch((error: unknown) => log.error({ err: error }, 'a changed job could not be read'))
     // Jobs that were just claimed become runs in this turn of the event loop; only others may need a place.
     setImmediate(() => {
-      if (jobs.some(({ jobId }) => !current.has(jobId))) filling.again()
+      if (jobs.some(({ jobId, queued }) => queued && !current.has(jobId))) filling.again()
     })
   })
   const sweeper = startSweeper(parts)

@@ -200,7 +200,7 @@ export function changeTests(openStore: OpenTestStore): void {
     const { promise: told, resolve } = Promise.withResolvers<unknown>()
     store.onNews((jobs) => resolve(jobs?.[0]))
     await store.requestCancel(accountId, jobId)
-    expect(await told).toEqual({ jobId, job: await store.getJob(accountId, jobId) })
+    expect(await told).toEqual({ jobId, job: await store.getJob(accountId, jobId), queued: false })
   })
 
   test('sequences are read of the jobs that there are', async () => {

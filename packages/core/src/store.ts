@@ -71,6 +71,8 @@ export interface JobNews {
   readonly jobId: string
   /** Its record after the change, where it is known. */
   readonly job: Job | null
+  /** Whether it may have come into the queue: workers look there. */
+  readonly queued: boolean
 }
 
 /** Receives the jobs that changed; null when another process changed something unknown. */

@@ -13,7 +13,7 @@ import type { Writing } from './writing.ts'
 
 // Only this many jobs from the front of a queue are considered: jobs further back wait for their turn, not for a place.
 const maxLooked = 1000
-const queue = `FROM jobs WHERE status = 'queued' AND available_at IS NULL AND model = :model AND (deadline_at IS NULL OR deadline_at > :nowMs)
+const queue = `FROM jobs WHERE status = 'queued' AND available_at IS NULL AND model = :model AND (deadline_at IS NULL OR deadline_at > (SELECT now_ms(:held)))
   AND number <> ALL(:chosen::bigint[])`
 const inOrder = 'ORDER BY priority DESC, fair, number'
 const candidate = 'number, priority, fair AS key, account_id AS account'
@@ -37,33 +37,34 @@ export async function claimJobs(tx: Writing, command: ClaimCommand): Promise<rea
     'SELECT model, virtual_time AS virtualTime FROM queues WHERE model = ANY(:models)',
     { models },
   )
-  const nowMs = await tx.nowMs()
-  await locked
-  const virtualTimes = new Map((await times).map(({ model, virtualTime }) => [model, virtualTime]))
   const choice = createClaimChoice(command)
   const chosen: QueuedCandidate[] = []
+  const virtualTimes = new Map<string, number>()
   for (let look = choice.look(); look !== null; look = choice.look()) {
-    const taken = choice.choose(await findCandidates(tx, look, virtualTimes, chosen, nowMs))
+    // The first look travels with the locks.
+    const [found, known] = await Promise.all([findCandidates(tx, look, chosen), times, locked])
+    for (const { model, virtualTime } of known) virtualTimes.set(model, virtualTimes.get(model) ?? virtualTime)
+    const taken = choice.choose(found.map((one) => ({ ...one, virtualTime: virtualTimes.get(one.model) ?? 0 })))
     chosen.push(...taken)
     for (const { model, key } of taken) virtualTimes.set(model, Math.max(key, virtualTimes.get(model) ?? 0))
   }
-  return chosen.length === 0 ? [] : claimChosen(tx, command, chosen, nowMs)
+  if (chosen.length > 0) return claimChosen(tx, command, chosen, await tx.nowMs())
+  tx.unchanged()
+  return []
 }
 
 async function findCandidates(
   tx: Writing,
   { room, limit, except, far }: Look,
-  virtualTimes: ReadonlyMap<string, number>,
   chosen: readonly QueuedCandidate[],
-  nowMs: number,
-): Promise<QueuedCandidate[]> {
+): Promise<(Found & { model: string })[]> {
   const sql = except.size === 0 ? next : far ? nextOfOthers : soonOfOthers
   const finding = [...room].map(async ([model, wanted]) => {
     const places = Math.min(wanted, limit)
     if (places <= 0) return []
     const numbers = chosen.flatMap((one) => (one.model === model ? [one.number] : []))
-    const rows = await tx.rows<Found>(sql, { model, nowMs, places, except: [...except], chosen: numbers })
-    return rows.map((row): QueuedCandidate => ({ ...row, model, virtualTime: virtualTimes.get(model) ?? 0 }))
+    const rows = await tx.rows<Found>(sql, { model, places, except: [...except], chosen: numbers })
+    return rows.map((row) => ({ ...row, model }))
   })
   return (await Promise.all(finding)).flat()
 }
@@ -91,23 +92,22 @@ async function claimChosen(
   })
   // One that was canceled meanwhile is missing.
   const claiming = tx.rows<ClaimRow>(
-    `UPDATE jobs SET status = 'running', progress = 0, attempts = attempts + 1, token = token + 1, worker = :worker,
+    `WITH claimed AS (
+     UPDATE jobs SET status = 'running', progress = 0, attempts = attempts + 1, token = token + 1, worker = :worker,
        lease_until = :nowMs::bigint + :leaseMs::bigint, started_at = coalesce(started_at, greatest(:nowMs::bigint, created_at)), sequence = sequence + 1
      WHERE number = ANY(:numbers) AND status = 'queued' AND available_at IS NULL
-     RETURNING ${jobColumns}, number, token, checkpoint, after_loss AS afterLoss, usage_price AS usagePrice, deadline_at AS deadlineAtMs,
+     RETURNING ${jobColumns}, number, fair, token, checkpoint, after_loss AS afterLoss, usage_price AS usagePrice, deadline_at AS deadlineAtMs,
        (SELECT input FROM job_inputs WHERE number = jobs.number) AS input,
-       CASE after_loss WHEN 'continue' THEN (SELECT min(submitted_at) FROM upstream_runs WHERE job_number = jobs.number) END AS submittedAt`,
+       CASE after_loss WHEN 'continue' THEN (SELECT min(submitted_at) FROM upstream_runs WHERE job_number = jobs.number) END AS submittedAt
+     ), reached AS (SELECT model, max(fair) AS key FROM claimed GROUP BY model), moved AS (
+     UPDATE queues AS q SET virtual_time = r.key FROM reached AS r WHERE q.model = r.model AND q.virtual_time < r.key)
+     SELECT * FROM claimed`,
     { worker, leaseMs, nowMs, numbers },
   )
   await locked
   const rows = await claiming
   const byNumber = new Map(rows.map((row) => [row.number, row]))
   const claimed = chosen.flatMap((one) => byNumber.get(one.number) ?? [])
-  const reached = new Map<string, number>()
-  for (const { number, model, key } of chosen)
-    if (byNumber.has(number)) reached.set(model, Math.max(key, reached.get(model) ?? 0))
-  for (const [model, key] of reached)
-    tx.send('UPDATE queues SET virtual_time = :key WHERE model = :model AND virtual_time < :key', { model, key })
   for (const { jobId } of claimed) tx.changed(jobId)
   return claimed.map((row) => toClaimed(row, nowMs))
 }

@@ -55,6 +55,8 @@ export interface Transaction {
   change(sql: string, values?: Values): Promise<number>
   /** Sends a statement whose failure is noticed at the commit. */
   send(sql: string, values?: Values): void
+  /** Says that nothing was changed: the end is not marked, so nothing is flushed. */
+  unchanged(): void
 }
 
 /** The connection of a store. */
@@ -170,6 +172,7 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
     head.then(({ rows: [row] }) => hear((row as { now: number }).now)).catch(() => {})
     const ask = (sql: string, values?: Values): Promise<QueryResult> => quiet(query(client, sql, { held, ...values }))
     let done: { readonly result: Result } | null = null
+    let isChanged = true
     try {
       const result = await work({
         nowMs: async () => ((await head).rows[0] as { now: number }).now,
@@ -177,9 +180,10 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
         row: (sql, values) => quiet(ask(sql, values).then(({ rows }) => rows[0] as never)),
         change: (sql, values) => quiet(ask(sql, values).then(({ rowCount }) => rowCount ?? 0)),
         send: (sql, values) => void sent.push(ask(sql, values)),
+        unchanged: () => void (isChanged = false),
       })
       done = { result }
-      sent.push(ask(mark, { ...slot }))
+      if (isChanged) sent.push(ask(mark, { ...slot }))
       // In a transaction that has failed, COMMIT rolls back without an error; what failed says so itself.
       await Promise.all([...sent, ask('COMMIT')])
       client.release()
@@ -193,7 +197,7 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
         throw error
       }
       client.release(true)
-      if (done !== null && (await wasCommitted(slot))) return done.result
+      if (done !== null && (!isChanged || (await wasCommitted(slot)))) return done.result
       throw error
     }
   }

@@ -9,8 +9,10 @@ import { type Database, toClientConfig } from './connection.ts'
 const channel = 'mediagen_news'
 const gatherMs = 20
 const reconnectMs = 1000
-// PostgreSQL takes less than 8000 bytes; an id and a comma take 31.
-const mostTold = 250
+// PostgreSQL takes less than 8000 bytes; an id with its mark and a comma take 32.
+const mostTold = 240
+// Marks a job that came into the queue.
+const queuedMark = '+'
 // A pooler of transactions takes LISTEN without a word, and nothing ever comes.
 const proofMs = 3000
 
@@ -39,16 +41,19 @@ export async function openNews(db: Pick<Database, 'rows'>, listenUrl: string | n
   }
   const ear = listenUrl === null ? null : await listen(listenUrl, name, tellHere, () => notify(''))
   const actListeners = new Set<(entry: AuditEntry) => void>()
-  let gathered = new Set<string>()
-  let timer: NodeJS.Timeout | null = null
+  /** Jobs that changed, and whether they came into the queue. */
+  let gathered = new Map<string, boolean>()
+  let timer: NodeJS.Timeout | undefined
   let sending = Promise.resolve()
 
-  /** Whoever has much to tell says only that there is something. */
+  /** The first news are told at once, those of the next moment together. Whoever has much to tell says only that there is something. */
   function send(): void {
-    timer = null
-    const ids = gathered.size > mostTold ? '' : [...gathered].join(',')
-    gathered = new Set()
-    sending = notify(ids).catch(() => {})
+    timer = undefined
+    if (gathered.size === 0) return
+    const told = gathered.size > mostTold ? [] : [...gathered]
+    gathered = new Map()
+    sending = notify(told.map(([jobId, queued]) => (queued ? queuedMark : '') + jobId).join(',')).catch(() => {})
+    timer = setTimeout(send, gatherMs)
   }
 
   return {
@@ -57,16 +62,15 @@ export async function openNews(db: Pick<Database, 'rows'>, listenUrl: string | n
     tell(jobs, acts) {
       if (jobs.length > 0) {
         tellHere(jobs)
-        for (const { jobId } of jobs) gathered.add(jobId)
-        timer ??= setTimeout(send, gatherMs)
+        for (const { jobId, queued } of jobs) gathered.set(jobId, queued || gathered.get(jobId) === true)
+        if (timer === undefined) send()
       }
       for (const entry of acts) for (const listener of actListeners) listener(entry)
     },
     async close() {
-      if (timer !== null) {
-        clearTimeout(timer)
-        send()
-      }
+      clearTimeout(timer)
+      send()
+      clearTimeout(timer)
       await Promise.all([sending, ear?.close()])
     },
   }
@@ -95,7 +99,7 @@ async function listen(url: string, name: string, tell: NewsListener, ring: () =>
     mine.on('notification', ({ payload = '' }) => {
       const [from, ids = ''] = payload.split(' ')
       if (from === name) return heard.resolve(true)
-      tell(ids === '' ? null : ids.split(',').map((jobId) => ({ jobId, job: null })))
+      tell(ids === '' ? null : ids.split(',').map(toNews))
     })
     try {
       await mine.connect()
@@ -126,6 +130,11 @@ async function listen(url: string, name: string, tell: NewsListener, ring: () =>
   throw new StartupError(
     'PostgreSQL tells no news of changes here: set MEDIAGEN_DATABASE_LISTEN_URL to the address of the server itself, without a pooler of transactions.',
   )
+}
+
+function toNews(told: string): JobNews {
+  const queued = told.startsWith(queuedMark)
+  return { jobId: queued ? told.slice(queuedMark.length) : told, job: null, queued }
 }
 
 /** The method is missing from the types of the driver. */

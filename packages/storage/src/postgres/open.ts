@@ -217,7 +217,8 @@ function createCommands(db: Database, news: News, options: PostgresOptions) {
         ...tx,
         nowMs: async () => (latestMs = await tx.nowMs()),
         ids,
-        changed: (jobId, job) => void changed.push({ jobId, job: job ?? null }),
+        changed: (jobId, job) => void changed.push({ jobId, job: job ?? null, queued: false }),
+        queued: (jobId) => void changed.push({ jobId, job: null, queued: true }),
         acted: (entry) => void acted.push(entry),
       })
       return { result, changed, acted }

@@ -133,7 +133,8 @@ export async function endRuns(
     if (row === undefined) throw new Error(`job ${jobId} vanished`)
     const job = toPlaced(row)
     // Its place changes without a word.
-    tx.changed(job.jobId, job.status === 'queued' ? undefined : job)
+    if (job.status === 'queued') tx.queued(job.jobId)
+    else tx.changed(job.jobId, job)
     return job
   })
 }

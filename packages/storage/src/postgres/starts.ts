@@ -69,7 +69,7 @@ export async function startGenerations(
       virtualTime: state.share?.virtualTime ?? 0,
       finish: writes.finish,
     })
-    tx.changed(made.jobId)
+    tx.queued(made.jobId)
     return { outcome: 'created', job: made }
   }
 

@@ -108,7 +108,7 @@ async function wake(tx: Writing, { limit }: SweepCommand): Promise<SweepOutcome>
        SELECT number FROM jobs WHERE ${ready} ORDER BY available_at, number LIMIT :limit FOR NO KEY UPDATE SKIP LOCKED) RETURNING job_id AS jobId`,
     { now: await tx.nowMs(), limit },
   )
-  for (const { jobId } of rows) tx.changed(jobId)
+  for (const { jobId } of rows) tx.queued(jobId)
   return { ...nothingSwept, woken: rows.length, more: rows.length === limit }
 }
 

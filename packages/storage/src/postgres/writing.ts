@@ -10,6 +10,8 @@ export interface Writing extends Transaction {
   readonly ids: IdSource
   /** Reports a changed job, with its record where it is at hand; dropped if the transaction is rolled back. */
   changed(jobId: string, job?: Job): void
+  /** The same for a job that came into the queue. */
+  queued(jobId: string): void
   /** Reports an administrative act; dropped likewise. */
   acted(entry: AuditEntry): void
 }

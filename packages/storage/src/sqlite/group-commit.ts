@@ -218,7 +218,8 @@ function createGroupCommit(
 }
 
 function toNews(change: Change): JobNews {
-  return typeof change === 'string' ? { jobId: change, job: null } : { jobId: change.jobId, job: change }
+  if (typeof change === 'string') return { jobId: change, job: null, queued: true }
+  return { jobId: change.jobId, job: change, queued: change.status === 'queued' }
 }
 
 /** The error of a command or a read in another thread. */

@@ -1,0 +1,58 @@
+// News between stores on one PostgreSQL: how soon they are told, and which of them call workers to the queue.
+import type { JobNews } from '@mediagen/core/store.ts'
+import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { claimOne, startJob, type TestStore } from './fixture.ts'
+import { useServer } from './postgres-fixture.ts'
+import { hasPostgres } from './postgres-server.ts'
+
+/** The next news of a store. */
+async function hear(store: TestStore): Promise<readonly JobNews[] | null> {
+  const { promise, resolve } = Promise.withResolvers<readonly JobNews[] | null>()
+  const ignore = store.onNews(resolve)
+  const heard = await promise
+  ignore()
+  return heard
+}
+
+describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
+  const { createDatabase } = useServer()
+
+  test('the first news are told at once, and only a job that comes into the queue is told as one', async () => {
+    const url = await createDatabase()
+    await using one = await openPostgresStore({ url })
+    await using other = await openPostgresStore({ url })
+    const { accountId } = await one.createAccount('a', 1000)
+    // No time passes, so nothing that is told later is told.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const started = hear(other)
+      const { jobId } = await startJob(one, accountId)
+      expect(await started).toEqual([{ jobId, job: null, queued: true }])
+      const claimed = hear(one)
+      await claimOne(other)
+      expect(await claimed).toEqual([{ jobId, job: null, queued: false }])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('what a transaction changes is told together', async () => {
+    const url = await createDatabase()
+    await using one = await openPostgresStore({ url })
+    await using other = await openPostgresStore({ url })
+    const { accountId } = await one.createAccount('a', 1000)
+    const told: (readonly JobNews[] | null)[] = []
+    const { promise: all, resolve } = Promise.withResolvers<void>()
+    other.onNews((jobs) => {
+      told.push(jobs)
+      if (told.flat().length === 6) resolve()
+    })
+    const starts = Array.from({ length: 3 }, () => startJob(one, accountId))
+    const jobIds = (await Promise.all(starts)).map(({ jobId }) => jobId)
+    for (const jobId of jobIds) await one.requestCancel(accountId, jobId)
+    await all
+    expect(told[0]).toEqual(jobIds.map((jobId) => ({ jobId, job: null, queued: true })))
+    expect(new Set(told.slice(1).flat())).toEqual(new Set(jobIds.map((jobId) => ({ jobId, job: null, queued: false }))))
+  })
+})
