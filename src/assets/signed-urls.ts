@@ -1,7 +1,8 @@
 // Signed URLs of files: anyone with a URL may read the file until it expires, without a key.
 
-import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import type { AssetUrls } from '@mediagen/core/asset.ts'
+import { createMac, createMacKey, type MacKey } from '@mediagen/core/mac.ts'
 import type { SigningKey } from '@mediagen/core/store.ts'
 
 export interface AssetUrlsOptions {
@@ -22,8 +23,8 @@ export interface AssetUrlsOptions {
 const hourMs = 60 * 60 * 1000
 /** 128 bits cannot be guessed, and keep the URL short. */
 const signatureBytes = 16
-/** HMAC takes six times as long to set up with plain bytes. The keys are read anew each second, so each is made an object once. */
-const keyObjects = new WeakMap<SigningKey, KeyObject>()
+/** The secrets of keys, prepared once for each. */
+const macKeys = new WeakMap<SigningKey, MacKey>()
 /** A new key signs after this long, when every process has read it and accepts what it signed. */
 const spreadMs = 5000
 
@@ -36,8 +37,8 @@ const spreadMs = 5000
 export function createAssetUrls(options: AssetUrlsOptions): AssetUrls {
   const { keys, baseUrl, ttlMs, clock, followsCaller = false } = options
   const toSignature = (signer: SigningKey, key: string, expires: string): string => {
-    const digest = createHmac('sha256', toKeyObject(signer)).update(`mediagen asset\n${expires}\n${key}`).digest()
-    return `${signer.number}.${digest.subarray(0, signatureBytes).toString('base64url')}`
+    const mac = createMac(toMacKey(signer), Buffer.from(`mediagen asset\n${expires}\n${key}`), 'binary')
+    return `${signer.number}.${Buffer.from(mac.slice(0, signatureBytes), 'binary').toString('base64url')}`
   }
 
   /** The key that signs now. */
@@ -122,13 +123,13 @@ function decode(path: string): string | null {
   }
 }
 
-function toKeyObject(signer: SigningKey): KeyObject {
+function toMacKey(signer: SigningKey): MacKey {
   const { secret } = signer
-  let made = keyObjects.get(signer)
+  let made = macKeys.get(signer)
   if (made === undefined) {
     if (secret.length < signatureBytes) throw new RangeError(`the asset secret has fewer than ${signatureBytes} bytes`)
-    made = createSecretKey(secret)
-    keyObjects.set(signer, made)
+    made = createMacKey(secret)
+    macKeys.set(signer, made)
   }
   return made
 }

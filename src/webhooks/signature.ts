@@ -1,6 +1,6 @@
 // The body of a delivery, and headers that prove its origin according to Standard Webhooks (standardwebhooks.com).
-import { createHmac } from 'node:crypto'
 import { toTimestampText } from '@mediagen/core/clock.ts'
+import { createMac, createMacKey } from '@mediagen/core/mac.ts'
 import type { WebhookEvent } from '@mediagen/core/webhook.ts'
 
 /** The body of a delivery: the same for each attempt, except for URLs inside `data` that are signed anew. */
@@ -11,6 +11,6 @@ export function toWebhookBody(event: WebhookEvent, createdAtMs: number, data: ob
 /** The headers that prove the origin of a body. Standard Webhooks, "Webhook headers" and "Signature scheme". */
 export function signWebhook(secret: Buffer, id: string, nowMs: number, body: string): Record<string, string> {
   const timestamp = String(Math.floor(nowMs / 1000))
-  const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64')
+  const signature = createMac(createMacKey(secret), Buffer.from(`${id}.${timestamp}.${body}`), 'base64')
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` }
 }

@@ -1,6 +1,7 @@
 // The callback URLs by which providers report on a submission. Each ends in a MAC of its provider, job and number, so it cannot
 // be guessed.
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
+import { createMac, createMacKey } from './mac.ts'
 
 /** A submission to a provider. */
 export interface Submission {
@@ -41,5 +42,5 @@ export function isSubmissionToken(submission: Submission, token: string, secrets
 function toToken({ provider, jobId, n }: Submission, secret: Uint8Array): string {
   // The secret also signs other texts; none of them begins like this.
   const named = JSON.stringify(['submission', provider, jobId, n])
-  return createHmac('sha256', secret).update(named).digest('base64url')
+  return createMac(createMacKey(secret), Buffer.from(named), 'base64url')
 }

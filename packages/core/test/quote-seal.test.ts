@@ -1,11 +1,13 @@
 // Sealed quotes: what was sealed opens for whom it was sealed, and nothing else opens. docs/contract.md, section 1, Quote.
-import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { createMacKey } from '@mediagen/core/mac.ts'
 import { openQuote, type Quote, type SealingKey, sealQuote } from '@mediagen/core/quote-seal.ts'
 
-const createKey = (number: number): SealingKey => ({ number, secret: createSecretKey(randomBytes(32)) })
-const key = createKey(7)
+const secret = randomBytes(32)
+const createKey = (number: number, bytes = randomBytes(32)): SealingKey => ({ number, secret: createMacKey(bytes) })
+const key = createKey(7, secret)
 const keysOf = (...keys: SealingKey[]) => new Map(keys.map((one) => [one.number, one]))
 const keys = keysOf(createKey(6), key, createKey(8))
 const quote: Quote = {
@@ -40,7 +42,7 @@ test('a quote opens as it was sealed', () => {
 
 test('the MAC is HMAC-SHA256, cut to 16 bytes, over account, a zero and body', () => {
   const bytes = Buffer.from(sealed.slice('quote_'.length), 'base64url')
-  const hmac = createHmac('sha256', key.secret).update('acct_1').update('\0').update(bytes.subarray(0, -16))
+  const hmac = createHmac('sha256', secret).update('acct_1').update('\0').update(bytes.subarray(0, -16))
   expect(bytes.subarray(-16)).toEqual(hmac.digest().subarray(0, 16))
 })
 
