@@ -27,9 +27,9 @@ export type RoutePermission = 'any' | Exclude<Permission, 'admin'>
 export interface Keys {
   /**
    * Finds the owner of the key in an `Authorization` header.
-   * @throws MediagenError or ConnectError: `authentication_required`, `invalid_api_key`, `rate_limited`
+   * @throws MediagenError or ConnectError: `authentication_required`, `invalid_api_key`, `rate_limited`; or rejects with it
    */
-  authenticate(sent: { authorization: string | null; address: string; requestId: string }): Promise<Caller>
+  authenticate(sent: { authorization: string | null; address: string; requestId: string }): Caller | Promise<Caller>
   /**
    * Counts a request that no service will see toward the rate of its key; services count the others. A promise where other
    * processes have to be asked.

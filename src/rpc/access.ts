@@ -19,15 +19,15 @@ export interface Credentials {
 /** Checks callers. */
 export interface Access extends KeyRates {
   /**
-   * The key behind an `Authorization` header.
-   * @throws MediagenError `authentication_required` or `invalid_api_key`
+   * The key behind an `Authorization` header; a promise where the store has to ask its database.
+   * @throws MediagenError `authentication_required` or `invalid_api_key`, or rejects with it
    */
-  findKey(authorization: string | null): Promise<ApiKey>
+  findKey(authorization: string | null): ApiKey | Promise<ApiKey>
   /**
-   * The key that a caller sent; invalid keys are counted.
-   * @throws MediagenError `authentication_required`, `invalid_api_key`, or `rate_limited` after too many of those
+   * The key that a caller sent, as `findKey` does; invalid keys are counted.
+   * @throws MediagenError also `rate_limited`, after too many invalid keys
    */
-  authenticate(credentials: Credentials): Promise<ApiKey>
+  authenticate(credentials: Credentials): ApiKey | Promise<ApiKey>
   /** @throws MediagenError `missing_permission` */
   authorize(key: ApiKey, permission: Permission): void
 }
@@ -53,38 +53,41 @@ export function createAccess(
 ): Access {
   const failed = createFailedKeys(limits.failedKeysPerMinute, monotonicMs)
 
-  async function findKey(authorization: string | null): Promise<ApiKey> {
-    if (!authorization)
-      throw new MediagenError(
-        'authentication_required',
-        'No API key was sent. Send the header Authorization: Bearer <API_KEY>.',
-      )
-    const [, secret] = /^Bearer +(\S+) *$/i.exec(authorization) ?? []
-    if (!secret)
-      throw new MediagenError('authentication_required', 'The Authorization header must read: Bearer <API_KEY>.')
-    const key = await store.findKey(secret)
+  function find(authorization: string | null, counted: Credentials | null): ApiKey | Promise<ApiKey> {
+    const found = store.findKey(readSecret(authorization))
+    return found instanceof Promise ? found.then((key) => check(key, counted)) : check(found, counted)
+  }
+
+  function check(key: ApiKey | null, counted: Credentials | null): ApiKey {
     const nowMs = clock.nowMs()
     if (key && isLive(key, nowMs)) {
       uses.note(key, nowMs)
       return key
     }
+    if (counted) failed.count(counted.address)
     throw new MediagenError('invalid_api_key', 'The API key is unknown, has expired or was revoked.')
   }
 
   return {
-    findKey,
-    async authenticate(credentials) {
-      try {
-        return await findKey(credentials.authorization)
-      } catch (thrown) {
-        if (thrown instanceof MediagenError && thrown.code === 'invalid_api_key') failed.count(credentials.address)
-        throw thrown
-      }
-    },
+    findKey: (authorization) => find(authorization, null),
+    authenticate: (credentials) => find(credentials.authorization, credentials),
     authorize(key, permission) {
       if (!key.permissions.includes(permission))
         throw new MediagenError('missing_permission', `The API key lacks the permission ${permission}.`, { permission })
     },
     ...createKeyRates(limits, shared, monotonicMs),
   }
+}
+
+/** @throws MediagenError `authentication_required` */
+function readSecret(authorization: string | null): string {
+  if (!authorization)
+    throw new MediagenError(
+      'authentication_required',
+      'No API key was sent. Send the header Authorization: Bearer <API_KEY>.',
+    )
+  const [, secret] = /^Bearer +(\S+) *$/i.exec(authorization) ?? []
+  if (!secret)
+    throw new MediagenError('authentication_required', 'The Authorization header must read: Bearer <API_KEY>.')
+  return secret
 }

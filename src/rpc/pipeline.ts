@@ -68,7 +68,7 @@ export function trustService<Service extends DescService>(
 ): GuardedService {
   const guard: CallGuard = {
     begin: (head) => ({ head, startedAt: 0, caller: null }),
-    admit: async () => {},
+    admit: () => undefined,
     spend: () => undefined,
     succeed() {},
     fail: (_call, thrown) => toConnectError(toMediagenError(thrown), ''),
@@ -120,7 +120,8 @@ function guardSingle(guard: CallGuard, read: Read, run: Served<Promise<Response>
   return async (requests, context, head) => {
     const call = guard.begin(head)
     try {
-      await guard.admit(call, context)
+      const admitted = guard.admit(call, context)
+      if (admitted) await admitted
       const reading = read(requests, (bytes) => guard.spend(call.caller, bytes))
       const request = reading instanceof Promise ? await reading : reading
       const response = await run(request, context, head)
@@ -231,21 +232,25 @@ interface CallGuard {
   fail(call: Call, thrown: unknown): Error
 }
 
-/** Authenticates and authorizes the caller. */
-type Admit = (call: Call, context: HandlerContext) => Promise<void>
+/** Authenticates and authorizes the caller; a promise where the database or other processes have to be asked. */
+type Admit = (call: Call, context: HandlerContext) => Promise<void> | undefined
 
 function createKeyGuard(method: DescMethod, parts: PipelineParts): CallGuard {
   const { access } = parts
   const permission = readPermission(method)
   const weight = weigh(method)
-  return createCallGuard(method, parts, async (call, context) => {
-    if (call.caller) return void context.values.set(callerKey, call.caller)
-    const key = await access.authenticate(call.head)
+
+  function admitKey(key: ApiKey, call: Call, context: HandlerContext): Promise<void> | undefined {
     call.caller = key
-    if (permission) access.authorize(key, permission)
-    const counted = weight === 0 ? undefined : access.limit(key, weight)
-    if (counted) await counted
     context.values.set(callerKey, key)
+    if (permission) access.authorize(key, permission)
+    return weight === 0 ? undefined : access.limit(key, weight)
+  }
+
+  return createCallGuard(method, parts, (call, context) => {
+    if (call.caller) return void context.values.set(callerKey, call.caller)
+    const key = access.authenticate(call.head)
+    return key instanceof Promise ? key.then((found) => admitKey(found, call, context)) : admitKey(key, call, context)
   })
 }
 

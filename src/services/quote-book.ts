@@ -12,9 +12,15 @@ const longestTtlMs = 600_000
 
 /** Seals and opens quotes. */
 export interface QuoteBook {
-  seal(accountId: string, quote: Omit<Quote, 'expiresAtMs'>): Promise<{ quoteId: string; quote: Quote }>
+  /** A promise where the keys have to be read. */
+  seal(accountId: string, promise: Omit<Quote, 'expiresAtMs'>): Sealed | Promise<Sealed>
   /** Null if the quote is not genuine or belongs to another account. The quote may have expired. */
   open(accountId: string, quoteId: string): Promise<Quote | null>
+}
+
+interface Sealed {
+  readonly quoteId: string
+  readonly quote: Quote
 }
 
 /** Creates a quote book whose quotes are valid for `ttlMs`. */
@@ -35,13 +41,16 @@ export function createQuoteBook(store: Pick<Store, 'signingKeys'>, clock: Clock,
     newest = [...keys.values()].at(-1)
   }
 
+  function sealNow(accountId: string, quote: Quote): Sealed {
+    if (!newest) throw new Error('the store has no key for quotes')
+    return { quoteId: sealQuote(newest, accountId, quote, takeRandomBytes(8)), quote }
+  }
+
   return {
-    async seal(accountId, promise) {
+    seal(accountId, { model, credits, digest }) {
       const nowMs = clock.nowMs()
-      if (isStale(nowMs)) await refresh(nowMs)
-      if (!newest) throw new Error('the store has no key for quotes')
-      const quote = { ...promise, expiresAtMs: nowMs + ttlMs }
-      return { quoteId: sealQuote(newest, accountId, quote, takeRandomBytes(8)), quote }
+      const quote = { model, credits, digest, expiresAtMs: nowMs + ttlMs }
+      return isStale(nowMs) ? refresh(nowMs).then(() => sealNow(accountId, quote)) : sealNow(accountId, quote)
     },
     async open(accountId, quoteId) {
       const nowMs = clock.nowMs()

@@ -107,16 +107,18 @@ async function makeSigningKey(tx: Writing, purpose: SigningPurpose): Promise<Sig
 export function createKeyReads(db: Database) {
   const listing = { columns: keyColumns, from: 'api_keys', order: 'key_id' }
   const believed = new LRUCache<string, ApiKey>({ max: mostBelieved, ttl: believedMs, ttlResolution: believedMs / 10 })
+
+  async function readKey(secret: string): Promise<ApiKey | null> {
+    const sql = `SELECT ${keyColumns} FROM api_keys WHERE secret_hash = :hash`
+    const key = toKey(await db.row<KeyRow>(sql, { hash: hashKeySecret(secret) }))
+    if (key !== null) believed.set(secret, key)
+    return key
+  }
+
   return {
     /** A cache of keys by their text, which saves a question for each call. An unknown key is not cached: a new key works at once. */
-    async findKey(secret: string): Promise<ApiKey | null> {
-      const known = believed.get(secret)
-      if (known !== undefined) return known
-      if (!isKeySecret(secret)) return null
-      const sql = `SELECT ${keyColumns} FROM api_keys WHERE secret_hash = :hash`
-      const key = toKey(await db.row<KeyRow>(sql, { hash: hashKeySecret(secret) }))
-      if (key !== null) believed.set(secret, key)
-      return key
+    findKey(secret: string): ApiKey | null | Promise<ApiKey | null> {
+      return believed.get(secret) ?? (isKeySecret(secret) ? readKey(secret) : null)
     },
     /** Clears the cache, because this process has revoked a key. */
     forgetKeys: () => believed.clear(),

@@ -92,7 +92,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
       return key
     },
     listKeys: (accountId, page) => long.read('listKeys', accountId, page),
-    findKey: async (secret) => reads.findKey(secret),
+    findKey: reads.findKey,
     recordKeyUses: (uses) => ask('recordKeyUses', uses),
 
     takeTokens: (bucket, size, most) => ask('takeTokens', bucket, size, most),
