@@ -193,6 +193,6 @@ export const problemKinds = {
   storage_unavailable: {
     title: 'Storage unavailable',
     http: 503,
-    help: 'The disk, the database or the file store of this server cannot be written to right now. Nothing was held. Wait for the time in Retry-After, then send the request again with the same Idempotency-Key.',
+    help: 'The disk, the database or the file store of this server cannot be written to right now. Nothing was held, unless the detail says that the change may have been made. Wait for the time in Retry-After, then send the request again with the same Idempotency-Key.',
   },
 } as const satisfies Record<ErrorCode, ProblemKind>

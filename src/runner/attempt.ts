@@ -11,7 +11,7 @@ import type { Allowance } from './allowance.ts'
 
 /** What a run needs. */
 export interface RunParts {
-  readonly store: Pick<Store, 'finishJob' | 'saveCheckpoint' | 'showPreview'>
+  readonly store: Pick<Store, 'finishJob' | 'getJob' | 'saveCheckpoint' | 'showPreview'>
   readonly engines: ReadonlyMap<string, Engine>
   readonly assets: AssetStore
   readonly media: MediaSource

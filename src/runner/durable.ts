@@ -8,10 +8,17 @@ import type { Attempt } from './attempt.ts'
 const firstRetryMs = 200
 const longestRetryMs = 5000
 
-/** Records the end; the token of the claim ensures that it is recorded at most once. */
+/** Records the end; the token of the claim ensures that it is recorded at most once. Null when the claim was lost before. */
 export async function endJob(attempt: Attempt, outcome: JobOutcome): Promise<Job | null> {
-  const { job, token } = attempt.claimed
-  return write(attempt, 'the end of a job', () => attempt.parts.store.finishJob(job.jobId, token, outcome))
+  const { claimed, parts } = attempt
+  const { jobId, attempts } = claimed.job
+  return write(attempt, 'the end of a job', async () => {
+    const ended = await parts.store.finishJob(jobId, claimed.token, outcome)
+    if (ended !== null) return ended
+    // A try that failed may have recorded it all the same: its answer was lost.
+    const now = await parts.store.getJob(null, jobId)
+    return now?.attempts === attempts && now.status === outcome.status ? now : null
+  })
 }
 
 /**

@@ -10,6 +10,7 @@ import type { ApiKey } from '@mediagen/core/key.ts'
 import type { JobFeed } from '@mediagen/core/feed.ts'
 import { isTerminal, type Job, type JobStatus } from '@mediagen/core/job.ts'
 import { briefInput } from '@mediagen/core/job-input.ts'
+import { isDatabaseAway } from '@mediagen/core/storage-trouble.ts'
 import type { Catalog } from '@mediagen/catalog/model.ts'
 import type { Quote } from '@mediagen/core/quote-seal.ts'
 import type { JobFilter, StartOutcome, Store } from '@mediagen/core/store.ts'
@@ -138,6 +139,8 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
     try {
       return await start(order)
     } catch (refusal) {
+      // It could not be read either.
+      if (isDatabaseAway(refusal)) throw refusal
       const earlier = await findEarlier(order)
       if (earlier) return earlier
       throw refusal

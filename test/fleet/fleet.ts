@@ -1,8 +1,12 @@
 // A fleet of real processes on one machine: they share a database, and a folder for files unless the settings name a store.
 import { readFileSync } from 'node:fs'
+import { expect } from 'vitest'
 import { nullCredits, writeNullCatalog } from '../../bench/null-models.ts'
 import { type CommandLine, openCommandLine, type Served } from '../cli/command-line.ts'
-import type { LoadModel } from './load.ts'
+import { type Load, type LoadModel, type LoadTally, startLoad } from './load.ts'
+
+// A process takes some 220 MB at work; what grows while the database is away is not far from that.
+const mostMegabytes = 400
 
 /** Processes at work, and commands on what they share. */
 export interface Fleet extends AsyncDisposable {
@@ -65,6 +69,42 @@ export async function startFleet(settings: Readonly<Record<string, string>>): Pr
     }
   } catch (error) {
     await line[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+/** A fleet with clients. */
+export interface LoadedFleet extends Fleet {
+  readonly load: Load
+  /** All its processes. */
+  readonly machines: readonly Served[]
+  /** After a fault: the load goes on and ends, its `check` holds, and no process has ended or grown. Prints a line for the table of faults. */
+  check(fault: string): Promise<LoadTally>
+}
+
+/** Starts a fleet and its clients, and returns once they are at work. */
+export async function openUnderLoad(settings: Readonly<Record<string, string>>): Promise<LoadedFleet> {
+  const fleet = await startFleet(settings)
+  const { line, apis, workers, models } = fleet
+  try {
+    const load = await startLoad({ line, doors: apis.map(({ httpUrl }) => httpUrl), models })
+    await load.more(100)
+    return {
+      ...fleet,
+      load,
+      machines: [...apis, ...workers],
+      async check(fault) {
+        await load.more(100)
+        const tally = await load.check()
+        expect(fleet.dead()).toEqual([])
+        const megabytes = Math.round(fleet.largestBytes() / 1e6)
+        expect(megabytes).toBeLessThan(mostMegabytes)
+        process.stdout.write(`${fault}: ${JSON.stringify({ ...tally, megabytes })}\n`)
+        return tally
+      },
+    }
+  } catch (error) {
+    await fleet[Symbol.asyncDispose]()
     throw error
   }
 }

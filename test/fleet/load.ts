@@ -52,6 +52,8 @@ export interface LoadTally {
   readonly broken: number
   /** The longest time for an answer that was not waited for. */
   readonly slowestMs: number
+  /** How long it took to go on, each time. */
+  readonly seconds: readonly number[]
 }
 
 /** Clients at work. */
@@ -98,6 +100,7 @@ export async function startLoad({
   const chance = createChance(seed)
   const intents: Intent[] = []
   const wrong: string[] = []
+  const seconds: number[] = []
   const counts = { acknowledged: 0, refusals: 0, broken: 0, slowestMs: 0 }
   const watchers = new Set<() => void>()
   const stop = new AbortController()
@@ -205,7 +208,9 @@ export async function startLoad({
       let intent
       do await start((intent = want()), true)
       while (intent.job?.status !== 'succeeded')
-      return Math.round((performance.now() - since) / 100) / 10
+      const taken = Math.round((performance.now() - since) / 100) / 10
+      seconds.push(taken)
+      return taken
     },
 
     async check(others = 0) {
@@ -232,7 +237,13 @@ export async function startLoad({
       expect(wallet).toMatchObject({ available: credits - charged, held: 0 })
       const jobs = intents.length + others
       expect(await line.json(['ledger', 'verify'])).toMatchObject({ ok: true, jobs, problems: [] })
-      const tally = { ...counts, slowestMs: Math.round(counts.slowestMs), lost, doubled: total - intents.length }
+      const tally = {
+        ...counts,
+        slowestMs: Math.round(counts.slowestMs),
+        seconds,
+        lost,
+        doubled: total - intents.length,
+      }
       expect(tally).toMatchObject({ acknowledged: intents.length, lost: 0, doubled: 0 })
       return tally
     },

@@ -1,10 +1,15 @@
 // A fleet under load, whose PostgreSQL goes away and comes back.
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Served } from '../cli/command-line.ts'
+import { startCuttingProxy } from '../storage/cutting-proxy.ts'
 import { hasPostgres, type PostgresServer, startPostgres } from '../storage/postgres-server.ts'
-import { startFleet } from './fleet.ts'
-import { startLoad } from './load.ts'
+import { openUnderLoad } from './fleet.ts'
 
 const isOurs = process.env['MEDIAGEN_TEST_POSTGRES_URL'] === undefined
+const awayMs = 20_000
+// Measured: 1 to 6 s. The machine that tests may have much else to do.
+const mostSeconds = 20
 
 describe.skipIf(!hasPostgres || !isOurs)('a fleet under load, with a PostgreSQL of its own', () => {
   let server: PostgresServer
@@ -13,16 +18,50 @@ describe.skipIf(!hasPostgres || !isOurs)('a fleet under load, with a PostgreSQL 
   })
   afterAll(() => server[Symbol.asyncDispose]())
 
-  test('the database is killed and started again', async () => {
-    await using fleet = await startFleet({ MEDIAGEN_DATABASE_URL: await server.createDatabase() })
-    const { line, apis, models } = fleet
-    const load = await startLoad({ line, doors: apis.map(({ httpUrl }) => httpUrl), models })
-    await load.more(100)
-    await server.crash()
-    await server.restart()
-    await load.goesOn()
-    await load.more(100)
-    await load.check()
-    expect(fleet.dead()).toEqual([])
+  test.each([
+    ['SIGINT', 'fast'],
+    ['SIGQUIT', 'immediate'],
+  ] as const)('the database is restarted, again and again (%s)', async (signal, name) => {
+    await using fleet = await openUnderLoad({ MEDIAGEN_DATABASE_URL: await server.createDatabase() })
+    const { load } = fleet
+    for (let times = 1; times <= 3; times++) {
+      await server.crash(signal)
+      await server.restart()
+      expect(await load.goesOn()).toBeLessThan(mostSeconds)
+      await load.more(50)
+    }
+    await fleet.check(`restarted (${name}), 3 times`)
+  })
+
+  // Requests that are on their way when nothing answers wait for an answer (10 s), then to learn what became of it (5 s).
+  test.each([
+    { mode: 'refuses', slowestMs: 15_000 },
+    { mode: 'silent', slowestMs: 25_000 },
+  ] as const)('for 20 seconds the way to the database $mode', async ({ mode, slowestMs }) => {
+    const url = await server.createDatabase()
+    await using proxy = await startCuttingProxy(url)
+    await using fleet = await openUnderLoad({ MEDIAGEN_DATABASE_URL: proxy.through(url) })
+    const { load, machines } = fleet
+    await proxy.set(mode)
+    const back = pause(awayMs)
+    // Nobody restarts a process for what it cannot mend, and no client is sent to it.
+    const health = { alive: 200, ready: 503, reason: expect.stringContaining('the database cannot be written') }
+    for (const machine of machines) expect(await readHealth(machine)).toEqual(health)
+    await back
+    for (const machine of machines) expect(await readHealth(machine)).toEqual(health)
+    await proxy.set('passes')
+    expect(await load.goesOn()).toBeLessThan(mostSeconds)
+    for (const machine of machines)
+      await expect.poll(() => readHealth(machine)).toEqual({ alive: 200, ready: 200, reason: undefined })
+    const tally = await fleet.check(`unreachable for 20 s (${mode})`)
+    expect(tally.refusals).toBeGreaterThan(0)
+    expect(tally.slowestMs).toBeLessThan(slowestMs)
   })
 })
+
+async function readHealth({ httpUrl }: Served): Promise<{ alive: number; ready: number; reason: unknown }> {
+  const [alive, ready] = await Promise.all(['healthz', 'readyz'].map((path) => fetch(`${httpUrl}/${path}`)))
+  if (!alive || !ready) throw new Error('no answers')
+  const { reason } = (await ready.json()) as { reason?: unknown }
+  return { alive: alive.status, ready: ready.status, reason }
+}

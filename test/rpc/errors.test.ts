@@ -297,6 +297,7 @@ test('a caller that asks too often learns when to try again', async () => {
 
 test.each([
   ['a bug is answered as internal', null, 'internal', /its log/i],
+  ['a change that may have been made says so', 'DATABASE_DOUBT', 'storage_unavailable', /may have made it.*look/],
   ['a read-only disk is answered as storage_unavailable', 'SQLITE_READONLY', 'storage_unavailable', /database.*later/],
 ])('%s, without its cause', async (_title, sqliteCode, code, message) => {
   let broken = false

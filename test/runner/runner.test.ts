@@ -220,18 +220,26 @@ test('outputs are removed when the end cannot be recorded because the job was en
   expect(bench.assetsOf(job)).toEqual([])
 })
 
-test('an end that the store cannot write for a while is written when it can, once', async () => {
-  let failures = 2
+test('an end that the store cannot write for a while is written once, and keeps its outputs though its answer is lost', async () => {
+  let failures = 3
   const flaky = {
     wrapStore: (store) => ({
       ...store,
-      finishJob: (...end) => (failures-- > 0 ? Promise.reject(new Error('the disk is full')) : store.finishJob(...end)),
+      async finishJob(...end) {
+        failures -= 1
+        // The last one to fail has written it.
+        const ended = failures <= 0 ? await store.finishJob(...end) : null
+        if (failures >= 0) throw new Error('the disk is full')
+        return ended
+      },
     }),
   } satisfies Partial<Parameters<typeof startBench>[0]>
   await using bench = await startBench({ run: leavePicture, ...flaky })
   const started = await bench.start()
   expect(await bench.end(started)).toMatchObject({ status: 'succeeded', attempts: 1, creditsCharged: 10 })
+  await expect.poll(() => bench.ended).toEqual(['succeeded'])
   expect(failures).toBe(-1)
+  expect(bench.assetsOf(started)).toContain('0.png')
 })
 
 test('progress is told as it grows, and never backwards', async () => {

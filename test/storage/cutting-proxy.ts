@@ -1,4 +1,4 @@
-// A proxy in front of PostgreSQL that cuts connections when it is told to: before or after a command has reached the server.
+// A proxy in front of PostgreSQL that cuts connections when it is told to, loses what is sent, or leads to another server.
 import { connect, createServer, type Socket } from 'node:net'
 import { once } from 'node:events'
 
@@ -11,20 +11,27 @@ export interface CuttingProxy extends AsyncDisposable {
    * @returns how often that happened so far
    */
   cut(statement: string, when: 'before' | 'after', times?: number): () => number
-  /** Whether anything passes; without, connections are refused. */
-  open: boolean
+  /**
+   * What becomes of connections: they pass; they are cut, and new ones refused; or they stay and nothing passes any more, not even
+   * when later ones do.
+   */
+  set(mode: 'passes' | 'refuses' | 'silent'): Promise<void>
+  /** Leads new connections to another server; those to the old one stay. */
+  leadTo(server: string): void
 }
 
 /** Starts a proxy. @param server the URL of a server that listens on a Unix socket */
 export async function startCuttingProxy(server: string): Promise<CuttingProxy> {
-  const folder = decodeURIComponent(/host=([^&]+)/.exec(server)?.[1] ?? '')
+  let folder = readFolder(server)
   const sockets = new Set<Socket>()
+  /** Connections through which nothing passes. */
+  const lost = new WeakSet<Socket>()
   let cutting: { statement: string; when: 'before' | 'after'; left: number } | null = null
   let cuts = 0
-  let open = true
+  let silent = false
 
   function serve(client: Socket): void {
-    if (!open) return void client.destroy()
+    if (silent) lost.add(client)
     const upstream = connect(`${folder}/.s.PGSQL.5432`)
     let mute = false
     const end = (): void => {
@@ -35,10 +42,12 @@ export async function startCuttingProxy(server: string): Promise<CuttingProxy> {
       sockets.add(socket)
       socket.on('error', end).on('close', () => {
         sockets.delete(socket)
-        end()
+        // Nobody tells the server of a client that it does not hear any more.
+        if (!lost.has(client)) end()
       })
     }
     client.on('data', (bytes) => {
+      if (lost.has(client)) return
       if (cutting && cutting.left > 0 && bytes.includes(cutting.statement)) {
         cutting.left -= 1
         cuts += 1
@@ -48,12 +57,20 @@ export async function startCuttingProxy(server: string): Promise<CuttingProxy> {
       upstream.write(bytes)
     })
     // The answer shows that the server has done it.
-    upstream.on('data', (bytes) => (mute ? end() : client.write(bytes)))
+    upstream.on('data', (bytes) => (mute ? end() : lost.has(client) || client.write(bytes)))
   }
 
-  const proxy = createServer(serve).listen(0, '127.0.0.1')
-  await once(proxy, 'listening')
+  const proxy = createServer(serve)
+  const listen = async (port: number): Promise<void> => void (await once(proxy.listen(port, '127.0.0.1'), 'listening'))
+  await listen(0)
   const { port } = proxy.address() as { port: number }
+  async function close(): Promise<void> {
+    const closed = once(proxy, 'close')
+    proxy.close()
+    for (const socket of sockets) socket.destroy()
+    await closed
+  }
+
   return {
     through: (database) => database.replace(/@\/(\w+)\?.*$/, `@127.0.0.1:${port}/$1`),
     cut(statement, when, times = 1) {
@@ -61,17 +78,22 @@ export async function startCuttingProxy(server: string): Promise<CuttingProxy> {
       cutting = { statement, when, left: times }
       return () => cuts
     },
-    get open() {
-      return open
+    async set(mode) {
+      silent = mode === 'silent'
+      if (silent) for (const socket of sockets) lost.add(socket)
+      if (mode === 'refuses') await close()
+      else if (!proxy.listening) await listen(port)
     },
-    set open(passes) {
-      open = passes
-      if (!passes) for (const socket of sockets) socket.destroy()
+    leadTo(other) {
+      folder = readFolder(other)
     },
     async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy()
-      proxy.close()
-      await once(proxy, 'close')
+      if (proxy.listening) await close()
     },
   }
+}
+
+/** The folder with the socket of a server. */
+function readFolder(server: string): string {
+  return decodeURIComponent(/host=([^&]+)/.exec(server)?.[1] ?? '')
 }

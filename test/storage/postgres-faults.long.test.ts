@@ -1,6 +1,7 @@
 // The PostgreSQL store when connections are lost, transactions collide, or the server is away: nothing is done twice or forgotten.
 import { describe, expect, test } from 'vitest'
 import { isStorageTrouble } from '@mediagen/core/storage-trouble.ts'
+import { openDatabase } from '@mediagen/storage/postgres/connection.ts'
 import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
 import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts'
 import { balanceOf, claimOne, entriesOf, firstPage, startJob, startOf, type TestStore } from './fixture.ts'
@@ -68,11 +69,11 @@ describe.skipIf(!hasPostgres || !isOurs)('with a PostgreSQL of its own', () => {
     await using opened = await openThroughProxy()
     const { store, proxy } = opened
     const { accountId } = await store.createAccount('a', 100)
-    proxy.open = false
+    await proxy.set('refuses')
     await expect(store.check()).rejects.toThrow('nothing was written')
     const error = await store.startGeneration(startOf(accountId)).catch((thrown: unknown) => thrown)
     expect(isStorageTrouble(error)).toBe(true)
-    proxy.open = true
+    await proxy.set('passes')
     await startJob(store, accountId)
     await store.check()
     expect(await balanceOf(store, accountId)).toEqual([90, 10])
@@ -97,6 +98,22 @@ describe.skipIf(!hasPostgres || !isOurs)('with a PostgreSQL of its own', () => {
     for (let i = 0; i < 3; i++) await startJob(store, accountId)
     expect(await balanceOf(store, accountId)).toEqual([70, 30])
     expect((await runSql(url, 'SELECT last_value FROM tries'))[0]).toEqual({ last_value: '6' })
+  })
+
+  test('a statement that nobody waits for decides what becomes of its transaction: the later ones only fail with it', async () => {
+    const url = await createDatabase()
+    await runSql(url, 'CREATE SEQUENCE tries')
+    const db = openDatabase(url, 2, () => null)
+    const fail = (state: string, times: number) =>
+      db.transact(async (tx) => {
+        tx.send(
+          `DO $$ BEGIN IF nextval('tries') <= ${times} THEN RAISE EXCEPTION 'first' USING ERRCODE = '${state}'; END IF; END $$`,
+        )
+        return tx.row('SELECT 1 AS one')
+      })
+    expect(await fail('deadlock_detected', 3)).toEqual({ one: 1 })
+    await expect(fail('disk_full', 1000)).rejects.toMatchObject({ code: '53100', message: 'first' })
+    await db.close()
   })
 
   test('what breaks a rule of the database fails alone, whatever was started with it', async () => {

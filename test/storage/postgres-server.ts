@@ -25,8 +25,11 @@ export interface PostgresServer extends AsyncDisposable {
   /** Makes a database, empty or as a copy of another one of this server, and returns its URL. */
   createDatabase(template?: string): Promise<string>
   dropDatabase(database: string): Promise<void>
-  /** The server's own process is killed, and started again on the same data. Only for a server of ours. */
-  crash(): Promise<void>
+  /**
+   * Ends the server's own process: at once by SIGQUIT, or with a word to each client by SIGINT, which PostgreSQL calls immediate and
+   * fast. `restart` starts it again on the same data. Only for a server of ours.
+   */
+  crash(signal?: 'SIGQUIT' | 'SIGINT'): Promise<void>
   restart(): Promise<void>
 }
 
@@ -119,7 +122,7 @@ function useServer(server: string, { start, kill, dispose }: Process): PostgresS
       return server.replace(/\/[^/?]+(\?|$)/, `/${name}$1`)
     },
     dropDatabase: (database) => drop(nameOf(database)),
-    crash: () => kill('SIGQUIT'),
+    crash: (signal = 'SIGQUIT') => kill(signal),
     restart: start,
     async [Symbol.asyncDispose]() {
       // A server of ours goes away with its folder.

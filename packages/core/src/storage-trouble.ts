@@ -7,6 +7,8 @@ const trouble =
   /^(SQLITE_(FULL|IOERR|READONLY|BUSY|CANTOPEN|PROTOCOL)|(ENOSPC|EDQUOT|EROFS|EIO|EMFILE|ENFILE|BLOBS_UNAVAILABLE|DATABASE_LOST|DATABASE_DOUBT|5[378]...|25006|40001|40P01)$)/
 const retryAfterSeconds = 5
 const retryBehindSeconds = 2
+const lostOnTheWay =
+  'The database was lost while it made this change, and may have made it. A start may be sent again with the same Idempotency-Key; look at what became of any other change before you repeat it.'
 const sendAgain = 'Nothing was held; send the request again later, with the same Idempotency-Key.'
 
 /** Whether `thrown`, an error with a `code`, says that one of them is in trouble. Anything else is a bug. */
@@ -14,11 +16,18 @@ export function isStorageTrouble(thrown: unknown): boolean {
   return trouble.test(readCode(thrown))
 }
 
+/** Whether `thrown` says that the database cannot be reached, by anything that is asked of it. */
+export function isDatabaseAway(thrown: unknown): boolean {
+  return /^DATABASE_(LOST|DOUBT)$/.test(readCode(thrown))
+}
+
 /** The refusal of a request that met such trouble. */
 export function storageUnavailable(cause: unknown): MediagenError {
   return new MediagenError(
     'storage_unavailable',
-    `The disk, the database or the file store of this server cannot be used right now. ${sendAgain}`,
+    readCode(cause) === 'DATABASE_DOUBT'
+      ? lostOnTheWay
+      : `The disk, the database or the file store of this server cannot be used right now. ${sendAgain}`,
     { retryAfterSeconds },
     { cause },
   )

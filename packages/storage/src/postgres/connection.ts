@@ -2,12 +2,14 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import {
+  type ClientBase,
   type ClientConfig,
   type CustomTypesConfig,
   DatabaseError,
   Pool,
   type PoolClient,
   type PoolConfig,
+  type QueryConfig,
   type QueryResult,
   type QueryResultRow,
   types,
@@ -20,7 +22,8 @@ const lostCode = 'DATABASE_LOST'
 /** The code of a command that may have been done. It is not repeated. */
 const doubtCode = 'DATABASE_DOUBT'
 // Connections that end, servers that start, stop or only follow another: https://www.postgresql.org/docs/current/errcodes-appendix.html
-const lostStates = /^(08...|57P0[123]|25006)$/
+// So do transactions that were idle, or waited for a lock, for too long.
+const lostStates = /^(08...|57P0[1235]|25006|25P03|55P03)$/
 // Serialization failures and deadlocks.
 const repeatedStates = new Set(['40001', '40P01'])
 // How long a command tries to reach the server, and how often it meets a deadlock, before it fails.
@@ -29,12 +32,13 @@ const mostRepeats = 20
 const firstWaitMs = 20
 const longestWaitMs = 500
 const connectMs = 5000
-// An answer that takes longer is taken for lost.
-const queryMs = 30_000
+// An answer that takes longer is taken for lost: nothing tells that packets are.
+const answerMs = 10_000
 // No answer is heard later than this after the server has given it.
 const heardLateMs = 1000
-// Statements have no name, so each is planned for its values; triggers and foreign keys keep their plans.
-const begin = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10s'"
+// Statements have no name, so each is planned for its values; triggers and foreign keys keep their plans. A transaction whose client
+// was lost ends soon, and those that wait for its locks give up instead of taking over and being lost in turn.
+const begin = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL lock_timeout = '5s'"
 
 /** A row that a transaction marks as its last act, so that it can be asked for afterwards; one transaction uses it at a time. */
 interface Slot {
@@ -61,8 +65,8 @@ export interface Transaction {
 
 /** The connection of a store. */
 export interface Database {
-  /** A read in one statement. `:held` is the time of a test, or null. @throws StorageError */
-  rows<Row extends object>(sql: string, values?: Values): Promise<Row[]>
+  /** A read in one statement. `:held` is the time of a test, or null. @param mostMs for its answer @throws StorageError */
+  rows<Row extends object>(sql: string, values?: Values, mostMs?: number): Promise<Row[]>
   row<Row extends object>(sql: string, values?: Values): Promise<Row | undefined>
   /**
    * Runs a command. It may be called more than once, so it has no effect but through the transaction.
@@ -81,13 +85,17 @@ const numbers: CustomTypesConfig = {
     (oid === types.builtins.INT8 ? Number : types.getTypeParser(oid, format)) as () => unknown,
 }
 
+// What the types of the driver lack.
+type PoolSettings = Omit<PoolConfig, 'onConnect'> & { pipeline: true; onConnect(client: ClientBase): Promise<void> }
+type Timed = QueryConfig & { query_timeout: number | undefined }
+
 /** How a client connects; whole numbers are read as numbers. */
 export function toClientConfig(url: string): ClientConfig {
   return {
     connectionString: url,
     application_name: 'mediagen',
     connectionTimeoutMillis: connectMs,
-    query_timeout: queryMs,
+    query_timeout: answerMs,
     keepAlive: true,
     types: numbers,
   }
@@ -98,12 +106,12 @@ export function toClientConfig(url: string): ClientConfig {
  * @param heldMs the time of a test; null for that of the server
  */
 export function openDatabase(url: string, connections: number, heldMs: () => number | null): Database {
-  // The types of the driver lack `pipeline`.
-  const config: PoolConfig & { pipeline: true } = {
+  const config: PoolSettings = {
     ...toClientConfig(url),
     max: connections,
     pipeline: true,
     allowExitOnIdle: true,
+    onConnect: refuseStandby,
   }
   const pool = new Pool(config)
   /** The time of the server when the clock of this process, which nobody sets, was at 0. */
@@ -126,11 +134,11 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
     })
   }
 
-  async function rows<Row extends object>(sql: string, values: Values = {}): Promise<Row[]> {
+  async function rows<Row extends object>(sql: string, values: Values = {}, mostMs = answerMs): Promise<Row[]> {
     return repeat(async () => {
       const client = await connect()
       try {
-        const { rows } = await query(client, sql, { held: heldMs(), ...values })
+        const { rows } = await query(client, sql, { held: heldMs(), ...values }, mostMs)
         client.release()
         return rows as Row[]
       } catch (error) {
@@ -170,7 +178,13 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
     const sent: Promise<unknown>[] = [quiet(query(client, begin))]
     const head = quiet(query(client, 'SELECT now_ms(:held) AS now', { held }))
     head.then(({ rows: [row] }) => hear((row as { now: number }).now)).catch(() => {})
-    const ask = (sql: string, values?: Values): Promise<QueryResult> => quiet(query(client, sql, { held, ...values }))
+    /** What failed first; every later statement only says that the transaction has failed. */
+    let failed: unknown = null
+    const ask = (sql: string, values?: Values): Promise<QueryResult> => {
+      const answer = query(client, sql, { held, ...values })
+      answer.catch((error: unknown) => (failed ??= error))
+      return answer
+    }
     let done: { readonly result: Result } | null = null
     let isChanged = true
     try {
@@ -188,7 +202,8 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
       await Promise.all([...sent, ask('COMMIT')])
       client.release()
       return result
-    } catch (error) {
+    } catch (thrown) {
+      const error = failed ?? thrown
       if (!isLost(error)) {
         await query(client, 'ROLLBACK').then(
           () => client.release(),
@@ -228,10 +243,16 @@ async function repeat<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-async function query(client: PoolClient, sql: string, values?: Values): Promise<QueryResult<QueryResultRow>> {
+async function query(
+  client: PoolClient,
+  sql: string,
+  values?: Values,
+  mostMs?: number,
+): Promise<QueryResult<QueryResultRow>> {
   try {
     const { text, list } = compileSql(sql, values)
-    return await (list.length === 0 ? client.query(text) : client.query(text, list))
+    const timed: Timed = { text, ...(list.length > 0 && { values: list }), query_timeout: mostMs }
+    return await client.query(timed)
   } catch (error) {
     throw toStorageError(error)
   }
@@ -248,6 +269,12 @@ export function toStorageError(error: unknown): StorageError {
 
 function isLost(error: unknown): boolean {
   return error instanceof StorageError && error.code === lostCode
+}
+
+/** A standby answers reads: without a change, nobody would notice that another server leads by now. */
+async function refuseStandby(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ follows: boolean }>('SELECT pg_is_in_recovery() AS follows')
+  if (rows[0]?.follows) throw new Error('the server follows another one and takes no changes')
 }
 
 /** A failure that nobody waits for is no unhandled one. */

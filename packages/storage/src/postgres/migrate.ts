@@ -21,7 +21,8 @@ export async function prepareDatabase(
   migrations: readonly Migration[] = loadMigrations(new URL('./migrations/', import.meta.url)),
 ): Promise<void> {
   const name = describeUrl(url)
-  const client = new Client(toClientConfig(url))
+  // A migration takes as long as it takes.
+  const client = new Client({ ...toClientConfig(url), ...(migrates && { query_timeout: 0 }) })
   client.on('error', () => {})
   try {
     await client.connect()

@@ -9,6 +9,9 @@ import { type Database, toClientConfig } from './connection.ts'
 const channel = 'mediagen_news'
 const gatherMs = 20
 const reconnectMs = 1000
+// A connection that only listens is asked whether it is there: nothing tells that packets are lost.
+const askMs = 5000
+const answerMs = 3000
 // PostgreSQL takes less than 8000 bytes; an id with its mark and a comma take 32.
 const mostTold = 240
 // Marks a job that came into the queue.
@@ -80,19 +83,20 @@ export async function openNews(db: Pick<Database, 'rows'>, listenUrl: string | n
 async function listen(url: string, name: string, tell: NewsListener, ring: () => Promise<void>) {
   let closed = false
   let client: Client
-  let retry: NodeJS.Timeout | undefined
+  let timer: NodeJS.Timeout | undefined
   const heard = Promise.withResolvers<boolean>()
 
   async function connect(): Promise<void> {
-    const mine = new Client(toClientConfig(url))
+    const mine = new Client({ ...toClientConfig(url), query_timeout: answerMs })
     client = mine
     let lost = false
     const again = (): void => {
       if (lost || closed) return
       lost = true
       mine.end().catch(() => {})
-      retry = setTimeout(() => void connect().catch(again), reconnectMs)
-      retry.unref()
+      clearTimeout(timer)
+      timer = setTimeout(() => void connect(), reconnectMs)
+      timer.unref()
     }
     mine.on('error', again)
     mine.on('end', again)
@@ -106,6 +110,8 @@ async function listen(url: string, name: string, tell: NewsListener, ring: () =>
       // An idle store does not keep the process alive.
       unref(mine)
       await mine.query(`LISTEN ${channel}`)
+      timer = setInterval(() => void mine.query('SELECT').catch(again), askMs)
+      timer.unref()
       // What was told meanwhile is lost.
       tell(null)
     } catch {
@@ -114,7 +120,7 @@ async function listen(url: string, name: string, tell: NewsListener, ring: () =>
   }
   async function close(): Promise<void> {
     closed = true
-    clearTimeout(retry)
+    clearTimeout(timer)
     await client.end().catch(() => {})
   }
 

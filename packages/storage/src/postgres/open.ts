@@ -33,6 +33,8 @@ import { createWebhook, createWebhookReads, deleteWebhook } from './webhook-endp
 import type { Submit } from './writing.ts'
 
 const checkMs = 1000
+// For one of its pages, which counts all jobs of some accounts.
+const verifyMs = 600_000
 const awakeMs = 1000
 const keptMarkMs = 86_400_000
 const usualConnections = 10
@@ -98,7 +100,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     grantCredits: (...args) => operate((tx) => changeCredits(tx, 'grant', ...args)),
     adjustCredits: (...args) => operate((tx) => changeCredits(tx, 'adjust', ...args)),
     listEntries: (accountId, page) => list(() => reads.listEntries(accountId, page)),
-    verifyLedger: () => verifyLedger(db.rows),
+    verifyLedger: () => verifyLedger((sql, values) => db.rows(sql, values, verifyMs)),
 
     createKey: (...args) => operate((tx) => createKey(tx, ...args)),
     async revokeKey(...args) {

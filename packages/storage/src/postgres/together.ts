@@ -1,6 +1,8 @@
 // Group commit: commands of one kind that are asked for together run in one transaction, and so do those that are asked for while
 // it runs. The slower the server, the larger the groups.
 
+import { isDatabaseAway } from '@mediagen/core/storage-trouble.ts'
+
 // More would save nothing and delay the first.
 const mostAtOnce = 256
 
@@ -13,7 +15,7 @@ interface Waiting<Command, Result> {
 /**
  * Creates a function that runs commands together.
  * @param run runs some in one transaction, in order; an Error among the results is that of its command. When all fail, because one
- *   breaks a rule of the database, each is run alone.
+ *   breaks a rule of the database, each is run alone; when the database is away, each would only wait for it again.
  */
 export function runTogether<Command, Result>(
   run: (commands: readonly Command[]) => Promise<readonly (Result | Error)[]>,
@@ -40,7 +42,8 @@ export function runTogether<Command, Result>(
       }
     } catch (error) {
       const [first] = group
-      if (group.length === 1) first?.reject(error)
+      if (isDatabaseAway(error)) for (const { reject } of group) reject(error)
+      else if (group.length === 1) first?.reject(error)
       else for (const one of group) await settle([one])
     }
   }
