@@ -113,7 +113,8 @@ export function startFeed(store: Pick<Store, 'getJob' | 'readSequences' | 'onNew
         tell(now)
         if (!now || isTerminal(now.status)) return now
         if (!signal.aborted && !stopped) await ended
-        return latest ?? (await store.getJob(accountId, jobId))
+        // A server that stops answers at once; its worker may be giving the job back.
+        return latest ?? (stopped ? now : await store.getJob(accountId, jobId))
       } finally {
         clearTimeout(timer)
         sleepers.delete(wake)

@@ -1,16 +1,16 @@
 // The feed: who waits is woken by the job's end, who watches gets the latest state, who leaves costs nothing. Architecture, runner/feed.ts.
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
+import type { Job } from '@mediagen/core/job.ts'
 import type { Store } from '@mediagen/core/store.ts'
 import { startFeed } from '../../src/feed/feed.ts'
-import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { claimOne, startJob, testError, type TestStore } from '../storage/fixture.ts'
-import { createTestFolder, openTemporaryStore } from '../storage/sqlite-fixture.ts'
+import { openTestStore } from '../test-store.ts'
 
 const stays = new AbortController().signal
 
 async function openQueued(): Promise<{ store: TestStore; accountId: string; jobId: string }> {
-  const store = await openTemporaryStore()
+  const store = await openTestStore()
   const { accountId } = await store.createAccount('test', 1000)
   const { jobId } = await startJob(store, accountId)
   return { store, accountId, jobId }
@@ -110,14 +110,39 @@ test('a change is read once, however many watch, and an end, told with its recor
   feed.stop()
 })
 
+test('a stop answers waits with the record that they know, although the job is given back meanwhile', async () => {
+  const { store, accountId, jobId } = await openQueued()
+  await using _store = store
+  const { token } = await claimOne(store)
+  let reads = 0
+  const feed = startFeed({
+    ...store,
+    async getJob(account, id) {
+      if (reads >= 2) await store.finishJob(jobId, token, { status: 'queued' })
+      const job = await store.getJob(account, id)
+      reads += 1
+      return job
+    },
+  })
+  const waits: Promise<Job | null>[] = []
+  for (const waiting of [1, 2]) {
+    waits.push(feed.awaitEnd(accountId, jobId, 60_000, stays))
+    await expect.poll(() => reads).toBe(waiting)
+  }
+  feed.stop()
+  for (const wait of waits) expect(await wait).toMatchObject({ status: 'running' })
+})
+
 test('a slow reader gets the latest state, never a backlog', async () => {
   const { store, accountId, jobId } = await openQueued()
   await using _store = store
-  const feed = startFeed(store)
+  let latest: Job | null = null
+  const feed = startFeed({ ...store, getJob: async (...args) => (latest = await store.getJob(...args)) })
   const watch = (await feed.watch(accountId, jobId, stays))?.[Symbol.asyncIterator]()
   expect((await watch?.next())?.value).toMatchObject({ status: 'queued' })
   const { token } = await claimOne(store)
   for (let step = 1; step <= 50; step++) await store.heartbeat([{ jobId, token, progress: step / 100 }], 60_000)
+  await expect.poll(() => latest?.progress).toBe(0.5)
   const { value } = (await watch?.next()) ?? {}
   expect(value).toMatchObject({ status: 'running', progress: 0.5 })
   await store.finishJob(jobId, token, { status: 'failed', error: testError })
@@ -144,9 +169,8 @@ test('a watch ends quietly when its caller leaves, and says so when the server s
 })
 
 test('a change of another process is heard of', async () => {
-  using file = createTestFolder()
-  await using store = await openSqliteStore({ path: file.path })
-  await using elsewhere = await openSqliteStore({ path: file.path })
+  await using store = await openTestStore()
+  await using elsewhere = await store.another()
   const { accountId } = await store.createAccount('test', 1000)
   const { jobId } = await startJob(store, accountId)
   const feed = startFeed(store)
@@ -157,22 +181,25 @@ test('a change of another process is heard of', async () => {
 })
 
 test('of what another process changed, only that is read', async () => {
-  using file = createTestFolder()
-  await using store = await openSqliteStore({ path: file.path })
-  await using elsewhere = await openSqliteStore({ path: file.path })
+  await using store = await openTestStore()
+  await using elsewhere = await store.another()
   const { accountId } = await store.createAccount('test', 1000)
   const [changed, other] = [await startJob(store, accountId), await startJob(store, accountId)]
   const reads: string[] = []
+  let begun = 0
   const feed = startFeed({
     ...store,
-    getJob(account, id) {
+    async getJob(account, id) {
+      const job = await store.getJob(account, id)
       if (account === null) reads.push(id)
-      return store.getJob(account, id)
+      else begun += 1
+      return job
     },
   })
   const leaves = new AbortController()
   const waiting = feed.awaitEnd(accountId, changed.jobId, 60_000, stays)
   const idle = feed.awaitEnd(accountId, other.jobId, 60_000, leaves.signal)
+  await expect.poll(() => begun).toBe(2)
   await elsewhere.requestCancel(accountId, changed.jobId)
   expect(await waiting).toMatchObject({ status: 'canceled' })
   expect(reads).toEqual([changed.jobId])

@@ -1,6 +1,7 @@
 // wait=true: the answer comes with the job's end, or when the time is over, or when the server stops. docs/contract.md, section 2.
 import { afterAll, expect, test } from 'vitest'
 import { settings } from '../../src/config.ts'
+import { readMetrics } from '../rpc/metrics.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 
 const app = await startTestApp()
@@ -90,6 +91,7 @@ test.each([
   const { gate, start } = await prepare(stopping)
   const { body: job } = await start(false)
   const waiting = [start(true), start(true)]
+  await expect.poll(() => readMetrics(stopping)).toMatch(/^mediagen_waits_open 2$/m)
   await untilRunning(stopping, job.job_id)
   const stopped = stop(stopping)
   for (const { status, body } of await Promise.all(waiting)) {

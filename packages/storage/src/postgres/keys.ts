@@ -27,7 +27,7 @@ export async function createKey(tx: Writing, draft: NewKey, by: Actor = systemAc
     { ...draft, keyId, permissions: JSON.stringify(permissions), now },
   )
   if (row === undefined) return null
-  const after = { name, permissions: [...permissions], expires_at: toTime(expiresAtMs) }
+  const after = { ...(name !== null && { name }), permissions: [...permissions], expires_at: toTime(expiresAtMs) }
   await record(tx, { act: 'key.created', subject: keyId, accountId, before: null, after }, by)
   return toKey(row)
 }
