@@ -13,6 +13,7 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.c
 const longest = [
   'crash/kill-server.long',
   'simulation/simulation.long',
+  'simulation/paid.long',
   'runner/lost-worker',
   'cli/operator',
   'faults/fsync.long',
@@ -36,13 +37,35 @@ const fixedSeed = '20261122'
 const variedSeed = String(Date.now() % 2 ** 31)
 const seedOf = (usual: string) => ({ MEDIAGEN_TEST_SEED: process.env['MEDIAGEN_TEST_SEED'] ?? usual })
 
+// On PostgreSQL run all tests that start a server or open a store, but these:
+const notOnPostgres = [
+  // They open no store.
+  'packages/**',
+  'test/{admin-address,config,docs,lint,log,openapi-document}.test.ts',
+  'test/{app,bench,catalog,runtime}/**',
+  'test/engines/remote-simulation.long.test.ts',
+  'test/cli/{commands,global-install,help,input-files,interrupts,loaded-modules,model-page,old-node,print}.test.ts',
+  // About the file of SQLite, its disk and its threads, or about an installation as it is without settings.
+  'test/{containment,lean-install.long,readme}.test.ts',
+  'test/cli/{bad-start,demo,look-first,no-database}.test.ts',
+  'test/faults/{disk,fsync,fsync.long}.test.ts',
+  'test/storage/!(ledger-property*)',
+  // Its long version runs there at the same time.
+  'test/simulation/paid.test.ts',
+  // They choose their stores themselves, and have run in the other projects.
+  'test/cli/{move,postgres}.test.ts',
+  'test/fleet/**',
+]
+const postgresServer = { globalSetup: [join(import.meta.dirname, 'test/test-store.ts')] }
+// So many in a run: what is tried at random again and again takes several times as long there as in SQLite.
+const bounded = { MEDIAGEN_TEST_KILLS: '12', MEDIAGEN_TEST_HISTORIES: '60' }
+
 // What happens in the core alone, whichever way a start came to it, is not tried a second time through a gateway.
 const inTheCore = ['usage-billing', 'picture-to-video', 'retention', 'slow-bodies']
 
 export default defineConfig({
   test: {
     setupFiles: [join(import.meta.dirname, 'test/setup.ts')],
-    globalSetup: [join(import.meta.dirname, 'test/test-store.ts')],
     env: seedOf(fixedSeed),
     // The file is for .ci/run, whose last line says how many tests ran.
     reporters: [
@@ -77,6 +100,29 @@ export default defineConfig({
           include: ['test/gateway/**/*.test.ts'],
           exclude: ['**/*.long.test.ts', ...inTheCore.map((name) => `test/gateway/${name}.test.ts`)],
           env: { ...seedOf(fixedSeed), MEDIAGEN_TEST_GATEWAY: '1' },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          ...postgresServer,
+          name: 'postgres',
+          include: tests,
+          exclude: ['**/*.long.test.ts', ...notOnPostgres],
+          env: { ...seedOf(fixedSeed), MEDIAGEN_TEST_STORE: 'postgres' },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          ...postgresServer,
+          name: 'postgres-long',
+          include: ['attacks', 'crash', 'engines', 'fuzz', 'simulation', 'storage'].map(
+            (folder) => `test/${folder}/**/*.long.test.ts`,
+          ),
+          exclude: notOnPostgres,
+          env: { ...bounded, ...seedOf(variedSeed), MEDIAGEN_TEST_STORE: 'postgres' },
+          testTimeout: 3_600_000,
         },
       },
     ],

@@ -14,6 +14,7 @@ import { file_mediagen_v1_quotes } from '../gen/mediagen/v1/quotes_pb.ts'
 import { file_mediagen_v1_wallet } from '../gen/mediagen/v1/wallet_pb.ts'
 import { file_mediagen_v1_webhooks } from '../gen/mediagen/v1/webhooks_pb.ts'
 import { startTestApp, withBuiltin } from './test-app.ts'
+import { storeSettings } from './test-store.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const app = await startTestApp({}, withBuiltin)
@@ -27,6 +28,7 @@ test('the commands of the page take one through a quote, a start, a watch, a ref
   const script = [`grpc=${app.app.grpcUrl}`, ...blocks.flatMap((block) => [block, 'echo "=== $?"'])].join('\n')
   const env = {
     ...process.env,
+    ...(await storeSettings(app.config.dataDir)),
     PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
     NO_PROXY: '127.0.0.1',
     MEDIAGEN_KEY: app.account.key,

@@ -1,28 +1,105 @@
-// Which store the servers of tests use: MEDIAGEN_TEST_STORE=postgres gives each data directory a database of PostgreSQL.
-import { existsSync } from 'node:fs'
+// Which store tests run on: in the projects of PostgreSQL, each data directory and each store has a database there.
 import { join } from 'node:path'
+import { Client } from 'pg'
 import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
-import { connectPostgres, hasPostgres, startPostgres } from './storage/postgres-server.ts'
+import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
+import type { Clock } from '@mediagen/core/clock.ts'
+import type { OpenTestStore, TestStore } from './storage/fixture.ts'
+import { connectPostgres, hasPostgres, runSql, startPostgres } from './storage/postgres-server.ts'
+import { openRaw, openTemporaryStore } from './storage/sqlite-fixture.ts'
 
-/** Whether servers of tests are over PostgreSQL. */
+/** Whether tests run on PostgreSQL. */
 export const isPostgres = process.env['MEDIAGEN_TEST_STORE'] === 'postgres'
 /** The database of a data directory, so that a server which is started again finds what it left. */
 const databases = new Map<string, Promise<string>>()
 
-/** The settings of a server on a data directory. */
-export async function storeSettings(dataDir: string): Promise<Readonly<Record<string, string>>> {
-  // What the command line has begun in SQLite goes on there.
-  if (!isPostgres || existsSync(join(dataDir, 'mediagen.db'))) return {}
+/** The run's server, and the database that others are copies of. */
+export function testDatabases() {
   const [server = '', template] = (process.env['MEDIAGEN_TEST_POSTGRES_TEMPLATE'] ?? '').split(' ')
+  const { createDatabase, dropDatabase } = connectPostgres(server)
+  return { createDatabase: () => createDatabase(template), dropDatabase }
+}
+
+function databaseOf(dataDir: string): Promise<string> {
   let database = databases.get(dataDir)
-  if (database === undefined) databases.set(dataDir, (database = connectPostgres(server).createDatabase(template)))
-  return { MEDIAGEN_DATABASE_URL: await database, MEDIAGEN_DATABASE_CONNECTIONS: '4' }
+  if (database === undefined) databases.set(dataDir, (database = testDatabases().createDatabase()))
+  return database
+}
+
+/** The settings of a server or a command on a data directory. */
+export async function storeSettings(dataDir: string): Promise<Readonly<Record<string, string>>> {
+  if (!isPostgres) return {}
+  return { MEDIAGEN_DATABASE_URL: await databaseOf(dataDir), MEDIAGEN_DATABASE_CONNECTIONS: '4' }
+}
+
+/** Opens the store of a data directory, beside the servers that use it. */
+export async function openStoreOf(dataDir: string, clock?: Clock): Promise<TestStore> {
+  const options = { ...(clock && { clock }) }
+  return isPostgres
+    ? openPostgresStore({ ...options, url: await databaseOf(dataDir) })
+    : openSqliteStore({ ...options, path: join(dataDir, 'mediagen.db') })
+}
+
+/** What the database of a data directory keeps, as text; nothing when that is a file in the directory. */
+export async function readDatabase(dataDir: string): Promise<string> {
+  if (!isPostgres) return ''
+  const url = await databaseOf(dataDir)
+  const tables = await runSql(
+    url,
+    "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'",
+  )
+  const rows = await Promise.all(tables.map(({ relname }) => runSql(url, `SELECT t::text AS row FROM ${relname} AS t`)))
+  return rows.flatMap((found) => found.map(({ row }) => String(row))).join('\n')
+}
+
+/** Makes each change of the store of a data directory wait until `release` is called, as a disk that stands still does. */
+export async function holdStore(dataDir: string): Promise<AsyncDisposable & { release(): Promise<void> }> {
+  const { lock, end } = isPostgres
+    ? await lockDatabase(await databaseOf(dataDir))
+    : lockFile(join(dataDir, 'mediagen.db'))
+  await lock()
+  let released: Promise<void> | null = null
+  const release = (): Promise<void> => (released ??= end())
+  return { release, [Symbol.asyncDispose]: release }
+}
+
+function lockFile(path: string) {
+  const other = openRaw(path)
+  return { lock: async () => void other.exec('BEGIN IMMEDIATE'), end: async () => void other.close() }
+}
+
+async function lockDatabase(url: string) {
+  const other = new Client(url)
+  await other.connect()
+  // Each transaction marks a row there before it commits.
+  return { lock: () => other.query('BEGIN; LOCK TABLE commits IN EXCLUSIVE MODE'), end: () => other.end() }
+}
+
+/** Opens a store of its own. */
+export const openTestStore: OpenTestStore = (clock) =>
+  isPostgres ? openTestDatabase(clock) : openTemporaryStore(clock)
+
+/** Opens a store on a database of its own, whichever store tests run on. Only in a run with PostgreSQL. */
+async function openTestDatabase(clock?: Clock): ReturnType<OpenTestStore> {
+  const { createDatabase, dropDatabase } = testDatabases()
+  const url = await createDatabase()
+  const options = { url, ...(clock && { clock }) }
+  const store = await openPostgresStore(options)
+  return {
+    ...store,
+    another: (name) => openPostgresStore({ ...options, ...(name !== undefined && { name }) }),
+    async [Symbol.asyncDispose]() {
+      await store.close()
+      await dropDatabase(url)
+    },
+  }
 }
 
 /** Starts one server for a whole run of tests, which its processes learn of by the environment. */
 export async function setup(): Promise<(() => Promise<void>) | undefined> {
-  if (!isPostgres) return undefined
-  if (!hasPostgres) throw new Error('there is no PostgreSQL for MEDIAGEN_TEST_STORE=postgres')
+  // Another project has started it.
+  if (process.env['MEDIAGEN_TEST_POSTGRES_TEMPLATE'] !== undefined) return undefined
+  if (!hasPostgres) throw new Error('there is no PostgreSQL to test with')
   const server = await startPostgres()
   const template = await server.createDatabase()
   await (await openPostgresStore({ url: template, migrates: true })).close()

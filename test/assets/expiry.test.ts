@@ -3,11 +3,11 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { startExpiry } from '../../src/assets/expiry.ts'
 import { createHeldClock } from '../storage/fixture.ts'
-import { openTemporaryStore } from '../storage/sqlite-fixture.ts'
+import { openTestStore } from '../test-store.ts'
 
 test('450 folders that cannot be removed delay no other, are tried once, and take a line a round', async () => {
   const clock = createHeldClock()
-  await using store = await openTemporaryStore(clock)
+  await using store = await openTestStore(clock)
   const { accountId } = await store.createAccount('a', 0)
   const ids = Array.from({ length: 455 }, (_, index) => `file_${String(index).padStart(26, '0')}`)
   for (const fileId of ids) {

@@ -13,11 +13,11 @@ import {
 } from '../../packages/blobs/test/s3-server.ts'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import { createOperatorTransport } from '../../src/app/operator.ts'
-import { openStore } from '../../src/app/store.ts'
 import { readConfig } from '../../src/config.ts'
 import { openCommandLine } from '../cli/command-line.ts'
 import { startMediaApp } from '../media/media-app.ts'
 import { withBuiltin } from '../test-app.ts'
+import { openStoreOf } from '../test-store.ts'
 
 const art = { prompt: 'the sea', width: 256, height: 192 }
 const artModel = 'builtin/image/art/text-to-image'
@@ -102,7 +102,7 @@ test('operators see what files take there, and what has expired is removed', asy
   ])
 
   // By a clock that is a year ahead.
-  await using store = await openStore(cli, { clock: { nowMs: () => Date.now() + 365 * 24 * 3_600_000 } })
+  await using store = await openStoreOf(cli.dataDir, { nowMs: () => Date.now() + 365 * 24 * 3_600_000 })
   const admin = createClient(AdminService, createOperatorTransport(store, readConfig(settings)))
   expect(Number((await admin.sweepFiles({})).expiredFiles)).toBe(2)
   expect(await listKeys('old')).toEqual([])

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { createClient } from '@connectrpc/connect'
 import { expect, test } from 'vitest'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
-import { openStore } from '../../src/app/store.ts'
 import { readConfig } from '../../src/config.ts'
 import { createOperatorTransport } from '../../src/app/operator.ts'
 import { startTestApp } from '../test-app.ts'
+import { openStoreOf } from '../test-store.ts'
 import { openCommandLine } from './command-line.ts'
 
 const hourMs = 3_600_000
@@ -46,7 +46,7 @@ test('usage tells of outputs, what has expired and orphans; a sweep removes the 
   expect(existsSync(join(assets, job.job_id))).toBe(true)
 
   // By a clock that is a year ahead.
-  await using store = await openStore({ dataDir }, { clock: { nowMs: () => clock.ms + 365 * 24 * hourMs } })
+  await using store = await openStoreOf(dataDir, { nowMs: () => clock.ms + 365 * 24 * hourMs })
   const admin = createClient(AdminService, createOperatorTransport(store, readConfig({ MEDIAGEN_DATA_DIR: dataDir })))
   expect((await admin.measureFiles({})).usage).toMatchObject([{ accountId: app.account.accountId, kind: 'expired' }])
   const swept = await admin.sweepFiles({})

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
+import { isPostgres, storeSettings } from '../test-store.ts'
 import { type Ended, runMain } from './run-main.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -35,7 +36,7 @@ export interface CommandLine extends AsyncDisposable {
   /** Runs a command to its end, in a process of its own; `node` is the Node that runs it. */
   spawn(args: readonly string[], env?: Readonly<Record<string, string>>, node?: string): Promise<Ended>
   /** Starts a command and leaves it running. */
-  start(args: readonly string[], env?: Readonly<Record<string, string>>): ChildProcess
+  start(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<ChildProcess>
   /** Runs a command with --json and parses what it printed; rejects when it fails. Where there is no database yet, `migrate` creates it. */
   json(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<any>
   /** Starts a server and waits until it says where it is. */
@@ -78,21 +79,26 @@ export function openCommandLine(
     ...settings,
   }
 
-  function start(args: readonly string[], env: Readonly<Record<string, string>> = {}, node = usualNode): ChildProcess {
+  async function environment(env: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>> {
+    const all: Record<string, string> = { ...defaults, ...env }
+    return { ...(await storeSettings(all['MEDIAGEN_DATA_DIR'] ?? dataDir)), ...all }
+  }
+
+  async function start(args: readonly string[], env = {}, node = usualNode): Promise<ChildProcess> {
     const child = spawn(node, [program, ...args], {
       cwd: folder,
-      env: { ...defaults, ...env },
+      env: await environment(env),
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     children.push(child)
     return child
   }
 
-  const run = (args: readonly string[], env = {}): Promise<Ended> =>
-    runMain({ args, cwd: folder, env: { ...defaults, ...env } })
+  const run = async (args: readonly string[], env = {}): Promise<Ended> =>
+    runMain({ args, cwd: folder, env: await environment(env) })
 
   async function serve(env = {}, args: readonly string[] = []): Promise<Served> {
-    const child = start(['serve', '--json', ...args], env)
+    const child = await start(['serve', '--json', ...args], env)
     const ended = watchEnd(child)
     const line = new Promise<string>((resolve) => {
       const lines = createInterface({ input: child.stdout as Readable })
@@ -113,10 +119,10 @@ export function openCommandLine(
     dataDir,
     start,
     run,
-    spawn: (args, env = {}, node = usualNode) => watchEnd(start(args, env, node)),
+    spawn: async (args, env = {}, node = usualNode) => watchEnd(await start(args, env, node)),
     serve,
     async json(args, env) {
-      if (!existsSync(join(dataDir, 'mediagen.db'))) expectDone(await run(['migrate']))
+      if (!isPostgres && !existsSync(join(dataDir, 'mediagen.db'))) expectDone(await run(['migrate']))
       return JSON.parse(expectDone(await run([...args, '--json'], env)))
     },
     async [Symbol.asyncDispose]() {

@@ -50,7 +50,7 @@ test('demo --once leaves a real picture and names it; the second run shows it ag
 
 test('the commands that it prints can be pasted as they stand', async () => {
   await using line = openCommandLine({ MEDIAGEN_CATALOG: '' })
-  const child = line.start(['demo'])
+  const child = await line.start(['demo'])
   let said = ''
   for await (const text of child.stdout ?? []) if ((said += text).includes('Ctrl-C')) break
   const commands = said

@@ -1,8 +1,7 @@
 // `jobs show` lists what a job submitted to other servers, with its verdict and its cost, also when the job has ended.
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { claimOne, startJob, testError } from '../storage/fixture.ts'
+import { openStoreOf } from '../test-store.ts'
 import { createTestAccount, openCommandLine } from './command-line.ts'
 
 test('what was submitted elsewhere is shown, as JSON and as text', async () => {
@@ -10,7 +9,7 @@ test('what was submitted elsewhere is shown, as JSON and as text', async () => {
   const { accountId } = await createTestAccount(line)
   let jobId: string
   {
-    await using store = await openSqliteStore({ path: join(line.dataDir, 'mediagen.db') })
+    await using store = await openStoreOf(line.dataDir)
     jobId = (await startJob(store, accountId)).jobId
     const { token } = await claimOne(store)
     const cost = { text: '$0.04', amount: 0.04, currency: 'USD' }

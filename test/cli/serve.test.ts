@@ -1,8 +1,9 @@
 // `serve`: how it starts, what it says, how it ends and what becomes of the work that it had. docs/contract.md, section 2.
-import { chmodSync, existsSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { isPostgres } from '../test-store.ts'
 import { type CommandLine, createTestAccount, openClient, openCommandLine, watchEnd } from './command-line.ts'
 
 const gateModel = 'test/gate/text-to-image'
@@ -31,10 +32,11 @@ test('it prints its addresses, serves, and a signal ends it with exit status 0 a
 
 test('a signal that comes while it starts stops it properly too', async () => {
   await using line = openCommandLine()
-  const starting = line.start(['serve', '--json'])
+  const starting = await line.start(['serve', '--json'])
   const ended = watchEnd(starting)
-  // The database appears in the middle of the start.
-  await expect.poll(() => existsSync(join(line.dataDir, 'mediagen.db')), { interval: 1 }).toBe(true)
+  // Either appears in the middle of the start.
+  const sign = isPostgres ? line.dataDir : join(line.dataDir, 'mediagen.db')
+  await expect.poll(() => existsSync(sign), { interval: 1 }).toBe(true)
   starting.kill('SIGTERM')
   expect(await ended).toMatchObject({ status: 0, stderr: '' })
 })
@@ -144,6 +146,7 @@ test.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
     const { key } = await createTestAccount(line)
     // What is above the data directory is the operator's.
     chmodSync(line.folder, 0o711)
+    mkdirSync(line.dataDir, { recursive: true })
     for (const mode of [0o711, 0o700]) {
       chmodSync(line.dataDir, mode)
       const server = await line.serve()

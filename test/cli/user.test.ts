@@ -143,7 +143,7 @@ describe('mediagen generate', () => {
   test('Ctrl-C cancels the job and says that nothing was charged', async () => {
     await using user = await openUser()
     const gate = app.gate()
-    const child = user.line.start(['generate', 'test/gate/text-to-image', '--set', `gate=${gate.input.gate}`])
+    const child = await user.line.start(['generate', 'test/gate/text-to-image', '--set', `gate=${gate.input.gate}`])
     const ended = watchEnd(child)
     const lines = createInterface({ input: child.stderr as Readable })
     for await (const said of lines) if (said.endsWith('running')) break

@@ -11,6 +11,7 @@ import {
 } from '../../packages/backends/test/remote/fakes/fake.ts'
 import { type KindCase, kindCases } from '../../packages/backends/test/remote/kinds.ts'
 import { runMain } from '../cli/run-main.ts'
+import { storeSettings } from '../test-store.ts'
 import { startServer } from './remote-fixture.ts'
 
 const timeoutSeconds = 20
@@ -138,6 +139,7 @@ test('whatever providers answer, jobs end in words with their credits back, and 
     available: 1000 - price * (1 + reviews),
     held: price * reviews,
   })
-  const env = { MEDIAGEN_DATA_DIR: app.config.dataDir, MEDIAGEN_CATALOG: '' }
+  const { dataDir } = app.config
+  const env = { ...(await storeSettings(dataDir)), MEDIAGEN_DATA_DIR: dataDir, MEDIAGEN_CATALOG: '' }
   expect(await runMain({ args: ['ledger', 'verify'], cwd: app.folder, env })).toMatchObject({ status: 0 })
 })

@@ -8,6 +8,7 @@ import { createFakeComfyui } from '../../packages/backends/test/remote/fakes/com
 import { failing, type Faults, type ServedFake, serveFake } from '../../packages/backends/test/remote/fakes/fake.ts'
 import { createFakeReplicate } from '../../packages/backends/test/remote/fakes/replicate.ts'
 import { type KindCase, kindCases, secrets } from '../../packages/backends/test/remote/kinds.ts'
+import { storeSettings } from '../test-store.ts'
 import { type Started, startServer } from './remote-fixture.ts'
 
 const pictures = kindCases.filter(({ title }) => !title.endsWith('speech'))
@@ -45,7 +46,8 @@ test('a job of every kind is quoted, made, stored and charged, and its key is no
   }
   const wallet = await app.send('/v1/wallet')
   expect(wallet.body).toEqual({ available: 1000 - 7 * pictures.length, held: 0 })
-  const env = { MEDIAGEN_DATA_DIR: app.config.dataDir, MEDIAGEN_CATALOG: '' }
+  const { dataDir } = app.config
+  const env = { ...(await storeSettings(dataDir)), MEDIAGEN_DATA_DIR: dataDir, MEDIAGEN_CATALOG: '' }
   for (const [index, { body }] of jobs.entries()) {
     const { title = '' } = pictures[index] ?? {}
     const args = ['jobs', 'show', body.job_id]
@@ -220,7 +222,8 @@ test.each([
       outputs: [],
     })
     const args = ['jobs', 'resolve', job.job_id, option, ...(charged > 0 ? [String(charged)] : [])]
-    const env = { MEDIAGEN_DATA_DIR: app.config.dataDir, MEDIAGEN_CATALOG: '' }
+    const { dataDir } = app.config
+    const env = { ...(await storeSettings(dataDir)), MEDIAGEN_DATA_DIR: dataDir, MEDIAGEN_CATALOG: '' }
     expect(await runMain({ args, cwd: app.folder, env })).toMatchObject({ status: 0 })
     const { body } = await app.send(`/v1/jobs/${job.job_id}`)
     expect(body).toMatchObject({ ...ended, billing: { charged, released: 100 - charged } })

@@ -9,6 +9,7 @@ import { expect, test } from 'vitest'
 import { type FakeAnswer, type Fault, serveFake } from '../../packages/backends/test/remote/fakes/fake.ts'
 import { type KindCase, kindCases, secrets } from '../../packages/backends/test/remote/kinds.ts'
 import { runMain } from '../cli/run-main.ts'
+import { readDatabase, storeSettings } from '../test-store.ts'
 import { startServer } from './remote-fixture.ts'
 
 const key = secrets.KEY
@@ -113,7 +114,9 @@ test('a key that its provider says in every answer is nowhere', async () => {
   await expect.poll(() => receiver.text().split('job.failed').length, { timeout: 30_000 }).toBeGreaterThan(20)
   const details = await Promise.all(Object.keys(specs).map((name) => app.send(`/v1/models/test/${name}`)))
   const commands: string[] = []
-  const env = { ...secrets, MEDIAGEN_DATA_DIR: app.config.dataDir, MEDIAGEN_CATALOG: app.config.catalog.join(':') }
+  const { dataDir, catalog } = app.config
+  const place = { ...(await storeSettings(dataDir)), MEDIAGEN_DATA_DIR: dataDir, MEDIAGEN_CATALOG: catalog.join(':') }
+  const env = { ...secrets, ...place }
   const run = async (...args: string[]): Promise<void> => {
     const { stdout, stderr } = await runMain({ args, cwd: app.folder, env })
     commands.push(stdout + stderr)
@@ -129,7 +132,7 @@ test('a key that its provider says in every answer is nowhere', async () => {
     commands: commands.join('\n'),
     webhooks: receiver.text(),
     log: lines(),
-    files: readAll(app.folder),
+    files: readAll(app.folder) + (await readDatabase(dataDir)),
   }
   for (const [place, text] of Object.entries(places)) {
     expect([place, text.length]).toEqual([place, expect.toSatisfy((length: number) => length > 100)])

@@ -10,7 +10,7 @@ import { startFeed } from '../../src/feed/feed.ts'
 import { openForeignClient } from '../rpc/foreign-client.ts'
 import { readMetrics } from '../rpc/metrics.ts'
 import { claimOne, startJob, testError } from '../storage/fixture.ts'
-import { openTemporaryStore } from '../storage/sqlite-fixture.ts'
+import { openTestStore } from '../test-store.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { expectWhole } from './fixture.ts'
 
@@ -29,7 +29,7 @@ async function startGated(app: TestApp) {
 
 /** A feed on a job that runs, and how often the feed has read it on its own account. */
 async function openCounted() {
-  const store = await openTemporaryStore()
+  const store = await openTestStore()
   const { accountId } = await store.createAccount('test', 1000)
   const { jobId } = await startJob(store, accountId)
   const { token } = await claimOne(store)

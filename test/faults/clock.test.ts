@@ -3,7 +3,7 @@ import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openStore } from '../../src/app/store.ts'
 import { createQuoteBook } from '../../src/services/quote-book.ts'
-import { openTemporaryStore } from '../storage/sqlite-fixture.ts'
+import { openTestStore } from '../test-store.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { expectWhole } from './fixture.ts'
 
@@ -157,7 +157,7 @@ test('a job that waits for another run is not kept waiting for an hour when the 
 })
 
 test('a key for quotes that another process made is heard of within a second also when the clock has gone back', async () => {
-  await using store = await openTemporaryStore()
+  await using store = await openTestStore()
   const { accountId } = await store.createAccount('test', 0)
   const promise = { model: 'm', credits: 1, digest: 'ab'.repeat(32) }
   const ours = createQuoteBook(store, clock, 60_000)

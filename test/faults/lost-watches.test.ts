@@ -4,12 +4,12 @@ import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { startFeed } from '../../src/feed/feed.ts'
 import { startJob } from '../storage/fixture.ts'
-import { openTemporaryStore } from '../storage/sqlite-fixture.ts'
+import { openTestStore } from '../test-store.ts'
 import { startTestApp } from '../test-app.ts'
 import { expectWhole } from './fixture.ts'
 
 test('a watch or a wait whose first read fails is refused and forgotten', async () => {
-  await using store = await openTemporaryStore()
+  await using store = await openTestStore()
   const { accountId } = await store.createAccount('test', 1000)
   const { jobId } = await startJob(store, accountId)
   let reads = 0

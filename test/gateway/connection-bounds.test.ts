@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createTestAccount, openClient, openCommandLine, testCatalog } from '../cli/command-line.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
+import { storeSettings } from '../test-store.ts'
 import { expectProblem } from './problem.ts'
 import { openRaw, type RawAnswer, type RawConnection } from './raw-http.ts'
 
@@ -102,6 +103,7 @@ test('a process that may open few files takes fewer connections; jobs go on all 
   const child = spawn('sh', ['-c', 'ulimit -n 160 && exec "$0" "$@"', process.execPath, program, 'serve', '--json'], {
     env: {
       PATH: process.env['PATH'] ?? '',
+      ...(await storeSettings(line.dataDir)),
       MEDIAGEN_DATA_DIR: line.dataDir,
       MEDIAGEN_HTTP_PORT: '0',
       MEDIAGEN_GRPC_PORT: '0',

@@ -1,7 +1,6 @@
 // An overloaded server refuses some requests early, with an explanation, and answers the others.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { setTimeout as pass } from 'node:timers/promises'
 import { ConnectError, createClient } from '@connectrpc/connect'
 import { createConnectTransport } from '@connectrpc/connect-node'
@@ -15,9 +14,8 @@ import { toConnectJson } from '../../src/rpc/errors.ts'
 import { openForeignClient, type ForeignError } from '../rpc/foreign-client.ts'
 import { readMetrics } from '../rpc/metrics.ts'
 import { createSlowClock } from '../slow-clock.ts'
-import { openRaw } from '../storage/sqlite-fixture.ts'
 import { startTestApp, type TestAnswer } from '../test-app.ts'
-import { isPostgres } from '../test-store.ts'
+import { holdStore } from '../test-store.ts'
 import { expectProblem } from './problem.ts'
 import { exchange, parseAnswer, sendRaw } from './raw-http.ts'
 
@@ -54,48 +52,43 @@ test('MEDIAGEN_MAX_QUEUE_MS: requests that wait longer are refused until the ser
   expect(Number(shed)).toBeGreaterThanOrEqual(process.env['MEDIAGEN_TEST_GATEWAY'] === '1' ? 0 : refused.length)
 })
 
-// The disk of SQLite.
-test.skipIf(isPostgres)(
-  'starts do not pile up while the disk stands still; quotes go on, and starts do when the disk does',
-  async () => {
-    await using app = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_QUEUE_MS: '100' })
-    const model = 'test/instant/text-to-image'
-    const input = { prompt: 'x' }
-    const { quote_id } = await app.quote(model, input)
-    const start = (key: string) =>
-      app.send('/v1/generate', { headers: { 'idempotency-key': key }, body: { model, input, quote_id } })
-    const first = await start('before')
-    // Another process holds the lock: nothing is written meanwhile.
-    using database = openRaw(join(app.config.dataDir, 'mediagen.db'))
-    database.exec('BEGIN IMMEDIATE')
-    const waiting: Promise<TestAnswer>[] = [start('waits')]
-    let refused: TestAnswer | undefined
-    await expect
-      .poll(
-        async () => {
-          const next = start(`asks-${waiting.length}`)
-          waiting.push(next)
-          refused = await Promise.race([next, pass(50, undefined)])
-          return refused?.status
-        },
-        { interval: 10 },
-      )
-      .toBe(503)
-    expectProblem(refused as TestAnswer, app.url, 'overloaded')
-    expect(refused?.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
-    expect((await app.quote(model, input)).credits).toBe(3)
-    const replayed = await start('before')
-    expect([replayed.status, replayed.body.job_id], 'a repeated start needs no disk').toEqual([202, first.body.job_id])
+test('starts do not pile up while the disk stands still; quotes go on, and starts do when the disk does', async () => {
+  await using app = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_QUEUE_MS: '100' })
+  const model = 'test/instant/text-to-image'
+  const input = { prompt: 'x' }
+  const { quote_id } = await app.quote(model, input)
+  const start = (key: string) =>
+    app.send('/v1/generate', { headers: { 'idempotency-key': key }, body: { model, input, quote_id } })
+  const first = await start('before')
+  // Another process holds the lock: nothing is written meanwhile.
+  await using held = await holdStore(app.config.dataDir)
+  const waiting: Promise<TestAnswer>[] = [start('waits')]
+  let refused: TestAnswer | undefined
+  await expect
+    .poll(
+      async () => {
+        const next = start(`asks-${waiting.length}`)
+        waiting.push(next)
+        refused = await Promise.race([next, pass(50, undefined)])
+        return refused?.status
+      },
+      { interval: 10 },
+    )
+    .toBe(503)
+  expectProblem(refused as TestAnswer, app.url, 'overloaded')
+  expect(refused?.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+  expect((await app.quote(model, input)).credits).toBe(3)
+  const replayed = await start('before')
+  expect([replayed.status, replayed.body.job_id], 'a repeated start needs no disk').toEqual([202, first.body.job_id])
 
-    database.exec('ROLLBACK')
-    const answers = await Promise.all(waiting)
-    expect(answers[0]?.status).toBe(202)
-    const started = answers.filter(({ status }) => status === 202).length + 1
-    expect((await start('after')).status).toBe(202)
-    expect((await app.send('/v1/jobs')).body.total).toBe(started + 1)
-    expect((await app.send('/v1/wallet')).body.held).toBe((started + 1) * 3)
-  },
-)
+  await held.release()
+  const answers = await Promise.all(waiting)
+  expect(answers[0]?.status).toBe(202)
+  const started = answers.filter(({ status }) => status === 202).length + 1
+  expect((await start('after')).status).toBe(202)
+  expect((await app.send('/v1/jobs')).body.total).toBe(started + 1)
+  expect((await app.send('/v1/wallet')).body.held).toBe((started + 1) * 3)
+})
 
 test('a request that waits for its job is not refused', async () => {
   await using app = await startTestApp({ ...settings, MEDIAGEN_ROLES: 'api,worker' }, { clock })

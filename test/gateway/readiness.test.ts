@@ -1,38 +1,31 @@
 // /readyz tells whether the database takes changes; a pure worker serves that and nothing else.
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { pino } from 'pino'
 import { startApp } from '../../src/app/start.ts'
 import { createReadiness } from '../../src/gateway/health.ts'
-import { openTemporaryStore, openRaw } from '../storage/sqlite-fixture.ts'
 import { startTestApp } from '../test-app.ts'
-import { isPostgres } from '../test-store.ts'
+import { holdStore, openTestStore } from '../test-store.ts'
 
-// A lock on the file of SQLite.
-test.skipIf(isPostgres)(
-  'a database that takes no changes is not ready, in words, and ready again once it does',
-  async () => {
-    await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
-    const ready = async () => {
-      const response = await fetch(`${app.app.httpUrl}/readyz`)
-      return { status: response.status, headers: response.headers, body: await response.json() }
-    }
-    {
-      using other = openRaw(join(app.config.dataDir, 'mediagen.db'))
-      other.exec('BEGIN IMMEDIATE')
-      const { status, headers, body } = await ready()
-      expect(headers.get('retry-after')).toBe('1')
-      expect([status, body]).toEqual([
-        503,
-        { status: 'not ready', reason: expect.stringMatching(/^the database cannot be written: /) },
-      ])
-    }
-    await expect.poll(async () => (await ready()).status).toBe(200)
-  },
-)
+test('a database that takes no changes is not ready, in words, and ready again once it does', async () => {
+  await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+  const ready = async () => {
+    const response = await fetch(`${app.app.httpUrl}/readyz`)
+    return { status: response.status, headers: response.headers, body: await response.json() }
+  }
+  {
+    await using _held = await holdStore(app.config.dataDir)
+    const { status, headers, body } = await ready()
+    expect(headers.get('retry-after')).toBe('1')
+    expect([status, body]).toEqual([
+      503,
+      { status: 'not ready', reason: expect.stringMatching(/^the database cannot be written: /) },
+    ])
+  }
+  await expect.poll(async () => (await ready()).status).toBe(200)
+})
 
 test('a store that is closed does not pass its check, one that is open does and is not changed by it', async () => {
-  const store = await openTemporaryStore()
+  const store = await openTestStore()
   await store.check()
   expect((await store.verifyLedger()).problems).toEqual([])
   await store.close()

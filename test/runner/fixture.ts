@@ -20,8 +20,8 @@ import { createUrlReader } from '@mediagen/media/url.ts'
 import { parseAllowedHosts } from '@mediagen/net/hosts.ts'
 import type { RunParts } from '../../src/runner/attempt.ts'
 import { type Runner, startRunner } from '../../src/runner/runner.ts'
-import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { balanceOf, entriesOf, startOf } from '../storage/fixture.ts'
+import { openTestStore } from '../test-store.ts'
 
 const picture = join(import.meta.dirname, '../models/picture.png')
 
@@ -104,7 +104,7 @@ export interface Bench extends AsyncDisposable {
 /** Starts a runner; the account has 1000 credits. */
 export async function startBench(settings: BenchSettings): Promise<Bench> {
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-runner-'))
-  const store = await openSqliteStore({ path: join(folder, 'test.db') })
+  const store = await openTestStore()
   const { accountId } = await store.createAccount('test', 1000)
   const assets = openOutputs({
     blobs: createDiskBlobs(join(folder, 'assets')),
@@ -190,7 +190,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
       feed.stop()
       await assets.close()
       await urls[Symbol.asyncDispose]()
-      await store.close()
+      await store[Symbol.asyncDispose]()
       rmSync(folder, { recursive: true, force: true })
     },
   }

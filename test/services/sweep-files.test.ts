@@ -7,11 +7,11 @@ import { createInProcessTransport } from '@mediagen/net/in-process.ts'
 import { trustService } from '../../src/rpc/pipeline.ts'
 import { createAdminService } from '../../src/services/admin.ts'
 import { claimOne, createHeldClock, startJob, testAsset } from '../storage/fixture.ts'
-import { openTemporaryStore } from '../storage/sqlite-fixture.ts'
+import { openTestStore } from '../test-store.ts'
 
 test('a sweep removes what can be removed, counts that alone, and names the rest', async () => {
   const clock = createHeldClock()
-  await using store = await openTemporaryStore(clock)
+  await using store = await openTestStore(clock)
   const { accountId } = await store.createAccount('a', 100)
   const expired: string[] = []
   for (let jobs = 0; jobs < 2; jobs++) {

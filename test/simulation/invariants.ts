@@ -46,7 +46,7 @@ export interface Watcher {
   /** Credits that came from outside. */
   grant(accountId: string, credits: number): void
   /** Throws an Error that says what no longer holds. */
-  check(): readonly JobLine[]
+  check(): Promise<readonly JobLine[]>
 }
 
 /** Creates a watcher of one world. */
@@ -111,10 +111,10 @@ export function createWatcher(world: World): Watcher {
 
   return {
     grant: (accountId, credits) => void granted.set(accountId, (granted.get(accountId) ?? 0) + credits),
-    check() {
-      const jobs = world.rows<JobLine>(
+    async check() {
+      const jobs = await world.rows<JobLine>(
         `SELECT job_id, account_id, model, status, credits_held, credits_charged, credits_released, progress, attempts, token, lost_runs, max_attempts,
-           after_loss, lease_until, worker, deadline_at, created_at, started_at, finished_at, available_at, sequence, error FROM jobs`,
+           after_loss, lease_until, worker, deadline_at, created_at, started_at, finished_at, available_at, sequence, error FROM jobs ORDER BY number`,
       )
       for (const line of jobs) {
         const before = seen.get(line.job_id)
@@ -126,7 +126,7 @@ export function createWatcher(world: World): Watcher {
         seen.set(line.job_id, { line, text })
       }
       expect(jobs.length === seen.size, 'a job vanished')
-      const accounts = world.rows<AccountLine>('SELECT account_id, available, held, queued_jobs FROM accounts')
+      const accounts = await world.rows<AccountLine>('SELECT account_id, available, held, queued_jobs FROM accounts')
       for (const account of accounts) checkAccount(account, jobs)
       return jobs
     },

@@ -2,15 +2,14 @@
 // workers that die or stand still at every await; cancels, deadlines, stops. All of it follows from the seed.
 import { ClaimLost, type Engine, EngineError, OutcomeUnknown } from '@mediagen/engine/engine.ts'
 import { runOf } from '@mediagen/engine/run-of.ts'
-import type { ClaimedRow } from '@mediagen/storage/sqlite/claims.ts'
-import type { JobOutcome } from '@mediagen/core/job.ts'
+import type { ClaimedJob, JobOutcome } from '@mediagen/core/job.ts'
 import { canceledError } from '@mediagen/core/loss.ts'
 import type { Model } from '@mediagen/catalog/model.ts'
 import { ask } from '../../src/runner/duties.ts'
 import { createPaidEngine, type PaidBackend, type PaidState, Unreachable } from '../paid-engine.ts'
 import { createWatcher } from './invariants.ts'
 import { createChance } from './random.ts'
-import { createWorld } from './world.ts'
+import { createWorld } from './worlds.ts'
 
 const leaseMs = 15_000
 const reviewMs = 72 * 3_600_000
@@ -59,7 +58,7 @@ export type PaidCounts = Readonly<
  */
 export async function simulatePaid(seed: number, steps = 150): Promise<PaidCounts> {
   const chance = createChance(seed)
-  const world = createWorld(Date.parse('2026-11-20T10:00:00Z'), chance.bytes)
+  const world = await createWorld(Date.parse('2026-11-20T10:00:00Z'), chance.bytes)
   const watcher = createWatcher(world)
   const accepted: Accepted[] = []
   const calls: Call[] = []
@@ -139,25 +138,24 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
   /** What the runner does with a claimed job. */
   async function perform(
     worker: Worker,
-    { job, token, checkpoint, afterLoss }: ClaimedRow,
+    { job, token, checkpoint, afterLoss }: ClaimedJob,
     run: Running,
   ): Promise<void> {
     const { jobId, model } = job
     const engine = engineOf(worker, model)
     if (afterLoss === 'continue') counts.continued += 1
-    const before = checkpoint === null ? null : JSON.parse(checkpoint)
     const outcome = await engine
       .run(
         spec,
         runOf({
           jobId,
           model,
-          checkpoint: before,
+          checkpoint,
           folder: '/',
           signal: run.abort.signal,
           async saveCheckpoint(value, upstream) {
             const saved = {
-              checkpoint: JSON.stringify(value),
+              checkpoint: value,
               afterLoss: engine.afterLoss(spec, value),
               ...(upstream && { upstream }),
             }
@@ -189,18 +187,18 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
     worker.runs = worker.runs.filter((one) => one !== run)
   }
 
-  function claim(worker: Worker): void {
+  async function claim(worker: Worker): Promise<void> {
     const room = { tells: 2, blind: 2 }
-    for (const claimed of world.run('claimJobs', { worker: worker.name, room, limit: 2, leaseMs })) {
+    for (const claimed of await world.run('claimJobs', { worker: worker.name, room, limit: 2, leaseMs })) {
       const run = { jobId: claimed.job.jobId, token: claimed.token, abort: new AbortController(), decided: false }
       worker.runs.push(run)
       void perform(worker, claimed, run)
     }
   }
 
-  function beat(worker: Worker): void {
+  async function beat(worker: Worker): Promise<void> {
     const beats = worker.runs.map(({ jobId, token }) => ({ jobId, token, progress: chance.number() }))
-    const { lost, cancelRequested, deadlinePassed } = world.run('heartbeat', beats, leaseMs)
+    const { lost, cancelRequested, deadlinePassed } = await world.run('heartbeat', beats, leaseMs)
     for (const run of worker.runs) {
       if (lost.includes(run.jobId)) {
         run.abort.abort('lost')
@@ -213,8 +211,8 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
     }
   }
 
-  function doDuties(worker: Worker): void {
-    for (const duty of world.run('claimDuties', 3, 90_000)) {
+  async function doDuties(worker: Worker): Promise<void> {
+    for (const duty of await world.run('claimDuties', 3, 90_000)) {
       const engines = new Map([['paid', engineOf(worker, duty.model)]])
       const catalog = { find: modelOf, ready: () => [], unready: () => null }
       const parts = { catalog, engines, reviewMs, random: () => 0.5, log: { error() {} } }
@@ -228,14 +226,14 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
   }
 
   /** Answers a call, or does not. */
-  function answer(): void {
+  async function answer(): Promise<void> {
     const next = calls.splice(chance.below(calls.length), 1)[0]
     if (!next) return
     const { kind, perform: act, resolve, reject } = next
     const fault = faults && (kind === 'submit' || kind === 'backend') ? chance.below(9) : 8
     if (fault === 0) reject(new Error('cut off before it counted'))
     else if (fault === 1) {
-      act()
+      await act()
       reject(new Error('cut off after it counted'))
     } else if (fault === 2) {
       late.push(act)
@@ -243,17 +241,17 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
     } else if (fault === 3 && kind === 'submit') {
       if (chance.below(2) === 0) reject(new Unreachable())
       else resolve({ refused: 'busy' })
-    } else resolve(act())
+    } else resolve(await act())
   }
 
   /** Dies in the middle of everything: what it had sent may still count. */
-  function kill(worker: Worker): void {
+  async function kill(worker: Worker): Promise<void> {
     for (const dead of calls.filter((one) => one.worker === worker)) {
       calls.splice(calls.indexOf(dead), 1)
       if (chance.below(2) === 0) late.push(dead.perform)
     }
     workers = workers.filter((one) => one !== worker)
-    if (chance.below(2) === 0) world.run('endLeases', [worker.name])
+    if (chance.below(2) === 0) await world.run('endLeases', [worker.name])
     workers.push({ name: `h:${(born += 1)}:0`, runs: [] })
   }
 
@@ -267,20 +265,19 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
     if (run) run.state = chance.below(6) === 0 ? 'failed' : 'succeeded'
   }
 
-  const { accountId } = world.run('createAccount', 'a', 1000)
+  const { accountId } = await world.run('createAccount', 'a', 1000)
   watcher.grant(accountId, 1000)
   let starts = 0
-  function start(): void {
+  async function start(): Promise<void> {
     if (starts === 8) return
-    world.run('startGeneration', {
+    await world.run('startGeneration', {
       accountId,
       model: chance.pick(['tells', 'tells', 'blind'] as const) ?? 'tells',
       maxAttempts: 2,
-      input: '{}',
-      brief: null,
+      input: {},
       quoteId: 'q',
       idempotencyKey: `k${(starts += 1)}`,
-      requestDigest: 'a'.repeat(32),
+      requestDigest: Buffer.alloc(32, 'a'),
       credits,
       maxQueuedJobs: 100,
       priority: 0,
@@ -291,13 +288,13 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
     })
   }
 
-  function cancelSome(): void {
-    const job = chance.pick(watcher.check())
-    if (job) world.run('requestCancel', accountId, job.job_id)
+  async function cancelSome(): Promise<void> {
+    const job = chance.pick(await watcher.check())
+    if (job) await world.run('requestCancel', accountId, job.job_id)
   }
 
-  const each = (act: (worker: Worker) => void) => () => act(chance.pick(workers) as Worker)
-  const acts: readonly (readonly [weight: number, act: () => void])[] = [
+  const each = (act: (worker: Worker) => Promise<void> | void) => () => act(chance.pick(workers) as Worker)
+  const acts: readonly (readonly [weight: number, act: () => unknown])[] = [
     [6, start],
     [40, answer],
     [8, each(claim)],
@@ -307,8 +304,8 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
     [8, progress],
     [5, each(doDuties)],
     [6, cancelSome],
-    [3, () => void late.shift()?.()],
-    [6, () => void world.sweep({ leaseMs, reviewMs, limit: 10, random: chance.number() })],
+    [3, () => late.shift()?.()],
+    [6, () => world.sweep({ leaseMs, reviewMs, limit: 10, random: chance.number() })],
     [6, () => void (world.nowMs += chance.pick([100, 1000, 1000, 20_000, 61_000]) ?? 0)],
   ]
   const whole = acts.reduce((sum, [weight]) => sum + weight, 0)
@@ -316,46 +313,46 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
   try {
     for (let step = 0; step < steps; step++) {
       let left = chance.below(whole)
-      acts.find(([weight]) => (left -= weight) < 0)?.[1]()
+      await acts.find(([weight]) => (left -= weight) < 0)?.[1]()
       await tick()
-      watcher.check()
+      await watcher.check()
     }
     faults = false
     for (const arrive of late.splice(0)) {
-      arrive()
-      watcher.check()
+      await arrive()
+      await watcher.check()
     }
     for (let round = 0; round < 40; round++) {
       world.nowMs += 61_000
-      for (const worker of workers) beat(worker)
+      for (const worker of workers) await beat(worker)
       for (const run of accepted) if (run.state === 'running') run.state = 'succeeded'
-      while (world.sweep({ leaseMs, reviewMs, limit: 100, random: 0.5 }).more);
-      watcher.check()
+      while ((await world.sweep({ leaseMs, reviewMs, limit: 100, random: 0.5 })).more);
+      await watcher.check()
       const [worker] = workers
       if (worker) {
-        claim(worker)
-        watcher.check()
-        doDuties(worker)
-        watcher.check()
+        await claim(worker)
+        await watcher.check()
+        await doDuties(worker)
+        await watcher.check()
       }
       for (let most = 0; calls.length > 0 && most < 500; most++) {
-        answer()
+        await answer()
         await tick()
-        watcher.check()
+        await watcher.check()
       }
-      watcher.check()
+      await watcher.check()
     }
-    const inReview = watcher.check().filter(({ status }) => status === 'needs_review')
-    checkReviews(inReview.map(({ job_id }) => job_id))
+    const inReview = (await watcher.check()).filter(({ status }) => status === 'needs_review')
+    await checkReviews(inReview.map(({ job_id }) => job_id))
     world.nowMs += reviewMs + 1000
-    counts.released = world.sweep({ leaseMs, reviewMs, limit: 100, random: 0.5 }).released
+    counts.released = (await world.sweep({ leaseMs, reviewMs, limit: 100, random: 0.5 })).released
     await checkEnd()
     return counts
   } finally {
-    world.close()
+    await world.close()
   }
 
-  function recordsOf(jobId: string): { n: number; upstreamId: string | null; verdict: string }[] {
+  function recordsOf(jobId: string): Promise<{ n: number; upstreamId: string | null; verdict: string }[]> {
     return world.rows(
       `SELECT u.n, u.upstream_id AS upstreamId, u.verdict FROM upstream_runs AS u JOIN jobs AS j ON j.number = u.job_number
        WHERE j.job_id = '${jobId}'`,
@@ -363,15 +360,15 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
   }
 
   /** Only what the backend does not tell, or never got, is still under review. */
-  function checkReviews(jobIds: readonly string[]): void {
-    const models = new Map(watcher.check().map(({ job_id, model }) => [job_id, model]))
+  async function checkReviews(jobIds: readonly string[]): Promise<void> {
+    const models = new Map((await watcher.check()).map(({ job_id, model }) => [job_id, model]))
     for (const jobId of jobIds)
       if (models.get(jobId) === 'tells' && accepted.some((run) => run.jobId === jobId))
         throw new Error(`${jobId}: the backend has it, and nobody asked`)
   }
 
   async function checkEnd(): Promise<void> {
-    for (const { job_id: jobId, model, status, error, credits_charged: charged } of watcher.check()) {
+    for (const { job_id: jobId, model, status, error, credits_charged: charged } of await watcher.check()) {
       const mine = accepted.filter((run) => run.jobId === jobId)
       const name = `${jobId} (${model}, ${status}, ${error ?? ''})`
       const [run] = mine
@@ -381,7 +378,7 @@ export async function simulatePaid(seed: number, steps = 150): Promise<PaidCount
         throw new Error(`${name}: has nothing`)
       if (charged !== (status === 'succeeded' ? credits : 0)) throw new Error(`${name}: was charged ${charged}`)
       if (!run) continue
-      const known = recordsOf(jobId).some(({ upstreamId }) => upstreamId === run.id)
+      const known = (await recordsOf(jobId)).some(({ upstreamId }) => upstreamId === run.id)
       if (model === 'tells' && !known) throw new Error(`${name}: ${run.id} is not on record`)
       // What nobody wanted any more was ended there, or had ended before.
       if (status !== 'succeeded' && known && !run.settled) throw new Error(`${name}: ${run.id} is left to itself`)

@@ -1,9 +1,10 @@
 // Some random histories, the same in each run. Thousands of others: simulation.long.test.ts.
 import { expect, test } from 'vitest'
 import { seed } from '../seed.ts'
+import { isPostgres } from '../test-store.ts'
 import { simulate, simulateMany } from './simulation.ts'
 
-const count = 60
+const count = isPostgres ? 15 : 60
 
 test(`nothing is lost, doubled, stuck or silently charged in ${count} histories`, async () => {
   const ends = await simulateMany(seed, count)

@@ -4,7 +4,8 @@ import type { JobOutcome } from '@mediagen/core/job.ts'
 import type { DutyAnswer } from '@mediagen/core/store.ts'
 import { createWatcher, type JobLine } from './invariants.ts'
 import { createChance } from './random.ts'
-import { createWorld, type Submission, type World } from './world.ts'
+import type { Submission, World } from './world.ts'
+import { createWorld } from './worlds.ts'
 
 const beginMs = Date.parse('2026-11-20T10:00:00Z')
 export const leaseMs = 15_000
@@ -42,7 +43,7 @@ export interface History {
  */
 export async function simulate(seed: number, steps = 100): Promise<History> {
   const chance = createChance(seed)
-  const world = createWorld(beginMs, chance.bytes)
+  const world = await createWorld(beginMs, chance.bytes)
   const watcher = createWatcher(world)
   const accounts: string[] = []
   const workers: Worker[] = Array.from({ length: 1 + chance.below(3) }, (_, index) => ({
@@ -57,16 +58,16 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
 
   const say = (what: string): void => void (doing = what)
 
-  function addAccount(): void {
+  async function addAccount(): Promise<void> {
     const credits = chance.below(120)
-    const { accountId } = world.run('createAccount', 'a', credits)
+    const { accountId } = await world.run('createAccount', 'a', credits)
     watcher.grant(accountId, credits)
     accounts.push(accountId)
   }
 
   function startOf(): Submission {
     const kind = chance.pick(models) ?? models[0]
-    const requestDigest = chance.pick(['a', 'b'])?.repeat(32) ?? ''
+    const requestDigest = Buffer.alloc(32, chance.pick(['a', 'b']))
     // Now and then a key that was used before: a replay, or a refusal.
     const idempotencyKey = chance.below(8) === 0 && starts > 0 ? `k${chance.below(starts)}` : `k${starts++}`
     return {
@@ -77,8 +78,7 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
           accountId: chance.below(40) === 0 ? 'acct_nobody' : (chance.pick(accounts) ?? ''),
           keyId: 'key_x',
           usagePrice: null,
-          input: '{"prompt":"x"}',
-          brief: null,
+          input: { prompt: 'x' },
           quoteId: 'quote_x',
           idempotencyKey,
           requestDigest,
@@ -103,11 +103,11 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
 
   const finishOf = ({ jobId, token }: Claim): Submission => ({ name: 'finishJob', args: [jobId, token, outcomeOf()] })
 
-  function claim(worker: Worker): void {
+  async function claim(worker: Worker): Promise<void> {
     const room = Object.fromEntries(models.map(({ model }) => [model, chance.below(3)]))
     const limit = chance.below(4)
     say(`${worker.name} claims ${limit}`)
-    const claimed = world.run('claimJobs', { worker: worker.name, room, limit, leaseMs })
+    const claimed = await world.run('claimJobs', { worker: worker.name, room, limit, leaseMs })
     if (claimed.length > limit) throw new Error(`claimed ${claimed.length} of ${limit}`)
     for (const { job, token, msToDeadline } of claimed) {
       if (job.status !== 'running') throw new Error(`claimed a job that is ${job.status}`)
@@ -116,29 +116,29 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
       const earlier = worker.claims.findIndex(({ jobId }) => jobId === job.jobId)
       if (earlier >= 0) stale.push(...worker.claims.splice(earlier, 1))
       worker.claims.push({ jobId: job.jobId, token })
-      if (job.model === 'paid') save({ jobId: job.jobId, token }, 'never')
+      if (job.model === 'paid') await save({ jobId: job.jobId, token }, 'never')
     }
   }
 
-  function save({ jobId, token }: Claim, afterLoss: AfterLoss): void {
+  async function save({ jobId, token }: Claim, afterLoss: AfterLoss): Promise<void> {
     const before = jobs.find(({ job_id }) => job_id === jobId)
     const verdict = afterLoss === 'continue' ? 'accepted' : afterLoss === 'never' ? 'submitting' : 'refused'
     const upstream: UpstreamRun = { n: 1, provider: 'p', upstreamId: null, verdict, cost: null }
-    const saved = world.run('saveCheckpoint', jobId, token, { checkpoint: `"${afterLoss}"`, afterLoss, upstream })
+    const saved = await world.run('saveCheckpoint', jobId, token, { checkpoint: afterLoss, afterLoss, upstream })
     if (saved && before && before.token > token) throw new Error(`${jobId}: a stale checkpoint was saved`)
   }
 
-  function saveSome(worker: Worker): void {
+  async function saveSome(worker: Worker): Promise<void> {
     const held = chance.below(4) === 0 ? chance.pick(stale) : chance.pick(worker.claims)
     const isRemote = jobs.some(({ job_id, model }) => job_id === held?.jobId && model === 'remote')
     if (!held || !isRemote) return
     say(`${worker.name} saves a checkpoint of ${held.jobId}`)
-    save(held, chance.pick(['again', 'continue', 'never'] as const) ?? 'again')
+    await save(held, chance.pick(['again', 'continue', 'never'] as const) ?? 'again')
   }
 
-  function doDuties(): void {
+  async function doDuties(): Promise<void> {
     say('a worker asks other servers')
-    for (const duty of world.run('claimDuties', 2, leaseMs)) {
+    for (const duty of await world.run('claimDuties', 2, leaseMs)) {
       const reconciled = [
         { outcome: 'known', checkpoint: 'found', afterLoss: chance.pick(['again', 'continue'] as const) ?? 'again' },
         { outcome: 'failed', error },
@@ -148,17 +148,17 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
         { outcome: 'done' },
         ...(duty.kind === 'reconcile' ? reconciled : []),
       ]
-      if (chance.below(4) > 0) world.run('answerDuty', duty, chance.pick(answers) ?? { outcome: 'done' })
+      if (chance.below(4) > 0) await world.run('answerDuty', duty, chance.pick(answers) ?? { outcome: 'done' })
     }
   }
 
-  function beat(worker: Worker): void {
+  async function beat(worker: Worker): Promise<void> {
     say(`${worker.name} beats`)
     const beats = worker.claims.map((held) => ({
       ...held,
       progress: chance.number() * 1.1,
     }))
-    const { lost, cancelRequested } = world.run('heartbeat', beats, leaseMs)
+    const { lost, cancelRequested } = await world.run('heartbeat', beats, leaseMs)
     for (const held of worker.claims.filter(({ jobId }) => lost.includes(jobId))) {
       const now = jobs.find(({ job_id }) => job_id === held.jobId)
       if (now?.status === 'running' && now.token === held.token)
@@ -167,49 +167,49 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
     }
     worker.claims.splice(0, Infinity, ...worker.claims.filter(({ jobId }) => !lost.includes(jobId)))
     for (const held of worker.claims.filter(({ jobId }) => cancelRequested.includes(jobId)))
-      if (chance.below(2) === 0) world.run('finishJob', held.jobId, held.token, { status: 'canceled', error })
+      if (chance.below(2) === 0) await world.run('finishJob', held.jobId, held.token, { status: 'canceled', error })
   }
 
   /** An end counts when its claim is the one that the job has, and otherwise changes nothing, whoever says it. */
-  function end(held: Claim): void {
+  async function end(held: Claim): Promise<void> {
     const before = jobs.find(({ job_id }) => job_id === held.jobId)
     const counts = before?.status === 'running' && before.token === held.token
-    const ended = world.run('finishJob', held.jobId, held.token, outcomeOf())
+    const ended = await world.run('finishJob', held.jobId, held.token, outcomeOf())
     if ((ended !== null) !== counts)
       throw new Error(`${held.jobId}: ${counts ? 'the end was refused' : 'a stale end counted'}`)
   }
 
-  function finish(worker: Worker): void {
+  async function finish(worker: Worker): Promise<void> {
     const held = chance.pick(worker.claims)
     if (!held) return
     say(`${worker.name} finishes ${held.jobId}`)
-    end(held)
+    await end(held)
     worker.claims.splice(worker.claims.indexOf(held), 1)
     stale.push(held)
   }
 
-  function finishStale(): void {
+  async function finishStale(): Promise<void> {
     const held = chance.pick(stale)
     if (!held) return
     say(`a worker that was given up, or has ended it, finishes ${held.jobId}`)
-    end(held)
+    await end(held)
   }
 
-  function crash(worker: Worker): void {
+  async function crash(worker: Worker): Promise<void> {
     say(`${worker.name} is killed`)
     stale.push(...worker.claims.splice(0))
     const dead = worker.name
     worker.name = `h:${(processes += 1)}:0`
     // The next process of this machine sees at once that it is dead; one elsewhere waits for the lease.
-    if (chance.below(2) === 0) world.run('endLeases', [dead])
+    if (chance.below(2) === 0) await world.run('endLeases', [dead])
   }
 
-  function sweep(): void {
+  async function sweep(): Promise<void> {
     const limit = chance.pick([1, 2, 100]) ?? 100
     say(`a sweep of ${limit}`)
-    const { more } = world.sweep({ leaseMs, reviewMs, limit, random: chance.number() })
+    const { more } = await world.sweep({ leaseMs, reviewMs, limit, random: chance.number() })
     if (more) return
-    for (const job of watcher.check())
+    for (const job of await watcher.check())
       if (
         job.status === 'running' &&
         !(job.lease_until !== null && job.lease_until > world.nowMs && job.lease_until <= world.nowMs + leaseMs)
@@ -217,28 +217,29 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
         throw new Error(`${job.job_id} runs with a lease that no sweep will end`)
   }
 
-  function group(): void {
+  async function group(): Promise<void> {
     say('a group')
     const claims = [...workers.flatMap((worker) => worker.claims), ...stale]
     const submissions = Array.from({ length: 2 + chance.below(5) }, (): Submission => {
       const held = chance.pick(claims)
       return held && chance.below(2) === 0 ? finishOf(held) : startOf()
     })
-    for (const answer of world.runGroup(submissions))
+    for (const answer of await world.runGroup(submissions))
       if (answer instanceof Error && !/acct_nobody/.test(answer.message)) throw answer
   }
 
-  function outside(): void {
+  async function outside(): Promise<void> {
     const job = chance.pick(jobs)
     if (!job) return
     say(`${job.job_id} is canceled or resolved`)
     if (chance.below(2) === 0) {
-      const after = world.run('requestCancel', job.account_id, job.job_id)
+      const after = await world.run('requestCancel', job.account_id, job.job_id)
       if (job.status === 'queued' && after?.status !== 'canceled') throw new Error('a queued job was not canceled')
-      if (world.run('requestCancel', 'acct_other', job.job_id) !== null) throw new Error("another's job was canceled")
+      if ((await world.run('requestCancel', 'acct_other', job.job_id)) !== null)
+        throw new Error("another's job was canceled")
     } else {
       const charge = chance.below(25)
-      const { outcome } = world.run('resolveReview', job.job_id, charge)
+      const { outcome } = await world.run('resolveReview', job.job_id, charge)
       const expected =
         job.status !== 'needs_review' ? 'not_in_review' : charge > job.credits_held ? 'above_hold' : 'done'
       if (outcome !== expected) throw new Error(`resolving was ${outcome}, not ${expected}`)
@@ -252,21 +253,22 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
     world.nowMs += byMs
   }
 
-  function adjust(): void {
+  async function adjust(): Promise<void> {
     const accountId = chance.pick(accounts) ?? ''
     const credits = chance.below(40) - 15
     if (credits === 0) return
     say(`${accountId} is given ${credits}`)
-    if (world.run('adjustCredits', accountId, credits, 'x').outcome === 'done') watcher.grant(accountId, credits)
+    if ((await world.run('adjustCredits', accountId, credits, 'x')).outcome === 'done')
+      watcher.grant(accountId, credits)
   }
 
-  const each = (act: (worker: Worker) => void) => () => act(chance.pick(workers) as Worker)
-  const acts: readonly (readonly [weight: number, act: () => void])[] = [
+  const each = (act: (worker: Worker) => Promise<void>) => () => act(chance.pick(workers) as Worker)
+  const acts: readonly (readonly [weight: number, act: () => Promise<void> | void])[] = [
     [
       16,
-      () => {
+      async () => {
         say('a start')
-        for (const answer of world.runGroup([startOf()]))
+        for (const answer of await world.runGroup([startOf()]))
           if (answer instanceof Error && !/acct_nobody/.test(answer.message)) throw answer
       },
     ],
@@ -284,52 +286,55 @@ export async function simulate(seed: number, steps = 100): Promise<History> {
     [2, adjust],
     [
       1,
-      () => {
+      async () => {
         say('a restart')
-        world.restart()
-        for (const worker of workers) crash(worker)
+        await world.restart()
+        for (const worker of workers) await crash(worker)
       },
     ],
   ]
   const whole = acts.reduce((sum, [weight]) => sum + weight, 0)
 
   try {
-    for (let i = 0; i < 3; i++) addAccount()
+    for (let i = 0; i < 3; i++) await addAccount()
     for (let step = 0; step < steps; step++) {
       let left = chance.below(whole)
       const act = acts.find(([weight]) => (left -= weight) < 0)?.[1]
       try {
-        act?.()
-        jobs = watcher.check()
+        await act?.()
+        jobs = await watcher.check()
       } catch (cause) {
         throw new Error(`step ${step}, ${doing}: ${(cause as Error).message}`, { cause })
       }
     }
     return { steps, jobs: jobs.length, ends: await drain(world, watcher.check) }
   } finally {
-    world.close()
+    await world.close()
   }
 }
 
 /** Lets time pass and one good worker work: whatever was left over must come to an end. */
-async function drain(world: World, check: () => readonly JobLine[]): Promise<Readonly<Record<string, number>>> {
+async function drain(
+  world: World,
+  check: () => Promise<readonly JobLine[]>,
+): Promise<Readonly<Record<string, number>>> {
   const room = Object.fromEntries(models.map(({ model }) => [model, 100]))
-  for (let round = 0; check().some(({ status }) => status === 'queued' || status === 'running'); round++) {
+  for (let round = 0; (await check()).some(({ status }) => status === 'queued' || status === 'running'); round++) {
     if (round > 20) throw new Error('drain: some jobs never end')
     world.nowMs += 61_000
-    while (world.sweep({ leaseMs, reviewMs, limit: 100, random: 0.5 }).more);
-    const claimed = world.run('claimJobs', { worker: 'last', room, limit: 1000, leaseMs })
-    check()
+    while ((await world.sweep({ leaseMs, reviewMs, limit: 100, random: 0.5 })).more);
+    const claimed = await world.run('claimJobs', { worker: 'last', room, limit: 1000, leaseMs })
+    await check()
     for (const { job, token } of claimed)
-      world.run('finishJob', job.jobId, token, { status: 'succeeded', outputs: [], creditsActual: 1 })
+      await world.run('finishJob', job.jobId, token, { status: 'succeeded', outputs: [], creditsActual: 1 })
   }
-  const inReview = check().filter(({ status }) => status === 'needs_review').length
+  const inReview = (await check()).filter(({ status }) => status === 'needs_review').length
   // The clock may have gone back since a review began: it lasts longer then, but not for ever.
   world.nowMs += reviewMs + 1000 * hourMs
-  const { released } = world.sweep({ leaseMs, reviewMs, limit: 1000, random: 0.5 })
+  const { released } = await world.sweep({ leaseMs, reviewMs, limit: 1000, random: 0.5 })
   if (released !== inReview) throw new Error(`drain: ${released} of ${inReview} reviews were released`)
   const ends: Record<string, number> = {}
-  for (const { status } of check()) ends[status] = (ends[status] ?? 0) + 1
+  for (const { status } of await check()) ends[status] = (ends[status] ?? 0) + 1
   const { problems } = await world.verify()
   if (problems.length > 0) throw new Error(`drain: ${problems.join('; ')}`)
   return ends

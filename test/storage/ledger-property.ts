@@ -1,12 +1,12 @@
-// Random commands, many at once, against a model: every answer is the model's, credits are conserved, and the ledger verifies.
-// A failure prints its seed and path.
+// Random commands, many at once: in order, each answer is that of a model; from two processes without order, each end counts once.
+// Either way credits are conserved and the ledger verifies. A failure prints its seed and path.
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
-import type { JobOutcome } from '@mediagen/core/job.ts'
+import type { Job, JobOutcome } from '@mediagen/core/job.ts'
 import type { Store } from '@mediagen/core/store.ts'
-import { startOf, testError } from './fixture.ts'
+import { isPostgres, openTestStore } from '../test-store.ts'
+import { filterOf, startOf, testError } from './fixture.ts'
 import { cancel, change, claim, finish, start, type Expected, type Model } from './money-model.ts'
-import { openTemporaryStore } from './sqlite-fixture.ts'
 
 const pick = fc.nat(1000)
 const credits = fc.oneof(fc.integer({ min: 0, max: 30 }), fc.constantFrom(0, 1, 1000))
@@ -42,6 +42,11 @@ const commandArbitrary = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('cancel' as const), job: pick }) },
 )
 type Command = typeof commandArbitrary extends fc.Arbitrary<infer Value> ? Value : never
+
+function outcomeOf({ status, actual }: Extract<Command, { kind: 'finish' }>): JobOutcome {
+  if (status === 'succeeded') return { status, outputs: [], creditsActual: actual }
+  return status === 'queued' ? { status } : { status, error: testError }
+}
 
 function check(answer: Promise<unknown>, expected: Expected): () => Promise<void> {
   return async () => {
@@ -81,15 +86,9 @@ function submit(store: Store, model: Model, command: Command): (() => Promise<vo
   const job = known[command.job % known.length]
   if (job === undefined) return null
   if (command.kind === 'cancel') return check(store.requestCancel(job.account.accountId, job.jobId), cancel(model, job))
-  const { status, actual } = command
   const token = job.token - command.stale
-  const outcome: JobOutcome =
-    status === 'succeeded'
-      ? { status, outputs: [], creditsActual: actual }
-      : status === 'queued'
-        ? { status }
-        : { status, error: testError }
-  return check(store.finishJob(job.jobId, token, outcome), finish(job, token, status, actual))
+  const { status, actual } = command
+  return check(store.finishJob(job.jobId, token, outcomeOf(command)), finish(job, token, status, actual))
 }
 
 async function expectConserved(store: Store, model: Model): Promise<void> {
@@ -106,18 +105,32 @@ async function expectConserved(store: Store, model: Model): Promise<void> {
   expect(await store.verifyLedger()).toMatchObject({ jobs: model.jobs.length, problems: [] })
 }
 
+const groups = fc.array(fc.array(commandArbitrary, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 25 })
+const balances = [0, 50, 200]
+
+/** Those of a group that the store runs in the order in which they are submitted: in PostgreSQL, one kind that shares a transaction. */
+function splitByOrder(group: readonly Command[]): Command[][] {
+  if (!isPostgres) return [[...group]]
+  const runs: Command[][] = []
+  for (const command of group) {
+    const last = runs.at(-1)
+    if (last?.[0]?.kind === command.kind && /start|finish/.test(command.kind)) last.push(command)
+    else runs.push([command])
+  }
+  return runs
+}
+
 /** Tries so many random sequences of commands, by the seed of the run. */
 export async function checkRandomCommands(numRuns: number): Promise<void> {
-  const groups = fc.array(fc.array(commandArbitrary, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 25 })
   await fc.assert(
     fc.asyncProperty(groups, async (sequence) => {
-      await using store = await openTemporaryStore()
+      await using store = await openTestStore()
       const model: Model = { accounts: [], jobs: [], virtualTime: 0 }
-      for (const balance of [0, 50, 200]) {
+      for (const balance of balances) {
         const { accountId } = await store.createAccount('a', balance)
         model.accounts.push({ accountId, available: balance, held: 0, granted: balance, charged: 0, finish: 0 })
       }
-      for (const group of sequence) {
+      for (const group of sequence.flatMap(splitByOrder)) {
         const checks = group.map((command) => submit(store, model, command))
         for (const runCheck of checks) await runCheck?.()
       }
@@ -125,4 +138,63 @@ export async function checkRandomCommands(numRuns: number): Promise<void> {
     }),
     { numRuns },
   )
+}
+
+/** Tries so many random sequences from two processes at once, where nobody knows which command comes first. */
+export async function checkUnorderedCommands(numRuns: number): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(groups, async (sequence) => {
+      await using store = await openTestStore()
+      await using other = await store.another()
+      const granted = new Map<string, number>()
+      for (const balance of balances) granted.set((await store.createAccount('a', balance)).accountId, balance)
+      const claims: { readonly jobId: string; readonly token: number; ended: number }[] = []
+      for (const group of sequence)
+        await Promise.all(
+          group.map((command, index) => submitUnordered(index % 2 === 0 ? store : other, command, granted, claims)),
+        )
+      for (const { jobId, token, ended } of claims) expect(ended, `${jobId} ${token}`).toBeLessThanOrEqual(1)
+      for (const [accountId, credits] of granted) {
+        const { items: jobs } = await store.listJobs(filterOf(accountId, { limit: 500 }))
+        const sum = (read: (job: Job) => number): number => jobs.reduce((total, job) => total + read(job), 0)
+        const held = sum(({ status, creditsHeld }) => (status === 'queued' || status === 'running' ? creditsHeld : 0))
+        const available = credits - held - sum(({ creditsCharged }) => creditsCharged)
+        expect(available).toBeGreaterThanOrEqual(0)
+        expect(await store.getAccount(accountId)).toMatchObject({ available, held })
+      }
+      expect((await store.verifyLedger()).problems).toEqual([])
+    }),
+    { numRuns },
+  )
+}
+
+async function submitUnordered(
+  store: Store,
+  command: Command,
+  granted: Map<string, number>,
+  claims: { readonly jobId: string; readonly token: number; ended: number }[],
+): Promise<void> {
+  const accountIds = [...granted.keys()]
+  if (command.kind === 'claim') {
+    const { limit } = command
+    const claimed = await store.claimJobs({ worker: 'w', room: { 'test/image': 100 }, limit, leaseMs: 30_000 })
+    for (const { job, token } of claimed) {
+      expect(claims).not.toContainEqual({ jobId: job.jobId, token, ended: expect.any(Number) })
+      claims.push({ jobId: job.jobId, token, ended: 0 })
+    }
+  } else if (command.kind === 'start' || command.kind === 'change') {
+    const accountId = accountIds[command.account % accountIds.length] ?? ''
+    const { credits } = command
+    if (command.kind === 'start')
+      await store.startGeneration(startOf(accountId, { credits, maxQueuedJobs: command.maxQueuedJobs }))
+    else if ((await store.adjustCredits(accountId, credits, 'x')).outcome === 'done')
+      granted.set(accountId, (granted.get(accountId) ?? 0) + credits)
+  } else {
+    const claim = claims[command.job % claims.length]
+    if (claim === undefined) return
+    const { jobId, token } = claim
+    if (command.kind === 'cancel') for (const accountId of accountIds) await store.requestCancel(accountId, jobId)
+    else if ((await store.finishJob(jobId, token - command.stale, outcomeOf(command))) !== null)
+      claim.ended += command.stale === 0 ? 1 : 2
+  }
 }

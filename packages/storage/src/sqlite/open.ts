@@ -226,7 +226,8 @@ async function openReaderOrClose(path: string, writer: GroupCommit): Promise<Con
   }
 }
 
-function toClaimedJob(row: ClaimedRow): ClaimedJob {
+/** A claimed job as it came across threads. */
+export function toClaimedJob(row: ClaimedRow): ClaimedJob {
   const { input, checkpoint, usagePrice } = row
   return {
     ...row,

@@ -1,0 +1,48 @@
+// A store on PostgreSQL for histories: the store as servers open it, on a database of its own.
+import { openDatabase } from '@mediagen/storage/postgres/connection.ts'
+import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
+import type { Store } from '@mediagen/core/store.ts'
+import { testDatabases } from '../test-store.ts'
+import type { Submission, World } from './world.ts'
+
+/** Creates an empty store. */
+export async function createPostgresWorld(nowMs: number): Promise<World> {
+  const { createDatabase, dropDatabase } = testDatabases()
+  const url = await createDatabase()
+  const rawly = openDatabase(url, 1, () => null)
+  // News are hints, and nobody here waits for them.
+  const open = () => openPostgresStore({ url, connections: 2, listens: false, clock: { nowMs: () => world.nowMs } })
+
+  const perform = ({ name, args }: Submission): Promise<unknown> =>
+    (store[name] as (...args: unknown[]) => Promise<unknown>)(...args)
+
+  // eslint-disable-next-line -- `open` reads the clock of what it is a part of, later.
+  const world: World = {
+    nowMs,
+    run: (name, ...args) => perform({ name, args } as Submission) as ReturnType<Store[typeof name]>,
+    sweep: (command) => store.sweep(command),
+    /** Those of one kind share a transaction. Two kinds at once would run in an order that no seed decides. */
+    async runGroup(submissions) {
+      const answers = new Map<Submission, unknown>()
+      for (const kind of new Set(submissions.map(({ name }) => name)))
+        await Promise.all(
+          submissions
+            .filter(({ name }) => name === kind)
+            .map(async (one) => answers.set(one, await perform(one).catch((error: unknown) => error))),
+        )
+      return submissions.map((one) => answers.get(one))
+    },
+    rows: (sql) => rawly.rows(sql),
+    verify: () => store.verifyLedger(),
+    async restart() {
+      await store.close()
+      store = await open()
+    },
+    async close() {
+      await Promise.all([store.close(), rawly.close()])
+      await dropDatabase(url)
+    },
+  }
+  let store = await open()
+  return world
+}

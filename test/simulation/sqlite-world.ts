@@ -1,0 +1,124 @@
+// SQLite for histories, without its thread and its file: the same commands on the same schema, in memory, one call after the other.
+import Database from 'better-sqlite3'
+import { createIdSource } from '@mediagen/core/ids.ts'
+import { createBatchRunner } from '@mediagen/storage/sqlite/batch.ts'
+import { createCommands } from '@mediagen/storage/sqlite/commands.ts'
+import { loadMigrations } from '@mediagen/storage/sqlite/migrate.ts'
+import { addSwept, type SweepOutcome } from '@mediagen/core/sweep.ts'
+import { sweepDuties } from '@mediagen/storage/sqlite/sweeps.ts'
+import { toStartRequest } from '@mediagen/storage/sqlite/starts.ts'
+import { createLedgerVerifier } from '@mediagen/storage/sqlite/verify.ts'
+import { toClaimedJob } from '@mediagen/storage/sqlite/open.ts'
+import type { Submission, World } from './world.ts'
+
+const emptyFile = (() => {
+  using db = Object.assign(new Database(':memory:'), {
+    [Symbol.dispose]() {
+      db.close()
+    },
+  })
+  for (const { sql } of loadMigrations()) db.exec(sql)
+  return db.serialize()
+})()
+
+/** Creates an empty store: one transaction for a group, and a savepoint for each of its commands. @param random for ids */
+export function createSqliteWorld(nowMs: number, random: (bytes: number) => Uint8Array): World {
+  let db = open(emptyFile)
+  let parts = build()
+
+  function build() {
+    const clock = () => world.nowMs
+    const commands = createCommands({
+      db,
+      nowMs: clock,
+      ids: createIdSource(clock, random),
+      changed: () => {},
+      acted: () => {},
+    })
+    return {
+      commands,
+      runBatch: createBatchRunner(db),
+      verify: createLedgerVerifier(db),
+      select: rememberStatements(db),
+    }
+  }
+
+  function perform({ name, args }: Submission): unknown {
+    const { commands } = parts
+    if (name === 'startGeneration') return commands.startGeneration(toStartRequest(...args))
+    if (name === 'claimJobs') return commands.claimJobs(...args).map(toClaimedJob)
+    if (name === 'saveCheckpoint') {
+      const [jobId, token, saved] = args
+      return commands.saveCheckpoint(jobId, token, { ...saved, checkpoint: JSON.stringify(saved.checkpoint) })
+    }
+    return (commands[name] as (...args: unknown[]) => unknown)(...args)
+  }
+
+  function runBatch(acts: readonly (() => unknown)[]): readonly unknown[] {
+    return parts.runBatch(acts).map((answer) => (answer.ok ? answer.value : new Error(answer.error.message)))
+  }
+
+  function runAlone(act: () => unknown): unknown {
+    const [answer] = runBatch([act])
+    if (answer instanceof Error) throw answer
+    return answer
+  }
+
+  // eslint-disable-next-line -- `build` reads the clock of what it is a part of, later.
+  const world: World = {
+    nowMs,
+    runGroup: async (submissions) => runBatch(submissions.map((submission) => () => perform(submission))),
+    run: (async (name, ...args) => runAlone(() => perform({ name, args } as Submission))) as World['run'],
+    sweep: async (command) =>
+      sweepDuties.map((duty) => runAlone(() => parts.commands[duty](command)) as SweepOutcome).reduce(addSwept),
+    rows: async <Row>(sql: string) => parts.select(sql).all() as Row[],
+    verify: () => parts.verify(),
+    async restart() {
+      const file = db.serialize()
+      db.close()
+      db = open(file)
+      parts = build()
+    },
+    close: async () => void db.close(),
+  }
+  return world
+}
+
+function open(file: Buffer): Database.Database {
+  const db = new Database(file)
+  db.pragma('foreign_keys = ON')
+  return prepareLater(db)
+}
+
+/** Statements by their text. */
+function rememberStatements(db: Database.Database): (sql: string) => Database.Statement {
+  const known = new Map<string, Database.Statement>()
+  return (sql) => {
+    const statement = known.get(sql) ?? db.prepare(sql)
+    known.set(sql, statement)
+    return statement
+  }
+}
+
+/** The same connection, which prepares statements when they are first used: a history uses some of the hundred that there are. */
+function prepareLater(db: Database.Database): Database.Database {
+  return new Proxy(db, {
+    get(target, name: keyof Database.Database) {
+      if (name === 'prepare') return (sql: string) => makeLater(() => target.prepare(sql))
+      const value = target[name]
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+function makeLater(make: () => Database.Statement): Database.Statement {
+  let made: Database.Statement | undefined
+  return new Proxy({} as Database.Statement, {
+    get(_, name: keyof Database.Statement) {
+      if (name === 'pluck') return () => makeLater(() => make().pluck())
+      made ??= make()
+      const value = made[name]
+      return typeof value === 'function' ? value.bind(made) : value
+    },
+  })
+}
