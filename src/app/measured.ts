@@ -24,6 +24,8 @@ const fileOperations = ['put', 'putFiles', 'stat', 'open', 'copyTo', 'delete'] a
 /** The same store, with its usual operations timed. What waits in it is shown, too. */
 export function measureStore<Given extends Store>(store: Given, metrics: Metrics): Given {
   metrics.showBacklog(store.measureBacklog)
+  // From zero, so that the first ones count as an increase.
+  for (const noticedBy of ['leader', 'worker'] as const) metrics.countLostLeases(noticedBy, 0)
   const counting = {
     ...store,
     async sweep(command: Parameters<Store['sweep']>[0]) {
