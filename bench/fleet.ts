@@ -7,14 +7,15 @@ import { transfer } from '@mediagen/storage/transfer.ts'
 import { join } from 'node:path'
 import { hasPostgres, type PostgresServer, startPostgres } from '../test/storage/postgres-server.ts'
 import { ask, type BenchAccount, createBenchAccount, order } from './accounts.ts'
-import { type Bench, makeFolder, type Row, toRow } from './bench.ts'
+import { type Bench, type Benchmark, makeFolder, type Row, toRow } from './bench.ts'
 import { toClaimSide } from './claims.ts'
 import { fireHttp } from './http-load.ts'
 import { toJobSide } from './jobs.ts'
 import { nullInput, type NullModel, writeNullCatalog } from './null-models.ts'
+import { watchPostgres } from './postgres-cpu.ts'
 import { measureWaits, toWaitRow } from './queue-wait.ts'
 import { toRivalSide } from './rivals.ts'
-import { compare, type Side, toSpread } from './rounds.ts'
+import { compare, toSpread } from './rounds.ts'
 import { seedJobs } from './seed.ts'
 import { type Server, startBaseline, startMediagen, startSpecialMediagen } from './servers.ts'
 
@@ -27,18 +28,24 @@ const finishedJobs = 1_000_000
 const queuedJobs = 60_000
 const unlimited = { MEDIAGEN_MAX_QUEUED_JOBS: '1000000000' }
 
-/** Runs the benchmark. */
-export async function benchFleet(bench: Bench): Promise<readonly Row[]> {
-  if (!hasPostgres)
-    return [{ what: 'fleet', value: 'not measured', byCpu: '', target: '', reached: false, figures: 'no PostgreSQL' }]
-  await using postgres = await startPostgres('durable')
-  return [
+/** Its parts, each with a server of its own. */
+export const fleetBenchmarks: Readonly<Record<string, Benchmark>> = {
+  'fleet-jobs': onPostgres(async (bench, postgres) => [
     await race(bench, postgres, 'complete jobs : pg-boss with a ledger, same PostgreSQL', 'rival-pg-boss.ts', 2),
     await race(bench, postgres, 'complete jobs : Graphile Worker, the same', 'rival-graphile.ts', 1.5),
-    ...(await benchStarts(bench, postgres)),
-    await benchWait(bench, postgres),
-    await benchClaims(bench, postgres),
-  ]
+  ]),
+  'fleet-starts': onPostgres(benchStarts),
+  'fleet-wait': onPostgres(async (...args) => [await benchWait(...args)]),
+  'fleet-claims': onPostgres(async (...args) => [await benchClaims(...args)]),
+}
+
+function onPostgres(run: (bench: Bench, postgres: PostgresServer) => Promise<readonly Row[]>): Benchmark {
+  return async (bench) => {
+    if (!hasPostgres)
+      return [{ what: 'fleet', value: 'not measured', byCpu: '', target: '', reached: false, figures: 'no PostgreSQL' }]
+    await using postgres = await startPostgres('durable')
+    return await run(bench, postgres)
+  }
 }
 
 /** An installation of its own: a database, an account, and the settings of its processes. */
@@ -57,7 +64,7 @@ async function createInstallation(bench: Bench, postgres: PostgresServer, models
   return { databaseUrl, account, toSettings }
 }
 
-/** One process on each side. What a side spends in waiting for the database is what is to be saved, so the rate alone decides. */
+/** One process on each side; what PostgreSQL does for it counts. */
 async function race(
   bench: Bench,
   postgres: PostgresServer,
@@ -66,19 +73,21 @@ async function race(
   least: number,
 ): Promise<Row> {
   const { account, toSettings } = await createInstallation(bench, postgres, [plain])
+  const cpu = await watchPostgres(postgres.url, bench.cores)
   await using rival = await startBaseline(bench.cores, program, await postgres.createDatabase())
   await using server = await startMediagen(bench.cores, toSettings())
-  const found = await compare(toRivalSide(rival), await toJobSide({ server, account }, plain), pairs, roundSeconds)
-  return { ...toRow(what, least, found), reached: found.ratio.median >= least }
+  const ours = await toJobSide({ server, account }, plain)
+  return toRow(what, least, await compare(cpu.with(toRivalSide(rival)), cpu.with(ours), pairs, roundSeconds))
 }
 
 /** Starts a second with 1, 2 and 4 processes that only start jobs. */
 async function benchStarts(bench: Bench, postgres: PostgresServer): Promise<Row[]> {
   const rows: Row[] = []
+  await watchPostgres(postgres.url, bench.cores)
   for (const processes of [1, 2, 4]) {
     const { account, toSettings } = await createInstallation(bench, postgres, [plain])
     await using servers = await startAll(processes, () =>
-      startMediagen(null, { ...toSettings(), MEDIAGEN_ROLES: 'api' }),
+      startMediagen(toAll(bench), { ...toSettings(), MEDIAGEN_ROLES: 'api' }),
     )
     const fire = async (seconds: number): Promise<number> => {
       const started = await Promise.all(servers.list.map((server) => start(server, account, seconds)))
@@ -107,6 +116,11 @@ async function start({ httpUrl }: Server, account: BenchAccount, seconds: number
   return fireHttp(httpUrl, { method: 'POST', path: '/v1/generate', headers, body: { ...quoted, quote_id } }, seconds)
 }
 
+/** Every core: the cores of the benchmark itself are handed down otherwise. */
+function toAll({ cores }: Bench): { readonly server: string } | null {
+  return cores && { server: cores.all }
+}
+
 /** Servers that end together. */
 async function startAll(count: number, startOne: () => Promise<Server>) {
   const list = await Promise.all(Array.from({ length: count }, startOne))
@@ -121,10 +135,11 @@ async function startAll(count: number, startOne: () => Promise<Server>) {
 /** From sending a start to the begin of its run in one of four workers, while nothing else is there. */
 async function benchWait(bench: Bench, postgres: PostgresServer): Promise<Row> {
   const { account, toSettings } = await createInstallation(bench, postgres, [idle])
+  await watchPostgres(postgres.url, bench.cores)
   const waits = await measureWaits(idle, account, async (insight) => {
-    const api = await startMediagen(null, { ...toSettings(), MEDIAGEN_ROLES: 'api' })
+    const api = await startMediagen(toAll(bench), { ...toSettings(), MEDIAGEN_ROLES: 'api' })
     const workers = await startAll(4, () =>
-      startSpecialMediagen(null, 'timed-server.ts', { ...toSettings(), MEDIAGEN_ROLES: 'worker' }, insight),
+      startSpecialMediagen(toAll(bench), 'timed-server.ts', { ...toSettings(), MEDIAGEN_ROLES: 'worker' }, insight),
     )
     return {
       ...api,
@@ -153,10 +168,7 @@ async function benchClaims(bench: Bench, postgres: PostgresServer): Promise<Row>
   }
   await using few = await open(0)
   await using many = await open(finishedJobs)
-  const sides: readonly [Side, Side] = [toClaimSide(few), toClaimSide(many)]
-  return toRow(
-    'claim and end on PostgreSQL, 1,000,000 jobs finished before : none',
-    0.9,
-    await compare(...sides, 7, 0.8),
-  )
+  const cpu = await watchPostgres(postgres.url, bench.cores)
+  const what = 'claim and end on PostgreSQL, 1,000,000 jobs finished before : none'
+  return toRow(what, 0.9, await compare(cpu.with(toClaimSide(few)), cpu.with(toClaimSide(many)), 7, 0.8))
 }

@@ -7,7 +7,7 @@ import { divideCores } from './cores.ts'
 import { benchClaims } from './claims.ts'
 import { benchEventLoop } from './event-loop.ts'
 import { benchFilm } from './film.ts'
-import { benchFleet } from './fleet.ts'
+import { fleetBenchmarks } from './fleet.ts'
 import { benchGenerate } from './generate.ts'
 import { benchGrowth } from './growth.ts'
 import { benchGrpcQuotes } from './grpc-quotes.ts'
@@ -37,13 +37,14 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   'queue-wait': benchQueueWait,
   waiters: benchWaiters,
   claims: benchClaims,
-  fleet: benchFleet,
+  ...fleetBenchmarks,
   film: benchFilm,
   media: benchMedia,
 }
 
 async function main(wanted: readonly string[]): Promise<void> {
-  const unknown = wanted.filter((name) => !Object.hasOwn(benchmarks, name))
+  const means = (word: string, name: string): boolean => name === word || name.startsWith(`${word}-`)
+  const unknown = wanted.filter((word) => !Object.keys(benchmarks).some((name) => means(word, name)))
   if (unknown.length > 0) {
     throw new Error(`There is no benchmark ${unknown.join(', ')}; there are ${Object.keys(benchmarks).join(', ')}.`)
   }
@@ -52,7 +53,7 @@ async function main(wanted: readonly string[]): Promise<void> {
   const rows: Row[] = []
   try {
     for (const [name, run] of Object.entries(benchmarks)) {
-      if (wanted.length > 0 && !wanted.includes(name)) continue
+      if (wanted.length > 0 && !wanted.some((word) => means(word, name))) continue
       process.stderr.write(`${name} …\n`)
       rows.push(...(await run(bench)))
     }
