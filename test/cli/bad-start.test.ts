@@ -156,7 +156,7 @@ test('the database was made by a newer version', async () => {
   await using line = openCommandLine()
   await line.json(['accounts', 'create', '--name', 'kept'])
   const db = new Database(database(line))
-  db.exec("INSERT INTO migrations (number, name, sha256, applied_at) VALUES (9999, '9999-from-the-future', 'x', 1)")
+  db.exec("INSERT INTO migrations VALUES (9999, '9999-from-the-future', 'x', 1, 0)")
   db.pragma('wal_checkpoint(TRUNCATE)')
   db.close()
   const before = readFileSync(database(line))

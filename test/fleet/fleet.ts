@@ -14,12 +14,19 @@ export interface Fleet extends AsyncDisposable {
   readonly apis: readonly Served[]
   readonly workers: readonly Served[]
   readonly models: readonly LoadModel[]
-  /** Starts one more process of the roles, with more settings. */
-  serve(roles: string, env?: Readonly<Record<string, string>>): Promise<Served>
+  /** Starts one more process of the roles, with more settings. @param of whose program it is. Default: `line` */
+  serve(roles: string, env?: Readonly<Record<string, string>>, of?: CommandLine): Promise<Served>
   /** Processes that ended, as text. */
   dead(): readonly string[]
   /** The largest memory of a process so far, in bytes. */
   largestBytes(): number
+}
+
+const usual = {
+  MEDIAGEN_RATE_LIMIT: '0',
+  MEDIAGEN_BYTE_RATE: '0',
+  MEDIAGEN_MAX_QUEUED_JOBS: '100000',
+  MEDIAGEN_LEASE_SECONDS: '3',
 }
 
 /**
@@ -27,13 +34,7 @@ export interface Fleet extends AsyncDisposable {
  * @param settings must name the database, and may name catalogs beside that of the null models
  */
 export async function startFleet(settings: Readonly<Record<string, string>>): Promise<Fleet> {
-  const line = openCommandLine({
-    MEDIAGEN_RATE_LIMIT: '0',
-    MEDIAGEN_BYTE_RATE: '0',
-    MEDIAGEN_MAX_QUEUED_JOBS: '100000',
-    MEDIAGEN_LEASE_SECONDS: '3',
-    ...settings,
-  })
+  const line = openCommandLine({ ...usual, ...settings })
   const models = [
     { id: 'null/instant/text-to-image', concurrency: 4, picture: true },
     { id: 'null/slow/text-to-image', concurrency: 4, delayMs: 200 },
@@ -43,8 +44,8 @@ export async function startFleet(settings: Readonly<Record<string, string>>): Pr
     MEDIAGEN_CATALOG: [writeNullCatalog(line.folder, models), ...more.split(':')].filter(Boolean).join(':'),
   }
   const served: Served[] = []
-  async function serve(roles: string, env: Readonly<Record<string, string>> = {}): Promise<Served> {
-    const one = await line.serve({ MEDIAGEN_ROLES: roles, ...catalog, ...env })
+  async function serve(roles: string, env: Readonly<Record<string, string>> = {}, of = line): Promise<Served> {
+    const one = await of.serve({ ...usual, ...settings, MEDIAGEN_ROLES: roles, ...catalog, ...env })
     served.push(one)
     return one
   }

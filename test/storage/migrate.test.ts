@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { StartupError } from '@mediagen/core/errors.ts'
 import { openFile, setPragmas, toStartupError } from '@mediagen/storage/sqlite/connection.ts'
 import { loadMigrations, migrate } from '@mediagen/storage/sqlite/migrate.ts'
+import { openSqliteTables } from '@mediagen/storage/sqlite/tables.ts'
 import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import Database from 'better-sqlite3'
 import { createTestFolder, openRaw } from './sqlite-fixture.ts'
@@ -84,6 +85,22 @@ test('a later migration is applied once to an existing database', async () => {
   expect(db.prepare('SELECT name, later FROM accounts').all()).toEqual([{ name: 'kept', later: null }])
 })
 
+test('a later migration that says it is compatible is worked with, but not copied from', async () => {
+  using file = createTestFolder()
+  await makeDatabase(file.path)
+  {
+    using db = openRaw(file.path)
+    const sql = "ALTER TABLE accounts ADD COLUMN later TEXT NOT NULL DEFAULT 'x'"
+    const next = { number: 9000, name: '9000-later', sha256: 'x', sql, compatible: true }
+    migrate(db, file.path, 77, [...loadMigrations(), next])
+  }
+  for (const migrates of [true, false]) {
+    await using store = await openSqliteStore({ path: file.path, migrates })
+    expect(await store.createAccount('new', 1)).toMatchObject({ available: 1 })
+  }
+  expect(() => openSqliteTables(file.path)).toThrow(/newer version of mediagen \(migration 9000-later is unknown/)
+})
+
 test('a migration that fails leaves nothing of itself', async () => {
   using file = createTestFolder()
   await makeDatabase(file.path)
@@ -102,7 +119,7 @@ test('a migration that fails leaves nothing of itself', async () => {
 describe('refuses, in one sentence, and leaves as it is', () => {
   test('a database of a newer version', async () => {
     using file = createTestFolder()
-    await makeDatabase(file.path, "INSERT INTO migrations VALUES (9001, '9001-future', 'ff', 0)")
+    await makeDatabase(file.path, "INSERT INTO migrations VALUES (9001, '9001-future', 'ff', 0, 0)")
     const before = readFileSync(file.path)
     expect(await refusal(file.path)).toMatch(/newer version of mediagen \(migration 9001-future is unknown here\)/)
     expect(readFileSync(file.path)).toEqual(before)

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { StartupError } from '@mediagen/core/errors.ts'
 import { prepareDatabase } from '@mediagen/storage/postgres/migrate.ts'
+import { openPostgresTables } from '@mediagen/storage/postgres/tables.ts'
 import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
 import { useServer } from './postgres-fixture.ts'
 import { hasPostgres, runSql } from './postgres-server.ts'
@@ -45,7 +46,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
   })
 
   test.each([
-    ["INSERT INTO mediagen_migrations VALUES (9001, '9001-future', 'ff', 0)", /newer version of mediagen/],
+    ["INSERT INTO mediagen_migrations VALUES (9001, '9001-future', 'ff', 0, FALSE)", /newer version of mediagen/],
     ["UPDATE mediagen_migrations SET sha256 = 'ff'", /another text of migration 0001-schema/],
     ['DELETE FROM mediagen_migrations; ALTER TABLE mediagen_migrations RENAME TO migrations', /another program/],
   ])('refuses in a sentence, and leaves as it is, a database after %s', async (sql, words) => {
@@ -65,6 +66,37 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
       /older version of mediagen \(migration 0002-later is missing\): run `mediagen migrate`/,
     )
     await prepareDatabase(url, true, both)
+    expect(await refusal(url)).toMatch(/newer version/)
+  })
+
+  /** The migrations of this program and one of a later one. */
+  async function withNext(url: string, compatible: boolean, sql: string) {
+    const [first] = await runSql(url, 'SELECT sha256 FROM mediagen_migrations')
+    const next = { number: 2, name: '0002-next', sha256: 'x', sql, compatible }
+    return [{ number: 1, name: '0001-schema', sha256: first?.['sha256'], sql: '' }, next]
+  }
+
+  test('a later schema that says it is compatible is worked with, but not copied from', async () => {
+    const url = await createDatabase()
+    await using open = await openPostgresStore({ url })
+    const next = await withNext(url, true, "ALTER TABLE accounts ADD COLUMN later TEXT NOT NULL DEFAULT 'x'")
+    await prepareDatabase(url, true, next)
+    const { accountId } = await open.createAccount('before and after', 5)
+    await using opened = await openPostgresStore({ url, migrates: true })
+    expect(await opened.getAccount(accountId)).toMatchObject({ available: 5 })
+    await expect(openPostgresTables(url)).rejects.toThrow(/newer version of mediagen \(migration 0002-next is unknown/)
+  })
+
+  test('a migration that older servers cannot work with waits until none is at work', async () => {
+    const url = await createDatabase()
+    const open = await openPostgresStore({ url })
+    const next = await withNext(url, false, 'ALTER TABLE accounts RENAME COLUMN name TO title')
+    await expect(prepareDatabase(url, true, next)).rejects.toThrow(
+      /is in use, and servers of an older version cannot work with migration 0002-next: stop all servers, then run `mediagen migrate`\.$/,
+    )
+    expect((await open.createAccount('goes on', 5)).available).toBe(5)
+    await open.close()
+    await prepareDatabase(url, true, next)
     expect(await refusal(url)).toMatch(/newer version/)
   })
 

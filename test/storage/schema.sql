@@ -461,7 +461,7 @@ CREATE TABLE ledger_entries (
 
 CREATE UNIQUE INDEX ledger_entries_by_job ON ledger_entries (job_number, kind);
 
-CREATE TABLE migrations (number INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT;
+CREATE TABLE migrations (number INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at INTEGER NOT NULL, compatible INTEGER NOT NULL) STRICT;
 
 CREATE TABLE provider_places (
   provider TEXT NOT NULL,

@@ -9,10 +9,15 @@ export interface Migration {
   readonly name: string
   readonly sha256: string
   readonly sql: string
+  /**
+   * Whether programs without this migration work with its schema, beside those that have it: nothing that they read, write or rely
+   * on has changed, and what they do not know has a default. Said by the first line of the file, `-- Compatible: why`. Default: no.
+   */
+  readonly compatible?: boolean
 }
 
 /** A step that a database has taken. */
-export type AppliedMigration = Pick<Migration, 'number' | 'name' | 'sha256'>
+export type AppliedMigration = Pick<Migration, 'number' | 'name' | 'sha256' | 'compatible'>
 
 const fileNamePattern = /^(\d{4})-[a-z0-9-]+\.sql$/
 
@@ -27,21 +32,25 @@ export function loadMigrations(folder: URL): readonly Migration[] {
       name: file.slice(0, -'.sql'.length),
       sha256: createHash('sha256').update(sql).digest('hex'),
       sql,
+      compatible: sql.startsWith('-- Compatible: '),
     }
   })
 }
 
 /**
- * Counts the migrations that a database has.
+ * Counts the migrations that a database has. It may have later ones, as long as they are compatible.
+ * @param exact whether it may not
  * @throws StartupError when a newer or altered program has made it
  */
 export function checkApplied(
   database: string,
   applied: readonly AppliedMigration[],
   migrations: readonly Migration[],
+  exact = false,
 ): number {
   for (const [index, found] of applied.entries()) {
     const known = migrations[index]
+    if (known === undefined && found.compatible && !exact) continue
     if (known === undefined || known.number !== found.number) {
       throw new StartupError(
         `The database ${database} was made by a newer version of mediagen (migration ${found.name} is unknown here); start that version.`,

@@ -7,11 +7,12 @@ import { toClientConfig } from './connection.ts'
 const oldestVersion = 150_000
 // Signatures of S3 and certificates of servers need a clock that is about right.
 const mostApartMs = 60_000
-const list = 'SELECT number::int AS number, name, sha256 FROM mediagen_migrations ORDER BY number'
+const list = 'SELECT number::int AS number, name, sha256, compatible FROM mediagen_migrations ORDER BY number'
 
 /**
  * Checks the server and the schema.
  * @param migrates whether to bring the schema to that of this program; several processes may do so at once
+ * @param exact whether a database with later, compatible migrations is refused
  * @throws StartupError when the server cannot be used, or the database belongs to a newer or altered program, or to another one:
  *   it was not changed then; and, unless `migrates`, when it has an older schema or none
  */
@@ -19,15 +20,21 @@ export async function prepareDatabase(
   url: string,
   migrates: boolean,
   migrations: readonly Migration[] = loadMigrations(new URL('./migrations/', import.meta.url)),
+  exact = false,
 ): Promise<void> {
   const name = describeUrl(url)
-  // A migration takes as long as it takes.
-  const client = new Client({ ...toClientConfig(url), ...(migrates && { query_timeout: 0 }) })
+  const client = new Client({
+    ...toClientConfig(url),
+    // Another name than that of servers, which may not be at work for every migration.
+    application_name: 'mediagen migrate',
+    // A migration takes as long as it takes.
+    ...(migrates && { query_timeout: 0 }),
+  })
   client.on('error', () => {})
   try {
     await client.connect()
     await checkServer(client, name)
-    let applied = await readApplied(client, name, migrations)
+    let applied = await readApplied(client, name, migrations, exact)
     if (applied < migrations.length && !migrates) throw older(name, migrations[applied]?.name ?? '', applied)
     while (applied < migrations.length) applied = await applyNext(client, name, migrations)
   } catch (error) {
@@ -65,7 +72,12 @@ async function checkServer(client: Client, name: string): Promise<void> {
 }
 
 /** Number of migrations that the database has. */
-async function readApplied(client: Client, name: string, migrations: readonly Migration[]): Promise<number> {
+async function readApplied(
+  client: Client,
+  name: string,
+  migrations: readonly Migration[],
+  exact = false,
+): Promise<number> {
   const { rows } = await client.query<{ table: string }>(
     `SELECT relname AS "table" FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm')`,
   )
@@ -73,7 +85,7 @@ async function readApplied(client: Client, name: string, migrations: readonly Mi
   if (tables.length === 0) return 0
   if (!tables.includes('mediagen_migrations'))
     throw new StartupError(`The database ${name} belongs to another program; it was left as it is.`)
-  return checkApplied(name, (await client.query<Migration>(list)).rows, migrations)
+  return checkApplied(name, (await client.query<Migration>(list)).rows, migrations, exact)
 }
 
 async function applyNext(client: Client, name: string, migrations: readonly Migration[]): Promise<number> {
@@ -83,13 +95,14 @@ async function applyNext(client: Client, name: string, migrations: readonly Migr
     // Another process may have been faster.
     const next = migrations[await readApplied(client, name, migrations)]
     if (next !== undefined) {
+      if (!next.compatible) await refuseWhileServed(client, name, next.name)
       await client.query(
-        'CREATE TABLE IF NOT EXISTS mediagen_migrations (number BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at BIGINT NOT NULL)',
+        'CREATE TABLE IF NOT EXISTS mediagen_migrations (number BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at BIGINT NOT NULL, compatible BOOLEAN NOT NULL)',
       )
       await client.query(next.sql)
       await client.query(
-        'INSERT INTO mediagen_migrations (number, name, sha256, applied_at) VALUES ($1, $2, $3, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)',
-        [next.number, next.name, next.sha256],
+        'INSERT INTO mediagen_migrations (number, name, sha256, applied_at, compatible) VALUES ($1, $2, $3, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, $4)',
+        [next.number, next.name, next.sha256, next.compatible ?? false],
       )
     }
     const applied = await readApplied(client, name, migrations)
@@ -99,6 +112,17 @@ async function applyNext(client: Client, name: string, migrations: readonly Migr
     await client.query('ROLLBACK').catch(() => {})
     throw error
   }
+}
+
+/** An older server at work would break, or break something, on a schema that is not made for it. */
+async function refuseWhileServed(client: Client, name: string, migration: string): Promise<void> {
+  const { rowCount } = await client.query(
+    "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'mediagen'",
+  )
+  if (rowCount)
+    throw new StartupError(
+      `The database ${name} is in use, and servers of an older version cannot work with migration ${migration}: stop all servers, then run \`mediagen migrate\`.`,
+    )
 }
 
 /** The database as an operator may read it: without the password. */

@@ -12,7 +12,7 @@ const tables = Object.keys(movedTables) as readonly MovedTable[]
  * @throws StartupError when it cannot be used, or its schema is not that of this program
  */
 export async function openPostgresTables(url: string): Promise<TableSource> {
-  await prepareDatabase(url, false)
+  await prepareDatabase(url, false, undefined, true)
   const client = await connect(url)
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
   await client.query(`LOCK TABLE ${tables.join(', ')} IN SHARE MODE`)

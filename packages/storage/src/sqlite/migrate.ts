@@ -3,6 +3,8 @@ import { StartupError } from '@mediagen/core/errors.ts'
 import { type AppliedMigration, checkApplied, loadMigrations as loadFrom, type Migration } from '../migrations.ts'
 import { busyTimeoutMs, type Connection, noDatabase, sqliteCode } from './connection.ts'
 
+type Applied = Omit<AppliedMigration, 'compatible'> & { readonly compatible: number }
+
 /** Reads the migrations of this program, in order. */
 export const loadMigrations = (): readonly Migration[] => loadFrom(new URL('./migrations/', import.meta.url))
 
@@ -23,11 +25,13 @@ export function migrate(
 }
 
 /**
- * Checks that a file has the schema of this program; changes nothing.
+ * Checks that a file has the schema of this program, or a later one that is compatible; changes nothing.
+ * @param exact whether a later one is refused
  * @throws StartupError when it has an older one or none, and as `migrate` does
  */
-export function requireSchema(db: Connection, path: string, migrations: readonly Migration[] = loadMigrations()): void {
-  const missing = migrations[countApplied(db, path, migrations)]
+export function requireSchema(db: Connection, path: string, exact = false): void {
+  const migrations = loadMigrations()
+  const missing = migrations[countApplied(db, path, migrations, exact)]
   if (missing === undefined) return
   // SQLite takes an empty file for a new database.
   if (db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined) throw noDatabase(path)
@@ -37,7 +41,7 @@ export function requireSchema(db: Connection, path: string, migrations: readonly
 }
 
 /** Number of migrations that the database has. */
-function countApplied(db: Connection, path: string, migrations: readonly Migration[]): number {
+function countApplied(db: Connection, path: string, migrations: readonly Migration[], exact = false): number {
   const tables = db
     .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     .pluck()
@@ -45,8 +49,11 @@ function countApplied(db: Connection, path: string, migrations: readonly Migrati
   if (tables.length === 0) return 0
   if (!tables.includes('migrations'))
     throw new StartupError(`The database ${path} belongs to another program; it was left as it is.`)
-  const applied = db.prepare<[], AppliedMigration>('SELECT number, name, sha256 FROM migrations ORDER BY number').all()
-  return checkApplied(path, applied, migrations)
+  const applied = db
+    .prepare<[], Applied>('SELECT number, name, sha256, compatible FROM migrations ORDER BY number')
+    .all()
+  const found = applied.map((one) => ({ ...one, compatible: one.compatible === 1 }))
+  return checkApplied(path, found, migrations, exact)
 }
 
 function applyNext(db: Connection, path: string, migrations: readonly Migration[], nowMs: number): number {
@@ -55,14 +62,15 @@ function applyNext(db: Connection, path: string, migrations: readonly Migration[
     const next = migrations[countApplied(db, path, migrations)]
     if (next !== undefined) {
       db.exec(
-        'CREATE TABLE IF NOT EXISTS migrations (number INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT',
+        'CREATE TABLE IF NOT EXISTS migrations (number INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL, applied_at INTEGER NOT NULL, compatible INTEGER NOT NULL) STRICT',
       )
       db.exec(next.sql)
-      db.prepare('INSERT INTO migrations (number, name, sha256, applied_at) VALUES (?, ?, ?, ?)').run(
+      db.prepare('INSERT INTO migrations (number, name, sha256, applied_at, compatible) VALUES (?, ?, ?, ?, ?)').run(
         next.number,
         next.name,
         next.sha256,
         nowMs,
+        next.compatible ? 1 : 0,
       )
     }
     const applied = countApplied(db, path, migrations)

@@ -14,7 +14,7 @@ export function openSqliteTables(path: string): TableSource {
   const db = openFile(path)
   try {
     setPragmas(db)
-    requireSchema(db, path)
+    requireSchema(db, path, true)
     db.exec('BEGIN IMMEDIATE')
   } catch (error) {
     db.close()
