@@ -60,6 +60,8 @@ export interface LoadTally {
 export interface Load {
   /** The key that they use. */
   readonly key: string
+  /** Starts that were acknowledged so far. */
+  readonly acknowledged: number
   /** Waits for so many more acknowledged starts. */
   more(count: number): Promise<void>
   /** Waits until a job that is asked for now has succeeded; returns the seconds that took. */
@@ -191,6 +193,9 @@ export async function startLoad({
 
   return {
     key,
+    get acknowledged() {
+      return counts.acknowledged
+    },
     more(count) {
       const { promise, resolve } = Promise.withResolvers<void>()
       const enough = counts.acknowledged + count

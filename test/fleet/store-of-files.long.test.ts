@@ -157,7 +157,7 @@ describe.skipIf(!hasPostgres)('a fleet under load, with a store of files', () =>
     if (!first || !second) throw new Error('two servers')
     // Each job of this model leaves a picture.
     const models = fleet.models.filter(({ id }) => id.includes('instant'))
-    const load = await startLoad({ line, doors: apis.map(({ httpUrl }) => httpUrl), models, clients: 2, paceMs: 150 })
+    const load = await startLoad({ line, doors: apis.map(({ httpUrl }) => httpUrl), models, clients: 8, paceMs: 1500 })
     const { account_id } = await line.json(['accounts', 'create', '--name', 'files', '--credits', '10000'])
     const permissions = 'generate,jobs:read,wallet:read'
     const { key } = await line.json(['keys', 'create', '--account', account_id, '--permissions', permissions])
@@ -167,6 +167,7 @@ describe.skipIf(!hasPostgres)('a fleet under load, with a store of files', () =>
     const table: object[] = []
     for (const { name, seconds, fault } of weathers) {
       const before = { ...clients.counts }
+      const acknowledgedBefore = load.acknowledged
       let nth = 0
       road.weather = (method) => fault((nth += 1), method)
       await pause(seconds * 1000)
@@ -176,7 +177,8 @@ describe.skipIf(!hasPostgres)('a fleet under load, with a store of files', () =>
         what,
         count - before[what as keyof FileCounts],
       ])
-      table.push({ name, requests: nth, goesOn, ...Object.fromEntries(seen) })
+      const acknowledged = load.acknowledged - acknowledgedBefore
+      table.push({ name, requests: nth, acknowledged, goesOn, ...Object.fromEntries(seen) })
     }
 
     await clients.end()
