@@ -122,7 +122,7 @@ export async function openFiles(config: Config, parts: FilesParts): Promise<File
     blobs,
     assets,
     uploads: createUploadFiles({ blobs, intake, recognise }),
-    folders: createFilesFolders(blobs),
+    folders: createFilesFolders(blobs, clock),
     urls: createAssetUrls({
       keys: keys.list,
       baseUrl: publicUrl,

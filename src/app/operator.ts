@@ -14,7 +14,7 @@ import { createAdminService } from '../services/admin.ts'
 
 /** Creates a transport to AdminService for a process with access to the store. Acts are recorded with the OS user. */
 export function createOperatorTransport(store: Store, files: FilesPlace, clock: Clock = store): Transport {
-  const folders = createFilesFolders(createBlobs(files))
+  const folders = createFilesFolders(createBlobs(files), clock)
   const admin = createAdminService({ store, clock, folders, osUser: readOsUser() })
   return createInProcessTransport([trustService(AdminService, admin)])
 }

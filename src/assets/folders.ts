@@ -1,10 +1,11 @@
 // The folders of stored files: the outputs of a run, an upload, or an orphan.
 import { type Blobs, deleteAll, type StoredBlob } from '@mediagen/blobs/blobs.ts'
+import type { Clock } from '@mediagen/core/clock.ts'
 import { isId } from '@mediagen/core/ids.ts'
 import type { FilesFolder, FilesFolders } from '@mediagen/core/retention.ts'
 
-/** Creates the port. */
-export function createFilesFolders(blobs: Blobs): FilesFolders {
+/** Creates the port. @param clock the time of the store, since that of one machine may be off */
+export function createFilesFolders(blobs: Blobs, clock: Clock): FilesFolders {
   return {
     async *list() {
       // Keys are sorted, so keys of one folder follow each other.
@@ -16,7 +17,7 @@ export function createFilesFolders(blobs: Blobs): FilesFolders {
           yield folder
           folder = null
         }
-        folder = add(folder ?? { name, files: 0, bytes: 0, untouchedMs: Number.POSITIVE_INFINITY }, blob)
+        folder = add(folder ?? { name, files: 0, bytes: 0, untouchedMs: Number.POSITIVE_INFINITY }, blob, clock.nowMs())
       }
       if (folder !== null) yield folder
     },
@@ -24,8 +25,8 @@ export function createFilesFolders(blobs: Blobs): FilesFolders {
   }
 }
 
-function add({ name, files, bytes, untouchedMs }: FilesFolder, blob: StoredBlob): FilesFolder {
-  const ageMs = Date.now() - blob.storedAtMs
+function add({ name, files, bytes, untouchedMs }: FilesFolder, blob: StoredBlob, nowMs: number): FilesFolder {
+  const ageMs = nowMs - blob.storedAtMs
   return { name, files: files + 1, bytes: bytes + blob.bytes, untouchedMs: Math.min(untouchedMs, ageMs) }
 }
 

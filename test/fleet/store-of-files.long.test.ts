@@ -33,9 +33,9 @@ interface Weather {
 }
 
 const weathers: readonly Weather[] = [
-  { name: 'answers 500', seconds: 10, fault: () => 'answer 500' },
-  { name: 'answers 503 SlowDown to two of three', seconds: 10, fault: (nth) => (nth % 3 === 0 ? null : 'slow down') },
-  { name: 'takes 3 s for each request', seconds: 12, fault: () => 'wait' },
+  { name: 'answers 500', seconds: 8, fault: () => 'answer 500' },
+  { name: 'answers 503 SlowDown to two of three', seconds: 6, fault: (nth) => (nth % 3 === 0 ? null : 'slow down') },
+  { name: 'takes 3 s for each request', seconds: 9, fault: () => 'wait' },
   { name: 'never answers every fourth request', seconds: 20, fault: (nth) => (nth % 4 === 0 ? 'stall' : null) },
   { name: 'is unreachable', seconds: 20, fault: () => 'cut before' },
   // Of the files of a run, one is stored and another is not, and neither can be removed.
