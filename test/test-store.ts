@@ -52,6 +52,26 @@ export async function readDatabase(dataDir: string): Promise<string> {
   return rows.flatMap((found) => found.map(({ row }) => String(row))).join('\n')
 }
 
+/** Runs SQL on the store of a data directory, every rule of which is switched off first. No server may use it. */
+export async function tamper(dataDir: string, sql: string): Promise<void> {
+  if (isPostgres) {
+    await runSql(await databaseOf(dataDir), `SET session_replication_role = replica; ${dropChecks}; ${sql}`)
+    return
+  }
+  using db = openRaw(join(dataDir, 'mediagen.db'))
+  db.pragma('foreign_keys = OFF')
+  db.pragma('ignore_check_constraints = ON')
+  const triggers = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck().all()
+  for (const name of triggers) db.exec(`DROP TRIGGER ${name}`)
+  db.exec(sql)
+}
+
+// Without triggers, PostgreSQL has no foreign keys either.
+const dropChecks = `DO $$ DECLARE c record; BEGIN
+  FOR c IN SELECT conrelid::regclass AS checked, conname FROM pg_constraint WHERE contype = 'c' AND conrelid <> 0
+  LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', c.checked, c.conname); END LOOP;
+END $$`
+
 /** Makes each change of the store of a data directory wait until `release` is called, as a disk that stands still does. */
 export async function holdStore(dataDir: string): Promise<AsyncDisposable & { release(): Promise<void> }> {
   const { lock, end } = isPostgres

@@ -91,7 +91,12 @@ test('whatever providers answer, jobs end in words with their credits back, and 
     await startServer(
       specs,
       { price: { credits: price } },
-      { MEDIAGEN_MAX_OUTPUT_BYTES: '1000000', MEDIAGEN_MAX_PROVIDER_ANSWER_BYTES: '1000000' },
+      {
+        MEDIAGEN_MAX_OUTPUT_BYTES: '1000000',
+        MEDIAGEN_MAX_PROVIDER_ANSWER_BYTES: '1000000',
+        // All of them start at once, on however slow a machine.
+        MEDIAGEN_MAX_QUEUE_MS: '60000',
+      },
     ),
   )
   // Not before, or their models are not ready.

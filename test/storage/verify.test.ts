@@ -1,30 +1,23 @@
-// The check of the ledger finds what the database can no longer refuse: files that were tampered with or damaged.
+// The check of the ledger finds what the database can no longer refuse: stores that were tampered with or damaged.
 import { describe, expect, test } from 'vitest'
 import type { LedgerReport } from '@mediagen/core/store.ts'
-import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { makeJobs } from './fixture.ts'
-import { createTestFolder, openRaw } from './sqlite-fixture.ts'
+import { openStoreOf, tamper } from '../test-store.ts'
+import { createTestFolder } from './sqlite-fixture.ts'
 
-/** A file with one job of each end, on which every rule was switched off before the SQL ran. */
+/** A store with one job of each end, on which every rule was switched off before the SQL ran. */
 async function problemsAfter(sql: string): Promise<readonly string[]> {
   return (await reportAfter(sql)).problems
 }
 
 async function reportAfter(sql: string): Promise<LedgerReport> {
-  using file = createTestFolder()
+  using place = createTestFolder()
   {
-    await using store = await openSqliteStore({ path: file.path })
+    await using store = await openStoreOf(place.folder)
     await makeJobs(store)
   }
-  {
-    using db = openRaw(file.path)
-    db.pragma('foreign_keys = OFF')
-    db.pragma('ignore_check_constraints = ON')
-    const triggers = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck().all()
-    for (const name of triggers) db.exec(`DROP TRIGGER ${name}`)
-    db.exec(sql)
-  }
-  await using store = await openSqliteStore({ path: file.path })
+  await tamper(place.folder, sql)
+  await using store = await openStoreOf(place.folder)
   return await store.verifyLedger()
 }
 
