@@ -1,12 +1,16 @@
-// Makes the samples of the models that ship, with pictures of films and sounds: `npm run samples`.
-// test/catalog/samples.test.ts holds the files against the catalog.
+// Makes the samples of the models that ship, with small pictures of them: `npm run samples`.
+// test/catalog/builtin-samples.test.ts holds the files against the catalog.
 import { copyFileSync, mkdtempSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import sharp from 'sharp'
 import { makeSample, sampleWorks } from '../packages/builtin/catalog/samples.ts'
 import { createBuiltinEngine } from '@mediagen/builtin/engine.ts'
 import { createProber } from '@mediagen/media/prober.ts'
 
+// Half again as large as a card shows it, and of a few kilobytes: the catalog loads them all.
+const small = { width: 400, height: 300, fit: 'inside' } as const
+const smallQuality = 55
 const bounds = { pixels: 50_000_000, side: 10_000 }
 const [first] = sampleWorks
 const folder = dirname(first?.file ?? '')
@@ -25,7 +29,12 @@ try {
     const { size: bytes } = statSync(made)
     const facts = await prober.inspect({ path: made, name: basename(work.file), bytes, previewPath, owner: 'samples' })
     copyFileSync(made, work.file)
-    if (work.preview !== null) copyFileSync(previewPath, work.preview)
+    if (work.preview !== null && work.model.modality === 'image')
+      await sharp(made)
+        .resize(small)
+        .webp({ quality: smallQuality, effort: 6, smartSubsample: true })
+        .toFile(work.preview)
+    else if (work.preview !== null) copyFileSync(previewPath, work.preview)
     const { width, height, durationSeconds } = facts
     console.log(`${basename(work.file)}: ${bytes} bytes, ${width} × ${height}, ${durationSeconds} s`)
   }

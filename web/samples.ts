@@ -1,4 +1,5 @@
 // Samples of a model: as the cover of its card, and on its page with a button that fills the form.
+import { coverPicture } from './covers.ts'
 import { button, element } from './element.ts'
 import { toLocalUrl } from './job-words.ts'
 import { toFullWidth } from './output-shape.ts'
@@ -16,7 +17,7 @@ export function sampleCover(models: readonly ModelRecord[]): HTMLImageElement | 
     const ratio = width && height ? width / height : coverRatios[0]
     const whole = ratio < coverRatios[0] || ratio > coverRatios[1]
     const look = content_type.startsWith('audio/') ? 'wave' : whole ? 'whole' : null
-    return element('img', { class: look, src: picture, alt: title, width, height, loading: 'lazy', decoding: 'async' })
+    return coverPicture(picture, { class: look, alt: title, width, height })
   }
   return null
 }

@@ -20,6 +20,7 @@ import { openFiles, tryBucket } from './files.ts'
 import { createGrace } from './grace.ts'
 import { measureStore } from './measured.ts'
 import { createMetrics } from './metrics.ts'
+import { readCovers } from '@mediagen/catalog/covers.ts'
 import { createEngines, createSampleFiles, guardEngines, openCatalog } from './models.ts'
 import { tryPorts } from './ports.ts'
 import { createOperatorTransport, logActs } from './operator.ts'
@@ -118,7 +119,11 @@ export async function startCore(
       transport: servesApi ? inProcess : null,
       keys: pipeline.access,
       rpc: servesApi ? { services, pipeline } : null,
-      assets: { ...files, samples: createSampleFiles(catalog.models) },
+      assets: {
+        ...files,
+        samples: createSampleFiles(catalog.models),
+        covers: () => readCovers(catalog.models),
+      },
       submissions: createSubmissionNews(store),
       grace,
       onPublicUrl: (url) => (publicUrl = url),

@@ -78,7 +78,7 @@ export function createPublicServer(
     },
     extend(app) {
       if (rpc) addConnect(app, toPublicServices(rpc.services, place), config)
-      addConsole(app, config.maxUploadBytes)
+      addConsole(app, config.maxUploadBytes, assets?.covers)
       addSubmissionRoute(app, submissions)
     },
   })

@@ -46,6 +46,8 @@ const sampleOperation = {
 export interface ServedAssets {
   /** By the names in their URLs. */
   readonly samples: Pick<Blobs, 'stat' | 'open'>
+  /** Small pictures of models as `data:` URIs, by the names of their samples. */
+  readonly covers?: () => Promise<Readonly<Record<string, string>>>
   readonly blobs: Pick<Blobs, 'stat' | 'open' | 'sign'>
   readonly urls: Pick<AssetUrls, 'msLeft'>
 }

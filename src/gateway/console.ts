@@ -1,9 +1,10 @@
 // The browser console at `/`, the API reference at `/docs`, and what it and the other pages load from `/console/`.
 import { join } from 'node:path'
-import type { ServedFile } from '@mediagen/pages/served-file.ts'
-import { createSite } from '@mediagen/pages/site.ts'
+import { createServedFile, type ServedFile } from '@mediagen/pages/served-file.ts'
+import { createSite, fileHeaders } from '@mediagen/pages/site.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { MediagenError } from '@mediagen/core/errors.ts'
+import type { ServedAssets } from './assets.ts'
 
 /** The pages of every server. */
 export const site = createSite(join(import.meta.dirname, '../../web'), '/console/', ['main.ts', 'docs.ts'])
@@ -11,8 +12,19 @@ export const site = createSite(join(import.meta.dirname, '../../web'), '/console
 const noScript =
   '<noscript><p class="empty">The console needs JavaScript. The REST interface does not: see <a href="/openapi.json">/openapi.json</a>.</p></noscript>'
 
-/** Adds the routes. `maxUploadBytes` is the largest file that `POST /v1/files` takes. */
-export function addConsole(app: FastifyInstance, maxUploadBytes: number): void {
+/**
+ * Adds the routes.
+ * @param maxUploadBytes the largest file that `POST /v1/files` takes
+ * @param readCovers reads the pictures that the catalog shows at once; other pictures are loaded one by one
+ */
+export function addConsole(
+  app: FastifyInstance,
+  maxUploadBytes: number,
+  readCovers: NonNullable<ServedAssets['covers']> = async () => ({}),
+): void {
+  let covers: Promise<ServedFile> | undefined
+  const findCovers = (): Promise<ServedFile> => (covers ??= readCovers().then(toCoverFile))
+  const nameCovers = ({ hash }: ServedFile): string => `covers.${hash}.json`
   const page = {
     title: 'mediagen',
     description: 'Console of a mediagen server: generate pictures, video and sound.',
@@ -33,13 +45,24 @@ export function addConsole(app: FastifyInstance, maxUploadBytes: number): void {
     ['/docs', reference],
   ] as const) {
     let made: Promise<ServedFile> | undefined
-    app.get(path, async (request, reply) => sendFile(request, reply, await (made ??= site.page(shown))))
+    const make = async (): Promise<ServedFile> => {
+      const name = nameCovers(await findCovers())
+      return site.page({ ...shown, data: { ...shown.data, covers: `/console/${name}` } })
+    }
+    app.get(path, async (request, reply) => sendFile(request, reply, await (made ??= make())))
   }
   app.get<{ Params: { name: string } }>('/console/:name', async (request, reply) => {
-    const file = await site.find(request.params.name)
+    const { name } = request.params
+    const pictures = name.startsWith('covers.') ? await findCovers() : null
+    const file = pictures && nameCovers(pictures) === name ? pictures : await site.find(name)
     if (!file) throw new MediagenError('route_not_found', 'The console has no such file. Reload its page.')
     return sendFile(request, reply, file)
   })
+}
+
+function toCoverFile(pictures: Readonly<Record<string, string>>): ServedFile {
+  const content = JSON.stringify(pictures)
+  return createServedFile({ contentType: 'application/json; charset=utf-8', content, headers: fileHeaders })
 }
 
 /** Answers with a file. */

@@ -5,6 +5,7 @@ import { MediagenError } from '@mediagen/core/errors.ts'
 import { describeViolations } from '@mediagen/core/violations.ts'
 import { toPointerToken } from '@mediagen/net/schema-violations.ts'
 import { patienceOf } from '@mediagen/net/http/connections.ts'
+import { compressLarge } from './compress.ts'
 import { type CoreClient, forward } from './core-client.ts'
 import { streamJob } from './events.ts'
 import { toMediagenError, toProblem } from './problem.ts'
@@ -37,6 +38,7 @@ export function addJobRoutes(
     '/v1/jobs',
     {
       config: { permission: 'jobs:read' },
+      onSend: compressLarge,
       schema: {
         operation: { id: 'listJobs', summary: "List the account's jobs. The newest come first.", query: listQuery },
         response: { 200: jobListSchema },

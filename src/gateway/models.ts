@@ -9,6 +9,7 @@ import {
 } from '../../gen/mediagen/v1/catalog_pb.ts'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { MediagenError } from '@mediagen/core/errors.ts'
+import { compressLarge } from './compress.ts'
 import { type CoreClient, forward } from './core-client.ts'
 import { json } from '@mediagen/openapi/document.ts'
 import { flag, page, readQuery, text } from './query.ts'
@@ -34,6 +35,7 @@ export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
     '/v1/models',
     {
       config: { permission: 'models:read' },
+      onSend: compressLarge,
       schema: {
         operation: {
           id: 'listModels',
@@ -80,6 +82,7 @@ export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
     '/v1/models/*',
     {
       config: { permission: 'models:read' },
+      onSend: compressLarge,
       schema: {
         operation: {
           id: 'getModel',

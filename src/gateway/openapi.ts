@@ -2,6 +2,7 @@
 import { createDocument, json, type Operation, type Route } from '@mediagen/openapi/document.ts'
 import { type ErrorCode, retryable } from '@mediagen/core/errors.ts'
 import type { FastifyInstance } from 'fastify'
+import { compressLarge } from './compress.ts'
 import { problemKinds } from './problem-kinds.ts'
 import { deliverySchema, problemSchema } from './schemas.ts'
 
@@ -42,7 +43,7 @@ export function collectOperations(app: FastifyInstance, publicUrl: () => string)
   return () => {
     // Created once: anyone may request it without a key, and all pending answers share the same bytes.
     let document: Buffer | undefined
-    app.get('/openapi.json', { schema: { operation } }, (_request, reply) => {
+    app.get('/openapi.json', { onSend: compressLarge, schema: { operation } }, (_request, reply) => {
       const parts = { url: publicUrl(), problems, problemSchema, events: deliverySchema.properties.type.enum }
       document ??= Buffer.from(JSON.stringify(createDocument(routes, parts)))
       return reply.type('application/json; charset=utf-8').send(document)

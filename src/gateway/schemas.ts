@@ -148,7 +148,11 @@ const sampleSchema = record('Sample', 'An output of a model, with the input that
   width: { type: ['integer', 'null'], description: 'Pixels' },
   height: { type: ['integer', 'null'], description: 'Pixels' },
   duration_seconds: { type: ['number', 'null'] },
-  preview_url: { ...nullableString, format: 'uri-reference', description: 'A picture of a film or sound, as `url`.' },
+  preview_url: {
+    ...nullableString,
+    format: 'uri-reference',
+    description: 'A picture of a film or sound, or a small one of a picture, as `url`.',
+  },
   input: {
     type: ['object', 'null'],
     additionalProperties: true,

@@ -1,6 +1,7 @@
 // /v1/wallet: the balance of the account and its ledger. docs/contract.md, section 1.
 import type { FastifyInstance } from 'fastify'
 import { EntrySchema } from '../../gen/mediagen/v1/wallet_pb.ts'
+import { compressLarge } from './compress.ts'
 import { type CoreClient, forward } from './core-client.ts'
 import { page, readQuery } from './query.ts'
 import { toListOf } from './records.ts'
@@ -28,6 +29,7 @@ export function addWalletRoutes(app: FastifyInstance, core: CoreClient): void {
     '/v1/wallet/entries',
     {
       config: { permission: 'wallet:read' },
+      onSend: compressLarge,
       schema: {
         operation: { id: 'listEntries', summary: 'List ledger entries. The newest come first.', query: page },
         response: { 200: entryListSchema },

@@ -6,6 +6,7 @@ import { basename, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { loadCatalog } from '@mediagen/catalog/load.ts'
 import { kinds } from './kinds.ts'
+import { paintEntry } from './paint-entry.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'mediagen-samples-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -16,26 +17,12 @@ truncateSync(join(folder, 'huge.mp4'), 21 * 1024 ** 2)
 writeFileSync(join(folder, 'big.png'), Buffer.alloc(65_537))
 const picture = readFileSync(join(folder, 'cat.png'))
 
-const entry = {
-  id: 'acme/paint',
-  name: 'Acme Paint',
-  description: 'Paints.',
-  category: 'text-to-image',
-  modality: 'image',
-  owned_by: 'acme',
-  created: '2026-11-01',
-  price: { credits: 1 },
-  engine: { kind: 'null' },
-  input: {
-    type: 'object',
-    required: ['prompt'],
-    properties: {
-      prompt: { type: 'string', maxLength: 9 },
-      voice: { enum: ['ann', 'bob'] },
-      images: { type: 'array', items: { type: 'string', format: 'media' } },
-    },
-  } as object,
+const properties = {
+  ...paintEntry.input.properties,
+  voice: { enum: ['ann', 'bob'] },
+  images: { type: 'array', items: { type: 'string', format: 'media' } },
 }
+const entry = { ...paintEntry, input: { ...paintEntry.input, properties } }
 const sample = { file: 'cat.png', input: { prompt: 'a cat' } }
 
 function load(written: object) {
@@ -48,9 +35,8 @@ function load(written: object) {
 
 /** The entry with files for the options of a field. */
 function withOptions(files: unknown) {
-  const { input } = entry as { input: { properties: { voice: object } } }
-  const voice = { ...input.properties.voice, 'x-enum-titles': { ann: 'Ann' }, 'x-enum-samples': files }
-  return { input: { ...input, properties: { ...input.properties, voice } } }
+  const voice = { ...properties.voice, 'x-enum-titles': { ann: 'Ann' }, 'x-enum-samples': files }
+  return { input: { ...entry.input, properties: { ...properties, voice } } }
 }
 
 test('a sample has a URL that changes with its content, and the words of its input as title', () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createClient } from '@connectrpc/connect'
 import { afterAll, expect, test } from 'vitest'
 import { CatalogService } from '../../gen/mediagen/v1/catalog_pb.ts'
+import { paintEntry } from '../catalog/paint-entry.ts'
 import { startTestApp } from '../test-app.ts'
 import { sendRaw } from './raw-http.ts'
 
@@ -12,20 +13,12 @@ const folder = mkdtempSync(join(tmpdir(), 'mediagen-samples-'))
 const picture = readFileSync(join(import.meta.dirname, '../models/picture.png'))
 writeFileSync(join(folder, 'cat.png'), picture)
 const model = (id: string, more: object = {}) => ({
+  ...paintEntry,
   id,
-  name: 'Paint',
-  description: 'Paints.',
-  category: 'text-to-image',
-  modality: 'image',
-  owned_by: 'tests',
-  created: '2026-11-01',
-  price: { credits: 1 },
-  engine: { kind: 'null' },
   input: {
-    type: 'object',
-    required: ['prompt'],
+    ...paintEntry.input,
     properties: {
-      prompt: { type: 'string' },
+      ...paintEntry.input.properties,
       image: { type: 'string', format: 'media' },
       style: { enum: ['oil'], 'x-enum-samples': { oil: 'cat.png' } },
     },

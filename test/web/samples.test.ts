@@ -1,5 +1,10 @@
 // Samples in the console: on cards, on pages of models, and the sounds and words of options.
-import { expect, test } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import sharp from 'sharp'
+import { expect, onTestFinished, test } from 'vitest'
+import { paintEntry } from '../catalog/paint-entry.ts'
 import { startTestApp, withBuiltin } from '../test-app.ts'
 import { fill, inBrowser, press, textOf, useBrowser } from './browser-tests.ts'
 import { toField } from '../../web/form-model.ts'
@@ -14,7 +19,7 @@ inBrowser('a card shows a sample, whose words are its alternative text and whose
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${app.account.key}`)
   const picture = `${card('Poster')}.querySelector('.cover img')`
-  await page.until(`${picture}?.naturalWidth === 1080`)
+  await page.until(`${picture}?.naturalWidth === 300`)
   expect(
     await page.evaluate(`['alt', 'width', 'height', 'loading'].map((name) => ${picture}.getAttribute(name))`),
   ).toEqual(['The Night Market', '1080', '1080', 'lazy'])
@@ -28,6 +33,51 @@ inBrowser('a card shows a sample, whose words are its alternative text and whose
   await fill(page, '[type=search]', 'lip sync')
   expect(await page.until(textOf('.empty'))).toBe('No model matches “lip sync”.')
   expect(page.errors).toEqual([])
+})
+
+inBrowser(
+  'pictures of another catalog come with the page if they are small, else when they are scrolled to',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'mediagen-cards-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const names = Array.from({ length: 24 }, (_, index) => (index % 2 === 0 ? `small-${index}` : `large-${index}`))
+    const models = await Promise.all(
+      names.map(async (name, index) => {
+        const side = name.startsWith('small') ? 16 : 200
+        // Each has a content of its own; noise is large.
+        const noise = { type: 'gaussian', mean: 128, sigma: 30 + index } as const
+        const create = { width: side, height: side, channels: 3, background: '#fff', noise } as const
+        await sharp({ create })
+          .png()
+          .toFile(join(folder, `${name}.png`))
+        return { ...paintEntry, id: `acme/${name}`, name, samples: [{ file: `${name}.png`, input: { prompt: 'x' } }] }
+      }),
+    )
+    writeFileSync(join(folder, 'models.yaml'), JSON.stringify({ models }))
+    await using app = await startTestApp({ MEDIAGEN_CATALOG: join(folder, 'models.yaml') })
+    await using page = await browser.openPage()
+    await page.resize(390)
+    await page.open(`${app.url}/#key=${app.account.key}`)
+    const picture = (name: string): string => `${card(name)}.querySelector('.cover img')`
+    await page.until(`${picture('small-0')}?.naturalWidth === 16 && ${picture('large-1')}?.naturalWidth === 200`)
+    const asked = `performance.getEntriesByType('resource').filter(({ name }) => name.includes('/samples/')).length`
+    expect(await page.evaluate(`${picture('small-22')}.src`)).toMatch(/^data:image\/png/)
+    expect(await page.evaluate(`${picture('large-23')}.naturalWidth`)).toBe(0)
+    expect(await page.evaluate(asked)).toBeLessThan(12)
+    await page.evaluate(`${picture('large-23')}.scrollIntoView()`)
+    await page.until(`${picture('large-23')}.naturalWidth === 200`)
+    expect(page.errors).toEqual([])
+  },
+)
+
+inBrowser('where the small pictures do not come together, each comes by itself', async () => {
+  await using app = await startTestApp({}, withBuiltin)
+  await using page = await browser.openPage()
+  await page.send('Network.enable')
+  await page.send('Network.setBlockedURLs', { urls: ['*/console/covers.*'] })
+  await page.open(`${app.url}/#key=${app.account.key}`)
+  await page.until(`${card('Poster')}?.querySelector('.cover img')?.naturalWidth === 300`)
+  expect(await page.evaluate(`${card('Poster')}.querySelector('.cover img').src`)).toContain('/samples/')
 })
 
 inBrowser(

@@ -24,7 +24,7 @@ async function findFiles(path: string): Promise<Readonly<Record<string, string>>
   return Object.fromEntries(paths.map((one) => [one.split('.').at(-1), one]))
 }
 
-test('the page refers to three files that are served, under a policy without exceptions', async () => {
+test('the page refers to two files that are served, and to the pictures of the catalog, under a policy without exceptions', async () => {
   const { response, text } = await fetchText('/')
   expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
   const policy = response.headers.get('content-security-policy') ?? ''
@@ -33,10 +33,15 @@ test('the page refers to three files that are served, under a policy without exc
   expect(text).not.toMatch(/<style|\sstyle=|\son[a-z]+=|javascript:|\{\{/i)
   expect([...text.matchAll(/<script(?![^>]*\ssrc=)/g)]).toEqual([])
   const paths = await findFiles('/')
-  expect(Object.keys(paths).toSorted()).toEqual(['css', 'js', 'svg'])
-  const types = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8', svg: 'image/svg+xml' }
-  for (const [extension, type] of Object.entries(types)) {
-    const { response, text: content } = await fetchText(paths[extension] ?? '')
+  expect(Object.keys(paths).toSorted()).toEqual(['css', 'js'])
+  const json = /data-covers="([^"]+)"/.exec(text)?.[1] ?? ''
+  const types = {
+    [paths['css'] ?? '']: 'text/css; charset=utf-8',
+    [paths['js'] ?? '']: 'text/javascript; charset=utf-8',
+    [json]: 'application/json; charset=utf-8',
+  }
+  for (const [path, type] of Object.entries(types)) {
+    const { response, text: content } = await fetchText(path)
     expect([response.status, response.headers.get('content-type'), content === '']).toEqual([200, type, false])
     expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
     expect(response.headers.get('content-encoding')).toBe('br')
@@ -73,7 +78,14 @@ test('an unchanged page is not sent twice, and says how large a file may be', as
 })
 
 test('what no page loads is not there', async () => {
-  for (const name of ['main.ts', 'main.js', 'style.css', 'main.0000000000000000.js', '..%2Fpackage.json'])
+  for (const name of [
+    'main.ts',
+    'main.js',
+    'style.css',
+    'main.0000000000000000.js',
+    'covers.0000000000000000.json',
+    '..%2Fpackage.json',
+  ])
     expect([name, (await fetchText(`/console/${name}`)).response.status]).toEqual([name, 404])
 })
 

@@ -155,7 +155,7 @@ export type Sample = Message<"mediagen.v1.Sample"> & {
   durationSeconds?: number | undefined;
 
   /**
-   * A picture of a film or sound, as `url`.
+   * A picture of a film or sound, or a small one of a picture, as `url`.
    *
    * @generated from field: optional string preview_url = 7;
    */

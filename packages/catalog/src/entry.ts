@@ -19,7 +19,7 @@ export interface WrittenSample {
   /** Its input; media in it may be paths, too. */
   readonly input: JsonObject
   readonly title?: string
-  /** A picture of a film or sound. */
+  /** A picture of a film or sound, or a small one of a picture. */
   readonly preview?: string
   readonly width?: number
   readonly height?: number

@@ -26,7 +26,7 @@ export interface Sample {
   readonly width: number | null
   readonly height: number | null
   readonly durationSeconds: number | null
-  /** A picture of a film or sound, as `url`. */
+  /** A picture of a film or sound, or a small one of a picture, as `url`. */
   readonly previewUrl: string | null
 }
 

@@ -248,7 +248,7 @@ export interface Sample {
   height: number | null
   duration_seconds: number | null
   /**
-   * A picture of a film or sound, as `url`.
+   * A picture of a film or sound, or a small one of a picture, as `url`.
    */
   preview_url: string | null
   /**

@@ -1,5 +1,5 @@
 // The files of a folder as pages load them: one style sheet, a script for each kind of page, the icons within the page.
-// Their names change with their content, so that browsers keep them for ever. They are made at the first request.
+// The names of files change with their content, so that browsers keep them for ever. They are made at the first request.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createServedFile, type ServedFile } from './served-file.ts'
@@ -36,8 +36,10 @@ const contentSecurityPolicy = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ')
+const comments = /<!--.*?-->\s*/gs
 const pageHeaders = { 'cache-control': 'no-cache', 'content-security-policy': contentSecurityPolicy }
-const fileHeaders = { 'cache-control': 'public, max-age=31536000, immutable' }
+/** Of a file whose name changes with its content. */
+export const fileHeaders = { 'cache-control': 'public, max-age=31536000, immutable' }
 
 /**
  * Creates a site.
@@ -69,7 +71,6 @@ export function createSite<Script extends string>(
     return made
   }
   const placeStyle = (): Promise<string> => place('style.css', 'css', 'text/css; charset=utf-8', () => joinStyles(read))
-  const placeMark = (): Promise<string> => place('favicon.svg', 'svg', 'image/svg+xml', () => read('favicon.svg'))
   const placeScript = (name: string): Promise<string> =>
     place(name, 'js', 'text/javascript; charset=utf-8', async () => {
       // A start does not need the parser.
@@ -79,11 +80,11 @@ export function createSite<Script extends string>(
 
   return {
     async page({ title, description, main, script, data = {} }) {
-      const [frame, icons, style, favicon, scriptPath] = await Promise.all([
+      const [frame, icons, mark, style, scriptPath] = await Promise.all([
         read('frame.html'),
         read('icons.svg'),
+        read('favicon.svg'),
         placeStyle(),
-        placeMark(),
         script && placeScript(script),
       ])
       const values: Readonly<Record<string, string>> = {
@@ -93,7 +94,7 @@ export function createSite<Script extends string>(
           .map(([name, value]) => `data-${name}="${escapeHtml(value)}"`)
           .join(' '),
         style,
-        favicon,
+        favicon: `data:image/svg+xml,${encodeURIComponent(mark.replaceAll(comments, ''))}`,
         script: scriptPath ? `<script type="module" src="${scriptPath}"></script>` : '',
         hidden: scriptPath ? 'hidden' : '',
         icons: icons.replace('<svg', '<svg hidden').replaceAll('<symbol id="', '<symbol id="icon-'),
@@ -101,7 +102,7 @@ export function createSite<Script extends string>(
       }
       const content = frame
         .replaceAll(/\{\{(\w+)\}\}/g, (place, name: string) => values[name] ?? place)
-        .replaceAll(/<!--.*?-->\s*/gs, '')
+        .replaceAll(comments, '')
       return createServedFile({ contentType: 'text/html; charset=utf-8', content, headers: pageHeaders })
     },
     async find(name) {
@@ -109,7 +110,6 @@ export function createSite<Script extends string>(
       const [stem] = name.split('.')
       const script = scripts.find((one) => one === `${stem}.ts`)
       if (stem === 'style') await placeStyle()
-      else if (stem === 'favicon') await placeMark()
       else if (script) await placeScript(script)
       return files.get(name)
     },
