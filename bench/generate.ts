@@ -20,5 +20,5 @@ export async function benchGenerate(bench: Bench): Promise<readonly Row[]> {
   await using bare = await startBareFastify(bench, { method: 'POST', path, status: 202, answer })
   const headers = { ...account.headers, 'idempotency-key': '[<id>]' }
   const found = await compareHttp(bare, mediagen, { method: 'POST', path, headers, body })
-  return [toRow('POST /v1/generate : bare Fastify', 0.18, found)]
+  return [toRow('POST /v1/generate : bare Fastify', 0.25, found)]
 }

@@ -25,5 +25,5 @@ export async function benchGrpcQuotes(bench: Bench): Promise<readonly Row[]> {
     fire: (seconds) => fireGrpc(server.grpcAddress, request, seconds),
     cpuSeconds: () => server.cpuSeconds(),
   })
-  return [toRow('gRPC CreateQuote : bare grpc-js', 0.5, await compare(toSide(echo), toSide(mediagen)))]
+  return [toRow('gRPC CreateQuote : bare grpc-js', 0.55, await compare(toSide(echo), toSide(mediagen)))]
 }

@@ -13,5 +13,5 @@ export async function benchQuotes(bench: Bench): Promise<readonly Row[]> {
   const answer: unknown = JSON.parse(await ask(mediagen.httpUrl, account, path, order))
   await using bare = await startBareFastify(bench, { method: 'POST', path, status: 200, answer })
   const found = await compareHttp(bare, mediagen, { method: 'POST', path, headers: account.headers, body: order })
-  return [toRow('POST /v1/quotes : bare Fastify', 0.4, found)]
+  return [toRow('POST /v1/quotes : bare Fastify', 0.5, found)]
 }

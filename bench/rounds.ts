@@ -1,7 +1,8 @@
 // The method: baseline and candidate take turns, and every candidate round is held against the baseline round before it.
 
-const usualPairs = 5
-const warmUpSeconds = 1.2
+const usualPairs = 10
+// Until V8 has compiled most of what is used.
+const warmUpSeconds = 3
 const roundSeconds = 1.2
 
 /** One side of a comparison: how to load it, and what it has used of its processor. */
