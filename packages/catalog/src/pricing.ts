@@ -8,6 +8,10 @@ export const maxCredits = Number.MAX_SAFE_INTEGER
 
 const { DOUBLE, STRING, DYN } = CelScalar
 
+// A price remembers what it was for this many inputs: most ask for one of a few sizes and lengths, and finding a price takes a
+// sixth of computing it.
+const mostKnown = 64
+
 const functions: CelFunc[] = [
   celFunc('ceil', [DOUBLE], DOUBLE, Math.ceil),
   celFunc('floor', [DOUBLE], DOUBLE, Math.floor),
@@ -73,19 +77,44 @@ export function compilePrice(expression: string): Price {
       `"${expression}" is not a CEL expression: ${error instanceof Error ? error.message : String(error)}`,
     )
   }
+
+  function compute(input: JsonObject, usage?: Usage): number {
+    const result: unknown = run(usage ? { ...input, usage } : input)
+    if (isCelError(result)) throw new PriceError(`"${expression}" cannot be computed: ${result.message}`)
+    if (usage && typeof result === 'number' && result > maxCredits) return maxCredits
+    if (typeof result !== 'number' || !isWhole(result))
+      throw new PriceError(
+        `"${expression}" gives ${String(result)}, which is not a whole number of credits, 0 or more${isFraction(result) ? '; ceil() rounds up' : ''}`,
+      )
+    return result
+  }
+
+  const known = new Map<string, number>()
   return {
     ...reads,
     evaluate(input, usage) {
-      const result: unknown = run(usage ? { ...input, usage } : input)
-      if (isCelError(result)) throw new PriceError(`"${expression}" cannot be computed: ${result.message}`)
-      if (usage && typeof result === 'number' && result > maxCredits) return maxCredits
-      if (typeof result !== 'number' || !isWhole(result))
-        throw new PriceError(
-          `"${expression}" gives ${String(result)}, which is not a whole number of credits, 0 or more${isFraction(result) ? '; ceil() rounds up' : ''}`,
-        )
-      return result
+      const key = usage ? null : toKey(reads.variables, input)
+      if (key === null) return compute(input, usage)
+      let price = known.get(key)
+      if (price === undefined) {
+        price = compute(input)
+        if (known.size === mostKnown) known.clear()
+        known.set(key, price)
+      }
+      return price
     },
   }
+}
+
+/** The values that a price reads, as a text; null if one of them is neither a number nor a boolean. */
+function toKey(variables: ReadonlySet<string>, input: JsonObject): string | null {
+  let key = ''
+  for (const name of variables) {
+    const value = input[name]
+    if (typeof value !== 'number' && typeof value !== 'boolean') return null
+    key += `${value} `
+  }
+  return key
 }
 
 function isFraction(result: unknown): boolean {

@@ -77,3 +77,12 @@ test('a price names the variables that it reads', () => {
   const { variables } = compilePrice('1 + ceil(width * max(height, 2)) + (hd ? size(images) : usage.seconds)')
   expect(variables).toEqual(new Set(['width', 'height', 'hd', 'images', 'usage']))
 })
+
+test('one price after another is that of its own input, however many there were', () => {
+  const { evaluate } = compilePrice('wide ? width * 2 : width')
+  const inputs = Array.from({ length: 300 }, (_, index) => ({ width: index % 150, wide: index % 4 < 2 }))
+  for (const input of [...inputs, ...inputs]) expect(evaluate(input)).toBe(input.wide ? input.width * 2 : input.width)
+  expect(() => evaluate({ width: 0.5, wide: false })).toThrow(PriceError)
+  expect(() => evaluate({ width: 0.5, wide: false })).toThrow(PriceError)
+  expect(evaluate({ width: 0.5, wide: true })).toBe(1)
+})
