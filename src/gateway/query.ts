@@ -78,11 +78,11 @@ export function readParameters<Parameters extends Query>(
 ): { values: Values<Parameters>; violations: Violation[] } {
   const violations: Violation[] = []
   const values: Record<string, unknown> = {}
-  for (const [name, { read }] of Object.entries(parameters)) {
+  for (const name in parameters) {
     const written = find(name)
     try {
       if (Array.isArray(written)) throw new Error('must not be repeated')
-      values[name] = read(written)
+      values[name] = parameters[name]?.read(written)
     } catch (error) {
       violations.push({ pointer: toPointer(name), detail: (error as Error).message })
     }
