@@ -5,6 +5,7 @@ import type { App } from '../app/app.ts'
 import { startApp } from '../app/start.ts'
 import { type Config, findUnknownSettings, readConfig } from '../config.ts'
 import { createLogger } from '../app/log.ts'
+import { keepTickShape } from '../app/tick-shape.ts'
 import { print, type Printed } from '@mediagen/terminal/print.ts'
 import { openSecrets } from '../app/models.ts'
 import type { Secrets } from '@mediagen/backends/secrets.ts'
@@ -17,6 +18,7 @@ export function addServeCommand(program: Command): void {
     .option('--core-url <url>', 'serve only REST, in front of another server at this gRPC address (MEDIAGEN_CORE_URL)')
     .option('--json', 'print the addresses as one line of JSON')
     .action(async ({ coreUrl, json }: { coreUrl?: string; json?: boolean }) => {
+      keepTickShape()
       const config = readConfig({ ...process.env, ...(coreUrl !== undefined && { MEDIAGEN_CORE_URL: coreUrl }) })
       // Installed first, so a signal during the start also stops the server properly.
       const stopped = stopSignal()
