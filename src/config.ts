@@ -163,6 +163,12 @@ export const generalSettings = {
     876_000,
     'How long uploads and outputs are kept before their files are removed',
   ),
+  keepJobsDays: text(
+    'MEDIAGEN_KEEP_JOBS_DAYS',
+    '',
+    'How many days the record of a job stays after its end, with its idempotency key and its outputs; the ledger stays for ever, and if empty, so does the job',
+    parseDays,
+  ),
   assetUrlTtlSeconds: integer(
     'MEDIAGEN_ASSET_URL_TTL_SECONDS',
     86_400,
@@ -254,6 +260,15 @@ function parseDatabaseUrl(written: string): string | null {
   if (written === '') return null
   if (!/^postgres(ql)?:\/\/./.test(written)) throw new Error('must begin with postgres://')
   return written
+}
+
+// A day is longer than a quote is valid: the start of a removed job, repeated, is refused and not charged again.
+function parseDays(written: string): number | null {
+  if (written === '') return null
+  const days = Number(written)
+  if (!/^\d+$/.test(written) || days < 1 || days > 36_500)
+    throw new Error('must be a whole number, 1 to 36500, or empty')
+  return days
 }
 
 function parseOrigins(written: string): ReadonlySet<string> {

@@ -47,6 +47,8 @@ describe('a wrong value is refused by name, with what it may be', () => {
   test.each([
     ['MEDIAGEN_QUOTE_TTL_SECONDS', '601'],
     ['MEDIAGEN_QUOTE_TTL_SECONDS', '0'],
+    ['MEDIAGEN_KEEP_JOBS_DAYS', '0'],
+    ['MEDIAGEN_KEEP_JOBS_DAYS', '0.5'],
     ['MEDIAGEN_HTTP_PORT', '65536'],
     ['MEDIAGEN_HTTP_PORT', '-1'],
     ['MEDIAGEN_GRPC_PORT', 'http'],

@@ -135,6 +135,7 @@ export async function startCore(
     store,
     folders: files.folders,
     retainMs: config.retainHours * 3_600_000,
+    keepJobsMs: config.keepJobsDays && config.keepJobsDays * 86_400_000,
     log,
   })
   parts.defer(() => retention.stop())

@@ -1,4 +1,4 @@
-// Removes expired files, and orphans: folders without a record that a crash left.
+// Removes expired files, orphans (folders without a record that a crash left), and the records of jobs that ended long ago.
 import type { Logger } from 'pino'
 import {
   type FilesFolders,
@@ -15,6 +15,9 @@ import { createRound } from '../runtime/round.ts'
 const lookMs = 1000
 // Orphans are rare, and finding them visits every folder.
 const surveyMs = 6 * 3_600_000
+const forgetMs = 3_600_000
+// One page is one transaction, and starts wait for it.
+const jobsAtOnce = 200
 
 /** What the removal needs. */
 export interface ExpiryParts {
@@ -22,6 +25,8 @@ export interface ExpiryParts {
   readonly folders: FilesFolders
   /** Retention of files, and of orphans, because the database may be an older one that was restored. */
   readonly retainMs: number
+  /** How long records of ended jobs are kept; null for ever. */
+  readonly keepJobsMs: number | null
   readonly log: Logger
 }
 
@@ -30,8 +35,8 @@ export interface Expiry {
   stop(): Promise<void>
 }
 
-/** Starts removing files: expired files every second, orphans now and every six hours. */
-export function startExpiry({ store, folders, retainMs, log }: ExpiryParts): Expiry {
+/** Starts removing: expired files every second, old jobs now and every hour, orphans now and every six hours. */
+export function startExpiry({ store, folders, retainMs, keepJobsMs, log }: ExpiryParts): Expiry {
   let stopped = false
 
   /** Writes one line for all of them. */
@@ -66,16 +71,33 @@ export function startExpiry({ store, folders, retainMs, log }: ExpiryParts): Exp
     if (orphans > 0) log.warn({ folders: orphans }, 'files that no record names were removed')
   }
 
+  async function forget(): Promise<void> {
+    if (keepJobsMs === null) return
+    let removed = 0
+    for (let after: number | null = 0; after !== null && (await store.lead(leadMs));) {
+      if (stopped) return
+      const { jobs, next } = await store.forgetJobs({ keepMs: keepJobsMs, after, limit: jobsAtOnce })
+      removed += jobs
+      after = next
+    }
+    if (removed > 0) log.info({ jobs: removed }, 'old jobs removed')
+  }
+
   const sweeping = createRound(sweep, (error) => log.error({ err: error }, 'expired files could not be removed'))
   const surveying = createRound(survey, (error) => log.error({ err: error }, 'files could not be listed'))
-  const timers = [setInterval(() => sweeping.again(), lookMs), setInterval(() => surveying.again(), surveyMs)]
-  sweeping.again()
-  surveying.again()
+  const forgetting = createRound(forget, (error) => log.error({ err: error }, 'old jobs could not be removed'))
+  const rounds = [
+    { round: sweeping, everyMs: lookMs },
+    { round: surveying, everyMs: surveyMs },
+    { round: forgetting, everyMs: forgetMs },
+  ]
+  const timers = rounds.map(({ round, everyMs }) => setInterval(() => round.again(), everyMs))
+  for (const { round } of rounds) round.again()
   return {
     async stop() {
       stopped = true
       for (const timer of timers) clearInterval(timer)
-      await Promise.all([sweeping.settled(), surveying.settled()])
+      await Promise.all(rounds.map(({ round }) => round.settled()))
     },
   }
 }

@@ -37,7 +37,7 @@ test('450 folders that cannot be removed delay no other, are tried once, and tak
   }
   const lines: { level: number; folders?: number; msg: string }[] = []
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
-  const expiry = startExpiry({ store, folders, retainMs: 1000, log })
+  const expiry = startExpiry({ store, folders, retainMs: 1000, keepJobsMs: null, log })
   await expect.poll(() => removed.toSorted()).toEqual(ids.slice(450))
   await expect.poll(() => store.hasExpired()).toBe(false)
   await expiry.stop()

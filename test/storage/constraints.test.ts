@@ -256,7 +256,7 @@ const refused: Record<string, [name: string, sql: string, words: string | RegExp
       insertJob({ job_id: '{failed}' }).replace('INSERT', 'INSERT OR REPLACE'),
       'never replaced',
     ],
-    ['a job that is deleted', 'DELETE FROM jobs WHERE job_id = {free}', 'never deleted'],
+    ['a job that is deleted', 'DELETE FROM jobs WHERE job_id = {free}', 'only a job that is settled'],
     ['another hold', 'UPDATE jobs SET credits_held = 1 WHERE job_id = {running}', 'started with does not change'],
     ['another owner', 'UPDATE jobs SET account_id = {other} WHERE job_id = {running}', 'started with does not change'],
     ['another key', "UPDATE jobs SET idempotency_key = 'x' WHERE job_id = {running}", 'started with does not change'],

@@ -4,6 +4,7 @@ import { accountTests, keyTests } from './contract-accounts.ts'
 import { auditTests } from './contract-audit.ts'
 import { backlogTests } from './contract-backlog.ts'
 import { claimTests, endTests } from './contract-claims.ts'
+import { forgettingTests } from './contract-forgetting.ts'
 import { deletionTests } from './contract-deletions.ts'
 import { retentionTests, uploadTests } from './contract-files.ts'
 import { fairnessTests, positionTests } from './contract-fairness.ts'
@@ -38,6 +39,7 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
     describe('uploads', () => uploadTests(openStore))
     describe('retention', () => retentionTests(openStore))
     describe('the deletion of a job', () => deletionTests(openStore))
+    describe('old jobs', () => forgettingTests(openStore))
     describe('the backlog', () => backlogTests(openStore))
     describe('webhooks', () => webhookTests(openStore))
     describe('places of webhooks', () => webhookPlaceTests(openStore))

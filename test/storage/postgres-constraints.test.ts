@@ -10,6 +10,9 @@ const entry = (fields: string): string =>
   `INSERT INTO ledger_entries (account_id, number, entry_id, kind, job_number, credits, available_after, held_after, created_at)
    SELECT a.account_id, ${fields}, 0 FROM accounts AS a, jobs AS j WHERE j.status = 'queued'`
 
+const forgetFailed =
+  "UPDATE jobs SET outputs_gone = 2 WHERE status = 'failed'; DELETE FROM jobs WHERE status = 'failed';"
+
 describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
   const { createDatabase } = useServer()
   let made: Promise<string> | undefined
@@ -45,7 +48,23 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     ['UPDATE jobs SET token = token - 1', 'never go back'],
     ['UPDATE jobs SET credits_held = 5', 'does not change'],
     ["UPDATE jobs SET worker = NULL WHERE status = 'running'", 'leased_while_running'],
-    ['DELETE FROM jobs', 'never deleted'],
+    ["DELETE FROM jobs WHERE status = 'queued'", 'only a job that is settled'],
+    ["DELETE FROM jobs WHERE status = 'failed'", 'only a job that is settled'],
+    [
+      `INSERT INTO upstream_runs (job_number, n, provider, verdict, submitted_at) SELECT number, 1, 'p', 'accepted', 0 FROM jobs;
+       ${forgetFailed}`,
+      'only a job that is settled',
+    ],
+    [
+      `UPDATE jobs SET status = 'failed', error = '{}', credits_released = 10, finished_at = 9e15, worker = NULL, lease_until = NULL
+       WHERE status = 'running'; ${forgetFailed}`,
+      'only a job that is settled',
+    ],
+    [`ALTER TABLE jobs DISABLE TRIGGER jobs_inputs_go_with_outputs; ${forgetFailed}`, 'foreign key'],
+    ["INSERT INTO forgotten_jobs SELECT number, job_id FROM jobs WHERE status = 'failed'", 'is no more'],
+    ["INSERT INTO forgotten_jobs VALUES (999, 'job_x')", 'is no more'],
+    [`${forgetFailed} UPDATE forgotten_jobs SET job_id = 'job_x'`, 'does not change'],
+    [`${forgetFailed} DELETE FROM forgotten_jobs`, 'does not change'],
     ['DELETE FROM job_inputs', 'stays as long'],
     ["UPDATE job_inputs SET input = '{}'", 'does not change'],
     ['UPDATE queues SET virtual_time = virtual_time - 1', 'never goes back|check constraint'],

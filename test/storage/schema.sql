@@ -142,6 +142,28 @@ CREATE INDEX files_expiring ON files (expires_at) WHERE gone = 0;
 
 CREATE INDEX files_removing ON files (removal_at) WHERE removal_at IS NOT NULL;
 
+CREATE TRIGGER forgotten_jobs_follow BEFORE INSERT ON forgotten_jobs
+WHEN EXISTS (SELECT 1 FROM jobs WHERE number = NEW.number) OR EXISTS (SELECT 1 FROM forgotten_jobs WHERE number = NEW.number)
+  OR NOT EXISTS (SELECT 1 FROM ledger_entries WHERE job_number = NEW.number)
+BEGIN
+  SELECT RAISE(ABORT, 'forgotten_jobs: only what the ledger names and is no more is remembered');
+END;
+
+CREATE TRIGGER forgotten_jobs_stand BEFORE UPDATE ON forgotten_jobs
+BEGIN
+  SELECT RAISE(ABORT, 'forgotten_jobs: what is on record does not change');
+END;
+
+CREATE TRIGGER forgotten_jobs_stay BEFORE DELETE ON forgotten_jobs
+BEGIN
+  SELECT RAISE(ABORT, 'forgotten_jobs: what is on record is never deleted');
+END;
+
+CREATE TABLE forgotten_jobs (
+  number INTEGER NOT NULL PRIMARY KEY,
+  job_id TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE found_submissions (
   job_id TEXT NOT NULL,
   n INTEGER NOT NULL CHECK (n >= 1),
@@ -221,6 +243,12 @@ BEGIN
   SELECT RAISE(ABORT, 'jobs: this state may not follow that state');
 END;
 
+CREATE TRIGGER jobs_forgotten AFTER DELETE ON jobs
+BEGIN
+  INSERT INTO forgotten_jobs (number, job_id) SELECT OLD.number, OLD.job_id WHERE OLD.credits_held > 0;
+  UPDATE accounts SET job_count = job_count - 1 WHERE account_id = OLD.account_id;
+END;
+
 CREATE TRIGGER jobs_inputs_go_with_outputs AFTER UPDATE OF outputs_gone ON jobs
 WHEN OLD.outputs_gone = 0
 BEGIN
@@ -278,8 +306,12 @@ BEGIN
 END;
 
 CREATE TRIGGER jobs_stay BEFORE DELETE ON jobs
+WHEN OLD.status NOT IN ('succeeded', 'failed', 'canceled', 'expired') OR OLD.outputs_gone <> 2
+  OR OLD.number = (SELECT max(number) FROM jobs)
+  OR (SELECT coalesce(sum(credits), 0) FROM ledger_entries WHERE job_number = OLD.number) <> 2 * OLD.credits_held
+  OR EXISTS (SELECT 1 FROM upstream_runs WHERE job_number = OLD.number AND ended_at IS NULL)
 BEGIN
-  SELECT RAISE(ABORT, 'jobs: a job is never deleted');
+  SELECT RAISE(ABORT, 'jobs: only a job that is settled, without files or a run elsewhere, and not the newest, is deleted');
 END;
 
 CREATE TRIGGER jobs_stay_deleted BEFORE UPDATE OF deleted_at ON jobs
@@ -446,7 +478,7 @@ CREATE TABLE ledger_entries (
   number INTEGER NOT NULL CHECK (number > 0),
   entry_id TEXT NOT NULL,
   kind TEXT NOT NULL CHECK (kind = 'grant' OR kind = 'hold' OR kind = 'charge' OR kind = 'release' OR kind = 'adjust'),
-  job_number INTEGER REFERENCES jobs (number),
+  job_number INTEGER,
   credits INTEGER NOT NULL,
   available_after INTEGER NOT NULL CHECK (available_after >= 0),
   held_after INTEGER NOT NULL CHECK (held_after >= 0),
@@ -527,7 +559,7 @@ CREATE TABLE upstream_duties (
 CREATE INDEX upstream_duties_due ON upstream_duties (due_at);
 
 CREATE TABLE upstream_runs (
-  job_number INTEGER NOT NULL REFERENCES jobs (number),
+  job_number INTEGER NOT NULL,
   n INTEGER NOT NULL CHECK (n > 0),
   provider TEXT NOT NULL,
   upstream_id TEXT,

@@ -26,6 +26,10 @@ async function fill(store: Store): Promise<{ accountId: string; secret: string }
   await store.createKey(keyOf(accountId, hashKeySecret(secret), { name: 'mine', expiresAtMs: Date.now() + 1e9 }))
   await store.signingKeys('quote')
   await store.signingKeys('asset')
+  const old = await startJob(store, accountId)
+  await store.requestCancel(accountId, old.jobId)
+  await startJob(store, accountId, { model: 'test/other' })
+  expect(await store.forgetJobs({ keepMs: -1000, after: 0, limit: 10 })).toEqual({ jobs: 1, next: null })
   await store.createWebhook(
     { accountId, url: 'https://hooks.example/a', description: null, includeInput: true, secret: Buffer.alloc(32, 7) },
     10,
@@ -113,7 +117,14 @@ describe.skipIf(!hasPostgres)('between SQLite and PostgreSQL', () => {
     {
       await using from = openSqliteTables(folder.path)
       await using to = await createPostgresTables(url)
-      expect(await transfer(from, to)).toMatchObject({ accounts: 2, jobs: 4, job_inputs: 4, api_keys: 1, webhooks: 1 })
+      expect(await transfer(from, to)).toMatchObject({
+        accounts: 2,
+        jobs: 5,
+        forgotten_jobs: 1,
+        job_inputs: 5,
+        api_keys: 1,
+        webhooks: 1,
+      })
     }
     const moved = await openPostgresStore({ url })
     expect(await tell(moved, accountId)).toEqual(told)

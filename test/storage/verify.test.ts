@@ -132,6 +132,27 @@ describe('the check of the ledger names', () => {
     expect(problems).toEqual(words.map((pattern) => expect.stringMatching(pattern)))
   })
 
+  test('a forgotten job whose hold was not resolved', async () => {
+    const forget =
+      "INSERT INTO forgotten_jobs SELECT number, job_id FROM jobs WHERE status = 'failed'; DELETE FROM jobs WHERE status = 'failed'"
+    expect(await problemsAfter(`${forget}; UPDATE accounts SET job_count = 3`)).toEqual([])
+    const problems = await problemsAfter(
+      `${forget}; UPDATE accounts SET job_count = 3; UPDATE ledger_entries SET job_number = NULL WHERE kind = 'release' AND job_number = 2`,
+    )
+    expect(problems).toEqual([
+      expect.stringMatching(/release without a job/),
+      expect.stringMatching(/forgotten job job_\w+: held 10, but charged 0 and released 0/),
+    ])
+  })
+
+  test('an entry whose job is neither there nor forgotten', async () => {
+    const problems = await problemsAfter("DELETE FROM jobs WHERE status = 'failed'; UPDATE accounts SET job_count = 3")
+    expect(problems).toEqual([
+      expect.stringMatching(/hold without a job/),
+      expect.stringMatching(/release without a job/),
+    ])
+  })
+
   test('a hundred problems at most, and how many more', async () => {
     const problems =
       await problemsAfter(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1250)

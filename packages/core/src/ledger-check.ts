@@ -56,11 +56,20 @@ export interface JobFacts {
   readonly afterLoss: AfterLoss
 }
 
-/** A check of the whole ledger: takes every account, then every entry in the order of its account, then every job. */
+/** The sums in the ledger of a job that was removed, and how many accounts they are of. */
+export type ForgottenFacts = Pick<JobFacts, 'jobId' | 'holdEntry' | 'chargeEntry' | 'releaseEntry'> & {
+  readonly owners: number
+}
+
+/**
+ * A check of the whole ledger: takes every account, then every entry in the order of its account, then every job, then every job
+ * that was removed.
+ */
 export interface LedgerCheck {
   account(facts: AccountFacts): void
   entry(facts: EntryFacts): void
   job(facts: JobFacts): void
+  forgotten(facts: ForgottenFacts): void
   /** Lists the first hundred problems and counts the rest. */
   report(): LedgerReport
 }
@@ -87,6 +96,13 @@ export function createLedgerCheck(): LedgerCheck {
     job(facts) {
       counts.jobs += 1
       checkJob(facts, report)
+    },
+    forgotten({ jobId, holdEntry, chargeEntry, releaseEntry, owners }) {
+      if (holdEntry === 0 || holdEntry !== chargeEntry + releaseEntry || owners !== 1)
+        report(
+          `forgotten job ${jobId}: held ${holdEntry}, but charged ${chargeEntry} and released ${releaseEntry}, of ${owners} accounts`,
+          restoreBackup,
+        )
     },
     report() {
       const all = more === 0 ? found : [...found, { problem: `and ${more} more`, repair: 'begin with those above' }]

@@ -16,6 +16,24 @@ export interface FolderOwner {
   readonly kind: FolderKind
 }
 
+/** A walk over jobs from the oldest on, page by page. */
+export interface ForgetCommand {
+  /** Jobs that ended longer ago are forgotten. */
+  readonly keepMs: number
+  /** The page begins behind this; 0 at first. */
+  readonly after: number
+  /** Jobs that are looked at. */
+  readonly limit: number
+}
+
+/** What became of a page. */
+export interface Forgotten {
+  /** Jobs that were removed. */
+  readonly jobs: number
+  /** Where the next page begins; null when what follows is younger. */
+  readonly next: number | null
+}
+
 /** The records of how long files are kept. */
 export interface RetentionStore {
   /** Whether any file has expired: cheap, and called often. */
@@ -31,6 +49,11 @@ export interface RetentionStore {
   putOff(removals: readonly Removal[]): Promise<void>
   /** Makes all of them due now. */
   retryRemovals(): Promise<void>
+  /**
+   * Removes jobs that ended long ago with their finished deliveries; entries of the ledger stay and go on naming them. Those whose files are there are
+   * marked as gone, and removed by a later walk. Jobs about which something is pending stay, and so does the newest.
+   */
+  forgetJobs(command: ForgetCommand): Promise<Forgotten>
   /** The owners of folders; orphans are missing from the answer. */
   findOwners(folders: readonly string[]): Promise<ReadonlyMap<string, FolderOwner>>
 }

@@ -25,7 +25,8 @@ export function toAccount(state: AccountState, posting?: Posting): Account {
 }
 
 export const entryColumns = `entry_id AS entryId, account_id AS accountId, kind, credits, available_after AS availableAfter, held_after AS heldAfter,
-  note, created_at AS createdAtMs, (SELECT job_id FROM jobs AS j WHERE j.number = ledger_entries.job_number) AS jobId`
+  note, created_at AS createdAtMs, coalesce((SELECT job_id FROM jobs AS j WHERE j.number = ledger_entries.job_number),
+    (SELECT job_id FROM forgotten_jobs AS f WHERE f.number = ledger_entries.job_number)) AS jobId`
 
 export interface KeyRow extends Omit<ApiKey, 'permissions'> {
   readonly permissions: string

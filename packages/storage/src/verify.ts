@@ -1,15 +1,19 @@
 // What the check of the ledger loads, page by page. The rules are in @mediagen/core/ledger-check.ts.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type AccountFacts, createLedgerCheck, type EntryFacts, type JobFacts } from '@mediagen/core/ledger-check.ts'
+import {
+  type AccountFacts,
+  createLedgerCheck,
+  type EntryFacts,
+  type ForgottenFacts,
+  type JobFacts,
+} from '@mediagen/core/ledger-check.ts'
 import type { LedgerReport } from '@mediagen/core/store.ts'
 
 // A page is one statement, so it is consistent; others come between pages. Pages of accounts are small, because each counts its jobs.
 const pageSize = 1000
 const accountPageSize = 20
 
-interface JobRow extends JobFacts {
-  readonly number: number
-}
+type Numbered<Facts> = Facts & { readonly number: number }
 
 const accountsSql = `
   SELECT a.account_id AS accountId, a.available, a.held, a.entry_count AS entryCount, a.job_count AS jobCount, a.queued_jobs AS queuedJobs,
@@ -23,8 +27,9 @@ const accountsSql = `
   WHERE a.account_id > :after ORDER BY a.account_id LIMIT :limit`
 
 const entriesSql = `
-  SELECT e.account_id AS accountId, e.number, e.kind, e.credits, e.available_after AS availableAfter, e.held_after AS heldAfter, j.account_id AS jobOwner
-  FROM ledger_entries AS e LEFT JOIN jobs AS j ON j.number = e.job_number
+  SELECT e.account_id AS accountId, e.number, e.kind, e.credits, e.available_after AS availableAfter, e.held_after AS heldAfter,
+    coalesce(j.account_id, CASE WHEN f.number IS NOT NULL THEN e.account_id END) AS jobOwner
+  FROM ledger_entries AS e LEFT JOIN jobs AS j ON j.number = e.job_number LEFT JOIN forgotten_jobs AS f ON f.number = e.job_number
   WHERE (e.account_id, e.number) > (:accountId, :number) ORDER BY e.account_id, e.number LIMIT :limit`
 
 const flag = (condition: string, name: string): string => `CASE WHEN ${condition} THEN 1 ELSE 0 END AS ${name}`
@@ -40,6 +45,12 @@ const jobsSql = `
     ${sumOf('hold', 'holdEntry')}, ${sumOf('charge', 'chargeEntry')}, ${sumOf('release', 'releaseEntry')}
   FROM jobs AS j WHERE j.number > :after ORDER BY j.number LIMIT :limit`
 
+// Of a job that was removed only its entries are left, by which it must be settled.
+const forgottenSql = `
+  SELECT j.number, j.job_id AS jobId, ${sumOf('hold', 'holdEntry')}, ${sumOf('charge', 'chargeEntry')}, ${sumOf('release', 'releaseEntry')},
+    (SELECT count(DISTINCT account_id) FROM ledger_entries WHERE job_number = j.number) AS owners
+  FROM forgotten_jobs AS j WHERE j.number > :after ORDER BY j.number LIMIT :limit`
+
 /** Reads rows; values are named. */
 export type ReadRows = <Row extends object>(
   sql: string,
@@ -53,10 +64,14 @@ export async function verifyLedger(read: ReadRows): Promise<LedgerReport> {
     read<AccountFacts>(accountsSql, { after: last?.accountId ?? '', limit })
   const entries = (last: EntryFacts | undefined, limit: number) =>
     read<EntryFacts>(entriesSql, { accountId: last?.accountId ?? '', number: last?.number ?? 0, limit })
-  const jobs = (last: JobRow | undefined, limit: number) => read<JobRow>(jobsSql, { after: last?.number ?? 0, limit })
+  const jobsOf =
+    <Facts>(sql: string) =>
+    (last: Numbered<Facts> | undefined, limit: number) =>
+      read<Numbered<Facts>>(sql, { after: last?.number ?? 0, limit })
   await eachRow(accountPageSize, accounts, check.account)
   await eachRow(pageSize, entries, check.entry)
-  await eachRow(pageSize, jobs, check.job)
+  await eachRow(pageSize, jobsOf<JobFacts>(jobsSql), check.job)
+  await eachRow(pageSize, jobsOf<ForgottenFacts>(forgottenSql), check.forgotten)
   return check.report()
 }
 

@@ -24,7 +24,7 @@ import { prepareDatabase } from './migrate.ts'
 import { type News, openNews } from './news.ts'
 import { createProviderStore } from './providers.ts'
 import { takeTokens } from './rates.ts'
-import { createRetentionReads, crossOff, expireFiles, putOff, retryRemovals } from './retention.ts'
+import { createRetentionReads, crossOff, expireFiles, forgetJobs, putOff, retryRemovals } from './retention.ts'
 import { type StartAnswer, startGenerations, withPlace } from './starts.ts'
 import { endLeases, findSweepDuties } from './sweeps.ts'
 import { runTogether } from './together.ts'
@@ -175,6 +175,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     crossOff: (removals) => submit((tx) => crossOff(tx, removals)),
     putOff: (removals) => submit((tx) => putOff(tx, removals)),
     retryRemovals: () => submit(retryRemovals),
+    forgetJobs: (command) => submit((tx) => forgetJobs(tx, command)),
     findOwners: reads.findOwners,
 
     recordAct: (draft, by) => operate((tx) => record(tx, draft, by)),

@@ -1,6 +1,21 @@
 // Retention: finds expired jobs and uploads, forgets inputs, and tracks which files are still to be removed.
 import { isId } from '@mediagen/core/ids.ts'
-import { type FolderOwner, longestRemovalWaitMs, type Removal, removalWaitMs } from '@mediagen/core/retention.ts'
+import {
+  type FolderOwner,
+  type ForgetCommand,
+  type Forgotten,
+  longestRemovalWaitMs,
+  type Removal,
+  removalWaitMs,
+} from '@mediagen/core/retention.ts'
+import {
+  deleteDeliveries,
+  deleteJobs,
+  type ForgetPage,
+  selectForgetPage,
+  toForgotten,
+  withFiles,
+} from '../forgetting.ts'
 import type { Database } from './connection.ts'
 import type { Writing } from './writing.ts'
 
@@ -71,6 +86,16 @@ export async function putOff(tx: Writing, removals: readonly Removal[]): Promise
 export async function retryRemovals(tx: Writing): Promise<void> {
   tx.send('UPDATE jobs SET removal_at = 0 WHERE removal_at > 0')
   tx.send('UPDATE files SET removal_at = 0 WHERE removal_at > 0')
+}
+
+/** Forgets old jobs. */
+export async function forgetJobs(tx: Writing, { keepMs, after, limit }: ForgetCommand): Promise<Forgotten> {
+  const before = (await tx.nowMs()) - keepMs
+  const [page = { last: null, oldest: null, jobs: 0 }] = await tx.rows<ForgetPage>(selectForgetPage, { after, limit })
+  const which = { after, last: page.last, before }
+  tx.send(`${sayGone} WHERE ${withFiles}`, which)
+  tx.send(deleteDeliveries, which)
+  return toForgotten(page, limit, before, await tx.change(deleteJobs, which))
 }
 
 interface OutputsRow {

@@ -12,7 +12,7 @@ import { createDeliveryCommands } from './deliveries.ts'
 import { createWebhookCommands } from './webhook-endpoints.ts'
 import { createProviderCommands } from './providers.ts'
 import { createRateCommands } from './rates.ts'
-import { createRetentionCommands } from './retention.ts'
+import { createForgetting, createRetentionCommands } from './retention.ts'
 import { createSweepCommands } from './sweeps.ts'
 import { createUploadCommands } from './uploads.ts'
 import type { Writing } from './writing.ts'
@@ -35,6 +35,7 @@ export function createCommands(writing: Writing) {
     ...createUploadCommands(writing),
     ...createProviderCommands(writing),
     ...createRetentionCommands(writing),
+    ...createForgetting(writing),
     ...createAuditCommands(writing),
     /** Writes a number of the file's header unchanged: needs the disk and the lock like any write, but changes nothing. */
     check(): void {

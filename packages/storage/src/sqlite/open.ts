@@ -167,6 +167,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     crossOff: (removals) => writer.submit('crossOff', removals),
     putOff: (removals) => writer.submit('putOff', removals),
     retryRemovals: () => writer.submit('retryRemovals'),
+    forgetJobs: (command) => writer.submit('forgetJobs', command),
     findOwners: async (folders) => reads.findOwners(folders),
 
     recordAct: (draft, by) => operate('recordAct', draft, by),

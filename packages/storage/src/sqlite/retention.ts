@@ -1,6 +1,21 @@
 // Retention: finds expired jobs and uploads, forgets inputs, and tracks which files are still to be removed.
 import { isId } from '@mediagen/core/ids.ts'
-import { type FolderOwner, longestRemovalWaitMs, type Removal, removalWaitMs } from '@mediagen/core/retention.ts'
+import {
+  type FolderOwner,
+  type ForgetCommand,
+  type Forgotten,
+  longestRemovalWaitMs,
+  type Removal,
+  removalWaitMs,
+} from '@mediagen/core/retention.ts'
+import {
+  deleteDeliveries,
+  deleteJobs,
+  type ForgetPage,
+  selectForgetPage,
+  toForgotten,
+  withFiles,
+} from '../forgetting.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'
 
@@ -67,6 +82,24 @@ export function createRetentionCommands({ db, nowMs }: Writing) {
     retryRemovals(): void {
       retryOutputs.run()
       retryUploads.run()
+    },
+  }
+}
+
+/** Creates the command that forgets old jobs. */
+export function createForgetting({ db, nowMs }: Writing) {
+  const findPage = db.prepare<ForgetCommand, ForgetPage>(selectForgetPage)
+  const [mark, forgetDeliveries, forget] = [`${sayGone} WHERE ${withFiles}`, deleteDeliveries, deleteJobs].map((sql) =>
+    db.prepare<[object]>(sql),
+  )
+  return {
+    forgetJobs(command: ForgetCommand): Forgotten {
+      const before = nowMs() - command.keepMs
+      const page = findPage.get(command) ?? { last: null, oldest: null, jobs: 0 }
+      const which = { after: command.after, last: page.last, before }
+      mark?.run(which)
+      forgetDeliveries?.run(which)
+      return toForgotten(page, command.limit, before, forget?.run(which).changes ?? 0)
     },
   }
 }

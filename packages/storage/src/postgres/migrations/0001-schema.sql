@@ -170,9 +170,10 @@ CREATE TABLE job_inputs (
   input TEXT NOT NULL
 );
 
--- What was submitted to other servers; it stays when the job has ended. Without an end it may still run there.
+-- What was submitted to other servers, and what it cost; it stays when the job has ended, and when it is forgotten. Without an end
+-- it may still run there.
 CREATE TABLE upstream_runs (
-  job_number BIGINT NOT NULL REFERENCES jobs (number),
+  job_number BIGINT NOT NULL,
   n BIGINT NOT NULL CHECK (n > 0),
   provider TEXT NOT NULL,
   upstream_id TEXT,
@@ -206,13 +207,14 @@ CREATE INDEX upstream_duties_due ON upstream_duties (due_at);
 
 -- The ledger
 
--- Append-only. `number` counts from 1 within the account without a gap, so that a missing line shows.
+-- Append-only. `number` counts from 1 within the account without a gap, so that a missing line shows. The job of an entry is there
+-- when the entry is written; it may be forgotten later, then `forgotten_jobs` has its id.
 CREATE TABLE ledger_entries (
   account_id TEXT COLLATE "C" NOT NULL REFERENCES accounts (account_id),
   number BIGINT NOT NULL CHECK (number > 0),
   entry_id TEXT NOT NULL,
   kind TEXT NOT NULL CHECK (kind IN ('grant', 'hold', 'charge', 'release', 'adjust')),
-  job_number BIGINT REFERENCES jobs (number),
+  job_number BIGINT,
   credits BIGINT NOT NULL,
   available_after BIGINT NOT NULL CHECK (available_after >= 0),
   held_after BIGINT NOT NULL CHECK (held_after >= 0),
@@ -231,6 +233,13 @@ ALTER TABLE jobs
   ADD FOREIGN KEY (number, hold_entry) REFERENCES ledger_entries (job_number, kind) DEFERRABLE INITIALLY DEFERRED,
   ADD FOREIGN KEY (number, charge_entry) REFERENCES ledger_entries (job_number, kind) DEFERRABLE INITIALLY DEFERRED,
   ADD FOREIGN KEY (number, release_entry) REFERENCES ledger_entries (job_number, kind) DEFERRABLE INITIALLY DEFERRED;
+
+-- The ids of jobs whose rows were removed (`MEDIAGEN_KEEP_JOBS_DAYS`), while the ledger names them for ever. Jobs that cost nothing
+-- have no entries and are not here.
+CREATE TABLE forgotten_jobs (
+  number BIGINT NOT NULL PRIMARY KEY,
+  job_id TEXT COLLATE "C" NOT NULL
+);
 
 -- Refuses the statement with the text that the trigger names.
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -350,8 +359,47 @@ CREATE TRIGGER jobs_keep_terms BEFORE UPDATE OF number, job_id, account_id, mode
   created_at, priority, fair, max_attempts, deadline_at, retain_ms, key_id, usage_price ON jobs FOR EACH ROW
 EXECUTE FUNCTION refuse('jobs: what a job was started with does not change');
 
+-- Foreign keys refuse it as well while there is an input, a duty or a delivery. The newest job stays, as in SQLite.
+CREATE FUNCTION jobs_stay() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off AS $$
+BEGIN
+  IF OLD.status NOT IN ('succeeded', 'failed', 'canceled', 'expired') OR OLD.outputs_gone <> 2
+    OR OLD.number = (SELECT max(number) FROM jobs)
+    OR (SELECT coalesce(sum(credits), 0) FROM ledger_entries WHERE job_number = OLD.number) <> 2 * OLD.credits_held
+    OR EXISTS (SELECT 1 FROM upstream_runs WHERE job_number = OLD.number AND ended_at IS NULL)
+  THEN
+    RAISE EXCEPTION 'jobs: only a job that is settled, without files or a run elsewhere, and not the newest, is deleted'
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN OLD;
+END $$;
+
 CREATE TRIGGER jobs_stay BEFORE DELETE ON jobs FOR EACH ROW
-EXECUTE FUNCTION refuse('jobs: a job is never deleted');
+EXECUTE FUNCTION jobs_stay();
+
+CREATE FUNCTION jobs_forgotten() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO forgotten_jobs (number, job_id) SELECT number, job_id FROM removed WHERE credits_held > 0;
+  UPDATE accounts AS a SET job_count = a.job_count - n.jobs
+  FROM (SELECT account_id, count(*) AS jobs FROM removed GROUP BY account_id) AS n WHERE a.account_id = n.account_id;
+  RETURN NULL;
+END $$;
+
+CREATE TRIGGER jobs_forgotten AFTER DELETE ON jobs REFERENCING OLD TABLE AS removed FOR EACH STATEMENT
+EXECUTE FUNCTION jobs_forgotten();
+
+CREATE FUNCTION forgotten_jobs_follow() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off AS $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM jobs WHERE number = NEW.number) OR NOT EXISTS (SELECT 1 FROM ledger_entries WHERE job_number = NEW.number) THEN
+    RAISE EXCEPTION 'forgotten_jobs: only what the ledger names and is no more is remembered' USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+
+CREATE TRIGGER forgotten_jobs_follow BEFORE INSERT ON forgotten_jobs FOR EACH ROW
+EXECUTE FUNCTION forgotten_jobs_follow();
+
+CREATE TRIGGER forgotten_jobs_stand BEFORE UPDATE OR DELETE ON forgotten_jobs FOR EACH ROW
+EXECUTE FUNCTION refuse('forgotten_jobs: what is on record does not change, and is never deleted');
 
 CREATE TRIGGER jobs_count_losses BEFORE UPDATE OF lost_runs ON jobs FOR EACH ROW
 WHEN (NEW.lost_runs <> OLD.lost_runs

@@ -162,9 +162,10 @@ CREATE TABLE job_inputs (
   input TEXT NOT NULL
 ) STRICT;
 
--- What was submitted to other servers; it stays when the job has ended. Without an end it may still run there.
+-- What was submitted to other servers, and what it cost; it stays when the job has ended, and when it is forgotten. Without an end
+-- it may still run there.
 CREATE TABLE upstream_runs (
-  job_number INTEGER NOT NULL REFERENCES jobs (number),
+  job_number INTEGER NOT NULL,
   n INTEGER NOT NULL CHECK (n > 0),
   provider TEXT NOT NULL,
   upstream_id TEXT,
@@ -198,13 +199,14 @@ CREATE INDEX upstream_duties_due ON upstream_duties (due_at);
 
 -- The ledger
 
--- Append-only. `number` counts from 1 within the account without a gap, so that a missing line shows.
+-- Append-only. `number` counts from 1 within the account without a gap, so that a missing line shows. The job of an entry is there
+-- when the entry is written; it may be forgotten later, then `forgotten_jobs` has its id.
 CREATE TABLE ledger_entries (
   account_id TEXT NOT NULL REFERENCES accounts (account_id),
   number INTEGER NOT NULL CHECK (number > 0),
   entry_id TEXT NOT NULL,
   kind TEXT NOT NULL CHECK (kind = 'grant' OR kind = 'hold' OR kind = 'charge' OR kind = 'release' OR kind = 'adjust'),
-  job_number INTEGER REFERENCES jobs (number),
+  job_number INTEGER,
   credits INTEGER NOT NULL,
   available_after INTEGER NOT NULL CHECK (available_after >= 0),
   held_after INTEGER NOT NULL CHECK (held_after >= 0),
@@ -219,6 +221,13 @@ CREATE TABLE ledger_entries (
 
 -- A hold is made once and resolved once: at most one entry of each kind a job.
 CREATE UNIQUE INDEX ledger_entries_by_job ON ledger_entries (job_number, kind);
+
+-- The ids of jobs whose rows were removed (`MEDIAGEN_KEEP_JOBS_DAYS`), while the ledger names them for ever. Jobs that cost nothing
+-- have no entries and are not here.
+CREATE TABLE forgotten_jobs (
+  number INTEGER NOT NULL PRIMARY KEY,
+  job_id TEXT NOT NULL
+) STRICT;
 
 -- What accounts refuse
 
@@ -342,9 +351,38 @@ BEGIN
   SELECT RAISE(ABORT, 'jobs: what a job was started with does not change');
 END;
 
+-- Foreign keys refuse it as well while there is an input, a duty or a delivery. The newest job stays, so that its number is not given
+-- to another one.
 CREATE TRIGGER jobs_stay BEFORE DELETE ON jobs
+WHEN OLD.status NOT IN ('succeeded', 'failed', 'canceled', 'expired') OR OLD.outputs_gone <> 2
+  OR OLD.number = (SELECT max(number) FROM jobs)
+  OR (SELECT coalesce(sum(credits), 0) FROM ledger_entries WHERE job_number = OLD.number) <> 2 * OLD.credits_held
+  OR EXISTS (SELECT 1 FROM upstream_runs WHERE job_number = OLD.number AND ended_at IS NULL)
 BEGIN
-  SELECT RAISE(ABORT, 'jobs: a job is never deleted');
+  SELECT RAISE(ABORT, 'jobs: only a job that is settled, without files or a run elsewhere, and not the newest, is deleted');
+END;
+
+CREATE TRIGGER jobs_forgotten AFTER DELETE ON jobs
+BEGIN
+  INSERT INTO forgotten_jobs (number, job_id) SELECT OLD.number, OLD.job_id WHERE OLD.credits_held > 0;
+  UPDATE accounts SET job_count = job_count - 1 WHERE account_id = OLD.account_id;
+END;
+
+CREATE TRIGGER forgotten_jobs_follow BEFORE INSERT ON forgotten_jobs
+WHEN EXISTS (SELECT 1 FROM jobs WHERE number = NEW.number) OR EXISTS (SELECT 1 FROM forgotten_jobs WHERE number = NEW.number)
+  OR NOT EXISTS (SELECT 1 FROM ledger_entries WHERE job_number = NEW.number)
+BEGIN
+  SELECT RAISE(ABORT, 'forgotten_jobs: only what the ledger names and is no more is remembered');
+END;
+
+CREATE TRIGGER forgotten_jobs_stand BEFORE UPDATE ON forgotten_jobs
+BEGIN
+  SELECT RAISE(ABORT, 'forgotten_jobs: what is on record does not change');
+END;
+
+CREATE TRIGGER forgotten_jobs_stay BEFORE DELETE ON forgotten_jobs
+BEGIN
+  SELECT RAISE(ABORT, 'forgotten_jobs: what is on record is never deleted');
 END;
 
 CREATE TRIGGER jobs_begin_unlost BEFORE INSERT ON jobs
