@@ -256,9 +256,15 @@ function parseUrl(written: string): string | null {
   return written.replace(/\/+$/, '')
 }
 
+// User, host, port, and the rest.
+const databaseAddress = /^\w+:\/\/(?:[^/?]*@)?(?:[^/?@:,\s]*|\[[\da-f:.]+\])(?::(\d+))?(?:[/?]\S*)?$/i
+
 function parseDatabaseUrl(written: string): string | null {
   if (written === '') return null
   if (!/^postgres(ql)?:\/\/./.test(written)) throw new Error('must begin with postgres://')
+  const address = databaseAddress.exec(written)
+  if (address === null || Number(address[1] ?? 0) > 65_535)
+    throw new Error('must be the address of one server, such as postgres://user:password@host:5432/name')
   return written
 }
 

@@ -52,6 +52,16 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     expect(await said('mysql://ada:secret@db/x')).toBe(
       'mediagen: MEDIAGEN_DATABASE_URL must begin with postgres://, but is "mysql://ada:…@db/x".\n',
     )
+    for (const [none, shown] of [
+      ['postgres://ada:secret@one:5432,two:5432/x?target_session_attrs=read-write', 'one:5432,two:5432/x'],
+      ['postgres://ada:secret@db:65536/x', 'db:65536/x'],
+      ['postgres://ada:secret@db:5432 /x', 'db:5432 /x'],
+    ] as const) {
+      const sentence = await said(none)
+      expect(sentence).toMatch(/^mediagen: MEDIAGEN_DATABASE_URL must be the address of one server, such as [^\n]+\n$/)
+      expect(sentence).toContain(shown)
+      expect(sentence).not.toContain('secret')
+    }
     expect(await said('postgres://ada:secret@127.0.0.1:9/x')).toBe(
       'mediagen: The database x at 127.0.0.1:9 cannot be used: nothing answers there. Check MEDIAGEN_DATABASE_URL.\n',
     )

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Served } from '../cli/command-line.ts'
 import { startCuttingProxy } from '../storage/cutting-proxy.ts'
-import { hasPostgres, type PostgresServer, startPostgres } from '../storage/postgres-server.ts'
+import { hasPostgres, type PostgresServer, runSql, startPostgres } from '../storage/postgres-server.ts'
 import { openUnderLoad } from './fleet.ts'
 
 const isOurs = process.env['MEDIAGEN_TEST_POSTGRES_URL'] === undefined
@@ -56,6 +56,28 @@ describe.skipIf(!hasPostgres || !isOurs)('a fleet under load, with a PostgreSQL 
     const tally = await fleet.check(`unreachable for 20 s (${mode})`)
     expect(tally.refusals).toBeGreaterThan(0)
     expect(tally.slowestMs).toBeLessThan(slowestMs)
+  })
+
+  test('the database is killed, and its standby takes over', async () => {
+    await using primary = await startPostgres()
+    const url = await primary.createDatabase()
+    await using standby = await primary.follow()
+    await using proxy = await startCuttingProxy(url)
+    await using fleet = await openUnderLoad({ MEDIAGEN_DATABASE_URL: proxy.through(url) })
+    const { load, machines } = fleet
+    await primary.crash('SIGKILL')
+    // Nobody reaches the old one any more; the address leads to the new one before that takes changes.
+    await proxy.set('refuses')
+    proxy.leadTo(standby.url)
+    await proxy.set('passes')
+    for (const machine of machines)
+      await expect.poll(() => readHealth(machine)).toMatchObject({ alive: 200, ready: 503 })
+    // What only follows is not read either: it might do so for ever.
+    const headers = { authorization: `Bearer ${load.key}` }
+    expect((await fetch(`${machines[0]?.httpUrl}/v1/jobs?limit=1`, { headers })).status).toBe(503)
+    await runSql(standby.url, 'SELECT pg_promote()')
+    expect(await load.goesOn()).toBeLessThan(mostSeconds)
+    await fleet.check('failed over to a standby')
   })
 })
 

@@ -11,6 +11,8 @@ export interface CuttingProxy extends AsyncDisposable {
    * @returns how often that happened so far
    */
   cut(statement: string, when: 'before' | 'after', times?: number): () => number
+  /** Cuts likewise, and keeps what was sent; the result lets the server have it. */
+  delay(statement: string): () => void
   /**
    * What becomes of connections: they pass; they are cut, and new ones refused; or they stay and nothing passes any more, not even
    * when later ones do.
@@ -28,6 +30,8 @@ export async function startCuttingProxy(server: string): Promise<CuttingProxy> {
   const lost = new WeakSet<Socket>()
   let cutting: { statement: string; when: 'before' | 'after'; left: number } | null = null
   let cuts = 0
+  let delayed: string | null = null
+  let deliver = (): void => {}
   let silent = false
 
   function serve(client: Socket): void {
@@ -48,6 +52,12 @@ export async function startCuttingProxy(server: string): Promise<CuttingProxy> {
     }
     client.on('data', (bytes) => {
       if (lost.has(client)) return
+      if (delayed !== null && bytes.includes(delayed)) {
+        delayed = null
+        deliver = () => void upstream.write(bytes)
+        lost.add(client)
+        return void client.destroy()
+      }
       if (cutting && cutting.left > 0 && bytes.includes(cutting.statement)) {
         cutting.left -= 1
         cuts += 1
@@ -77,6 +87,10 @@ export async function startCuttingProxy(server: string): Promise<CuttingProxy> {
       cuts = 0
       cutting = { statement, when, left: times }
       return () => cuts
+    },
+    delay(statement) {
+      delayed = statement
+      return () => deliver()
     },
     async set(mode) {
       silent = mode === 'silent'

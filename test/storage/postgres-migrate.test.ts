@@ -1,4 +1,6 @@
 // The schema of a PostgreSQL database: made, checked, and left alone where it is not ours.
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { StartupError } from '@mediagen/core/errors.ts'
 import { prepareDatabase } from '@mediagen/storage/postgres/migrate.ts'
@@ -98,6 +100,53 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     await open.close()
     await prepareDatabase(url, true, next)
     expect(await refusal(url)).toMatch(/newer version/)
+  })
+
+  test('a server that is too old, only follows another one, or has another encoding is refused in a sentence', async () => {
+    const url = await server().createDatabase()
+    // A server of another version cannot be had: functions of the database say what it would say.
+    const pretend = async (name: string, type: string, value: string): Promise<string> => {
+      const database = await server().createDatabase()
+      await runSql(
+        database,
+        `CREATE SCHEMA pretended; CREATE FUNCTION pretended.${name} RETURNS ${type} LANGUAGE sql AS $$ SELECT ${value} $$`,
+      )
+      await runSql(
+        database,
+        `ALTER DATABASE ${/\/(\w+)\?/.exec(database)?.[1]} SET search_path = pretended, pg_catalog, public`,
+      )
+      const said = await refusal(database)
+      expect(await tablesOf(database)).toEqual([])
+      return said
+    }
+    const setting = (name: string, value: string): Promise<string> =>
+      pretend(
+        'current_setting(name text)',
+        'text',
+        `CASE name WHEN '${name}' THEN '${value}' ELSE pg_catalog.current_setting(name) END`,
+      )
+    expect(await setting('server_version_num', '140012')).toMatch(
+      /^The server of the database \S+ at \S+ is older than PostgreSQL 15; use a newer one\.$/,
+    )
+    expect(await setting('server_encoding', 'LATIN1')).toMatch(
+      /^The database \S+ at \S+ has the encoding LATIN1; use one with UTF8\.$/,
+    )
+    expect(await pretend('pg_is_in_recovery()', 'boolean', 'TRUE')).toMatch(
+      / takes no changes: it follows another one; use that one\.$/,
+    )
+    await runSql(url, `ALTER DATABASE ${/\/(\w+)\?/.exec(url)?.[1]} SET default_transaction_read_only = on`)
+    expect(await refusal(url)).toMatch(/ cannot be used: the server takes no changes\. Check MEDIAGEN_DATABASE_URL\.$/)
+    expect(await tablesOf(url)).toEqual([])
+  })
+
+  test('an address where connections are accepted and nothing answers is given up after seconds', async () => {
+    const mute = createServer().listen(0, '127.0.0.1')
+    await once(mute, 'listening')
+    const { port } = mute.address() as { port: number }
+    expect(await refusal(`postgres://ada:secret@127.0.0.1:${port}/mediagen`)).toBe(
+      `The database mediagen at 127.0.0.1:${port} cannot be used: nothing answers there. Check MEDIAGEN_DATABASE_URL.`,
+    )
+    mute.close()
   })
 
   test('who cannot be reached or entered is named, without the password', async () => {

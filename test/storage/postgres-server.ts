@@ -1,7 +1,7 @@
 // A PostgreSQL for tests: the one that npm brought, in a temporary folder, or the one that MEDIAGEN_TEST_POSTGRES_URL names.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -27,10 +27,13 @@ export interface PostgresServer extends AsyncDisposable {
   dropDatabase(database: string): Promise<void>
   /**
    * Ends the server's own process: at once by SIGQUIT, or with a word to each client by SIGINT, which PostgreSQL calls immediate and
-   * fast. `restart` starts it again on the same data. Only for a server of ours.
+   * fast; by SIGKILL for ever, since its other processes may live a moment longer. `restart` starts it again on the same data. Only
+   * for a server of ours.
    */
-  crash(signal?: 'SIGQUIT' | 'SIGINT'): Promise<void>
+  crash(signal?: 'SIGQUIT' | 'SIGINT' | 'SIGKILL'): Promise<void>
   restart(): Promise<void>
+  /** Starts a standby, without which no commit is acknowledged any more. Only for a server of ours. */
+  follow(): Promise<PostgresServer>
 }
 
 /** Runs SQL on a database, past the store. */
@@ -52,30 +55,68 @@ export async function runSql(database: string, sql: string): Promise<readonly Re
  */
 export async function startPostgres(durability: 'none' | 'durable' = 'none'): Promise<PostgresServer> {
   if (url !== undefined) return connectPostgres(url)
-  const folder = mkdtempSync(join(tmpdir(), 'mediagen-postgres-'))
+  const folder = makeFolder()
   // The checkout may be unreadable to the user that the server runs as.
-  chmodSync(folder, 0o755)
   cpSync(join(binaries, 'native'), join(folder, 'native'), { recursive: true })
   await run(process.execPath, [join(binaries, 'scripts/hydrate-symlinks.js')], { cwd: folder })
   const data = join(folder, 'data')
   mkdirSync(data)
-  if (nobody.uid !== undefined) for (const path of [data, folder]) chownSync(path, nobody.uid, nobody.gid)
-  const program = (name: string) => join(folder, 'native/bin', name)
-  const options = { ...nobody, cwd: folder }
+  own(data)
+  const programs = join(folder, 'native/bin')
   await run(
-    program('initdb'),
+    join(programs, 'initdb'),
     ['-D', data, '-U', 'test', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C'],
-    options,
+    { ...nobody, cwd: folder },
   )
+  return serve(programs, folder, durability === 'none' ? [...settings, ...notDurable] : settings)
+}
+
+/** A folder of the user that the server runs as. */
+function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'mediagen-postgres-'))
+  chmodSync(folder, 0o755)
+  own(folder)
+  return folder
+}
+
+function own(path: string): void {
+  if (nobody.uid !== undefined) chownSync(path, nobody.uid, nobody.gid)
+}
+
+/** Runs a server on the data in a folder. */
+async function serve(programs: string, folder: string, given: readonly string[]): Promise<PostgresServer> {
+  const data = join(folder, 'data')
+  const server = `postgres://test@/postgres?host=${encodeURIComponent(folder)}`
   let child: ChildProcess
-  const given = durability === 'none' ? [...settings, ...notDurable] : settings
 
   async function start(): Promise<void> {
-    child = spawn(program('postgres'), ['-D', data, '-k', folder, ...given.flatMap((one) => ['-c', one])], {
-      ...options,
-      stdio: 'ignore',
-    })
-    await answering(`postgres://test@/postgres?host=${encodeURIComponent(folder)}`)
+    const args = ['-D', data, '-k', folder, ...given.flatMap((one) => ['-c', one])]
+    child = spawn(join(programs, 'postgres'), args, { ...nobody, cwd: folder, stdio: 'ignore' })
+    await answering(server)
+  }
+  /** A copy of the data by the low-level interface: https://www.postgresql.org/docs/current/continuous-archiving.html */
+  async function follow(): Promise<PostgresServer> {
+    const other = makeFolder()
+    const client = new Client(server)
+    await client.connect()
+    await client.query("SELECT pg_backup_start('standby', true)")
+    await run('cp', ['-a', data, other])
+    const { rows } = await client.query('SELECT labelfile FROM pg_backup_stop(false)')
+    for (const name of ['postmaster.pid', 'postmaster.opts']) rmSync(join(other, 'data', name), { force: true })
+    for (const [name, text] of [
+      ['backup_label', rows[0].labelfile],
+      ['standby.signal', ''],
+    ]) {
+      writeFileSync(join(other, 'data', name), text)
+      own(join(other, 'data', name))
+    }
+    const standby = await serve(programs, other, [...given, `primary_conninfo=host=${folder} user=test`])
+    await client.query("ALTER SYSTEM SET synchronous_standby_names = '*'")
+    await client.query('SELECT pg_reload_conf()')
+    const isSynchronous = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"
+    while ((await client.query(isSynchronous)).rows.length === 0) await setTimeout(20)
+    await client.end()
+    return standby
   }
   async function kill(signal: NodeJS.Signals): Promise<void> {
     if (child.exitCode !== null || child.signalCode !== null) return
@@ -84,9 +125,10 @@ export async function startPostgres(durability: 'none' | 'durable' = 'none'): Pr
     await exited
   }
   await start()
-  return useServer(`postgres://test@/postgres?host=${encodeURIComponent(folder)}`, {
+  return useServer(server, {
     start,
     kill,
+    follow,
     async dispose() {
       await kill('SIGQUIT')
       rmSync(folder, { recursive: true, force: true })
@@ -96,16 +138,17 @@ export async function startPostgres(durability: 'none' | 'durable' = 'none'): Pr
 
 /** A server that another process has started. */
 export function connectPostgres(server: string): PostgresServer {
-  return useServer(server, { start: unsupported, kill: unsupported, dispose: async () => {} })
+  return useServer(server, { start: unsupported, kill: unsupported, follow: unsupported, dispose: async () => {} })
 }
 
 interface Process {
   start(): Promise<void>
   kill(signal: NodeJS.Signals): Promise<void>
+  follow(): Promise<PostgresServer>
   dispose(): Promise<void>
 }
 
-function useServer(server: string, { start, kill, dispose }: Process): PostgresServer {
+function useServer(server: string, { start, kill, follow, dispose }: Process): PostgresServer {
   const made = new Set<string>()
   const nameOf = (database: string): string => /\/([^/?]+)(\?|$)/.exec(database)?.[1] ?? ''
   async function drop(name: string): Promise<void> {
@@ -124,6 +167,7 @@ function useServer(server: string, { start, kill, dispose }: Process): PostgresS
     dropDatabase: (database) => drop(nameOf(database)),
     crash: (signal = 'SIGQUIT') => kill(signal),
     restart: start,
+    follow,
     async [Symbol.asyncDispose]() {
       // A server of ours goes away with its folder.
       if (url !== undefined) for (const name of made) await drop(name)

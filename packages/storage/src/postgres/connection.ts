@@ -40,14 +40,18 @@ const heardLateMs = 1000
 // was lost ends soon, and those that wait for its locks give up instead of taking over and being lost in turn.
 const begin = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL lock_timeout = '5s'"
 
-/** A row that a transaction marks as its last act, so that it can be asked for afterwards; one transaction uses it at a time. */
+/**
+ * A row that a transaction marks as its last act, so that it can be asked for afterwards; one transaction uses it at a time. Numbers
+ * of transactions are even. An odd one says that the transaction before it was given up: its mark, if that comes late, is no number,
+ * and nothing of it is committed.
+ */
 interface Slot {
   readonly name: string
   n: number
 }
 
-const mark = `INSERT INTO commits (slot, n, used_at) VALUES (:name, :n, now_ms(NULL))
-  ON CONFLICT (slot) DO UPDATE SET n = excluded.n, used_at = excluded.used_at`
+const mark = `INSERT INTO commits AS c (slot, n, used_at) VALUES (:name, :n, now_ms(NULL))
+  ON CONFLICT (slot) DO UPDATE SET n = CASE WHEN c.n < excluded.n THEN excluded.n END, used_at = excluded.used_at`
 
 /** A transaction. Statements are sent at once, in order, without waiting for the answer of the one before. */
 export interface Transaction {
@@ -149,14 +153,14 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
   }
 
   /**
-   * Whether the transaction that marked its slot with `n` was committed. Waits until it has ended: it holds the row. Numbers of
-   * PostgreSQL's transactions do not tell, since a crash makes it give some out again.
+   * Whether the transaction that marked its slot with `n` was committed; if not, it never will be. Waits until it has ended: it holds
+   * the row. Numbers of PostgreSQL's transactions do not tell, since a crash makes it give some out again.
    */
   async function wasCommitted({ name, n }: Slot): Promise<boolean> {
-    const sql = `INSERT INTO commits AS c (slot, n, used_at) VALUES (:name, 0, now_ms(NULL))
-      ON CONFLICT (slot) DO UPDATE SET n = c.n RETURNING n`
+    const sql = `INSERT INTO commits AS c (slot, n, used_at) VALUES (:name, :n + 1, now_ms(NULL))
+      ON CONFLICT (slot) DO UPDATE SET n = CASE c.n WHEN :n THEN c.n ELSE greatest(c.n, excluded.n) END RETURNING n`
     try {
-      return (await rows<{ n: number }>(sql, { name }))[0]?.n === n
+      return (await rows<{ n: number }>(sql, { name, n }))[0]?.n === n
     } catch (error) {
       throw new StorageError('nobody knows whether the change was committed', doubtCode, { cause: error })
     }
@@ -172,7 +176,7 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
   }
 
   async function attemptIn<Result>(slot: Slot, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-    slot.n += 1
+    slot.n += 2
     const held = heldMs()
     const client = await connect()
     const sent: Promise<unknown>[] = [quiet(query(client, begin))]

@@ -137,7 +137,13 @@ const reasons: Readonly<Record<string, string>> = {
   '3D000': 'the server has no database of this name',
   '42501': 'the user lacks rights there',
   '53300': 'the server has no connection to spare',
+  '25006': 'the server takes no changes',
+  '57P03': 'the server is starting or stopping',
   ECONNREFUSED: 'nothing answers there',
+  ECONNRESET: 'the connection was cut',
+  EHOSTUNREACH: 'there is no way to the host',
+  ENETUNREACH: 'there is no way to the host',
+  ETIMEDOUT: 'nothing answers there',
   ENOTFOUND: 'there is no such host',
   EAI_AGAIN: 'the name of the host cannot be resolved',
   ENOENT: 'there is no socket of a server',
@@ -147,7 +153,8 @@ const reasons: Readonly<Record<string, string>> = {
 function toStartupError(error: unknown, name: string): unknown {
   if (error instanceof StartupError) return error
   const { code = '', message } = error as Error & { code?: string }
-  const reason = reasons[code] ?? (message || code)
+  // What the driver says when its patience ends.
+  const reason = message === 'timeout expired' ? reasons['ETIMEDOUT'] : (reasons[code] ?? (message || code))
   return new StartupError(`The database ${name} cannot be used: ${reason}. Check MEDIAGEN_DATABASE_URL.`, {
     cause: error,
   })

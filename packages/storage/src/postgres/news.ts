@@ -132,7 +132,7 @@ async function listen(url: string, name: string, tell: NewsListener, ring: () =>
   } finally {
     clearTimeout(late)
   }
-  await close()
+  void close()
   throw new StartupError(
     'PostgreSQL tells no news of changes here: set MEDIAGEN_DATABASE_LISTEN_URL to the address of the server itself, without a pooler of transactions.',
   )

@@ -73,7 +73,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   )
   db.hear((await db.row<{ now: number }>('SELECT now_ms(NULL) AS now'))?.now ?? Date.now())
   const news = await openNews(db, listens ? listenUrl : null, randomUUID()).catch(async (error: unknown) => {
-    await db.close()
+    await closeAll([db.close])
     throw error
   })
   const commands = createCommands(db, news, options)
