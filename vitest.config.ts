@@ -58,7 +58,7 @@ const notOnPostgres = [
 ]
 const postgresServer = { globalSetup: [join(import.meta.dirname, 'test/test-store.ts')] }
 // So many in a run: what is tried at random again and again takes several times as long there as in SQLite.
-const bounded = { MEDIAGEN_TEST_KILLS: '12', MEDIAGEN_TEST_HISTORIES: '40' }
+const bounded = { MEDIAGEN_TEST_KILLS: '12', MEDIAGEN_TEST_HISTORIES: '20' }
 
 // What happens in the core alone, whichever way a start came to it, is not tried a second time through a gateway.
 const inTheCore = ['usage-billing', 'picture-to-video', 'retention', 'slow-bodies']

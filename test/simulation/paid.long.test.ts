@@ -6,7 +6,12 @@ import { simulateManyPaid } from './paid.ts'
 
 const count = Number(process.env['MEDIAGEN_TEST_HISTORIES'] ?? 3000)
 
+// What is rare may not happen in few histories.
+const leastCount = 500
+
 test(`nothing is paid twice on a guess, lost, or charged for nothing: ${count} histories from seed ${seed}`, async () => {
   const counts = await simulateManyPaid(seed, count)
-  for (const [what, times] of Object.entries(counts)) expect(times, what).toBeGreaterThan(count / 50)
+  expect(counts.accepted).toBeGreaterThan(count / 50)
+  if (count >= leastCount)
+    for (const [what, times] of Object.entries(counts)) expect(times, what).toBeGreaterThan(count / 50)
 })
