@@ -16,7 +16,8 @@ export function parseRoute(hash: string): Route {
   const path = hash.replace(/^#\/?/, '')
   const [head = '', ...rest] = path.split('/')
   const id = decode(rest.join('/'))
-  if (head === 'model' && id !== '') return { view: 'model', id }
+  // Some write the address of a model as they would that of the list.
+  if ((head === 'model' || head === 'models') && id !== '') return { view: 'model', id }
   if ((head === 'job' || head === 'remix') && id !== '') return { view: head, id }
   if (isPlace(head)) return { view: head }
   return { view: 'models' }

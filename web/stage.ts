@@ -8,6 +8,7 @@ import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
 import { isSame } from './form-value.ts'
 import type { JobRecord, JsonObject, ListRecord, ModelDetailRecord } from './records.ts'
+import { describeInput } from './session.ts'
 
 const recentJobs = 12
 // What did not succeed was not paid for.
@@ -40,6 +41,7 @@ export function createStage(
     element('p', {}, 'What you make appears here.'),
   )
   const current = element('div', { class: 'stage-current' }, empty)
+  const before = element('p', { class: 'fine made-before' })
   const strip = element('div', { class: 'strip' })
   const recent = element(
     'section',
@@ -48,6 +50,8 @@ export function createStage(
     strip,
   )
   const tiles = new Map<string, JobTile>()
+  // Those that the form beside them started.
+  const startedHere = new Set<string>()
   let shown = ''
 
   function tileOf(job: JobRecord): JobTile {
@@ -80,7 +84,9 @@ export function createStage(
       if (id === jobId) tile.element.setAttribute('aria-current', 'true')
       else tile.element.removeAttribute('aria-current')
     }
-    current.replaceChildren(view.element)
+    const words = describeInput(job)
+    before.textContent = words ? `Made before: ${words}` : 'Made before'
+    current.replaceChildren(...(startedHere.has(jobId) ? [] : [before]), view.element)
   }
   async function follow(jobId: string): Promise<void> {
     try {
@@ -112,6 +118,7 @@ export function createStage(
     has: (input) => [...latest.values()].some((job) => makes.has(job.status) && isSame(job.input, input)),
     element: element('div', { class: 'stage' }, current, recent, samples),
     add(job) {
+      startedHere.add(job.job_id)
       take(job)
       strip.prepend(tileOf(job).element)
       recent.hidden = false

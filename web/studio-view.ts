@@ -1,4 +1,5 @@
 // The studio: a model's description, its form on one side, its results on the other.
+import { Refused } from '@mediagen/client/errors.ts'
 import { isAbort } from './api.ts'
 import { toModeName } from './catalog-view.ts'
 import { openCodeDialog } from './code-dialog.ts'
@@ -18,6 +19,7 @@ import type { JsonObject, ModelDetailRecord, ModelRecord } from './records.ts'
 import { toHash } from './route.ts'
 import { sampleGallery } from './samples.ts'
 import { keepDraft, readDraft, takeMedia } from './session.ts'
+import { findSimilar, similarModels } from './similar-models.ts'
 import { createStage } from './stage.ts'
 
 export function studioView(parts: Parts, id: string): HTMLElement {
@@ -37,8 +39,14 @@ export function studioView(parts: Parts, id: string): HTMLElement {
     } catch (error) {
       if (isAbort(error)) return
       page.replaceChildren(backLink(), problemNotice(error, { label: 'Try again', run: () => void load() }))
+      if (error instanceof Refused && error.code === 'model_not_found') void offerSimilar()
       page.removeAttribute('aria-busy')
     }
+  }
+  async function offerSimilar(): Promise<void> {
+    const models = await catalog.models().catch(() => new Map<string, ModelRecord>())
+    const similar = findSimilar(id, [...models.values()])
+    if (similar.length > 0) page.append(similarModels(id, similar))
   }
   void load()
   return page

@@ -83,6 +83,12 @@ inBrowser('a model that is not there is explained to people, the code is folded 
     'Details',
   ])
   expect(await page.evaluate(textOf('.technical code'))).toBe('model_not_found')
+  // As one would type it.
+  await page.evaluate("location.hash = '#/models/Poster'")
+  expect(await page.until(textOf('.similar p'))).toBe('No model is called “Poster” here. Did you mean one of these?')
+  expect(await page.evaluate("document.querySelector('.similar a').getAttribute('href')")).toBe(
+    '#/model/builtin/image/poster/text-to-image',
+  )
 })
 
 inBrowser('a running job shows its progress and can be canceled', async () => {

@@ -53,6 +53,19 @@ inBrowser('the device remembers the key and drafts if the user wants that, until
   expect(await page.evaluate(`localStorage.length + sessionStorage.length`)).toBe(0)
 })
 
+inBrowser('what was made before is not shown as the result of an empty form', async () => {
+  await using app = await startTestApp()
+  await app.generate(instant, { prompt: 'a red fox' }, { wait: true })
+  await using page = await browser.openPage()
+  await page.open(`${app.url}/#key=${app.account.key}&/model/${instant}`)
+  expect(await page.until(textOf('.made-before'))).toBe('Made before: a red fox')
+  expect(await page.evaluate(`document.querySelector('textarea').value`)).toBe('')
+  await fill(page, 'textarea', 'a blue fox')
+  await page.until(`${textOf('.large')} === 'Generate for 3 credits'`)
+  await press(page, '.large')
+  await page.until(`document.querySelector('.result') && !document.querySelector('.made-before')`)
+})
+
 inBrowser('a press goes to the first wrong field, and the length of a text is counted', async () => {
   await using app = await startTestApp()
   await using page = await browser.openPage()

@@ -35,6 +35,18 @@ test('the page is framed like the console, and loads a script of its own', async
   expect(body).toContain('<a href="/docs" data-view="docs">API</a>')
 })
 
+inBrowser('on a phone the first screen leads to the form of a request', async () => {
+  await using page = await openReference()
+  await page.resize(390)
+  await goTo(page, '#/operation/startGeneration', 'Start a generation')
+  const top = (selector: string): string => `document.querySelector('${selector}').getBoundingClientRect().top`
+  expect(await page.evaluate(top('.to-try'))).toBeLessThan(500)
+  await press(page, '.to-try')
+  await page.until(`${top('.try')} < 300 && document.activeElement.closest('.try')`)
+  await page.resize(1440)
+  expect(await page.evaluate(`document.querySelector('.to-try').offsetParent`)).toBeNull()
+})
+
 inBrowser('every operation and every webhook has a page that fits a phone, and nothing fails', async () => {
   await using page = await openReference()
   await page.resize(390)

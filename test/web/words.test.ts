@@ -18,6 +18,7 @@ import { retryable } from '@mediagen/core/errors.ts'
 import { Refused } from '@mediagen/client/errors.ts'
 import { isOlder } from '@mediagen/client/records.ts'
 import { explain } from '../../web/refusal-words.ts'
+import { findSimilar } from '../../web/similar-models.ts'
 import { parseRoute, takeKey, toHash } from '../../web/route.ts'
 import { describeViolation } from '../../web/violation-words.ts'
 
@@ -35,9 +36,24 @@ test('every place survives its address; nonsense is the catalog', () => {
     expect(parseRoute(toHash(route))).toEqual(route)
   }
   expect(toHash({ view: 'model', id: 'a/b' })).toBe('#/model/a/b')
-  for (const hash of ['', '#', '#/', '#/model/', '#/nope', '#main'])
+  expect(parseRoute('#/models/a/b')).toEqual({ view: 'model', id: 'a/b' })
+  for (const hash of ['', '#', '#/', '#/model/', '#/models', '#/models/', '#/nope', '#main'])
     expect(parseRoute(hash)).toEqual({ view: 'models' })
   expect(parseRoute('#/model/%E0%A4%A')).toEqual({ view: 'model', id: '%E0%A4%A' })
+})
+
+test.each([
+  ['poster', ['builtin/image/poster/text-to-image']],
+  ['Postr', ['builtin/image/poster/text-to-image']],
+  ['generative-art', ['builtin/image/art/text-to-image']],
+  ['zzz', []],
+  ['', []],
+])('models like “%s” are offered in its place', (written, expected) => {
+  const models = [
+    { id: 'builtin/image/art/text-to-image', name: 'Generative Art' },
+    { id: 'builtin/image/poster/text-to-image', name: 'Poster' },
+  ]
+  expect(findSimilar(written, models).map(({ id }) => id)).toEqual(expected)
 })
 
 test('a key is taken out of the address, the place stays', () => {

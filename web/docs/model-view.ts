@@ -12,6 +12,7 @@ import { priceTable } from '../price-table.ts'
 import { problemNotice } from '../problem-notice.ts'
 import type { JsonObject, ModelDetailRecord, QuoteRecord } from '../records.ts'
 import { schemaView } from './schema-view.ts'
+import { toTry } from './to-try.ts'
 
 /** The page; empty until the model is known. */
 export function modelView(id: string, key: string, signal: AbortSignal): HTMLElement {
@@ -37,6 +38,7 @@ export function modelView(id: string, key: string, signal: AbortSignal): HTMLEle
         element('p', { class: 'fine' }, model.category),
         element('h1', {}, model.name),
         element('p', { class: 'route' }, element('code', {}, model.id)),
+        toTry(),
         explanation(model.description, uniqueId('about')),
         element('p', { class: 'fine' }, `Price: ${model.pricing.summary}.`),
         priceTable(model) ?? element('span', {}),

@@ -3,6 +3,7 @@ import { element } from '../element.ts'
 import type { JsonObject } from '../records.ts'
 import type { Answer, Content, Operation, Parameter, Reference } from './document.ts'
 import { schemaView } from './schema-view.ts'
+import { toTry } from './to-try.ts'
 import { type Reader, tryView } from './try-view.ts'
 import { describeBounds, describeType, paragraphs, prose } from './words.ts'
 
@@ -26,6 +27,7 @@ export function operationView(operation: Operation, { root }: Reference, reader:
         ' ',
         element('code', {}, isEvent ? 'to your endpoint' : path),
       ),
+      !isEvent && toTry(),
       ...paragraphs(description),
       rpc && element('p', { class: 'fine' }, 'Over gRPC and Connect: ', element('code', {}, rpc)),
     ),
