@@ -11,7 +11,7 @@ export interface CuttingProxy extends AsyncDisposable {
    * @returns how often that happened so far
    */
   cut(statement: string, when: 'before' | 'after', times?: number): () => number
-  /** Cuts likewise, and keeps what was sent; the result lets the server have it. */
+  /** Keeps what is sent from `statement` to COMMIT, and cuts the connection; the result lets the server have it. */
   delay(statement: string): () => void
   /**
    * What becomes of connections: they pass; they are cut, and new ones refused; or they stay and nothing passes any more, not even
@@ -32,6 +32,7 @@ export async function startCuttingProxy(server: string): Promise<CuttingProxy> {
   let cuts = 0
   let delayed: string | null = null
   let deliver = (): void => {}
+  const kept: Buffer[] = []
   let silent = false
 
   function serve(client: Socket): void {
@@ -52,9 +53,12 @@ export async function startCuttingProxy(server: string): Promise<CuttingProxy> {
     }
     client.on('data', (bytes) => {
       if (lost.has(client)) return
-      if (delayed !== null && bytes.includes(delayed)) {
+      if (delayed !== null && (kept.length > 0 || bytes.includes(delayed))) {
+        kept.push(bytes)
+        if (!bytes.includes('COMMIT')) return
+        const late = Buffer.concat(kept.splice(0))
+        deliver = () => void upstream.write(late)
         delayed = null
-        deliver = () => void upstream.write(bytes)
         lost.add(client)
         return void client.destroy()
       }

@@ -104,10 +104,13 @@ describe.skipIf(!hasPostgres || !isOurs)('with a PostgreSQL of its own', () => {
     await Promise.all([db.close(), direct.close()])
   })
 
-  test('a process that stood still within a transaction has made no change, and knows it', async () => {
+  test('a process that stood still within a transaction, or waited for a lock, has made no change and knows it', async () => {
     const url = await createDatabase()
     const db = openDatabase(url, 2, () => null)
-    await runSql(url, 'CREATE TABLE made (n INTEGER)')
+    await runSql(url, 'CREATE TABLE made (n INTEGER); CREATE TABLE locked (n INTEGER)')
+    const locked = runSql(url, 'BEGIN; LOCK TABLE locked; SELECT pg_sleep(7); COMMIT')
+    const waits = db.transact((tx) => tx.row('SELECT n FROM locked'))
+    waits.catch(() => {})
     let tries = 0
     const stalled = db.transact(async (tx) => {
       tries += 1
@@ -115,6 +118,8 @@ describe.skipIf(!hasPostgres || !isOurs)('with a PostgreSQL of its own', () => {
       await pause(6000)
     })
     await expect(stalled).rejects.toSatisfy(isDatabaseAway)
+    await expect(waits).rejects.toSatisfy(isDatabaseAway)
+    await locked
     expect(tries).toBe(1)
     expect(await runSql(url, 'SELECT n FROM made')).toEqual([])
     await db.close()
