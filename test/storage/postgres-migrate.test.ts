@@ -47,6 +47,13 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     expect(await tablesOf(url)).toEqual([])
   })
 
+  test('the tables of an extension belong to no other program', async () => {
+    const url = await server().createDatabase()
+    await runSql(url, 'CREATE EXTENSION pg_stat_statements')
+    await (await openPostgresStore({ url, migrates: true })).close()
+    expect(await tablesOf(url)).toContainEqual({ tablename: 'jobs' })
+  })
+
   test.each([
     ["INSERT INTO mediagen_migrations VALUES (9001, '9001-future', 'ff', 0, FALSE)", /newer version of mediagen/],
     ["UPDATE mediagen_migrations SET sha256 = 'ff'", /another text of migration 0001-schema/],

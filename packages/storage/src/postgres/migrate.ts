@@ -79,7 +79,10 @@ async function readApplied(
   exact = false,
 ): Promise<number> {
   const { rows } = await client.query<{ table: string }>(
-    `SELECT relname AS "table" FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm')`,
+    // Without those of extensions, such as pg_stat_statements, which belong to no program.
+    `SELECT relname AS "table" FROM pg_class
+     WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm')
+       AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')`,
   )
   const tables = rows.map(({ table }) => table)
   if (tables.length === 0) return 0
