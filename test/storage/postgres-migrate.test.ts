@@ -105,6 +105,10 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     )
     expect((await open.createAccount('goes on', 5)).available).toBe(5)
     await open.close()
+    // PostgreSQL may take a moment to notice.
+    await expect
+      .poll(() => runSql(url, "SELECT 1 FROM pg_stat_activity WHERE application_name = 'mediagen'"))
+      .toEqual([])
     await prepareDatabase(url, true, next)
     expect(await refusal(url)).toMatch(/newer version/)
   })
