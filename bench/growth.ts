@@ -1,4 +1,5 @@
-// Whether quoting, starting and claiming cost more when 200,000 jobs are stored: a full database against an empty one.
+// Whether quoting, starting, claiming and listing cost more when many jobs are stored (MEDIAGEN_BENCH_JOBS, 200,000 when nothing is
+// said; 5,000,000 take about 7 GB): a full database against an empty one.
 import { openStore } from '../src/app/store.ts'
 import { ask, type BenchAccount, createBenchAccount, order } from './accounts.ts'
 import { type Bench, makeFolder, type Row, toRow } from './bench.ts'
@@ -7,10 +8,12 @@ import { compare, type Side } from './rounds.ts'
 import { seedJobs } from './seed.ts'
 import { type Server, startMediagen } from './servers.ts'
 
-const storedJobs = 200_000
-const least = 0.75
+const storedJobs = Number(process.env['MEDIAGEN_BENCH_JOBS'] ?? 200_000)
+const stored = `${storedJobs.toLocaleString('en')} jobs stored`
+const least = 0.9
 const pairs = 3
 const claimsARound = 250
+const listsARound = 500
 const jobsAClaim = 4
 const leaseMs = 600_000
 
@@ -24,7 +27,11 @@ export async function benchGrowth(bench: Bench): Promise<readonly Row[]> {
   const empty = await makePlace(bench)
   const full = await makePlace(bench)
   seedJobs(full.dataDir, { accountId: full.account.accountId, jobs: storedJobs, succeeded: storedJobs / 2 })
-  return [...(await compareServers(bench, empty, full)), await compareClaims(empty, full)]
+  return [
+    ...(await compareServers(bench, empty, full)),
+    await compareClaims(empty, full),
+    ...(await compareLists(empty, full)),
+  ]
 }
 
 async function makePlace(bench: Bench): Promise<Place> {
@@ -44,8 +51,8 @@ async function compareServers(bench: Bench, empty: Place, full: Place): Promise<
   const quotes = await compare(toQuoteSide(few, empty), toQuoteSide(many, full), pairs)
   const starts = await compare(await toStartSide(few, empty), await toStartSide(many, full), pairs)
   return [
-    toRow('POST /v1/quotes, 200,000 jobs stored : none', least, quotes),
-    toRow('POST /v1/generate, 200,000 jobs stored : none', least, starts),
+    toRow(`POST /v1/quotes, ${stored} : none`, least, quotes),
+    toRow(`POST /v1/generate, ${stored} : none`, least, starts),
   ]
 }
 
@@ -82,5 +89,38 @@ async function compareClaims(empty: Place, full: Place): Promise<Row> {
     },
     cpuSeconds: () => process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6,
   })
-  return toRow('claims, 200,000 jobs stored : few', least, await compare(toSide(few), toSide(many), pairs))
+  return toRow(`claims, ${stored} : few`, least, await compare(toSide(few), toSide(many), pairs))
+}
+
+/** Pages at the store: the first ones against those of few jobs, then deep ones against the first. */
+async function compareLists(empty: Place, full: Place): Promise<readonly Row[]> {
+  await using few = await openStore(empty)
+  await using many = await openStore(full)
+  const jobs = { status: null, model: null, idempotencyKey: null, search: null, withDeleted: false }
+  const deep = storedJobs / 2
+  const lists = {
+    jobs: (store: typeof few, { account: { accountId } }: Place, offset: number) =>
+      store.listJobs({ ...jobs, accountId, limit: 20, offset }),
+    'ledger entries': (store: typeof few, { account: { accountId } }: Place, offset: number) =>
+      store.listEntries(accountId, { limit: 20, offset }),
+  }
+  const rows: Row[] = []
+  for (const [what, list] of Object.entries(lists)) {
+    const toSide = (store: typeof few, place: Place, offset: number): Side => ({
+      async fire() {
+        for (let asked = 0; asked < listsARound; asked++) {
+          if ((await list(store, place, offset)).items.length !== 20) throw new Error('the page is not full')
+        }
+        return listsARound
+      },
+      cpuSeconds: () => process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6,
+    })
+    const first = toSide(many, full, 0)
+    const found = await compare(toSide(few, empty, 0), first, pairs)
+    rows.push(toRow(`list of ${what}, first page, ${stored} : few`, least, found))
+    rows.push(
+      toRow(`list of ${what}, page at ${deep} : first`, least, await compare(first, toSide(many, full, deep), pairs)),
+    )
+  }
+  return rows
 }

@@ -25,6 +25,13 @@ function attempt(sql: string): void {
 
 test.each([
   ['a queued job', "DELETE FROM jobs WHERE status = 'queued'", 'only a job that is settled'],
+  [
+    'a queued job that began without files',
+    `INSERT INTO jobs (job_id, account_id, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at, key_id, outputs_gone)
+       SELECT 'job_' || value, account_id, 'queued', 'm', 'q', 'k' || value, zeroblob(32), 0, 0, 'key', 2 FROM accounts, json_each('[1, 2]');
+     DELETE FROM jobs WHERE job_id = 'job_1'`,
+    'only a job that is settled',
+  ],
   ['a running job', "DELETE FROM jobs WHERE status = 'running'", 'only a job that is settled'],
   ['a job whose files are there', "DELETE FROM jobs WHERE status = 'failed'", 'only a job that is settled'],
   ['a job that ended without its entries', `${end('running')} ${forget}`, 'only a job that is settled'],

@@ -144,7 +144,7 @@ CREATE INDEX files_removing ON files (removal_at) WHERE removal_at IS NOT NULL;
 
 CREATE TRIGGER forgotten_jobs_follow BEFORE INSERT ON forgotten_jobs
 WHEN EXISTS (SELECT 1 FROM jobs WHERE number = NEW.number) OR EXISTS (SELECT 1 FROM forgotten_jobs WHERE number = NEW.number)
-  OR NOT EXISTS (SELECT 1 FROM ledger_entries WHERE job_number = NEW.number)
+  OR NOT EXISTS (SELECT 1 FROM ledger_entries INDEXED BY ledger_entries_by_job WHERE job_number = NEW.number)
 BEGIN
   SELECT RAISE(ABORT, 'forgotten_jobs: only what the ledger names and is no more is remembered');
 END;
@@ -308,7 +308,7 @@ END;
 CREATE TRIGGER jobs_stay BEFORE DELETE ON jobs
 WHEN OLD.status NOT IN ('succeeded', 'failed', 'canceled', 'expired') OR OLD.outputs_gone <> 2
   OR OLD.number = (SELECT max(number) FROM jobs)
-  OR (SELECT coalesce(sum(credits), 0) FROM ledger_entries WHERE job_number = OLD.number) <> 2 * OLD.credits_held
+  OR (SELECT coalesce(sum(credits), 0) FROM ledger_entries INDEXED BY ledger_entries_by_job WHERE job_number = OLD.number) <> 2 * OLD.credits_held
   OR EXISTS (SELECT 1 FROM upstream_runs WHERE job_number = OLD.number AND ended_at IS NULL)
 BEGIN
   SELECT RAISE(ABORT, 'jobs: only a job that is settled, without files or a run elsewhere, and not the newest, is deleted');

@@ -48,7 +48,11 @@ export function createLedgerReads(db: Connection) {
   const pages = createPages<LedgerEntry>(db, entryColumns, 'ledger_entries', 'number')
   const count = db.prepare<[string], number>('SELECT entry_count FROM accounts WHERE account_id = ?').pluck()
   return {
-    listEntries: (accountId: string, page: PageRequest): Page<LedgerEntry> =>
-      pages.read(ofAccount(accountId), { accountId }, page, () => count.get(accountId) ?? 0),
+    listEntries(accountId: string, { limit, offset }: PageRequest): Page<LedgerEntry> {
+      const total = count.get(accountId) ?? 0
+      // Numbers have no gaps, so a page is found by its first number: a deep one costs as much as the first.
+      const where = [...ofAccount(accountId), 'number <= :first']
+      return pages.read(where, { accountId, first: total - offset }, { limit, offset: 0 }, () => total)
+    },
   }
 }
