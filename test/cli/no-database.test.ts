@@ -18,7 +18,7 @@ const needed: Readonly<Record<string, readonly string[]>> = {
   'credits adjust': ['--account', 'acct_x', '--credits', '1', '--note', 'x'],
   'jobs show': ['job_x'],
   'jobs resolve': ['job_x', '--release'],
-  move: ['--to-database', '/nowhere'],
+  move: ['--to-database', '/dev/null/nowhere'],
   'models import': ['comfyui', workflow, '--provider', 'studio'],
   'webhooks redeliver': ['whd_x'],
 }
