@@ -35,6 +35,7 @@ const views: {
   webhooks: (_route, parts) => webhooksView(parts),
   job: ({ id }, parts) => jobPage(parts, id),
   remix: ({ id }, parts) => remixPage(parts, id),
+  nowhere: nowherePage,
 }
 
 /** The navigation entry of a view that has none itself. */
@@ -45,6 +46,16 @@ const places: { readonly [View in Route['view']]?: string } = {
   wallet: 'account',
   webhooks: 'account',
   remix: 'models',
+}
+
+function nowherePage(): HTMLElement {
+  document.title = 'No such page · mediagen'
+  return element(
+    'section',
+    {},
+    element('header', { class: 'page-head' }, element('h1', {}, 'There is no such page.')),
+    element('p', {}, element('a', { href: '#/' }, 'See the models')),
+  )
 }
 
 let leaving = new AbortController()

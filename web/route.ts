@@ -10,8 +10,9 @@ export type Route =
   | { readonly view: 'webhooks' }
   | { readonly view: 'job'; readonly id: string }
   | { readonly view: 'remix'; readonly id: string }
+  | { readonly view: 'nowhere' }
 
-/** The route of a fragment; an invalid one is the catalog. */
+/** The route of a fragment; one that is not an address of the console is the catalog. */
 export function parseRoute(hash: string): Route {
   const path = hash.replace(/^#\/?/, '')
   const [head = '', ...rest] = path.split('/')
@@ -20,7 +21,8 @@ export function parseRoute(hash: string): Route {
   if ((head === 'model' || head === 'models') && id !== '') return { view: 'model', id }
   if ((head === 'job' || head === 'remix') && id !== '') return { view: head, id }
   if (isPlace(head)) return { view: head }
-  return { view: 'models' }
+  const unknown = hash.startsWith('#/') && !['', 'model', 'models'].includes(head)
+  return { view: unknown ? 'nowhere' : 'models' }
 }
 
 const places = ['library', 'uploads', 'account', 'wallet', 'webhooks'] as const

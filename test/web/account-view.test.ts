@@ -34,6 +34,12 @@ inBrowser(
       [`print shop ${shop.secret.slice(0, 8)}…`, 'generate, see generations', 'just now', 'never', 'active'],
       [`${key.slice(0, 8)}…`, expect.stringContaining('see credits and keys'), 'just now', 'now, here', 'active'],
     ])
+    await page.resize(360)
+    expect(
+      await page.evaluate(
+        `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.wide-table'))`,
+      ),
+    ).toBe(0)
     expect(await page.evaluate(limitsOf)).toMatchObject({
       'Requests with this key': '70 a second',
       'Data in requests with this key': 'no limit',

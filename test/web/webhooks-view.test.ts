@@ -28,6 +28,11 @@ inBrowser('endpoints are listed with their deliveries', async () => {
     expect(await page.until(textOf('.webhooks h2'))).toBe(url)
     await page.until(`document.querySelectorAll('.webhooks tbody tr').length === 1`)
     expect(await page.evaluate(textOf('.webhooks tbody .number'))).toBe('Delivered')
+    // On a phone a long state takes a few lines, not one a word.
+    await page.resize(360)
+    await page.evaluate(`document.querySelector('.webhooks .number').textContent = 'To be sent again after 2 attempts'`)
+    expect(await page.evaluate(`document.querySelector('.webhooks .number').clientWidth`)).toBeGreaterThan(110)
+    expect(await page.evaluate(`document.querySelector('.webhooks .number').clientHeight`)).toBeLessThan(90)
     expect(await page.evaluate(`document.querySelector('.webhooks tbody a').hash`)).toBe(`#/job/${job_id}`)
     expect(page.errors).toEqual([])
   } finally {

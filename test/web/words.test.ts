@@ -22,7 +22,7 @@ import { findSimilar } from '../../web/similar-models.ts'
 import { parseRoute, takeKey, toHash } from '../../web/route.ts'
 import { describeViolation } from '../../web/violation-words.ts'
 
-test('every place survives its address; nonsense is the catalog', () => {
+test('every place survives its address; nonsense is no page', () => {
   for (const route of [
     { view: 'models' },
     { view: 'library' },
@@ -37,8 +37,9 @@ test('every place survives its address; nonsense is the catalog', () => {
   }
   expect(toHash({ view: 'model', id: 'a/b' })).toBe('#/model/a/b')
   expect(parseRoute('#/models/a/b')).toEqual({ view: 'model', id: 'a/b' })
-  for (const hash of ['', '#', '#/', '#/model/', '#/models', '#/models/', '#/nope', '#main'])
+  for (const hash of ['', '#', '#/', '#/model/', '#/models', '#/models/', '#main'])
     expect(parseRoute(hash)).toEqual({ view: 'models' })
+  for (const hash of ['#/nope', '#/job/', '#/nope/library']) expect(parseRoute(hash)).toEqual({ view: 'nowhere' })
   expect(parseRoute('#/model/%E0%A4%A')).toEqual({ view: 'model', id: '%E0%A4%A' })
 })
 
