@@ -2,7 +2,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Cores } from './cores.ts'
-import { compare, type Comparison } from './rounds.ts'
+import { compare, type Comparison, type Spread } from './rounds.ts'
 import { type HttpRequest, fireHttp } from './http-load.ts'
 import { type Server, startBaseline } from './servers.ts'
 import type { BaselineRoute } from './baseline-http.ts'
@@ -18,6 +18,37 @@ export interface Row {
   readonly reached: boolean
   /** Absolute figures. */
   readonly figures: string
+  /** What the page draws of it; nothing where there is only the text. */
+  readonly bars?: readonly Bar[]
+  readonly timeline?: Timeline
+}
+
+/** A measured value with its spread. */
+export interface Bar {
+  /** What sets it apart from the other bars of the row; empty for the only one. */
+  readonly name: string
+  readonly spread: Spread
+  /** Null where there is none. */
+  readonly target: number | null
+  /** Behind a number, with its space: ` s`. */
+  readonly unit: string
+}
+
+/** What happened over time. */
+export interface Timeline {
+  readonly title: string
+  readonly endMs: number
+  /** When something began or ended. */
+  readonly marks: readonly { readonly atMs: number; readonly what: string }[]
+  readonly latencies: readonly Line[]
+  /** 0 … 1. */
+  readonly shares: readonly Line[]
+}
+
+/** Points of a line, in order: milliseconds since the beginning, and a value. */
+export interface Line {
+  readonly name: string
+  readonly points: readonly (readonly [atMs: number, value: number])[]
 }
 
 /** Where a benchmark works. */
@@ -54,8 +85,7 @@ export function compareHttp(baseline: Server, candidate: Server, request: HttpRe
 
 /** The row of a comparison that is to reach a ratio. */
 export function toRow(what: string, least: number, { ratio, cpuRatio, baseline, candidate }: Comparison): Row {
-  const write = ({ median, min, max }: Comparison['ratio']): string =>
-    `${median.toFixed(2)} (${min.toFixed(2)}–${max.toFixed(2)})`
+  const write = ({ median, min, max }: Spread): string => `${median.toFixed(2)} (${min.toFixed(2)}–${max.toFixed(2)})`
   const side = ({ perSecond, cpuMicros, busy }: Comparison['baseline']): string =>
     `${Math.round(perSecond)}/s ${Math.round(cpuMicros)} µs ${Math.round(busy * 100)} %`
   return {
@@ -66,5 +96,17 @@ export function toRow(what: string, least: number, { ratio, cpuRatio, baseline, 
     // A client that cannot keep the baseline busy flatters the ratio of rates; the processor's time shows that.
     reached: ratio.median >= least && !(cpuRatio.median < least),
     figures: `${side(candidate)} against ${side(baseline)}`,
+    bars: [
+      { name: 'by rate', spread: ratio, target: least, unit: '' },
+      ...(Number.isNaN(cpuRatio.median) ? [] : [{ name: 'by CPU time', spread: cpuRatio, target: least, unit: '' }]),
+    ],
   }
+}
+
+/** The head of the table. */
+export const head = ['benchmark', 'measured', 'by CPU time', 'target', 'reached', 'figures'] as const
+
+/** The cells of a row, under that head. */
+export function toCells({ what, value, byCpu, target, reached, figures }: Row): string[] {
+  return [what, value, byCpu, target, target === '' ? '' : reached ? 'yes' : 'NO', figures]
 }

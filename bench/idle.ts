@@ -1,6 +1,7 @@
 // What a server costs that nobody asks anything: its timers look for news, and must not add up.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Bench, makeFolder, type Row } from './bench.ts'
+import { toSpread } from './rounds.ts'
 import { startMediagen } from './servers.ts'
 
 // By then the first process of the built-in engine is warm.
@@ -25,6 +26,7 @@ export async function benchIdle(bench: Bench): Promise<readonly Row[]> {
       target: `≤ ${targetPercent} %`,
       reached: !(percent > targetPercent),
       figures: `of one core, over ${watchMs / 1000} s`,
+      bars: [{ name: '', spread: toSpread([percent]), target: targetPercent, unit: ' %' }],
     },
     {
       what: 'resident memory of an idle server',
@@ -33,6 +35,7 @@ export async function benchIdle(bench: Bench): Promise<readonly Row[]> {
       target: `≤ ${targetMegabytes} MB`,
       reached: !(megabytes > targetMegabytes),
       figures: 'with the shipped models installed; without its child processes',
+      bars: [{ name: '', spread: toSpread([megabytes]), target: targetMegabytes, unit: ' MB' }],
     },
   ]
 }

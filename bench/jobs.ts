@@ -89,7 +89,8 @@ async function measureJobs(what: string, side: Side, { rounds, seconds }: Effort
   await side.fire(seconds)
   const found: Round[] = []
   for (let round = 0; round < rounds; round++) found.push(await measure(side, seconds))
-  const { median, min, max } = toSpread(found.map(({ perSecond }) => perSecond))
+  const spread = toSpread(found.map(({ perSecond }) => perSecond))
+  const { median, min, max } = spread
   const cpuMicros = toSpread(found.map((round) => round.cpuMicros)).median
   const busy = toSpread(found.map((round) => round.busy)).median
   return {
@@ -99,5 +100,6 @@ async function measureJobs(what: string, side: Side, { rounds, seconds }: Effort
     target: '',
     reached: true,
     figures: `${Math.round(cpuMicros)} µs of processor a job, ${Math.round(busy * 100)} % busy`,
+    bars: [{ name: '', spread, target: null, unit: '/s' }],
   }
 }

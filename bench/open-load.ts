@@ -17,6 +17,8 @@ export interface OpenLoad {
 /** An answer, in milliseconds of `performance.now()`. */
 export interface TimedAnswer {
   readonly status: number
+  /** Whether it says when to ask again. */
+  readonly retryAfter: boolean
   /** When the request was to be sent. */
   readonly dueMs: number
   readonly answeredMs: number
@@ -114,7 +116,9 @@ function readAnswers(lane: Lane, text: string, answers: TimedAnswer[]): void {
     const length = Number(/\r\ncontent-length: (\d+)/i.exec(received.slice(at, end))?.[1])
     if (Number.isNaN(length)) throw new Error(`an answer without a length: ${received.slice(at, end)}`)
     if (received.length < end + 4 + length) break
-    answers.push({ status: Number(received.slice(at + 9, at + 12)), dueMs: lane.due.shift() ?? Number.NaN, answeredMs })
+    const status = Number(received.slice(at + 9, at + 12))
+    const retryAfter = status !== 200 && /\r\nretry-after: \d+/i.test(received.slice(at, end))
+    answers.push({ status, retryAfter, dueMs: lane.due.shift() ?? Number.NaN, answeredMs })
     at = end + 4 + length
   }
   lane.received = received.slice(at)

@@ -2,9 +2,10 @@
 // /healthz is still answered, and how soon all is well when the load has gone.
 import { setTimeout as pass } from 'node:timers/promises'
 import { createBenchAccount } from './accounts.ts'
-import { type Bench, makeFolder, type Row } from './bench.ts'
+import { type Bench, type Line, makeFolder, type Row, type Timeline } from './bench.ts'
 import { sendOpenLoad, type TimedAnswer } from './open-load.ts'
 import { toRequest } from './raw-client.ts'
+import { toSpread } from './rounds.ts'
 import { type Server, startMediagen } from './servers.ts'
 
 const times = 3
@@ -23,6 +24,10 @@ const depth = 1
 const healthPauseMs = 100
 const targetMs = 1000
 const recoveryTargetMs = 1000
+// What is drawn as one point, and for how long the load that the server can bear goes on afterwards.
+const stepMs = 100
+const afterSeconds = 1
+const bearable = { perSecond: 100, connections: 10, depth: 1 }
 
 /** Runs the benchmark. */
 export async function benchOverload(bench: Bench): Promise<readonly Row[]> {
@@ -48,9 +53,11 @@ export async function benchOverload(bench: Bench): Promise<readonly Row[]> {
     depth,
   })
   const endMs = startMs + seconds * 1000
-  const recoveredMs = await untilServed(port, request, endMs)
+  const recovery = await untilServed(port, request, endMs)
+  const after = await sendOpenLoad({ port, request, ...bearable, seconds: afterSeconds })
   watch.abort()
-  const healthMs = await health
+  const checks = await health
+  const healthMs = checks.map(({ ms }) => ms)
 
   const settled = answers.filter(({ dueMs }) => dueMs >= startMs + settlingMs)
   const [accepted, shed] = [settled.filter(isAccepted), settled.filter((answer) => !isAccepted(answer))]
@@ -64,13 +71,14 @@ export async function benchOverload(bench: Bench): Promise<readonly Row[]> {
       target: `p99 ≤ ${targetMs} ms`,
       reached: at(accepted, 0.99) <= targetMs,
       figures: `${Math.round(perSecond)}/s, of ${Math.round(capacity)}/s without overload; longest ${at(accepted, 1)} ms`,
+      timeline: toTimeline(startMs, [...answers, ...recovery.answers, ...after.answers], checks),
     },
     {
       what: 'the others: 503',
       value: shed.length === 0 ? 'none' : `p50 ${at(shed, 0.5)} ms, p99 ${at(shed, 0.99)} ms`,
       byCpu: '',
-      target: '',
-      reached: true,
+      target: 'Retry-After',
+      reached: shed.every(({ retryAfter }) => retryAfter),
       figures: `${shed.length} of ${settled.length}; statuses ${[...new Set(answers.map(({ status }) => status))].join(', ')}`,
     },
     {
@@ -83,10 +91,10 @@ export async function benchOverload(bench: Bench): Promise<readonly Row[]> {
     },
     {
       what: 'all well after the load',
-      value: `${Math.round(recoveredMs)} ms`,
+      value: `${Math.round(recovery.recoveredMs)} ms`,
       byCpu: '',
       target: `≤ ${recoveryTargetMs} ms`,
-      reached: recoveredMs <= recoveryTargetMs,
+      reached: recovery.recoveredMs <= recoveryTargetMs,
       figures: 'until twenty quotes in 200 ms are all answered, within 100 ms each',
     },
   ]
@@ -98,7 +106,7 @@ function isAccepted({ status }: TimedAnswer): boolean {
 
 /** The latency that a share of the answers does not exceed, in whole milliseconds. */
 function at(answers: readonly TimedAnswer[], share: number): number {
-  const sorted = answers.map(({ dueMs, answeredMs }) => answeredMs - dueMs).toSorted((a, b) => a - b)
+  const sorted = latencies(answers).toSorted((a, b) => a - b)
   return Math.round(sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN)
 }
 
@@ -113,26 +121,67 @@ async function measureCapacity(port: number, request: string): Promise<number> {
   return Math.max(...rates)
 }
 
+interface HealthCheck {
+  readonly sentAt: number
+  readonly ms: number
+}
+
 /** Asks again and again until the signal aborts; answers with how long each answer took. */
-async function watchHealth({ httpUrl }: Server, signal: AbortSignal): Promise<number[]> {
-  const latencies: number[] = []
+async function watchHealth({ httpUrl }: Server, signal: AbortSignal): Promise<HealthCheck[]> {
+  const checks: HealthCheck[] = []
   while (!signal.aborted) {
     const sentAt = performance.now()
     const response = await fetch(`${httpUrl}/healthz`)
     await response.text()
     if (response.status !== 200) throw new Error(`/healthz answered ${response.status}`)
-    latencies.push(performance.now() - sentAt)
+    checks.push({ sentAt, ms: performance.now() - sentAt })
     await pass(healthPauseMs)
   }
-  return latencies
+  return checks
 }
 
-/** Milliseconds from `endMs` until quotes are answered as if nothing had been. */
-async function untilServed(port: number, request: string, endMs: number): Promise<number> {
+/** Milliseconds from `endMs` until quotes are answered as if nothing had been, and all answers until then. */
+async function untilServed(
+  port: number,
+  request: string,
+  endMs: number,
+): Promise<{ recoveredMs: number; answers: TimedAnswer[] }> {
+  const all: TimedAnswer[] = []
   for (;;) {
     const fromMs = performance.now()
-    const { answers } = await sendOpenLoad({ port, request, perSecond: 100, seconds: 0.2, connections: 10, depth: 1 })
+    const { answers } = await sendOpenLoad({ port, request, ...bearable, seconds: 0.2 })
+    all.push(...answers)
     const slow = answers.some((answer) => !isAccepted(answer) || answer.answeredMs - answer.dueMs > 100)
-    if (!slow) return Math.max(0, fromMs - endMs)
+    if (!slow) return { recoveredMs: Math.max(0, fromMs - endMs), answers: all }
   }
+}
+
+/** Latencies by when the request was due, which part of them was refused, and /healthz. */
+function toTimeline(startMs: number, answers: readonly TimedAnswer[], checks: readonly HealthCheck[]): Timeline {
+  const steps = Map.groupBy(answers, ({ dueMs }) => Math.floor((dueMs - startMs) / stepMs))
+  const inOrder = [...steps].toSorted(([a], [b]) => a - b)
+  const toLine = (name: string, toValue: (answers: readonly TimedAnswer[]) => number): Line => {
+    const points = inOrder.map(([step, some]) => [step * stepMs, toValue(some)] as const)
+    return { name, points: points.filter(([, value]) => !Number.isNaN(value)) }
+  }
+  const isRefused = (answer: TimedAnswer): boolean => !isAccepted(answer)
+  return {
+    title: `Quotes at ${times} times the capacity for ${seconds} s, then what the server can bear`,
+    endMs: ((inOrder.at(-1)?.[0] ?? 0) + 1) * stepMs,
+    marks: [{ atMs: seconds * 1000, what: 'the load ends' }],
+    latencies: [
+      toLine('answered, median', (some) => toSpread(latencies(some.filter(isAccepted))).median),
+      toLine('answered, longest', (some) => toSpread(latencies(some.filter(isAccepted))).max),
+      toLine('refused, median', (some) => toSpread(latencies(some.filter(isRefused))).median),
+      {
+        name: '/healthz',
+        points: checks.flatMap(({ sentAt, ms }) => (sentAt < startMs ? [] : [[sentAt - startMs, ms] as const])),
+      },
+    ],
+    shares: [toLine('refused share', (some) => some.filter(isRefused).length / some.length)],
+  }
+}
+
+function latencies(answers: readonly TimedAnswer[]): number[] {
+  return answers.map(({ dueMs, answeredMs }) => answeredMs - dueMs)
 }

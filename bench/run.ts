@@ -1,8 +1,9 @@
-// Runs the benchmarks, or those that are named, and prints one table. Method and reading: bench/README.md.
+// Runs the benchmarks, or those that are named; prints one table, and writes it with plots as a page. Method and reading:
+// bench/README.md.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Bench, Benchmark, Row } from './bench.ts'
+import { type Bench, type Benchmark, head, type Row, toCells } from './bench.ts'
 import { divideCores } from './cores.ts'
 import { benchClaims } from './claims.ts'
 import { benchEventLoop } from './event-loop.ts'
@@ -16,6 +17,7 @@ import { benchJobs } from './jobs.ts'
 import { benchMedia } from './media.ts'
 import { benchModels } from './models.ts'
 import { benchOverload } from './overload.ts'
+import { describeMachine, writePage } from './page.ts'
 import { benchQueueWait } from './queue-wait.ts'
 import { benchQuotes } from './quotes.ts'
 import { benchRivals } from './rivals.ts'
@@ -49,6 +51,8 @@ async function main(wanted: readonly string[]): Promise<void> {
     throw new Error(`There is no benchmark ${unknown.join(', ')}; there are ${Object.keys(benchmarks).join(', ')}.`)
   }
   const bench: Bench = { cores: divideCores(), folder: mkdtempSync(join(tmpdir(), 'mediagen-bench-')) }
+  // As long as nothing of ours adds to it.
+  const machine = describeMachine()
   const startedAt = performance.now()
   const rows: Row[] = []
   try {
@@ -63,13 +67,12 @@ async function main(wanted: readonly string[]): Promise<void> {
   const where = bench.cores ? `servers on core ${bench.cores.server}, load on core ${bench.cores.load}` : 'cores shared'
   const seconds = Math.round((performance.now() - startedAt) / 1000)
   process.stdout.write(`${toTable(rows)}\nNode ${process.versions.node}, ${where}, ${seconds} s in all.\n`)
+  const files = writePage(rows, [...machine, `${where}; ${seconds} s in all`])
+  process.stdout.write(`With plots: ${files.page}; the bars alone: ${files.picture}\n`)
 }
 
 function toTable(rows: readonly Row[]): string {
-  const head = ['benchmark', 'measured', 'by CPU time', 'target', 'reached', 'figures']
-  const cells = rows.map(({ what, value, byCpu, target, reached, figures }) => {
-    return [what, value, byCpu, target, target === '' ? '' : reached ? 'yes' : 'NO', figures]
-  })
+  const cells = rows.map(toCells)
   const widths = head.map((name, column) => Math.max(...[...cells, head].map((row) => (row[column] ?? name).length)))
   const toLine = (row: readonly string[]): string =>
     `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |\n`
