@@ -116,7 +116,8 @@ async function measureCapacity(port: number, request: string): Promise<number> {
   for (let round = 0; round < capacityRounds; round++) {
     const saturating = { perSecond: 20_000, seconds: 0.25, connections: 64, depth: 1 }
     const { answers, startMs } = await sendOpenLoad({ port, request, ...saturating })
-    rates.push(answers.length / ((performance.now() - startMs) / 1000))
+    // A refusal is no quote that the server made.
+    rates.push(answers.filter(isAccepted).length / ((performance.now() - startMs) / 1000))
   }
   return Math.max(...rates)
 }

@@ -6,13 +6,28 @@ const barFrom = 290
 const barTo = 640
 const barHeight = 11
 const barStep = 17
+// Plain colours in classes: not every program that shows SVG knows variables.
 const style = `<style>
-.plot { font: 13px system-ui, sans-serif; fill: #1f2328; --rule: #1f2328; --a: #2f6fd0; --b: #b04a00; --c: #16803c; --d: #7d42b8; --grid: #d0d7de; --pale: #59636e; --ground: #fff }
-@media (prefers-color-scheme: dark) { .plot { fill: #e6edf3; --rule: #e6edf3; --a: #6cb0ff; --b: #ffa657; --c: #56d364; --d: #d2a8ff; --grid: #3d444d; --pale: #9198a1; --ground: #0d1117 } }
-.plot .pale { fill: var(--pale); font-size: 11px } .plot path { fill: none; stroke-width: 1.5 }
-.plot .grid { stroke: var(--grid) } .plot .rule { stroke: var(--rule); stroke-width: 1.5 } .plot .target { stroke: var(--c); stroke-width: 2 }
+.plot { font: 13px system-ui, sans-serif; fill: #1f2328 }
+.plot .pale { fill: #59636e; font-size: 11px }
+.plot .ground { fill: #fff }
+.plot .grid { stroke: #d0d7de }
+.plot .rule { stroke: #1f2328; stroke-width: 1.5 }
+.plot .target { stroke: #16803c; stroke-width: 2 }
+.plot path { fill: none; stroke-width: 1.5 }
+.plot .a { fill: #2f6fd0 } .plot path.a { fill: none; stroke: #2f6fd0 }
+.plot .b { fill: #b04a00 } .plot path.b { fill: none; stroke: #b04a00 }
+.plot .c { fill: #16803c } .plot path.c { fill: none; stroke: #16803c }
+.plot .d { fill: #7d42b8 } .plot path.d { fill: none; stroke: #7d42b8 }
+@media (prefers-color-scheme: dark) {
+.plot { fill: #e6edf3 }
+.plot .pale { fill: #9198a1 }
+.plot .ground { fill: #0d1117 }
+.plot .grid { stroke: #3d444d }
+.plot .rule { stroke: #e6edf3 }
+}
 </style>`
-const colours = ['var(--a)', 'var(--b)', 'var(--c)', 'var(--d)']
+const colours = ['a', 'b', 'c', 'd']
 
 /** Bars of all rows that have some, and lines of text below. Each row has its own scale, from 0. */
 export function plotBars(rows: readonly Row[], notes: readonly string[]): string {
@@ -38,7 +53,7 @@ function plotBar({ name, spread, unit }: Bar, y: number, toX: (value: number) =>
   const { median, min, max } = spread
   const middle = y + barHeight / 2
   return [
-    `<rect x="${barFrom}" y="${y}" width="${round(toX(median) - barFrom)}" height="${barHeight}" rx="2" fill="${colour}"/>`,
+    `<rect x="${barFrom}" y="${y}" width="${round(toX(median) - barFrom)}" height="${barHeight}" rx="2" class="${colour}"/>`,
     rule('rule', toX(min), middle, toX(max), middle),
     ...[min, max].map((end) => rule('rule', toX(end), middle - 3, toX(end), middle + 3)),
     text(barTo + 10, y + barHeight - 1, `${write(median)}${unit} ${name}`),
@@ -87,9 +102,9 @@ function plotLines(
       const steps = points.map(
         ([atMs, value], step) => `${step === 0 ? 'M' : 'L'}${round(toX(atMs))} ${round(toY(value))}`,
       )
-      const legend = `<rect x="${legendX}" y="${y - 9}" width="10" height="10" fill="${colour}"/>${text(legendX + 15, y, name)}`
+      const legend = `<rect x="${legendX}" y="${y - 9}" width="10" height="10" class="${colour}"/>${text(legendX + 15, y, name)}`
       legendX += 40 + name.length * 7
-      return `${legend}<path d="${steps.join('')}" style="stroke: ${colour}"/>`
+      return `${legend}<path d="${steps.join('')}" class="${colour}"/>`
     })
     .join('')
 }
@@ -107,7 +122,7 @@ function text(x: number, y: number, words: string, kind = ''): string {
 }
 
 function toSvg(height: number, parts: readonly string[]): string {
-  const ground = `<rect width="${width}" height="${height}" rx="6" style="fill: var(--ground)"/>`
+  const ground = `<rect width="${width}" height="${height}" rx="6" class="ground"/>`
   return `<svg xmlns="http://www.w3.org/2000/svg" class="plot" viewBox="0 0 ${width} ${height}" width="${width}">\n${style}\n${[ground, ...parts].join('\n')}\n</svg>\n`
 }
 
