@@ -44,6 +44,7 @@ export async function benchOverload(bench: Bench): Promise<readonly Row[]> {
 
   const watch = new AbortController()
   const health = watchHealth(server, watch.signal)
+  const before = { serverSeconds: server.cpuSeconds(), client: process.cpuUsage(), atMs: performance.now() }
   const { startMs, answers } = await sendOpenLoad({
     port,
     request,
@@ -52,6 +53,10 @@ export async function benchOverload(bench: Bench): Promise<readonly Row[]> {
     connections,
     depth,
   })
+  const busyForMs = performance.now() - before.atMs
+  const serverBusy = (server.cpuSeconds() - before.serverSeconds) / (busyForMs / 1000)
+  const { user, system } = process.cpuUsage(before.client)
+  const clientBusy = (user + system) / 1000 / busyForMs
   const endMs = startMs + seconds * 1000
   const recovery = await untilServed(port, request, endMs)
   const after = await sendOpenLoad({ port, request, ...bearable, seconds: afterSeconds })
@@ -79,7 +84,7 @@ export async function benchOverload(bench: Bench): Promise<readonly Row[]> {
       byCpu: '',
       target: 'Retry-After',
       reached: shed.every(({ retryAfter }) => retryAfter),
-      figures: `${shed.length} of ${settled.length}; statuses ${[...new Set(answers.map(({ status }) => status))].join(', ')}`,
+      figures: `${shed.length} of ${settled.length}; statuses ${[...new Set(answers.map(({ status }) => status))].join(', ')}; server ${toPercent(serverBusy)} busy, client ${toPercent(clientBusy)}`,
     },
     {
       what: '/healthz meanwhile',
@@ -181,6 +186,10 @@ function toTimeline(startMs: number, answers: readonly TimedAnswer[], checks: re
     ],
     shares: [toLine('refused share', (some) => some.filter(isRefused).length / some.length)],
   }
+}
+
+function toPercent(share: number): string {
+  return `${Math.round(share * 100)} %`
 }
 
 function latencies(answers: readonly TimedAnswer[]): number[] {

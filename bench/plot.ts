@@ -62,7 +62,9 @@ function plotBar({ name, spread, unit }: Bar, y: number, toX: (value: number) =>
 
 const panel = { from: 60, to: 780, latencyHeight: 190, shareHeight: 90 }
 const latencyFrom = 1
-const latencyTo = 10_000
+const latencyTo = 100_000
+// Without points for so long, a line is interrupted: nothing is known of the time between.
+const gapMs = 500
 
 /** Latencies on a logarithmic scale, and shares below, over the same time. */
 export function plotTimeline({ endMs, marks, latencies, shares }: Timeline): string {
@@ -78,7 +80,7 @@ export function plotTimeline({ endMs, marks, latencies, shares }: Timeline): str
   const toShareY = (share: number): number => shareBottom - panel.shareHeight * share
   const seconds = Array.from({ length: Math.floor(endMs / 1000) + 1 }, (_, second) => second)
   return toSvg(shareBottom + 30, [
-    ...[1, 10, 100, 1000, 10_000].map((ms) => gridLine(toLatencyY(ms), `${write(ms)} ms`)),
+    ...[1, 10, 100, 1000, 10_000, 100_000].map((ms) => gridLine(toLatencyY(ms), `${ms} ms`)),
     ...[0, 0.5, 1].map((share) => gridLine(toShareY(share), `${share * 100} %`)),
     ...seconds.map((second) => text(toX(second * 1000), shareBottom + 16, `${second} s`, 'pale')),
     ...marks.map(({ atMs, what }) => {
@@ -99,9 +101,10 @@ function plotLines(
   return lines
     .map(({ name, points }, index) => {
       const colour = colours[index % colours.length]
-      const steps = points.map(
-        ([atMs, value], step) => `${step === 0 ? 'M' : 'L'}${round(toX(atMs))} ${round(toY(value))}`,
-      )
+      const steps = points.map(([atMs, value], step) => {
+        const follows = atMs - (points[step - 1]?.[0] ?? -Infinity) <= gapMs
+        return `${follows ? 'L' : 'M'}${round(toX(atMs))} ${round(toY(value))}`
+      })
       const legend = `<rect x="${legendX}" y="${y - 9}" width="10" height="10" class="${colour}"/>${text(legendX + 15, y, name)}`
       legendX += 40 + name.length * 7
       return `${legend}<path d="${steps.join('')}" class="${colour}"/>`
@@ -126,9 +129,9 @@ function toSvg(height: number, parts: readonly string[]): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" class="plot" viewBox="0 0 ${width} ${height}" width="${width}">\n${style}\n${[ground, ...parts].join('\n')}\n</svg>\n`
 }
 
-/** Three digits, all of them where there are more before the point. */
+/** With two digits behind the point where there are few before it. */
 function write(value: number): string {
-  return value >= 100 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(value < 1 ? 2 : 3)))
+  return value >= 10 ? Math.round(value).toLocaleString('en') : value.toFixed(2)
 }
 
 function round(value: number): number {
