@@ -189,7 +189,11 @@ describe('where a machine can do less', () => {
   test.runIf(isRoot)('a folder that cannot be reached is named, and processes run as the server', async () => {
     const closed = join(base, 'closed')
     await mkdir(closed, { mode: 0o700 })
-    const found = await findContainment({ ...options, hidden: join(base, 'missing'), folder: join(closed, 'processes') })
+    const found = await findContainment({
+      ...options,
+      hidden: join(base, 'missing'),
+      folder: join(closed, 'processes'),
+    })
     expect(found.user).toBeNull()
     expect(found.missing.join()).toMatch(/the user with id 65534 \(cannot write/)
     expect(found.missing.join()).toMatch(/a database that is out of reach/)
