@@ -106,14 +106,11 @@ describe.skipIf(!hasPostgres)('two workers', () => {
     expect(wholeMs).toBeGreaterThan((60_000 / perMinute) * (spacedJobs - 1) * 0.8)
     await expect.poll(() => receiver.begun.length).toBe(jobs.length)
     expect(receiver.most()).toBeLessThanOrEqual(places)
-    // More than one had a part in each.
+    // More than one had a part in the jobs; who sends a webhook is chance.
     const shown = await Promise.all(
       [...workers, ...fleet.workers].map((worker) => fetch(`${worker.httpUrl}/metrics`).then((one) => one.text())),
     )
-    for (const count of [
-      /^mediagen_jobs_total\{.*status="succeeded"\} [1-9]/m,
-      /^mediagen_webhook_attempts_total\{.*\} [1-9]/m,
-    ])
-      expect(shown.filter((text) => count.test(text)).length).toBeGreaterThan(1)
+    const ended = /^mediagen_jobs_total\{.*status="succeeded"\} [1-9]/m
+    expect(shown.filter((text) => ended.test(text)).length).toBeGreaterThan(1)
   })
 })
