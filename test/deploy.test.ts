@@ -19,8 +19,7 @@ const files: string[] = globSync('**/*', { cwd: deploy, withFileTypes: true })
 const read = (name: string): string => readFileSync(join(deploy, name), 'utf8')
 
 type Env = Record<string, string>
-// Manifests have any shape.
-// oxlint-disable-next-line typescript/no-explicit-any
+// oxlint-disable-next-line typescript/no-explicit-any -- manifests have any shape
 type Manifest = any
 
 const manifests: Manifest[] = globSync('kubernetes/*.yaml', { cwd: deploy }).flatMap((file) => loadAll(read(file)))

@@ -7,17 +7,8 @@ import { nothingSwept } from '@mediagen/core/sweep.ts'
 import { measureBlobs, measureStore } from '../../src/app/measured.ts'
 import { createMetrics } from '../../src/app/metrics.ts'
 import { readMetrics } from '../rpc/metrics.ts'
+import { emptyBacklog } from '../storage/contract-backlog.ts'
 import { startTestApp } from '../test-app.ts'
-
-const empty: Backlog = {
-  queued: [],
-  delayed: 0,
-  running: 0,
-  reviews: 0,
-  oldestReviewMs: 0,
-  deliveries: 0,
-  overdueMs: 0,
-}
 
 /** The lines of our metrics, without those of histograms' buckets. */
 async function read(metrics: ReturnType<typeof createMetrics>): Promise<string[]> {
@@ -69,22 +60,22 @@ test('what waits is shown, and queues that are empty again disappear', async () 
       'mediagen_webhooks_overdue_seconds 9',
     ]),
   )
-  const lines = await later(async () => empty)
+  const lines = await later(async () => emptyBacklog)
   expect(lines).toContain('mediagen_delayed_jobs 0')
   expect(lines.join()).not.toContain('test/image')
 })
 
 test('one reading of the store serves all who ask within two seconds', async () => {
-  const { metrics, asked, later } = showBacklog(async () => empty)
+  const { metrics, asked, later } = showBacklog(async () => emptyBacklog)
   await Promise.all([read(metrics), read(metrics)])
   await read(metrics)
   expect(asked()).toBe(1)
-  await later(async () => empty)
+  await later(async () => emptyBacklog)
   expect(asked()).toBe(2)
 })
 
 test('of a store that fails or does not answer, the metrics show only that, and the others are answered', async () => {
-  const { metrics, later } = showBacklog(async () => empty)
+  const { metrics, later } = showBacklog(async () => emptyBacklog)
   await read(metrics)
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
@@ -96,7 +87,7 @@ test('of a store that fails or does not answer, the metrics show only that, and 
     expect(lines).toContain('mediagen_jobs_running 0')
     expect(lines.join()).not.toMatch(/mediagen_(queued|delayed|running_jobs|reviews|webhooks_)/)
   }
-  expect(await later(async () => empty)).toContain('mediagen_running_jobs 0')
+  expect(await later(async () => emptyBacklog)).toContain('mediagen_running_jobs 0')
 })
 
 test('at most 100 models have gauges of their own, those with the most jobs; the others are added up', async () => {
@@ -105,7 +96,7 @@ test('at most 100 models have gauges of their own, those with the most jobs; the
     jobs: n + 1,
     oldestMs: 150_000 - n * 1000,
   }))
-  const { metrics } = showBacklog(async () => ({ ...empty, queued }))
+  const { metrics } = showBacklog(async () => ({ ...emptyBacklog, queued }))
   const lines = (await read(metrics)).filter((line) => line.startsWith('mediagen_queued_'))
   expect(lines).toHaveLength(200)
   expect(lines).toContain('mediagen_queued_jobs{model="model/51"} 52')
@@ -118,7 +109,7 @@ test('lost leases are counted where they are noticed: by the sweep for all, and 
   const swept = { ...nothingSwept, requeued: 3, failed: 2, reviewed: 1, expired: 9 }
   const store = measureStore(
     {
-      measureBacklog: async () => empty,
+      measureBacklog: async () => emptyBacklog,
       sweep: async () => swept,
       heartbeat: async () => ({ lost: ['job_a', 'job_b'], cancelRequested: ['job_c'], deadlinePassed: [] }),
     } as unknown as Store,
@@ -137,7 +128,7 @@ test('lost leases are counted where they are noticed: by the sweep for all, and 
 test('operations of the store and of the files are timed by their name, also those that fail', async () => {
   const metrics = createMetrics()
   const store = measureStore(
-    { measureBacklog: async () => empty, getJob: async () => null } as unknown as Store,
+    { measureBacklog: async () => emptyBacklog, getJob: async () => null } as unknown as Store,
     metrics,
   )
   const blobs = measureBlobs(

@@ -7,6 +7,7 @@ import type { RemoteSpec } from '@mediagen/backends/remote/provider.ts'
 import { afterAll, describe, expect, test } from 'vitest'
 import { loadCatalog } from '@mediagen/catalog/load.ts'
 import { kinds } from './kinds.ts'
+import { paintEntry } from './paint-entry.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'mediagen-providers-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -23,18 +24,7 @@ function write(content: string | object): string {
 }
 
 function model(engine: object, id = 'acme/paint/text-to-image'): object {
-  return {
-    id,
-    name: 'Paint',
-    description: 'Paints.',
-    category: 'text-to-image',
-    modality: 'image',
-    owned_by: 'acme',
-    created: '2026-11-01',
-    price: { credits: 1 },
-    engine,
-    input: { type: 'object', properties: { prompt: { type: 'string' } } },
-  }
+  return { ...paintEntry, id, engine }
 }
 
 const providers = {

@@ -1,9 +1,11 @@
 // The part of the store contract about how much waits, for operators.
 import { expect, test } from 'vitest'
+import type { Backlog } from '@mediagen/core/backlog.ts'
 import { claimFirst, makeWebhook, taken } from './contract-webhooks.ts'
 import { claimOne, claimPaid, createHeldClock, type OpenTestStore, startJob, sweepOf, testError } from './fixture.ts'
 
-const nothing = {
+/** Of a store in which nothing waits. */
+export const emptyBacklog: Backlog = {
   queued: [],
   delayed: 0,
   running: 0,
@@ -16,12 +18,12 @@ const nothing = {
 export function backlogTests(openStore: OpenTestStore): void {
   test('nothing waits in a new store, nor once all jobs have ended', async () => {
     await using store = await openStore()
-    expect(await store.measureBacklog()).toEqual(nothing)
+    expect(await store.measureBacklog()).toEqual(emptyBacklog)
     const { accountId } = await store.createAccount('a', 100)
     await startJob(store, accountId)
     const { job, token } = await claimOne(store)
     await store.finishJob(job.jobId, token, { status: 'failed', error: testError })
-    expect(await store.measureBacklog()).toEqual(nothing)
+    expect(await store.measureBacklog()).toEqual(emptyBacklog)
   })
 
   test('queued jobs are counted by model, with the age of the first; an urgent later one changes no age', async () => {
@@ -48,14 +50,14 @@ export function backlogTests(openStore: OpenTestStore): void {
       await startJob(store, accountId)
       await claim(store, 'test/image', 15_000)
     }
-    expect(await store.measureBacklog()).toEqual({ ...nothing, running: 2 })
+    expect(await store.measureBacklog()).toEqual({ ...emptyBacklog, running: 2 })
     clock.ms += 15_000
     expect(await store.sweep(sweepOf())).toMatchObject({ requeued: 1, reviewed: 1 })
     await startJob(store, accountId)
     await claimOne(store)
     clock.ms += 400
     expect(await store.measureBacklog()).toEqual({
-      ...nothing,
+      ...emptyBacklog,
       delayed: 1,
       running: 1,
       reviews: 1,
@@ -71,11 +73,11 @@ export function backlogTests(openStore: OpenTestStore): void {
     const { jobId } = await startJob(store, accountId)
     await store.requestCancel(accountId, jobId)
     clock.ms += 7000
-    expect(await store.measureBacklog()).toEqual({ ...nothing, deliveries: 1, overdueMs: 7000 })
+    expect(await store.measureBacklog()).toEqual({ ...emptyBacklog, deliveries: 1, overdueMs: 7000 })
     const { deliveryId, token } = await claimFirst(store)
-    expect(await store.measureBacklog()).toEqual({ ...nothing, deliveries: 1 })
+    expect(await store.measureBacklog()).toEqual({ ...emptyBacklog, deliveries: 1 })
     const report = { attempt: taken, next: { status: 'delivered' }, prompt: true, gone: false } as const
     await store.reportDelivery({ deliveryId, token, ...report })
-    expect(await store.measureBacklog()).toEqual(nothing)
+    expect(await store.measureBacklog()).toEqual(emptyBacklog)
   })
 }

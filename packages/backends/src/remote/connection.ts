@@ -48,6 +48,11 @@ export class NoVerdict extends Error {
     this.status = status
     this.waitMs = waitMs
   }
+
+  /** The same question would fail again. */
+  get isLasting(): boolean {
+    return this.status !== null && this.status >= 400 && this.status < 500 && this.status !== 429 && this.status !== 408
+  }
 }
 
 /** What any failure of a question tells of the run: nothing. A fault of ours is no reason to refund what was accepted. */

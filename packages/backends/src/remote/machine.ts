@@ -114,7 +114,7 @@ class RemoteRun {
     } catch (error) {
       // Nothing was submitted, whatever failed.
       if (!(error instanceof NoVerdict)) throw error
-      return this.#onRefusal(new Refused(error.message, error.status, !isLasting(error.status), error.waitMs))
+      return this.#onRefusal(new Refused(error.message, error.status, !error.isLasting, error.waitMs))
     }
     const { jobId } = this.#run
     const webhook = await this.#parts.webhookOf({ provider: place.connection.provider, jobId, n })
@@ -394,8 +394,4 @@ class RemoteRun {
   #jitter(ms: number): number {
     return Math.round(ms * (0.5 + this.#parts.random() / 2))
   }
-}
-
-function isLasting(status: number | null): boolean {
-  return status !== null && status >= 400 && status < 500 && status !== 429 && status !== 408
 }
