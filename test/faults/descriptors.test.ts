@@ -26,7 +26,7 @@ test.skipIf(noLimits !== '')(`jobs wait for file descriptors, and succeed when t
   expect(first.body.status).toBe('succeeded')
   let jobs: string[]
   {
-    await using _ = await takeDescriptors()
+    await using descriptors = await takeDescriptors()
     const started = [await start('fine'), await start('once')]
     expect(
       started.map(({ status }) => status),
@@ -37,6 +37,7 @@ test.skipIf(noLimits !== '')(`jobs wait for file descriptors, and succeed when t
     // One that is not run twice keeps its place once its engine has begun, and goes back as well before that.
     await expect.poll(() => read(app, jobs[1])).toMatchObject({ attempts: 1, error: null })
     expect(['running', 'queued']).toContain((await read(app, jobs[1])).status)
+    descriptors.takeFreed()
     const upload = await fetch(`${app.url}/v1/files`, {
       method: 'POST',
       headers: { authorization: `Bearer ${app.account.key}`, 'content-type': 'image/png' },
@@ -44,6 +45,7 @@ test.skipIf(noLimits !== '')(`jobs wait for file descriptors, and succeed when t
     })
     expect(upload.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
     expect([upload.status, (await upload.json()).code]).toEqual([503, 'storage_unavailable'])
+    descriptors.takeFreed()
     const { pathname, search } = new URL(first.body.outputs[0].url)
     const asset = await app.send(pathname + search, { key: null })
     expect(asset.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)

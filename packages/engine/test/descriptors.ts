@@ -14,8 +14,14 @@ export function whyNoLimits(): string {
   }
 }
 
-/** All file descriptors are taken until this is disposed of. */
-export async function takeDescriptors(): Promise<AsyncDisposable> {
+/** All file descriptors, taken until this is disposed of. */
+export interface TakenDescriptors extends AsyncDisposable {
+  /** Takes what has become free since: connections of earlier tests close late. */
+  takeFreed(): void
+}
+
+/** Takes all file descriptors of this process. */
+export async function takeDescriptors(): Promise<TakenDescriptors> {
   const [, soft = ''] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
   const self = String(process.pid)
   const restorer = spawn('sh', ['-c', `read line; prlimit --pid ${self} --nofile=${soft}:`], {
@@ -27,6 +33,7 @@ export async function takeDescriptors(): Promise<AsyncDisposable> {
   execFileSync('prlimit', ['--pid', self, `--nofile=${probe + 50}:`])
   const taken = takeAll()
   return {
+    takeFreed: () => void taken.push(...takeAll()),
     async [Symbol.asyncDispose]() {
       for (const descriptor of taken) closeSync(descriptor)
       await raise(restorer)
