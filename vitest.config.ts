@@ -14,7 +14,7 @@ const longest = [
   'crash/kill-server.long',
   'simulation/simulation.long',
   'simulation/paid.long',
-  'runner/lost-worker',
+  'runner/lost-worker.long',
   'cli/operator',
   'faults/fsync.long',
 ].map((name) => join(import.meta.dirname, `test/${name}.test.ts`))
@@ -53,7 +53,7 @@ const notOnPostgres = [
   // Its long version runs there at the same time.
   'test/simulation/paid.test.ts',
   // They choose their stores themselves, and have run in the other projects.
-  'test/cli/{move,postgres}.test.ts',
+  'test/cli/postgres.test.ts',
   'test/fleet/**',
 ]
 const postgresServer = { globalSetup: [join(import.meta.dirname, 'test/test-store.ts')] }
@@ -117,7 +117,7 @@ export default defineConfig({
         test: {
           ...postgresServer,
           name: 'postgres-long',
-          include: ['attacks', 'crash', 'engines', 'fuzz', 'simulation', 'storage'].map(
+          include: ['attacks', 'crash', 'engines', 'faults', 'fuzz', 'runner', 'simulation', 'storage'].map(
             (folder) => `test/${folder}/**/*.long.test.ts`,
           ),
           exclude: notOnPostgres,
