@@ -2,7 +2,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { Cores } from './cores.ts'
-import { readCpuSeconds, stop } from './servers.ts'
+import { readFamilyCpuSeconds } from './process-cpu.ts'
+import { stop } from './servers.ts'
 
 const startTimeoutMs = 15_000
 
@@ -33,7 +34,7 @@ export async function startRedis(cores: Cores | null, folder: string): Promise<R
   const child = spawn(command, rest, { stdio: ['ignore', 'pipe', 'inherit'] })
   try {
     await untilReady(child)
-    return { cpuSeconds: () => readCpuSeconds(child.pid), [Symbol.asyncDispose]: () => stop(child) }
+    return { cpuSeconds: () => readFamilyCpuSeconds(child.pid), [Symbol.asyncDispose]: () => stop(child) }
   } catch (error) {
     await stop(child)
     throw error

@@ -18,6 +18,7 @@ import { benchMedia } from './media.ts'
 import { benchModels } from './models.ts'
 import { benchOverload } from './overload.ts'
 import { describeMachine, writePage } from './page.ts'
+import { benchPortkey } from './portkey.ts'
 import { benchQueueWait } from './queue-wait.ts'
 import { benchQuotes } from './quotes.ts'
 import { benchRivals } from './rivals.ts'
@@ -36,6 +37,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   overload: benchOverload,
   jobs: benchJobs,
   rivals: benchRivals,
+  portkey: benchPortkey,
   'queue-wait': benchQueueWait,
   waiters: benchWaiters,
   claims: benchClaims,

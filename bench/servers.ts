@@ -4,11 +4,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Cores } from './cores.ts'
+import { readFamilyCpuSeconds } from './process-cpu.ts'
 
 const startTimeoutMs = 60_000
 const stopTimeoutMs = 5000
-// Linux counts processor time in hundredths of a second.
-const ticksPerSecond = 100
 // As bin/mediagen.js does it: that Node strips types is no news.
 const quiet = '--disable-warning=ExperimentalWarning'
 // Free ports, and no limit that would be measured instead.
@@ -26,7 +25,7 @@ export interface Server extends AsyncDisposable {
   readonly grpcAddress: string
   /** From spawning to the line that tells the address. */
   readonly startMs: number
-  /** Processor seconds used so far by all its threads; NaN where the system does not tell. */
+  /** Processor seconds used so far by all its threads and child processes; NaN where the system does not tell. */
   cpuSeconds(): number
   /** Resident now, in bytes; NaN where the system does not tell. */
   residentBytes(): number
@@ -93,7 +92,7 @@ async function startServer(
       httpUrl,
       grpcAddress: grpcUrl ? new URL(grpcUrl).host : '',
       startMs,
-      cpuSeconds: () => readCpuSeconds(child.pid),
+      cpuSeconds: () => readFamilyCpuSeconds(child.pid),
       residentBytes: () => readResidentBytes(child.pid),
       signal: (name) => child.kill(name),
       [Symbol.asyncDispose]: () => stop(child),
@@ -136,14 +135,6 @@ export function stop(child: ChildProcess): Promise<void> {
     })
     child.kill('SIGTERM')
   })
-}
-
-/** Processor seconds of a process and all its threads. Fields 14 and 15 of proc_pid_stat(5), counted behind the name, which may hold spaces. */
-export function readCpuSeconds(pid: number | undefined): number {
-  if (process.platform !== 'linux') return Number.NaN
-  const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
-  const [user = 0, system = 0] = fields.split(' ').slice(11, 13).map(Number)
-  return (user + system) / ticksPerSecond
 }
 
 /** Bytes of a process that are in memory, its files among them: VmRSS of proc_pid_status(5). */
