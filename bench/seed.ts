@@ -19,10 +19,10 @@ export interface Seed {
 const steps = [
   'INSERT INTO queues (model, virtual_time) VALUES (:model, max(0, :succeeded - 1) * :cost)',
   'INSERT INTO queue_shares (model, account_id, finish) VALUES (:model, :account, :count * :cost)',
-  `INSERT INTO jobs (job_id, account_id, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at, fair,
+  `INSERT INTO jobs (job_id, account_id, ordinal, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at, fair,
      key_id, attempts, token, progress, started_at, finished_at, credits_charged, sequence)
    WITH RECURSIVE n (n, done) AS (SELECT 1, 1 <= :succeeded UNION ALL SELECT n + 1, n + 1 <= :succeeded FROM n WHERE n < :count)
-   SELECT printf('job_%026d', n), :account, iif(done, 'succeeded', 'queued'), :model, :quote, printf('seed-%010d', n), zeroblob(32),
+   SELECT printf('job_%026d', n), :account, n, iif(done, 'succeeded', 'queued'), :model, :quote, printf('seed-%010d', n), zeroblob(32),
      :credits, :now, (n - 1) * :cost, (SELECT min(key_id) FROM api_keys WHERE account_id = :account), done, done, done,
      iif(done, :now, NULL), iif(done, :now, NULL), done * :credits, iif(done, 3, 1) FROM n`,
   'INSERT INTO job_inputs (number, input) SELECT number, :input FROM jobs',

@@ -74,6 +74,7 @@ const insertJob = (fields: Record<string, string> = {}) => {
   const row = {
     job_id: "'job_new'",
     account_id: '{account}',
+    ordinal: '(SELECT job_count + 1 FROM accounts WHERE account_id = {account})',
     status: "'queued'",
     model: "'m'",
     quote_id: "'q'",

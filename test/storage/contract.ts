@@ -9,6 +9,7 @@ import { deletionTests } from './contract-deletions.ts'
 import { retentionTests, uploadTests } from './contract-files.ts'
 import { fairnessTests, positionTests } from './contract-fairness.ts'
 import { changeTests, startTests } from './contract-starts.ts'
+import { pageTests } from './contract-pages.ts'
 import { providerTests } from './contract-providers.ts'
 import { rateTests } from './contract-rates.ts'
 import { deadlineTests, leaseTests, reviewTests } from './contract-sweeps.ts'
@@ -28,6 +29,7 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
     describe('keys', () => keyTests(openStore))
     describe('rates', () => rateTests(openStore))
     describe('starts and lists', () => startTests(openStore))
+    describe('pages of jobs', () => pageTests(openStore))
     describe('claims and heartbeats', () => claimTests(openStore))
     describe('ends of jobs', () => endTests(openStore))
     describe('the order of claims', () => fairnessTests(openStore))

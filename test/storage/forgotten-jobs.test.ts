@@ -27,8 +27,8 @@ test.each([
   ['a queued job', "DELETE FROM jobs WHERE status = 'queued'", 'only a job that is settled'],
   [
     'a queued job that began without files',
-    `INSERT INTO jobs (job_id, account_id, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at, key_id, outputs_gone)
-       SELECT 'job_' || value, account_id, 'queued', 'm', 'q', 'k' || value, zeroblob(32), 0, 0, 'key', 2 FROM accounts, json_each('[1, 2]');
+    `INSERT INTO jobs (job_id, account_id, ordinal, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at, key_id, outputs_gone)
+       SELECT 'job_' || value, account_id, job_count + value, 'queued', 'm', 'q', 'k' || value, zeroblob(32), 0, 0, 'key', 2 FROM accounts, json_each('[1, 2]');
      DELETE FROM jobs WHERE job_id = 'job_1'`,
     'only a job that is settled',
   ],

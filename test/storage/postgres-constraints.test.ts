@@ -10,6 +10,11 @@ const entry = (fields: string): string =>
   `INSERT INTO ledger_entries (account_id, number, entry_id, kind, job_number, credits, available_after, held_after, created_at)
    SELECT a.account_id, ${fields}, 0 FROM accounts AS a, jobs AS j WHERE j.status = 'queued'`
 
+/** Starts a job past the store. @param step how far its ordinal is from the newest */
+const insertJob = (step: number): string =>
+  `INSERT INTO jobs (number, job_id, account_id, ordinal, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at, key_id)
+   SELECT 9, 'job_x', account_id, job_count + ${step}, 'queued', 'm', 'q', 'k', decode(repeat('00', 32), 'hex'), 0, 0, 'key' FROM accounts`
+
 const forgetFailed =
   "UPDATE jobs SET outputs_gone = 2 WHERE status = 'failed'; DELETE FROM jobs WHERE status = 'failed';"
 
@@ -47,6 +52,9 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     ["UPDATE jobs SET status = 'running' WHERE status = 'queued'", 'new token'],
     ['UPDATE jobs SET token = token - 1', 'never go back'],
     ['UPDATE jobs SET credits_held = 5', 'does not change'],
+    ['UPDATE jobs SET ordinal = 9', 'does not change'],
+    [insertJob(0), 'jobs_by_account'],
+    [insertJob(2), 'follow each other'],
     ["UPDATE jobs SET worker = NULL WHERE status = 'running'", 'leased_while_running'],
     ["DELETE FROM jobs WHERE status = 'queued'", 'only a job that is settled'],
     ["DELETE FROM jobs WHERE status = 'failed'", 'only a job that is settled'],

@@ -1,10 +1,10 @@
 // How many statements the PostgreSQL store sends: many commands together cost about as many as one.
 import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
-import { Client } from 'pg'
+import { Client, type QueryConfig } from 'pg'
 import { describe, expect, test, vi } from 'vitest'
-import { claimOne, startOf } from './fixture.ts'
+import { claimOne, filterOf, startOf } from './fixture.ts'
 import { useServer } from './postgres-fixture.ts'
-import { hasPostgres } from './postgres-server.ts'
+import { hasPostgres, runSql } from './postgres-server.ts'
 
 const many = 40
 
@@ -50,4 +50,31 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     )
     expect(await store.verifyLedger()).toMatchObject({ problems: [] })
   })
+
+  test('a deep page of jobs reads no more rows than it shows, and deleted ones on the way', async () => {
+    const url = await createDatabase()
+    await using store = await openPostgresStore({ url, listens: false })
+    const { accountId } = await store.createAccount('a', 1_000_000)
+    await Promise.all(Array.from({ length: 1000 }, () => store.startGeneration(startOf(accountId, { credits: 0 }))))
+    await runSql(url, 'ANALYZE')
+    const spied = vi.spyOn(Client.prototype, 'query')
+    const { items } = await store.listJobs(filterOf(accountId, { limit: 10, offset: 900 }))
+    const [asked] = spied.mock.calls.map(([query]) => query as unknown as QueryConfig)
+    spied.mockRestore()
+    expect(items).toHaveLength(10)
+    await using client = Object.assign(new Client(url), { [Symbol.asyncDispose]: () => client.end() })
+    await client.connect()
+    const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${asked?.text}`, asked?.values)
+    const nodes = toNodes(rows[0]['QUERY PLAN'][0].Plan).filter((node) => node['Relation Name'] === 'jobs')
+    const page = nodes.filter((node) => node['Index Cond']?.includes('ordinal <='))
+    expect(page).toMatchObject([{ 'Node Type': 'Index Scan', 'Index Name': 'jobs_by_account' }])
+    expect(page[0]?.['Actual Rows']).toBe(10)
+  })
 })
+
+type PlanNode = { readonly Plans?: readonly PlanNode[] } & Readonly<Record<string, any>>
+
+/** A node of a plan and all below it. */
+function toNodes(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(toNodes)]
+}

@@ -1,7 +1,15 @@
 CREATE TRIGGER accounts_begin_empty BEFORE INSERT ON accounts
 WHEN NEW.available <> 0 OR NEW.held <> 0 OR NEW.entry_count <> 0 OR NEW.job_count <> 0 OR NEW.queued_jobs <> 0
+  OR NEW.forgotten_count <> 0 OR NEW.forgotten_up_to <> 0
 BEGIN
   SELECT RAISE(ABORT, 'accounts: a new account is empty; credits come by an entry of the ledger');
+END;
+
+CREATE TRIGGER accounts_count_jobs BEFORE UPDATE OF job_count ON accounts
+WHEN NEW.job_count <> OLD.job_count + 1
+  AND (NEW.job_count >= OLD.job_count OR EXISTS (SELECT 1 FROM jobs WHERE account_id = NEW.account_id AND ordinal > NEW.job_count))
+BEGIN
+  SELECT RAISE(ABORT, 'accounts: jobs are counted one by one, and each has the next ordinal');
 END;
 
 CREATE TRIGGER accounts_follow_ledger BEFORE UPDATE OF available, held, entry_count ON accounts
@@ -38,6 +46,8 @@ CREATE TABLE accounts (
   entry_count INTEGER NOT NULL DEFAULT 0 CHECK (entry_count >= 0),
   job_count INTEGER NOT NULL DEFAULT 0 CHECK (job_count >= 0),
   queued_jobs INTEGER NOT NULL DEFAULT 0 CHECK (queued_jobs BETWEEN 0 AND job_count),
+  forgotten_count INTEGER NOT NULL DEFAULT 0 CHECK (forgotten_count BETWEEN 0 AND forgotten_up_to),
+  forgotten_up_to INTEGER NOT NULL DEFAULT 0 CHECK (forgotten_up_to <= job_count),
   created_at INTEGER NOT NULL,
   CHECK (available + held <= 9007199254740991)
 ) STRICT, WITHOUT ROWID;
@@ -223,7 +233,7 @@ END;
 
 CREATE TRIGGER jobs_counted AFTER INSERT ON jobs
 BEGIN
-  UPDATE accounts SET job_count = job_count + 1, queued_jobs = queued_jobs + 1 WHERE account_id = NEW.account_id;
+  UPDATE accounts SET job_count = NEW.ordinal, queued_jobs = queued_jobs + 1 WHERE account_id = NEW.account_id;
 END;
 
 CREATE TRIGGER jobs_fence_claims BEFORE UPDATE OF status ON jobs
@@ -246,7 +256,8 @@ END;
 CREATE TRIGGER jobs_forgotten AFTER DELETE ON jobs
 BEGIN
   INSERT INTO forgotten_jobs (number, job_id) SELECT OLD.number, OLD.job_id WHERE OLD.credits_held > 0;
-  UPDATE accounts SET job_count = job_count - 1 WHERE account_id = OLD.account_id;
+  UPDATE accounts SET forgotten_count = forgotten_count + 1, forgotten_up_to = max(forgotten_up_to, OLD.ordinal)
+  WHERE account_id = OLD.account_id;
 END;
 
 CREATE TRIGGER jobs_inputs_go_with_outputs AFTER UPDATE OF outputs_gone ON jobs
@@ -255,7 +266,7 @@ BEGIN
   DELETE FROM job_inputs WHERE number = NEW.number;
 END;
 
-CREATE TRIGGER jobs_keep_terms BEFORE UPDATE OF number, job_id, account_id, model, quote_id, idempotency_key, request_digest, credits_held, created_at,
+CREATE TRIGGER jobs_keep_terms BEFORE UPDATE OF number, job_id, account_id, ordinal, model, quote_id, idempotency_key, request_digest, credits_held, created_at,
   priority, fair, max_attempts, deadline_at, retain_ms, key_id, usage_price ON jobs
 BEGIN
   SELECT RAISE(ABORT, 'jobs: what a job was started with does not change');
@@ -336,6 +347,7 @@ CREATE TABLE jobs (
   number INTEGER NOT NULL PRIMARY KEY,
   job_id TEXT NOT NULL UNIQUE,
   account_id TEXT NOT NULL REFERENCES accounts (account_id),
+  ordinal INTEGER NOT NULL,
   status TEXT NOT NULL CHECK (status = 'queued' OR status = 'running' OR status = 'succeeded' OR status = 'failed' OR status = 'canceled' OR status = 'expired' OR status = 'needs_review'),
   model TEXT NOT NULL,
   quote_id TEXT NOT NULL,
@@ -412,7 +424,7 @@ CREATE TABLE jobs (
   )
 ) STRICT;
 
-CREATE INDEX jobs_by_account ON jobs (account_id, number, model, deleted_at);
+CREATE INDEX jobs_by_account ON jobs (account_id, ordinal, model, deleted_at);
 
 CREATE INDEX jobs_by_deadline ON jobs (deadline_at) WHERE status = 'queued' AND deadline_at IS NOT NULL;
 
@@ -422,7 +434,7 @@ CREATE INDEX jobs_by_retry ON jobs (available_at) WHERE available_at IS NOT NULL
 
 CREATE INDEX jobs_by_status ON jobs (account_id, status, deleted_at) WHERE status <> 'succeeded';
 
-CREATE INDEX jobs_deleted ON jobs (account_id) WHERE deleted_at IS NOT NULL;
+CREATE INDEX jobs_deleted ON jobs (account_id, ordinal) WHERE deleted_at IS NOT NULL;
 
 CREATE INDEX jobs_expiring ON jobs (expires_at) WHERE outputs_gone = 0 AND expires_at IS NOT NULL;
 

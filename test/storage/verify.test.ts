@@ -114,6 +114,8 @@ describe('the check of the ledger names', () => {
       'UPDATE accounts SET job_count = 9, queued_jobs = 8',
       [/counts 9 jobs, but has 4/, /counts 8 queued jobs, but has 1/],
     ],
+    ['a gap in the list', 'UPDATE jobs SET ordinal = 9 WHERE ordinal = 2', [/its last 4 jobs have 3 ordinals/]],
+    ['a place taken twice', 'UPDATE jobs SET ordinal = 1 WHERE ordinal = 2', [/its last 4 jobs have 3 ordinals/]],
     [
       "another account's job",
       "INSERT INTO accounts (account_id, name, created_at) VALUES ('acct_x', 'x', 0); UPDATE jobs SET account_id = 'acct_x' WHERE status = 'queued'",
@@ -135,9 +137,9 @@ describe('the check of the ledger names', () => {
   test('a forgotten job whose hold was not resolved', async () => {
     const forget =
       "INSERT INTO forgotten_jobs SELECT number, job_id FROM jobs WHERE status = 'failed'; DELETE FROM jobs WHERE status = 'failed'"
-    expect(await problemsAfter(`${forget}; UPDATE accounts SET job_count = 3`)).toEqual([])
+    expect(await problemsAfter(`${forget}; UPDATE accounts SET forgotten_count = 1, forgotten_up_to = 2`)).toEqual([])
     const problems = await problemsAfter(
-      `${forget}; UPDATE accounts SET job_count = 3; UPDATE ledger_entries SET job_number = NULL WHERE kind = 'release' AND job_number = 2`,
+      `${forget}; UPDATE accounts SET forgotten_count = 1, forgotten_up_to = 2; UPDATE ledger_entries SET job_number = NULL WHERE kind = 'release' AND job_number = 2`,
     )
     expect(problems).toEqual([
       expect.stringMatching(/release without a job/),
@@ -146,7 +148,9 @@ describe('the check of the ledger names', () => {
   })
 
   test('an entry whose job is neither there nor forgotten', async () => {
-    const problems = await problemsAfter("DELETE FROM jobs WHERE status = 'failed'; UPDATE accounts SET job_count = 3")
+    const problems = await problemsAfter(
+      "DELETE FROM jobs WHERE status = 'failed'; UPDATE accounts SET forgotten_count = 1, forgotten_up_to = 2",
+    )
     expect(problems).toEqual([
       expect.stringMatching(/hold without a job/),
       expect.stringMatching(/release without a job/),

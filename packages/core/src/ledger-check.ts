@@ -13,12 +13,18 @@ export interface AccountFacts {
   readonly available: number
   readonly held: number
   readonly entryCount: number
+  /** Of all that it ever started. */
   readonly jobCount: number
+  readonly forgottenCount: number
+  /** The newest ordinal that was forgotten. */
+  readonly forgottenUpTo: number
   readonly queuedJobs: number
   readonly lastEntry: number
   readonly lastAvailable: number
   readonly lastHeld: number
   readonly jobs: number
+  /** How many different ones newer jobs have. */
+  readonly ordinals: number
   readonly queued: number
   readonly unsettled: number
 }
@@ -134,8 +140,17 @@ function checkAccount(row: AccountFacts, report: Report): void {
       `account ${accountId}: ${held} credits are held, but its unsettled jobs hold ${row.unsettled}`,
       `look at \`mediagen jobs list --account ${accountId}\`: a job without its entry is named below; when none is, \`mediagen credits adjust\` can give ${held - row.unsettled} credits back as available`,
     )
-  if (row.jobCount !== row.jobs)
-    report(`account ${accountId}: counts ${row.jobCount} jobs, but has ${row.jobs}`, recount('job_count', row.jobs))
+  const { jobCount, forgottenCount, forgottenUpTo, jobs, ordinals } = row
+  if (jobCount - forgottenCount !== jobs)
+    report(
+      `account ${accountId}: counts ${jobCount - forgottenCount} jobs, but has ${jobs}`,
+      recount('job_count', jobs + forgottenCount),
+    )
+  else if (jobCount - forgottenUpTo !== ordinals)
+    report(
+      `account ${accountId}: its last ${jobCount - forgottenUpTo} jobs have ${ordinals} ordinals, so lists leave some out`,
+      restoreBackup,
+    )
   if (row.queuedJobs !== row.queued)
     report(
       `account ${accountId}: counts ${row.queuedJobs} queued jobs, but has ${row.queued}`,

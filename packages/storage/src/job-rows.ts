@@ -4,7 +4,7 @@ import type { Asset } from '@mediagen/core/asset.ts'
 import { briefInput } from '@mediagen/core/job-input.ts'
 import type { Job, JobError, OperatorJob, RecordedUpstreamRun } from '@mediagen/core/job.ts'
 import type { RunState } from '@mediagen/core/run-end.ts'
-import type { StartCommand } from '@mediagen/core/store.ts'
+import type { JobFilter, StartCommand } from '@mediagen/core/store.ts'
 
 /** The row of a job. */
 export interface JobRow extends Omit<Job, 'outputs' | 'outputsGone' | 'error' | 'cancelRequested' | 'queuePosition'> {
@@ -159,6 +159,17 @@ export function toUpstreamRun({ text, amount, currency, ...run }: UpstreamRow): 
 /** Parses JSON that may be missing. */
 export function parseObject(text: string | null): JsonObject | null {
   return text === null ? null : (JSON.parse(text) as JsonObject)
+}
+
+/** Whether a list has all jobs of an account: then a page of it is found by the ordinal of its first job. */
+export function isWhole<Filter extends JobFilter>(filter: Filter): filter is Filter & { readonly accountId: string } {
+  const { accountId, status, model, idempotencyKey, search } = filter
+  return accountId !== null && status === null && model === null && idempotencyKey === null && search === null
+}
+
+/** The column by whose index a list is sorted; both are in the order of the starts. */
+export function orderOf({ accountId, status }: JobFilter): 'number' | 'ordinal' {
+  return accountId !== null && (status === null || status === 'succeeded') ? 'ordinal' : 'number'
 }
 
 /** The pattern of LIKE for a text anywhere. */

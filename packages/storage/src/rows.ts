@@ -11,11 +11,12 @@ export const accountColumns = 'account_id AS accountId, name, available, held, c
 /** The account fields that commands need. */
 export interface AccountState extends Account {
   readonly entryCount: number
+  readonly jobCount: number
   readonly queuedJobs: number
 }
 
 /** The columns of an `AccountState`. */
-export const accountStateColumns = `${accountColumns}, entry_count AS entryCount, queued_jobs AS queuedJobs`
+export const accountStateColumns = `${accountColumns}, entry_count AS entryCount, job_count AS jobCount, queued_jobs AS queuedJobs`
 
 /** The account after a posting. */
 export function toAccount(state: AccountState, posting?: Posting): Account {

@@ -16,10 +16,12 @@ const accountPageSize = 20
 type Numbered<Facts> = Facts & { readonly number: number }
 
 const accountsSql = `
-  SELECT a.account_id AS accountId, a.available, a.held, a.entry_count AS entryCount, a.job_count AS jobCount, a.queued_jobs AS queuedJobs,
+  SELECT a.account_id AS accountId, a.available, a.held, a.entry_count AS entryCount, a.job_count AS jobCount, a.forgotten_count AS forgottenCount,
+    a.forgotten_up_to AS forgottenUpTo, a.queued_jobs AS queuedJobs,
     (SELECT coalesce(max(number), 0) FROM ledger_entries WHERE account_id = a.account_id) AS lastEntry,
     coalesce(e.available_after, 0) AS lastAvailable, coalesce(e.held_after, 0) AS lastHeld,
     (SELECT count(*) FROM jobs WHERE account_id = a.account_id) AS jobs,
+    (SELECT count(DISTINCT ordinal) FROM jobs WHERE account_id = a.account_id AND ordinal > a.forgotten_up_to AND ordinal <= a.job_count) AS ordinals,
     (SELECT count(*) FROM jobs WHERE account_id = a.account_id AND status = 'queued' AND status <> 'succeeded') AS queued,
     (SELECT CAST(coalesce(sum(credits_held), 0) AS BIGINT) FROM jobs
       WHERE account_id = a.account_id AND status IN ('queued', 'running', 'needs_review') AND status <> 'succeeded') AS unsettled

@@ -26,7 +26,7 @@ export async function createAccount(
   if (!isCredits(credits)) throw new RangeError('credits of a new account must be a whole number from 0')
   const createdAtMs = await tx.nowMs()
   const accountId = tx.ids.next('acct')
-  const empty = { accountId, name, available: 0, held: 0, createdAtMs, entryCount: 0, queuedJobs: 0 }
+  const empty = { accountId, name, available: 0, held: 0, createdAtMs, entryCount: 0, jobCount: 0, queuedJobs: 0 }
   tx.send('INSERT INTO accounts (account_id, name, created_at) VALUES (:accountId, :name, :createdAtMs)', empty)
   const posting = credits > 0 ? grant(empty, credits) : null
   if (posting !== null)

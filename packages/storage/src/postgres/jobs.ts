@@ -3,14 +3,16 @@ import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { lastQueuePosition } from '@mediagen/core/fair-queue.ts'
 import type { Backlog } from '@mediagen/core/backlog.ts'
 import type { Job, OperatorJob } from '@mediagen/core/job.ts'
-import type { Page } from '@mediagen/core/page.ts'
+import type { Page, PageRequest } from '@mediagen/core/page.ts'
 import type { JobFilter, StartedJob } from '@mediagen/core/store.ts'
 import { type BacklogRow, selectBacklog, toBacklog } from '../backlog.ts'
 import {
   inspectedColumns,
   type InspectedRow,
+  isWhole,
   jobColumns,
   type JobRow,
+  orderOf,
   toJob,
   toOperatorJob,
   toPattern,
@@ -111,7 +113,6 @@ export function createJobReads(db: Database) {
 }
 
 const notSucceeded = "status <> 'succeeded'"
-const listing = { columns: placedColumns, from: 'jobs', order: 'number' }
 const hasWords =
   'EXISTS (SELECT 1 FROM job_inputs AS i WHERE i.number = jobs.number AND has_words(coalesce(i.brief, i.input), :pattern))'
 
@@ -133,12 +134,20 @@ async function listJobs(db: Database, filter: JobFilter): Promise<Page<Job>> {
     const all = model === null && search === null ? countAll(accountId, withDeleted) : `(${countOf('jobs', which)})`
     return `SELECT ${status === null ? all : `${all} - (${countOf('jobs', [...which, notSucceeded])})`}`
   }
-  const values = { ...filter, pattern: toPattern(search) }
-  const { items, total } = await readPage<PlacedRow>(db, listing, [...which, ...inState], values, filter, count())
+  let page: PageRequest = filter
+  const from: string[] = []
+  if (isWhole(filter)) {
+    from.push('ordinal <= (SELECT jobs_page_from(:accountId, :skipped, :withDeleted))')
+    page = { limit: filter.limit, offset: 0 }
+  }
+  const listing = { columns: placedColumns, from: 'jobs', order: orderOf(filter) }
+  const values = { ...filter, pattern: toPattern(search), skipped: filter.offset }
+  const where = [...which, ...inState, ...from]
+  const { items, total } = await readPage<PlacedRow>(db, listing, where, values, page, count())
   return { items: items.map(toPlaced), total }
 }
 
 function countAll(accountId: string | null, withDeleted: boolean): string {
-  const all = `(SELECT coalesce(sum(job_count), 0) FROM accounts ${accountId === null ? '' : 'WHERE account_id = :accountId'})`
+  const all = `(SELECT coalesce(sum(job_count - forgotten_count), 0) FROM accounts ${accountId === null ? '' : 'WHERE account_id = :accountId'})`
   return withDeleted ? all : `${all} - (${countOf('jobs', [...ofAccount(accountId), 'deleted_at IS NOT NULL'])})`
 }

@@ -15,6 +15,7 @@ type Started = {
   readonly job: Job
   readonly command: StartCommand
   readonly number: number
+  readonly ordinal: number
   readonly writes: StartWrites
 }
 
@@ -61,10 +62,11 @@ export async function startGenerations(
     if (decision.outcome !== 'created') return decision
     const { writes, account } = decision
     const made = toStartedJob(command, { jobId: tx.ids.next('job'), createdAtMs: writes.createdAtMs })
-    started.set(name, { job: made, command, number, writes })
+    const ordinal = account.jobCount + 1
+    started.set(name, { job: made, command, number, ordinal, writes })
     // The next start sees what this one writes.
     const after = writes.postings.at(-1)?.after ?? account
-    accounts.set(accountId, { ...account, ...after, queuedJobs: account.queuedJobs + 1 })
+    accounts.set(accountId, { ...account, ...after, jobCount: ordinal, queuedJobs: account.queuedJobs + 1 })
     shares.set(JSON.stringify([model, accountId]), {
       virtualTime: state.share?.virtualTime ?? 0,
       finish: writes.finish,
@@ -116,20 +118,21 @@ function write(
   writeShares(tx, shares, finished)
   const of = <Value>(read: (one: Started) => Value): Value[] => made.map(read)
   tx.send(
-    `INSERT INTO jobs (number, job_id, account_id, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at, priority, fair,
+    `INSERT INTO jobs (number, job_id, account_id, ordinal, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at, priority, fair,
        max_attempts, deadline_at, retain_ms, key_id, usage_price)
-     SELECT number, job_id, account_id, 'queued', model, quote_id, idempotency_key, request_digest, credits, :nowMs::bigint, priority, fair,
+     SELECT number, job_id, account_id, ordinal, 'queued', model, quote_id, idempotency_key, request_digest, credits, :nowMs::bigint, priority, fair,
        max_attempts, deadline_at, retain_ms, key_id, usage_price
-     FROM unnest(:numbers::bigint[], :jobIds::text[], :accountIds::text[], :models::text[], :quoteIds::text[], :keys::text[], :digests::bytea[],
+     FROM unnest(:numbers::bigint[], :jobIds::text[], :accountIds::text[], :ordinals::bigint[], :models::text[], :quoteIds::text[], :keys::text[], :digests::bytea[],
        :credits::bigint[], :priorities::bigint[], :fairs::float8[], :attempts::bigint[], :deadlines::bigint[], :retains::bigint[],
        :keyIds::text[], :prices::text[])
-       AS u (number, job_id, account_id, model, quote_id, idempotency_key, request_digest, credits, priority, fair, max_attempts, deadline_at,
+       AS u (number, job_id, account_id, ordinal, model, quote_id, idempotency_key, request_digest, credits, priority, fair, max_attempts, deadline_at,
          retain_ms, key_id, usage_price)`,
     {
       nowMs,
       numbers: of(({ number }) => number),
       jobIds: of(({ job }) => job.jobId),
       accountIds: of(({ command }) => command.accountId),
+      ordinals: of(({ ordinal }) => ordinal),
       models: of(({ command }) => command.model),
       quoteIds: of(({ command }) => command.quoteId),
       keys: of(({ command }) => command.idempotencyKey),

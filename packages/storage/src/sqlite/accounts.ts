@@ -60,6 +60,7 @@ export function createAccountCommands(writing: Writing) {
         held: 0,
         createdAtMs: nowMs(),
         entryCount: 0,
+        jobCount: 0,
         queuedJobs: 0,
       }
       insert.run(empty.accountId, name, empty.createdAtMs)

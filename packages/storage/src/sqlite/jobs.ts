@@ -2,13 +2,15 @@
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Backlog } from '@mediagen/core/backlog.ts'
 import type { Job, OperatorJob } from '@mediagen/core/job.ts'
-import type { Page } from '@mediagen/core/page.ts'
+import type { Page, PageRequest } from '@mediagen/core/page.ts'
 import type { JobFilter, StartedJob } from '@mediagen/core/store.ts'
 import { type BacklogRow, selectBacklog, toBacklog } from '../backlog.ts'
 import {
   inspectedColumns,
   type InspectedRow,
+  isWhole,
   type JobState,
+  orderOf,
   type Place,
   placedColumns,
   type PlacedRow,
@@ -94,20 +96,29 @@ function createInspector(db: Connection, toPlaced: (row: PlacedRow) => Job): (jo
 }
 
 function createJobLister(db: Connection, toPlaced: (row: PlacedRow) => Job): (filter: JobFilter) => Page<Job> {
-  const pages = createPages<PlacedRow>(db, placedColumns, 'jobs', 'number')
+  const pagesBy = {
+    number: createPages<PlacedRow>(db, placedColumns, 'jobs', 'number'),
+    ordinal: createPages<PlacedRow>(db, placedColumns, 'jobs', 'ordinal'),
+  }
+  const findFirst = createFirstFinder(db)
   const countDeleted = db
     .prepare<[string], number>('SELECT count(*) FROM jobs WHERE account_id = ? AND deleted_at IS NOT NULL')
     .pluck()
-  const countOf = db.prepare<[string], number>('SELECT job_count FROM accounts WHERE account_id = ?').pluck()
-  const countEverything = db.prepare<[], number>('SELECT coalesce(sum(job_count), 0) FROM accounts').pluck()
+  const countOf = db
+    .prepare<[string], number>('SELECT job_count - forgotten_count FROM accounts WHERE account_id = ?')
+    .pluck()
+  const countEverything = db
+    .prepare<[], number>('SELECT coalesce(sum(job_count - forgotten_count), 0) FROM accounts')
+    .pluck()
   const countAll = (accountId: string | null, withDeleted: boolean) => {
     if (accountId === null) return countEverything.get() ?? 0
     return (countOf.get(accountId) ?? 0) - (withDeleted ? 0 : (countDeleted.get(accountId) ?? 0))
   }
 
-  return (filter) => {
+  const list = (filter: JobFilter): Page<Job> => {
     const { accountId, status, model, idempotencyKey, search, withDeleted } = filter
-    const values = { ...filter, pattern: toPattern(search) }
+    const pages = pagesBy[orderOf(filter)]
+    const values = { ...filter, pattern: toPattern(search), first: 0 }
     const which = ofAccount(accountId)
     if (!withDeleted) which.push('deleted_at IS NULL')
     if (idempotencyKey !== null) which.push('idempotency_key = :idempotencyKey')
@@ -126,8 +137,51 @@ function createJobLister(db: Connection, toPlaced: (row: PlacedRow) => Job): (fi
       const all = model === null && search === null ? countAll(accountId, withDeleted) : pages.count(which, values)
       return status === null ? all : all - pages.count([...which, notSucceeded], values)
     }
-    const { items, total } = pages.read([...which, ...inState], values, filter, count)
+    let page: PageRequest = filter
+    const from: string[] = []
+    if (isWhole(filter)) {
+      values.first = findFirst(filter)
+      from.push('ordinal <= :first')
+      page = { limit: filter.limit, offset: 0 }
+    }
+    const { items, total } = pages.read([...which, ...inState, ...from], values, page, count)
     return { items: items.map(toPlaced), total }
+  }
+  // One read transaction, so that the page is where it was looked for.
+  return (filter) => db.transaction(() => list(filter))()
+}
+
+/**
+ * Creates a function that finds where a page begins: the ordinal of its first job. Ordinals have no gaps down to the newest
+ * forgotten one, so only deleted jobs on the way are counted, and what was kept behind forgotten ones.
+ */
+function createFirstFinder(db: Connection): (filter: JobFilter & { readonly accountId: string }) => number {
+  const counts = db.prepare<[string], { jobCount: number; forgottenUpTo: number }>(
+    'SELECT job_count AS jobCount, forgotten_up_to AS forgottenUpTo FROM accounts WHERE account_id = ?',
+  )
+  const deleted = db
+    .prepare<[string], number>(
+      'SELECT ordinal FROM jobs WHERE account_id = ? AND deleted_at IS NOT NULL ORDER BY ordinal DESC',
+    )
+    .pluck()
+  const kept = db
+    .prepare<[object], number>(
+      `SELECT ordinal FROM jobs WHERE account_id = :accountId AND ordinal <= :forgottenUpTo AND (:withDeleted OR deleted_at IS NULL)
+       ORDER BY ordinal DESC LIMIT 1 OFFSET :offset`,
+    )
+    .pluck()
+
+  return ({ accountId, offset, withDeleted }) => {
+    const { jobCount, forgottenUpTo } = counts.get(accountId) ?? { jobCount: 0, forgottenUpTo: 0 }
+    let first = jobCount - offset
+    if (!withDeleted)
+      for (const ordinal of deleted.iterate(accountId)) {
+        if (ordinal < first || ordinal <= forgottenUpTo) break
+        first -= 1
+      }
+    if (first > forgottenUpTo) return first
+    const which = { accountId, forgottenUpTo, withDeleted: Number(withDeleted), offset: forgottenUpTo - first }
+    return kept.get(which) ?? 0
   }
 }
 

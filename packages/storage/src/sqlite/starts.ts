@@ -49,9 +49,9 @@ export function createStartCommands(writing: Writing) {
   )
   const shares = createQueueShares(db)
   const insertJob = db.prepare<(string | number | Buffer | null)[]>(
-    `INSERT INTO jobs (job_id, account_id, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at,
+    `INSERT INTO jobs (job_id, account_id, ordinal, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at,
        priority, fair, max_attempts, deadline_at, retain_ms, key_id, usage_price)
-     VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const insertInput = db.prepare<[number, string | null, string]>(
     'INSERT INTO job_inputs (number, brief, input) VALUES (?, ?, ?)',
@@ -75,6 +75,7 @@ export function createStartCommands(writing: Writing) {
       const { lastInsertRowid } = insertJob.run(
         jobId,
         accountId,
+        decision.account.jobCount + 1,
         model,
         request.quoteId,
         idempotencyKey,

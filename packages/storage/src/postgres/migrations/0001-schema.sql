@@ -18,7 +18,8 @@ CREATE TABLE commits (
 
 -- Accounts and keys
 
--- A balance changes only through an entry of the ledger (triggers below).
+-- A balance changes only through an entry of the ledger (triggers below). `job_count` are all jobs that it ever started; of those
+-- with ordinals above `forgotten_up_to`, none was forgotten.
 CREATE TABLE accounts (
   account_id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
   name TEXT NOT NULL,
@@ -27,6 +28,8 @@ CREATE TABLE accounts (
   entry_count BIGINT NOT NULL DEFAULT 0 CHECK (entry_count >= 0),
   job_count BIGINT NOT NULL DEFAULT 0 CHECK (job_count >= 0),
   queued_jobs BIGINT NOT NULL DEFAULT 0 CHECK (queued_jobs BETWEEN 0 AND job_count),
+  forgotten_count BIGINT NOT NULL DEFAULT 0 CHECK (forgotten_count BETWEEN 0 AND forgotten_up_to),
+  forgotten_up_to BIGINT NOT NULL DEFAULT 0 CHECK (forgotten_up_to <= job_count),
   created_at BIGINT NOT NULL,
   CHECK (available + held <= 9007199254740991)
 ) WITH (fillfactor = 50);
@@ -68,12 +71,13 @@ CREATE TABLE signing_keys (
 
 CREATE SEQUENCE job_numbers;
 
--- `number` is about the order in which jobs were queued. The generated columns name the entries that the job's money demands;
+-- `number` is about the order in which jobs were queued; `ordinal` counts those of the account from 1. The generated columns name the entries that the job's money demands;
 -- their foreign keys are checked at commit.
 CREATE TABLE jobs (
   number BIGINT NOT NULL PRIMARY KEY,
   job_id TEXT COLLATE "C" NOT NULL UNIQUE,
   account_id TEXT COLLATE "C" NOT NULL REFERENCES accounts (account_id),
+  ordinal BIGINT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'succeeded', 'failed', 'canceled', 'expired', 'needs_review')),
   model TEXT COLLATE "C" NOT NULL,
   quote_id TEXT NOT NULL,
@@ -147,11 +151,11 @@ CREATE TABLE jobs (
 ) WITH (fillfactor = 70);
 
 -- Lists newest first, and counts by model, without touching the rows.
-CREATE INDEX jobs_by_account ON jobs (account_id, number, model, deleted_at);
+CREATE UNIQUE INDEX jobs_by_account ON jobs (account_id, ordinal) INCLUDE (model, deleted_at);
 -- Lists by any status but the usual last one; also what is unsettled.
 CREATE INDEX jobs_by_status ON jobs (account_id, status, deleted_at) WHERE status <> 'succeeded';
 -- What lists leave out.
-CREATE INDEX jobs_deleted ON jobs (account_id) WHERE deleted_at IS NOT NULL;
+CREATE INDEX jobs_deleted ON jobs (account_id, ordinal) WHERE deleted_at IS NOT NULL;
 CREATE INDEX jobs_of_status ON jobs (status, number) WHERE status <> 'succeeded';
 -- Claims, and positions in the queue: in the order of the key.
 CREATE INDEX jobs_queued ON jobs (model, priority DESC, fair, number) WHERE status = 'queued' AND available_at IS NULL;
@@ -250,7 +254,8 @@ END $$;
 -- What accounts refuse
 
 CREATE TRIGGER accounts_begin_empty BEFORE INSERT ON accounts FOR EACH ROW
-WHEN (NEW.available <> 0 OR NEW.held <> 0 OR NEW.entry_count <> 0 OR NEW.job_count <> 0 OR NEW.queued_jobs <> 0)
+WHEN (NEW.available <> 0 OR NEW.held <> 0 OR NEW.entry_count <> 0 OR NEW.job_count <> 0 OR NEW.queued_jobs <> 0
+  OR NEW.forgotten_count <> 0 OR NEW.forgotten_up_to <> 0)
 EXECUTE FUNCTION refuse('accounts: a new account is empty; credits come by an entry of the ledger');
 
 CREATE FUNCTION accounts_follow_ledger() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -324,9 +329,15 @@ EXECUTE FUNCTION refuse('jobs: a new job has lost no run and may begin at once')
 -- Once for all rows of a statement, and so are the next ones: an account's row that a transaction changes for each job is walked
 -- through in all its versions.
 CREATE FUNCTION jobs_counted() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE accounts_changed BIGINT;
 BEGIN
-  UPDATE accounts AS a SET job_count = a.job_count + n.jobs, queued_jobs = a.queued_jobs + n.jobs
-  FROM (SELECT account_id, count(*) AS jobs FROM added GROUP BY account_id) AS n WHERE a.account_id = n.account_id;
+  UPDATE accounts AS a SET job_count = n.last, queued_jobs = a.queued_jobs + n.jobs
+  FROM (SELECT account_id, count(*) AS jobs, min(ordinal) AS first, max(ordinal) AS last FROM added GROUP BY account_id) AS n
+  WHERE a.account_id = n.account_id AND n.first = a.job_count + 1 AND n.last = a.job_count + n.jobs;
+  GET DIAGNOSTICS accounts_changed = ROW_COUNT;
+  IF accounts_changed < (SELECT count(DISTINCT account_id) FROM added) THEN
+    RAISE EXCEPTION 'jobs: ordinals of an account follow each other' USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
   RETURN NULL;
 END $$;
 
@@ -355,7 +366,7 @@ CREATE TRIGGER jobs_count_on BEFORE UPDATE ON jobs FOR EACH ROW
 WHEN (NEW.token < OLD.token OR NEW.attempts < OLD.attempts OR NEW.sequence < OLD.sequence)
 EXECUTE FUNCTION refuse('jobs: token, attempts and sequence never go back');
 
-CREATE TRIGGER jobs_keep_terms BEFORE UPDATE OF number, job_id, account_id, model, quote_id, idempotency_key, request_digest, credits_held,
+CREATE TRIGGER jobs_keep_terms BEFORE UPDATE OF number, job_id, account_id, ordinal, model, quote_id, idempotency_key, request_digest, credits_held,
   created_at, priority, fair, max_attempts, deadline_at, retain_ms, key_id, usage_price ON jobs FOR EACH ROW
 EXECUTE FUNCTION refuse('jobs: what a job was started with does not change');
 
@@ -379,13 +390,38 @@ EXECUTE FUNCTION jobs_stay();
 CREATE FUNCTION jobs_forgotten() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO forgotten_jobs (number, job_id) SELECT number, job_id FROM removed WHERE credits_held > 0;
-  UPDATE accounts AS a SET job_count = a.job_count - n.jobs
-  FROM (SELECT account_id, count(*) AS jobs FROM removed GROUP BY account_id) AS n WHERE a.account_id = n.account_id;
+  UPDATE accounts AS a SET forgotten_count = a.forgotten_count + n.jobs, forgotten_up_to = greatest(a.forgotten_up_to, n.last)
+  FROM (SELECT account_id, count(*) AS jobs, max(ordinal) AS last FROM removed GROUP BY account_id) AS n WHERE a.account_id = n.account_id;
   RETURN NULL;
 END $$;
 
 CREATE TRIGGER jobs_forgotten AFTER DELETE ON jobs REFERENCING OLD TABLE AS removed FOR EACH STATEMENT
 EXECUTE FUNCTION jobs_forgotten();
+
+-- Where a page of an account's jobs, newest first, begins: the ordinal of the job behind the first `skipped` ones. Ordinals have no gaps
+-- down to the newest forgotten one, so only deleted jobs on the way are counted, and what was kept behind forgotten ones.
+CREATE FUNCTION jobs_page_from(account TEXT, skipped BIGINT, with_deleted BOOLEAN) RETURNS BIGINT LANGUAGE plpgsql STABLE
+SET enable_seqscan = off AS $$
+DECLARE
+  place BIGINT;
+  gaps_up_to BIGINT;
+  deleted BIGINT;
+BEGIN
+  SELECT job_count - skipped, forgotten_up_to INTO place, gaps_up_to FROM accounts WHERE account_id = account;
+  IF NOT with_deleted THEN
+    FOR deleted IN SELECT ordinal FROM jobs WHERE account_id = account AND deleted_at IS NOT NULL ORDER BY ordinal DESC LOOP
+      EXIT WHEN deleted < place OR deleted <= gaps_up_to;
+      place := place - 1;
+    END LOOP;
+  END IF;
+  IF place > gaps_up_to THEN
+    RETURN place;
+  END IF;
+  RETURN (
+    SELECT ordinal FROM jobs WHERE account_id = account AND ordinal <= gaps_up_to AND (with_deleted OR deleted_at IS NULL)
+    ORDER BY ordinal DESC LIMIT 1 OFFSET gaps_up_to - place
+  );
+END $$;
 
 CREATE FUNCTION forgotten_jobs_follow() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off AS $$
 BEGIN

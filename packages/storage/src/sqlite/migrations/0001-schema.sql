@@ -6,8 +6,9 @@
 
 -- Accounts and keys
 
--- A balance changes only through an entry of the ledger (triggers below). The three counts make a list's total and the limit
--- of queued jobs a look at one row.
+-- A balance changes only through an entry of the ledger (triggers below). The counts make a list's total, the place of any page
+-- and the limit of queued jobs a look at one row. `job_count` are all jobs that it ever started; of those with ordinals above
+-- `forgotten_up_to`, none was forgotten.
 CREATE TABLE accounts (
   account_id TEXT NOT NULL PRIMARY KEY,
   name TEXT NOT NULL,
@@ -16,6 +17,8 @@ CREATE TABLE accounts (
   entry_count INTEGER NOT NULL DEFAULT 0 CHECK (entry_count >= 0),
   job_count INTEGER NOT NULL DEFAULT 0 CHECK (job_count >= 0),
   queued_jobs INTEGER NOT NULL DEFAULT 0 CHECK (queued_jobs BETWEEN 0 AND job_count),
+  forgotten_count INTEGER NOT NULL DEFAULT 0 CHECK (forgotten_count BETWEEN 0 AND forgotten_up_to),
+  forgotten_up_to INTEGER NOT NULL DEFAULT 0 CHECK (forgotten_up_to <= job_count),
   created_at INTEGER NOT NULL,
   CHECK (available + held <= 9007199254740991)
 ) STRICT, WITHOUT ROWID;
@@ -56,12 +59,13 @@ CREATE TABLE signing_keys (
 
 -- Jobs
 
--- `number` is the order in which jobs were queued. Rows are too wide for WITHOUT ROWID, and an integer keeps the indexes small.
+-- `number` is the order in which jobs were queued; `ordinal` counts those of the account from 1. Rows are too wide for WITHOUT ROWID, and an integer keeps the indexes small.
 -- The generated columns name the entries that the job's money demands; their foreign keys are checked at commit.
 CREATE TABLE jobs (
   number INTEGER NOT NULL PRIMARY KEY,
   job_id TEXT NOT NULL UNIQUE,
   account_id TEXT NOT NULL REFERENCES accounts (account_id),
+  ordinal INTEGER NOT NULL,
   status TEXT NOT NULL CHECK (status = 'queued' OR status = 'running' OR status = 'succeeded' OR status = 'failed' OR status = 'canceled' OR status = 'expired' OR status = 'needs_review'),
   model TEXT NOT NULL,
   quote_id TEXT NOT NULL,
@@ -138,12 +142,12 @@ CREATE TABLE jobs (
   )
 ) STRICT;
 
--- Lists newest first, and counts by model, without touching the rows.
-CREATE INDEX jobs_by_account ON jobs (account_id, number, model, deleted_at);
+-- Lists newest first, and counts by model, without touching the rows. Ordinals are unique, because each is the next (accounts_count_jobs).
+CREATE INDEX jobs_by_account ON jobs (account_id, ordinal, model, deleted_at);
 -- Lists by any status but the usual last one; also what is unsettled.
 CREATE INDEX jobs_by_status ON jobs (account_id, status, deleted_at) WHERE status <> 'succeeded';
 -- What lists leave out.
-CREATE INDEX jobs_deleted ON jobs (account_id) WHERE deleted_at IS NOT NULL;
+CREATE INDEX jobs_deleted ON jobs (account_id, ordinal) WHERE deleted_at IS NOT NULL;
 -- Claims, and positions in the queue: in the order of the key, without touching the rows.
 CREATE INDEX jobs_queued ON jobs (model, priority DESC, fair, number, deadline_at) WHERE status = 'queued' AND available_at IS NULL;
 -- What a sweep looks for.
@@ -233,6 +237,7 @@ CREATE TABLE forgotten_jobs (
 
 CREATE TRIGGER accounts_begin_empty BEFORE INSERT ON accounts
 WHEN NEW.available <> 0 OR NEW.held <> 0 OR NEW.entry_count <> 0 OR NEW.job_count <> 0 OR NEW.queued_jobs <> 0
+  OR NEW.forgotten_count <> 0 OR NEW.forgotten_up_to <> 0
 BEGIN
   SELECT RAISE(ABORT, 'accounts: a new account is empty; credits come by an entry of the ledger');
 END;
@@ -257,6 +262,14 @@ END;
 CREATE TRIGGER accounts_keep_identity BEFORE UPDATE OF account_id, created_at ON accounts
 BEGIN
   SELECT RAISE(ABORT, 'accounts: id and time of creation do not change');
+END;
+
+-- By jobs_counted: so no ordinal is left out or given twice. A count that is too high can be mended.
+CREATE TRIGGER accounts_count_jobs BEFORE UPDATE OF job_count ON accounts
+WHEN NEW.job_count <> OLD.job_count + 1
+  AND (NEW.job_count >= OLD.job_count OR EXISTS (SELECT 1 FROM jobs WHERE account_id = NEW.account_id AND ordinal > NEW.job_count))
+BEGIN
+  SELECT RAISE(ABORT, 'accounts: jobs are counted one by one, and each has the next ordinal');
 END;
 
 CREATE TRIGGER accounts_stay BEFORE DELETE ON accounts
@@ -318,7 +331,7 @@ END;
 
 CREATE TRIGGER jobs_counted AFTER INSERT ON jobs
 BEGIN
-  UPDATE accounts SET job_count = job_count + 1, queued_jobs = queued_jobs + 1 WHERE account_id = NEW.account_id;
+  UPDATE accounts SET job_count = NEW.ordinal, queued_jobs = queued_jobs + 1 WHERE account_id = NEW.account_id;
 END;
 
 CREATE TRIGGER jobs_leave_queue AFTER UPDATE OF status ON jobs
@@ -345,7 +358,7 @@ BEGIN
   SELECT RAISE(ABORT, 'jobs: token, attempts and sequence never go back');
 END;
 
-CREATE TRIGGER jobs_keep_terms BEFORE UPDATE OF number, job_id, account_id, model, quote_id, idempotency_key, request_digest, credits_held, created_at,
+CREATE TRIGGER jobs_keep_terms BEFORE UPDATE OF number, job_id, account_id, ordinal, model, quote_id, idempotency_key, request_digest, credits_held, created_at,
   priority, fair, max_attempts, deadline_at, retain_ms, key_id, usage_price ON jobs
 BEGIN
   SELECT RAISE(ABORT, 'jobs: what a job was started with does not change');
@@ -365,7 +378,8 @@ END;
 CREATE TRIGGER jobs_forgotten AFTER DELETE ON jobs
 BEGIN
   INSERT INTO forgotten_jobs (number, job_id) SELECT OLD.number, OLD.job_id WHERE OLD.credits_held > 0;
-  UPDATE accounts SET job_count = job_count - 1 WHERE account_id = OLD.account_id;
+  UPDATE accounts SET forgotten_count = forgotten_count + 1, forgotten_up_to = max(forgotten_up_to, OLD.ordinal)
+  WHERE account_id = OLD.account_id;
 END;
 
 CREATE TRIGGER forgotten_jobs_follow BEFORE INSERT ON forgotten_jobs
