@@ -36,6 +36,8 @@ export function createCoreClient(transport: Transport): CoreClient {
 /** Forwards the caller, its address and the request id of a request to a call. */
 export function forward(request: FastifyRequest): CallOptions {
   const { authorization, host = '' } = request.headers
-  const headers = { 'x-request-id': request.id, 'x-forwarded-for': request.client, 'x-forwarded-host': host }
-  return { headers: authorization ? { authorization, ...headers } : headers }
+  const from = request.client
+  return authorization
+    ? { headers: { authorization, 'x-request-id': request.id, 'x-forwarded-for': from, 'x-forwarded-host': host } }
+    : { headers: { 'x-request-id': request.id, 'x-forwarded-for': from, 'x-forwarded-host': host } }
 }

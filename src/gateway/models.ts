@@ -1,5 +1,5 @@
 // /v1/models: the catalog. docs/contract.md, section 1, Lists.
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import {
   CategorySchema,
   type ListModelsResponse,
@@ -8,6 +8,7 @@ import {
   ProductSchema,
 } from '../../gen/mediagen/v1/catalog_pb.ts'
 import type { JsonObject } from '@bufbuild/protobuf'
+import { LRUCache } from 'lru-cache'
 import { MediagenError } from '@mediagen/core/errors.ts'
 import { compressLarge } from './compress.ts'
 import { type CoreClient, forward } from './core-client.ts'
@@ -28,6 +29,11 @@ const listQuery = {
 const modelJson = new WeakMap<Model, string>()
 const detailJson = new WeakMap<Model, { readonly reason: string | null; readonly json: Buffer }>()
 const pageJson = new WeakMap<ListModelsResponse, Buffer>()
+
+// The latest lists that were asked for, by path and query as they were sent: most clients ask for the same few.
+const mostLists = 64
+const longestUrl = 256
+const lists = new LRUCache<string, ReturnType<typeof readNewList>>({ max: mostLists })
 
 /** Adds the routes. */
 export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
@@ -51,7 +57,7 @@ export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
       },
     },
     async (request, reply) => {
-      const { grouped, ...query } = readQuery(request, listQuery)
+      const { grouped, query } = readList(request)
       reply.type('application/json; charset=utf-8')
       if (grouped) {
         const { products, total } = await core.catalog.listProducts(query, forward(request))
@@ -106,6 +112,21 @@ export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
       return reply.type('application/json; charset=utf-8').send(toDetailJson(model, openapi, unreadyReason))
     },
   )
+}
+
+/** @throws MediagenError `invalid_request` */
+function readList(request: FastifyRequest): ReturnType<typeof readNewList> {
+  const { url } = request
+  const known = lists.get(url)
+  if (known) return known
+  const list = readNewList(request)
+  if (url.length <= longestUrl) lists.set(url, list)
+  return list
+}
+
+function readNewList(request: FastifyRequest) {
+  const { grouped, ...query } = readQuery(request, listQuery)
+  return { grouped, query }
 }
 
 function toPageJson(page: ListModelsResponse, asked: { limit: number; offset: number }): Buffer {

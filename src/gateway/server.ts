@@ -198,7 +198,7 @@ function createServer(
     frameworkErrors: (error, request, reply) => {
       const refusal = toMediagenError(error)
       note.request(request, refusal)
-      reply.header('x-request-id', request.id)
+      nameRequest(request, reply)
       void sendProblem(request, reply, refusal, parts.publicUrl(request.headers.host))
     },
   })
@@ -222,7 +222,7 @@ function createServer(
   app.decorateRequest('caller', null)
   const refuse = watchMethods(app, longestPath)
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id)
+    nameRequest(request, reply)
     if (request.headers.expect !== undefined && isOpen(request)) askForBody(reply)
     // Before the body is read: it does not matter here.
     done(findHostProblem(request, reply) ?? (request.is404 ? refuse(request, reply) : undefined))
@@ -294,6 +294,11 @@ export async function listen(app: FastifyInstance, host: string, port: number, d
   const address = app.server.address()
   if (address === null || typeof address === 'string') throw new Error('the server listens on no TCP address')
   return address.port
+}
+
+/** Sends the id of a request with its answer. */
+function nameRequest({ id }: FastifyRequest, reply: FastifyReply): void {
+  ;(reply.raw as ProtectedResponse).requestId = id
 }
 
 /** Whether a request is served without a key, or by a route that checks the key itself. */

@@ -97,7 +97,7 @@ function wrapService(
     if (kind === 'unary' || kind === 'client_streaming')
       singles.set(
         method,
-        guardSingle(guard, read, waitWithKey(method, run as Served<Promise<Response>>, keys), findJobId),
+        guardSingle(guard, read, waitWithKey(method, run as Served<Response | Promise<Response>>, keys), findJobId),
       )
     else streams.set(method, guardStream(guard, read, run as Served<AsyncIterable<Response>>, keys, findJobId))
   }
@@ -116,7 +116,12 @@ const readAll: Read = (requests) => blameCaller(requests.all())
 /** An rpc as its service implements it, which ignores the head. */
 type Served<Answer> = (request: Request | AsyncIterable<Request>, context: HandlerContext, head: CallHead) => Answer
 
-function guardSingle(guard: CallGuard, read: Read, run: Served<Promise<Response>>, findJobId: FindJobId): SingleCall {
+function guardSingle(
+  guard: CallGuard,
+  read: Read,
+  run: Served<Response | Promise<Response>>,
+  findJobId: FindJobId,
+): SingleCall {
   return async (requests, context, head) => {
     const call = guard.begin(head)
     try {
@@ -124,7 +129,8 @@ function guardSingle(guard: CallGuard, read: Read, run: Served<Promise<Response>
       if (admitted) await admitted
       const reading = read(requests, (bytes) => guard.spend(call.caller, bytes))
       const request = reading instanceof Promise ? await reading : reading
-      const response = await run(request, context, head)
+      const answer = run(request, context, head)
+      const response = answer instanceof Promise ? await answer : answer
       guard.succeed(call, findJobId(request, response))
       return response
     } catch (thrown) {
@@ -136,9 +142,9 @@ function guardSingle(guard: CallGuard, read: Read, run: Served<Promise<Response>
 /** Ends the wait of a call when its key no longer works. The call then answers with the job as it is, because the job goes on. */
 function waitWithKey(
   { input }: DescMethod,
-  run: Served<Promise<Response>>,
+  run: Served<Response | Promise<Response>>,
   keys: KeyWatch | undefined,
-): Served<Promise<Response>> {
+): Served<Response | Promise<Response>> {
   if (!keys || input.field['wait'] === undefined) return run
   async function wait(authorization: string, ...[request, context, head]: Parameters<typeof run>): Promise<Response> {
     const followed = followKey(keys as KeyWatch, authorization, context)

@@ -118,29 +118,16 @@ function notServed(method: DescMethod): ConnectError {
   return new ConnectError(`${method.parent.typeName}.${method.name} is not served here`, Code.Unimplemented)
 }
 
-/** Callers in this process are trusted to name their client. The gateway sends a plain object: a Headers object takes 0.6 µs more. */
+/**
+ * Callers in this process are trusted to name their client. The gateway sends a plain object, with names in lower case: a Headers
+ * object takes 0.6 µs more.
+ */
 function readHead(sent: HeadersInit = {}): CallHead {
   const headers = Symbol.iterator in sent ? Object.fromEntries(new Headers(sent)) : sent
-  let authorization: string | null = null
-  let address: string | null = null
-  let host: string | null = null
-  let requestId: string | null = null
-  for (const name in headers) {
-    const value = headers[name] ?? null
-    switch (name.toLowerCase()) {
-      case 'authorization':
-        authorization = value
-        break
-      case 'x-forwarded-for':
-        address = value
-        break
-      case 'x-forwarded-host':
-        host = value
-        break
-      case 'x-request-id':
-        requestId = value
-        break
-    }
+  return {
+    authorization: headers['authorization'] ?? null,
+    address: headers['x-forwarded-for'] ?? null,
+    host: headers['x-forwarded-host'] ?? null,
+    requestId: readRequestId(headers['x-request-id']),
   }
-  return { authorization, address, host, requestId: readRequestId(requestId) }
 }

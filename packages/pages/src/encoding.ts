@@ -12,21 +12,21 @@ const encoders = {
 }
 
 export type Encoding = keyof typeof encoders
-const encodings = Object.keys(encoders) as readonly Encoding[]
+
+/** Matches a part of the header that names an encoding, and not with the weight 0. */
+const wanted = (Object.keys(encoders) as Encoding[]).map((encoding) => ({
+  encoding,
+  pattern: new RegExp(`^\\s*${encoding}\\s*(;\\s*q=(?!0(\\.0*)?\\s*$)|$)`, 'i'),
+}))
 
 /** The best encoding that an Accept-Encoding header allows; undefined if it allows none. */
-export function chooseEncoding(accepted: string | readonly string[] = ''): Encoding | undefined {
-  return encodings.find((encoding) => accepts(accepted, encoding))
+export function chooseEncoding(accepted?: string | readonly string[]): Encoding | undefined {
+  if (accepted === undefined) return undefined
+  const parts = String(accepted).split(',')
+  return wanted.find(({ pattern }) => parts.some((part) => pattern.test(part)))?.encoding
 }
 
 /** Compresses a body, off the main thread; `level` is from 1 (fast) to 9 (small). */
 export function encode(encoding: Encoding, body: Buffer, level: number): Promise<Buffer> {
   return encoders[encoding](body, level)
-}
-
-/** Whether the header names an encoding, and not with the weight 0. */
-function accepts(header: string | readonly string[], encoding: Encoding): boolean {
-  return String(header)
-    .split(',')
-    .some((part) => new RegExp(`^\\s*${encoding}\\s*(;\\s*q=(?!0(\\.0*)?\\s*$)|$)`, 'i').test(part))
 }

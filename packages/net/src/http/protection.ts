@@ -1,4 +1,4 @@
-// Security headers of every answer: no type guessing, no scripts or frames, no caching, no referrer.
+// Headers of every answer: its request id, no type guessing, no scripts or frames, no caching, no referrer.
 import type { IncomingMessage, ServerResponse as Response } from 'node:http'
 import { ServerResponse } from './node-http.ts'
 
@@ -15,11 +15,16 @@ const { _storeHeader: storeHeader } = ServerResponse.prototype as unknown as { _
  * the first line as constants: setting them one by one, which makes Node validate each, took 4 % of the time of a quote.
  */
 export class ProtectedResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+  /** The id of the request, of characters that a header may have; null to send none. */
+  requestId: string | null = null
+
   /** Node calls this method to write any head. */
   _storeHeader(firstLine: string, headers: Readonly<Record<string, unknown>> | null | undefined): void {
     let lines = firstLine + always
     if (headers?.['content-security-policy'] === undefined) lines += policy
     if (headers?.['cache-control'] === undefined) lines += uncached
+    if (this.requestId !== null && headers?.['x-request-id'] === undefined)
+      lines += `x-request-id: ${this.requestId}\r\n`
     storeHeader.call(this, lines, headers)
   }
 }
