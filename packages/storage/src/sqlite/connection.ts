@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { StartupError } from '@mediagen/core/errors.ts'
+import { prepareLate } from './late-statements.ts'
 
 /** A connection. */
 export type Connection = Database.Database
@@ -76,6 +77,7 @@ export function openReader(path: string): Connection {
   const db = openFile(path)
   setPragmas(db)
   db.pragma('query_only = ON')
+  prepareLate(db)
   return db
 }
 

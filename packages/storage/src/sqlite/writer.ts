@@ -7,6 +7,7 @@ import { createBatchRunner, toFailure, type Answer } from './batch.ts'
 import { createCommands } from './commands.ts'
 import { openFile, requireFile, setPragmas, toStartupError, type Connection } from './connection.ts'
 import type { Change, FromWriter, Submission, ToWriter, WriterOptions } from './group-commit.ts'
+import { prepareLate } from './late-statements.ts'
 import { migrate, requireSchema } from './migrate.ts'
 import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 
@@ -27,6 +28,7 @@ function openWriter({ path, migrates, nowMs }: WriterOptions): Connection {
     db.pragma('wal_checkpoint(PASSIVE)')
     // An unwritable disk must fail now, not at the first command.
     db.exec('BEGIN IMMEDIATE; ROLLBACK')
+    prepareLate(db)
     return db
   } catch (error) {
     db.close()
