@@ -34,6 +34,8 @@ export function startRestate(cores: Cores | null, dataDir: string): Promise<Daem
     command: [program, '--no-logo', '--log-format', 'compact', '--log-disable-ansi-codes', 'true'],
     settings: {
       DO_NOT_TRACK: '1',
+      // It leaves a folder there.
+      TMPDIR: dataDir,
       // It asks GitHub for newer versions, and complains where it cannot.
       RESTATE_LOG_FILTER: 'warn,restate=info,octocrab=off',
       RESTATE_BASE_DIR: dataDir,
