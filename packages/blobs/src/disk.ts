@@ -69,7 +69,7 @@ export function createDiskBlobs(folder: string): Blobs {
   async function flushAbove(paths: Iterable<string>, signal: AbortSignal | undefined): Promise<void> {
     const folders = new Set<string>()
     for (const path of paths) for (let above = path; above !== root;) folders.add((above = dirname(above)))
-    for (const above of folders) await whenDescriptors(() => flushFolder(above), signal)
+    await Promise.all(Array.from(folders, (above) => whenDescriptors(() => flushFolder(above), signal)))
   }
 
   return {

@@ -349,16 +349,17 @@ class RemoteRun {
   async #save(note: RemoteCheckpoint, verdict: UpstreamVerdict, cost: UpstreamCost | null = null): Promise<void> {
     const { n, provider, ref } = note
     const upstream = { n, provider, upstreamId: ref?.id ?? null, verdict, cost }
-    let isOver = !open.has(verdict)
-    try {
-      await this.#run.saveCheckpoint(toCheckpoint(note), upstream)
-      this.#note = note
-    } catch (error) {
-      isOver ||= verdict === 'submitting'
-      throw error
-    } finally {
-      if (isOver) await this.#leave()
+    // At the same time, so in one transaction: a run that is over counts no longer, whether that can be saved or not.
+    const [saved, left] = await Promise.allSettled([
+      this.#run.saveCheckpoint(toCheckpoint(note), upstream),
+      open.has(verdict) ? undefined : this.#leave(),
+    ])
+    if (saved.status === 'rejected') {
+      if (verdict === 'submitting') await this.#leave()
+      throw saved.reason
     }
+    this.#note = note
+    if (left.status === 'rejected') throw left.reason
   }
 
   /** How long the run may still last: the model's time counts from its first submission, not anew for each run. */

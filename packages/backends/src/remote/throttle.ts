@@ -28,20 +28,30 @@ export function createThrottle(
   // Ends the wait of the run that asks.
   const wake = new Map<string, AbortController>()
 
-  async function enterNow(provider: Provider, jobId: string, longestMs: number, signal: AbortSignal): Promise<void> {
+  function ask(provider: Provider, jobId: string, longestMs: number): Promise<number> {
     const { name, concurrency = null, per_minute: perMinute = null } = provider
+    return store.enterProvider({ provider: name, jobId, concurrency, perMinute, longestMs })
+  }
+
+  async function enterNow(provider: Provider, jobId: string, longestMs: number, signal: AbortSignal): Promise<void> {
     for (;;) {
       signal.throwIfAborted()
-      const waitMs = await store.enterProvider({ provider: name, jobId, concurrency, perMinute, longestMs })
+      const waitMs = await ask(provider, jobId, longestMs)
       if (waitMs === 0) return
       const woken = new AbortController()
-      wake.set(name, woken)
+      wake.set(provider.name, woken)
       await pause(Math.min(waitMs, longestWaitMs), AbortSignal.any([signal, woken.signal])).catch(() => {})
     }
   }
 
   return {
     async enter(provider, jobId, longestMs, signal) {
+      const hasLimit = provider.concurrency !== undefined || provider.per_minute !== undefined
+      // Runs take nothing from one another then, so they ask at the same time; only for the end of a pause they wait in turn.
+      if (!hasLimit && !last.has(provider.name)) {
+        signal.throwIfAborted()
+        if ((await ask(provider, jobId, longestMs)) === 0) return
+      }
       const before = last.get(provider.name)
       const entering = (before ?? Promise.resolve()).then(() => enterNow(provider, jobId, longestMs, signal))
       const settled = entering.catch(() => {})

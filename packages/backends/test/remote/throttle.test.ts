@@ -51,3 +51,46 @@ test('a run that is given up while it waits holds up nobody', async () => {
   await next
   expect(store.state.taken).toBe('c')
 })
+
+test('runs at a provider without limits do not wait for one another’s answers', async () => {
+  const { promise: answered, resolve: answer } = Promise.withResolvers<number>()
+  const asked: string[] = []
+  const store = {
+    ...createOnePlace(),
+    enterProvider: ({ jobId }: { jobId: string }) => (asked.push(jobId), answered),
+  }
+  const throttle = createThrottle(store, pause)
+  const entering = ['a', 'b', 'c'].map((jobId) => throttle.enter({ name: 'own', kind: 'openai' }, jobId, 1000, forever))
+  await Promise.resolve()
+  expect(asked).toEqual(['a', 'b', 'c'])
+  answer(0)
+  await Promise.all(entering)
+})
+
+test('runs that wait for the end of a pause ask one after the other, also where nothing else is limited', async () => {
+  const state = { isPaused: true, asking: 0, most: 0 }
+  const store = {
+    ...createOnePlace(),
+    async enterProvider() {
+      state.asking += 1
+      await new Promise((done) => setImmediate(done))
+      state.most = Math.max(state.most, state.asking)
+      state.asking -= 1
+      return state.isPaused ? 30_000 : 0
+    },
+  }
+  const waits: PromiseWithResolvers<void>[] = []
+  const throttle = createThrottle(store, () => {
+    waits.push(Promise.withResolvers())
+    return waits.at(-1)?.promise ?? Promise.resolve()
+  })
+  const own = { name: 'own', kind: 'openai' }
+  const first = throttle.enter(own, 'a', 1000, forever)
+  while (waits.length === 0) await new Promise((done) => setImmediate(done))
+  state.most = 0
+  const others = ['b', 'c', 'd'].map((jobId) => throttle.enter(own, jobId, 1000, forever))
+  state.isPaused = false
+  waits[0]?.resolve()
+  await Promise.all([first, ...others])
+  expect(state.most).toBe(1)
+})

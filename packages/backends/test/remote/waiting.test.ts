@@ -89,6 +89,19 @@ describe('a place at a provider is free', () => {
     expect(remote.held.size).toBe(0)
   })
 
+  test('in the transaction that records the success', async () => {
+    await using remote = await startReplicate()
+    await using run = await startKeptRun()
+    const held: number[] = []
+    run.saveCheckpoint = async (_, upstream) => {
+      // What is asked of the store in one turn of the event loop is one transaction.
+      await Promise.resolve()
+      if (upstream?.verdict === 'succeeded') held.push(remote.held.size)
+    }
+    await outcomeOf(remote.engine.run(remote.spec, run))
+    expect(held).toEqual([0])
+  })
+
   test('when a blocking success cannot be fetched', async () => {
     const clock = createFastClock()
     await using served = await serveFake(createFakeOpenai({ nowMs: clock.nowMs, answersUrls: true }))
