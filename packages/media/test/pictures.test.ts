@@ -3,10 +3,11 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import sharp from 'sharp'
+import sharp, { type Sharp } from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decode } from 'blurhash'
 import { inspectOutput } from '../src/probe/inspect.ts'
+import { inspectPicture } from '../src/probe/picture.ts'
 
 let base: string
 beforeAll(async () => {
@@ -170,6 +171,32 @@ describe('previews', () => {
     const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~'
     const size = digits.indexOf(blurhash?.[0] ?? '')
     expect([(size % 9) + 1, Math.floor(size / 9) + 1]).toEqual([across, down])
+  })
+
+  test('the picture is decoded once, for its check and its preview, unless it is large', async () => {
+    const bounds = { pixels: 50_000_000, side: 32_768 }
+    const inspect = async (picture: Sharp) => {
+      const path = join(base, 'decoded.png')
+      await picture.png({ compressionLevel: 1 }).toFile(path)
+      const { preview } = await inspectPicture(path, 'out', 'png', bounds)
+      await rm(path)
+      return preview?.resize(8).toBuffer()
+    }
+    await expect(inspect(await drawHalves(400, 300))).resolves.toHaveProperty('length')
+    await expect(inspect(await drawHalves(4000, 4001))).rejects.toThrow(/missing/)
+  })
+
+  test.each([
+    ['of sixteen bits', 'png', 'rgb16'],
+    ['for print', 'jpeg', 'cmyk'],
+  ] as const)('the colours of a picture %s are those that are seen', async (_, format, space) => {
+    const halves = await (await drawHalves(400, 300)).png().toBuffer()
+    const content = await sharp(halves).toColourspace(space).toFormat(format).toBuffer()
+    const { previewPath } = await probe(content)
+    const reference = join(base, 'reference.webp')
+    await sharp(content).webp().toFile(reference)
+    for (const x of [0.25, 0.75])
+      expect(await colorAt(previewPath, x, 0.5)).toEqual((await colorAt(reference, x, 0.5)).map((value) => near(value)))
   })
 
   test('a refused output has no preview', async () => {

@@ -18,8 +18,12 @@ export interface Seen {
   readonly isPicture: boolean
 }
 
-// Every file is decoded once; a cache would keep it open after it was moved or removed.
+// A cache would keep a file open after it was moved or removed.
 sharp.cache(false)
+
+// Pixels of a picture that are kept after it was decoded, four bytes each at most; for a larger one, preview and blurhash decode
+// it again.
+const mostKeptPixels = 16_000_000
 
 /**
  * Decodes all frames of a picture.
@@ -41,15 +45,24 @@ export async function inspectPicture(
       throw invalidOutput(name, `cannot be identified as ${format} or as any other format`)
     const { width: across, pageHeight: down = metadata.height, orientation = 1 } = metadata
     if (Math.max(across, down) > side) throw invalidOutput(name, `has a side of more than ${side} pixels`)
+    const isKept = (metadata.pages ?? 1) === 1 && across * down <= mostKeptPixels
+    const preview = isKept ? await decode(sharp(path, options)) : sharp(path, options).autoOrient()
     // One byte per pixel is the least that makes libvips decode everything.
-    await sharp(path, everyFrame).removeAlpha().greyscale().raw().toBuffer()
+    if (!isKept) await sharp(path, everyFrame).removeAlpha().greyscale().raw().toBuffer()
     // EXIF orientations from 5 on rotate the picture by 90 degrees.
     const [width, height] = orientation < 5 ? [across, down] : [down, across]
-    return { width, height, durationSeconds: null, preview: sharp(path, options).autoOrient(), isPicture: true }
+    return { width, height, durationSeconds: null, preview, isPicture: true }
   } catch (cause) {
     if (cause instanceof EngineError) throw cause
     const tooLarge = cause instanceof Error && cause.message.includes('pixel limit')
     const words = tooLarge ? `is larger than ${pixels} pixels` : `is a damaged picture (${format})`
     throw invalidOutput(name, words, { cause })
   }
+}
+
+/** A picture as its pixels in memory, upright and in sRGB, so that what is made of it need not decode it again. */
+async function decode(picture: Sharp): Promise<Sharp> {
+  const { data, info } = await picture.autoOrient().raw().toBuffer({ resolveWithObject: true })
+  const { width, height, channels } = info
+  return sharp(data, { raw: { width, height, channels } })
 }
