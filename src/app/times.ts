@@ -14,6 +14,12 @@ export function createTimes(registry: Registry, label: string, name: string, hel
   /** By the value of the label: how many were within each bound but not the one before, and the sum of all. */
   const timed = new Map<string, { readonly counts: number[]; sum: number }>()
 
+  function open(operation: string) {
+    const times = { counts: Array<number>(bounds.length + 1).fill(0), sum: 0 }
+    timed.set(operation, times)
+    return times
+  }
+
   function* listValues() {
     for (const [operation, { counts, sum }] of timed) {
       let count = 0
@@ -32,9 +38,9 @@ export function createTimes(registry: Registry, label: string, name: string, hel
   // The registry asks no more of a metric than this.
   registry.registerMetric(metric as unknown as Metric)
   return (operation) => {
-    const times = { counts: Array<number>(bounds.length + 1).fill(0), sum: 0 }
+    let times = timed.get(operation)
     return (seconds) => {
-      if (times.sum === 0) timed.set(operation, times)
+      times ??= timed.get(operation) ?? open(operation)
       let n = 0
       while (n < bounds.length && seconds > (bounds[n] ?? 0)) n += 1
       times.counts[n] = (times.counts[n] ?? 0) + 1

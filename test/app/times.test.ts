@@ -20,3 +20,16 @@ test('a histogram reads as that of prom-client', async () => {
   }
   expect(await ours.metrics()).toBe(await theirs.metrics())
 })
+
+test('what records one operation in several places counts together', async () => {
+  const registry = new Registry()
+  const time = createTimes(registry, 'operation', 'x_seconds', 'How long x took')
+  const [first, second] = [time('get'), time('get')]
+  first(1)
+  second(2)
+  time('get')(3)
+  first(4)
+  const text = await registry.metrics()
+  expect(text).toContain('x_seconds_count{operation="get"} 4')
+  expect(text).toContain('x_seconds_sum{operation="get"} 10')
+})
