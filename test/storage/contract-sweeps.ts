@@ -339,6 +339,25 @@ export function deadlineTests(openStore: OpenTestStore): void {
     expect(await balanceOf(store, accountId)).toEqual([100, 0])
   })
 
+  test('a sweep leaves a job that runs past its deadline to its worker', async () => {
+    const { store, clock, accountId, jobId, token } = await openRunning(openStore, { expiresInMs: 5000 })
+    await using _ = store
+    clock.ms += 5000
+    expect(await store.needsSweep(sweepOf())).toBe(false)
+    // What waits and is over makes the sweep look at deadlines.
+    const waiting = await startJob(store, accountId, { expiresInMs: 1 })
+    clock.ms += 1
+    expect(await store.sweep(sweepOf())).toMatchObject({ expired: 1, requeued: 0, failed: 0 })
+    expect(await store.getJob(null, waiting.jobId)).toMatchObject({ status: 'expired' })
+    expect(await store.getJob(null, jobId)).toMatchObject({ status: 'running' })
+    expect(await balanceOf(store, accountId)).toEqual([90, 10])
+    expect(await store.finishJob(jobId, token, { status: 'failed', error: testError })).toMatchObject({
+      status: 'failed',
+      error: testError,
+    })
+    expect((await store.verifyLedger()).problems).toEqual([])
+  })
+
   test('a job that was begun is canceled, not expired, also while it waits for another run', async () => {
     const { store, clock, jobId } = await openRunning(openStore, { expiresInMs: leaseMs + 100 })
     await using _ = store
