@@ -15,6 +15,7 @@ import { StartupError } from '@mediagen/core/errors.ts'
 import { pageBounds } from '@mediagen/core/page.ts'
 import { permissions } from '@mediagen/core/key.ts'
 import { openSecrets } from '../app/models.ts'
+import { placeAdmin } from '../app/public-server.ts'
 import { toPermissionCode } from '../services/convert.ts'
 import { explain } from '@mediagen/terminal/server.ts'
 import { countCredits } from '@mediagen/terminal/words.ts'
@@ -66,7 +67,7 @@ export function addDemoCommand(program: Command): void {
       process.stdout.write(
         json
           ? `${JSON.stringify({ ...demo, http_url: app.httpUrl, grpc_url: app.grpcUrl, job_id: job.job_id, credits: picture.isNew ? job.credits : 0, file })}\n`
-          : describe(app, demo, picture, once === true),
+          : describe(app, demo, picture, once === true, findReflection(app, config)),
       )
       if (!once) await stopped
     })
@@ -155,7 +156,18 @@ async function ask(url: string | URL | Request, init: RequestInit = {}): Promise
   }
 }
 
-function describe(app: App, demo: DemoAccount, { job, file, isNew }: Picture, once: boolean): string {
+/** The gRPC port that tells its schema; null where none does. */
+function findReflection({ grpcUrl, adminGrpcUrl }: App, config: Config): string | null {
+  return placeAdmin(config) === 'public' ? grpcUrl : adminGrpcUrl
+}
+
+function describe(
+  app: App,
+  demo: DemoAccount,
+  { job, file, isNew }: Picture,
+  once: boolean,
+  reflectionUrl: string | null,
+): string {
   const [output] = job.outputs
   const made = `
 ${isNew ? `A first picture was made, for ${countCredits(job.credits)}` : 'The first picture, made by an earlier start; nothing was charged again'}:
@@ -186,12 +198,16 @@ The same by REST: list the models, ask for a quote, make it:
     quote_id=$(echo "$quote" | grep -o 'quote_[^"]*' | tail -1)
     curl -sS -w '\\n' -H "$auth" -H "$json" -H "Idempotency-Key: aurora-$(date +%s)" "${app.httpUrl}/v1/generate?wait=true" \\
       -d '{"model":"${model}","input":{"prompt":"aurora over the sea"},"quote_id":"'$quote_id'"}'
+${reflectionUrl === null ? '' : describeGrpc(reflectionUrl)}
+Ctrl-C stops the server; what it made stays.
+`
+}
 
+function describeGrpc(url: string): string {
+  return `
 And by gRPC, without a schema file:
 
     npx @bufbuild/buf curl --protocol grpc --http2-prior-knowledge -H "$auth" \\
-      -d '{"model":"${model}","input":{"prompt":"aurora over the sea"}}' ${app.grpcUrl}/mediagen.v1.QuotesService/CreateQuote
-
-Ctrl-C stops the server; what it made stays.
+      -d '{"model":"${model}","input":{"prompt":"aurora over the sea"}}' ${url}/mediagen.v1.QuotesService/CreateQuote
 `
 }

@@ -70,6 +70,23 @@ test('the commands that it prints can be pasted as they stand', async () => {
   }
 })
 
+test('the call that needs reflection is printed where reflection is, and nowhere else', async () => {
+  await using line = openCommandLine({ MEDIAGEN_CATALOG: '' })
+  const readBanner = async (settings: Record<string, string>): Promise<string> => {
+    const child = await line.start(['demo'], settings)
+    let said = ''
+    for await (const text of child.stdout ?? []) if ((said += text).includes('Ctrl-C')) break
+    child.kill('SIGTERM')
+    if (child.exitCode === null) await once(child, 'exit')
+    return said
+  }
+  expect(await readBanner({ MEDIAGEN_ADMIN_PORT: '0' })).not.toMatch(/buf curl|by gRPC/)
+  const own = await readBanner({ MEDIAGEN_ADMIN_GRPC_PORT: '0' })
+  const called = /(http:\S+)\/mediagen\.v1\.QuotesService/.exec(own)?.[1]
+  expect(called).toMatch(/^http:/)
+  expect(own, 'not that of the public port').not.toMatch(new RegExp(`^gRPC +${called}$`, 'm'))
+})
+
 test('a demo key that was revoked is replaced', async () => {
   await using line = openCommandLine({ MEDIAGEN_CATALOG: '' })
   const first = await line.json(['demo', '--once'])
