@@ -1,7 +1,7 @@
 // What the console remembers: the API key and drafts of inputs. All tabs share the key. It ends with the last tab, unless the
 // user wants this device to remember it.
 import type { MediaFacts } from './media-file.ts'
-import type { JobRecord, Json, JsonObject } from './records.ts'
+import type { JobRecord, Json, JsonObject, ModelRecord } from './records.ts'
 import { takeKey } from './route.ts'
 
 const keyName = 'mediagen.key'
@@ -124,6 +124,11 @@ export function describeInput({ input }: Pick<JobRecord, 'input'>): string | nul
   const files = Object.values(input ?? {}).flatMap((value) => (Array.isArray(value) ? value : [value]))
   const names = files.flatMap((value) => (typeof value === 'string' ? (knownMedia.get(value)?.name ?? []) : []))
   return names.length > 2 ? `${names[0]} and ${names.length - 1} more` : names.join(' and ') || null
+}
+
+/** What a job is called where its input has no text: its model, by its id when the catalog has it no longer. */
+export function nameJob(job: Pick<JobRecord, 'input' | 'model'>, models: ReadonlyMap<string, ModelRecord>): string {
+  return describeInput(job) ?? models.get(job.model)?.name ?? job.model
 }
 
 function readDrafts(): Record<string, JsonObject> {

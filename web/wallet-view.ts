@@ -5,10 +5,10 @@ import { formatAge } from './job-words.ts'
 import { formatSigned, type LedgerLine, toCsv, toLines } from './ledger-lines.ts'
 import type { Parts } from './parts.ts'
 import { problemNotice } from './problem-notice.ts'
-import type { EntryRecord, JobRecord, ListRecord, WalletRecord } from './records.ts'
+import type { EntryRecord, JobRecord, ListRecord, ModelRecord, WalletRecord } from './records.ts'
 import { toHash } from './route.ts'
 import { offerFile } from './save-file.ts'
-import { describeInput } from './session.ts'
+import { nameJob } from './session.ts'
 
 const pageSize = 100
 const largestPage = 500
@@ -58,11 +58,11 @@ export function walletView({ api, catalog, signal }: Parts): HTMLElement {
   }
   /** Finds what the generations of about this page are called; without it they have no names, which is no harm. */
   async function nameJobs(from: number): Promise<void> {
-    const models = await catalog.models().catch(() => null)
+    const models = await catalog.models().catch(() => new Map<string, ModelRecord>())
     const { data } = await api
       .get<ListRecord<JobRecord>>(`/v1/jobs?limit=${pageSize}&offset=${Math.floor(from / 3)}`, { signal })
       .catch(() => ({ data: [] as readonly JobRecord[] }))
-    for (const job of data) names.set(job.job_id, describeInput(job) ?? models?.get(job.model)?.name ?? 'A generation')
+    for (const job of data) names.set(job.job_id, nameJob(job, models))
   }
   async function save(): Promise<void> {
     csv.disabled = true
