@@ -64,6 +64,7 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
   let connectBody: string | undefined
   const overload = {
     refuses: shedder.refuses,
+    isShedding: shedder.isShedding,
     refusal,
     connectBody: () => (connectBody ??= toConnectJson(refusal)),
   }

@@ -31,7 +31,7 @@ import { watchMethods } from './methods.ts'
 import { addModelRoutes } from './models.ts'
 import { collectOperations } from './openapi.ts'
 import { findHostProblem } from '@mediagen/net/http/host.ts'
-import { type Overload, shedRequests } from './overload.ts'
+import { type Overload, shedRequests, turnAwayRequests } from './overload.ts'
 import { ProtectedResponse } from '@mediagen/net/http/protection.ts'
 import { refuseConnection, sendProblem, toConnectionError, toMediagenError } from './problem.ts'
 import { allowOrigins, type Origins } from './origins.ts'
@@ -207,7 +207,8 @@ function createServer(
   app.server.headersTimeout = headersTimeoutMs
   // By itself Node would ask for the body at once, also from a caller without a valid key.
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response))
-  const connections = boundConnections(app, parts.connections, {
+  const bounds = { ...parts.connections, ...(overload && { turnAway: turnAwayRequests(overload, parts.publicUrl) }) }
+  const connections = boundConnections(app, bounds, {
     refuse(thrown, socket) {
       const error = toConnectionError(thrown)
       if (socket.writable) note.connection(error, socket)

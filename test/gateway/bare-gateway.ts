@@ -2,11 +2,22 @@
 import type { Transport } from '@connectrpc/connect'
 import { pino } from 'pino'
 import { overloaded } from '../../src/app/overload.ts'
+import type { Overload } from '../../src/gateway/overload.ts'
 import { createGateway, listen } from '../../src/gateway/server.ts'
 import { roomy } from './bounds.ts'
 
+const idle: Overload = {
+  refuses: () => false,
+  isShedding: () => false,
+  refusal: overloaded(1000),
+  connectBody: () => '',
+}
+
 /** Starts a gateway that admits every caller. */
-export async function startBareGateway(transport: Transport, windowMs = roomy.windowMs) {
+export async function startBareGateway(
+  transport: Transport,
+  { windowMs = roomy.windowMs, overload = idle }: { windowMs?: number; overload?: Overload } = {},
+) {
   const gateway = createGateway({
     transport,
     health: { unready: async () => null, metrics: async () => ({ contentType: 'text/plain', body: '' }) },
@@ -28,7 +39,7 @@ export async function startBareGateway(transport: Transport, windowMs = roomy.wi
     countRefusal() {},
     findClient: (peer) => peer,
     origins: new Set(),
-    overload: { refuses: () => false, refusal: overloaded(1000), connectBody: () => '' },
+    overload,
     createMcp: null,
     extend() {},
   })

@@ -123,6 +123,7 @@ async function startFull() {
   let reached = 0
   const overload = {
     refuses: () => true,
+    isShedding: () => true,
     refusal: overloaded(1000),
     connectBody: () => toConnectJson(overloaded(1000)),
   }

@@ -27,7 +27,7 @@ async function openUnread(windowMs: number) {
   const transport = createInProcessTransport([
     { service: GenerationService, singles: new Map(), streams, gates: new Map() },
   ])
-  const gateway = await startBareGateway(transport, windowMs)
+  const gateway = await startBareGateway(transport, { windowMs })
   const socket = connect(gateway.port, '127.0.0.1')
   socket.on('error', () => {}).pause()
   socket.write('GET /v1/jobs/job_x/events HTTP/1.1\r\nHost: test\r\n\r\n')

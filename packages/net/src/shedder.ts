@@ -5,8 +5,10 @@
 
 /** Refuses requests while the server is overloaded. */
 export interface Shedder {
-  /** Whether to refuse a request; called once for each, when it arrives. */
+  /** Whether to refuse a request; called for each when it arrives. */
   refuses(): boolean
+  /** Whether some requests are refused at present. */
+  isShedding(): boolean
   /** An estimate of how long requests wait now, in milliseconds. */
   delayMs(): number
   /** Number of refused requests. */
@@ -124,6 +126,7 @@ export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin,
       shed += 1
       return true
     },
+    isShedding: () => isShedding,
     delayMs() {
       const atMs = nowMs()
       if (isInRound) return Math.max(lastRoundMs, atMs - roundBeganMs)

@@ -5,7 +5,8 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { GuardError } from '../guard-error.ts'
 import { createPlaces } from '../places.ts'
 import { tooSlow } from '../progress.ts'
-import { type Connection, findUnfinished, isIdle, noteRequest, openConnection, type ReadAhead } from './connection.ts'
+import { type Connection, findUnfinished, isIdle, noteRequest } from './connection.ts'
+import { openConnection, type ReadAhead } from './read-ahead.ts'
 import { findHeaviest, findStall, type Stall, type StallBounds } from './stalls.ts'
 
 // Node closes the connections that are idle when it begins to close; those that become idle later wait for this.

@@ -7,6 +7,9 @@ const policy = "content-security-policy: default-src 'none'; frame-ancestors 'no
 const uncached = 'cache-control: no-store\r\n'
 const always = 'x-content-type-options: nosniff\r\nreferrer-policy: no-referrer\r\n'
 
+/** The lines that every answer has unless a route says otherwise. */
+export const alwaysSent: string = always + policy + uncached
+
 type StoreHeader = (this: Response, firstLine: string, headers: unknown) => void
 const { _storeHeader: storeHeader } = ServerResponse.prototype as unknown as { _storeHeader: StoreHeader }
 

@@ -1,5 +1,4 @@
 // Finds connections that stall: bodies that stop or never end, and answers that the client does not read.
-import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { leastProgressBytes } from '../progress.ts'
 import { type Connection, countUnread, findUnfinished } from './connection.ts'
@@ -43,13 +42,7 @@ export function findStall(connection: Connection, bounds: StallBounds, nowMs: nu
   return isBodyLate(connection, body, windowMs, leastBytes, nowMs) ? 'stalled_body' : null
 }
 
-function isBodyLate(
-  connection: Connection,
-  of: IncomingMessage,
-  windowMs: number,
-  leastBytes: number,
-  nowMs: number,
-): boolean {
+function isBodyLate(connection: Connection, of: object, windowMs: number, leastBytes: number, nowMs: number): boolean {
   const bytes = connection.socket.bytesRead
   const { body } = connection
   if (body?.of === of && bytes - body.bytes < leastBytes) return nowMs - body.sinceMs >= windowMs
