@@ -1,5 +1,6 @@
 // Open-loop load: requests are due at a fixed rate, whether or not earlier ones were answered, as from many who know nothing of
 // each other. Over a bounded number of connections, pipelined up to a bounded depth; what finds no room waits, and its time runs.
+// Or as much as these connections can ask: each asks again when it is answered.
 import { connect, type Socket } from 'node:net'
 
 /** What is asked, how fast and for how long. */
@@ -7,7 +8,8 @@ export interface OpenLoad {
   readonly port: number
   /** The bytes of one request. */
   readonly request: string
-  readonly perSecond: number
+  /** Null: a request is due whenever a connection has room for it. */
+  readonly perSecond: number | null
   readonly seconds: number
   readonly connections: number
   /** Most requests on one connection that have no answer yet. */
@@ -52,35 +54,45 @@ export async function sendOpenLoad(load: OpenLoad): Promise<LoadOutcome> {
   }
   const answers: TimedAnswer[] = []
   const { promise: over, resolve, reject } = Promise.withResolvers<void>()
-  const total = Math.round(load.perSecond * load.seconds)
+  const { perSecond, depth } = load
   const startMs = performance.now()
+  const endMs = startMs + load.seconds * 1000
   let sent = 0
   let next = 0
   for (const lane of lanes) {
     lane.socket.on('data', (text: string) => {
       readAnswers(lane, text, answers)
-      if (answers.length === total) resolve()
+      if (answers.length === sent && countDue() === sent) resolve()
     })
     lane.socket.on('error', reject)
     lane.socket.on('close', () => reject(new Error('the server hung up')))
   }
 
+  /** How many requests should have been sent by now. */
+  function countDue(): number {
+    const forMs = Math.min(performance.now(), endMs) - startMs
+    if (perSecond !== null) return Math.floor((forMs / 1000) * perSecond)
+    return performance.now() < endMs ? Number.POSITIVE_INFINITY : sent
+  }
+
   /** Sends what is due, each on the next connection with room. */
   function tick(): void {
     const nowMs = performance.now()
-    const due = Math.min(total, Math.floor(((nowMs - startMs) / 1000) * load.perSecond))
+    const due = countDue()
     const batches = new Map<Lane, number>()
     for (let full = 0; sent < due && full < lanes.length;) {
       const lane = lanes[next++ % lanes.length] as Lane
-      if (lane.due.length >= load.depth) {
+      if (lane.due.length >= depth) {
         full += 1
         continue
       }
       full = 0
-      lane.due.push(startMs + (sent++ / load.perSecond) * 1000)
+      lane.due.push(perSecond === null ? nowMs : startMs + (sent / perSecond) * 1000)
+      sent += 1
       batches.set(lane, (batches.get(lane) ?? 0) + 1)
     }
     for (const [lane, count] of batches) lane.socket.write(load.request.repeat(count))
+    if (nowMs >= endMs && answers.length === sent && countDue() === sent) resolve()
   }
   const timer = setInterval(tick, 1)
   const giveUp = setTimeout(() => reject(new Error('requests stayed unanswered')), load.seconds * 1000 + patienceMs)
