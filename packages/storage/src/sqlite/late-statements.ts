@@ -36,6 +36,10 @@ class LateStatement {
     return this.#statement().run(...values)
   }
 
+  iterate(...values: unknown[]): IterableIterator<unknown> {
+    return this.#statement().iterate(...values)
+  }
+
   #shape(change: (statement: Statement) => Statement): this {
     const prepare = this.#prepare
     this.#prepare = () => change(prepare())
