@@ -2,12 +2,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import {
   CategorySchema,
+  ListModelsRequestSchema,
   type ListModelsResponse,
   type Model,
   ModelSchema,
   ProductSchema,
 } from '../../gen/mediagen/v1/catalog_pb.ts'
-import type { JsonObject } from '@bufbuild/protobuf'
+import { create, type JsonObject } from '@bufbuild/protobuf'
 import { LRUCache } from 'lru-cache'
 import { MediagenError } from '@mediagen/core/errors.ts'
 import { compressLarge } from './compress.ts'
@@ -57,13 +58,13 @@ export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
       },
     },
     async (request, reply) => {
-      const { grouped, query } = readList(request)
+      const { grouped, query, message } = readList(request)
       reply.type('application/json; charset=utf-8')
       if (grouped) {
         const { products, total } = await core.catalog.listProducts(query, forward(request))
         return reply.send(JSON.stringify(toListOf(ProductSchema, products, total, query)))
       }
-      return reply.send(toPageJson(await core.catalog.listModels(query, forward(request)), query))
+      return reply.send(toPageJson(await core.catalog.listModels(message, forward(request)), query))
     },
   )
 
@@ -126,7 +127,7 @@ function readList(request: FastifyRequest): ReturnType<typeof readNewList> {
 
 function readNewList(request: FastifyRequest) {
   const { grouped, ...query } = readQuery(request, listQuery)
-  return { grouped, query }
+  return { grouped, query, message: create(ListModelsRequestSchema, query) }
 }
 
 function toPageJson(page: ListModelsResponse, asked: { limit: number; offset: number }): Buffer {
