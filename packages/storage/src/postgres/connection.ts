@@ -118,12 +118,12 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
     onConnect: refuseStandby,
   }
   const pool = new Pool(config)
-  /** The time of the server when the clock of this process, which nobody sets, was at 0. */
-  let originMs = Date.now() - performance.now()
+  /** The time of the server when the clock of this process, which nobody sets, was at 0; null until it is heard. */
+  let originMs: number | null = null
   function hear(serverMs: number): void {
     const heardMs = serverMs - performance.now()
     // An answer is heard late and never early, so the latest origin is the best; one that is far off is that of a clock that was set.
-    if (heardMs > originMs || originMs - heardMs > heardLateMs) originMs = heardMs
+    if (originMs === null || heardMs > originMs || originMs - heardMs > heardLateMs) originMs = heardMs
   }
   /** Those that no transaction uses. */
   const slots: Slot[] = []
@@ -225,7 +225,7 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
     rows,
     row: async (sql, values) => (await rows(sql, values))[0] as never,
     transact: (work) => repeat(() => attempt(work)),
-    nowMs: () => heldMs() ?? Math.round(originMs + performance.now()),
+    nowMs: () => heldMs() ?? (originMs === null ? Date.now() : Math.round(originMs + performance.now())),
     hear,
     close: () => pool.end(),
   }
