@@ -6,10 +6,9 @@ let loading: Promise<Readonly<Record<string, string>>> | undefined
 /** `data:` URIs by the last parts of the URLs of pictures; none if they cannot be had. */
 function loadCovers(): Promise<Readonly<Record<string, string>>> {
   const { covers = '' } = document.documentElement.dataset
-  return (loading ??= fetch(covers).then(
-    (response) => (response.ok ? response.json() : {}),
-    () => ({}),
-  ))
+  return (loading ??= fetch(covers)
+    .then((response) => (response.ok ? response.json() : {}))
+    .catch(() => ({})))
 }
 
 /** A picture of a card, filled when the small ones have come. */

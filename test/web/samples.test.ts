@@ -80,6 +80,20 @@ inBrowser('where the small pictures do not come together, each comes by itself',
   expect(await page.evaluate(`${card('Poster')}.querySelector('.cover img').src`)).toContain('/samples/')
 })
 
+inBrowser('where the small pictures are cut off on the way, each comes by itself', async () => {
+  await using app = await startTestApp({}, withBuiltin)
+  await using page = await browser.openPage()
+  await page.send('Page.addScriptToEvaluateOnNewDocument', {
+    source: `const { json } = Response.prototype
+      Response.prototype.json = function () {
+        return this.url.includes('/console/covers.') ? Promise.reject(new TypeError('cut off')) : json.call(this)
+      }`,
+  })
+  await page.open(`${app.url}/#key=${app.account.key}`)
+  await page.until(`${card('Poster')}?.querySelector('.cover img')?.naturalWidth === 300`)
+  expect(page.errors).toEqual([])
+})
+
 inBrowser(
   'settings of a sample fill the form, a voice is heard and explained, and the fine print is folded',
   async () => {
