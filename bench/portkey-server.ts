@@ -15,10 +15,13 @@ export interface Portkey extends Daemon {
   readonly port: number
 }
 
+/** Installs it when it is first needed; says in words why that is impossible, null when it is there. */
+export function describeMissingPortkey(): string | null {
+  return installOnDemand(folder, [`@portkey-ai/gateway@${portkeyVersion}`])
+}
+
 /** Starts one without its page of logs, as in production. */
 export async function startPortkey(cores: Cores | null): Promise<Portkey> {
-  const missing = installOnDemand(folder, [`@portkey-ai/gateway@${portkeyVersion}`])
-  if (missing !== null) throw new Error(missing)
   const port = await findPort()
   const daemon = await startDaemon(cores, {
     command: [process.execPath, program, `--port=${port}`, '--headless'],

@@ -7,7 +7,7 @@ import { ask, createBenchAccount, type BenchAccount, order } from './accounts.ts
 import { whileAwake } from './awake.ts'
 import { type Bench, makeFolder, type Row, toRow } from './bench.ts'
 import { fireHttp } from './http-load.ts'
-import { type Portkey, portkeyVersion, startPortkey } from './portkey-server.ts'
+import { describeMissingPortkey, type Portkey, portkeyVersion, startPortkey } from './portkey-server.ts'
 import { type BenchProvider, startProvider } from './provider.ts'
 import { connectRaw, type RawConnection, toRequest } from './raw-client.ts'
 import { compare, type Side, type Spread, toSpread } from './rounds.ts'
@@ -34,6 +34,9 @@ interface Target {
 
 /** Runs the benchmark. */
 export async function benchPortkey(bench: Bench): Promise<readonly Row[]> {
+  const missing = describeMissingPortkey()
+  if (missing !== null)
+    return [{ what: 'Portkey', value: 'not measured', byCpu: '', target: '', reached: false, figures: missing }]
   const dataDir = makeFolder(bench)
   const account = await createBenchAccount(dataDir)
   await using provider = await startProvider()
