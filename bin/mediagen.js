@@ -6,12 +6,9 @@ import { existsSync } from 'node:fs'
 import * as nodeModule from 'node:module'
 import { fileURLToPath } from 'node:url'
 import * as v8 from 'node:v8'
-import { runInNewContext } from 'node:vm'
 
 const needed = 24
 const startMs = 2000
-// Collecting a larger heap would stop a server for longer than a request may wait.
-const compactedBytes = 100e6
 const installed = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url))
 
 if (Number(process.versions.node.split('.')[0]) >= needed) await run()
@@ -30,24 +27,22 @@ async function run() {
     if (warning.name !== 'ExperimentalWarning') process.stderr.write(`${warning.stack ?? warning.message}\n`)
   })
   // Nearly all that a program loads while it starts survives. V8 takes that for load and would keep 32 MB for new objects for ever.
-  // Code that runs only then is not worth optimizing: the compilers touch 16 MB.
-  for (const flag of ['--semi-space-growth-factor=1', '--no-opt', '--no-maglev']) v8.setFlagsFromString(flag)
-  setTimeout(endStart, startMs).unref()
+  // Code that runs only then is not worth optimizing: the compilers touch 16 MB. After a collection that it may mark in steps, V8
+  // would collect again once the program is idle.
+  for (const flag of ['--semi-space-growth-factor=1', '--no-opt', '--no-maglev', '--no-incremental-marking'])
+    v8.setFlagsFromString(flag)
   // Code that was compiled once is kept, so that commands begin in half the time. Threads and forked processes hear of it by the variable.
   // It comes after the flags: kept code is for those that it was compiled under.
   const cache = nodeModule.enableCompileCache?.()
   if (cache?.directory) process.env.NODE_COMPILE_CACHE ??= cache.directory
+  const { compactHeap } = await import('@mediagen/engine/compact-heap.ts')
+  setTimeout(() => {
+    compactHeap()
+    for (const flag of ['--semi-space-growth-factor=2', '--opt', '--maglev', '--incremental-marking'])
+      v8.setFlagsFromString(flag)
+  }, startMs).unref()
   const { main } = await import('../src/main.ts')
   await main(process.argv)
-}
-
-/** From now on V8 works as ever. What the start left behind is collected, and what survived is moved together: 10 MB in 60 ms. */
-function endStart() {
-  for (const flag of ['--semi-space-growth-factor=2', '--opt', '--maglev']) v8.setFlagsFromString(flag)
-  if (v8.getHeapStatistics().total_heap_size > compactedBytes) return
-  v8.setFlagsFromString('--expose-gc')
-  runInNewContext('gc')({ type: 'major', flavor: 'last-resort' })
-  v8.setFlagsFromString('--no-expose-gc')
 }
 
 /** Runs the same command under the other Node, and ends as it does. */

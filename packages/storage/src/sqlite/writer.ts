@@ -9,12 +9,15 @@ import { openFile, requireFile, setPragmas, toStartupError, type Connection } fr
 import type { Change, FromWriter, Submission, ToWriter, WriterOptions } from './group-commit.ts'
 import { prepareLate } from './late-statements.ts'
 import { migrate, requireSchema } from './migrate.ts'
+import { compactHeap } from '@mediagen/engine/compact-heap.ts'
 import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 
 // Maximum number of commands per transaction; more would save nothing and delay the first.
 const maxBatch = 1024
 // How long a change by another process may go unnoticed.
 const lookMs = 250
+// By then the thread waits; bin/mediagen.js does the same for the main thread.
+const startMs = 2000
 
 function openWriter({ path, migrates, nowMs }: WriterOptions): Connection {
   if (!migrates) requireFile(path)
@@ -120,6 +123,7 @@ if (parentPort !== null) {
   try {
     const db = openWriter(workerData as WriterOptions)
     serve(db, parentPort)
+    setTimeout(compactHeap, startMs).unref()
     parentPort.postMessage({ kind: 'ready' } satisfies FromWriter)
   } catch (error) {
     parentPort.postMessage({
