@@ -1,5 +1,5 @@
 // Many processes on one PostgreSQL: complete jobs against the queues that people would pick there, starts with more and more
-// processes, how long jobs wait for four workers, and claims when a million jobs are stored.
+// processes, how long jobs wait for four workers, and claims, starts and lists when a million jobs are stored.
 import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
 import { createPostgresTables } from '@mediagen/storage/postgres/tables.ts'
 import { openSqliteTables } from '@mediagen/storage/sqlite/tables.ts'
@@ -18,13 +18,14 @@ import { toRivalSide } from './rivals.ts'
 import { compare, toSpread } from './rounds.ts'
 import { seedJobs } from './seed.ts'
 import { type Server, startBaseline, startMediagen, startSpecialMediagen } from './servers.ts'
+import { compareLists, compareStarts } from './stored.ts'
 
 const plain: NullModel = { id: 'bench/null/plain', concurrency: 256 }
 const idle: NullModel = { id: 'bench/null/idle', concurrency: 4 }
 const pairs = 3
 const roundSeconds = 2.5
 const startSeconds = 3
-const finishedJobs = 1_000_000
+const finishedJobs = Number(process.env['MEDIAGEN_BENCH_JOBS'] ?? 1_000_000)
 const queuedJobs = 60_000
 const unlimited = { MEDIAGEN_MAX_QUEUED_JOBS: '1000000000' }
 
@@ -36,7 +37,7 @@ export const fleetBenchmarks: Readonly<Record<string, Benchmark>> = {
   ]),
   'fleet-starts': onPostgres(benchStarts),
   'fleet-wait': onPostgres(async (...args) => [await benchWait(...args)]),
-  'fleet-claims': onPostgres(async (...args) => [await benchClaims(...args)]),
+  'fleet-growth': onPostgres(benchGrowth),
 }
 
 function onPostgres(run: (bench: Bench, postgres: PostgresServer) => Promise<readonly Row[]>): Benchmark {
@@ -153,7 +154,7 @@ async function benchWait(bench: Bench, postgres: PostgresServer): Promise<Row> {
 }
 
 /** Jobs are stored in SQLite by bulk SQL, and moved. */
-async function benchClaims(bench: Bench, postgres: PostgresServer): Promise<Row> {
+async function benchGrowth(bench: Bench, postgres: PostgresServer): Promise<Row[]> {
   const open = async (succeeded: number) => {
     const dataDir = makeFolder(bench)
     const { accountId } = await createBenchAccount(dataDir)
@@ -164,11 +165,18 @@ async function benchClaims(bench: Bench, postgres: PostgresServer): Promise<Row>
       await using to = await createPostgresTables(url)
       await transfer(from, to)
     }
-    return openPostgresStore({ url })
+    return { store: await openPostgresStore({ url }), accountId }
   }
-  await using few = await open(0)
-  await using many = await open(finishedJobs)
+  const few = await open(0)
+  const many = await open(finishedJobs)
+  await using _few = few.store
+  await using _many = many.store
   const cpu = await watchPostgres(postgres.url, bench.cores)
-  const what = 'claim and end on PostgreSQL, 1,000,000 jobs finished before : none'
-  return toRow(what, 0.9, await compare(cpu.with(toClaimSide(few)), cpu.with(toClaimSide(many)), 7, 0.8))
+  const stored = `on PostgreSQL, ${finishedJobs.toLocaleString('en')} jobs finished before`
+  const claims = await compare(cpu.with(toClaimSide(few.store)), cpu.with(toClaimSide(many.store)), 7, 0.8)
+  return [
+    toRow(`claim and end ${stored} : none`, 0.9, claims),
+    await compareStarts(few, many, stored, cpu.with),
+    ...(await compareLists(few, many, stored, finishedJobs / 2, cpu.with)),
+  ]
 }

@@ -1,5 +1,6 @@
 // Whether quoting, starting, claiming and listing cost more when many jobs are stored (MEDIAGEN_BENCH_JOBS, 200,000 when nothing is
 // said; 5,000,000 take about 7 GB): a full database against an empty one.
+import { rmSync } from 'node:fs'
 import { openStore } from '../src/app/store.ts'
 import { ask, type BenchAccount, createBenchAccount, order } from './accounts.ts'
 import { type Bench, makeFolder, type Row, toRow } from './bench.ts'
@@ -7,13 +8,13 @@ import { fireHttp } from './http-load.ts'
 import { compare, type Side } from './rounds.ts'
 import { seedJobs } from './seed.ts'
 import { type Server, startMediagen } from './servers.ts'
+import { compareLists } from './stored.ts'
 
 const storedJobs = Number(process.env['MEDIAGEN_BENCH_JOBS'] ?? 200_000)
 const stored = `${storedJobs.toLocaleString('en')} jobs stored`
 const least = 0.9
-const pairs = 3
+const pairs = 7
 const claimsARound = 250
-const listsARound = 500
 const jobsAClaim = 4
 const leaseMs = 600_000
 
@@ -26,12 +27,17 @@ interface Place {
 export async function benchGrowth(bench: Bench): Promise<readonly Row[]> {
   const empty = await makePlace(bench)
   const full = await makePlace(bench)
-  seedJobs(full.dataDir, { accountId: full.account.accountId, jobs: storedJobs, succeeded: storedJobs / 2 })
-  return [
-    ...(await compareServers(bench, empty, full)),
-    await compareClaims(empty, full),
-    ...(await compareLists(empty, full)),
-  ]
+  try {
+    seedJobs(full.dataDir, { accountId: full.account.accountId, jobs: storedJobs, succeeded: storedJobs / 2 })
+    return [
+      ...(await compareServers(bench, empty, full)),
+      await compareClaims(empty, full),
+      ...(await comparePages(empty, full)),
+    ]
+  } finally {
+    // Other benchmarks may follow, and gigabytes need not wait for them.
+    rmSync(full.dataDir, { recursive: true, force: true })
+  }
 }
 
 async function makePlace(bench: Bench): Promise<Place> {
@@ -92,35 +98,15 @@ async function compareClaims(empty: Place, full: Place): Promise<Row> {
   return toRow(`claims, ${stored} : few`, least, await compare(toSide(few), toSide(many), pairs))
 }
 
-/** Pages at the store: the first ones against those of few jobs, then deep ones against the first. */
-async function compareLists(empty: Place, full: Place): Promise<readonly Row[]> {
+/** Pages at the store. */
+async function comparePages(empty: Place, full: Place): Promise<readonly Row[]> {
   await using few = await openStore(empty)
   await using many = await openStore(full)
-  const jobs = { status: null, model: null, idempotencyKey: null, search: null, withDeleted: false }
-  const deep = storedJobs / 2
-  const lists = {
-    jobs: (store: typeof few, { account: { accountId } }: Place, offset: number) =>
-      store.listJobs({ ...jobs, accountId, limit: 20, offset }),
-    'ledger entries': (store: typeof few, { account: { accountId } }: Place, offset: number) =>
-      store.listEntries(accountId, { limit: 20, offset }),
-  }
-  const rows: Row[] = []
-  for (const [what, list] of Object.entries(lists)) {
-    const toSide = (store: typeof few, place: Place, offset: number): Side => ({
-      async fire() {
-        for (let asked = 0; asked < listsARound; asked++) {
-          if ((await list(store, place, offset)).items.length !== 20) throw new Error('the page is not full')
-        }
-        return listsARound
-      },
-      cpuSeconds: () => process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6,
-    })
-    const first = toSide(many, full, 0)
-    const found = await compare(toSide(few, empty, 0), first, pairs)
-    rows.push(toRow(`list of ${what}, first page, ${stored} : few`, least, found))
-    rows.push(
-      toRow(`list of ${what}, page at ${deep} : first`, least, await compare(first, toSide(many, full, deep), pairs)),
-    )
-  }
-  return rows
+  const { accountId } = full.account
+  return await compareLists(
+    { store: few, accountId: empty.account.accountId },
+    { store: many, accountId },
+    stored,
+    storedJobs / 2,
+  )
 }

@@ -45,6 +45,8 @@ export function seedJobs(dataDir: string, seed: Seed): void {
   const db = new Database(join(dataDir, 'mediagen.db'))
   try {
     db.pragma('foreign_keys = OFF')
+    // A log of it all would be as large again.
+    db.pragma('journal_mode = OFF')
     db.pragma('synchronous = OFF')
     db.pragma('cache_size = -524288')
     const { available, entries } = db
@@ -74,6 +76,7 @@ export function seedJobs(dataDir: string, seed: Seed): void {
       for (const step of steps) db.prepare(step).run(values)
       for (const { sql } of triggers) db.exec(sql)
     })()
+    db.pragma('journal_mode = WAL')
   } finally {
     db.close()
   }
