@@ -8,21 +8,48 @@ import { createLedgerWriter } from './ledger.ts'
 import { createQueueShares } from './queue-shares.ts'
 import type { Writing } from './writing.ts'
 
-/** A start in the form that crosses threads: text clones faster than objects and buffers. */
-export interface StartRequest extends Omit<StartCommand, 'input' | 'requestDigest' | 'usagePrice'> {
+/**
+ * A start in the form that crosses threads: without names, which would be written and read with every start, and with text in place
+ * of objects and buffers.
+ */
+export type StartRequest = readonly [
+  which: readonly [
+    accountId: string,
+    keyId: string,
+    model: string,
+    quoteId: string,
+    idempotencyKey: string,
+    /** In Latin-1, a character for each byte */
+    requestDigest: string,
+  ],
+  terms: readonly [
+    credits: number,
+    /** JSON */
+    usagePrice: string | null,
+    maxQueuedJobs: number,
+    priority: number,
+    expiresInMs: number | null,
+    retainMs: number | null,
+    maxAttempts: number,
+  ],
   /** JSON */
-  readonly input: string
+  input: string,
   /** JSON of the input without its large values; null if it has none. */
-  readonly brief: string | null
-  /** JSON */
-  readonly usagePrice: string | null
-  /** In Latin-1, a character for each byte */
-  readonly requestDigest: string
-}
+  brief: string | null,
+]
 
 /** Packs a start for the writer thread. */
 export function toStartRequest(command: StartCommand): StartRequest {
-  return { ...command, ...toStartTexts(command), requestDigest: command.requestDigest.toString('latin1') }
+  const { accountId, keyId, model, quoteId, idempotencyKey, credits } = command
+  const { maxQueuedJobs, priority, expiresInMs, retainMs, maxAttempts } = command
+  const { input, brief, usagePrice } = toStartTexts(command)
+  const digest = command.requestDigest.toString('latin1')
+  return [
+    [accountId, keyId, model, quoteId, idempotencyKey, digest],
+    [credits, usagePrice, maxQueuedJobs, priority, expiresInMs, retainMs, maxAttempts],
+    input,
+    brief,
+  ]
 }
 
 /** The result of a start in the form that crosses threads; for a queued job only the fields that the request did not have. */
@@ -59,12 +86,18 @@ export function createStartCommands(writing: Writing) {
 
   return {
     startGeneration(request: StartRequest): StartAnswer {
-      const { accountId, model, idempotencyKey, credits } = request
-      const digest = Buffer.from(request.requestDigest, 'latin1')
+      const [which, terms, input, brief] = request
+      const [accountId, keyId, model, quoteId, idempotencyKey, requestDigest] = which
+      const [credits, usagePrice, maxQueuedJobs, priority, expiresInMs, retainMs, maxAttempts] = terms
+      const digest = Buffer.from(requestDigest, 'latin1')
       const found = findStarted.get(accountId, idempotencyKey)
       const earlier = found === undefined ? null : { job: found, same: found.requestDigest.equals(digest) }
       const share = shares.read(model, accountId)
-      const decision = decideStart({ earlier, account: findAccount(accountId), share }, request, nowMs())
+      const decision = decideStart(
+        { earlier, account: findAccount(accountId), share },
+        { accountId, credits, maxQueuedJobs, expiresInMs },
+        nowMs(),
+      )
       if (decision.outcome === 'replayed') return { outcome: 'replayed', job: toJob(decision.job) }
       if (decision.outcome !== 'created') return decision
 
@@ -77,21 +110,21 @@ export function createStartCommands(writing: Writing) {
         accountId,
         decision.account.jobCount + 1,
         model,
-        request.quoteId,
+        quoteId,
         idempotencyKey,
         digest,
         credits,
         createdAtMs,
-        request.priority,
+        priority,
         fair,
-        request.maxAttempts,
+        maxAttempts,
         deadlineAtMs,
-        request.retainMs,
-        request.keyId,
-        request.usagePrice,
+        retainMs,
+        keyId,
+        usagePrice,
       )
       const number = Number(lastInsertRowid)
-      insertInput.run(number, request.brief, request.input)
+      insertInput.run(number, brief, input)
       post(decision.account, postings, number, null)
       changed(jobId)
       return { outcome: 'created', jobId, createdAtMs, number, fair }
