@@ -3,10 +3,10 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { StartupError } from '@mediagen/core/errors.ts'
-import { prepareLate } from './late-statements.ts'
+import { type LateDatabase, prepareLate } from './late-statements.ts'
 
 /** A connection. */
-export type Connection = Database.Database
+export type Connection = LateDatabase
 
 /** How long a connection waits for another process that is writing. */
 export const busyTimeoutMs = 5000

@@ -1,18 +1,26 @@
 // Statements that are prepared when they first run: an idle server runs few of its hundred and fifty, and each takes 30 kB.
 import type { Database, Statement } from 'better-sqlite3'
 
+/** A connection whose statements have only the methods that late ones have. */
+export type LateDatabase = Omit<Database, 'prepare'> & {
+  prepare<Values extends unknown[] | {} = unknown[], Row = unknown>(
+    sql: string,
+  ): Pick<Values extends unknown[] ? Statement<Values, Row> : Statement<[Values], Row>, keyof LateStatement>
+}
+
 /** Lets a connection prepare each statement when it first runs. An error in its text is thrown then. */
-export function prepareLate(db: Database): void {
+export function prepareLate(db: LateDatabase): void {
   const prepare = db.prepare.bind(db)
   db.prepare = ((sql: string) => new LateStatement(() => prepare(sql))) as unknown as typeof db.prepare
 }
 
-/** As much of a statement as the store uses. */
-class LateStatement {
-  #prepare: () => Statement
-  #prepared: Statement | null = null
+type Prepared = Pick<Statement, keyof LateStatement>
 
-  constructor(prepare: () => Statement) {
+class LateStatement {
+  #prepare: () => Prepared
+  #prepared: Prepared | null = null
+
+  constructor(prepare: () => Prepared) {
     this.#prepare = prepare
   }
 
@@ -40,13 +48,13 @@ class LateStatement {
     return this.#statement().iterate(...values)
   }
 
-  #shape(change: (statement: Statement) => Statement): this {
+  #shape(change: (statement: Prepared) => Prepared): this {
     const prepare = this.#prepare
     this.#prepare = () => change(prepare())
     return this
   }
 
-  #statement(): Statement {
+  #statement(): Prepared {
     this.#prepared ??= this.#prepare()
     return this.#prepared
   }
