@@ -117,7 +117,7 @@ export default defineConfig({
         test: {
           ...postgresServer,
           name: 'postgres-long',
-          include: ['attacks', 'crash', 'engines', 'faults', 'fuzz', 'runner', 'simulation', 'storage'].map(
+          include: ['attacks', 'crash', 'engines', 'faults', 'fuzz', 'runner', 'simulation', 'storage', 'webhooks'].map(
             (folder) => `test/${folder}/**/*.long.test.ts`,
           ),
           exclude: notOnPostgres,
