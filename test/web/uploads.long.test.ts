@@ -16,7 +16,7 @@ const folder = mkdtempSync(join(tmpdir(), 'mediagen-pictures-'))
 const place = `#/model/${copyModel}`
 
 if (!chromiumPath)
-  console.warn('SKIPPED test/web/uploads.test.ts: no Chromium on this machine, see test/web/browser.test.ts.')
+  console.warn('SKIPPED test/web/uploads.long.test.ts: no Chromium on this machine, see test/web/browser.test.ts.')
 const inBrowser = test.skipIf(!chromiumPath)
 
 // Days may be added.
