@@ -130,7 +130,7 @@ export async function startCore(
     }),
   )
 
-  // By the process that leads, whatever its role; should two do it, that does no harm.
+  // Done by the leader, whatever its role. Two at once do no harm.
   const retention = startExpiry({
     store,
     folders: files.folders,

@@ -10,6 +10,7 @@ import { readFileLimit, shareFiles } from '@mediagen/net/open-files.ts'
 import { addConnect } from '@mediagen/net/http/connect.ts'
 import { toConnectJson } from '../rpc/errors.ts'
 import { type GrpcServer, type GrpcServerOptions, startGrpcServer } from '../rpc/grpc-server.ts'
+import { openRounds } from '@mediagen/net/rounds.ts'
 import type { StrangerLog } from '@mediagen/net/stranger-log.ts'
 import type { Grace } from './grace.ts'
 import { toConnectionBounds, toGrpcBounds } from './door-bounds.ts'
@@ -57,7 +58,7 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
   await using opened = new AsyncDisposableStack()
   const place = placeAdmin(config)
   const grpcServers: GrpcServer[] = []
-  const shedder = startShedder(config, parts)
+  const shedder = startShedder(config, parts, opened.use(openRounds()))
   const refusal = overloaded(config.maxQueueMs)
   const shed = (): MediagenError | null => (shedder.refuses() ? refusal : null)
   // Made by the first of many: an error of Connect loads Node's implementation of fetch.

@@ -34,8 +34,8 @@ export interface Metrics extends CallMetrics {
 }
 
 /**
- * Creates the counters. Those of the process itself are beside them, and count from the first reading on: one watches the event
- * loop a hundred times a second, which nobody pays for who reads no metrics.
+ * Creates the counters. Those of the process itself are added by the first reading, because one of them looks at the event loop a
+ * hundred times a second: a server without a reader of metrics does without.
  * @param monotonicMs a monotonic clock
  */
 export function createMetrics(monotonicMs = () => performance.now()): Metrics {

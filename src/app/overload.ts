@@ -1,7 +1,9 @@
 // What refuses requests while this process is behind.
+import { performance } from 'node:perf_hooks'
 import type { Config } from '../config.ts'
 import { MediagenError } from '@mediagen/core/errors.ts'
 import { createShedder, type Shedder } from '@mediagen/net/shedder.ts'
+import type { Rounds } from '@mediagen/net/rounds.ts'
 import type { Logger } from 'pino'
 import type { Metrics } from './metrics.ts'
 
@@ -11,12 +13,16 @@ function readThreadCpuMs(): number {
 }
 
 /** What refuses requests while this process is behind; the log says when it begins and ends. */
-export function startShedder({ maxQueueMs }: Config, { log, metrics }: { log: Logger; metrics: Metrics }): Shedder {
+export function startShedder(
+  { maxQueueMs }: Config,
+  { log, metrics }: { log: Logger; metrics: Metrics },
+  rounds: Rounds,
+): Shedder {
   const shedder = createShedder({
     maxQueueMs,
     nowMs: () => performance.now(),
     cpuMs: readThreadCpuMs,
-    atEndOfRound: setImmediate,
+    atEndOfRound: rounds.atEnd,
     onBegin: () => log.warn({ max_queue_ms: maxQueueMs }, 'overloaded: requests wait too long, and some are refused'),
     onEnd: (refused) => log.warn({ refused }, 'no longer overloaded'),
   })

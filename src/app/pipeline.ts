@@ -8,9 +8,7 @@ import { createKeyUses } from '../rpc/key-uses.ts'
 import { startKeyWatch } from '../rpc/key-watch.ts'
 import type { PipelineParts } from '../rpc/pipeline.ts'
 import { createStrangerLog } from '@mediagen/net/stranger-log.ts'
-
-// How soon a process notices that another one has come.
-const lookMs = 250
+import { everySecond } from '../runtime/every-second.ts'
 
 /** Starts what checks, limits and logs calls. */
 export function startPipeline(
@@ -24,13 +22,14 @@ export function startPipeline(
   }: { store: Store; clock: Clock; isAlone: () => boolean } & Pick<PipelineParts, 'log' | 'metrics'>,
 ): PipelineParts & Disposable {
   let isAlone = lookAround()
-  const looking = setInterval(() => {
+  // A process that comes is noticed within a second.
+  const stopLooking = everySecond(() => {
     try {
       isAlone = lookAround()
     } catch {
-      // No file can be opened now, perhaps; the next look tells.
+      // For example, no file descriptor is free: the last answer stands.
     }
-  }, lookMs).unref()
+  })
   const uses = createKeyUses(store)
   const access = createAccess(store, clock, uses, config, { takeTokens: store.takeTokens, isAlone: () => isAlone })
   const keys = startKeyWatch(access)
@@ -44,7 +43,7 @@ export function startPipeline(
     strangers: createStrangerLog(log, config.maxRefusalLines),
     maxViolations: config.maxViolations,
     [Symbol.dispose]() {
-      clearInterval(looking)
+      stopLooking()
       keys.stop()
       uses.flush()
       calls.flush()

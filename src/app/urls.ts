@@ -1,7 +1,7 @@
 // At which addresses this server is reached.
 import type { Config } from '../config.ts'
 
-/** Whether URLs name the host that a request was sent to: nobody said how clients reach this server, and it listens on all addresses. */
+/** Whether URLs name the host of the request: the settings name no public URL, and the server listens on all addresses. */
 export function followsCaller({ publicUrl, host }: Pick<Config, 'publicUrl' | 'host'>): boolean {
   return publicUrl === null && isAnyAddress(host)
 }

@@ -1,5 +1,4 @@
 // The sender of webhooks.
-import { create } from '@bufbuild/protobuf'
 import type { Logger } from 'pino'
 import { JobSchema } from '../../gen/mediagen/v1/generation_pb.ts'
 import type { Config } from '../config.ts'
@@ -9,7 +8,7 @@ import type { Store } from '@mediagen/core/store.ts'
 import { toRecord } from '../gateway/records.ts'
 import type { Grace } from './grace.ts'
 import { type AllowedHosts, everyHost, onlyPublic } from '@mediagen/net/hosts.ts'
-import { toJobMessage } from '../services/convert.ts'
+import { toJobMessage } from '../services/job-message.ts'
 import { createPoster } from '@mediagen/net/outgoing/poster.ts'
 import { startWebhookSender } from '../webhooks/sender.ts'
 import type { Metrics } from './metrics.ts'
@@ -48,7 +47,7 @@ export function startWebhooks(
       attemptTimeoutMs: config.webhookSeconds * 1000,
       maxAttempts: config.webhookAttempts,
     },
-    renderJob: (job, input) => toRecord(JobSchema, create(JobSchema, toJobMessage(job, input, urls))),
+    renderJob: (job, input) => toRecord(JobSchema, toJobMessage(job, input, urls)),
     clock,
     random: Math.random,
     log,

@@ -10,9 +10,9 @@ import {
 } from '@mediagen/core/retention.ts'
 import { leadMs } from '@mediagen/core/leader.ts'
 import type { Store } from '@mediagen/core/store.ts'
+import { everySecond } from '../runtime/every-second.ts'
 import { createRound } from '../runtime/round.ts'
 
-const lookMs = 1000
 // Orphans are rare, and finding them visits every folder.
 const surveyMs = 6 * 3_600_000
 const forgetMs = 3_600_000
@@ -86,18 +86,16 @@ export function startExpiry({ store, folders, retainMs, keepJobsMs, log }: Expir
   const sweeping = createRound(sweep, (error) => log.error({ err: error }, 'expired files could not be removed'))
   const surveying = createRound(survey, (error) => log.error({ err: error }, 'files could not be listed'))
   const forgetting = createRound(forget, (error) => log.error({ err: error }, 'old jobs could not be removed'))
-  const rounds = [
-    { round: sweeping, everyMs: lookMs },
-    { round: surveying, everyMs: surveyMs },
-    { round: forgetting, everyMs: forgetMs },
-  ]
-  const timers = rounds.map(({ round, everyMs }) => setInterval(() => round.again(), everyMs))
-  for (const { round } of rounds) round.again()
+  const rounds = [sweeping, surveying, forgetting]
+  const stopLooking = everySecond(() => sweeping.again())
+  const timers = [setInterval(() => surveying.again(), surveyMs), setInterval(() => forgetting.again(), forgetMs)]
+  for (const round of rounds) round.again()
   return {
     async stop() {
       stopped = true
+      stopLooking()
       for (const timer of timers) clearInterval(timer)
-      await Promise.all(rounds.map(({ round }) => round.settled()))
+      await Promise.all(rounds.map((round) => round.settled()))
     },
   }
 }

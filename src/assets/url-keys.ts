@@ -1,8 +1,6 @@
 // The keys that sign URLs of files, which another process may rotate at any time.
 import type { SigningKey, Store } from '@mediagen/core/store.ts'
-
-/** How long a rotation may go unnoticed. */
-const refreshMs = 1000
+import { everySecond } from '../runtime/every-second.ts'
 
 /** A recent copy of the keys. */
 export interface UrlKeys {
@@ -14,12 +12,13 @@ export interface UrlKeys {
 /** Reads the keys now and then repeatedly. Creates the first key at once, so a request never has to write one. */
 export async function startUrlKeys(store: Pick<Store, 'signingKeys'>): Promise<UrlKeys> {
   let keys = await store.signingKeys('asset')
-  const timer = setInterval(() => {
+  // A rotation goes unnoticed for no longer.
+  const stop = everySecond(() => {
     // If the database cannot be read, the next read tries again.
     store.signingKeys('asset').then(
       (read) => (keys = read),
       () => {},
     )
-  }, refreshMs)
-  return { list: () => keys, stop: () => clearInterval(timer) }
+  })
+  return { list: () => keys, stop }
 }

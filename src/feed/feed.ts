@@ -60,6 +60,7 @@ export function startFeed(store: Pick<Store, 'getJob' | 'readSequences' | 'onNew
   // A failed comparison is repeated by the timer.
   const comparing = createRound(compare, () => {})
   const ignoreNews = store.onNews((jobs) => {
+    if (watched.size === 0) return
     if (jobs === null) return comparing.again()
     for (const { jobId, job } of jobs)
       if (job) tell(job)

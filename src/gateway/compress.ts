@@ -1,4 +1,5 @@
 // Compresses large answers, such as lists, for clients that ask for it.
+import { Buffer } from 'node:buffer'
 import type { DoneFuncWithErrOrRes, FastifyReply, FastifyRequest } from 'fastify'
 import { chooseEncoding, encode, type Encoding } from '@mediagen/pages/encoding.ts'
 

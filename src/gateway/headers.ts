@@ -37,6 +37,11 @@ export const startHeaders = {
   ),
 } as const
 
+/** The names as Node writes them. */
+const sentNames: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.keys(startHeaders).map((name) => [name, name.toLowerCase()]),
+)
+
 /**
  * Reads the headers.
  * @throws MediagenError `invalid_request` that names each invalid header
@@ -44,7 +49,7 @@ export const startHeaders = {
 export function readHeaders({ headers }: FastifyRequest): Values<typeof startHeaders> {
   const { values, violations } = readParameters(
     startHeaders,
-    (name) => headers[name.toLowerCase()],
+    (name) => headers[sentNames[name] as string],
     (name) => name,
   )
   if (violations.length === 0) return values

@@ -205,6 +205,8 @@ function createServer(
   if (origins && origins.size > 0) allowOrigins(app, origins)
   nameClients(app, parts.findClient)
   app.server.headersTimeout = headersTimeoutMs
+  // Node would set and clear a timer for every request; connections.ts closes the connections that are idle.
+  app.server.keepAliveTimeout = 0
   // By itself Node would ask for the body at once, also from a caller without a valid key.
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response))
   const bounds = { ...parts.connections, ...(overload && { turnAway: turnAwayRequests(overload, parts.publicUrl) }) }
@@ -246,9 +248,9 @@ function createServer(
 
 /** Creates the HTTP server as Fastify would, with load shedding in front of it. */
 function createShedding(overload: Overload, publicUrl: () => string): FastifyServerFactory {
-  return (handle, { http, keepAliveTimeout, requestTimeout, connectionTimeout }) => {
+  return (handle, { http, requestTimeout, connectionTimeout }) => {
     const server = createHttpServer(http ?? {}, shedRequests(handle, overload, publicUrl))
-    return Object.assign(server, { keepAliveTimeout, requestTimeout, timeout: connectionTimeout })
+    return Object.assign(server, { requestTimeout, timeout: connectionTimeout })
   }
 }
 

@@ -75,15 +75,23 @@ export function startKeyWatch(access: Pick<Access, 'findKey'>): KeyWatch {
     }
   }
 
-  const timer = setInterval(() => {
-    if (looking || followed.size === 0) return
+  let timer: NodeJS.Timeout | undefined
+
+  function tick(): void {
+    if (followed.size === 0) return stop()
+    if (looking) return
     looking = true
     void look().finally(() => (looking = false))
-  }, lookIntervalMs)
-  timer.unref()
+  }
+
+  function stop(): void {
+    clearInterval(timer)
+    timer = undefined
+  }
 
   return {
     follow(authorization, lose) {
+      timer ??= setInterval(tick, lookIntervalMs).unref()
       const losers = followed.get(authorization) ?? new Set()
       followed.set(authorization, losers.add(lose))
       return () => {
@@ -91,6 +99,6 @@ export function startKeyWatch(access: Pick<Access, 'findKey'>): KeyWatch {
         if (losers.size === 0 && followed.get(authorization) === losers) followed.delete(authorization)
       }
     },
-    stop: () => clearInterval(timer),
+    stop,
   }
 }

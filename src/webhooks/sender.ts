@@ -4,6 +4,7 @@
 import type { Logger } from 'pino'
 import type { Clock } from '@mediagen/core/clock.ts'
 import type { Job } from '@mediagen/core/job.ts'
+import { everySecond } from '../runtime/every-second.ts'
 import { createRound } from '../runtime/round.ts'
 import type { Store } from '@mediagen/core/store.ts'
 import {
@@ -23,8 +24,6 @@ const promptPart = 1 / 3
 // Concurrent attempts at endpoints that are not known to answer: with two per account, a silent one does not keep
 // another one from being tried.
 const unprovenPlaces = { perWebhook: 1, perAccount: 2 }
-// The store reports jobs that end in this process. Deliveries from other processes and retries are polled this often.
-const lookMs = 250
 const gone = 410
 
 /** Bounds of a sender. */
@@ -105,15 +104,15 @@ export function startWebhookSender(parts: WebhookSenderParts): WebhookSender {
   }
 
   const claiming = createRound(claim, (error) => log.error({ err: error }, 'deliveries could not be claimed'))
-  const timer = setInterval(() => claiming.again(), lookMs)
-  timer.unref()
+  // The store reports jobs that end; retries become due by time.
+  const stopLooking = everySecond(() => claiming.again())
   const ignoreChanges = store.onNews(() => claiming.again())
   claiming.again()
 
   return {
     async stop(graceMs) {
       stopped = true
-      clearInterval(timer)
+      stopLooking()
       ignoreChanges()
       await claiming.settled()
       const late = setTimeout(() => {

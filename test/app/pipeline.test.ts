@@ -19,6 +19,6 @@ test('a look at the data directory that fails, as without file descriptors, stop
   const { log } = keepLog()
   const metrics = { countCalls: () => () => {}, countGrpcRefusal: () => {} }
   using _pipeline = startPipeline(readConfig({}), { store: {} as Store, clock: systemClock, log, metrics, isAlone })
-  vi.advanceTimersByTime(1000)
+  vi.advanceTimersByTime(2000)
   expect(looks).toBeGreaterThan(2)
 })

@@ -21,22 +21,33 @@ export interface SchemaError {
 /**
  * Turns a validator's errors into violations, one for each place and reason.
  * @param prefix JSON pointer of the validated value
+ * @param describeMissing what is said of a required field, by its pointer
  */
-export function toViolations(errors: readonly SchemaError[], prefix = ''): SchemaViolation[] {
+export function toViolations(
+  errors: readonly SchemaError[],
+  prefix = '',
+  describeMissing: (pointer: string) => string = () => 'is required',
+): SchemaViolation[] {
   const found = new Map<string, SchemaViolation>()
   for (const error of errors) {
-    const violation = toViolation(error, prefix)
+    const violation = toViolation(error, prefix, describeMissing)
     found.set(`${violation.pointer}\n${violation.detail}`, violation)
   }
   return [...found.values()]
 }
 
-function toViolation(error: SchemaError, prefix: string): SchemaViolation {
+function toViolation(
+  error: SchemaError,
+  prefix: string,
+  describeMissing: (pointer: string) => string,
+): SchemaViolation {
   const pointer = prefix + error.instancePath
   const { params } = error
   switch (error.keyword) {
-    case 'required':
-      return { pointer: `${pointer}/${toPointerToken(String(params['missingProperty']))}`, detail: 'is required' }
+    case 'required': {
+      const missing = `${pointer}/${toPointerToken(String(params['missingProperty']))}`
+      return { pointer: missing, detail: describeMissing(missing) }
+    }
     case 'additionalProperties':
     case 'unevaluatedProperties': {
       const name = String(params['additionalProperty'] ?? params['unevaluatedProperty'])
@@ -55,8 +66,41 @@ function toViolation(error: SchemaError, prefix: string): SchemaViolation {
     case 'const':
       return { pointer, detail: `must be ${JSON.stringify(params['allowedValue'])}` }
     default:
-      return { pointer, detail: error.message ?? `breaks the rule "${error.keyword}"` }
+      return { pointer, detail: describeRule(error) }
   }
+}
+
+// The names of types, in the words of people.
+const types: Readonly<Record<string, string>> = {
+  integer: 'a whole number',
+  number: 'a number',
+  string: 'text',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+}
+const bounds: Readonly<Record<string, readonly [before: string, after: string]>> = {
+  minimum: ['be at least', ''],
+  maximum: ['be at most', ''],
+  exclusiveMinimum: ['be more than', ''],
+  exclusiveMaximum: ['be less than', ''],
+  multipleOf: ['be a multiple of', ''],
+  minLength: ['have at least', 'character'],
+  maxLength: ['have at most', 'character'],
+  minItems: ['have at least', 'item'],
+  maxItems: ['have at most', 'item'],
+  minProperties: ['have at least', 'field'],
+  maxProperties: ['have at most', 'field'],
+}
+
+function describeRule({ keyword, params, message }: SchemaError): string {
+  const type = keyword === 'type' ? types[String(params['type'])] : undefined
+  if (type !== undefined) return `must be ${type}`
+  const [before, unit] = bounds[keyword] ?? []
+  if (before === undefined) return message ?? `breaks the rule "${keyword}"`
+  const bound = Number(params['limit'] ?? params['multipleOf'])
+  if (keyword === 'minLength' && bound === 1) return 'must not be empty'
+  return `must ${before} ${bound}${unit && ` ${unit}${bound === 1 ? '' : 's'}`}`
 }
 
 /** A field name as a token of a JSON pointer (RFC 6901). */

@@ -23,7 +23,7 @@ export interface ShedderParts {
   readonly nowMs: () => number
   /** Processor time that the thread of the event loop has used. */
   readonly cpuMs: () => number
-  /** Calls back when this round of the event loop is over: `setImmediate`. */
+  /** Calls back when everything that waits now has been read (rounds.ts). */
   readonly atEndOfRound: (callback: () => void) => void
   /** Called when refusing begins. */
   readonly onBegin: () => void
@@ -35,15 +35,19 @@ export interface ShedderParts {
 // Waits longer than `maxQueueMs` are overload when they persist for this long …
 const patience = 0.2
 // … and waits longer than this when they persist for `maxQueueMs` …
-const standing = 0.25
+const standing = 0.15
 // … while the thread uses the processor for this share of the time. If it does not, other programs cause the wait, not a queue.
 const leastBusy = 0.5
-// While shedding, this part of each round answers requests; after a long round only the second, smaller one does, because those
-// requests have waited long already and the queue must become short first.
+// Rounds up to this are short, and after as long without a request the queue was empty.
+const short = 0.05
+// While shedding, requests are answered for this long in each round …
 const answered = 0.02
-const answeredLate = 0.002
-// Rounds less than this apart count as consecutive.
-const pause = 0.05
+
+// … but after a longer round for this share of it, because the queue must become short first …
+const answeredLate = 0.05
+// … unless refusing did not make it short in so many times `maxQueueMs`, because whoever is refused asks again at once. Then this
+// share is answered, as long as rounds do not exceed this fraction of `maxQueueMs`.
+const stubborn = { times: 10, answered: 0.4, longest: 0.25 }
 
 /** Creates the decision, for all doors of a process. */
 export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin, onEnd }: ShedderParts): Shedder {
@@ -55,6 +59,8 @@ export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin,
   let standingSinceMs: number | null = null
   let cpuBeforeMs = 0
   let lateSinceMs: number | null = null
+  /** Since when rounds are not short. */
+  let longSinceMs: number | null = null
   let isShedding = false
   let lastShedMs = 0
   let shed = 0
@@ -63,18 +69,30 @@ export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin,
   function endRound(): void {
     isInRound = false
     roundEndedMs = nowMs()
+    lastRoundMs = roundEndedMs - roundBeganMs
   }
 
   function beginRound(atMs: number): void {
-    // After a pause the queue was empty, so the length of the last round does not matter now.
-    lastRoundMs = atMs - roundEndedMs <= maxQueueMs * pause ? atMs - roundBeganMs : 0
+    const hasPaused = atMs - roundEndedMs > maxQueueMs * short
+    // To measure every short round would cost more than it tells.
+    if (!hasPaused && !isShedding && lastRoundMs <= maxQueueMs * short) return
+    if (hasPaused) lastRoundMs = 0
+    longSinceMs = lastRoundMs > maxQueueMs * short ? (longSinceMs ?? atMs) : null
     roundBeganMs = atMs
     isInRound = true
     atEndOfRound(endRound)
   }
 
+  /** How long requests are answered in this round. */
+  function toAnswersMs(): number {
+    if (longSinceMs === null) return maxQueueMs * answered
+    const isStubborn =
+      roundBeganMs - longSinceMs > maxQueueMs * stubborn.times && lastRoundMs <= maxQueueMs * stubborn.longest
+    return lastRoundMs * (isStubborn ? stubborn.answered : answeredLate)
+  }
+
   function isOverloaded(atMs: number): boolean {
-    const waitMs = Math.max(lastRoundMs, atMs - roundBeganMs)
+    const waitMs = isInRound ? Math.max(lastRoundMs, atMs - roundBeganMs) : lastRoundMs
     lateSinceMs = waitMs > maxQueueMs ? (lateSinceMs ?? atMs) : null
     return isStanding(atMs, waitMs) || (lateSinceMs !== null && atMs - lateSinceMs >= maxQueueMs * patience)
   }
@@ -116,8 +134,7 @@ export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin,
         if (!isOverloaded(atMs)) return false
         begin(atMs)
       }
-      const share = lastRoundMs > maxQueueMs * standing ? answeredLate : answered
-      if (atMs - roundBeganMs < maxQueueMs * share) {
+      if (atMs - roundBeganMs < toAnswersMs()) {
         // Nothing had to be refused for as long as requests may wait.
         if (atMs - lastShedMs >= maxQueueMs) end()
         return false
@@ -130,7 +147,7 @@ export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin,
     delayMs() {
       const atMs = nowMs()
       if (isInRound) return Math.max(lastRoundMs, atMs - roundBeganMs)
-      return atMs - roundEndedMs <= maxQueueMs * pause ? roundEndedMs - roundBeganMs : 0
+      return atMs - roundEndedMs <= maxQueueMs * short ? lastRoundMs : 0
     },
     shed: () => shed,
   }

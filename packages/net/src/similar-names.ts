@@ -1,4 +1,4 @@
-// Which known names somebody may have meant who wrote one that is unknown.
+// Finds the known names that an unknown name may stand for.
 
 const mostEdits = 4
 // Comparing takes time: two milliseconds for as many names of models.

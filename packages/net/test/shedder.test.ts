@@ -34,6 +34,7 @@ function openLoop(busy = 1) {
         ms += refused ? costMs / 4 : costMs
       }
       endRound()
+      endRound = () => {}
       return { answered, refused: requests - answered, tookMs: ms - beganMs }
     },
   }
@@ -94,8 +95,8 @@ test.each([1.5, 2, 3])('at %s times the capacity, the requests that are answered
 
 test('a standing queue is overload even while waits are shorter than the limit', () => {
   const loop = openLoop()
-  // 400 ms of requests in each round, for ever.
-  const rounds = Array.from({ length: 10 }, () => loop.round(400, 1))
+  // 350 ms of requests in each round, for ever.
+  const rounds = Array.from({ length: 10 }, () => loop.round(350, 1))
   expect(rounds.slice(0, 3).map(({ refused }) => refused)).toEqual([0, 0, 0])
   expect(rounds[9]?.refused).toBeGreaterThan(300)
 })
@@ -104,6 +105,57 @@ test('where others have the processor a short queue is slow, and that is no over
   const loop = openLoop(0.2)
   for (let i = 0; i < 20; i++) expect(loop.round(64, 10).refused).toBe(0)
   expect(loop.round(64, 30).refused + loop.round(64, 30).refused).toBeGreaterThan(0)
+})
+
+test('thousands of clients whose turn comes soon enough are answered, all of them', () => {
+  const loop = openLoop()
+  for (let i = 0; i < 200; i++) expect(loop.round(4000, 0.03).refused).toBe(0)
+})
+
+test.each([
+  [8000, 0.03],
+  [4000, 0.09],
+  [4000, 0.2],
+])(
+  '%i clients that ask again as soon as they are refused leave a good part of the time for answers',
+  (clients, costMs) => {
+    const loop = openLoop()
+    const forMs = (ms: number) => {
+      const beganMs = loop.now()
+      let [answered, longestMs] = [0, 0]
+      while (loop.now() < beganMs + ms) {
+        const round = loop.round(clients, costMs)
+        answered += round.answered
+        longestMs = Math.max(longestMs, round.tookMs)
+      }
+      return { share: (answered * costMs) / (loop.now() - beganMs), longestMs }
+    }
+    forMs(3000)
+    // At first the queue is to become short, in case that it can.
+    expect(forMs(5000).share).toBeGreaterThan(0.04)
+    forMs(5000)
+    const { share, longestMs } = forMs(10_000)
+    expect(share).toBeGreaterThan(costMs === 0.2 ? 0.2 : 0.38)
+    expect(longestMs).toBeLessThan(300)
+  },
+)
+
+test('short rounds are not measured one by one', () => {
+  let ms = 0
+  let marks = 0
+  const shedder = createShedder({
+    maxQueueMs,
+    nowMs: () => ms,
+    cpuMs: () => ms,
+    atEndOfRound(callback) {
+      marks += 1
+      callback()
+    },
+    onBegin() {},
+    onEnd() {},
+  })
+  for (; ms < 1000; ms += 1) shedder.refuses()
+  expect(marks).toBeLessThanOrEqual(20)
 })
 
 test('when the load has gone nothing more is refused, and that is told after a while', () => {

@@ -8,6 +8,21 @@ export interface Dropped {
   readonly dropped: true
 }
 
+/** A property that Node does not declare: the answer that has its turn on a socket, if there is one. */
+type NodeSocket = Socket & { readonly _httpMessage?: ServerResponse | null }
+
+const kept = Symbol('connection')
+
+/** Keeps the connection of a socket with it, where it is found sooner than in a map; null once it is over. */
+export function keepConnection(socket: Socket, connection: Connection | null): void {
+  ;(socket as { [kept]?: Connection | null })[kept] = connection
+}
+
+/** The connection of a socket. */
+export function connectionOf(socket: Socket): Connection | null {
+  return (socket as { [kept]?: Connection | null })[kept] ?? null
+}
+
 /** A connection. */
 export interface Connection {
   readonly socket: Socket
@@ -17,7 +32,7 @@ export interface Connection {
   readonly unanswered: ServerResponse[]
   /** The number of requests so far. */
   requests: number
-  /** The latest request. */
+  /** The latest request, until it is complete. */
   last: IncomingMessage | Dropped | null
   /** Bytes of the body of `last` that may still come. */
   bodyLeft: number
@@ -29,10 +44,31 @@ export interface Connection {
   refused: boolean
   /** The body that is being received: its request, and when the current time window began, at how many bytes. */
   body: { of: object; sinceMs: number; bytes: number } | null
-  /** When the request was answered although its body still arrives; null if there is none. */
-  answeredSinceMs: number | null
+  /** The body that still arrives although its request was answered: the request, and since when. */
+  answered: { of: object; sinceMs: number } | null
   /** The answer that is being sent: when the current time window began, at how many bytes. */
   unread: { sinceMs: number; bytes: number } | null
+  /** While no request is under way: since when nothing arrived, and how many bytes had arrived by then. */
+  idle: { sinceMs: number; bytes: number } | null
+}
+
+/** A connection without requests. @param parse Node's parser */
+export function createConnection(socket: Socket, parse: Connection['parse']): Connection {
+  return {
+    socket,
+    parse,
+    unanswered: [],
+    requests: 0,
+    last: null,
+    bodyLeft: 0,
+    held: false,
+    awaited: null,
+    refused: false,
+    body: null,
+    answered: null,
+    unread: null,
+    idle: null,
+  }
 }
 
 /** Records a request when its head is parsed. */
@@ -52,6 +88,11 @@ export function noteDropped(connection: Connection, length: number): Dropped {
   connection.last = dropped
   connection.bodyLeft = length
   return dropped
+}
+
+/** Forgets the latest request if it is complete. */
+export function dropComplete(connection: Connection): void {
+  if (connection.last?.complete) connection.last = null
 }
 
 /** The request whose body is still being received; null if there is none. */
@@ -74,6 +115,8 @@ export function countUnread({ socket, unanswered }: Connection): number {
 }
 
 /** Forgets answers that were sent completely. */
-export function dropAnswered({ unanswered }: Connection): void {
+export function dropAnswered({ socket, unanswered }: Connection): void {
+  // The usual case, told without a look at answers that the processor no longer has in its caches. V8 sets a length slowly.
+  if ((socket as NodeSocket)._httpMessage === null) while (unanswered.length > 0) unanswered.pop()
   while (unanswered[0] !== undefined && (unanswered[0].writableFinished || unanswered[0].destroyed)) unanswered.shift()
 }

@@ -5,14 +5,17 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { GuardError } from '../guard-error.ts'
 import { createPlaces } from '../places.ts'
 import { tooSlow } from '../progress.ts'
-import { type Connection, findUnfinished, isIdle, noteRequest } from './connection.ts'
+import { type Connection, connectionOf, findUnfinished, isIdle, keepConnection, noteRequest } from './connection.ts'
+import { keepAliveMs } from './protection.ts'
 import { openConnection, type ReadAhead } from './read-ahead.ts'
-import { findHeaviest, findStall, type Stall, type StallBounds } from './stalls.ts'
+import { findHeaviest, findStall, isIdleFor, type Stall, type StallBounds } from './stalls.ts'
 
 // Node closes the connections that are idle when it begins to close; those that become idle later wait for this.
 const sweepMs = 20
 // How often connections are checked for stalls.
 const lookMs = 1000
+// A second more than answers say.
+const idleMs = keepAliveMs + 1000
 // To make room, an idle connection is searched among this many of the oldest.
 const mostLooked = 1000
 const retryAfterSeconds = 5
@@ -59,6 +62,7 @@ export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds,
   function leave(socket: Socket): void {
     if (connections.delete(socket)) given.get(socket)?.()
     given.delete(socket)
+    keepConnection(socket, null)
   }
 
   /** Closes the oldest idle connection; returns false if there is none. */
@@ -88,16 +92,17 @@ export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds,
       return
     }
     connections.set(socket, connection)
+    keepConnection(socket, connection)
     given.set(socket, place)
     socket.once('close', () => leave(socket))
   })
   app.server.on('request', (request, response) => {
-    const connection = connections.get(request.socket)
+    const connection = connectionOf(request.socket)
     if (connection) noteRequest(connection, request, response)
   })
 
   function refuse(error: Error, socket: Socket): void {
-    const connection = connections.get(socket)
+    const connection = connectionOf(socket)
     if (!connection) return fates.refuse(error, socket)
     connection.refused = true
     const unfinished = findUnfinished(connection)
@@ -111,8 +116,12 @@ export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds,
   function look(): void {
     const nowMs = performance.now()
     for (const connection of connections.values()) {
-      const stall = connection.socket.destroyed ? null : findStall(connection, bounds, nowMs)
-      if (stall === null) continue
+      if (connection.socket.destroyed) continue
+      const stall = findStall(connection, bounds, nowMs)
+      if (stall === null) {
+        if (isIdleFor(connection, idleMs, nowMs)) connection.socket.destroy()
+        continue
+      }
       fates.note(stall, connection.socket)
       if (stall === 'stalled_body') refuse(tooSlow(bounds.windowMs), connection.socket)
       else connection.socket.destroy()
@@ -131,7 +140,7 @@ export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds,
   const stopping = boundClose(app, bounds.closeGraceMs, () =>
     [...connections.values()].filter(({ requests }) => requests === 0),
   )
-  return { stopping, refuse, isHeld: (socket) => connections.get(socket)?.held ?? false }
+  return { stopping, refuse, isHeld: (socket) => connectionOf(socket)?.held ?? false }
 }
 
 function isOpen(answer: ServerResponse): boolean {

@@ -1,4 +1,5 @@
-// Headers of every answer: its request id, no type guessing, no scripts or frames, no caching, no referrer.
+// Headers of every answer: its request id, how long its connection stays open, no type guessing, no scripts or frames, no caching,
+// no referrer.
 import type { IncomingMessage, ServerResponse as Response } from 'node:http'
 import { ServerResponse } from './node-http.ts'
 
@@ -6,6 +7,10 @@ import { ServerResponse } from './node-http.ts'
 const policy = "content-security-policy: default-src 'none'; frame-ancestors 'none'\r\n"
 const uncached = 'cache-control: no-store\r\n'
 const always = 'x-content-type-options: nosniff\r\nreferrer-policy: no-referrer\r\n'
+
+/** How long a client may leave a connection idle. The answers say so; connections.ts closes it a second later. */
+export const keepAliveMs = 72_000
+const keepAlive = `keep-alive: timeout=${keepAliveMs / 1000}\r\n`
 
 /** The lines that every answer has unless a route says otherwise. */
 export const alwaysSent: string = always + policy + uncached
@@ -28,6 +33,7 @@ export class ProtectedResponse<Request extends IncomingMessage = IncomingMessage
     if (headers?.['cache-control'] === undefined) lines += uncached
     if (this.requestId !== null && headers?.['x-request-id'] === undefined)
       lines += `x-request-id: ${this.requestId}\r\n`
+    if (this.shouldKeepAlive && headers?.['connection'] === undefined) lines += keepAlive
     storeHeader.call(this, lines, headers)
   }
 }

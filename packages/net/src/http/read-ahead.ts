@@ -1,7 +1,14 @@
 // Reads from connections: how far a client may send ahead of the answers.
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { type Connection, countUnread, dropAnswered, findUnfinished } from './connection.ts'
+import {
+  type Connection,
+  countUnread,
+  createConnection,
+  dropAnswered,
+  dropComplete,
+  findUnfinished,
+} from './connection.ts'
 import { readIntoShared } from './read-buffer.ts'
 import { parseShedding, type TurnAway } from './turn-away.ts'
 
@@ -28,20 +35,7 @@ type NodeSocket = Socket & { readonly _paused?: boolean }
 /** Puts itself between a socket and Node's parser, which would parse everything at once. */
 export function openConnection(socket: Socket, bounds: ReadAhead): Connection {
   const [parse] = socket.listeners('data') as [(bytes: Buffer) => void]
-  const connection: Connection = {
-    socket,
-    parse,
-    unanswered: [],
-    requests: 0,
-    last: null,
-    bodyLeft: 0,
-    held: false,
-    awaited: null,
-    refused: false,
-    body: null,
-    answeredSinceMs: null,
-    unread: null,
-  }
+  const connection = createConnection(socket, parse)
   socket.removeListener('data', parse)
   socket.on('data', (bytes: Buffer) => read(connection, bytes, bounds))
   readIntoShared(socket, (bytes) => read(connection, bytes, bounds))
@@ -76,6 +70,7 @@ function parse(connection: Connection, bytes: Buffer, { turnAway }: ReadAhead): 
   const isDropping = last !== null && !last.complete && 'dropped' in last
   if (turnAway && (isDropping || turnAway.isShedding())) parseShedding(connection, bytes, turnAway)
   else connection.parse(bytes)
+  dropComplete(connection)
 }
 
 /** The number of bytes to parse next. */

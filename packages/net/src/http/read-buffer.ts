@@ -5,6 +5,15 @@ import type { Socket } from 'node:net'
 // As much as libuv reads at once.
 const shared = Buffer.allocUnsafeSlow(65_536)
 
+// Most clients send requests of the same few lengths, so short views of the buffer are kept.
+const longestKept = 2048
+const kept: (Buffer | undefined)[] = Array.from({ length: longestKept + 1 })
+
+function view(length: number): Buffer {
+  if (length > longestKept) return shared.subarray(0, length)
+  return (kept[length] ??= shared.subarray(0, length))
+}
+
 /** What Node's option `onread` sets; an HTTP server cannot pass that option to the sockets that it accepts. */
 type NodeSocket = Record<symbol, unknown> & {
   readonly _handle?: { readonly useUserBuffer?: (buffer: Buffer) => void } | null
@@ -21,6 +30,6 @@ export function readIntoShared(socket: Socket, take: (bytes: Buffer) => void): v
   const [buffer, callback] = ['kBuffer', 'kBufferCb'].map((name) => symbols.find((it) => it.description === name))
   if (!buffer || !callback || !node._handle?.useUserBuffer) return
   node[buffer] = shared
-  node[callback] = (length: number) => take(shared.subarray(0, length))
+  node[callback] = (length: number) => take(view(length))
   node._handle.useUserBuffer(shared)
 }

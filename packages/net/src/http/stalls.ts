@@ -1,7 +1,7 @@
-// Finds connections that stall: bodies that stop or never end, and answers that the client does not read.
+// Finds connections that stall (bodies that stop or never end, answers that the client does not read), and those that are idle.
 import type { Socket } from 'node:net'
 import { leastProgressBytes } from '../progress.ts'
-import { type Connection, countUnread, findUnfinished } from './connection.ts'
+import { type Connection, countUnread, findUnfinished, isIdle } from './connection.ts'
 
 /** In milliseconds and bytes. */
 export interface StallBounds {
@@ -32,14 +32,29 @@ export function findStall(connection: Connection, bounds: StallBounds, nowMs: nu
   // While the server itself does not read, the client is not late.
   if (body === null || connection.socket.isPaused()) {
     connection.body = null
-    connection.answeredSinceMs = null
+    connection.answered = null
     return null
   }
   if (isAnswered(connection)) {
-    connection.answeredSinceMs ??= nowMs
-    return nowMs - connection.answeredSinceMs >= answeredMs ? 'endless_body' : null
+    if (connection.answered?.of !== body) connection.answered = { of: body, sinceMs: nowMs }
+    return nowMs - connection.answered.sinceMs >= answeredMs ? 'endless_body' : null
   }
   return isBodyLate(connection, body, windowMs, leastBytes, nowMs) ? 'stalled_body' : null
+}
+
+/**
+ * Whether nothing has arrived for this long on a connection whose requests are answered; call it at regular intervals. Node's
+ * own timeout, which it sets and clears for every request, is off. Its `headersTimeout` bounds the wait for a first request.
+ */
+export function isIdleFor(connection: Connection, idleMs: number, nowMs: number): boolean {
+  if (connection.requests === 0 || !isIdle(connection)) {
+    connection.idle = null
+    return false
+  }
+  const bytes = connection.socket.bytesRead
+  if (connection.idle?.bytes === bytes) return nowMs - connection.idle.sinceMs >= idleMs
+  connection.idle = { sinceMs: nowMs, bytes }
+  return false
 }
 
 function isBodyLate(connection: Connection, of: object, windowMs: number, leastBytes: number, nowMs: number): boolean {

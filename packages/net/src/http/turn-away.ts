@@ -10,7 +10,7 @@ export interface TurnAway {
   readonly refuse: (url: string, headers: readonly string[]) => string | null
 }
 
-/** What Node's parser says when a head is complete; `headers` and `url` only if they came in one piece. */
+/** The arguments of the parser's callback for a complete head; `headers` and `url` only if they came in one piece. */
 type Head = readonly [
   major: number,
   minor: number,
@@ -23,7 +23,7 @@ type Head = readonly [
   keepAlive: boolean,
 ]
 
-// Node's parser calls what it has under these numbers: kOnHeadersComplete, kOnBody, kOnMessageComplete.
+// Node's parser has its callbacks under these numbers: kOnHeadersComplete, kOnBody, kOnMessageComplete.
 const [onHead, onBody, onEnd] = [2, 3, 4] as const
 /** The number of the method HEAD. */
 const methodHead = 2

@@ -5,7 +5,7 @@ import type { Agent, WebSocket } from 'undici'
 
 /** Size of the largest message; a longer one ends the connection before it is read. */
 export const maxMessageBytes = 4 * 1024 * 1024
-// Of one connection, whatever it consists of. Who needs more opens another.
+// All bytes of one connection, control frames included. A caller that needs more opens another.
 const maxBytes = 8 * maxMessageBytes
 const maxMessages = 20_000
 // We write one short message, and an answer to each ping.
