@@ -2,11 +2,12 @@
 import Database from 'better-sqlite3'
 import { createIdSource } from '@mediagen/core/ids.ts'
 import { createBatchRunner } from '@mediagen/storage/sqlite/batch.ts'
-import { createCommands } from '@mediagen/storage/sqlite/commands.ts'
+import type { ClaimedRow } from '@mediagen/storage/sqlite/claims.ts'
+import { type Call, createCommands, runCommands } from '@mediagen/storage/sqlite/commands.ts'
 import { loadMigrations } from '@mediagen/storage/sqlite/migrate.ts'
 import { addSwept, type SweepOutcome } from '@mediagen/core/sweep.ts'
 import { sweepDuties } from '@mediagen/storage/sqlite/sweeps.ts'
-import { toStartRequest } from '@mediagen/storage/sqlite/starts.ts'
+import { type StartAnswer, toStartRequest } from '@mediagen/storage/sqlite/starts.ts'
 import { createLedgerVerifier } from '@mediagen/storage/sqlite/verify.ts'
 import { toClaimedJob } from '@mediagen/storage/sqlite/open.ts'
 import type { Submission, World } from './world.ts'
@@ -43,19 +44,23 @@ export function createSqliteWorld(nowMs: number, random: (bytes: number) => Uint
     }
   }
 
-  function perform({ name, args }: Submission): unknown {
-    const { commands } = parts
-    if (name === 'startGeneration') return commands.startGeneration(toStartRequest(...args))
-    if (name === 'claimJobs') return commands.claimJobs(...args).map(toClaimedJob)
-    if (name === 'saveCheckpoint') {
-      const [jobId, token, saved] = args
-      return commands.saveCheckpoint(jobId, token, { ...saved, checkpoint: JSON.stringify(saved.checkpoint) })
-    }
-    return (commands[name] as (...args: unknown[]) => unknown)(...args)
+  function toCall({ name, args }: Submission): Call {
+    if (name === 'startGeneration') return { name: 'startGenerations', args: [toStartRequest(...args)] }
+    if (name !== 'saveCheckpoint') return { name, args }
+    const [jobId, token, saved] = args
+    return { name, args: [jobId, token, { ...saved, checkpoint: JSON.stringify(saved.checkpoint) }] }
   }
 
-  function runBatch(acts: readonly (() => unknown)[]): readonly unknown[] {
-    return parts.runBatch(acts).map((answer) => (answer.ok ? answer.value : new Error(answer.error.message)))
+  function perform(submissions: readonly Submission[]): unknown[] {
+    return runCommands(parts.commands, submissions.map(toCall)).map((result, index) => {
+      const name = submissions[index]?.name
+      if (name === 'startGeneration') return (result as StartAnswer[])[0]
+      return name === 'claimJobs' ? (result as ClaimedRow[]).map(toClaimedJob) : result
+    })
+  }
+
+  function runBatch(acts: readonly (() => unknown)[], together?: () => unknown[]): readonly unknown[] {
+    return parts.runBatch(acts, together).map((answer) => (answer.ok ? answer.value : new Error(answer.error.message)))
   }
 
   function runAlone(act: () => unknown): unknown {
@@ -67,8 +72,12 @@ export function createSqliteWorld(nowMs: number, random: (bytes: number) => Uint
   // eslint-disable-next-line -- `build` reads the clock of what it is a part of, later.
   const world: World = {
     nowMs,
-    runGroup: async (submissions) => runBatch(submissions.map((submission) => () => perform(submission))),
-    run: (async (name, ...args) => runAlone(() => perform({ name, args } as Submission))) as World['run'],
+    runGroup: async (submissions) =>
+      runBatch(
+        submissions.map((submission) => () => perform([submission])[0]),
+        () => perform(submissions),
+      ),
+    run: (async (name, ...args) => runAlone(() => perform([{ name, args } as Submission])[0])) as World['run'],
     sweep: async (command) =>
       sweepDuties.map((duty) => runAlone(() => parts.commands[duty](command)) as SweepOutcome).reduce(addSwept),
     rows: async <Row>(sql: string) => parts.select(sql).all() as Row[],

@@ -117,6 +117,48 @@ export function startTests(openStore: OpenTestStore): void {
     expect((await store.verifyLedger()).problems).toEqual([])
   })
 
+  test('starts that are asked for at once are decided one after the other, and refusals leave the rest alone', async () => {
+    await using store = await openStore()
+    const rich = (await store.createAccount('rich', 1000)).accountId
+    const poor = (await store.createAccount('poor', 15)).accountId
+    const late = (await store.createAccount('late', 10)).accountId
+    const asked = [
+      startOf(rich, { idempotencyKey: 'a', model: 'test/one' }),
+      startOf(poor, { idempotencyKey: 'a', model: 'test/one' }),
+      startOf(rich, { idempotencyKey: 'a', requestDigest: digestOf('another') }),
+      startOf(rich, { idempotencyKey: 'b', model: 'test/two', credits: 0 }),
+      startOf(poor, { idempotencyKey: 'b' }),
+      startOf(rich, { idempotencyKey: 'a', model: 'test/one' }),
+      startOf(rich, { idempotencyKey: 'c', maxQueuedJobs: 2 }),
+      startOf(poor, { idempotencyKey: 'c', credits: 5 }),
+      startOf(rich, { idempotencyKey: 'd', model: 'test/one' }),
+      startOf(late, { idempotencyKey: 'a', model: 'test/one' }),
+    ]
+    const results = await Promise.all(asked.map(store.startGeneration))
+    const outcomes = ['created', 'created', 'key_reused', 'created', 'no_credits', 'replayed', 'too_many_jobs']
+    expect(results.map(({ outcome }) => outcome)).toEqual([...outcomes, 'created', 'created', 'created'])
+    expect(results[4]).toEqual({ outcome: 'no_credits', available: 5 })
+    expect(results[6]).toEqual({ outcome: 'too_many_jobs', queued: 2 })
+    const [first, second, , free, , replay, , fifth, last, other] = results.map((result) =>
+      'job' in result ? result.job : null,
+    )
+    expect(replay).toEqual(first)
+    const made = [first, second, free, fifth, last, other].map((job) => job?.jobId ?? '')
+    expect(made).toEqual(made.toSorted())
+    expect((await store.listJobs(filterOf(rich))).items).toEqual([last, free, first])
+    expect((await store.listJobs(filterOf(poor))).items).toEqual([fifth, second])
+    expect([await balanceOf(store, rich), await balanceOf(store, poor)]).toEqual([
+      [980, 20],
+      [0, 15],
+    ])
+    const { items: entries } = await store.listEntries(rich, { limit: 10, offset: 0 })
+    expect(entries.map(({ jobId }) => jobId)).toEqual([last?.jobId, first?.jobId, null])
+    expect((await store.verifyLedger()).problems).toEqual([])
+    // The share of the account has moved on with its first job, so its second one comes after all others.
+    for (const next of [first, second, other, last])
+      expect((await claimOne(store, 'test/one')).job.jobId).toBe(next?.jobId)
+  })
+
   test('jobs of another account are not visible', async () => {
     await using store = await openStore()
     const a = await store.createAccount('a', 100)

@@ -44,6 +44,10 @@ test.each([
 
 test('a page is sought by its first ordinal, whether deleted jobs count or not', () => {
   using db = openRaw(file.path)
+  // Statistics of a server that was closed before its first job.
+  db.exec(
+    "ANALYZE; DELETE FROM sqlite_stat1 WHERE tbl = 'jobs'; DELETE FROM sqlite_stat4 WHERE tbl = 'jobs'; ANALYZE sqlite_schema",
+  )
   const { account_id: accountId } = db.prepare('SELECT account_id FROM accounts').get() as { account_id: string }
   for (const withDeleted of [true, false]) {
     const texts: string[] = []
@@ -58,6 +62,27 @@ test('a page is sought by its first ordinal, whether deleted jobs count or not',
     expect(plan.map(({ detail }) => detail)).toContain(
       'SEARCH jobs USING INDEX jobs_by_account (account_id=? AND ordinal<?)',
     )
+    for (const text of texts.filter((one) => one.includes('deleted_at IS NOT NULL')))
+      expect(db.prepare(`EXPLAIN QUERY PLAN ${text}`).all(accountId)).toMatchObject([
+        { detail: expect.stringMatching(/^SEARCH jobs USING (COVERING )?INDEX jobs_deleted /) },
+      ])
+  }
+})
+
+test('no job is read for a model that nobody used, and none that succeeded for a list of failed ones', () => {
+  using db = openRaw(file.path)
+  const texts: string[] = []
+  const watched = { ...watch(db, texts) } as typeof db
+  const { listJobs } = createJobReads(watched, Date.now)
+  const ofAll = { accountId: null, limit: 2, offset: 0 }
+  expect(listJobs({ ...filterOf(''), ...ofAll, model: 'test/unused' })).toEqual({ items: [], total: 0 })
+  expect(texts.filter((text) => text.includes('LIMIT :limit'))).toEqual([])
+  expect(listJobs({ ...filterOf(''), ...ofAll, status: 'failed' })).toMatchObject({ total: 1 })
+  const lists = texts.filter((text) => text.includes("status = 'failed'"))
+  expect(lists).toHaveLength(2)
+  for (const text of lists) {
+    const plan = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all({ limit: 2, offset: 0 }) as { detail: string }[]
+    expect(plan[0]?.detail).toContain('INDEX jobs_by_status')
   }
 })
 

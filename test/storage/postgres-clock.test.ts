@@ -1,4 +1,5 @@
 // The time of a store on PostgreSQL is that of the server, also where the clock of the machine is a little off.
+import { openDatabase } from '@mediagen/storage/postgres/connection.ts'
 import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
 import { describe, expect, test, vi } from 'vitest'
 import { useServer } from './postgres-fixture.ts'
@@ -19,4 +20,25 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
       clock.mockRestore()
     }
   })
+})
+
+test('an answer that is heard late does not set the clock back; a clock that was set is followed', async () => {
+  let atMs = 0
+  const performed = vi.spyOn(performance, 'now').mockImplementation(() => atMs)
+  // It connects only when something is asked.
+  const db = openDatabase('postgres://nobody@127.0.0.1:1/none', 1, () => null)
+  const hear = (what: { askedMs: number; serverMs: number; heardMs: number }): number => {
+    atMs = what.heardMs
+    db.hear(what.serverMs, what.askedMs)
+    return db.nowMs()
+  }
+  try {
+    expect(hear({ askedMs: 0, serverMs: 1_000_000, heardMs: 0 })).toBe(1_000_000)
+    expect(hear({ askedMs: 500, serverMs: 1_001_000, heardMs: 5000 })).toBe(1_005_000)
+    expect(hear({ askedMs: 5990, serverMs: 2, heardMs: 6000 })).toBe(12)
+    expect(hear({ askedMs: 6500, serverMs: 1_000_000, heardMs: 7000 })).toBe(1_000_000)
+  } finally {
+    performed.mockRestore()
+    await db.close()
+  }
 })

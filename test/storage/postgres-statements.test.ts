@@ -1,8 +1,10 @@
 // How many statements the PostgreSQL store sends: many commands together cost about as many as one.
+import type { JobFilter, Store } from '@mediagen/core/store.ts'
+import { openDatabase } from '@mediagen/storage/postgres/connection.ts'
 import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
 import { Client, type QueryConfig } from 'pg'
 import { describe, expect, test, vi } from 'vitest'
-import { claimOne, filterOf, startOf } from './fixture.ts'
+import { claimOne, filterOf, firstPage, startOf } from './fixture.ts'
 import { useServer } from './postgres-fixture.ts'
 import { hasPostgres, runSql } from './postgres-server.ts'
 
@@ -18,6 +20,23 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     const { length } = spied.mock.calls
     spied.mockRestore()
     return length
+  }
+
+  /** A page of jobs, and the statement that read it. */
+  async function spyOnList(store: Store, filter: JobFilter) {
+    const spied = vi.spyOn(Client.prototype, 'query')
+    const page = await store.listJobs(filter)
+    const sent = spied.mock.calls.map(([query]) => query as unknown as QueryConfig)
+    spied.mockRestore()
+    return { ...page, asked: sent.find(({ text }) => text?.includes('LIMIT')) }
+  }
+
+  /** The parts of a statement's plan that read jobs, as they went. */
+  async function explainJobs(url: string, asked: QueryConfig | undefined) {
+    await using client = Object.assign(new Client(url), { [Symbol.asyncDispose]: () => client.end() })
+    await client.connect()
+    const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${asked?.text}`, asked?.values)
+    return toNodes(rows[0]['QUERY PLAN'][0].Plan).filter((node) => node['Relation Name'] === 'jobs')
   }
 
   test('forty starts, a claim of forty and forty ends take as many statements as one each', async () => {
@@ -57,18 +76,75 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     const { accountId } = await store.createAccount('a', 1_000_000)
     await Promise.all(Array.from({ length: 1000 }, () => store.startGeneration(startOf(accountId, { credits: 0 }))))
     await runSql(url, 'ANALYZE')
-    const spied = vi.spyOn(Client.prototype, 'query')
-    const { items } = await store.listJobs(filterOf(accountId, { limit: 10, offset: 900 }))
-    const [asked] = spied.mock.calls.map(([query]) => query as unknown as QueryConfig)
-    spied.mockRestore()
+    const { items, asked } = await spyOnList(store, filterOf(accountId, { limit: 10, offset: 900 }))
     expect(items).toHaveLength(10)
-    await using client = Object.assign(new Client(url), { [Symbol.asyncDispose]: () => client.end() })
-    await client.connect()
-    const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${asked?.text}`, asked?.values)
-    const nodes = toNodes(rows[0]['QUERY PLAN'][0].Plan).filter((node) => node['Relation Name'] === 'jobs')
+    const nodes = await explainJobs(url, asked)
     const page = nodes.filter((node) => node['Index Cond']?.includes('ordinal <='))
     expect(page).toMatchObject([{ 'Node Type': 'Index Scan', 'Index Name': 'jobs_by_account' }])
     expect(page[0]?.['Actual Rows']).toBe(10)
+  })
+
+  test('a page of queued jobs walks once through what claimed jobs have left in the index of the queue', async () => {
+    const url = await createDatabase()
+    await using store = await openPostgresStore({ url, listens: false })
+    const { accountId } = await store.createAccount('a', 1_000_000)
+    const [queued, claimed] = [1000, 900]
+    await Promise.all(Array.from({ length: queued }, () => store.startGeneration(startOf(accountId, { credits: 0 }))))
+    await store.claimJobs({ worker: 'w', room: { 'test/image': claimed }, limit: claimed, leaseMs: 60_000 })
+    await runSql(url, 'ANALYZE')
+    const { items, asked } = await spyOnList(store, filterOf(accountId, { limit: 50 }))
+    expect(items.map(({ queuePosition }) => queuePosition)).toEqual(items.map((_, index) => queued - claimed - index))
+    await using client = Object.assign(new Client(url), { [Symbol.asyncDispose]: () => client.end() })
+    await client.connect()
+    // A connection reads catalogs when it uses something for the first time.
+    await client.query(asked?.text ?? '', asked?.values)
+    const { rows } = await client.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${asked?.text}`, asked?.values)
+    const { 'Shared Hit Blocks': hit, 'Shared Read Blocks': read } = rows[0]['QUERY PLAN'][0].Plan
+    // A walk takes some tens; fifty of them would take hundreds.
+    expect(hit + read).toBeLessThan(200)
+  })
+
+  test('no job is read for a model that the account never used', async () => {
+    const url = await createDatabase()
+    await using store = await openPostgresStore({ url, listens: false })
+    const { accountId } = await store.createAccount('a', 1000)
+    await store.startGeneration(startOf(accountId))
+    const { items, total, asked } = await spyOnList(store, filterOf(accountId, { model: 'test/unused' }))
+    expect([items, total]).toEqual([[], 0])
+    const nodes = await explainJobs(url, asked)
+    expect(nodes.map((node) => node['Actual Loops'])).toEqual(nodes.map(() => 0))
+    expect(nodes.length).toBeGreaterThan(0)
+  })
+
+  test('lists that wait for the server leave connections to everything else', async () => {
+    const url = await createDatabase()
+    await using store = await openPostgresStore({ url, listens: false, connections: 2 })
+    const { accountId } = await store.createAccount('a', 1000)
+    await using client = Object.assign(new Client(url), { [Symbol.asyncDispose]: () => client.end() })
+    await client.connect()
+    await client.query('BEGIN; LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE')
+    const lists = [1, 2, 3].map(() => store.listKeys(accountId, firstPage))
+    const waiting = vi.waitFor(async () => {
+      expect(await client.query('SELECT FROM pg_locks WHERE NOT granted')).toMatchObject({ rowCount: 1 })
+    })
+    expect(await store.getAccount(accountId)).toMatchObject({ accountId })
+    await waiting
+    await client.query('COMMIT')
+    expect(await Promise.all(lists)).toEqual(lists.map(() => ({ items: [], total: 0 })))
+  })
+
+  test('a list that takes too long ends in the server too, and its connection goes on', async () => {
+    const url = await createDatabase()
+    const db = openDatabase(url, 1, () => null)
+    try {
+      await expect(db.rows('SELECT pg_sleep(60)', {}, 50)).rejects.toMatchObject({ code: '57014' })
+      const working =
+        "SELECT FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%pg_sleep%' AND pid <> pg_backend_pid()"
+      expect(await runSql(url, working)).toEqual([])
+      expect(await db.rows('SELECT 1 AS one')).toEqual([{ one: 1 }])
+    } finally {
+      await db.close()
+    }
   })
 })
 

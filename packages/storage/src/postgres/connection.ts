@@ -34,8 +34,6 @@ const longestWaitMs = 500
 const connectMs = 5000
 // An answer that takes longer is taken for lost: nothing tells that packets are.
 const answerMs = 10_000
-// No answer is heard later than this after the server has given it.
-const heardLateMs = 1000
 // Statements have no name, so each is planned for its values; triggers and foreign keys keep their plans. A transaction whose client
 // was lost ends soon, and those that wait for its locks give up instead of taking over and being lost in turn.
 const begin = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL lock_timeout = '5s'"
@@ -69,7 +67,10 @@ export interface Transaction {
 
 /** The connection of a store. */
 export interface Database {
-  /** A read in one statement. `:held` is the time of a test, or null. @param mostMs for its answer @throws StorageError */
+  /**
+   * A read in one statement. `:held` is the time of a test, or null.
+   * @param mostMs after which the server gives up; without it, only this process does, so it is for short reads @throws StorageError
+   */
   rows<Row extends object>(sql: string, values?: Values, mostMs?: number): Promise<Row[]>
   row<Row extends object>(sql: string, values?: Values): Promise<Row | undefined>
   /**
@@ -79,8 +80,8 @@ export interface Database {
   transact<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>
   /** The time of the server, as far as this process has heard of it. */
   nowMs(): number
-  /** Hears of the time of the server; transactions do by themselves. */
-  hear(serverMs: number): void
+  /** Hears of the time of the server; transactions do by themselves. @param askedMs when it was asked for, of `performance.now()` */
+  hear(serverMs: number, askedMs: number): void
   close(): Promise<void>
 }
 
@@ -120,10 +121,11 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
   const pool = new Pool(config)
   /** The time of the server when the clock of this process, which nobody sets, was at 0; null until it is heard. */
   let originMs: number | null = null
-  function hear(serverMs: number): void {
-    const heardMs = serverMs - performance.now()
-    // An answer is heard late and never early, so the latest origin is the best; one that is far off is that of a clock that was set.
-    if (originMs === null || heardMs > originMs || originMs - heardMs > heardLateMs) originMs = heardMs
+  function hear(serverMs: number, askedMs: number): void {
+    // The server looked at its clock after it was asked and before it was heard, however late that was; an origin that disagrees is
+    // of a clock that was set since, or that runs differently.
+    const [earliest, latest] = [serverMs - performance.now(), serverMs - askedMs]
+    originMs = originMs === null ? earliest : Math.min(Math.max(originMs, earliest), latest)
   }
   /** Those that no transaction uses. */
   const slots: Slot[] = []
@@ -138,14 +140,20 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
     })
   }
 
-  async function rows<Row extends object>(sql: string, values: Values = {}, mostMs = answerMs): Promise<Row[]> {
+  async function rows<Row extends object>(sql: string, values: Values = {}, mostMs?: number): Promise<Row[]> {
     return repeat(async () => {
+      const held = heldMs()
       const client = await connect()
+      // A setting of the session would stay with other clients of a pooler.
+      const begun = mostMs && quiet(query(client, `BEGIN READ ONLY; SET LOCAL statement_timeout = ${mostMs}`))
+      const answer = query(client, sql, { held, ...values }, (mostMs ?? 0) + answerMs)
+      const ended = mostMs && quiet(query(client, 'COMMIT'))
       try {
-        const { rows } = await query(client, sql, { held: heldMs(), ...values }, mostMs)
+        const [{ rows }] = await Promise.all([answer, begun, ended])
         client.release()
         return rows as Row[]
       } catch (error) {
+        await Promise.allSettled([ended])
         client.release(isLost(error))
         throw error
       }
@@ -179,9 +187,10 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
     slot.n += 2
     const held = heldMs()
     const client = await connect()
+    const askedMs = performance.now()
     const sent: Promise<unknown>[] = [quiet(query(client, begin))]
     const head = quiet(query(client, 'SELECT now_ms(:held) AS now', { held }))
-    head.then(({ rows: [row] }) => hear((row as { now: number }).now)).catch(() => {})
+    head.then(({ rows: [row] }) => hear((row as { now: number }).now, askedMs)).catch(() => {})
     /** What failed first; every later statement only says that the transaction has failed. */
     let failed: unknown = null
     const ask = (sql: string, values?: Values): Promise<QueryResult> => {

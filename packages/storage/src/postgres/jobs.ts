@@ -1,6 +1,5 @@
 // Reads of jobs. Changes of jobs are in starts, claims, cancellations and run-ends.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import { lastQueuePosition } from '@mediagen/core/fair-queue.ts'
 import type { Backlog } from '@mediagen/core/backlog.ts'
 import type { Job, OperatorJob } from '@mediagen/core/job.ts'
 import type { Page, PageRequest } from '@mediagen/core/page.ts'
@@ -26,13 +25,16 @@ import { countOf, ofAccount, readPage } from './pages.ts'
 /** A row with its place in the queue, if it has one. */
 export type PlacedRow = JobRow & { readonly queuePosition: number | null }
 
-const ahead = "SELECT 1 FROM jobs AS o WHERE o.status = 'queued' AND o.available_at IS NULL AND o.model = jobs.model"
-const most = lastQueuePosition - 1
-// Two bounded walks along the index of claims: over higher priorities, and over its own.
-const position = `CASE WHEN status = 'queued' THEN 1 + least(${most},
-  (SELECT count(*) FROM (${ahead} AND o.priority > jobs.priority LIMIT ${most}) AS higher)
-  + (SELECT count(*) FROM (${ahead} AND o.priority = jobs.priority AND (o.fair, o.number) < (jobs.fair, jobs.number) LIMIT ${most}) AS before)) END`
+// For one row, or a few.
+const position = "CASE WHEN status = 'queued' THEN (SELECT nth FROM queue_places(ARRAY[jobs.number])) END"
+/** The columns of a `PlacedRow`. */
 export const placedColumns = `${jobColumns}, ${position} AS queuePosition`
+
+/** Adds the places to rows that are few: those of a model share one walk along its queue. @param rows selects `number` and `status` too */
+function withPlaces(rows: string): string {
+  return `WITH read AS (${rows}) SELECT read.*, nth AS queuePosition FROM read
+    LEFT JOIN queue_places(ARRAY(SELECT number FROM read WHERE status = 'queued')) USING (number)`
+}
 
 /** The record of a row with its place. */
 export function toPlaced(row: PlacedRow): Job {
@@ -44,9 +46,9 @@ export async function readPositions(
   db: Pick<Transaction, 'rows'>,
   jobIds: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
-  const sql = `SELECT job_id AS jobId, ${position} AS place FROM jobs WHERE job_id = ANY(:jobIds) AND status = 'queued'`
-  const rows = await db.rows<{ jobId: string; place: number }>(sql, { jobIds })
-  return new Map(rows.map(({ jobId, place }) => [jobId, place]))
+  const sql = "SELECT job_id AS jobId, number, status FROM jobs WHERE job_id = ANY(:jobIds) AND status = 'queued'"
+  const rows = await db.rows<{ jobId: string; queuePosition: number }>(withPlaces(sql), { jobIds })
+  return new Map(rows.map(({ jobId, queuePosition }) => [jobId, queuePosition]))
 }
 
 /** Creates the reads of jobs. */
@@ -121,7 +123,12 @@ async function listJobs(db: Database, filter: JobFilter): Promise<Page<Job>> {
   const which = ofAccount(accountId)
   if (!withDeleted) which.push('deleted_at IS NULL')
   if (idempotencyKey !== null) which.push('idempotency_key = :idempotencyKey')
-  if (model !== null) which.push('model = :model')
+  // An account has a share of the queue of each model that it ever started a job of: without one, nothing is walked.
+  if (model !== null)
+    which.push(
+      'model = :model',
+      `EXISTS (SELECT 1 FROM queue_shares WHERE model = :model ${accountId === null ? '' : 'AND account_id = :accountId'})`,
+    )
   if (search !== null) which.push(hasWords)
   // The state is a literal in the statement, so the planner can use the partial indexes.
   const inState = status === null ? [] : [`status = '${status}'`]
@@ -140,7 +147,7 @@ async function listJobs(db: Database, filter: JobFilter): Promise<Page<Job>> {
     from.push('ordinal <= (SELECT jobs_page_from(:accountId, :skipped, :withDeleted))')
     page = { limit: filter.limit, offset: 0 }
   }
-  const listing = { columns: placedColumns, from: 'jobs', order: orderOf(filter) }
+  const listing = { columns: `${jobColumns}, number`, from: 'jobs', order: orderOf(filter), extend: withPlaces }
   const values = { ...filter, pattern: toPattern(search), skipped: filter.offset }
   const where = [...which, ...inState, ...from]
   const { items, total } = await readPage<PlacedRow>(db, listing, where, values, page, count())

@@ -71,7 +71,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   await db.rows(
     `DELETE FROM commits WHERE slot IN (SELECT slot FROM commits WHERE used_at < now_ms(NULL) - ${keptMarkMs} FOR UPDATE SKIP LOCKED)`,
   )
-  db.hear((await db.row<{ now: number }>('SELECT now_ms(NULL) AS now'))?.now ?? Date.now())
+  // Every transaction hears of the time.
+  await db.transact(async (tx) => tx.unchanged())
   const news = await openNews(db, listens ? listenUrl : null, randomUUID()).catch(async (error: unknown) => {
     await closeAll([db.close])
     throw error
@@ -204,11 +205,15 @@ async function closeAll(parts: readonly (() => Promise<void>)[]): Promise<void> 
 /** Runs commands, tells what they changed, and counts those that wait. */
 function createCommands(db: Database, news: News, options: PostgresOptions) {
   const { maxQueueMs = Infinity, maxQueuedWrites = Infinity, maxQueuedReads = Infinity } = options
+  // The other connections stay free for everything else, however far lists walk.
+  const mostReading = Math.max(1, Math.floor((options.connections ?? usualConnections) / 2))
   let latestMs = 0
   const ids = createIdSource(() => latestMs, takeRandomBytes)
   /** When each was asked for, the oldest first. */
   const waiting = new Map<symbol, number>()
   let lists = 0
+  /** Lists that wait for others to end. */
+  const turns: (() => void)[] = []
   let closed = false
   let idle = (): void => {}
 
@@ -268,9 +273,11 @@ function createCommands(db: Database, news: News, options: PostgresOptions) {
       if (lists >= maxQueuedReads) throw tooManyReads(maxQueuedReads)
       lists += 1
       try {
+        if (lists - turns.length > mostReading) await new Promise<void>((resolve) => turns.push(resolve))
         return await read()
       } finally {
         lists -= 1
+        turns.shift()?.()
       }
     },
     async close(): Promise<void> {

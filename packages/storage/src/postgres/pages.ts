@@ -2,18 +2,23 @@
 import type { Page, PageRequest } from '@mediagen/core/page.ts'
 import type { Database } from './connection.ts'
 
+// A list that walks far must not occupy the server when nobody waits for it any more.
+const mostMs = 9000
+
 /** What a list reads. */
 export interface Listing {
   readonly columns: string
   readonly from: string
   /** A unique column; rows are sorted by it, descending. */
   readonly order: string
+  /** Adds columns to the rows of a page, in SQL. */
+  extend?(rows: string): string
 }
 
 /** Reads a page; `count` is an expression of SQL for the total where counting rows would take long. */
 export async function readPage<Row extends object>(
   db: Pick<Database, 'rows'>,
-  { columns, from, order }: Listing,
+  { columns, from, order, extend = (rows) => rows }: Listing,
   where: readonly string[],
   values: object,
   { limit, offset }: PageRequest,
@@ -21,10 +26,11 @@ export async function readPage<Row extends object>(
 ): Promise<Page<Row>> {
   // One statement, so that page and total are of the same moment; the row of the total comes even if the page is empty.
   const rows = await db.rows<Row & { total: number; present: boolean | null }>(
-    `SELECT page.*, (${count})::bigint AS total FROM (SELECT 1) AS one LEFT JOIN (
-       SELECT ${columns}, ${order} AS place, TRUE AS present FROM ${from} ${toWhere(where)} ORDER BY ${order} DESC LIMIT :limit OFFSET :offset
-     ) AS page ON TRUE ORDER BY page.place DESC`,
+    `SELECT page.*, (${count})::bigint AS total FROM (SELECT 1) AS one LEFT JOIN (${extend(
+      `SELECT ${columns}, ${order} AS place, TRUE AS present FROM ${from} ${toWhere(where)} ORDER BY ${order} DESC LIMIT :limit OFFSET :offset`,
+    )}) AS page ON TRUE ORDER BY page.place DESC`,
     { ...values, limit, offset },
+    mostMs,
   )
   const items = rows.flatMap((row) => (row.present === null ? [] : [withoutExtras(row)]))
   return { items: items as unknown as Row[], total: rows[0]?.total ?? 0 }

@@ -6,10 +6,10 @@ import type { Writing } from './writing.ts'
 const mostForgotten = 2
 
 export async function takeTokens(tx: Writing, bucket: string, size: BucketSize, most: number): Promise<number> {
-  // A bucket that is full is made, so that there is a row to lock.
-  tx.send('INSERT INTO rate_buckets (name, full_at) VALUES (:bucket, 0) ON CONFLICT DO NOTHING', { bucket })
+  // Makes a full bucket or locks the one that is there, at once: another process may be about to forget it.
   const found = tx.row<{ fullAtMs: number }>(
-    'SELECT full_at AS fullAtMs FROM rate_buckets WHERE name = :bucket FOR UPDATE',
+    `INSERT INTO rate_buckets AS b (name, full_at) VALUES (:bucket, 0) ON CONFLICT (name) DO UPDATE SET full_at = b.full_at
+     RETURNING full_at AS fullAtMs`,
     { bucket },
   )
   const [row, nowMs] = await Promise.all([found, tx.nowMs()])

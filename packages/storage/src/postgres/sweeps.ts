@@ -42,8 +42,9 @@ export async function findSweepDuties(
       .join(' OR ')
   const columns = Object.entries(duties).map(([duty, { found }]) => `${exists(found)} AS ${duty}`)
   const sql = `WITH t AS (SELECT now_ms(:held) AS now) SELECT (SELECT now FROM t) AS now, ${columns.join(', ')}`
+  const askedMs = performance.now()
   const found = await db.row<{ now: number } & Record<string, unknown>>(sql, { leaseMs, reviewMs, keptDeliveryMs })
-  if (found) db.hear(found.now)
+  if (found) db.hear(found.now, askedMs)
   return Object.entries(duties).flatMap(([duty, { sweep }]) => (found?.[duty] === true ? [sweep] : []))
 }
 

@@ -8,15 +8,11 @@ import { StartupError } from '@mediagen/core/errors.ts'
 import type { Job } from '@mediagen/core/job.ts'
 import type { JobNews, NewsListener } from '@mediagen/core/store.ts'
 import { StorageError } from '../storage-error.ts'
-import type { Answer, Failure } from './batch.ts'
+import type { Failure } from './batch.ts'
 import type { CommandName, Commands } from './commands.ts'
 
-/** One command on its way to the writer. */
-export interface Submission {
-  readonly id: number
-  readonly name: CommandName
-  readonly args: readonly unknown[]
-}
+/** One command on its way to the writer. No names: they would be written and read with each. */
+export type Submission = readonly [id: number, name: CommandName, args: readonly unknown[]]
 
 export type ToWriter =
   | { readonly kind: 'commands'; readonly nowMs: number; readonly submissions: readonly Submission[] }
@@ -32,7 +28,10 @@ export type FromWriter =
   | { readonly kind: 'refused'; readonly failure: Failure; readonly startup: boolean }
   | {
       readonly kind: 'answers'
-      readonly answers: readonly (Answer & { readonly id: number })[]
+      /** Ids of the commands, and what each answered; nothing for those that failed. */
+      readonly ids: readonly number[]
+      readonly values: readonly unknown[]
+      readonly failures: readonly (readonly [id: number, failure: Failure])[]
       readonly changed: readonly Change[]
       readonly acted: readonly AuditEntry[]
     }
@@ -136,7 +135,7 @@ function createGroupCommit(
       worker.postMessage({ kind: 'commands', nowMs: clock.nowMs(), submissions: sent } satisfies ToWriter)
     } catch (error) {
       groups.pop()
-      for (const { id } of sent)
+      for (const [id] of sent)
         takeWaiter(id)?.reject(new StorageError('a command holds what cannot be stored', null, { cause: error }))
     }
   }
@@ -163,13 +162,11 @@ function createGroupCommit(
   worker.on('message', (message: FromWriter) => {
     if (message.kind === 'elsewhere') listener.onNews(null)
     if (message.kind !== 'answers') return
-    for (const answer of message.answers) {
-      const waiter = takeWaiter(answer.id)
-      if (answer.ok) waiter?.resolve(answer.value)
-      else waiter?.reject(toStorageError(answer.error))
-    }
+    const { ids, values, failures } = message
+    for (const [id, failure] of failures) takeWaiter(id)?.reject(toStorageError(failure))
+    for (const [index, id] of ids.entries()) takeWaiter(id)?.resolve(values[index])
     // All commands of a group are answered together.
-    const answeredId = message.answers.at(-1)?.id ?? 0
+    const answeredId = ids.at(-1) ?? 0
     while (groups[0] && groups[0].lastId <= answeredId) groups.shift()
     if (message.changed.length > 0) listener.onNews(message.changed.map(toNews))
     if (message.acted.length > 0) listener.onActs(message.acted)
@@ -190,7 +187,7 @@ function createGroupCommit(
         if (waiters.size === 0) worker.ref()
         const id = (lastId += 1)
         waiters.set(id, { resolve, reject })
-        if (submissions.push({ id, name, args }) > 1) return
+        if (submissions.push([id, name, args]) > 1) return
         submittedMs = monotonicMs()
         setImmediate(flush)
       })

@@ -100,9 +100,11 @@ function createJobLister(db: Connection, toPlaced: (row: PlacedRow) => Job): (fi
     number: createPages<PlacedRow>(db, placedColumns, 'jobs', 'number'),
     ordinal: createPages<PlacedRow>(db, placedColumns, 'jobs', 'ordinal'),
   }
+  // Of all accounts: the planner would read every job instead of those that have not succeeded.
+  const notSucceededPages = createPages<PlacedRow>(db, placedColumns, 'jobs INDEXED BY jobs_by_status', 'number')
   const findFirst = createFirstFinder(db)
   const countDeleted = db
-    .prepare<[string], number>('SELECT count(*) FROM jobs WHERE account_id = ? AND deleted_at IS NOT NULL')
+    .prepare<[string], number>(`SELECT count(*) FROM ${deletedJobs} WHERE account_id = ? AND deleted_at IS NOT NULL`)
     .pluck()
   const countOf = db
     .prepare<[string], number>('SELECT job_count - forgotten_count FROM accounts WHERE account_id = ?')
@@ -115,9 +117,16 @@ function createJobLister(db: Connection, toPlaced: (row: PlacedRow) => Job): (fi
     return (countOf.get(accountId) ?? 0) - (withDeleted ? 0 : (countDeleted.get(accountId) ?? 0))
   }
 
+  // An account has a share of the queue of each model that it ever started a job of.
+  const findModel = db.prepare<Pick<JobFilter, 'accountId' | 'model'>>(
+    'SELECT 1 FROM queue_shares WHERE model = :model AND (:accountId IS NULL OR account_id = :accountId)',
+  )
+
   const list = (filter: JobFilter): Page<Job> => {
     const { accountId, status, model, idempotencyKey, search, withDeleted } = filter
-    const pages = pagesBy[orderOf(filter)]
+    if (model !== null && findModel.get({ accountId, model }) === undefined) return { items: [], total: 0 }
+    const isNotSucceeded = status !== null && status !== 'succeeded'
+    const pages = accountId === null && isNotSucceeded ? notSucceededPages : pagesBy[orderOf(filter)]
     const values = { ...filter, pattern: toPattern(search), first: 0 }
     const which = ofAccount(accountId)
     if (!withDeleted) which.push('deleted_at IS NULL')
@@ -128,12 +137,11 @@ function createJobLister(db: Connection, toPlaced: (row: PlacedRow) => Job): (fi
     // For all accounts the state is a literal in the statement, so the planner can use the partial indexes.
     if (status !== null) inState.push(accountId === null ? `status = '${status}'` : 'status = :status')
     // Tells the planner that the partial index contains all of them.
-    if (status !== null && status !== 'succeeded') inState.push(notSucceeded)
+    if (isNotSucceeded) inState.push(notSucceeded)
 
     /** Exact, without reading rows: jobs that are not in the index of other states have succeeded. */
     function count(): number {
-      if (idempotencyKey !== null || (status !== null && status !== 'succeeded'))
-        return pages.count([...which, ...inState], values)
+      if (idempotencyKey !== null || isNotSucceeded) return pages.count([...which, ...inState], values)
       const all = model === null && search === null ? countAll(accountId, withDeleted) : pages.count(which, values)
       return status === null ? all : all - pages.count([...which, notSucceeded], values)
     }
@@ -161,7 +169,7 @@ function createFirstFinder(db: Connection): (filter: JobFilter & { readonly acco
   )
   const deleted = db
     .prepare<[string], number>(
-      'SELECT ordinal FROM jobs WHERE account_id = ? AND deleted_at IS NOT NULL ORDER BY ordinal DESC',
+      `SELECT ordinal FROM ${deletedJobs} WHERE account_id = ? AND deleted_at IS NOT NULL ORDER BY ordinal DESC`,
     )
     .pluck()
   const kept = db
@@ -185,6 +193,8 @@ function createFirstFinder(db: Connection): (filter: JobFilter & { readonly acco
   }
 }
 
+// Without statistics, or by those of a young database, the planner would walk all jobs of the account.
+const deletedJobs = 'jobs INDEXED BY jobs_deleted'
 const notSucceeded = "status <> 'succeeded'"
 
 // A text anywhere in the small values of the input.

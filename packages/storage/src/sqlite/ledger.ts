@@ -4,6 +4,7 @@ import type { Page, PageRequest } from '@mediagen/core/page.ts'
 import { entryColumns } from '../rows.ts'
 import type { Connection } from './connection.ts'
 import { createPages, ofAccount } from './pages.ts'
+import { createRowInsert, type Value } from './row-insert.ts'
 import type { Writing } from './writing.ts'
 
 /** The account fields that an entry needs, with the number of earlier entries. */
@@ -14,31 +15,30 @@ export interface EntryOwner {
 
 /** Creates the only writer of the ledger. */
 export function createLedgerWriter({ db, nowMs, ids }: Writing) {
-  const insert = db.prepare<
-    [string, number, string, string, number | null, number, number, number, string | null, number]
-  >(
-    `INSERT INTO ledger_entries (account_id, number, entry_id, kind, job_number, credits, available_after, held_after, note, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  )
+  const columns =
+    'account_id, number, entry_id, kind, job_number, credits, available_after, held_after, note, created_at'
+  const append = createRowInsert(db, 'ledger_entries', columns)
+
+  /** The rows of postings, in order, that follow the entries that the account has. */
+  function toRows(
+    { accountId, entryCount }: EntryOwner,
+    postings: readonly Posting[],
+    jobNumber: number | null,
+    note: string | null,
+  ): Value[] {
+    return postings.flatMap(({ kind, credits, after: { available, held } }, index) => {
+      const number = entryCount + index + 1
+      return [accountId, number, ids.next('entry'), kind, jobNumber, credits, available, held, note, nowMs()]
+    })
+  }
+
   return {
+    toRows,
+    /** Appends such rows, in order. */
+    append,
     /** Appends the postings, in order, to the ledger of an account that was read in this transaction. */
     post(owner: EntryOwner, postings: readonly Posting[], jobNumber: number | null, note: string | null): void {
-      let number = owner.entryCount
-      for (const { kind, credits, after } of postings) {
-        number += 1
-        insert.run(
-          owner.accountId,
-          number,
-          ids.next('entry'),
-          kind,
-          jobNumber,
-          credits,
-          after.available,
-          after.held,
-          note,
-          nowMs(),
-        )
-      }
+      append(toRows(owner, postings, jobNumber, note))
     },
   }
 }

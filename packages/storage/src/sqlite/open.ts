@@ -17,7 +17,7 @@ import { subscribe } from '../listening.ts'
 import { within } from '../storage-error.ts'
 import { toClaimedDelivery } from './deliveries.ts'
 import { toSigningKey } from './signing-keys.ts'
-import { toPlacedJob, toStartRequest } from './starts.ts'
+import { type StartAnswer, toPlacedJob, toStartRequest } from './starts.ts'
 import { createProviderStore } from './provider-store.ts'
 import { createDueDutyRead } from './upstream.ts'
 
@@ -108,9 +108,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     },
 
     async startGeneration(command) {
-      const answer = await ask('startGeneration', toStartRequest(command))
-      if (answer.outcome === 'replayed') return { outcome: 'replayed', job: reads.place(answer.job) }
-      if (answer.outcome !== 'created') return answer
+      const answer = (await ask('startGenerations', toStartRequest(command)))[0] as StartAnswer
+      if ('outcome' in answer)
+        return answer.outcome === 'replayed' ? { outcome: 'replayed', job: reads.place(answer.job) } : answer
       const { job, place } = toPlacedJob(command, answer)
       return { outcome: 'created', job: reads.place(job, place) }
     },

@@ -12,7 +12,7 @@ export function createQueueShares(db: Connection) {
     `SELECT virtual_time AS virtualTime, coalesce((SELECT finish FROM queue_shares AS s WHERE s.model = q.model AND s.account_id = ?), 0) AS finish
      FROM queues AS q WHERE model = ?`,
   )
-  const open = db.prepare<[string]>('INSERT INTO queues (model) VALUES (?)')
+  const open = db.prepare<[string]>('INSERT INTO queues (model) VALUES (?) ON CONFLICT DO NOTHING')
   const write = db.prepare<[string, string, number]>(
     'INSERT INTO queue_shares (model, account_id, finish) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET finish = excluded.finish',
   )
@@ -23,6 +23,7 @@ export function createQueueShares(db: Connection) {
   return {
     /** The state of a model's queue for an account; null when the model has no queue. */
     read: (model: string, accountId: string): QueueShare | null => find.get(accountId, model) ?? null,
+    /** Opens the queue of a model, if it has none. */
     open: (model: string) => void open.run(model),
     write(model: string, accountId: string, finish: number): void {
       write.run(model, accountId, finish)

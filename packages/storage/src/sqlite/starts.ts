@@ -1,11 +1,15 @@
-// Starting a generation: the replay check, the limits, the hold and the queued job, in one transaction.
+// Starting generations: the replay check, the limits, the hold and the queued job. Those of one transaction that follow one another
+// are written together.
 import { decideStart } from '@mediagen/core/start.ts'
 import type { Job } from '@mediagen/core/job.ts'
 import type { StartCommand, StartOutcome } from '@mediagen/core/store.ts'
+import type { QueueShare } from '@mediagen/core/fair-queue.ts'
+import type { AccountState } from '../rows.ts'
 import { createAccountFinder } from './accounts.ts'
 import { jobColumns, toJob, toStartedJob, toStartTexts, type JobRow, type Place } from '../job-rows.ts'
 import { createLedgerWriter } from './ledger.ts'
 import { createQueueShares } from './queue-shares.ts'
+import { createRowInsert, type Value } from './row-insert.ts'
 import type { Writing } from './writing.ts'
 
 /**
@@ -13,25 +17,21 @@ import type { Writing } from './writing.ts'
  * of objects and buffers.
  */
 export type StartRequest = readonly [
-  which: readonly [
-    accountId: string,
-    keyId: string,
-    model: string,
-    quoteId: string,
-    idempotencyKey: string,
-    /** In Latin-1, a character for each byte */
-    requestDigest: string,
-  ],
-  terms: readonly [
-    credits: number,
-    /** JSON */
-    usagePrice: string | null,
-    maxQueuedJobs: number,
-    priority: number,
-    expiresInMs: number | null,
-    retainMs: number | null,
-    maxAttempts: number,
-  ],
+  accountId: string,
+  keyId: string,
+  model: string,
+  quoteId: string,
+  idempotencyKey: string,
+  /** In Latin-1, a character for each byte */
+  requestDigest: string,
+  credits: number,
+  /** JSON */
+  usagePrice: string | null,
+  maxQueuedJobs: number,
+  priority: number,
+  expiresInMs: number | null,
+  retainMs: number | null,
+  maxAttempts: number,
   /** JSON */
   input: string,
   /** JSON of the input without its large values; null if it has none. */
@@ -45,89 +45,164 @@ export function toStartRequest(command: StartCommand): StartRequest {
   const { input, brief, usagePrice } = toStartTexts(command)
   const digest = command.requestDigest.toString('latin1')
   return [
-    [accountId, keyId, model, quoteId, idempotencyKey, digest],
-    [credits, usagePrice, maxQueuedJobs, priority, expiresInMs, retainMs, maxAttempts],
+    accountId,
+    keyId,
+    model,
+    quoteId,
+    idempotencyKey,
+    digest,
+    credits,
+    usagePrice,
+    maxQueuedJobs,
+    priority,
+    expiresInMs,
+    retainMs,
+    maxAttempts,
     input,
     brief,
   ]
 }
 
-/** The result of a start in the form that crosses threads; for a queued job only the fields that the request did not have. */
-export type StartAnswer =
-  | Exclude<StartOutcome, { outcome: 'created' }>
-  | ({ readonly outcome: 'created' } & Pick<Job, 'jobId' | 'createdAtMs'> & Pick<Place, 'number' | 'fair'>)
+/** A queued job in the form that crosses threads: only what the request did not have. */
+type StartedJob = readonly [jobId: string, createdAtMs: number, number: number, fair: number]
+
+/** The result of a start in the form that crosses threads. */
+export type StartAnswer = Exclude<StartOutcome, { outcome: 'created' }> | StartedJob
 
 /** The record of a newly queued job without its position, and the fields that determine the position. */
-export function toPlacedJob(
-  command: StartCommand,
-  answer: Extract<StartAnswer, { outcome: 'created' }>,
-): { job: Job; place: Place } {
+export function toPlacedJob(command: StartCommand, started: StartedJob): { job: Job; place: Place } {
+  const [jobId, createdAtMs, number, fair] = started
   const { model, priority } = command
-  return { job: toStartedJob(command, answer), place: { model, number: answer.number, priority, fair: answer.fair } }
+  return { job: toStartedJob(command, { jobId, createdAtMs }), place: { model, number, priority, fair } }
 }
+
+/** An account as earlier starts of the same group leave it; its row is read once and its jobs are written together. */
+interface Starter {
+  account: AccountState | null
+  /** Where its jobs end in the queues of models; null when the model has no queue. */
+  readonly shares: Map<string, QueueShare | null>
+  /** Models in whose queues it has new jobs. */
+  readonly moved: Set<string>
+  /** Idempotency keys of jobs that are not written yet. */
+  readonly keys: Set<string>
+}
+
+/** The values of rows that are not written yet. */
+interface Unwritten {
+  readonly jobs: Value[]
+  readonly inputs: Value[]
+  readonly entries: Value[]
+}
+
+const insertedColumns = `number, job_id, account_id, ordinal, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at,
+  priority, fair, max_attempts, deadline_at, retain_ms, key_id, usage_price`
 
 /** Creates the command that starts generations. */
 export function createStartCommands(writing: Writing) {
   const { db, nowMs, ids, changed } = writing
   const findAccount = createAccountFinder(db)
-  const { post } = createLedgerWriter(writing)
-  const findStarted = db.prepare<[string, string], JobRow & { requestDigest: Buffer }>(
-    `SELECT ${jobColumns}, request_digest AS requestDigest FROM jobs WHERE account_id = ? AND idempotency_key = ?`,
+  const ledger = createLedgerWriter(writing)
+  const queues = createQueueShares(db)
+  const findDigest = db
+    .prepare<[string, string], Buffer>('SELECT request_digest FROM jobs WHERE account_id = ? AND idempotency_key = ?')
+    .pluck()
+  const findJob = db.prepare<[string, string], JobRow>(
+    `SELECT ${jobColumns} FROM jobs WHERE account_id = ? AND idempotency_key = ?`,
   )
-  const shares = createQueueShares(db)
-  const insertJob = db.prepare<(string | number | Buffer | null)[]>(
-    `INSERT INTO jobs (job_id, account_id, ordinal, status, model, quote_id, idempotency_key, request_digest, credits_held, created_at,
-       priority, fair, max_attempts, deadline_at, retain_ms, key_id, usage_price)
-     VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  )
-  const insertInput = db.prepare<[number, string | null, string]>(
-    'INSERT INTO job_inputs (number, brief, input) VALUES (?, ?, ?)',
-  )
+  const lastNumber = db.prepare<[], number | null>('SELECT max(number) FROM jobs').pluck()
+  const insertJobs = createRowInsert(db, 'jobs', insertedColumns)
+  const insertInputs = createRowInsert(db, 'job_inputs', 'number, brief, input')
+
+  function findEarlier(accountId: string, key: string, digest: Buffer) {
+    const found = findDigest.get(accountId, key)
+    return found === undefined ? null : { job: findJob.get(accountId, key) as JobRow, same: found.equals(digest) }
+  }
+
+  function findShare({ shares }: Starter, model: string, accountId: string): QueueShare | null {
+    let share = shares.get(model)
+    if (share === undefined) shares.set(model, (share = queues.read(model, accountId)))
+    return share
+  }
+
+  function startOne(request: StartRequest, starter: Starter, number: number, rows: Unwritten): StartAnswer {
+    const [
+      accountId,
+      keyId,
+      model,
+      quoteId,
+      idempotencyKey,
+      requestDigest,
+      credits,
+      usagePrice,
+      maxQueuedJobs,
+      priority,
+      expiresInMs,
+      retainMs,
+      maxAttempts,
+      input,
+      brief,
+    ] = request
+    const digest = Buffer.from(requestDigest, 'latin1')
+    const earlier = findEarlier(accountId, idempotencyKey, digest)
+    const share = findShare(starter, model, accountId)
+    const asked = { accountId, credits, maxQueuedJobs, expiresInMs }
+    const decision = decideStart({ earlier, account: starter.account, share }, asked, nowMs())
+    if (decision.outcome === 'replayed') return { outcome: 'replayed', job: toJob(decision.job) }
+    if (decision.outcome !== 'created') return decision
+
+    const { createdAtMs, deadlineAtMs, fair, finish, postings } = decision.writes
+    const { account } = decision
+    const jobId = ids.next('job')
+    const ordinal = account.jobCount + 1
+    rows.jobs.push(number, jobId, accountId, ordinal, 'queued', model, quoteId, idempotencyKey, digest, credits)
+    rows.jobs.push(createdAtMs, priority, fair, maxAttempts, deadlineAtMs, retainMs, keyId, usagePrice)
+    rows.inputs.push(number, brief, input)
+    rows.entries.push(...ledger.toRows(account, postings, number, null))
+    // What the next start sees.
+    if (share === null) queues.open(model)
+    starter.shares.set(model, { virtualTime: share?.virtualTime ?? 0, finish })
+    starter.moved.add(model)
+    starter.keys.add(idempotencyKey)
+    const entryCount = account.entryCount + postings.length
+    const counts = { entryCount, jobCount: ordinal, queuedJobs: account.queuedJobs + 1 }
+    starter.account = { ...account, ...postings.at(-1)?.after, ...counts }
+    changed(jobId)
+    return [jobId, createdAtMs, number, fair]
+  }
 
   return {
-    startGeneration(request: StartRequest): StartAnswer {
-      const [which, terms, input, brief] = request
-      const [accountId, keyId, model, quoteId, idempotencyKey, requestDigest] = which
-      const [credits, usagePrice, maxQueuedJobs, priority, expiresInMs, retainMs, maxAttempts] = terms
-      const digest = Buffer.from(requestDigest, 'latin1')
-      const found = findStarted.get(accountId, idempotencyKey)
-      const earlier = found === undefined ? null : { job: found, same: found.requestDigest.equals(digest) }
-      const share = shares.read(model, accountId)
-      const decision = decideStart(
-        { earlier, account: findAccount(accountId), share },
-        { accountId, credits, maxQueuedJobs, expiresInMs },
-        nowMs(),
-      )
-      if (decision.outcome === 'replayed') return { outcome: 'replayed', job: toJob(decision.job) }
-      if (decision.outcome !== 'created') return decision
+    /** Starts generations, in order, each in the state that those before it leave. Their rows are written together. */
+    startGenerations(...requests: StartRequest[]): StartAnswer[] {
+      const starters = new Map<string, Starter>()
+      // Nobody else writes during this transaction.
+      let last = lastNumber.get() ?? 0
+      let rows: Unwritten = { jobs: [], inputs: [], entries: [] }
 
-      const { createdAtMs, deadlineAtMs, fair, finish, postings } = decision.writes
-      const jobId = ids.next('job')
-      if (share === null) shares.open(model)
-      shares.write(model, accountId, finish)
-      const { lastInsertRowid } = insertJob.run(
-        jobId,
-        accountId,
-        decision.account.jobCount + 1,
-        model,
-        quoteId,
-        idempotencyKey,
-        digest,
-        credits,
-        createdAtMs,
-        priority,
-        fair,
-        maxAttempts,
-        deadlineAtMs,
-        retainMs,
-        keyId,
-        usagePrice,
-      )
-      const number = Number(lastInsertRowid)
-      insertInput.run(number, brief, input)
-      post(decision.account, postings, number, null)
-      changed(jobId)
-      return { outcome: 'created', jobId, createdAtMs, number, fair }
+      function write(): void {
+        insertJobs(rows.jobs)
+        insertInputs(rows.inputs)
+        ledger.append(rows.entries)
+        rows = { jobs: [], inputs: [], entries: [] }
+        for (const { keys } of starters.values()) keys.clear()
+      }
+
+      const answers = requests.map((request) => {
+        const [accountId, , , , idempotencyKey] = request
+        let starter = starters.get(accountId)
+        if (starter === undefined) {
+          starter = { account: findAccount(accountId), shares: new Map(), moved: new Set(), keys: new Set() }
+          starters.set(accountId, starter)
+        }
+        // A replay finds the job in the table.
+        if (starter.keys.has(idempotencyKey)) write()
+        const answer = startOne(request, starter, last + 1, rows)
+        if (!('outcome' in answer)) last += 1
+        return answer
+      })
+      write()
+      for (const [accountId, { shares, moved }] of starters)
+        for (const model of moved) queues.write(model, accountId, shares.get(model)?.finish ?? 0)
+      return answers
     },
   }
 }

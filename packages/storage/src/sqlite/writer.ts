@@ -3,10 +3,10 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { StartupError } from '@mediagen/core/errors.ts'
 import type { AuditEntry } from '@mediagen/core/audit.ts'
 import { createIdSource } from '@mediagen/core/ids.ts'
-import { createBatchRunner, toFailure, type Answer } from './batch.ts'
-import { createCommands } from './commands.ts'
+import { createBatchRunner, type Failure, toFailure } from './batch.ts'
+import { type Call, createCommands, runCommands } from './commands.ts'
 import { openFile, requireFile, setPragmas, toStartupError, type Connection } from './connection.ts'
-import type { Change, FromWriter, Submission, ToWriter, WriterOptions } from './group-commit.ts'
+import type { Change, FromWriter, ToWriter, WriterOptions } from './group-commit.ts'
 import { prepareLate } from './late-statements.ts'
 import { migrate, requireSchema } from './migrate.ts'
 import { compactHeap } from '@mediagen/engine/compact-heap.ts'
@@ -18,6 +18,13 @@ const maxBatch = 1024
 const lookMs = 250
 // By then the thread waits; bin/mediagen.js does the same for the main thread.
 const startMs = 2000
+
+/** What a command answered and changed. */
+interface Done {
+  readonly value: unknown
+  readonly changes: readonly Change[]
+  readonly acts: readonly AuditEntry[]
+}
 
 function openWriter({ path, migrates, nowMs }: WriterOptions): Connection {
   if (!migrates) requireFile(path)
@@ -53,32 +60,34 @@ function serve(db: Connection, port: NonNullable<typeof parentPort>): void {
   })
   const runBatch = createBatchRunner(db)
 
-  function toStep(submission: Submission, submittedAtMs: number): () => unknown {
-    const command = commands[submission.name] as (...args: unknown[]) => unknown
-    return () => {
-      nowMs = submittedAtMs
-      changes = []
-      acts = []
-      return { value: command(...submission.args), changes, acts }
-    }
+  /** Runs commands as one step; the first result has the changes of all. */
+  function execute(calls: readonly Call[]): Done[] {
+    changes = []
+    acts = []
+    const results = runCommands(commands, calls)
+    return results.map((value, index) => (index === 0 ? { value, changes, acts } : { value, changes: [], acts: [] }))
   }
 
   function run(messages: readonly Extract<ToWriter, { kind: 'commands' }>[]): void {
     const submissions = messages.flatMap((message) => message.submissions)
+    const calls = submissions.map(([, name, args]): Call => ({ name, args }))
+    nowMs = messages.at(-1)?.nowMs ?? nowMs
     const answers = runBatch(
-      messages.flatMap((message) => message.submissions.map((submission) => toStep(submission, message.nowMs))),
+      calls.map((call) => () => execute([call])[0]),
+      () => execute(calls),
     )
+    const ids = submissions.map(([id]) => id)
+    const failures: [number, Failure][] = []
     const changed: Change[] = []
     const acted: AuditEntry[] = []
-    const answered = answers.map((answer, index): Answer & { id: number } => {
-      const id = submissions[index]?.id ?? 0
-      if (!answer.ok) return { ...answer, id }
-      const step = answer.value as { value: unknown; changes: readonly Change[]; acts: readonly AuditEntry[] }
-      changed.push(...step.changes)
-      acted.push(...step.acts)
-      return { ok: true, value: step.value, id }
+    const values = answers.map((answer, index) => {
+      if (!answer.ok) return void failures.push([ids[index] ?? 0, answer.error])
+      const done = answer.value as Done
+      changed.push(...done.changes)
+      acted.push(...done.acts)
+      return done.value
     })
-    port.postMessage({ kind: 'answers', answers: answered, changed, acted } satisfies FromWriter)
+    port.postMessage({ kind: 'answers', ids, values, failures, changed, acted } satisfies FromWriter)
   }
 
   // Detects changes by other processes; only the connection that writes can tell its own changes from theirs.

@@ -71,8 +71,8 @@ CREATE TABLE signing_keys (
 
 CREATE SEQUENCE job_numbers;
 
--- `number` is about the order in which jobs were queued; `ordinal` counts those of the account from 1. The generated columns name the entries that the job's money demands;
--- their foreign keys are checked at commit.
+-- `number` is about the order in which jobs were queued; `ordinal` counts those of the account from 1. The generated columns name the
+-- entries that the job's money demands; their foreign keys are checked at commit.
 CREATE TABLE jobs (
   number BIGINT NOT NULL PRIMARY KEY,
   job_id TEXT COLLATE "C" NOT NULL UNIQUE,
@@ -148,7 +148,10 @@ CREATE TABLE jobs (
       ELSE error IS NOT NULL
     END
   )
-) WITH (fillfactor = 70);
+)
+-- A claim begins among the entries of jobs that were claimed before. By itself PostgreSQL leaves them until a fifth of all stored jobs
+-- has changed, and even then cleans no index for few pages.
+WITH (fillfactor = 70, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_scale_factor = 0.005, vacuum_index_cleanup = on);
 
 -- Lists newest first, and counts by model, without touching the rows.
 CREATE UNIQUE INDEX jobs_by_account ON jobs (account_id, ordinal) INCLUDE (model, deleted_at);
@@ -398,8 +401,8 @@ END $$;
 CREATE TRIGGER jobs_forgotten AFTER DELETE ON jobs REFERENCING OLD TABLE AS removed FOR EACH STATEMENT
 EXECUTE FUNCTION jobs_forgotten();
 
--- Where a page of an account's jobs, newest first, begins: the ordinal of the job behind the first `skipped` ones. Ordinals have no gaps
--- down to the newest forgotten one, so only deleted jobs on the way are counted, and what was kept behind forgotten ones.
+-- Where a page of an account's jobs, newest first, begins: the ordinal of the job behind the first `skipped` ones. Ordinals have no
+-- gaps down to the newest forgotten one, so only deleted jobs on the way are counted, and what was kept behind forgotten ones.
 CREATE FUNCTION jobs_page_from(account TEXT, skipped BIGINT, with_deleted BOOLEAN) RETURNS BIGINT LANGUAGE plpgsql STABLE
 SET enable_seqscan = off AS $$
 DECLARE
@@ -530,6 +533,30 @@ CREATE TABLE queue_shares (
   PRIMARY KEY (model, account_id)
 ) WITH (fillfactor = 50);
 
+-- The places of queued jobs, as far as they are told: 100 means that or later. One walk along the index of claims serves all jobs of
+-- a model: it begins among entries of claimed jobs that are not vacuumed yet. A job that is asked for comes before itself in the
+-- walk, so as not to be counted.
+CREATE FUNCTION queue_places(numbers BIGINT[]) RETURNS TABLE (number BIGINT, nth BIGINT) LANGUAGE plpgsql STABLE
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  IF numbers = '{}' THEN
+    RETURN;
+  END IF;
+  RETURN QUERY WITH asked AS (SELECT model, priority, fair, number FROM jobs WHERE number = ANY(numbers))
+  SELECT number, nth FROM (
+    SELECT number, is_asked, 1 + count(*) FILTER (WHERE NOT is_asked) OVER (
+      PARTITION BY model ORDER BY priority DESC, fair, number, is_asked DESC ROWS UNBOUNDED PRECEDING) AS nth
+    FROM (
+      SELECT model, priority, fair, number, TRUE AS is_asked FROM asked
+      UNION ALL SELECT q.*, FALSE FROM (SELECT DISTINCT model FROM asked) AS m CROSS JOIN LATERAL (
+        SELECT model, priority, fair, number FROM jobs WHERE status = 'queued' AND available_at IS NULL AND model = m.model
+        ORDER BY priority DESC, fair, number LIMIT 99
+      ) AS q
+    ) AS ranked
+  ) AS counted WHERE is_asked;
+END $$;
+
 CREATE TRIGGER queues_move_on BEFORE UPDATE ON queues FOR EACH ROW
 WHEN (NEW.virtual_time < OLD.virtual_time OR NEW.model <> OLD.model)
 EXECUTE FUNCTION refuse('queues: virtual time never goes back');
@@ -601,7 +628,9 @@ CREATE TABLE webhook_deliveries (
   claimed_as TEXT CHECK (claimed_as IN ('proven', 'unproven')),
   CONSTRAINT claimed_while_pending CHECK (claimed_as IS NULL OR status = 'pending'),
   CONSTRAINT due_while_pending CHECK ((due_at IS NOT NULL) = (status = 'pending') AND (finished_at IS NULL) = (status = 'pending'))
-);
+)
+-- As for jobs: what is due is looked for among the entries of what was sent.
+WITH (autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_scale_factor = 0.005, vacuum_index_cleanup = on);
 
 -- Claims: the delivery of an endpoint that has been due the longest.
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries (webhook_id, due_at) WHERE status = 'pending';
@@ -615,7 +644,8 @@ CREATE UNIQUE INDEX webhook_deliveries_by_job ON webhook_deliveries (job_number,
 CREATE INDEX webhook_deliveries_by_wait ON webhook_deliveries (waits_since) WHERE status = 'pending';
 CREATE INDEX webhook_deliveries_by_end ON webhook_deliveries (finished_at) WHERE status <> 'pending';
 
--- The id sorts by time; a trigger cannot ask the id source of the program.
+-- The id sorts by time; a trigger cannot ask the id source of the program. An endpoint is locked, and looked at again, before it gets a
+-- delivery: one that is being deleted has given up all that it could see.
 CREATE FUNCTION jobs_tell_webhooks() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO webhook_deliveries (delivery_id, webhook_id, job_number, event, job_then, due_at, waits_since, created_at)
@@ -627,7 +657,8 @@ BEGIN
     j.finished_at, j.finished_at, j.finished_at
   FROM now_so AS j JOIN was_so AS o ON o.number = j.number AND o.status <> j.status
   JOIN webhooks AS w ON w.account_id = j.account_id AND w.deleted_at IS NULL AND w.disabled_at IS NULL
-  WHERE j.status IN ('succeeded', 'failed', 'canceled', 'expired', 'needs_review') ORDER BY j.number, w.webhook_id;
+  WHERE j.status IN ('succeeded', 'failed', 'canceled', 'expired', 'needs_review') ORDER BY j.number, w.webhook_id
+  FOR NO KEY UPDATE OF w;
   RETURN NULL;
 END $$;
 

@@ -59,7 +59,8 @@ CREATE TABLE signing_keys (
 
 -- Jobs
 
--- `number` is the order in which jobs were queued; `ordinal` counts those of the account from 1. Rows are too wide for WITHOUT ROWID, and an integer keeps the indexes small.
+-- `number` is the order in which jobs were queued; `ordinal` counts those of the account from 1. Rows are too wide for WITHOUT ROWID,
+-- and an integer keeps the indexes small.
 -- The generated columns name the entries that the job's money demands; their foreign keys are checked at commit.
 CREATE TABLE jobs (
   number INTEGER NOT NULL PRIMARY KEY,
@@ -142,7 +143,8 @@ CREATE TABLE jobs (
   )
 ) STRICT;
 
--- Lists newest first, and counts by model, without touching the rows. Ordinals are unique, because each is the next (accounts_count_jobs).
+-- Lists newest first, and counts by model, without touching the rows. Ordinals are unique, because each is the next
+-- (accounts_count_jobs).
 CREATE INDEX jobs_by_account ON jobs (account_id, ordinal, model, deleted_at);
 -- Lists by any status but the usual last one; also what is unsettled.
 CREATE INDEX jobs_by_status ON jobs (account_id, status, deleted_at) WHERE status <> 'succeeded';
@@ -510,8 +512,8 @@ CREATE TABLE leaders (
 
 -- Webhooks
 
--- A deleted endpoint stays without its secret until its last delivery is deleted. `next_due_at` and `delivery_count` are kept by triggers; `claimed_at`
--- lets endpoints take turns.
+-- A deleted endpoint stays without its secret until its last delivery is deleted. `next_due_at` and `delivery_count` are kept by
+-- triggers; `claimed_at` lets endpoints take turns.
 CREATE TABLE webhooks (
   webhook_id TEXT NOT NULL PRIMARY KEY,
   account_id TEXT NOT NULL REFERENCES accounts (account_id),

@@ -1,0 +1,66 @@
+// Two commands at once on PostgreSQL, held in the moment in which they could miss each other.
+import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
+import { Client } from 'pg'
+import { describe, expect, test, vi } from 'vitest'
+import { makeWebhook, wanted } from './contract-webhooks.ts'
+import { claimOne, firstPage, startJob } from './fixture.ts'
+import { useServer } from './postgres-fixture.ts'
+import { hasPostgres, runSql } from './postgres-server.ts'
+
+/** Stops statements behind what a trigger is for, until it opens. */
+async function closeGate(url: string, after: string) {
+  const client = new Client(url)
+  await client.connect()
+  await client.query(`SELECT pg_advisory_lock(1);
+    CREATE FUNCTION wait_at_gate() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END';
+    CREATE TRIGGER gate AFTER ${after} FOR EACH STATEMENT EXECUTE FUNCTION wait_at_gate()`)
+  return {
+    /** Waits until so many wait, at the gate or for one who does. */
+    reached: (count: number) =>
+      vi.waitFor(async () => {
+        const { rowCount } = await client.query('SELECT FROM pg_locks WHERE NOT granted')
+        expect(rowCount).toBe(count)
+      }),
+    open: () => client.query('SELECT pg_advisory_unlock(1)'),
+    [Symbol.asyncDispose]: () => client.end(),
+  }
+}
+
+describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
+  const { createDatabase } = useServer()
+
+  test('the end of a job while its endpoint is being deleted leaves no delivery that nobody can make', async () => {
+    const url = await createDatabase()
+    await using store = await openPostgresStore({ url, listens: false })
+    const { accountId } = await store.createAccount('a', 1000)
+    const webhookId = await makeWebhook(store, accountId)
+    await startJob(store, accountId, { credits: 0 })
+    const { job, token } = await claimOne(store)
+    await using gate = await closeGate(url, 'UPDATE OF deleted_at ON webhooks')
+    const deleting = store.deleteWebhook(accountId, webhookId)
+    await gate.reached(1)
+    const ending = store.finishJob(job.jobId, token, { status: 'succeeded', outputs: [], creditsActual: 0 })
+    await gate.reached(2)
+    await gate.open()
+    expect(await deleting).toBe(true)
+    expect(await ending).toMatchObject({ status: 'succeeded' })
+    const { items } = await store.listDeliveries({ ...firstPage, accountId, webhookId, jobId: null, status: 'pending' })
+    expect(items).toEqual([])
+    expect(await store.hasDueDelivery(wanted)).toBe(false)
+  })
+
+  test('a token is counted although another process forgets the full bucket meanwhile', async () => {
+    const url = await createDatabase()
+    await using store = await openPostgresStore({ url, listens: false })
+    const size = { perSecond: 0.001, burst: 5 }
+    await store.takeTokens('one', size, 1)
+    await runSql(url, 'UPDATE rate_buckets SET full_at = 0')
+    await using gate = await closeGate(url, 'INSERT ON rate_buckets')
+    const taking = store.takeTokens('one', size, 1)
+    await gate.reached(1)
+    await runSql(url, 'DELETE FROM rate_buckets WHERE name IN (SELECT name FROM rate_buckets FOR UPDATE SKIP LOCKED)')
+    await gate.open()
+    expect(await taking).toBe(1)
+    expect(await runSql(url, 'SELECT full_at > 0 AS counted FROM rate_buckets')).toEqual([{ counted: true }])
+  })
+})
