@@ -48,6 +48,34 @@ test('while jobs of one account wait for slow servers, as many as it may have, t
   expect(slow.open).toBe(4)
 })
 
+test('one claim of several jobs does not take their account beyond its maximum', async () => {
+  const { promise: started, resolve: endStarts } = Promise.withResolvers<void>()
+  let isHeld = false
+  await using slow = await openSilentHost()
+  await using bench = await startBench({
+    run: leavePicture,
+    places: 2,
+    concurrency: 2,
+    wrapStore: (store) => ({
+      ...store,
+      async claimJobs(claim) {
+        if (isHeld) await started
+        return store.claimJobs(claim)
+      },
+    }),
+  })
+  const startSlow = (path: string) => bench.start(10, promptOf('slow', `${slow.url}/${path}`))
+  for (const path of ['1', '2', '3']) await startSlow(path)
+  await expect.poll(() => slow.open, soon).toBe(3)
+  isHeld = true
+  const together = [await startSlow('4'), await startSlow('5')]
+  endStarts()
+  const other = await bench.store.createAccount('other', 100)
+  const job = await bench.start(10, { accountId: other.accountId })
+  await expect.poll(() => statusOf(bench, job.jobId), soon).toBe('succeeded')
+  expect(await Promise.all(together.map(({ jobId }) => statusOf(bench, jobId)))).toEqual(['running', 'queued'])
+})
+
 test('of many accounts, what waits beyond the bound takes places: a worker fetches only so much at a time', async () => {
   await using slow = await openSilentHost()
   await using bench = await startBench({ run: leavePicture, places: 1, concurrency: 100 })

@@ -31,13 +31,17 @@ const leastChars = 6
 /** Creates the secrets of an environment. */
 export function createSecrets(environment: Readonly<Record<string, string | undefined>>): Secrets {
   const hidden = new Map<string, string>()
+  const known = new Set<string>()
   return {
     valueOf(name) {
       const value = environment[name]
       if (!value) return undefined
       // A line end at its end is not sent, so it is not said either.
       const said = value.trim()
-      if (said.length >= leastChars) for (const spelling of spell(said)) hidden.set(spelling, `[${name}]`)
+      if (said.length >= leastChars && !known.has(said)) {
+        known.add(said)
+        for (const spelling of spell(said)) hidden.set(spelling, `[${name}]`)
+      }
       return value
     },
     hide(text) {

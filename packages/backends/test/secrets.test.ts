@@ -1,5 +1,5 @@
 // The values of secrets are removed from texts, in whatever spelling a provider says them.
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createSecrets } from '../src/secrets.ts'
 
 test.each(['sk-very-secret-0123456789', 'päßwörd+/?&%', '123456', 'a"b\\c d\n!', 'sk-of-a-file\n'])(
@@ -24,3 +24,23 @@ test.each(['sk-very-secret-0123456789', 'päßwörd+/?&%', '123456', 'a"b\\c d\n
     expect(guarding.hide('nothing of it')).toBe('nothing of it')
   },
 )
+
+test('a value that is a spelling of another one is hidden in its own spellings, too', () => {
+  const first = 'päßwörd+/?&%'
+  const second = encodeURIComponent(first)
+  const guarding = createSecrets({ FIRST: first, SECOND: second })
+  guarding.valueOf('FIRST')
+  guarding.valueOf('SECOND')
+  expect(guarding.hide(Buffer.from(second).toString('base64'))).toContain('[SECOND]')
+})
+
+test('a value that is read for each of thousands of models is spelled out once', () => {
+  const encode = vi.spyOn(globalThis, 'encodeURIComponent')
+  try {
+    const guarding = createSecrets({ KEY: 'sk-very-secret-0123456789' })
+    for (let model = 0; model < 100; model++) guarding.valueOf('KEY')
+    expect(encode).toHaveBeenCalledOnce()
+  } finally {
+    encode.mockRestore()
+  }
+})

@@ -144,10 +144,12 @@ export interface Backend {
   find(place: Place, note: SubmissionNote): Promise<readonly UpstreamRef[] | 'absent'>
   /** Ends the run there. Resolves with what it has come to. @throws NoVerdict to be asked again */
   cancel(place: Place, ref: UpstreamRef): Promise<UpstreamVerdict>
-  /** How `providers check` asks a provider; without it, nothing can be asked for nothing. */
+  /** How `providers check` asks a provider; absent if no question is free. */
   readonly greeting?: Greeting | ((provider: Provider) => Greeting)
   /** Null if the provider answers and has the model, as far as that can be asked for free; else why not. @throws NoVerdict */
   unready(place: Place): Promise<string | null>
+  /** Whether that answer is the same for all models of a provider, so one of them is asked about. */
+  readonly isReadyAsWhole?: true
 }
 
 /** A model or one of its fallbacks. */

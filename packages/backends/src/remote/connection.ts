@@ -11,6 +11,8 @@ const redirects = new Set([301, 302, 307, 308])
 const questionMs = 30_000
 const smallAnswerBytes = 4 * 1024 * 1024
 const mostSaidChars = 500
+// PostgreSQL cannot store other ids: no text with NUL, and no long one in an index.
+const storableId = /^[\u0020-\u007E]{1,255}$/
 
 /** Certain: the provider accepted nothing. */
 export class Refused extends Error {
@@ -55,7 +57,7 @@ export class NoVerdict extends Error {
   }
 }
 
-/** What any failure of a question tells of the run: nothing. A fault of ours is no reason to refund what was accepted. */
+/** Any failure of a question as one that says nothing about the run: a fault of ours is no reason to refund what was accepted. */
 export function toNoVerdict(error: unknown, connection: Connection): NoVerdict {
   if (error instanceof NoVerdict) return error
   if (error instanceof EngineError) return new NoVerdict(error.message.replace(/\.$/, ''))
@@ -278,6 +280,16 @@ function parseJson(body: Buffer): JsonValue {
   } catch {
     return null
   }
+}
+
+/**
+ * The id that a provider gave a submission.
+ * @throws Unknown if the answer has none that can be stored
+ */
+export function readId(json: JsonValue, { provider }: Pick<Connection, 'provider'>, name = 'id'): string {
+  const id = isObject(json) ? json[name] : null
+  if (typeof id !== 'string' || !storableId.test(id)) throw new Unknown(`${provider} answered without a valid ${name}`)
+  return id
 }
 
 /** Whether a value is a JSON object. */

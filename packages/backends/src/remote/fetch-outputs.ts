@@ -1,6 +1,7 @@
 // Brings what a provider made into the folder of the run.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import { EngineError, type EngineRun } from '@mediagen/engine/engine.ts'
 import type { Output } from './backend.ts'
 import type { Connection } from './connection.ts'
@@ -14,7 +15,7 @@ const mostOutputs = 100
 export async function fetchOutputs(
   connection: Connection,
   outputs: readonly Output[],
-  run: Pick<EngineRun, 'folder' | 'download'>,
+  run: Pick<EngineRun, 'folder' | 'download' | 'signal'>,
 ): Promise<string[]> {
   if (outputs.length === 0 || outputs.length > mostOutputs)
     throw new EngineError(
@@ -24,7 +25,9 @@ export async function fetchOutputs(
   const files: string[] = []
   for (const [index, output] of outputs.entries()) {
     const file = `output-${index}`
-    if ('data' in output) await writeFile(join(await run.folder(), file), output.data)
+    // Nobody else has these bytes: they are not thrown away for lack of a file descriptor.
+    if ('data' in output)
+      await whenDescriptors(async () => writeFile(join(await run.folder(), file), output.data), run.signal)
     else
       await run.download(connection.toUrl(output.url), file, {
         origin: connection.origin,

@@ -6,7 +6,7 @@ import { toNoVerdict } from './connection.ts'
 
 /** What is known about the submissions of all jobs. */
 export interface SubmissionMemory {
-  /** The id of a submission whose answer was lost: told to that address, or found before. */
+  /** The id of a submission whose answer was lost: from the provider's callback, or found before; null if it is unknown. */
   readonly heardOf: (jobId: string, n: number) => Promise<string | null>
   /** Whether another job was submitted under this id. */
   readonly isTaken: (provider: string, upstreamId: string, jobId: string) => Promise<boolean>

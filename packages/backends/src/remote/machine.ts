@@ -31,7 +31,7 @@ const mostLosses = 5
 const mostQuestions = 4
 // The run there may not have ended, so it counts at its provider.
 const open: ReadonlySet<UpstreamVerdict> = new Set(['submitting', 'accepted', 'unknown'])
-// The run ends itself before whoever started it does, because it knows why it took so long.
+// The run ends itself this long before the runner would, because it can say why it took so long.
 const longestMarginMs = 2000
 
 /** Time and chance, and what all runs share. */
@@ -66,7 +66,7 @@ class RemoteRun {
   #setbacks = 0
   /** How often what may have been accepted came to nothing. */
   #losses = 0
-  /** What went wrong last, for the one who waited in vain. */
+  /** What went wrong last, for the message of a timeout. */
   #trouble = ''
 
   constructor(candidates: readonly Candidate[], timeoutMs: number, run: EngineRun, parts: MachineParts) {
@@ -192,19 +192,21 @@ class RemoteRun {
   async #onRefusal(refusal: Refused): Promise<null> {
     const { provider } = this.#note
     this.#setbacks += 1
-    this.#trouble = refusal.message
+    // Some providers write sentences, and what follows begins another one.
+    const trouble = refusal.message.replace(/\.$/, '')
+    this.#trouble = trouble
     const isUnreachable = refusal.passing && refusal.status === null
     const next = this.#candidates[this.#note.at + 1]
     if (next && (!refusal.passing || isUnreachable)) {
       this.#note = { ...this.#note, at: this.#note.at + 1, provider: next.connection.provider }
       return null
     }
-    if (!refusal.passing) throw new EngineError('provider_refused', `${refusal.message}. Nothing was charged.`)
+    if (!refusal.passing) throw new EngineError('provider_refused', `${trouble}. Nothing was charged.`)
     if (isUnreachable && this.#setbacks >= mostUnreachable)
-      throw new EngineError('provider_unreachable', `${refusal.message}. Nothing was charged.`, true)
+      throw new EngineError('provider_unreachable', `${trouble}. Nothing was charged.`, true)
     const waitMs = Math.max(refusal.waitMs ?? 0, this.#backoffMs())
     if (waitMs > this.#leftMs())
-      throw new EngineError('provider_busy', `${refusal.message}. It asks to wait too long. Nothing was charged.`, true)
+      throw new EngineError('provider_busy', `${trouble}. It asks to wait too long. Nothing was charged.`, true)
     if (!isUnreachable) await this.#parts.throttle.pause(provider, waitMs)
     await this.#parts.pause(waitMs, this.#run.signal)
     return null
@@ -216,7 +218,7 @@ class RemoteRun {
     const { free } = candidate.backend
     // What happened to the submission, if this run made it.
     const lost = this.#trouble
-    // Nobody awaits the answer any more; others that look for theirs are told so.
+    // Its answer is no longer awaited, so other jobs may adopt what they find.
     if (lost === '') await this.#save(this.#note, 'unknown')
     for (let asked = 1; ; asked++) {
       const found = await findSubmission(candidate, this.#note, this.#run.jobId, this.#parts)
@@ -349,17 +351,17 @@ class RemoteRun {
   async #save(note: RemoteCheckpoint, verdict: UpstreamVerdict, cost: UpstreamCost | null = null): Promise<void> {
     const { n, provider, ref } = note
     const upstream = { n, provider, upstreamId: ref?.id ?? null, verdict, cost }
-    // At the same time, so in one transaction: a run that is over counts no longer, whether that can be saved or not.
-    const [saved, left] = await Promise.allSettled([
-      this.#run.saveCheckpoint(toCheckpoint(note), upstream),
-      open.has(verdict) ? undefined : this.#leave(),
-    ])
-    if (saved.status === 'rejected') {
+    // Both at once, so that the store does them in one transaction. The place is free even if the step cannot be saved.
+    const left = open.has(verdict) ? null : this.#leave()
+    try {
+      await this.#run.saveCheckpoint(toCheckpoint(note), upstream)
+      this.#note = note
+    } catch (error) {
       if (verdict === 'submitting') await this.#leave()
-      throw saved.reason
+      throw error
+    } finally {
+      await left
     }
-    this.#note = note
-    if (left.status === 'rejected') throw left.reason
   }
 
   /** How long the run may still last: the model's time counts from its first submission, not anew for each run. */

@@ -6,17 +6,22 @@ const unreadyForMs = 10_000
 
 /** Remembers answers. */
 export interface ReadinessMemory {
-  /** The last answer while it is fresh, else another one. */
-  recall(spec: RemoteSpec, ask: () => Promise<string | null>): Promise<string | null>
+  /**
+   * The last answer while it is fresh, else another one.
+   * @param isAboutProvider whether it is the same for all models of the provider
+   */
+  recall(spec: RemoteSpec, isAboutProvider: boolean, ask: () => Promise<string | null>): Promise<string | null>
 }
 
 /** Creates a memory of answers, by the settings that they are about. */
 export function createMemory(nowMs: () => number): ReadinessMemory {
   const known = new Map<string, { readonly answer: Promise<string | null>; untilMs: number }>()
   return {
-    recall(spec, ask) {
-      const { model, task, workflow, base_folder } = spec
-      const key = JSON.stringify([spec.kind, spec.provider.name, model, task, workflow && [base_folder, workflow]])
+    recall(spec, isAboutProvider, ask) {
+      const { kind, provider, model, task, workflow, base_folder } = spec
+      const key = isAboutProvider
+        ? `${kind} ${provider.name}`
+        : JSON.stringify([kind, provider.name, model, task, workflow && [base_folder, workflow]])
       const last = known.get(key)
       if (last && nowMs() < last.untilMs) return last.answer
       const entry = { answer: ask(), untilMs: Number.POSITIVE_INFINITY }

@@ -88,7 +88,9 @@ function createEngine({ kind }: Backend, machine: MachineParts, connector: Conne
   }
 
   async function whyUnready(spec: RemoteSpec): Promise<string | null> {
-    return connector.whyKeyless(spec.provider) ?? memory.recall(spec, () => ask(connector.toCandidate(spec)))
+    const reason = connector.whyKeyless(spec.provider)
+    const isAboutProvider = backends.get(spec.kind)?.isReadyAsWhole === true
+    return reason ?? memory.recall(spec, isAboutProvider, () => ask(connector.toCandidate(spec)))
   }
 }
 

@@ -13,9 +13,9 @@ export interface Throttle {
    * @throws the signal's reason
    */
   enter(provider: Provider, jobId: string, longestMs: number, signal: AbortSignal): Promise<void>
-  /** The run is over; a run that never entered may leave. */
+  /** The run is over; a run that never entered may leave. Never rejects: without the store the place is free after `longestMs`. */
   leave(provider: string, jobId: string): Promise<void>
-  /** Nothing is submitted for so long. */
+  /** Nothing is submitted for so long. Never rejects: no run may fail because a provider is asked too soon. */
   pause(provider: string, ms: number): Promise<void>
 }
 
@@ -47,7 +47,7 @@ export function createThrottle(
   return {
     async enter(provider, jobId, longestMs, signal) {
       const hasLimit = provider.concurrency !== undefined || provider.per_minute !== undefined
-      // Runs take nothing from one another then, so they ask at the same time; only for the end of a pause they wait in turn.
+      // Without limits runs need not take turns; only while the provider is paused one asks for all.
       if (!hasLimit && !last.has(provider.name)) {
         signal.throwIfAborted()
         if ((await ask(provider, jobId, longestMs)) === 0) return
@@ -60,9 +60,9 @@ export function createThrottle(
       await entering
     },
     async leave(provider, jobId) {
-      await store.leaveProvider(provider, jobId)
+      await store.leaveProvider(provider, jobId).catch(() => {})
       wake.get(provider)?.abort()
     },
-    pause: (provider, ms) => store.pauseProvider(provider, ms),
+    pause: (provider, ms) => store.pauseProvider(provider, ms).catch(() => {}),
   }
 }

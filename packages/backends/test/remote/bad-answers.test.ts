@@ -59,3 +59,23 @@ describe.each(kindCases)('$title', (one) => {
     expect(isEnded ? ['canceled'] : ['accepted', 'unknown']).toContain(ended.verdicts[1])
   })
 })
+
+const named = kindCases.filter(({ title }) => ['replicate', 'fal', 'openai video', 'sd-server'].includes(title))
+
+describe.each(named)('$title', (one) => {
+  test.each([
+    ['none', null],
+    ['an empty one', ''],
+    ['one with NUL', 'a\0b'],
+    ['a long one', 'x'.repeat(256)],
+  ])('an id that cannot be stored is no id: %s', async (_, id) => {
+    const { outcome, verdicts } = await run(one, (request) => one.submission.test(request), {
+      status: 200,
+      json: { id, request_id: id },
+    })
+    // A free run is submitted again.
+    if (one.kind === 'sd-server') expect(outcome).toMatchObject({ code: 'submission_lost' })
+    else expect(outcome).toBeInstanceOf(OutcomeUnknown)
+    expect(Object.values(verdicts)).not.toContain('accepted')
+  })
+})

@@ -112,6 +112,13 @@ describe.each(kindCases)('$title', (one) => {
     },
   )
 
+  it('a reason that is a sentence ends once', async () => {
+    await using remote = await start(one, failing(one.submission, { status: 400, json: { detail: 'It is rejected.' } }))
+    const { run, outcome } = await remote.run()
+    await using _ = run
+    expect((outcome as Error).message).toBe(`${one.kind} answered 400: It is rejected. Nothing was charged.`)
+  })
+
   it('gives up on a provider that cannot be reached, having sent nothing', async () => {
     await using remote = await start(one)
     await remote.served[Symbol.asyncDispose]()

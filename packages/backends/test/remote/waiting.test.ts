@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ClaimLost, EngineError } from '@mediagen/engine/engine.ts'
 import { describe, expect, test } from 'vitest'
-import type { Throttle } from '../../src/remote/throttle.ts'
+import { createThrottle, type Throttle } from '../../src/remote/throttle.ts'
 import { failing, type Faults, serveFake } from './fakes/fake.ts'
 import { createFakeOpenai } from './fakes/openai.ts'
 import { createFakeReplicate } from './fakes/replicate.ts'
@@ -24,6 +24,10 @@ function createPlaces(): { readonly held: Set<string>; readonly throttle: Thrott
   }
   return { held, throttle }
 }
+
+const away = () => Promise.reject(new Error('the store is away'))
+/** A store that went away after a run had entered. */
+const storeAway = { enterProvider: async () => 0, leaveProvider: away, pauseProvider: away }
 
 /** A Replicate whose runs may last a minute. */
 async function startReplicate(settings: Partial<Parameters<typeof createFakeReplicate>[0]> = {}, faults?: Faults) {
@@ -144,6 +148,53 @@ describe('a place at a provider is free', () => {
     await engine[ask]?.(spec, { ...pastOf(run), checkpoint: note })
     expect(held.size).toBe(0)
   })
+})
+
+describe('a success that was paid is delivered', () => {
+  async function startOpenai(throttle: Throttle) {
+    const clock = createFastClock()
+    const served = await serveFake(createFakeOpenai({ nowMs: clock.nowMs }))
+    const engine = openRemote('openai', secrets, { ...clock, throttle })
+    return {
+      engine,
+      spec: toSpec('openai', `${served.origin}/v1`, { task: 'image', model: 'flux' }, { token_env: 'KEY' }),
+      async [Symbol.asyncDispose]() {
+        await engine.close()
+        await served[Symbol.asyncDispose]()
+      },
+    }
+  }
+
+  test('also while the store that counts runs at providers is away', async () => {
+    await using remote = await startOpenai(createThrottle(storeAway, async () => {}))
+    await using run = await startKeptRun()
+    expect(await outcomeOf(remote.engine.run(remote.spec, run))).toHaveProperty('files')
+    expect(run.verdicts()).toEqual({ 1: 'succeeded' })
+  })
+
+  test('also if no file can be opened at first', async () => {
+    await using remote = await startOpenai(createPlaces().throttle)
+    await using run = await startKeptRun()
+    const { folder } = run
+    let opened = 0
+    run.folder = async () => {
+      if ((opened += 1) === 1) throw Object.assign(new Error('too many open files'), { code: 'EMFILE' })
+      return folder()
+    }
+    expect(await outcomeOf(remote.engine.run(remote.spec, run))).toHaveProperty('files')
+  })
+})
+
+test('a provider that asks to wait is waited for, also while the store that shares pauses is away', async () => {
+  const slowDown = { status: 429, headers: { 'retry-after': '1' }, json: { detail: 'slow down' } }
+  const clock = createFastClock()
+  const fake = createFakeReplicate({ nowMs: clock.nowMs })
+  await using served = await serveFake(fake, failing(/predictions/, slowDown, null, slowDown))
+  await using engine = openRemote('replicate', secrets, { ...clock, throttle: createThrottle(storeAway, clock.pause) })
+  await using run = await startKeptRun()
+  const spec = toSpec('replicate', `${served.origin}/v1`, { model: 'acme/picture' }, { token_env: 'KEY' })
+  expect(await outcomeOf(engine.run(spec, run))).toHaveProperty('files')
+  expect(fake.predictions).toHaveLength(1)
 })
 
 describe('time', () => {

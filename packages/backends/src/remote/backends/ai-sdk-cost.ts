@@ -21,7 +21,7 @@ export function readCost(said: unknown): UpstreamCost | null {
   return typeof credits === 'number' ? { text: `${credits} credits`, amount: credits, currency: null } : null
 }
 
-/** The tokens that were billed, where no money is told. */
+/** The billed tokens, where the answer names no amount of money. */
 export function toTokenCost({ tokens }: Usage): UpstreamCost | null {
   return tokens === undefined ? null : { text: `${tokens} tokens`, amount: null, currency: null }
 }

@@ -132,7 +132,7 @@ export function packageOf({ package: name = '' }: Provider): SdkPackage {
   return found
 }
 
-/** Where a URL of the package leads: that of ElevenLabs cannot be told another base URL. */
+/** Maps the URLs of a package to the base URL of the provider: the package of ElevenLabs has no setting for it. */
 export function toUrlOf({ spec, connection }: Place): (url: string) => string {
   const { baseUrl } = packageOf(spec.provider)
   return (url) => (url.startsWith(`${baseUrl}/`) ? connection.toUrl(url.slice(baseUrl.length)) : url)

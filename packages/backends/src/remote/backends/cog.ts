@@ -41,6 +41,7 @@ export const cog: Backend = {
   },
   cancel: async () => 'canceled',
   greeting: { at: '/health-check', also: [503] },
+  isReadyAsWhole: true,
   async unready({ connection }) {
     const { json } = await connection.ask({ method: 'GET', at: '/health-check' }, { also: [503] })
     const status = isObject(json) ? String(json['status']) : 'no cog server'

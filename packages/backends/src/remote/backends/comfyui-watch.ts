@@ -1,6 +1,6 @@
-// What ComfyUI tells of a run over its WebSocket: progress, and the drafts of samplers. The events of a run go to the client
-// that submitted it, which has the run's id for a name, so whoever takes the run over hears the rest. Those of runs without a
-// client go to everyone: only what names this run counts.
+// What ComfyUI sends about a run over its WebSocket: progress, and the drafts of samplers. The events of a run go to the client
+// that submitted it. Its name is the id of the run, so a process that takes the run over gets the rest. The events of runs without
+// a client go to all, so those that do not name this run are ignored.
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { JsonValue } from '@mediagen/engine/engine.ts'
@@ -74,7 +74,7 @@ function toFraction(state: JsonValue): number {
   return fraction >= 0 ? Math.min(1, fraction) : 0
 }
 
-/** Pictures for whoever watches the job, one at a time: what comes while one is written is dropped, as the next is near. */
+/** Drafts, written one at a time: those that come meanwhile are dropped, as the next one comes soon. */
 function createDrafts(run: Watched): { show(picture: Buffer): void; end(): Promise<void> } {
   const draft = '.draft'
   let path: string | null = null

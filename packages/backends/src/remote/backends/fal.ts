@@ -2,7 +2,7 @@
 // this is ours.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Backend, Place, UpstreamRef, Verdict } from '../backend.ts'
-import { isObject, Unknown } from '../connection.ts'
+import { isObject, readId } from '../connection.ts'
 import { completeInput } from '../media-input.ts'
 import { toJsonBody } from '../multipart.ts'
 import { findOutputs, toNumbers } from '../outputs.ts'
@@ -26,9 +26,7 @@ export const fal: Backend = {
     const asked = { method: 'POST', at: `/${String(spec['model'])}${query}`, ...toJsonBody(body) } as const
     const { json } = await connection.submit(asked, { timeoutMs })
     const answer = isObject(json) ? json : {}
-    const id = answer['request_id']
-    if (typeof id !== 'string' || id === '') throw new Unknown(`${connection.provider} answered without a request_id`)
-    const built = toRef({ connection, spec }, id)
+    const built = toRef({ connection, spec }, readId(json, connection, 'request_id'))
     // The path of a request is not always that of its model, so what it says counts.
     for (const name of ['status', 'response', 'cancel'] as const) {
       const url = answer[`${name}_url`]
@@ -51,9 +49,10 @@ export const fal: Backend = {
     if (said === 'ALREADY_COMPLETED') return 'succeeded'
     return status >= 400 || said === 'NOT_FOUND' ? 'unknown' : 'canceled'
   },
-  // A request that nobody made. Its own answer to that is not documented, but a wrong key is refused before.
+  // Asks for a request that does not exist. The answer is not documented, but a wrong key is refused first.
   greeting: { at: `/fal-ai/flux/requests/${noRequest}/status`, also: [400, 403, 404, 405, 422] },
-  // No question tells for nothing whether a key works.
+  // No free question shows whether a key works.
+  isReadyAsWhole: true,
   unready: async () => null,
 }
 

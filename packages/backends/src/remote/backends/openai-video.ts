@@ -2,7 +2,7 @@
 import type { JsonValue, UpstreamVerdict } from '@mediagen/engine/engine.ts'
 import { digestParts } from '@mediagen/engine/canonical-json.ts'
 import type { FormPart, SubmissionNote, UpstreamRef, Verdict } from '../backend.ts'
-import { type Answer, type Connection, isObject, Unknown } from '../connection.ts'
+import { type Connection, isObject } from '../connection.ts'
 
 // How far its clock and ours may differ.
 const clockSeconds = 600
@@ -11,13 +11,6 @@ const clockSeconds = 600
 export function toVideoKey(parts: readonly FormPart[]): string {
   const fields = Object.fromEntries(parts.map((part) => [part.name, 'value' in part ? part.value : '']))
   return [digestParts(fields['prompt'] ?? ''), fields['size'] ?? '', fields['seconds'] ?? ''].join(' ')
-}
-
-/** Reads the id out of the answer to a submission. */
-export function submitVideo({ provider }: Connection, { json }: Answer): UpstreamRef {
-  const id = isObject(json) ? json['id'] : null
-  if (typeof id !== 'string' || id === '') throw new Unknown(`${provider} answered without an id`)
-  return { id }
 }
 
 /** Asks for the state of a video. */

@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { Backend, FormPart, Preparation, Submission, UpstreamBody, UpstreamResult } from '../backend.ts'
-import { type Answer, isObject, PaidForNothing } from '../connection.ts'
+import { type Answer, isObject, PaidForNothing, readId } from '../connection.ts'
 import { completeInput, toContentType } from '../media-input.ts'
 import { toJsonBody, toMultipart } from '../multipart.ts'
 import { decodeOutput, toNumbers } from '../outputs.ts'
 import type { RemoteSpec } from '../provider.ts'
-import { cancelVideo, findVideos, lookAtVideo, submitVideo, toVideoKey } from './openai-video.ts'
+import { cancelVideo, findVideos, lookAtVideo, toVideoKey } from './openai-video.ts'
 
 const paths = {
   image: '/images/generations',
@@ -31,13 +31,14 @@ export const openai: Backend = {
   async submit(submission) {
     const answer = await send(submission)
     return submission.spec['task'] === 'video'
-      ? submitVideo(submission.connection, answer)
+      ? { id: readId(answer.json, submission.connection) }
       : readFiles(submission, answer)
   },
   look: ({ connection }, ref) => lookAtVideo(connection, ref),
   find: async ({ connection, spec }, note) => (spec['task'] === 'video' ? findVideos(connection, note) : []),
   cancel: ({ connection }, ref) => cancelVideo(connection, ref),
   greeting: { at: '/models', also: [403, 404, 405, 501], provesKey: true },
+  isReadyAsWhole: true,
   async unready({ connection }) {
     // Some servers have no such route, and answer all the same.
     await connection.ask({ method: 'GET', at: '/models' }, { also: [403, 404, 405, 501], large: true })

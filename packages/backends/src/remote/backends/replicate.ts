@@ -3,7 +3,7 @@
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import { digestParts, toCanonicalJson } from '@mediagen/engine/canonical-json.ts'
 import type { Backend, UpstreamRef, Verdict } from '../backend.ts'
-import { isObject, Unknown } from '../connection.ts'
+import { isObject, readId } from '../connection.ts'
 import { completeInput } from '../media-input.ts'
 import { toJsonBody } from '../multipart.ts'
 import { findOutputs, toNumbers } from '../outputs.ts'
@@ -41,9 +41,7 @@ export const replicate: Backend = {
       },
       { timeoutMs },
     )
-    const id = isObject(json) ? json['id'] : null
-    if (typeof id !== 'string' || id === '') throw new Unknown(`${connection.provider} answered without an id`)
-    return { id }
+    return { id: readId(json, connection) }
   },
   async look({ connection }, ref) {
     const { json } = await connection.ask({ method: 'GET', at: toPath(ref) }, { large: true })

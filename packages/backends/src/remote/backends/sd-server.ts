@@ -1,6 +1,6 @@
 // stable-diffusion.cpp's server: its own job API under /sdcpp/v1, which can be asked again after a crash; /v1/images/* cannot.
 import type { Backend, UpstreamRef, Verdict } from '../backend.ts'
-import { isObject, Unknown } from '../connection.ts'
+import { isObject, readId } from '../connection.ts'
 import { completeInput } from '../media-input.ts'
 import { toJsonBody } from '../multipart.ts'
 import { decodeOutput } from '../outputs.ts'
@@ -19,9 +19,7 @@ export const sdServer: Backend = {
   async submit({ connection, spec, body, timeoutMs }) {
     const at = `/sdcpp/v1/${toMode(spec['task'])}`
     const { json } = await connection.submit({ method: 'POST', at, ...toJsonBody(body) }, { timeoutMs })
-    const id = isObject(json) ? json['id'] : null
-    if (typeof id !== 'string' || id === '') throw new Unknown(`${connection.provider} answered without an id`)
-    return { id }
+    return { id: readId(json, connection) }
   },
   async look({ connection }, ref) {
     // It forgets jobs after a while, and all of them when it restarts.
