@@ -8,7 +8,7 @@ import { openOutputFolder } from './outputs.ts'
 // Each draft is an event for everyone who watches.
 const betweenMs = 500
 
-/** Creates the drafts of a run. A file that is no picture, or cannot be stored, is not shown, and harms nothing. */
+/** Creates the drafts of a run. A file that is not a picture, or cannot be stored, is skipped. */
 export function createDrafts(attempt: Attempt): Drafts {
   const { claimed, parts } = attempt
   const { job, token } = claimed

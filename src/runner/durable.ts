@@ -1,15 +1,35 @@
 // Writes the checkpoints and the end of a run to the store.
 import { setTimeout as pause } from 'node:timers/promises'
 import { ClaimLost, type Engine, type JsonValue, type UpstreamRun } from '@mediagen/engine/engine.ts'
-import type { Job, JobOutcome } from '@mediagen/core/job.ts'
+import type { Job, JobError, JobOutcome } from '@mediagen/core/job.ts'
+import { isRefusedForGood } from '@mediagen/core/storage-trouble.ts'
 import type { Attempt } from './attempt.ts'
 
 // Wait before another try.
 const firstRetryMs = 200
 const longestRetryMs = 5000
 
-/** Records the end; the token of the claim ensures that it is recorded at most once. Null when the claim was lost before. */
+const notRecordedError: JobError = {
+  code: 'output_not_stored',
+  message: 'The result of the job could not be recorded on this server. Nothing was charged.',
+  retryable: true,
+}
+
+/**
+ * Records the end; the token of the claim ensures that it is recorded at most once. An end that the database refuses for good
+ * becomes a failure, so that the job ends. Null when the claim was lost before.
+ */
 export async function endJob(attempt: Attempt, outcome: JobOutcome): Promise<Job | null> {
+  try {
+    return await finish(attempt, outcome)
+  } catch (error) {
+    if (!isRefusedForGood(error)) throw error
+    attempt.parts.log.error({ err: error, job_id: attempt.claimed.job.jobId }, 'the database refused the end of a job')
+    return finish(attempt, { status: 'failed', error: notRecordedError })
+  }
+}
+
+async function finish(attempt: Attempt, outcome: JobOutcome): Promise<Job | null> {
   const { claimed, parts } = attempt
   const { jobId, attempts } = claimed.job
   return write(attempt, 'the end of a job', async () => {
@@ -48,7 +68,7 @@ export async function saveCheckpoint(
 
 /**
  * Writes to the store. While that fails, for example on a full disk, it is retried: the claim is kept meanwhile.
- * @throws the last error of the store if the run is given up first; the claim then runs out
+ * @throws the last error of the store if it refuses the change for good, or the run is given up first; the claim then runs out
  */
 async function write<Result>(attempt: Attempt, what: string, step: () => Promise<Result>): Promise<Result> {
   const { claimed, abandoned, parts } = attempt
@@ -57,7 +77,7 @@ async function write<Result>(attempt: Attempt, what: string, step: () => Promise
     try {
       return await step()
     } catch (error) {
-      if (abandoned.aborted) throw error
+      if (abandoned.aborted || isRefusedForGood(error)) throw error
       parts.log.error({ err: error, job_id: jobId, retry_ms: waitMs }, `${what} could not be written`)
       // Giving up ends the pause, not a running attempt.
       await pause(waitMs, undefined, { signal: abandoned }).catch(() => {})

@@ -5,9 +5,9 @@ import type { Logger } from 'pino'
 import { backoffMs } from '@mediagen/core/loss.ts'
 import type { Catalog } from '@mediagen/catalog/model.ts'
 import type { Duty, DutyAnswer, Store } from '@mediagen/core/store.ts'
+import { everySecond } from '../runtime/every-second.ts'
 import { createRound } from '../runtime/round.ts'
 
-const lookMs = 1000
 const dutiesAtOnce = 16
 /** How long another server may take to answer. */
 const answerMs = 60_000
@@ -52,11 +52,11 @@ export function startDuties(parts: DutyParts): { stop(): Promise<void> } {
   }
 
   const looking = createRound(look, (error) => log.error({ err: error }, 'other servers could not be asked'))
-  const timer = setInterval(() => looking.again(), lookMs)
+  const stopLooking = everySecond(() => looking.again())
   looking.again()
   return {
     async stop() {
-      clearInterval(timer)
+      stopLooking()
       stopping.abort()
       await looking.settled()
     },

@@ -75,15 +75,19 @@ export function createFilling(parts: FillingParts): () => Promise<void> {
     const tooMany = Math.max(0, ahead.length - aheadPerPlace * parts.places.places)
     const waiting = countRoom(models, ready, tooMany > 0 ? countModels(runs) : taken.ofModel)
     const [light, heavy] = split(waiting, ({ model }) => takesNoPlace(model))
-    const except = findAccounts(ahead, aheadPerPlaceOfAccount * parts.places.places)
+    const { except, left } = countLeft(ahead, aheadPerPlaceOfAccount * parts.places.places)
     // A run with files within its share comes before jobs of accounts beyond theirs.
     const strict = ahead.some((run) => run.phase === 'fetched' && taken.mayWork(run, true))
     const spare = taken.hasSpare && tooMany === 0
+    const free = taken.free - tooMany
+    // All of one claim may be jobs of one account; another round claims the rest.
+    const limit = Math.min(free, left)
+    const full = limit < free ? limit : Number.POSITIVE_INFINITY
     // Both in one turn of the event loop, so in one transaction. Spare places are assigned one at a time.
     const takes = [
       spare
         ? take(heavy, 1, 1, except, taken.spareShare())
-        : take(heavy, taken.free - tooMany, Number.POSITIVE_INFINITY, except, { ...taken.share(), strict }),
+        : take(heavy, limit, full, except, { ...taken.share(), strict }),
       take(light, lightClaims, lightClaims, except),
     ]
     // The stop must know every run that this round began, even if one half of it fails.
@@ -137,11 +141,16 @@ function countRoom(
   })
 }
 
-/** Accounts that have this many of the runs. */
-function findAccounts(runs: readonly Run[], least: number): string[] {
+/** The accounts that have at least `most` of the runs, and how many more the next one may have before it does. */
+function countLeft(runs: readonly Run[], most: number): { except: string[]; left: number } {
   const counts = new Map<string, number>()
   for (const { accountId } of runs) counts.set(accountId, (counts.get(accountId) ?? 0) + 1)
-  return [...counts].flatMap(([accountId, count]) => (count >= least ? [accountId] : []))
+  const except: string[] = []
+  let left = most
+  for (const [accountId, count] of counts)
+    if (count >= most) except.push(accountId)
+    else left = Math.min(left, most - count)
+  return { except, left }
 }
 
 function split<Item>(items: readonly Item[], belongs: (item: Item) => boolean): [Item[], Item[]] {

@@ -63,7 +63,7 @@ export async function succeedDead(home: Home, store: Pick<Store, 'endLeases'>, l
 
 const isHome = (name: string): boolean => isId('worker', name)
 
-/** Creates a home. @param name an id of a worker that nobody had before */
+/** Creates a home. @param name a new id of a worker */
 export function createHome(folders: HomeFolders, name: string): Home {
   let lock: FileLock | null = null
   let alone = false
@@ -108,7 +108,7 @@ export function createHome(folders: HomeFolders, name: string): Home {
       try {
         alone = readdirSync(folders.locks).every((entry) => entry === name || !isHome(entry))
       } catch {
-        // Such as for lack of file descriptors, which is no reason to end.
+        // For example, no file descriptor is free: the last answer stands.
       }
       return alone
     },

@@ -7,7 +7,7 @@ import { type HeldFolder, holdFolder } from '@mediagen/engine/held-folder.ts'
 import type { Asset } from '@mediagen/core/asset.ts'
 import { type Attempt, toFolderName, toOutputFolder } from './attempt.ts'
 
-/** The engine's folder, made when it is first asked for. A run that may not be repeated waits for a file descriptor. */
+/** The engine's folder, made when it is first asked for. Waits for a file descriptor, unless the run can begin anew. */
 export function openOutputFolder(attempt: Attempt): Promise<HeldFolder> {
   const path = toOutputFolder(attempt)
   const open = async (): Promise<HeldFolder> => {
@@ -15,7 +15,7 @@ export function openOutputFolder(attempt: Attempt): Promise<HeldFolder> {
     return await holdFolder(path)
   }
   attempt.usesFolder = true
-  attempt.outputs ??= attempt.afterLoss === 'never' ? whenDescriptors(open, attempt.watched.signal) : open()
+  attempt.outputs ??= attempt.afterLoss === 'again' ? open() : whenDescriptors(open, attempt.watched.signal)
   return attempt.outputs
 }
 

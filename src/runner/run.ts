@@ -88,7 +88,7 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
     engineEnd: Promise.resolve(),
     decided: false,
   }
-  // The phase is no getter: those of objects that are not of a class are slow to read, and each round reads them all.
+  // `phase` is a property: getters of object literals are slow to read, and each round reads the phases of all runs.
   const run = {
     jobId: job.jobId,
     accountId: job.accountId,
@@ -110,7 +110,7 @@ export function startRun(claimed: ClaimedJob, model: Model, parts: RunParts): Ru
   return run
 }
 
-/** Removes the folder of a run. Usually its outputs were moved away and nothing is left in it: then nobody looks what is. */
+/** Removes the folder of a run. Usually it is empty, because the outputs were moved away, and need not be listed. */
 async function removeFolder(attempt: Attempt): Promise<void> {
   const { folder } = attempt
   try {
@@ -157,7 +157,7 @@ async function perform(attempt: Attempt, abort: AbortController): Promise<void> 
     })
     await attempt.engineEnd
     await closeOutputFolder(attempt)
-    // Not even a lost claim ends this: nobody else removes the folder as long as this process lives.
+    // After a lost claim, too: no other process removes the folder while this one lives.
     if (attempt.usesFolder) await removeFolder(attempt)
   }
 }

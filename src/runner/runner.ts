@@ -1,6 +1,7 @@
 // Claims queued jobs while there is room, renews their claims, and receives cancels. run.ts has the run itself.
 import type { ClaimedJob } from '@mediagen/core/job.ts'
 import type { Catalog } from '@mediagen/catalog/model.ts'
+import { everySecond } from '../runtime/every-second.ts'
 import { createRound } from '../runtime/round.ts'
 import type { JobNews, Store } from '@mediagen/core/store.ts'
 import { createFilling } from './filling.ts'
@@ -9,11 +10,6 @@ import type { RunParts } from './attempt.ts'
 import { type DutyParts, startDuties } from './duties.ts'
 import { type Run, startRun } from './run.ts'
 import { startSweeper, type SweeperParts } from './sweeper.ts'
-
-// Claims are renewed this often, in one batch with progress and checkpoints.
-const heartbeatMs = 1000
-// News of queued jobs may be lost, and that a model is ready is not told: the queue is looked at this often.
-const lookMs = 1000
 
 /** What the runner needs. */
 export interface RunnerParts extends Omit<RunParts, 'onFetched'>, SweeperParts {
@@ -96,8 +92,10 @@ export function startRunner(parts: RunnerParts): Runner {
   const filling = createRound(fill, (error) => log.error({ err: error }, 'jobs could not be claimed'))
   const beating = createRound(beat, (error) => log.error({ err: error }, 'runs could not be reported'))
 
-  const heartbeatTimer = setInterval(() => beating.again(), heartbeatMs)
-  const lookTimer = setInterval(() => filling.again(), lookMs)
+  // Claims are renewed in one batch with progress and checkpoints.
+  const stopBeating = everySecond(() => beating.again())
+  // News of queued jobs may be lost, and there is none when a model becomes ready.
+  const stopLooking = everySecond(() => filling.again())
   const ignoreNews = store.onNews((jobs) => {
     if (jobs === null) return filling.again()
     // If this fails, the heartbeat reports the cancel.
@@ -114,7 +112,7 @@ export function startRunner(parts: RunnerParts): Runner {
   return {
     async stop(graceMs) {
       stopped = true
-      clearInterval(lookTimer)
+      stopLooking()
       ignoreNews()
       await Promise.all([sweeper.stop(), duties.stop()])
       await filling.settled()
@@ -123,7 +121,7 @@ export function startRunner(parts: RunnerParts): Runner {
       }, graceMs)
       await Promise.all([...runs].map((run) => run.done))
       clearTimeout(timer)
-      clearInterval(heartbeatTimer)
+      stopBeating()
       await beating.settled()
     },
   }

@@ -2,9 +2,9 @@
 import type { Logger } from 'pino'
 import { leadMs } from '@mediagen/core/leader.ts'
 import type { Store } from '@mediagen/core/store.ts'
+import { everySecond } from '../runtime/every-second.ts'
 import { createRound } from '../runtime/round.ts'
 
-const sweepMs = 1000
 // One sweep is one transaction, and starts wait for it.
 const jobsPerSweep = 200
 
@@ -36,12 +36,12 @@ export function startSweeper({ store, leaseMs, reviewMs, log, random }: SweeperP
   }
 
   const sweeping = createRound(sweep, (error) => log.error({ err: error }, 'jobs could not be swept'))
-  const timer = setInterval(() => sweeping.again(), sweepMs)
+  const stopLooking = everySecond(() => sweeping.again())
   sweeping.again()
   return {
     async stop() {
       stopped = true
-      clearInterval(timer)
+      stopLooking()
       await sweeping.settled()
     },
   }

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { openCommandLine } from '../cli/command-line.ts'
 import { createTestClock } from '../gateway/test-clock.ts'
 import { startTestApp } from '../test-app.ts'
 
@@ -25,6 +26,10 @@ test('a job under review is released when its time is over, and not before', asy
     const read = async () => (await api.send(`/v1/jobs/${body.job_id}`, { key })).body
     clock.ms += 59 * minuteMs
     expect(await read()).toMatchObject({ status: 'needs_review', billing: { held: 10, released: 0 } })
+    await using line = openCommandLine({ MEDIAGEN_URL: api.url, MEDIAGEN_KEY: key })
+    const { stderr } = await line.run(['watch', body.job_id])
+    expect(stderr).toMatch(/credits stay held .* \(job_\w+\)\n$/s)
+    expect(stderr).not.toContain('othing was charged')
     clock.ms += 2 * minuteMs
     await expect
       .poll(read)
