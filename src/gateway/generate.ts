@@ -2,7 +2,7 @@
 import type { CallOptions } from '@connectrpc/connect'
 import type { FastifyInstance } from 'fastify'
 import type { JsonObject } from '@bufbuild/protobuf'
-import { JobSchema } from '../../gen/mediagen/v1/generation_pb.ts'
+import { JobSchema, type StartGenerationRequest } from '../../gen/mediagen/v1/generation_pb.ts'
 import { patienceOf } from '@mediagen/net/http/connections.ts'
 import { type CoreClient, forward } from './core-client.ts'
 import { startHeaders, nameHeaders, readHeaders } from './headers.ts'
@@ -66,19 +66,22 @@ export function addGenerateRoutes(app: FastifyInstance, core: CoreClient, stoppi
         'Retain-For': retainSeconds,
         'Mediagen-Priority': priority,
       } = readHeaders(request)
-      const order = {
-        model,
-        input,
-        quoteId,
-        idempotencyKey,
-        priority,
-        ...(expiresInSeconds !== undefined && { expiresInSeconds }),
-        ...(retainSeconds !== undefined && { retainSeconds }),
-      }
-      const start = (mayWait: boolean, options: CallOptions) =>
-        core.generation.startGeneration({ ...order, wait: mayWait }, options).catch((error: unknown) => {
+      const start = (mayWait: boolean, options: CallOptions) => {
+        const order: StartGenerationRequest = {
+          $typeName: 'mediagen.v1.StartGenerationRequest',
+          model,
+          input,
+          quoteId,
+          wait: mayWait,
+          idempotencyKey,
+          priority,
+          expiresInSeconds,
+          retainSeconds,
+        }
+        return core.generation.startGeneration(order, options).catch((error: unknown) => {
           throw nameHeaders(error)
         })
+      }
       const { job, replayed } = await (wait
         ? start(true, { ...forward(request), signal: patienceOf(reply, stopping) }).catch((error: unknown) => {
             // This server is stopping and the core is not: the core answers the same request with the record as it is.

@@ -9,7 +9,6 @@ import {
   ProductSchema,
 } from '../../gen/mediagen/v1/catalog_pb.ts'
 import { create, type JsonObject } from '@bufbuild/protobuf'
-import { LRUCache } from 'lru-cache'
 import { MediagenError } from '@mediagen/core/errors.ts'
 import { compressLarge } from './compress.ts'
 import { type CoreClient, forward } from './core-client.ts'
@@ -34,7 +33,7 @@ const pageJson = new WeakMap<ListModelsResponse, Buffer>()
 // The latest lists that were asked for, by path and query as they were sent: most clients ask for the same few.
 const mostLists = 64
 const longestUrl = 256
-const lists = new LRUCache<string, ReturnType<typeof readNewList>>({ max: mostLists })
+const lists = new Map<string, ReturnType<typeof readNewList>>()
 
 /** Adds the routes. */
 export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
@@ -62,9 +61,9 @@ export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
       reply.type('application/json; charset=utf-8')
       if (grouped) {
         const { products, total } = await core.catalog.listProducts(query, forward(request))
-        return reply.send(JSON.stringify(toListOf(ProductSchema, products, total, query)))
+        return JSON.stringify(toListOf(ProductSchema, products, total, query))
       }
-      return reply.send(toPageJson(await core.catalog.listModels(message, forward(request)), query))
+      return toPageJson(await core.catalog.listModels(message, forward(request)), query)
     },
   )
 
@@ -110,7 +109,8 @@ export function addModelRoutes(app: FastifyInstance, core: CoreClient): void {
           'The path ends where a model id belongs. GET /v1/models lists the models.',
         )
       const { model, openapi, unreadyReason = null } = await core.catalog.getModel({ model: id }, forward(request))
-      return reply.type('application/json; charset=utf-8').send(toDetailJson(model, openapi, unreadyReason))
+      reply.type('application/json; charset=utf-8')
+      return toDetailJson(model, openapi, unreadyReason)
     },
   )
 }
@@ -121,6 +121,7 @@ function readList(request: FastifyRequest): ReturnType<typeof readNewList> {
   const known = lists.get(url)
   if (known) return known
   const list = readNewList(request)
+  if (lists.size >= mostLists) lists.clear()
   if (url.length <= longestUrl) lists.set(url, list)
   return list
 }

@@ -15,7 +15,7 @@ import {
 import { isRefusal, toRefusal } from '../runtime/refusal.ts'
 import { readRequestId } from '@mediagen/net/request-id.ts'
 import { isStorageTrouble, storageUnavailable } from '@mediagen/core/storage-trouble.ts'
-import { describeViolations } from '@mediagen/core/violations.ts'
+import { describeMissing, describeViolations } from '@mediagen/core/violations.ts'
 import { toViolations } from '@mediagen/net/schema-violations.ts'
 import { problemKinds } from './problem-kinds.ts'
 
@@ -159,7 +159,7 @@ const fastifyCodes: Readonly<Record<string, ErrorCode>> = {
 
 function fromFastifyError(error: FastifyError): MediagenError {
   if (error.validation) {
-    const violations = toViolations(error.validation)
+    const violations = toViolations(error.validation, '', describeMissing)
     return new MediagenError('invalid_request', describeViolations(violations), { violations })
   }
   if (isStorageTrouble(error)) return storageUnavailable(error)

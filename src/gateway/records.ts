@@ -49,11 +49,13 @@ function converterOf(desc: DescMessage): (message: Message) => JsonRecord {
     convert: createConverter(field),
   }))
   const except = exceptions[desc.typeName]
+  // A copy has room for all fields; a new object would grow with each.
+  const empty: JsonRecord = Object.fromEntries(fields.map(({ name }) => [name, null]))
   const made = (message: Message & Partial<JsonRecord>): JsonRecord => {
-    const record: JsonRecord = {}
+    const record = { ...empty }
     for (const { name, localName, convert } of fields) {
       const value = message[localName]
-      record[name] = value === undefined ? null : convert(value)
+      if (value !== undefined) record[name] = convert(value)
     }
     return except ? Object.assign(record, except(message)) : record
   }

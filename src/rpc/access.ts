@@ -1,5 +1,4 @@
 // Authentication, authorization and rate limits of callers.
-import { LRUCache } from 'lru-cache'
 import type { Clock } from '@mediagen/core/clock.ts'
 import { MediagenError } from '@mediagen/core/errors.ts'
 import { type ApiKey, isLive, type Permission } from '@mediagen/core/key.ts'
@@ -89,11 +88,12 @@ export function createAccess(
  * 3 % of a short call.
  */
 function rememberSecrets(): typeof readSecret {
-  const secrets = new LRUCache<string, string>({ max: mostSecrets })
+  const secrets = new Map<string, string>()
   return (authorization) => {
     const known = authorization === null ? undefined : secrets.get(authorization)
     if (known !== undefined) return known
     const secret = readSecret(authorization)
+    if (secrets.size >= mostSecrets) secrets.clear()
     if (authorization !== null && authorization.length <= longestRemembered) secrets.set(authorization, secret)
     return secret
   }

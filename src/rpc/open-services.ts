@@ -69,7 +69,7 @@ interface Loaded {
   readonly handle: (...call: readonly unknown[]) => void
 }
 
-/** Adds methods whose library, which `load` has add the same ones, is loaded by the first message of a call. */
+/** Adds methods of a library that is loaded when the first message of a call arrives: `load` makes it add the same methods. */
 function addLater(server: Adder, methods: readonly Method[], load: (adder: Adder) => void): void {
   const loaded = new Map<string, Loaded>()
   const collector: Adder = {

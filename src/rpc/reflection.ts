@@ -1,4 +1,4 @@
-// What gRPC reflection tells of our services and of the health. Loaded by its first call, with the libraries that it needs.
+// gRPC reflection of our services and of the health service. Its libraries are loaded by the first call.
 import { createRequire } from 'node:module'
 import { type DescFile, type DescService, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { type FileDescriptorProto, FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'

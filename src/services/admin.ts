@@ -9,15 +9,8 @@ import type { Job } from '@mediagen/core/job.ts'
 import type { FilesFolders } from '@mediagen/core/retention.ts'
 import type { Account, AdjustOutcome, ResolveOutcome, Store } from '@mediagen/core/store.ts'
 import { actorOf } from './caller.ts'
-import {
-  toAccountMessage,
-  toAuditMessage,
-  toJobSummary,
-  toKeyMessage,
-  toMs,
-  toOperatorJobMessage,
-  toPermission,
-} from './convert.ts'
+import { toAccountMessage, toAuditMessage, toKeyMessage, toMs, toPermission } from './convert.ts'
+import { toJobSummary, toOperatorJobMessage } from './job-message.ts'
 import { findEmpty, readPage, readStatus, refuse, toCredits } from './request.ts'
 import { createFilesAdmin } from './admin-files.ts'
 import { createWebhookAdmin } from './webhooks.ts'

@@ -1,7 +1,6 @@
 // CatalogService: the models and the input that each takes. docs/contract.md, section 1, Lists.
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import type { ServiceImpl } from '@connectrpc/connect'
-import { LRUCache } from 'lru-cache'
 import {
   type CatalogService,
   type CategorySchema,
@@ -11,6 +10,7 @@ import {
   type ProductSchema,
 } from '../../gen/mediagen/v1/catalog_pb.ts'
 import type { Catalog, Model } from '@mediagen/catalog/model.ts'
+import { pageBounds } from '@mediagen/core/page.ts'
 import { callerOf } from './caller.ts'
 import { toModalityCode, toModelMessage } from './convert.ts'
 import { findModel } from './model-input.ts'
@@ -40,7 +40,7 @@ export function createCatalogService(parts: {
   baseUrl: () => string
 }): ServiceImpl<typeof CatalogService> {
   const { catalog, baseUrl } = parts
-  const pages = new LRUCache<string, ListModelsResponse>({ max: mostPages })
+  const pages = new Map<number | string, ListModelsResponse>()
   // The same message each time, so that the gateway writes its JSON once.
   const details = new WeakMap<Model, ModelMessage>()
   const list = rememberList(catalog, baseUrl, () => pages.clear())
@@ -49,13 +49,14 @@ export function createCatalogService(parts: {
       const { limit, offset } = readPage(request)
       const all = list()
       const { search, category } = request
-      const name = search === '' ? `${limit} ${offset} ${category}` : null
+      const name = search === '' ? namePage(limit, offset, category) : null
       const known = name === null ? undefined : pages.get(name)
       if (known) return known
       const found = filterModels(all, request)
       const models = found.slice(offset, offset + limit).map((listed) => listed.message)
       // Frozen, so that gRPC encodes it once.
       const made = Object.freeze(create(ListModelsResponseSchema, { models, total: found.length }))
+      if (pages.size >= mostPages) pages.clear()
       if (name !== null) pages.set(name, made)
       return made
     },
@@ -78,6 +79,11 @@ export function createCatalogService(parts: {
     },
     listCategories: () => ({ categories: countCategories(list()) }),
   }
+}
+
+/** A number for most pages: texts have to be made, and hashed to be found. */
+function namePage(limit: number, offset: number, category: string): number | string {
+  return category === '' ? offset * (pageBounds.largestLimit + 1) + limit : `${limit} ${offset} ${category}`
 }
 
 /** The ready models as messages, rebuilt only when the set of ready models changes. */

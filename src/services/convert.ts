@@ -1,16 +1,8 @@
-// Converts between records and messages; no other file knows both.
+// Converts between records and messages, those of jobs excepted, which job-message.ts has; no other file knows both.
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
-import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { AuditEntry } from '@mediagen/core/audit.ts'
-import type { Asset, AssetUrls } from '@mediagen/core/asset.ts'
-import {
-  creditsShown,
-  type Job,
-  type JobStatus,
-  type OperatorJob,
-  type RecordedUpstreamRun,
-} from '@mediagen/core/job.ts'
+import type { AssetUrls } from '@mediagen/core/asset.ts'
 import type { ApiKey, Permission } from '@mediagen/core/key.ts'
 import type { EntryKind, LedgerEntry } from '@mediagen/core/ledger.ts'
 import type { Modality, Model, Sample } from '@mediagen/catalog/model.ts'
@@ -18,14 +10,7 @@ import type { Quote } from '@mediagen/core/quote-seal.ts'
 import type { Account } from '@mediagen/core/store.ts'
 import type { Upload } from '@mediagen/core/upload.ts'
 import type { Delivery, DeliveryStatus, Webhook } from '@mediagen/core/webhook.ts'
-import type {
-  AccountSchema,
-  AuditEntrySchema,
-  InspectJobResponseSchema,
-  JobSummarySchema,
-  KeySchema,
-  UpstreamRunSchema,
-} from '../../gen/mediagen/v1/admin_pb.ts'
+import type { AccountSchema, AuditEntrySchema, KeySchema } from '../../gen/mediagen/v1/admin_pb.ts'
 import {
   Billed,
   Modality as ModalityCode,
@@ -34,7 +19,6 @@ import {
   type SampleSchema,
 } from '../../gen/mediagen/v1/catalog_pb.ts'
 import type { FileSchema } from '../../gen/mediagen/v1/files_pb.ts'
-import { type JobSchema, JobStatus as JobStatusCode, type OutputSchema } from '../../gen/mediagen/v1/generation_pb.ts'
 import { Permission as PermissionCode } from '../../gen/mediagen/v1/options_pb.ts'
 import type { QuoteSchema } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { EntryKind as EntryKindCode, type EntrySchema } from '../../gen/mediagen/v1/wallet_pb.ts'
@@ -43,16 +27,6 @@ import {
   type DeliverySchema,
   type WebhookSchema,
 } from '../../gen/mediagen/v1/webhooks_pb.ts'
-
-const statusCodes = {
-  queued: JobStatusCode.QUEUED,
-  running: JobStatusCode.RUNNING,
-  succeeded: JobStatusCode.SUCCEEDED,
-  failed: JobStatusCode.FAILED,
-  canceled: JobStatusCode.CANCELED,
-  expired: JobStatusCode.EXPIRED,
-  needs_review: JobStatusCode.NEEDS_REVIEW,
-} as const satisfies Record<JobStatus, JobStatusCode>
 
 const modalityCodes = {
   image: ModalityCode.IMAGE,
@@ -83,9 +57,6 @@ const deliveryStatusCodes = {
   failed: DeliveryStatusCode.FAILED,
 } as const satisfies Record<DeliveryStatus, DeliveryStatusCode>
 
-const statusNames = new Map<JobStatusCode, JobStatus>(
-  Object.entries(statusCodes).map(([name, code]) => [code, name as JobStatus]),
-)
 const deliveryStatusNames = new Map<DeliveryStatusCode, DeliveryStatus>(
   Object.entries(deliveryStatusCodes).map(([name, code]) => [code, name as DeliveryStatus]),
 )
@@ -93,24 +64,9 @@ const permissionNames = new Map<PermissionCode, Permission>(
   Object.entries(permissionCodes).map(([name, code]) => [code, name as Permission]),
 )
 
-/** The state that a message names; undefined for unspecified or unknown. */
-export function toJobStatus(code: JobStatusCode): JobStatus | undefined {
-  return statusNames.get(code)
-}
-
 /** The state of a delivery that a message names; undefined for unspecified or unknown. */
 export function toDeliveryStatus(code: DeliveryStatusCode): DeliveryStatus | undefined {
   return deliveryStatusNames.get(code)
-}
-
-/** The code of a state in messages. */
-export function toJobStatusCode(status: JobStatus): JobStatusCode {
-  return statusCodes[status]
-}
-
-/** The name of a message's state; empty for unspecified or unknown. */
-export function toJobStatusName(code: JobStatusCode): string {
-  return statusNames.get(code) ?? ''
 }
 
 /** The permission that a message names; undefined for one that no key carries. */
@@ -141,68 +97,6 @@ export function toQuoteMessage(quoteId: string, quote: Quote): MessageInitShape<
   return { quoteId, model: quote.model, credits: BigInt(quote.credits), expiresAt: timestampFromMs(quote.expiresAtMs) }
 }
 
-/** @param input as much of the input as the record shows; null for none */
-export function toJobMessage(job: Job, input: JsonObject | null, urls: AssetUrls): MessageInitShape<typeof JobSchema> {
-  return {
-    ...toSharedFields(job),
-    quoteId: job.quoteId,
-    credits: BigInt(creditsShown(job)),
-    // Those of a job under review, or of one that was released then, are not delivered.
-    outputs:
-      job.status === 'succeeded' && job.deletedAtMs === null
-        ? job.outputs.map((asset) => toOutputMessage(job, asset, urls))
-        : [],
-    ...(job.previewKey !== null && { previewUrl: urls.sign(job.previewKey).url }),
-    ...(job.servedBy !== null && { servedBy: job.servedBy }),
-    ...(input && { input }),
-  }
-}
-
-/** The fields of a job that both its owner and the operator see. */
-function toSharedFields(job: Job) {
-  const held = BigInt(job.creditsHeld)
-  return {
-    jobId: job.jobId,
-    status: statusCodes[job.status],
-    model: job.model,
-    progress: job.progress,
-    billing: { quoted: held, held, charged: BigInt(job.creditsCharged), released: BigInt(job.creditsReleased) },
-    // Undefined is left out by `create`; to spread objects that may be missing takes several times as long.
-    error: job.error ?? undefined,
-    attempts: job.attempts,
-    createdAt: timestampFromMs(job.createdAtMs),
-    startedAt: toOptionalTime(job.startedAtMs),
-    finishedAt: toOptionalTime(job.finishedAtMs),
-    queuePosition: job.queuePosition ?? undefined,
-    deletedAt: toOptionalTime(job.deletedAtMs),
-  }
-}
-
-function toOptionalTime(ms: number | null): Timestamp | undefined {
-  return ms === null ? undefined : timestampFromMs(ms)
-}
-
-function toOutputMessage(job: Job, asset: Asset, urls: AssetUrls): MessageInitShape<typeof OutputSchema> {
-  const { outputsExpireAtMs: lastMs, outputsGone } = job
-  const sign = (key: string) => (lastMs === null ? urls.sign(key) : urls.signWithin(key, lastMs))
-  const signed = outputsGone ? null : sign(asset.key)
-  const preview = signed && asset.previewKey !== null ? sign(asset.previewKey) : null
-  return {
-    url: signed?.url ?? '',
-    contentType: asset.contentType,
-    bytes: BigInt(asset.bytes),
-    ...(asset.width !== null && { width: asset.width }),
-    ...(asset.height !== null && { height: asset.height }),
-    ...(asset.durationSeconds !== null && { durationSeconds: asset.durationSeconds }),
-    sha256: asset.sha256,
-    ...(signed && { expiresAt: timestampFromMs(signed.expiresAtMs) }),
-    ...(preview && { previewUrl: preview.url }),
-    ...(asset.blurhash !== null && { blurhash: asset.blurhash }),
-    expired: signed === null,
-    ...(lastMs !== null && { keptUntil: timestampFromMs(lastMs) }),
-  }
-}
-
 export function toFileMessage(upload: Upload, urls: AssetUrls): MessageInitShape<typeof FileSchema> {
   return {
     fileId: upload.fileId,
@@ -212,49 +106,6 @@ export function toFileMessage(upload: Upload, urls: AssetUrls): MessageInitShape
     sha256: upload.sha256,
     createdAt: timestampFromMs(upload.createdAtMs),
     expiresAt: timestampFromMs(upload.expiresAtMs),
-  }
-}
-
-/** A job as lists of the operator show it. */
-export function toJobSummary(job: Job): MessageInitShape<typeof JobSummarySchema> {
-  return {
-    ...toSharedFields(job),
-    accountId: job.accountId,
-    outputs: job.outputs.length,
-    cancelRequested: job.cancelRequested,
-  }
-}
-
-/** A job with what only an operator sees. */
-export function toOperatorJobMessage(seen: OperatorJob): MessageInitShape<typeof InspectJobResponseSchema> {
-  return {
-    job: toJobSummary(seen.job),
-    keyId: seen.keyId,
-    priority: seen.priority,
-    resumable: seen.afterLoss !== 'never',
-    afterLoss: seen.afterLoss,
-    upstreamRuns: seen.upstreamRuns.map(toUpstreamRunMessage),
-    maxAttempts: seen.maxAttempts,
-    lostRuns: seen.lostRuns,
-    worker: seen.worker ?? '',
-    ...(seen.deadlineAtMs !== null && { deadlineAt: timestampFromMs(seen.deadlineAtMs) }),
-    ...(seen.availableAtMs !== null && { availableAt: timestampFromMs(seen.availableAtMs) }),
-    ...(seen.leaseUntilMs !== null && { leaseUntil: timestampFromMs(seen.leaseUntilMs) }),
-  }
-}
-
-function toUpstreamRunMessage(run: RecordedUpstreamRun): MessageInitShape<typeof UpstreamRunSchema> {
-  const { n, provider, upstreamId, verdict, cost, submittedAtMs, endedAtMs } = run
-  return {
-    n,
-    provider,
-    upstreamId: upstreamId ?? '',
-    verdict,
-    submittedAt: timestampFromMs(submittedAtMs),
-    ...(endedAtMs !== null && { endedAt: timestampFromMs(endedAtMs) }),
-    ...(cost && { cost: cost.text }),
-    ...(cost && cost.amount !== null && { costAmount: cost.amount }),
-    ...(cost && cost.currency !== null && { costCurrency: cost.currency }),
   }
 }
 

@@ -3,7 +3,8 @@ import { JobStatus as JobStatusCode } from '../../gen/mediagen/v1/generation_pb.
 import { MediagenError, type Violation } from '@mediagen/core/errors.ts'
 import type { JobStatus } from '@mediagen/core/job.ts'
 import { pageBounds, type PageRequest } from '@mediagen/core/page.ts'
-import { toJobStatus } from './convert.ts'
+import { describeMissing } from '@mediagen/core/violations.ts'
+import { toJobStatus } from './job-message.ts'
 
 const { usualLimit, largestLimit, largestOffset } = pageBounds
 
@@ -15,9 +16,10 @@ export function refuse(violations: readonly Violation[]): void {
 
 /** What is wrong with texts that must not be empty. */
 export function findEmpty(texts: Readonly<Record<string, string>>): Violation[] {
-  return Object.entries(texts)
-    .filter(([, text]) => text === '')
-    .map(([name]) => ({ pointer: `/${name}`, detail: 'is required' }))
+  const violations: Violation[] = []
+  for (const name in texts)
+    if (texts[name] === '') violations.push({ pointer: `/${name}`, detail: describeMissing(`/${name}`) })
+  return violations
 }
 
 /**

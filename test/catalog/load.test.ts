@@ -244,11 +244,11 @@ test('everything that is wrong is listed at once, each on a line of its own', ()
   ] as [string, string]
   expect(refusal([one, two]).split('\n')).toEqual([
     'The catalog is invalid:',
-    `  ${one}: model "${good.id}": name must NOT have fewer than 1 characters`,
+    `  ${one}: model "${good.id}": name must not be empty`,
     `  ${two}: model "b": modality must be one of "image", "video", "audio"`,
   ])
   const many = refusal([write({ models: Array.from({ length: 22 }, () => ({ ...good, name: '' })) })])
-  expect(many.split('\n').slice(-2)).toEqual([expect.stringContaining('name must NOT'), '  and 2 more'])
+  expect(many.split('\n').slice(-2)).toEqual([expect.stringContaining('name must not be empty'), '  and 2 more'])
 })
 
 describe('a price that some inputs would not have is refused when it is loaded', () => {

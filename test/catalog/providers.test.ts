@@ -142,7 +142,7 @@ describe('what is wrong is named by file, model and field', () => {
       { google: { kind: 'ai-sdk', package: '../x', token_env: 'KEY' } },
       'providers.google.package',
     ],
-    ['a list', [], 'providers must be object'],
+    ['a list', [], 'providers must be an object'],
   ])('%s', (_, wrong, words) => {
     expect(() => load({ kind: 'fal', provider: 'fal', model: 'a/b' }, wrong)).toThrow(words)
   })

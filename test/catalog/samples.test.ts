@@ -116,7 +116,7 @@ describe('a wrong sample is refused with model and field', () => {
     [
       'an input that the model refuses',
       { samples: [{ ...sample, input: { prompt: 'a large cat' } }] },
-      'samples.0.input.prompt must NOT have more than 9 characters',
+      'samples.0.input.prompt must have at most 9 characters',
     ],
     [
       'a picture that is too large to embed',

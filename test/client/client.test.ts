@@ -102,6 +102,36 @@ describe('lost lines', () => {
     expect(await open(account).wallet()).toMatchObject({ available: 97, held: 0 })
   })
 
+  test('a start that is never answered names the key with which it is resumed', async () => {
+    const account = await app.createAccount(100)
+    await using proxy = await openForgetfulProxy(app.url, 9)
+    const lost = open(account, proxy.url).generate(model, input, { pausesMs: [] })
+    const { idempotencyKey } = (await lost.catch((error: Unreachable) => error)) as Unreachable
+    const job = await open(account).generate(model, input, { idempotencyKey: idempotencyKey ?? undefined })
+    expect(job.status).toBe('succeeded')
+    expect(await countJobs(account)).toBe(1)
+  })
+
+  test('a start whose answer is lost, and that is then refused for now, names its key as well', async () => {
+    const account = await app.createAccount(100)
+    let starts = 0
+    await using proxy = await openProxy(app.url, (path, pass, response) => {
+      if (path !== 'POST /v1/generate') return false
+      starts += 1
+      if (starts > 1) response.writeHead(503).end()
+      else {
+        pass()
+        response.write = () => !response.destroy()
+      }
+      return true
+    })
+    const lost = open(account, proxy.url).generate(model, input, { pausesMs: [0] })
+    const { idempotencyKey } = (await lost.catch((error: Refused) => error)) as Refused
+    const job = await open(account).generate(model, input, { idempotencyKey: idempotencyKey ?? undefined })
+    expect(job.status).toBe('succeeded')
+    expect(await countJobs(account)).toBe(1)
+  })
+
   test('events that break off are followed again; where none come the record is read', async () => {
     const gate = app.gate()
     let watches = 0

@@ -67,6 +67,15 @@ test('without events the record is read again and again', async () => {
   expect((await follow(stub)).seen).toEqual(['queued 0', 'running 0.2', 'running 0.6', 'failed 0.6'])
 })
 
+test('where too many jobs are watched already, the record is read, however long the job takes', async () => {
+  const problem = { status: 429, detail: 'too many watches', code: 'rate_limited', retryable: true } as Problem
+  const stub = createStub(
+    Array.from({ length: 200 }, () => new Refused(problem, 5)),
+    [...Array.from({ length: 100 }, () => job('running', 0.5)), job('succeeded', 1)],
+  )
+  expect((await follow(stub)).last.status).toBe('succeeded')
+})
+
 test('an event that the record has overtaken is not told', async () => {
   const stub = createStub(
     [event(1, job('running', 0.2)), event(2, job('running', 0.4)) + event(3, job('failed', 0.9))],

@@ -112,11 +112,67 @@ tell(job["status"], states[0])`
     expect(await readAccount(account)).toEqual({ jobs: 1, available: 90, held: 0 })
   })
 
+  inPython(`where too many jobs are watched already, the record is read and told instead${missing}`, async () => {
+    const gate = app.gate()
+    let watches = 0
+    await using proxy = await openProxy(app.url, (path, _pass, response) => {
+      if (!path.endsWith('/events')) return false
+      watches += 1
+      if (watches === 3) gate.open()
+      const problem = { status: 429, detail: 'too many watches', code: 'rate_limited', retryable: true }
+      response.writeHead(429, { 'content-type': 'application/problem+json' }).end(JSON.stringify(problem))
+      return true
+    })
+    const code = `
+mediagen._MOST_FAILURES = 2
+states = []
+job = client.generate("test/gate/text-to-image", ${JSON.stringify(gate.input)}, on_job=lambda job: states.append(job["status"]))
+tell(job["status"], states[-1])`
+    expect(await run(code, { url: proxy.url })).toEqual([['succeeded', 'succeeded']])
+    expect(watches).toBeGreaterThanOrEqual(3)
+  })
+
+  inPython(`a start that another call with the same key overtook returns its job, paid once${missing}`, async () => {
+    const account = await app.createAccount(100)
+    const code = 'tell(client.generate(model, {"prompt": "x"}, idempotency_key="same")["job_id"])'
+    const [first] = await run(code, { account })
+    let lookups = 0
+    await using proxy = await openProxy(app.url, (path, _pass, response) => {
+      if (!path.startsWith('GET /v1/jobs?') || (lookups += 1) > 1) return false
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[]}')
+      return true
+    })
+    expect(await run(code, { account, url: proxy.url })).toEqual([first])
+    expect(await readAccount(account)).toEqual({ jobs: 1, available: 97, held: 0 })
+  })
+
+  inPython(`a key that may not read jobs starts them with an idempotency key all the same${missing}`, async () => {
+    const { accountId } = await app.createAccount(100)
+    const account = { accountId, key: await app.createKey(accountId, ['generate']) }
+    const code = 'tell(client.generate(model, {"prompt": "x"}, idempotency_key="mine", wait=False)["job_id"])'
+    expect(await run(code, { account })).toEqual([expect.stringMatching(/^job_/)])
+  })
+
   inPython(`a start whose answer is lost is repeated with its key: one job, one charge${missing}`, async () => {
     const account = await app.createAccount(100)
     await using proxy = await openForgetfulProxy(app.url)
     const [job] = await run('tell(client.generate(model, {"prompt": "x"}))', { account, url: proxy.url })
     expect([job.status, proxy.seen.starts]).toEqual(['succeeded', 3])
+    expect(await readAccount(account)).toEqual({ jobs: 1, available: 97, held: 0 })
+  })
+
+  inPython(`a start that is never answered names the key with which it is resumed${missing}`, async () => {
+    const account = await app.createAccount(100)
+    await using proxy = await openForgetfulProxy(app.url, 9)
+    const code = `
+mediagen._PAUSES = ()
+try:
+    client.generate(model, {"prompt": "x"})
+except mediagen.Unreachable as error:
+    tell(error.idempotency_key)`
+    const [key] = await run(code, { account, url: proxy.url })
+    const [job] = await run(`tell(client.generate(model, {"prompt": "x"}, idempotency_key="${key}"))`, { account })
+    expect(job.status).toBe('succeeded')
     expect(await readAccount(account)).toEqual({ jobs: 1, available: 97, held: 0 })
   })
 
@@ -162,6 +218,7 @@ attempt(lambda: mediagen.Client("http://127.0.0.1:1").wallet())`
     ['Refused', 'invalid_api_key'],
     ['Unreachable', 'unreachable'],
   ])
+  expect(told[0]?.[2]).toBe('This costs 3 credits, which is more than the limit of 2. Nothing was started.')
   expect(told[1][2]).toMatch(/\/input\/prompt .*\n.*\/input\/width /s)
   expect(await readAccount(account)).toEqual({ jobs: 1, available: 9, held: 0 })
 })

@@ -58,11 +58,11 @@ export async function openCuttingProxy(url: string, onSecond: () => void) {
   return { ...proxy, watches }
 }
 
-/** A proxy that loses the answers to the first two starts. */
-export async function openForgetfulProxy(url: string) {
+/** A proxy that loses the answers to the first starts. */
+export async function openForgetfulProxy(url: string, lost = 2) {
   const seen = { starts: 0 }
   const proxy = await openProxy(url, (path, pass, response) => {
-    if (path !== 'POST /v1/generate' || (seen.starts += 1) > 2) return false
+    if (path !== 'POST /v1/generate' || (seen.starts += 1) > lost) return false
     pass()
     response.write = () => !response.destroy()
     return true

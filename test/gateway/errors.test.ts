@@ -73,7 +73,7 @@ const rows = {
   invalid_input: {
     status: 400,
     produce: () => app.send('/v1/quotes', { body: { model, input: { prompt: 'x', width: 1 } } }),
-    members: { errors: [{ pointer: '/input/width', detail: 'must be >= 64' }] },
+    members: { errors: [{ pointer: '/input/width', detail: 'must be at least 64' }] },
   },
   idempotency_key_required: { status: 400, produce: async () => (await start({}, {})).send() },
   idempotency_key_invalid: {

@@ -73,6 +73,15 @@ test('without wait it returns at once: 202, where to look and when, and the cred
   gate.open()
 })
 
+test('a start without a quote is told to ask for one', async () => {
+  const { status, body } = await app.send('/v1/generate', {
+    headers: { 'idempotency-key': crypto.randomUUID() },
+    body: { model, input: { prompt: 'x' } },
+  })
+  expect(status).toBe(400)
+  expect(body.detail).toBe('/quote_id is required: ask for a quote of the same model and input first.')
+})
+
 test('wait is false by default', async () => {
   const gate = app.gate()
   const { quote_id } = await app.quote('test/gate/text-to-image', gate.input)

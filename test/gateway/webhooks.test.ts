@@ -82,8 +82,8 @@ test('an account may have ten endpoints, and one more when it deletes one', asyn
 
 test.each([
   [{}, '/url', 'is required'],
-  [{ url: '' }, '/url', /characters/],
-  [{ url: 7 }, '/url', /string/],
+  [{ url: '' }, '/url', /must not be empty/],
+  [{ url: 7 }, '/url', /must be text/],
   [{ url: 'example.com/hooks' }, '/url', /absolute URL/],
   [{ url: '/hooks' }, '/url', /absolute URL/],
   [{ url: 'ftp://example.com/' }, '/url', /https:\/\/ or http:\/\//],

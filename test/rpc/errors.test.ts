@@ -76,6 +76,12 @@ const start = async (change: object) =>
     ...change,
   })
 
+test('a start without a quote is told to ask for one', async () => {
+  const request = { model, input, idempotency_key: 'k' }
+  const words = /\/quote_id is required: ask for a quote of the same model and input first\./
+  check(await client.refusal('GenerationService/StartGeneration', request), 'invalid_request', words)
+})
+
 test('all missing fields of a request are listed', async () => {
   const error = check(
     await client.refusal('GenerationService/StartGeneration', { idempotency_key: 'k' }),

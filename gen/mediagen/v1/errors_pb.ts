@@ -96,7 +96,7 @@ export type Violation = Message<"mediagen.v1.Violation"> & {
   pointer: string;
 
   /**
-   * What is wrong there, for example `must be <= 2048`.
+   * What is wrong there, for example `must be at most 2048`.
    *
    * @generated from field: string detail = 2;
    */

@@ -8,8 +8,8 @@ export const maxCredits = Number.MAX_SAFE_INTEGER
 
 const { DOUBLE, STRING, DYN } = CelScalar
 
-// A price remembers what it was for this many inputs: most ask for one of a few sizes and lengths, and finding a price takes a
-// sixth of computing it.
+// A model caches its price for this many inputs: most clients ask for a few sizes and lengths, and a cached price takes a sixth of
+// the time.
 const mostKnown = 64
 
 const functions: CelFunc[] = [

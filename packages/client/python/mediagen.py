@@ -58,6 +58,7 @@ class Job(TypedDict):
     job_id: str
     status: str  # queued, running, succeeded, failed, canceled, expired or needs_review
     quote_id: str
+    attempts: int
     progress: float  # 0 to 1
     credits: int
     billing: Dict[str, int]  # quoted, held, charged, released
@@ -70,6 +71,9 @@ _OnJob = Callable[[Job], None]
 
 class MediagenError(Exception):
     """Anything that this client raises; `code` is a stable name."""
+
+    idempotency_key: Optional[str] = None
+    """Of a start that may have been made: `generate` with this key, the same model and input pays nothing again."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -136,14 +140,20 @@ class Client:
         Raises TooExpensive, JobFailed, and TimeoutError after `timeout` seconds of waiting.
         """
         key = idempotency_key or str(uuid.uuid4())
-        earlier = self._repeat(lambda: self.jobs(idempotency_key=key))["data"] if idempotency_key else []
-        quote = earlier[0] if earlier else self.quote(model, input)
+        earlier = self._find_started(key) if idempotency_key else None
+        quote: Union[Quote, Job] = earlier or self.quote(model, input)
         if not earlier and max_credits is not None and quote["credits"] > max_credits:
-            words = f"This costs {quote['credits']} credits, more than the limit of {max_credits}."
+            unit = "credit" if quote["credits"] == 1 else "credits"
+            words = f"This costs {quote['credits']} {unit}, which is more than the limit of {max_credits}."
             raise TooExpensive("too_expensive", f"{words} Nothing was started.")
-        # The server compares the whole request with an earlier one, the quote with it.
-        body, headers = {"model": model, "input": input, "quote_id": quote["quote_id"]}, {"Idempotency-Key": key}
-        job: Job = self._repeat(lambda: self._json("POST", "/v1/generate", json=body, headers=headers))
+        try:
+            job = self._start(model, input, quote, key)
+        except Refused as error:
+            # Another call with this key may have come first, with a quote of its own.
+            first = self._find_started(key) if error.code == "idempotency_key_reused" else None
+            if first is None:
+                raise
+            job = self._start(model, input, first, key)
         if not wait:
             return job
         job = self.follow(job["job_id"], on_job=on_job, timeout=timeout)
@@ -151,29 +161,61 @@ class Client:
             raise JobFailed(job)
         return job
 
+    def _start(self, model: str, input: Mapping[str, Any], quote: Union[Quote, Job], key: str) -> Job:
+        # The server compares the whole request with an earlier one, the quote with it.
+        body, headers = {"model": model, "input": input, "quote_id": quote["quote_id"]}, {"Idempotency-Key": key}
+        try:
+            return self._repeat(lambda: self._json("POST", "/v1/generate", json=body, headers=headers))
+        except (Refused, Unreachable) as error:
+            if isinstance(error, Unreachable) or error.retryable:
+                error.idempotency_key = key
+            raise
+
+    def _find_started(self, key: str) -> Optional[Job]:
+        """The job that was started with this idempotency key before."""
+        try:
+            jobs = self._repeat(lambda: self.jobs(idempotency_key=key))["data"]
+        except Refused as error:
+            if error.code != "missing_permission":
+                raise
+            return None  # A key that may start jobs and not read them.
+        return jobs[0] if jobs else None
+
     def follow(self, job_id: str, on_job: Optional[_OnJob] = None, timeout: Optional[float] = None) -> Job:
         """Waits for the end of a job and returns its record; `on_job` is told each change. Raises TimeoutError."""
         deadline = time.monotonic() + timeout if timeout is not None else float("inf")
         last_id, failures = "", 0
+        told: Optional[Job] = None
         while True:
+            pause = 1.0
             try:
-                for event_id, job in self._events(job_id, last_id, deadline):
+                for event_id, job in self._records(job_id, last_id, deadline):
                     last_id, failures = event_id, 0
-                    if on_job:
-                        on_job(job)
+                    if told is None or _life_of(job) >= _life_of(told):
+                        told = job
+                        if on_job:
+                            on_job(job)
                     if job["status"] not in _ACTIVE:
                         return job
-                # The line was lost, or a proxy lets no events through.
-                job = self.job(job_id)
-                if job["status"] not in _ACTIVE:
-                    return job
             except (Refused, Unreachable) as error:
                 failures += 1
                 if failures >= _MOST_FAILURES or (isinstance(error, Refused) and not error.retryable):
                     raise
+                pause = max(pause, getattr(error, "retry_after", 0.0))
             if time.monotonic() >= deadline:
                 raise TimeoutError(f"{job_id} has not ended yet. It goes on: follow() waits for it again.")
-            time.sleep(min(1.0, max(0.0, deadline - time.monotonic())))
+            time.sleep(min(pause, max(0.0, deadline - time.monotonic())))
+
+    def _records(self, job_id: str, last_id: str, deadline: float) -> Iterator[tuple[str, Job]]:
+        """The changes of a job with the ids of their events; then, when the connection is lost, its record."""
+        try:
+            for last_id, job in self._events(job_id, last_id, deadline):
+                yield last_id, job
+        except Refused as error:
+            # Where too many jobs are watched already, the record can still be read.
+            if not error.retryable:
+                raise
+        yield last_id, self.job(job_id)
 
     def _events(self, job_id: str, last_id: str, deadline: float) -> Iterator[tuple[str, Job]]:
         """The changes of a job with their ids, until the line ends."""
@@ -287,6 +329,11 @@ def _fetch(output: Output, to: Path) -> None:
         raise Unreachable("unreachable", "The file did not arrive whole.")
 
 
+def _life_of(job: Job) -> tuple[bool, int, bool, float]:
+    """How far a job is, to compare: an event may be older than the record that was read. A lost run is queued again."""
+    return job["status"] not in _ACTIVE, job["attempts"], job["status"] == "queued", job["progress"]
+
+
 def _path_of(job_id: str) -> str:
     return f"/v1/jobs/{escape(job_id, safe='')}"
 
@@ -297,4 +344,5 @@ def _to_refusal(response: requests.Response) -> Refused:
         return Refused(response.json(), float(asked) if asked.isdigit() else 0.0)
     except (ValueError, LookupError, TypeError):  # A proxy answered, not mediagen.
         detail = f"The answer was HTTP {status}, and mediagen did not write it: is this the address of its server?"
-        return Refused({"code": "unexpected_answer", "detail": detail, "status": status, "retryable": status >= 500})
+        later = status >= 500 or status == 429
+        return Refused({"code": "unexpected_answer", "detail": detail, "status": status, "retryable": later})

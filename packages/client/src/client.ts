@@ -8,7 +8,7 @@ import { generate, type GenerateOptions, startGeneration } from './generate.ts'
 import { type Connection, createHttp } from './http.ts'
 import type { Entry, File, Input, Job, Model, ModelDetail, Output, Page, Quote, Wallet } from './records.ts'
 
-export { JobFailed, Refused, TooExpensive, Unreachable } from './errors.ts'
+export { JobFailed, mayPass, Refused, TooExpensive, Unreachable } from './errors.ts'
 export type { FollowOptions } from './follow.ts'
 export type { GenerateOptions } from './generate.ts'
 export type { Connection } from './http.ts'

@@ -8,6 +8,8 @@ export class Refused extends Error {
   readonly problem: Problem
   /** Seconds to wait before the next try, where the server says so. */
   readonly retryAfterSeconds: number | null
+  /** Of a start that may have been made: `generate` with this key, the same model and input resumes it and pays nothing again. */
+  idempotencyKey: string | null = null
 
   constructor(problem: Problem, retryAfterSeconds: number | null = null) {
     super(problem.detail)
@@ -21,6 +23,8 @@ export class Refused extends Error {
 export class Unreachable extends Error {
   override readonly name = 'Unreachable'
   readonly code = 'unreachable'
+  /** As of `Refused`. */
+  idempotencyKey: string | null = null
 
   constructor(url: string, cause: unknown) {
     super(`No answer came from ${url}.`, { cause })
@@ -53,4 +57,9 @@ export class JobFailed extends Error {
     this.code = job.error?.code ?? job.status
     this.job = job
   }
+}
+
+/** Whether the very same request may succeed later. Until it is answered otherwise, a start may have been made. */
+export function mayPass(error: unknown): boolean {
+  return error instanceof Unreachable || (error instanceof Refused && error.problem.retryable)
 }

@@ -1,5 +1,5 @@
 // Follows a job to its end: by server-sent events, again after a lost line, and by reading the record where no events come.
-import { Refused, Unreachable } from './errors.ts'
+import { mayPass, Refused } from './errors.ts'
 import { readEvents } from './events.ts'
 import type { Http } from './http.ts'
 import { isOlder, isTerminal, type Job } from './records.ts'
@@ -36,29 +36,42 @@ export async function followJob(http: Http, jobId: string, options: FollowOption
   const place = setInterval(() => {
     if (latest?.status === 'queued') http.json<Job>(path, { signal }).then(take, () => {})
   }, placeMs)
+  /** Takes events until one says that the job has ended, which it returns, or the stream breaks off. */
+  async function watch(): Promise<Job | null> {
+    const headers = { accept: 'text/event-stream', ...(lastId && { 'last-event-id': lastId }) }
+    const { body } = await http.open(`${path}/events`, { headers, signal })
+    for await (const { type, data, id } of body ? readEvents(body) : []) {
+      failures = 0
+      lastId = id
+      if (type !== 'job') continue
+      const job = JSON.parse(data) as Job
+      take(job)
+      if (isTerminal(job)) return job
+    }
+    return null
+  }
   try {
     for (;;) {
+      let pauseMs = againMs
       try {
-        const headers = { accept: 'text/event-stream', ...(lastId && { 'last-event-id': lastId }) }
-        const { body } = await http.open(`${path}/events`, { headers, signal })
-        for await (const { type, data, id } of body ? readEvents(body) : []) {
-          failures = 0
-          lastId = id
-          if (type !== 'job') continue
-          const job = JSON.parse(data) as Job
-          take(job)
-          if (isTerminal(job)) return job
-        }
-        // The line was lost, or a proxy lets no events through.
+        const ended = await watch().catch((error: unknown) => {
+          if (!(error instanceof Refused) || isFinal(error)) throw error
+          pauseMs = toPauseMs(error, againMs)
+          return null
+        })
+        if (ended) return ended
+        // The connection was lost, a proxy lets no events through, or too many jobs are watched already.
         const job = await http.json<Job>(path, { signal })
+        failures = 0
         take(job)
         if (isTerminal(job)) return job
       } catch (error) {
         signal?.throwIfAborted()
         failures += 1
         if (failures >= maxFailures || isFinal(error)) throw error
+        pauseMs = toPauseMs(error, pauseMs)
       }
-      await pause(againMs, signal)
+      await pause(pauseMs, signal)
     }
   } finally {
     clearInterval(place)
@@ -68,6 +81,12 @@ export async function followJob(http: Http, jobId: string, options: FollowOption
 /** Whether trying again cannot help. */
 function isFinal(error: unknown): boolean {
   return error instanceof Refused && !error.problem.retryable
+}
+
+/** How long to wait after an error: as long as the server asks, if that is longer. */
+function toPauseMs(error: unknown, leastMs: number): number {
+  const asked = error instanceof Refused ? (error.retryAfterSeconds ?? 0) * 1000 : 0
+  return Math.max(leastMs, asked)
 }
 
 /** Repeats what is safe to repeat, as long as no answer comes or the server says that a later try may succeed. */
@@ -81,10 +100,8 @@ export async function repeat<Answer>(
       return await attempt()
     } catch (error) {
       const pauseMs = pausesMs[tries]
-      const mayPass = error instanceof Unreachable || (error instanceof Refused && error.problem.retryable)
-      if (!mayPass || pauseMs === undefined) throw error
-      const asked = error instanceof Refused ? (error.retryAfterSeconds ?? 0) * 1000 : 0
-      await pause(Math.max(pauseMs, asked), signal)
+      if (!mayPass(error) || pauseMs === undefined) throw error
+      await pause(toPauseMs(error, pauseMs), signal)
     }
   }
 }

@@ -1,5 +1,5 @@
 // One call from an input to outputs: quote, start, follow. An idempotency key makes the start safe to repeat.
-import { JobFailed, Refused, TooExpensive } from './errors.ts'
+import { JobFailed, mayPass, Refused, TooExpensive, type Unreachable } from './errors.ts'
 import { followJob, type FollowOptions, repeat } from './follow.ts'
 import type { Http } from './http.ts'
 import type { Input, Job, Quote } from './records.ts'
@@ -46,7 +46,10 @@ export async function startGeneration(
       () => http.json<Job>('/v1/generate', { body: { model, input, quote_id: quoteId }, headers, signal }),
       signal,
       pausesMs,
-    )
+    ).catch((error: unknown) => {
+      if (mayPass(error)) (error as Refused | Unreachable).idempotencyKey = idempotencyKey
+      throw error
+    })
   // The server compares the whole request, the quote with it.
   if (earlier) return start(earlier.quote_id)
   const quote =

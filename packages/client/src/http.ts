@@ -112,5 +112,5 @@ async function readRefusal(response: Response): Promise<Refused> {
   const { status } = response
   const detail = `The answer was HTTP ${status}, and mediagen did not write it: is this the address of its server?`
   const problem = { type: 'about:blank', title: 'Unexpected answer', status, detail, code: 'unexpected_answer' }
-  return new Refused({ ...problem, retryable: status >= 500, request_id: '' }, retryAfterSeconds)
+  return new Refused({ ...problem, retryable: status >= 500 || status === 429, request_id: '' }, retryAfterSeconds)
 }

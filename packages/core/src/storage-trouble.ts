@@ -5,6 +5,8 @@ import { MediagenError } from './errors.ts'
 // descriptors, or not to be reached.
 const trouble =
   /^(SQLITE_(FULL|IOERR|READONLY|BUSY|CANTOPEN|PROTOCOL)|(ENOSPC|EDQUOT|EROFS|EIO|EMFILE|ENFILE|BLOBS_UNAVAILABLE|DATABASE_LOST|DATABASE_DOUBT|5[378]...|25006|40001|40P01)$)/
+// A broken rule, or a value that cannot be stored. Triggers of PostgreSQL raise P0001.
+const refusedForGood = /^(SQLITE_(CONSTRAINT|TOOBIG|MISMATCH)|(22|23|54)...$|P0001$)/
 const retryAfterSeconds = 5
 const retryBehindSeconds = 2
 const lostOnTheWay =
@@ -19,6 +21,11 @@ export function isStorageTrouble(thrown: unknown): boolean {
 /** Whether `thrown` says that the database cannot be reached, by anything that is asked of it. */
 export function isDatabaseAway(thrown: unknown): boolean {
   return /^DATABASE_(LOST|DOUBT)$/.test(readCode(thrown))
+}
+
+/** Whether `thrown` says that the database refuses a change for good: repeated, it would fail again. */
+export function isRefusedForGood(thrown: unknown): boolean {
+  return refusedForGood.test(readCode(thrown))
 }
 
 /** The refusal of a request that met such trouble. */

@@ -2,6 +2,17 @@
 import { MediagenError, type Violation } from './errors.ts'
 import { cutText } from './log-text.ts'
 
+// How to get a value that a newcomer does not have, by its place.
+const sources: Readonly<Record<string, string>> = {
+  '/quote_id': 'ask for a quote of the same model and input first',
+}
+
+/** What is said of a required field that is not there. */
+export function describeMissing(pointer: string): string {
+  const source = sources[pointer]
+  return source === undefined ? 'is required' : `is required: ${source}`
+}
+
 /** Violations as one sentence: the first in full, the number of the others. */
 export function describeViolations(violations: readonly Violation[]): string {
   const [first] = violations

@@ -12,6 +12,9 @@ const schema = {
   properties: {
     'a/b': { type: 'string' },
     c: { type: 'integer', minimum: 1, maximum: 10 },
+    word: { type: 'string', minLength: 1, maxLength: 3 },
+    few: { type: 'array', minItems: 1, maxItems: 2 },
+    step: { multipleOf: 2, exclusiveMinimum: 0 },
     d: { enum: ['x', 1, null] },
     e: { const: 'yes' },
     list: { type: 'array', items: { type: 'object', required: ['f'] } },
@@ -29,13 +32,26 @@ test('all places are listed, not only the first', () => {
   expect(new Map(found.map(({ pointer, detail }) => [pointer, detail]))).toEqual(
     new Map([
       ['/input/a~1b', 'is required'],
-      ['/input/c', 'must be <= 10'],
+      ['/input/c', 'must be at most 10'],
       ['/input/d', 'must be one of "x", 1, null'],
       ['/input/e', 'must be "yes"'],
       ['/input/g~0h', 'is not a known field'],
       ['/input/list/1/f', 'is required'],
     ]),
   )
+})
+
+test('a broken rule is told in the words of people', () => {
+  const tell = (value: object) => violationsOf({ 'a/b': 'x', c: 1, ...value }).map(({ detail }) => detail)
+  expect(tell({ c: 0 })).toEqual(['must be at least 1'])
+  expect(tell({ c: 1.5 })).toEqual(['must be a whole number'])
+  expect(tell({ word: '' })).toEqual(['must not be empty'])
+  expect(tell({ word: 'four' })).toEqual(['must have at most 3 characters'])
+  expect(tell({ few: [] })).toEqual(['must have at least 1 item'])
+  expect(tell({ few: [1, 2, 3] })).toEqual(['must have at most 2 items'])
+  expect(tell({ step: 3 })).toEqual(['must be a multiple of 2'])
+  expect(tell({ step: 0 })).toEqual(['must be more than 0'])
+  expect(violationsOf([])).toEqual([{ pointer: '/input', detail: 'must be an object' }])
 })
 
 test('an unknown field comes with similar ones of its own object', () => {
@@ -56,15 +72,15 @@ test('an unknown field comes with similar ones of its own object', () => {
 })
 
 test('one place and reason is listed once', () => {
-  const error = { instancePath: '/c', keyword: 'minimum', params: {}, message: 'must be >= 1' }
-  expect(toViolations([error, error])).toEqual([{ pointer: '/c', detail: 'must be >= 1' }])
+  const error = { instancePath: '/c', keyword: 'minimum', params: { limit: 1 }, message: 'must be >= 1' }
+  expect(toViolations([error, error])).toEqual([{ pointer: '/c', detail: 'must be at least 1' }])
 })
 
 describe('as a sentence', () => {
   test.each([
     [[], ''],
     [[{ pointer: '/a', detail: 'is required' }], '/a is required.'],
-    [[{ pointer: '', detail: 'must be object' }], 'The body must be object.'],
+    [[{ pointer: '', detail: 'must be an object' }], 'The body must be an object.'],
     [[1, 2].map(() => ({ pointer: '/a', detail: 'is wrong' })), '/a is wrong, and 1 more problem.'],
     [[1, 2, 3].map(() => ({ pointer: '/a', detail: 'is wrong' })), '/a is wrong, and 2 more problems.'],
   ])('%j', (violations, sentence) => {

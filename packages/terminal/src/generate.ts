@@ -1,6 +1,6 @@
 // mediagen generate: from a prompt to a file, the price first.
 import { randomUUID } from 'node:crypto'
-import { type Job, type Quote, Unreachable } from '@mediagen/client/client.ts'
+import { type Job, mayPass, type Quote, Refused } from '@mediagen/client/client.ts'
 import type { Command } from 'commander'
 import { StartupError } from '@mediagen/core/errors.ts'
 import type { Printed } from './print.ts'
@@ -80,7 +80,7 @@ async function runGenerate(
     return client.start(model, input, { maxCredits, idempotencyKey, quote, signal, onQuote })
   }
   const job = await start().catch((error: unknown) => {
-    if (sent && (error instanceof Unreachable || signal.aborted))
+    if (sent && (mayPass(error) || signal.aborted))
       process.stderr.write(`The same command with --idempotency-key ${idempotencyKey} resumes this and pays once.\n`)
     if (signal.aborted)
       throw new StartupError(sent ? 'The job may have been started all the same.' : 'Nothing was started.')
@@ -102,6 +102,9 @@ async function follow({ client }: UserContext, job: Job, { onFirst, again }: Int
     progress.show(job)
     return await client.follow(job.job_id, { onJob: progress.show, signal: again })
   } catch (error) {
+    if (mayPass(error)) process.stderr.write(`“mediagen watch ${job.job_id}” waits for it again.\n`)
+    else if (error instanceof Refused && error.code === 'missing_permission')
+      process.stderr.write(`The job goes on; “mediagen watch ${job.job_id}” waits for it, with a key that may.\n`)
     if (!again.aborted) throw error
     throw new StartupError(`The job was asked to cancel. “mediagen watch ${job.job_id}” says what became of it.`)
   } finally {
@@ -116,7 +119,9 @@ async function finish(
 ): Promise<Printed | undefined> {
   if (job.status !== 'succeeded') {
     const words = job.error?.message ?? `The job is ${job.status}.`
-    throw new StartupError(`${words}${describeCharge(job.billing.charged, words)} (${job.job_id})`)
+    // The words about a review say that the credits are held, and whether they are charged is open.
+    const charge = job.status === 'needs_review' ? '' : describeCharge(job.billing.charged, words)
+    throw new StartupError(`${words}${charge} (${job.job_id})`)
   }
   const files = await explain(writeOutputs(client, job, output), login)
   if (output === '-') return undefined

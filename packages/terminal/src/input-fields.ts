@@ -7,24 +7,6 @@ type Violation = NonNullable<Problem['errors']>[number]
 
 const longestGiven = 40
 
-// The words of JSON Schema, in those of people.
-const types: Readonly<Record<string, string>> = {
-  integer: 'a whole number',
-  number: 'a number',
-  string: 'text',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'a JSON object',
-}
-const rules: readonly (readonly [RegExp, string])[] = [
-  [/^must be >= /, 'must be at least '],
-  [/^must be <= /, 'must be at most '],
-  [/^must be multiple of /, 'must be a multiple of '],
-  [/^must NOT have fewer than 1 characters$/, 'must not be empty'],
-  [/^must NOT have fewer than /, 'must have at least '],
-  [/^must NOT have more than /, 'must have at most '],
-]
-
 /** Turns the refusal of an input into a line for each wrong field; anything else is thrown as it is. */
 export function explainInput(error: unknown, model: string, input: Input, options: InputOptions): never {
   if (!(error instanceof Refused) || error.code !== 'invalid_input' || !error.problem.errors) throw error
@@ -51,10 +33,7 @@ function describeViolation({ pointer, detail }: Violation, input: Input, options
 }
 
 function describeRule(detail: string): string {
-  const type = types[/^must be (\w+)$/.exec(detail)?.[1] ?? '']
-  if (type !== undefined) return `must be ${type}`
-  const words = rules.reduce((text, [pattern, plain]) => text.replace(pattern, plain), detail)
-  return words.endsWith('the id of an upload') ? `${words}; @FILE uploads a file` : words
+  return detail.endsWith('the id of an upload') ? `${detail}; @FILE uploads a file` : detail
 }
 
 function readInner(value: Json | undefined, name: string): Json | undefined {

@@ -6,9 +6,9 @@ export function countCredits(credits: number): string {
   return `${credits} ${credits === 1 ? 'credit' : 'credits'}`
 }
 
-/** What became of the money of a job that did not succeed; empty if `message` already says it. */
+/** What became of the money of a job that did not succeed; empty if `message` already says it, or says that it is undecided. */
 export function describeCharge(charged: number, message: string): string {
-  if (/ (?:was|were) charged/.test(message)) return ''
+  if (/ (?:was|were) charged| stay held/.test(message)) return ''
   return charged === 0
     ? ' Nothing was charged.'
     : ` ${countCredits(charged)} ${charged === 1 ? 'was' : 'were'} charged.`
