@@ -303,7 +303,7 @@ function parseProgram(written: string): string | null {
   return path
 }
 
-/** Null for root, who is the server where this matters. */
+/** Null for root: processes then run as the server does. */
 function parseUser(written: string): { readonly uid: number; readonly gid: number } | null {
   const [, uid, gid = uid] = /^(\d+)(?::(\d+))?$/.exec(written) ?? findUser(written) ?? []
   if (uid === undefined) throw new Error('must be the name of a user, `uid` or `uid:gid`')

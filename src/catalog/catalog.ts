@@ -4,8 +4,10 @@ import type { Clock } from '@mediagen/core/clock.ts'
 import type { Catalog, Model } from '@mediagen/catalog/model.ts'
 import { createRound } from '../runtime/round.ts'
 
-// Interval of the questions. Engines read files and query other servers to answer, so answers may be this old.
-const readyForMs = 5000
+// Interval of the questions. Engines read files and query other servers to answer, so answers may be this old …
+const leastReadyForMs = 5000
+// … or older in a large catalog: a server that nobody asks anything must not be busy with questions.
+const readyForMsByModel = 3
 // An engine that does not answer in time is not ready; its answer counts when it comes.
 const answerMs = 5000
 
@@ -24,6 +26,7 @@ export function createCatalog(
 ): AskingCatalog {
   const byId = new Map(models.map((model) => [model.id, model]))
   const reasons = new Map<string, string | null>(models.map(({ id }) => [id, 'the server is still checking it']))
+  const readyForMs = Math.max(leastReadyForMs, models.length * readyForMsByModel)
   let ready: readonly Model[] = []
   let askAgainMs = Number.NEGATIVE_INFINITY
 

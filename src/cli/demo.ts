@@ -25,6 +25,8 @@ const demoCredits = 1000n
 // Below this the demo account gets new credits.
 const leastCredits = 10n
 const mostRetries = 5
+// A server without work in hand has stopped before.
+const newsMs = 1000
 // Where `mediagen` is.
 const bin = join(import.meta.dirname, '../../bin')
 const model = 'builtin/image/art/text-to-image'
@@ -69,7 +71,9 @@ export function addDemoCommand(program: Command): void {
           ? `${JSON.stringify({ ...demo, http_url: app.httpUrl, grpc_url: app.grpcUrl, job_id: job.job_id, credits: picture.isNew ? job.credits : 0, file })}\n`
           : describe(app, demo, picture, once === true, findReflection(app, config)),
       )
-      if (!once) await stopped
+      if (once) return
+      await stopped
+      setTimeout(() => process.stderr.write(describeStop(config)), newsMs).unref()
     })
 }
 
@@ -156,7 +160,11 @@ async function ask(url: string | URL | Request, init: RequestInit = {}): Promise
   }
 }
 
-/** The gRPC port that tells its schema; null where none does. */
+function describeStop({ stopGraceSeconds }: Config): string {
+  return `\nStopping. Work in hand has ${stopGraceSeconds} s to finish; what does not is made at the next start. Ctrl-C again stops at once.\n`
+}
+
+/** The gRPC port with reflection; null if there is none. */
 function findReflection({ grpcUrl, adminGrpcUrl }: App, config: Config): string | null {
   return placeAdmin(config) === 'public' ? grpcUrl : adminGrpcUrl
 }

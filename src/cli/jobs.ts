@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import type { InspectJobResponse, JobSummary } from '../../gen/mediagen/v1/admin_pb.ts'
 import { jobStatuses, type JobStatus } from '@mediagen/core/job.ts'
-import { toJobStatusCode, toJobStatusName } from '../services/convert.ts'
+import { toJobStatusCode, toJobStatusName } from '../services/job-message.ts'
 import { pageBounds } from '@mediagen/core/page.ts'
 import { parseCredits, toTime, withAdmin } from './admin.ts'
 import { parsePageLimit } from '@mediagen/terminal/counts.ts'

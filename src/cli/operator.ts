@@ -66,6 +66,11 @@ function addKeyCommands(program: Command): void {
           name: options.name,
           ...(options.expiresIn !== undefined && { expiresAt: timestampFromMs(Date.now() + options.expiresIn) }),
         })
+        const { permissions: given } = options
+        if (given.includes('generate') && !given.includes('jobs:read'))
+          process.stderr.write(
+            'This key can start generations, but not wait for them or list them: that needs jobs:read as well.\n',
+          )
         if (options.json) return { key: secret, ...toPrintedKey(key) }
         process.stdout.write(`${secret}\n`)
         return undefined

@@ -23,9 +23,11 @@ export function addServeCommand(program: Command): void {
       // Installed first, so a signal during the start also stops the server properly.
       const stopped = stopSignal()
       const secrets = openSecrets()
-      await using app = await startApp(config, { secrets, log: openLog(config, secrets) })
+      const log = openLog(config, secrets)
+      await using app = await startApp(config, { secrets, log })
       if (json) print(toAddresses(app), true)
       await stopped
+      log.info('stopping')
     })
 }
 

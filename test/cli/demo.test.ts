@@ -1,14 +1,15 @@
 // `demo`: what `npm start` runs. The first minute of everyone who clones this project.
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import sharp from 'sharp'
 import { expect, test } from 'vitest'
-import { openCommandLine } from './command-line.ts'
+import { openClient, openCommandLine, watchEnd } from './command-line.ts'
 
 test('demo --once leaves a real picture and names it; the second run shows it again, and charges nothing', async () => {
   await using line = openCommandLine({ MEDIAGEN_CATALOG: '' })
@@ -85,6 +86,23 @@ test('the call that needs reflection is printed where reflection is, and nowhere
   const called = /(http:\S+)\/mediagen\.v1\.QuotesService/.exec(own)?.[1]
   expect(called).toMatch(/^http:/)
   expect(own, 'not that of the public port').not.toMatch(new RegExp(`^gRPC +${called}$`, 'm'))
+})
+
+test('a stop that waits for work in hand says so', async () => {
+  await using line = openCommandLine({ MEDIAGEN_STOP_GRACE_SECONDS: '600' })
+  const child = await line.start(['demo', '--json'])
+  const ended = watchEnd(child)
+  const [said] = await once(child.stdout as Readable, 'data')
+  const { http_url, key } = JSON.parse(said)
+  const client = openClient(http_url, key)
+  const gate = join(line.folder, 'gate')
+  await client.generate('test/gate/text-to-image', { gate }, false)
+  await expect.poll(async () => (await client.send('/v1/jobs?status=running')).body.total).toBe(1)
+  child.kill('SIGINT')
+  const [news] = await once(child.stderr as Readable, 'data')
+  expect(news).toMatch(/^\nStopping\. Work in hand has 600 s to finish.*Ctrl-C again stops at once\.\n$/)
+  writeFileSync(gate, '')
+  expect((await ended).status).toBe(0)
 })
 
 test('a demo key that was revoked is replaced', async () => {

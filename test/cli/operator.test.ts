@@ -117,6 +117,16 @@ test('the commands work while a server runs on the same data: it sees credits an
   expect((await line.json(['ledger', 'verify'])).ok).toBe(true)
 })
 
+test('a key that may start jobs and not wait for them comes with a word about it', async () => {
+  await using line = openCommandLine()
+  const { account_id } = await line.json(['accounts', 'create', '--name', 'a'])
+  const create = async (permissions: string): Promise<string> =>
+    (await line.run(['keys', 'create', '--account', account_id, '--permissions', permissions])).stderr
+  expect(await create('generate,models:read')).toContain('that needs jobs:read as well')
+  expect(await create('generate,jobs:read')).not.toContain('needs')
+  expect(await create('models:read')).not.toContain('needs')
+})
+
 /** Commands that are refused, and what the refusal says. */
 const refusals: readonly [name: string, args: readonly string[], words: RegExp][] = [
   [

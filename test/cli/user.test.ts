@@ -40,6 +40,15 @@ describe('mediagen generate', () => {
     expect(statSync(file).mode & 0o777).toBe(0o644)
   })
 
+  test('a key that may not wait for the job learns that it goes on', async () => {
+    await using user = await openUser()
+    const key = await app.createKey(user.account.accountId, ['generate'])
+    const { status, stderr } = await user.line.run(['generate', model, '--prompt', 'x'], { MEDIAGEN_KEY: key })
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/^The job goes on; “mediagen watch job_\w+” waits for it, with a key that may\.$/m)
+    expect(stderr).toContain('lacks the permission jobs:read')
+  })
+
   test('names the file by product and job, and prints JSON', async () => {
     await using user = await openUser()
     const { stdout } = await user.line.run(['generate', model, '--set', 'prompt=x', '--set', 'width=512', '--json'])
