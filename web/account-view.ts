@@ -125,7 +125,10 @@ function describeState({ revoked_at, expires_at }: KeyRecord): (Node | string)[]
 function webhooks(api: Api, signal: AbortSignal): HTMLElement {
   const asked = api.get<ListRecord<WebhookRecord>>(`/v1/webhooks?limit=${longestList}`, { signal })
   return part('Webhooks', asked, ({ data }) => {
-    if (data.length === 0) return [element('p', {}, 'This account has no webhooks.')]
+    if (data.length === 0) {
+      const how = element('a', { href: '/docs#/operation/createWebhook' }, 'How to register one')
+      return [element('p', {}, 'This account has no webhooks. ', how)]
+    }
     const lines = data.map(({ url, description, disabled_at }) =>
       element(
         'li',

@@ -43,6 +43,8 @@ export function startingValue(field: Field): Json | undefined {
 
 /** JSON pointers, below `at`, of missing required values. */
 export function findMissing(field: Field, value: Json | undefined, at = ''): string[] {
+  // A file that is not there yet, or could not be had: whoever chose it wants it, even where none is required.
+  if (field.kind === 'media' && value === null) return [at]
   // An empty list item is null until something is entered.
   if (value === undefined || value === null || value === '') return field.required ? [at] : []
   if (field.kind === 'object' && isObject(value)) {

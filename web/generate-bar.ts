@@ -1,6 +1,6 @@
 // The bar with the price and the button: quotes the input, starts it, and shows what prevents that.
 import type { Balance } from './balance.ts'
-import { Refused, Unreachable } from '@mediagen/client/errors.ts'
+import { mayPass, Refused } from '@mediagen/client/errors.ts'
 import { createIdempotencyKey, startGeneration } from '@mediagen/client/generate.ts'
 import { isAbort } from './api.ts'
 import { button, element, icon } from './element.ts'
@@ -47,6 +47,7 @@ export function createGenerateBar(
   const lack = createLack(balance, signal)
   // The price that the user sees; no other may be spent.
   let shownCredits: number | null = null
+  const constantCredits = isConstantPrice(model.pricing) ? model.pricing.from_credits : null
 
   function showQuote(state: QuoteState): void {
     go.classList.toggle('asking', state.state === 'asking')
@@ -85,10 +86,9 @@ export function createGenerateBar(
         violations.length === 1 ? 'One field needs attention.' : `${violations.length} fields need attention.`
       return
     }
-    const retry = error instanceof Unreachable || (error instanceof Refused && error.problem.retryable)
-    trouble.replaceChildren(
-      problemNotice(error, retry ? { label: 'Try again', run: () => void generate() } : undefined),
-    )
+    // Nobody has pressed for a price that was refused.
+    const run = pressed ? () => void generate() : inputChanged
+    trouble.replaceChildren(problemNotice(error, mayPass(error) ? { label: 'Try again', run } : undefined))
   }
   function inputChanged(): void {
     quotes.change(form.isIncomplete() ? null : form.read())
@@ -97,10 +97,11 @@ export function createGenerateBar(
     // A request without an answer is repeated unchanged; the server knows whether it arrived.
     const pending = starter.pendingFor(model.id, input)
     if (pending) return starter.start(model.id, input, pending.quote)
-    const seen = shownCredits
+    const seen = shownCredits ?? constantCredits
     const quote = await quotes.ask(input)
-    if (seen !== null && quote.credits !== seen) {
-      price.textContent = `This input costs ${formatCredits(quote.credits)}, not ${seen}. Press again to accept.`
+    if (quote.credits !== seen) {
+      const instead = seen === null ? '' : `, not ${seen}`
+      price.textContent = `This input costs ${formatCredits(quote.credits)}${instead}. Press again to accept.`
       return null
     }
     return starter.start(model.id, input, quote)

@@ -61,8 +61,7 @@ export function keyForm(onKey: (key: string) => void, refusal?: Refused): HTMLEl
       keepKey(key, remember.checked)
       onKey(key)
     } catch (caught) {
-      error.textContent =
-        caught instanceof TypeError ? 'A key contains only letters, digits and underscores.' : explain(caught).detail
+      error.textContent = explain(caught).detail
       field.setAttribute('aria-invalid', 'true')
       field.select()
     } finally {

@@ -32,7 +32,8 @@ export function mediaHolder(field: MediaField, context: ControlContext, removed:
     field,
     element: whole,
     put,
-    read: () => slot?.reference,
+    // Null for a file that has no reference yet.
+    read: () => (slot ? (slot.reference ?? null) : undefined),
     write: (value) => {
       if (value === undefined || value !== slot?.reference) put(typeof value === 'string' ? value : undefined)
     },

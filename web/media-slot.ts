@@ -1,5 +1,5 @@
 // A slot shows one file of an input: its upload with progress, its picture, or its error.
-import { Refused } from '@mediagen/client/errors.ts'
+import { mayPass, Refused } from '@mediagen/client/errors.ts'
 import { type Api, isAbort } from './api.ts'
 import { button, element, icon } from './element.ts'
 import { describeFacts, type MediaFacts, readReference } from './media-file.ts'
@@ -42,7 +42,7 @@ export function createMediaSlot(
   const name = element('b', { class: 'slot-name' })
   const facts = element('p', { class: 'fine', role: 'status' })
   const progress = element('progress', { max: 1, value: 0, 'aria-label': 'Upload', hidden: true })
-  const again = button('Try again', () => source instanceof File && void send(source), {
+  const again = button('Try again', () => void (source instanceof File ? send(source) : lookUp(source)), {
     icon: 'again',
     look: 'quiet small',
   })
@@ -58,6 +58,8 @@ export function createMediaSlot(
   function show(known: MediaFacts): void {
     name.textContent = known.name ?? ''
     name.title = known.name ?? ''
+    slot.classList.remove('failed')
+    again.hidden = true
     remove.ariaLabel = `Remove ${known.name ?? 'the file'}`
     facts.replaceChildren(describeFacts(known))
     picture.replaceChildren(mediaPicture(known))
@@ -72,8 +74,6 @@ export function createMediaSlot(
   async function send(file: File): Promise<void> {
     const known = { name: file.name || 'Pasted', type: file.type || null, bytes: file.size, picture: toPicture(file) }
     show(known)
-    slot.classList.remove('failed')
-    again.hidden = true
     progress.hidden = false
     progress.value = 0
     trouble = 'The file is still being uploaded.'
@@ -102,12 +102,13 @@ export function createMediaSlot(
       const record = await api.get<FileRecord>(`/v1/files/${encodeURIComponent(id)}`, { signal: either })
       const known = { name: id, type: record.content_type, bytes: record.bytes, picture: record.url }
       rememberMedia(id, known)
+      trouble = null
       show(known)
     } catch (error) {
       if (isAbort(error)) return
-      fail(explain(error).detail, false)
-      // A missing file cannot be used; if the server could not be asked, it may exist.
-      if (error instanceof Refused) reference = undefined
+      fail(explain(error).detail, mayPass(error))
+      // A missing file cannot be used; if the server did not say, it may exist.
+      if (!mayPass(error)) reference = undefined
       onChange()
     }
   }

@@ -29,7 +29,7 @@ const words: Readonly<Record<string, Explain>> = {
   }),
   insufficient_credits: ({ required = 0, available = 0 }) => ({
     title: 'Not enough credits',
-    detail: `This needs ${formatCredits(required)}, and ${available.toLocaleString('en-US')} ${available === 1 ? 'is' : 'are'} available. Running generations may return some when they end.`,
+    detail: `This needs ${formatCredits(required)}, and ${available.toLocaleString('en-US')} ${available === 1 ? 'is' : 'are'} available. Running generations may return some when they end, and whoever runs this server can give you more.`,
   }),
   model_not_found: say(
     'There is no such model',
@@ -66,7 +66,10 @@ const words: Readonly<Record<string, Explain>> = {
   ),
   shutting_down: say('The server is restarting', 'Nothing was charged. Try again in a moment.'),
   overloaded: say('The server is busy', 'Nothing was charged. Try again in a moment.'),
-  storage_unavailable: say('The server cannot store anything right now', 'Nothing was charged. Try again later.'),
+  storage_unavailable: say(
+    'The server cannot store anything right now',
+    'Try again later: you will not be charged twice.',
+  ),
 }
 
 /** The words about a failure. */

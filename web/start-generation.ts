@@ -1,5 +1,5 @@
 // Starts a generation without paying twice: one Idempotency-Key per intention, kept until the server has answered.
-import { Refused } from '@mediagen/client/errors.ts'
+import { mayPass, Refused } from '@mediagen/client/errors.ts'
 import type { JobRecord, JsonObject, QuoteRecord } from './records.ts'
 
 /** An intended generation whose outcome is unknown. */
@@ -32,7 +32,7 @@ export class GenerationStarter {
 
   /**
    * Starts the generation, with the key and quote of the last attempt if that had no answer.
-   * @throws Refused if the server refused; Unreachable if it never answered, and the attempt stays pending
+   * @throws Refused if the server refused; Unreachable if it never answered. The attempt stays pending if it may still succeed.
    */
   async start(model: string, input: JsonObject, quote: QuoteRecord): Promise<JobRecord> {
     const attempt = this.pendingFor(model, input) ?? { idempotencyKey: this.#newKey(), model, input, quote }
@@ -42,8 +42,8 @@ export class GenerationStarter {
       this.#pending = null
       return job
     } catch (error) {
-      // A refusal is an answer: nothing was started, and the key is free again. A server error is not.
-      if (error instanceof Refused && error.problem.status < 500) this.#pending = null
+      // A final refusal says that nothing was started. "Later" says nothing about an earlier attempt whose answer was lost.
+      if (error instanceof Refused && !mayPass(error)) this.#pending = null
       throw error
     }
   }

@@ -19,15 +19,16 @@ export function uploadsView({ api, signal }: Parts): HTMLElement {
   const trouble = element('div', {})
   const more = button('Show more', () => void load(), { look: 'quiet' })
   const shown = new Set<string>()
+  let offset = 0
   let total = 0
 
   async function load(): Promise<void> {
     more.disabled = true
     trouble.replaceChildren()
     try {
-      // Deletions here have moved up the following ones.
-      const query = new URLSearchParams({ limit: String(pageSize), offset: String(grid.childElementCount) })
+      const query = new URLSearchParams({ limit: String(pageSize), offset: String(offset) })
       const page = await api.get<ListRecord<FileRecord>>(`/v1/files?${query.toString()}`, { signal })
+      offset += page.data.length
       for (const file of page.data) {
         // One that moved to another page because of newer ones is not shown twice.
         if (!shown.has(file.file_id)) grid.append(createTile(file))
@@ -78,6 +79,8 @@ export function uploadsView({ api, signal }: Parts): HTMLElement {
     try {
       await api.remove(`/v1/files/${encodeURIComponent(file.file_id)}`, { signal })
       tile.remove()
+      // The following ones have moved up.
+      offset -= 1
       tell(total - 1)
     } catch (error) {
       clicked.disabled = false

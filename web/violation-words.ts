@@ -1,15 +1,12 @@
 // Turns the server's violations into sentences for the form.
 
-// The rules of JSON Schema in the validator's words.
+// The rules of JSON Schema in the server's words.
 const rules: readonly (readonly [RegExp, (found: string) => string])[] = [
-  [/^must be <= (.+)$/, (most) => `At most ${format(most)}.`],
-  [/^must be >= (.+)$/, (least) => `At least ${format(least)}.`],
-  [/^must be < (.+)$/, (bound) => `Less than ${format(bound)}.`],
-  [/^must be > (.+)$/, (bound) => `More than ${format(bound)}.`],
-  [/^must be multiple of (.+)$/, (step) => `Must be a multiple of ${format(step)}.`],
-  [/^must be integer$/, () => 'Must be a whole number.'],
-  [/^must be number$/, () => 'Must be a number.'],
-  [/^must be string$/, () => 'Must be text.'],
+  [/^must be at most (.+)$/, (most) => `At most ${format(most)}.`],
+  [/^must be at least (.+)$/, (least) => `At least ${format(least)}.`],
+  [/^must be less than (.+)$/, (bound) => `Less than ${format(bound)}.`],
+  [/^must be more than (.+)$/, (bound) => `More than ${format(bound)}.`],
+  [/^must be a multiple of (.+)$/, (step) => `Must be a multiple of ${format(step)}.`],
   [/^must be one of (.+)$/, (choices) => `Choose one of ${choices.replaceAll('"', '')}.`],
   [/^must match (?:pattern|format) /, () => 'This is not in the right format.'],
   [/^must NOT have duplicate items/, () => 'The same item appears twice.'],
@@ -19,16 +16,14 @@ const rules: readonly (readonly [RegExp, (found: string) => string])[] = [
   ],
   [/^is required$/, () => 'This field is required.'],
   [/^is not a known field(.*)$/, (similar) => `This model does not have this field${similar}.`],
-  [/^must NOT have more than (\d+) items$/, (most) => `At most ${format(most)} are allowed.`],
+  [/^must have at most (\d+) items?$/, (most) => `At most ${format(most)} are allowed.`],
   [
-    /^must NOT have fewer than (\d+) items$/,
+    /^must have at least (\d+) items?$/,
     (least) => `At least ${format(least)} ${least === '1' ? 'is' : 'are'} required.`,
   ],
-  [/^must NOT have more than (\d+) characters$/, (most) => `At most ${format(most)} characters.`],
-  [
-    /^must NOT have fewer than (\d+) characters$/,
-    (least) => (least === '1' ? 'This field is required.' : `At least ${format(least)} characters.`),
-  ],
+  [/^must have at most (\d+) characters?$/, (most) => `At most ${format(most)} characters.`],
+  [/^must have at least (\d+) characters?$/, (least) => `At least ${format(least)} characters.`],
+  [/^must not be empty$/, () => 'This field is required.'],
 ]
 
 /** A sentence for a violation's `detail`. */

@@ -47,7 +47,7 @@ inBrowser(
       'Files are kept for': '2 days',
     })
     expect(await page.evaluate(textOf('.account-parts section:nth-child(3)'))).toContain(
-      'This account has no webhooks.',
+      'This account has no webhooks. How to register one',
     )
     for (const secret of [key, shop.secret])
       expect(await page.evaluate('document.body.textContent')).not.toContain(secret.slice(8))

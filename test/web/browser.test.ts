@@ -1,5 +1,6 @@
 // The console in a real browser: key, quote, generation, picture; a refusal at its field; a failure in words; the library.
 import { expect } from 'vitest'
+import { openProxy } from '../client/spoiled-proxy.ts'
 import { startTestApp, withBuiltin } from '../test-app.ts'
 import { fill, inBrowser, press, textOf, useBrowser } from './browser-tests.ts'
 
@@ -71,6 +72,50 @@ inBrowser('refusals appear at the field; a failed job says why and costs nothing
   await press(page, '.large')
   expect(await page.until(textOf('.job .notice p'))).toBe('the paint ran out')
   expect(await page.evaluate(textOf('.job-status'))).toBe('FailedNothing charged, 7 credits returned')
+})
+
+inBrowser('“Try again” after a refused price asks for the price, and starts nothing', async () => {
+  await using app = await startTestApp()
+  let refuses = true
+  const sent: string[] = []
+  await using proxy = await openProxy(app.url, (path, _pass, response) => {
+    sent.push(path)
+    if (path !== 'POST /v1/quotes' || !refuses) return false
+    const problem = { status: 503, code: 'overloaded', title: 'Overloaded', detail: 'busy', retryable: true }
+    response.writeHead(503, { 'content-type': 'application/problem+json' }).end(JSON.stringify(problem))
+    return true
+  })
+  await using page = await browser.openPage()
+  await page.open(`${proxy.url}/#key=${app.account.key}&/model/test/instant/text-to-image`)
+  await fill(page, 'textarea', 'x')
+  await page.until(textOf('.generate-bar .notice .button'))
+  refuses = false
+  await press(page, '.generate-bar .notice .button')
+  await page.until(`${textOf('.large')} === 'Generate for 3 credits'`)
+  expect(await page.evaluate(`document.querySelector('.large').disabled`)).toBe(false)
+  expect(sent).not.toContain('POST /v1/generate')
+})
+
+inBrowser('a press before the price is known shows the price, and starts nothing', async () => {
+  await using app = await startTestApp({}, withBuiltin)
+  const sent: string[] = []
+  await using proxy = await openProxy(app.url, (path) => {
+    sent.push(path)
+    return false
+  })
+  await using page = await browser.openPage()
+  await page.open(`${proxy.url}/#key=${app.account.key}&/model/builtin/image/art/text-to-image`)
+  await page.until(`document.querySelector('.panel textarea')`)
+  await page.evaluate(`{
+    const words = document.querySelector('.panel textarea')
+    words.value = 'a red fox'
+    words.dispatchEvent(new Event('input', { bubbles: true }))
+    words.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', ctrlKey: true, bubbles: true }))
+  }`)
+  await page.until(`document.querySelector('.generate-bar')?.textContent.includes('Press again to accept')`)
+  expect(sent).not.toContain('POST /v1/generate')
+  await press(page, '.large')
+  await expect.poll(() => sent).toContain('POST /v1/generate')
 })
 
 inBrowser('a model that is not there is explained to people, the code is folded away', async () => {

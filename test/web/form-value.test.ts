@@ -63,6 +63,9 @@ test('what is missing is found by pointer, also in parts of a list', () => {
   expect(findMissing(images, { images: ['a', 'b'] })).toEqual([])
   expect(findMissing(images, {})).toEqual([])
   expect(findMissing(form, { image: 'x' })).toEqual([])
+  const logo = object({ properties: { logo: { type: 'string', format: 'media' } } })
+  expect(findMissing(logo, {})).toEqual([])
+  expect(findMissing(logo, { logo: null })).toEqual(['/logo'])
 })
 
 test('a part that is added works at once', () => {

@@ -141,6 +141,7 @@ inBrowser('a sample with pictures as its input can be made again as it is', asyn
   await page.until("document.querySelectorAll('.sample').length === 2")
   await press(page, '.sample:nth-child(2) button')
   await page.until("document.querySelector('.slot-picture img')?.naturalWidth === 640")
+  await page.until(`${textOf('.large')}.startsWith('Generate for')`)
   await press(page, '.generate-bar button')
   await page.until("document.querySelector('.result img')?.naturalWidth === 360")
   expect(await page.evaluate("document.querySelector('.samples').open")).toBe(false)

@@ -12,7 +12,7 @@ const refusal = (status: number, code: string): Refused =>
     type: '',
     title: '',
     detail: code,
-    retryable: false,
+    retryable: status >= 500 || status === 429,
     request_id: '',
   } satisfies ProblemRecord)
 
@@ -60,4 +60,11 @@ test('a refusal frees the key; a server that broke midway does not', async () =>
   await expect(starter.start('m', {}, quote)).rejects.toThrow('internal')
   await starter.start('m', {}, quote)
   expect(sent.map(({ idempotencyKey }) => idempotencyKey)).toEqual(['key-1', 'key-2', 'key-2'])
+})
+
+test('a refusal for now, after an answer that may have been lost, keeps the key', async () => {
+  const { starter, sent } = createStarter(refusal(429, 'rate_limited'), { job_id: 'job_1' })
+  await expect(starter.start('m', {}, quote)).rejects.toThrow('rate_limited')
+  await starter.start('m', {}, quote)
+  expect(sent.map(({ idempotencyKey }) => idempotencyKey)).toEqual(['key-1', 'key-1'])
 })

@@ -6,6 +6,7 @@ import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestAccount, openCommandLine } from '../cli/command-line.ts'
 import { copyModel } from '../media/media-app.ts'
+import { openProxy } from '../client/spoiled-proxy.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import type { BrowserPage } from './browser-page.ts'
 import { type Browser, chromiumPath, openBrowser } from './chromium.ts'
@@ -159,6 +160,67 @@ inBrowser('a file comes by dropping, by pasting, by its address or the id of an 
   await page.type('file_00000000000000000000000000')
   await page.press('Enter')
   expect(await page.until(textOf(`${single} .slot.failed .fine`))).toMatch(/no longer exists/)
+})
+
+inBrowser('a file that a busy server cannot look up stays in the form, and is looked up again', async () => {
+  let busy = true
+  await using proxy = await openProxy(app.url, (path, _pass, response) => {
+    if (!path.startsWith('GET /v1/files/') || !busy) return false
+    const problem = { status: 503, code: 'overloaded', title: 'Overloaded', detail: 'busy', retryable: true }
+    response.writeHead(503, { 'content-type': 'application/problem+json' }).end(JSON.stringify(problem))
+    return true
+  })
+  await openForm(proxy.url)
+  await page.choose(`${single} [type=file]`, [await paint('kept.png', 20)])
+  await arrived()
+  await page.reload()
+  await page.until(`document.querySelector('${single} .slot.failed')`)
+  busy = false
+  await press(`${single} .slot-words .button`)
+  expect(await arrived()).toMatch(/^file_\w+\s+PNG/)
+  await page.until(`${textOf('.large')} === 'Generate for 7 credits'`)
+})
+
+inBrowser('a file on its way is waited for, also where the model could do without', async () => {
+  const sent: string[] = []
+  let arrive = (): void => {}
+  await using proxy = await openProxy(app.url, (path, pass) => {
+    sent.push(path)
+    arrive = pass
+    return path === 'POST /v1/files'
+  })
+  await openForm(proxy.url)
+  await page.choose(`${single} [type=file]`, [await paint('slow.png', 20)])
+  await page.until(`document.querySelector('${single} progress:not([hidden])')`)
+  await expect.poll(() => sent.at(-1)).toBe('POST /v1/files')
+  await press('.large')
+  expect(await page.until(textOf(`${single} > .field-error`))).toMatch(/still being uploaded/)
+  arrive()
+  expect(await arrived()).toMatch(/^slow\.png/)
+  await page.until(`${textOf('.large')} === 'Generate for 7 credits'`)
+  expect(sent).not.toContain('POST /v1/generate')
+})
+
+inBrowser('the page of uploads goes on to the last, also when others upload meanwhile', async () => {
+  const account = await app.createAccount(0)
+  const picture = readFileSync(await paint('one.png', 4))
+  const upload = async (count: number) => {
+    for (let sent = 0; sent < count; sent += 1) {
+      const headers = { authorization: `Bearer ${account.key}`, 'content-type': 'image/png' }
+      expect((await fetch(`${app.url}/v1/files`, { method: 'POST', headers, body: picture })).ok).toBe(true)
+    }
+  }
+  const shown = `document.querySelectorAll('.upload').length`
+  await upload(30)
+  await openForm(app.url, account.key)
+  await page.evaluate(`location.hash = '#/uploads'`)
+  await page.until(`${shown} === 24`)
+  await upload(30)
+  const more = '.more-row button'
+  await press(more)
+  await page.until(`${shown} > 24 && !document.querySelector('${more}').disabled`)
+  await press(more)
+  await page.until(`document.querySelector('${more}').hidden`)
 })
 
 inBrowser('a file that cannot be taken is refused at its field', async () => {

@@ -155,12 +155,13 @@ test('a file is asked from the own origin where both are this machine, and nowhe
 
 test('violations of the server are shown in everyday language', () => {
   for (const [detail, words] of [
-    ['must be <= 2048', 'At most 2,048.'],
-    ['must be multiple of 2', 'Must be a multiple of 2.'],
-    ['must NOT have fewer than 2 items', 'At least 2 are required.'],
-    ['must NOT have fewer than 1 items', 'At least 1 is required.'],
-    ['must NOT have fewer than 1 characters', 'This field is required.'],
-    ['must NOT have more than 2000 characters', 'At most 2,000 characters.'],
+    ['must be at most 2048', 'At most 2,048.'],
+    ['must be a multiple of 2', 'Must be a multiple of 2.'],
+    ['must have at least 2 items', 'At least 2 are required.'],
+    ['must have at least 1 item', 'At least 1 is required.'],
+    ['must not be empty', 'This field is required.'],
+    ['must have at most 2000 characters', 'At most 2,000 characters.'],
+    ['must be a whole number', 'Must be a whole number.'],
     ['must be one of "a", "b"', 'Choose one of a, b.'],
     ['must match pattern "^#[0-9a-f]{6}$"', 'This is not in the right format.'],
     ['must match a schema in anyOf', 'This combination is not possible.'],
@@ -178,7 +179,7 @@ test('refusals are explained without routes, ids and codes', () => {
     return explain(new Refused({ ...problem, code, ...more }, waitSeconds)).detail
   }
   expect(refuse('insufficient_credits', { required: 5, available: 1 })).toBe(
-    'This needs 5 credits, and 1 is available. Running generations may return some when they end.',
+    'This needs 5 credits, and 1 is available. Running generations may return some when they end, and whoever runs this server can give you more.',
   )
   expect(refuse('rate_limited', {}, 7)).toBe('Too many requests were sent in a short time. Try again in 7 s.')
   expect(refuse('missing_permission', { permission: 'generate' })).toContain('“generate”')
