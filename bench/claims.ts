@@ -4,6 +4,7 @@ import type { ClaimedJob } from '@mediagen/core/job.ts'
 import type { Store } from '@mediagen/core/store.ts'
 import { createBenchAccount, order } from './accounts.ts'
 import { type Bench, makeFolder, type Row, toRow } from './bench.ts'
+import { readOwnCpuSeconds } from './process-cpu.ts'
 import { compare, type Side } from './rounds.ts'
 import { seedJobs } from './seed.ts'
 
@@ -51,6 +52,6 @@ export function toClaimSide(store: ClaimStore): Side {
       }
       return ended
     },
-    cpuSeconds: () => process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6,
+    cpuSeconds: readOwnCpuSeconds,
   }
 }

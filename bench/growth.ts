@@ -5,6 +5,7 @@ import { openStore } from '../src/app/store.ts'
 import { ask, type BenchAccount, createBenchAccount, order } from './accounts.ts'
 import { type Bench, makeFolder, type Row, toRow } from './bench.ts'
 import { fireHttp } from './http-load.ts'
+import { readOwnCpuSeconds } from './process-cpu.ts'
 import { compare, type Side } from './rounds.ts'
 import { seedJobs } from './seed.ts'
 import { type Server, startMediagen } from './servers.ts'
@@ -93,7 +94,7 @@ async function compareClaims(empty: Place, full: Place): Promise<Row> {
       if (claimed === 0) throw new Error('there was nothing to claim')
       return claimed
     },
-    cpuSeconds: () => process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6,
+    cpuSeconds: readOwnCpuSeconds,
   })
   return toRow(`claims, ${stored} : few`, least, await compare(toSide(few), toSide(many), pairs))
 }

@@ -9,6 +9,12 @@ export function readFamilyCpuSeconds(pid: number | undefined): number {
   return process.platform === 'linux' && pid !== undefined ? countTicks(pid) / ticksPerSecond : Number.NaN
 }
 
+/** Seconds used so far by this process. */
+export function readOwnCpuSeconds(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1e6
+}
+
 /** Its own and those of children that have ended, then those of the others. */
 function countTicks(pid: number): number {
   return listChildren(pid).reduce((sum, child) => sum + countTicks(child), sumTicks(pid, [11, 12, 13, 14]))

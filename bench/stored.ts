@@ -2,6 +2,7 @@
 import type { Store } from '@mediagen/core/store.ts'
 import { order } from './accounts.ts'
 import { type Row, toRow } from './bench.ts'
+import { readOwnCpuSeconds } from './process-cpu.ts'
 import { compare, type Side } from './rounds.ts'
 
 const least = 0.9
@@ -18,8 +19,6 @@ export interface StoredJobs {
 
 /** Counts the processor time of a server as well. */
 type CountServer = (side: Side) => Side
-
-const cpuSeconds = (): number => process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6
 
 /** Starts at the store, many at once. */
 export async function compareStarts(few: StoredJobs, many: StoredJobs, stored: string, count: CountServer) {
@@ -49,7 +48,7 @@ export async function compareStarts(few: StoredJobs, many: StoredJobs, stored: s
         }
         return startsARound
       },
-      cpuSeconds,
+      cpuSeconds: readOwnCpuSeconds,
     })
   }
   return toRow(`starts, ${stored} : few`, least, await compare(toSide(few), toSide(many), pairs))
@@ -80,7 +79,7 @@ export async function compareLists(
           }
           return listsARound
         },
-        cpuSeconds,
+        cpuSeconds: readOwnCpuSeconds,
       })
     const first = toSide(many, 0)
     rows.push(
