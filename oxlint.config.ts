@@ -1,5 +1,5 @@
 // The linter: general rules, and which part of the repository may import which. The table of ARCHITECTURE.md says the
-// same in words; test/lint.test.ts plants a violation of every row.
+// same in words; test/lint.long.test.ts plants a violation of every row.
 import { defineConfig, type OxlintOverride } from 'oxlint'
 
 const wire = ['@connectrpc/**', '@grpc/**', '@bufbuild/protobuf', '@bufbuild/protobuf/**', 'fastify']

@@ -41,14 +41,14 @@ const seedOf = (usual: string) => ({ MEDIAGEN_TEST_SEED: process.env['MEDIAGEN_T
 const notOnPostgres = [
   // They open no store.
   'packages/**',
-  'test/{admin-address,config,docs,lint,log,openapi-document}.test.ts',
+  'test/{admin-address,config,docs,log,openapi-document}.test.ts',
   'test/{app,bench,catalog,runtime}/**',
   'test/engines/remote-simulation.long.test.ts',
   'test/cli/{commands,global-install,help,input-files,interrupts,loaded-modules,model-page,old-node,print}.test.ts',
   // About the file of SQLite, its disk and its threads, or about an installation as it is without settings.
   'test/{containment,lean-install.long,readme}.test.ts',
-  'test/cli/{bad-start,demo,look-first,no-database}.test.ts',
-  'test/faults/{disk,fsync,fsync.long}.test.ts',
+  'test/cli/{demo,look-first,no-database}.test.ts',
+  'test/faults/{disk,fsync.long}.test.ts',
   'test/storage/!(ledger-property*|verify*)',
   // Its long version runs there at the same time.
   'test/simulation/paid.test.ts',
