@@ -63,6 +63,17 @@ const bounded = { MEDIAGEN_TEST_KILLS: '12', MEDIAGEN_TEST_HISTORIES: '20' }
 // What happens in the core alone, whichever way a start came to it, is not tried a second time through a gateway.
 const inTheCore = ['usage-billing', 'picture-to-video', 'retention', 'slow-bodies']
 
+// What is held to a time beside a server under attack runs when all others have ended.
+const timed = ['test/attacks/**/*.long.test.ts']
+const afterTheOthers = { sequence: { groupOrder: 1 } }
+
+const long = { env: { ...seedOf(variedSeed), MEDIAGEN_TEST_LONG: '1' }, testTimeout: 3_600_000 }
+const postgresLong = {
+  ...postgresServer,
+  env: { ...bounded, ...seedOf(variedSeed), MEDIAGEN_TEST_STORE: 'postgres' },
+  testTimeout: 3_600_000,
+}
+
 export default defineConfig({
   test: {
     setupFiles: [join(import.meta.dirname, 'test/setup.ts')],
@@ -87,12 +98,13 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          ...long,
           name: 'long',
           include: tests.map((glob) => glob.replace('.test.ts', '.long.test.ts')),
-          env: { ...seedOf(variedSeed), MEDIAGEN_TEST_LONG: '1' },
-          testTimeout: 3_600_000,
+          exclude: timed,
         },
       },
+      { extends: true, test: { ...long, ...afterTheOthers, name: 'long-timed', include: timed } },
       {
         extends: true,
         test: {
@@ -115,16 +127,15 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          ...postgresServer,
+          ...postgresLong,
           name: 'postgres-long',
-          include: ['attacks', 'crash', 'engines', 'faults', 'fuzz', 'runner', 'simulation', 'storage', 'webhooks'].map(
+          include: ['crash', 'engines', 'faults', 'fuzz', 'runner', 'simulation', 'storage', 'webhooks'].map(
             (folder) => `test/${folder}/**/*.long.test.ts`,
           ),
           exclude: notOnPostgres,
-          env: { ...bounded, ...seedOf(variedSeed), MEDIAGEN_TEST_STORE: 'postgres' },
-          testTimeout: 3_600_000,
         },
       },
+      { extends: true, test: { ...postgresLong, ...afterTheOthers, name: 'postgres-long-timed', include: timed } },
     ],
   },
 })
