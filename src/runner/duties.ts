@@ -30,6 +30,7 @@ export interface DutyParts {
 export function startDuties(parts: DutyParts): { stop(): Promise<void> } {
   const { store, log } = parts
   const stopping = new AbortController()
+  const asked = new Set<Promise<void>>()
 
   async function perform(duty: Duty): Promise<void> {
     const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(answerMs)])
@@ -45,13 +46,25 @@ export function startDuties(parts: DutyParts): { stop(): Promise<void> } {
       log.info({ job_id: duty.jobId, duty: duty.kind, ...answer }, 'another server answered')
   }
 
+  /** Claims as many as may be asked beside those that wait for an answer: a slow server holds up no other. */
   async function look(): Promise<void> {
-    const duties = await store.claimDuties(dutiesAtOnce, leaseMs)
-    for (const done of await Promise.allSettled(duties.map(perform))) if (done.status === 'rejected') throw done.reason
-    if (duties.length === dutiesAtOnce && !stopping.signal.aborted) looking.again()
+    const free = dutiesAtOnce - asked.size
+    if (free === 0) return
+    const duties = await store.claimDuties(free, leaseMs)
+    const mayBeMore = duties.length === free
+    for (const duty of duties) {
+      const asking = perform(duty)
+        .catch(report)
+        .then(() => {
+          asked.delete(asking)
+          if (mayBeMore && !stopping.signal.aborted) looking.again()
+        })
+      asked.add(asking)
+    }
   }
 
-  const looking = createRound(look, (error) => log.error({ err: error }, 'other servers could not be asked'))
+  const report = (error: unknown): void => log.error({ err: error }, 'other servers could not be asked')
+  const looking = createRound(look, report)
   const stopLooking = everySecond(() => looking.again())
   looking.again()
   return {
@@ -59,6 +72,7 @@ export function startDuties(parts: DutyParts): { stop(): Promise<void> } {
       stopLooking()
       stopping.abort()
       await looking.settled()
+      await Promise.all(asked)
     },
   }
 }
