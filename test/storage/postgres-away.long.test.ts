@@ -108,7 +108,9 @@ describe.skipIf(!hasPostgres || !isOurs)('with a PostgreSQL of its own', () => {
     const url = await createDatabase()
     const db = openDatabase(url, 2, () => null)
     await runSql(url, 'CREATE TABLE made (n INTEGER); CREATE TABLE locked (n INTEGER)')
-    const locked = runSql(url, 'BEGIN; LOCK TABLE locked; SELECT pg_sleep(7); COMMIT')
+    const locked = runSql(url, 'BEGIN; LOCK TABLE locked; SELECT pg_sleep(12); COMMIT')
+    const isLocked = `SELECT 1 FROM pg_locks WHERE relation = 'locked'::regclass AND mode = 'AccessExclusiveLock' AND granted`
+    await expect.poll(() => runSql(url, isLocked)).toHaveLength(1)
     const waits = db.transact((tx) => tx.row('SELECT n FROM locked'))
     waits.catch(() => {})
     let tries = 0
