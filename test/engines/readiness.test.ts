@@ -53,11 +53,12 @@ test('a model that is not ready says why, whatever makes it', async () => {
     for (const [trouble, answer] of Object.entries(troubles) as [Trouble, FakeAnswer | null][]) {
       const served: ServedFake = stack.use(await serveFake(one.open(Date.now).fake, () => answer))
       const name = `${one.title} ${trouble}`.replaceAll(/[^a-z]+/g, '-')
-      const { provider, ...spec } = one.toSpec(served.origin)
+      // Nobody listens at the other address, and the port stays taken: a port that was closed may be given to another server.
+      const origin = answer === null ? served.origin.replace('127.0.0.1', '127.0.0.2') : served.origin
+      const { provider, ...spec } = one.toSpec(origin)
       const key = trouble === 'without-key' ? { token_env: 'NOT_SET' } : {}
       specs[name] = { ...spec, provider: { ...(provider as Provider), ...key } }
       rows.push({ name, trouble, isAsked: !unasked.has(`${one.title} ${trouble}`) })
-      if (answer === null) await served[Symbol.asyncDispose]()
     }
   const { app } = stack.use(await startServer(specs))
   const catalog = createClient(CatalogService, createGrpcTransport({ baseUrl: app.app.grpcUrl ?? '' }))
