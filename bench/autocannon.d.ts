@@ -1,11 +1,14 @@
 // What of autocannon is used here; the package brings no types.
 declare module 'autocannon' {
+  export interface Request {
+    readonly headers: Readonly<Record<string, string>>
+  }
   export interface Options {
     readonly url: string
     readonly method: string
     readonly headers: Readonly<Record<string, string>>
     readonly body?: string
-    readonly idReplacement: boolean
+    readonly requests?: readonly { readonly setupRequest: (request: Request) => Request }[]
     readonly connections: number
     /** Seconds */
     readonly duration: number

@@ -83,8 +83,8 @@ export function compareHttp(baseline: Server, candidate: Server, request: HttpRe
   return compare(a, b)
 }
 
-/** The row of a comparison that is to reach a ratio. */
-export function toRow(what: string, least: number, { ratio, cpuRatio, baseline, candidate }: Comparison): Row {
+/** The row of a comparison that is to reach a ratio; null for none. */
+export function toRow(what: string, least: number | null, { ratio, cpuRatio, baseline, candidate }: Comparison): Row {
   const write = ({ median, min, max }: Spread): string => `${median.toFixed(2)} (${min.toFixed(2)}–${max.toFixed(2)})`
   const side = ({ perSecond, cpuMicros, busy }: Comparison['baseline']): string =>
     `${Math.round(perSecond)}/s ${Math.round(cpuMicros)} µs ${Math.round(busy * 100)} %`
@@ -92,9 +92,9 @@ export function toRow(what: string, least: number, { ratio, cpuRatio, baseline, 
     what,
     value: write(ratio),
     byCpu: Number.isNaN(cpuRatio.median) ? '' : write(cpuRatio),
-    target: `≥ ${least.toFixed(2)}`,
+    target: least === null ? '' : `≥ ${least.toFixed(2)}`,
     // A client that cannot keep the baseline busy flatters the ratio of rates; the processor's time shows that.
-    reached: ratio.median >= least && !(cpuRatio.median < least),
+    reached: least === null || (ratio.median >= least && !(cpuRatio.median < least)),
     figures: `${side(candidate)} against ${side(baseline)}`,
     bars: [
       { name: 'by rate', spread: ratio, target: least, unit: '' },

@@ -19,6 +19,7 @@ import { compare, toSpread } from './rounds.ts'
 import { seedJobs } from './seed.ts'
 import { type Server, startBaseline, startMediagen, startSpecialMediagen } from './servers.ts'
 import { compareLists, compareStarts } from './stored.ts'
+import { createTimeOrderedKey } from './time-ordered-key.ts'
 
 const plain: NullModel = { id: 'bench/null/plain', concurrency: 256 }
 const idle: NullModel = { id: 'bench/null/idle', concurrency: 4 }
@@ -113,8 +114,18 @@ async function benchStarts(bench: Bench, postgres: PostgresServer): Promise<Row[
 async function start({ httpUrl }: Server, account: BenchAccount, seconds: number): Promise<number> {
   const quoted = { model: plain.id, input: nullInput }
   const { quote_id } = JSON.parse(await ask(httpUrl, account, '/v1/quotes', quoted)) as { quote_id: string }
-  const headers = { ...account.headers, 'idempotency-key': '[<id>]' }
-  return fireHttp(httpUrl, { method: 'POST', path: '/v1/generate', headers, body: { ...quoted, quote_id } }, seconds)
+  const { headers } = account
+  return fireHttp(
+    httpUrl,
+    {
+      method: 'POST',
+      path: '/v1/generate',
+      headers,
+      body: { ...quoted, quote_id },
+      idempotencyKey: createTimeOrderedKey,
+    },
+    seconds,
+  )
 }
 
 /** Every core: the cores of the benchmark itself are handed down otherwise. */

@@ -1,7 +1,10 @@
-// POST /v1/generate, durable and not waited for, against bare Fastify that parses the same body and answers an equal one.
+// POST /v1/generate, durable and not waited for, against bare Fastify that parses the same body and answers an equal one. Its keys
+// are those of our clients, which begin with the time; random ones change a page each of the index that finds them.
+import { randomUUID } from 'node:crypto'
 import { ask, createBenchAccount, order } from './accounts.ts'
 import { type Bench, compareHttp, makeFolder, type Row, startBareFastify, toRow } from './bench.ts'
 import { startMediagen } from './servers.ts'
+import { createTimeOrderedKey } from './time-ordered-key.ts'
 
 const path = '/v1/generate'
 
@@ -18,7 +21,12 @@ export async function benchGenerate(bench: Bench): Promise<readonly Row[]> {
   const body = { ...order, quote_id }
   const answer: unknown = JSON.parse(await ask(mediagen.httpUrl, account, path, body))
   await using bare = await startBareFastify(bench, { method: 'POST', path, status: 202, answer })
-  const headers = { ...account.headers, 'idempotency-key': '[<id>]' }
-  const found = await compareHttp(bare, mediagen, { method: 'POST', path, headers, body })
-  return [toRow('POST /v1/generate : bare Fastify', 0.25, found)]
+  const { headers } = account
+  const request = { method: 'POST', path, headers, body } as const
+  const found = await compareHttp(bare, mediagen, { ...request, idempotencyKey: createTimeOrderedKey })
+  const random = await compareHttp(bare, mediagen, { ...request, idempotencyKey: randomUUID })
+  return [
+    toRow('POST /v1/generate : bare Fastify', 0.25, found),
+    toRow('the same with random Idempotency-Keys', null, random),
+  ]
 }

@@ -10,6 +10,7 @@ import { compare, type Side } from './rounds.ts'
 import { seedJobs } from './seed.ts'
 import { type Server, startMediagen } from './servers.ts'
 import { compareLists } from './stored.ts'
+import { createTimeOrderedKey } from './time-ordered-key.ts'
 
 const storedJobs = Number(process.env['MEDIAGEN_BENCH_JOBS'] ?? 200_000)
 const stored = `${storedJobs.toLocaleString('en')} jobs stored`
@@ -70,8 +71,14 @@ function toQuoteSide(server: Server, { account }: Place): Side {
 
 async function toStartSide(server: Server, { account }: Place): Promise<Side> {
   const { quote_id } = JSON.parse(await ask(server.httpUrl, account, '/v1/quotes', order)) as { quote_id: string }
-  const headers = { ...account.headers, 'idempotency-key': '[<id>]' }
-  const request = { method: 'POST', path: '/v1/generate', headers, body: { ...order, quote_id } } as const
+  const { headers } = account
+  const request = {
+    method: 'POST',
+    path: '/v1/generate',
+    headers,
+    body: { ...order, quote_id },
+    idempotencyKey: createTimeOrderedKey,
+  } as const
   return { fire: (seconds) => fireHttp(server.httpUrl, request, seconds), cpuSeconds: () => server.cpuSeconds() }
 }
 

@@ -4,12 +4,14 @@ import { whileAwake } from './awake.ts'
 
 const connections = 64
 
-/** One request, asked again and again. `[<id>]` in a header becomes a new value for each. */
+/** One request, asked again and again. */
 export interface HttpRequest {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
+  /** Makes the Idempotency-Key of each request. */
+  readonly idempotencyKey?: () => string
 }
 
 /**
@@ -17,14 +19,20 @@ export interface HttpRequest {
  * @throws Error when any answer was not 2xx or did not come
  */
 export async function fireHttp(url: string, request: HttpRequest, seconds: number): Promise<number> {
-  const { method, path, headers = {}, body } = request
+  const { method, path, headers = {}, body, idempotencyKey } = request
   const result = await whileAwake(() =>
     autocannon({
       url: url + path,
       method,
       headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      idReplacement: JSON.stringify(headers).includes('[<id>]'),
+      ...(idempotencyKey && {
+        requests: [
+          {
+            setupRequest: (one) => ({ ...one, headers: { ...one.headers, 'idempotency-key': idempotencyKey() } }),
+          },
+        ],
+      }),
       connections,
       duration: seconds,
     }),

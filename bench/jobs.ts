@@ -6,6 +6,7 @@ import { fireHttp } from './http-load.ts'
 import { nullInput, type NullModel, writeNullCatalog } from './null-models.ts'
 import { measure, type Round, type Side, toSpread } from './rounds.ts'
 import { type Server, startMediagen } from './servers.ts'
+import { createTimeOrderedKey } from './time-ordered-key.ts'
 
 interface Effort {
   readonly rounds: number
@@ -54,8 +55,14 @@ export async function toJobSide(
 ): Promise<Side> {
   const order = { model: id, input: nullInput }
   const { quote_id } = JSON.parse(await ask(server.httpUrl, account, '/v1/quotes', order)) as { quote_id: string }
-  const headers = { ...account.headers, 'idempotency-key': '[<id>]' }
-  const request = { method: 'POST', path: '/v1/generate', headers, body: { ...order, quote_id } } as const
+  const { headers } = account
+  const request = {
+    method: 'POST',
+    path: '/v1/generate',
+    headers,
+    body: { ...order, quote_id },
+    idempotencyKey: createTimeOrderedKey,
+  } as const
   return {
     async fire(seconds) {
       const started = await fireHttp(server.httpUrl, request, seconds)

@@ -10,6 +10,7 @@ import { describeMissingRestate, startRestate } from './restate.ts'
 import { rivalAccount } from './rival-http.ts'
 import { compare, type Side } from './rounds.ts'
 import { type Server, startBaseline } from './servers.ts'
+import { createTimeOrderedKey } from './time-ordered-key.ts'
 
 const least = 1
 const pairs = 3
@@ -69,9 +70,9 @@ async function race(bench: Bench, mediagen: Side, { what: how, program, queue }:
 
 /** A rival that is loaded with starts, until all of its jobs have ended. */
 export function toRivalSide({ httpUrl, cpuSeconds }: Server): Side {
-  const headers = { authorization: `Bearer ${rivalAccount}`, 'idempotency-key': '[<id>]' }
+  const headers = { authorization: `Bearer ${rivalAccount}` }
   const body = { model: 'bench/null/plain', input: nullInput, quote_id: `quote_${'0'.repeat(150)}` }
-  const request = { method: 'POST', path: '/v1/generate', headers, body } as const
+  const request = { method: 'POST', path: '/v1/generate', headers, body, idempotencyKey: createTimeOrderedKey } as const
   return {
     async fire(seconds) {
       const started = await fireHttp(httpUrl, request, seconds)

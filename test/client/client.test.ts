@@ -5,6 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestAccount } from '../test-app.ts'
 import { makeTypes } from '../../docs/make-types.ts'
 import { openCuttingProxy, openForgetfulProxy, openProxy } from './spoiled-proxy.ts'
+import { createIdempotencyKey } from '@mediagen/client/generate.ts'
 import { createClient, JobFailed, Refused, TooExpensive, Unreachable } from '@mediagen/client/client.ts'
 
 const app = await startTestApp()
@@ -21,6 +22,18 @@ test('the types are those of the OpenAPI document', async () => {
   const withoutStyle = (text: string): string => text.replaceAll(/[\s;()'"|]/g, '')
   const written = readFileSync(join(import.meta.dirname, '../../packages/client/src/openapi.ts'), 'utf8')
   expect(withoutStyle(written)).toBe(withoutStyle(await makeTypes()))
+})
+
+test('idempotency keys are UUIDv7: they begin with the time, and none comes twice', () => {
+  const before = Date.now()
+  const keys = Array.from({ length: 10_000 }, createIdempotencyKey)
+  const after = Date.now()
+  expect(new Set(keys).size).toBe(keys.length)
+  for (const key of keys) {
+    const [, time = ''] = /^([\da-f]{8}-[\da-f]{4})-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/.exec(key) ?? []
+    const madeMs = Number.parseInt(time.replace('-', ''), 16)
+    expect(madeMs >= before && madeMs <= after).toBe(true)
+  }
 })
 
 describe('generate', () => {

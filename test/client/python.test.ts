@@ -195,6 +195,18 @@ except mediagen.Unreachable as error:
   })
 })
 
+inPython(`idempotency keys are UUIDv7: they begin with the time, and none comes twice${missing}`, async () => {
+  const before = Date.now()
+  const [keys] = await run('tell([mediagen._create_idempotency_key() for _ in range(1000)])')
+  const after = Date.now()
+  expect(new Set(keys).size).toBe(1000)
+  for (const key of keys) {
+    const [, time = ''] = /^([\da-f]{8}-[\da-f]{4})-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/.exec(key) ?? []
+    const madeMs = Number.parseInt(time.replace('-', ''), 16)
+    expect(madeMs >= before && madeMs <= after).toBe(true)
+  }
+})
+
 inPython(`errors have codes: price, refusal, failure, no server${missing}`, async () => {
   const account = await app.createAccount(9)
   const code = `

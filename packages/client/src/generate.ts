@@ -68,9 +68,16 @@ export async function startGeneration(
   }
 }
 
-/** A key for one intended generation. `crypto.randomUUID` is missing in pages of http: addresses other than localhost. */
+/**
+ * A key for one intended generation: a UUIDv7 (RFC 9562) of 72 random bits. It begins with the time, so the server writes it beside
+ * the keys before it; a random one would change a page of the index for itself.
+ */
 export function createIdempotencyKey(): string {
-  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+  const time = Date.now().toString(16).padStart(12, '0')
+  // `crypto.randomUUID` is missing in pages of http: addresses other than localhost.
+  const bytes = crypto.getRandomValues(new Uint8Array(9))
+  const random = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(0, 3)}-8${random.slice(3, 6)}-${random.slice(6)}`
 }
 
 /** The job that was started with this key before. */

@@ -1,6 +1,6 @@
 // mediagen generate: from a prompt to a file, the price first.
-import { randomUUID } from 'node:crypto'
 import { type Job, mayPass, type Quote, Refused } from '@mediagen/client/client.ts'
+import { createIdempotencyKey } from '@mediagen/client/generate.ts'
 import type { Command } from 'commander'
 import { StartupError } from '@mediagen/core/errors.ts'
 import type { Printed } from './print.ts'
@@ -63,7 +63,7 @@ async function runGenerate(
   _command: Command,
 ): Promise<Printed | undefined> {
   const { client } = user
-  const { maxCredits, detach = false, idempotencyKey = randomUUID(), output } = options
+  const { maxCredits, detach = false, idempotencyKey = createIdempotencyKey(), output } = options
   if (!detach) await checkOutput(output)
   const input = await buildInput(options, client)
   using interrupts = watchInterrupts()
