@@ -12,6 +12,8 @@ declare module 'autocannon' {
     readonly connections: number
     /** Seconds */
     readonly duration: number
+    /** Number of requests; then the duration says nothing. */
+    readonly amount?: number
   }
   export interface Result {
     readonly errors: number

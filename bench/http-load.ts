@@ -15,10 +15,10 @@ export interface HttpRequest {
 }
 
 /**
- * Asks for `seconds`; answers with how many answers came.
+ * Asks for `seconds`, or so many times where `amount` is given; answers with how many answers came.
  * @throws Error when any answer was not 2xx or did not come
  */
-export async function fireHttp(url: string, request: HttpRequest, seconds: number): Promise<number> {
+export async function fireHttp(url: string, request: HttpRequest, seconds: number, amount?: number): Promise<number> {
   const { method, path, headers = {}, body, idempotencyKey } = request
   const result = await whileAwake(() =>
     autocannon({
@@ -35,6 +35,7 @@ export async function fireHttp(url: string, request: HttpRequest, seconds: numbe
       }),
       connections,
       duration: seconds,
+      ...(amount !== undefined && { amount }),
     }),
   )
   const failed = result.errors + result.non2xx
