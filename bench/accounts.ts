@@ -1,6 +1,8 @@
 // Accounts with credits and a key, made in a data directory before a server opens it; and the requests that they send.
 import { openStore } from '../src/app/store.ts'
 import { createKeySecret, hashKeySecret, keyPrefix } from '@mediagen/core/key.ts'
+import type { HttpRequest } from './http-load.ts'
+import { createTimeOrderedKey } from './time-ordered-key.ts'
 
 /** More than any run can spend. */
 const plenty = 1_000_000_000_000
@@ -49,4 +51,17 @@ export async function ask(url: string, account: BenchAccount, path: string, body
   const text = await response.text()
   if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`)
   return text
+}
+
+/** Quotes an order; the request starts it without waiting, each time with another Idempotency-Key. */
+export async function quoteStart(url: string, account: BenchAccount, ordered: object): Promise<HttpRequest> {
+  const { quote_id } = JSON.parse(await ask(url, account, '/v1/quotes', ordered)) as { quote_id: string }
+  const body = { ...ordered, quote_id }
+  return {
+    method: 'POST',
+    path: '/v1/generate',
+    headers: account.headers,
+    body,
+    idempotencyKey: createTimeOrderedKey,
+  }
 }

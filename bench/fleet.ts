@@ -6,7 +6,7 @@ import { openSqliteTables } from '@mediagen/storage/sqlite/tables.ts'
 import { transfer } from '@mediagen/storage/transfer.ts'
 import { join } from 'node:path'
 import { hasPostgres, type PostgresServer, startPostgres } from '../test/storage/postgres-server.ts'
-import { ask, type BenchAccount, createBenchAccount, order } from './accounts.ts'
+import { type BenchAccount, createBenchAccount, order, quoteStart } from './accounts.ts'
 import { type Bench, type Benchmark, makeFolder, type Row, toRow } from './bench.ts'
 import { toClaimSide } from './claims.ts'
 import { fireHttp } from './http-load.ts'
@@ -19,7 +19,6 @@ import { compare, toSpread } from './rounds.ts'
 import { seedJobs } from './seed.ts'
 import { type Server, startBaseline, startMediagen, startSpecialMediagen } from './servers.ts'
 import { compareLists, compareStarts } from './stored.ts'
-import { createTimeOrderedKey } from './time-ordered-key.ts'
 
 const plain: NullModel = { id: 'bench/null/plain', concurrency: 256 }
 const idle: NullModel = { id: 'bench/null/idle', concurrency: 4 }
@@ -112,20 +111,8 @@ async function benchStarts(bench: Bench, postgres: PostgresServer): Promise<Row[
 }
 
 async function start({ httpUrl }: Server, account: BenchAccount, seconds: number): Promise<number> {
-  const quoted = { model: plain.id, input: nullInput }
-  const { quote_id } = JSON.parse(await ask(httpUrl, account, '/v1/quotes', quoted)) as { quote_id: string }
-  const { headers } = account
-  return fireHttp(
-    httpUrl,
-    {
-      method: 'POST',
-      path: '/v1/generate',
-      headers,
-      body: { ...quoted, quote_id },
-      idempotencyKey: createTimeOrderedKey,
-    },
-    seconds,
-  )
+  const request = await quoteStart(httpUrl, account, { model: plain.id, input: nullInput })
+  return fireHttp(httpUrl, request, seconds)
 }
 
 /** Every core: the cores of the benchmark itself are handed down otherwise. */

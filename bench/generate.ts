@@ -1,12 +1,9 @@
 // POST /v1/generate, durable and not waited for, against bare Fastify that parses the same body and answers an equal one. Its keys
 // are those of our clients, which begin with the time; random ones change a page each of the index that finds them.
 import { randomUUID } from 'node:crypto'
-import { ask, createBenchAccount, order } from './accounts.ts'
+import { ask, createBenchAccount, order, quoteStart } from './accounts.ts'
 import { type Bench, compareHttp, makeFolder, type Row, startBareFastify, toRow } from './bench.ts'
 import { startMediagen } from './servers.ts'
-import { createTimeOrderedKey } from './time-ordered-key.ts'
-
-const path = '/v1/generate'
 
 /** Runs the benchmark. */
 export async function benchGenerate(bench: Bench): Promise<readonly Row[]> {
@@ -17,13 +14,11 @@ export async function benchGenerate(bench: Bench): Promise<readonly Row[]> {
     MEDIAGEN_ROLES: 'api',
     MEDIAGEN_MAX_QUEUED_JOBS: '1000000000',
   })
-  const { quote_id } = JSON.parse(await ask(mediagen.httpUrl, account, '/v1/quotes', order)) as { quote_id: string }
-  const body = { ...order, quote_id }
-  const answer: unknown = JSON.parse(await ask(mediagen.httpUrl, account, path, body))
+  const request = await quoteStart(mediagen.httpUrl, account, order)
+  const { path } = request
+  const answer: unknown = JSON.parse(await ask(mediagen.httpUrl, account, path, request.body))
   await using bare = await startBareFastify(bench, { method: 'POST', path, status: 202, answer })
-  const { headers } = account
-  const request = { method: 'POST', path, headers, body } as const
-  const found = await compareHttp(bare, mediagen, { ...request, idempotencyKey: createTimeOrderedKey })
+  const found = await compareHttp(bare, mediagen, request)
   const random = await compareHttp(bare, mediagen, { ...request, idempotencyKey: randomUUID })
   return [
     toRow('POST /v1/generate : bare Fastify', 0.25, found),

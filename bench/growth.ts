@@ -2,7 +2,7 @@
 // said; 5,000,000 take about 7 GB): a full database against an empty one.
 import { rmSync } from 'node:fs'
 import { openStore } from '../src/app/store.ts'
-import { ask, type BenchAccount, createBenchAccount, order } from './accounts.ts'
+import { type BenchAccount, createBenchAccount, order, quoteStart } from './accounts.ts'
 import { type Bench, makeFolder, type Row, toRow } from './bench.ts'
 import { fireHttp } from './http-load.ts'
 import { readOwnCpuSeconds } from './process-cpu.ts'
@@ -10,7 +10,6 @@ import { compare, type Side } from './rounds.ts'
 import { seedJobs } from './seed.ts'
 import { type Server, startMediagen } from './servers.ts'
 import { compareLists } from './stored.ts'
-import { createTimeOrderedKey } from './time-ordered-key.ts'
 
 const storedJobs = Number(process.env['MEDIAGEN_BENCH_JOBS'] ?? 200_000)
 const stored = `${storedJobs.toLocaleString('en')} jobs stored`
@@ -70,15 +69,7 @@ function toQuoteSide(server: Server, { account }: Place): Side {
 }
 
 async function toStartSide(server: Server, { account }: Place): Promise<Side> {
-  const { quote_id } = JSON.parse(await ask(server.httpUrl, account, '/v1/quotes', order)) as { quote_id: string }
-  const { headers } = account
-  const request = {
-    method: 'POST',
-    path: '/v1/generate',
-    headers,
-    body: { ...order, quote_id },
-    idempotencyKey: createTimeOrderedKey,
-  } as const
+  const request = await quoteStart(server.httpUrl, account, order)
   return { fire: (seconds) => fireHttp(server.httpUrl, request, seconds), cpuSeconds: () => server.cpuSeconds() }
 }
 

@@ -1,12 +1,11 @@
 // Complete jobs a second through REST: started without waiting, each with its own Idempotency-Key, until all have ended.
 import { setTimeout as pass } from 'node:timers/promises'
-import { ask, type BenchAccount, createBenchAccount } from './accounts.ts'
+import { ask, type BenchAccount, createBenchAccount, quoteStart } from './accounts.ts'
 import { type Bench, makeFolder, type Row } from './bench.ts'
 import { fireHttp } from './http-load.ts'
 import { nullInput, type NullModel, writeNullCatalog } from './null-models.ts'
 import { measure, type Round, type Side, toSpread } from './rounds.ts'
 import { type Server, startMediagen } from './servers.ts'
-import { createTimeOrderedKey } from './time-ordered-key.ts'
 
 interface Effort {
   readonly rounds: number
@@ -59,16 +58,7 @@ export async function toJobSide(
   { id }: NullModel = plain,
   amount?: number,
 ): Promise<Side> {
-  const order = { model: id, input: nullInput }
-  const { quote_id } = JSON.parse(await ask(server.httpUrl, account, '/v1/quotes', order)) as { quote_id: string }
-  const { headers } = account
-  const request = {
-    method: 'POST',
-    path: '/v1/generate',
-    headers,
-    body: { ...order, quote_id },
-    idempotencyKey: createTimeOrderedKey,
-  } as const
+  const request = await quoteStart(server.httpUrl, account, { model: id, input: nullInput })
   return {
     async fire(seconds) {
       const started = await fireHttp(server.httpUrl, request, seconds, amount)
