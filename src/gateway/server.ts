@@ -19,6 +19,7 @@ import type { FindClient } from '@mediagen/net/client-address.ts'
 import { askForBody, type Caller, checkCallers, type Keys } from './access.ts'
 import { addAccountRoutes } from './account.ts'
 import { addAssetRoutes, type ServedAssets } from './assets.ts'
+import { handleInBatches } from '@mediagen/net/http/batches.ts'
 import { nameClients } from '@mediagen/net/http/clients.ts'
 import { boundConnections, type ConnectionBounds, type Cut } from '@mediagen/net/http/connections.ts'
 import { createCoreClient } from './core-client.ts'
@@ -246,10 +247,13 @@ function createServer(
   return { app, stopping: connections.stopping }
 }
 
-/** Creates the HTTP server as Fastify would, with load shedding in front of it. */
+/**
+ * Creates the HTTP server as Fastify would, with load shedding in front of it. Whether a request is refused is asked when its batch is
+ * handled, so a round of the event loop (rounds.ts) contains what was read before it.
+ */
 function createShedding(overload: Overload, publicUrl: () => string): FastifyServerFactory {
   return (handle, { http, requestTimeout, connectionTimeout }) => {
-    const server = createHttpServer(http ?? {}, shedRequests(handle, overload, publicUrl))
+    const server = createHttpServer(http ?? {}, handleInBatches(shedRequests(handle, overload, publicUrl)))
     return Object.assign(server, { requestTimeout, timeout: connectionTimeout })
   }
 }
