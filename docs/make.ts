@@ -151,8 +151,9 @@ function describeOperation({ summary, description }: DocumentedOperation): strin
 }
 
 /** docs/commands.md. */
-export function describeCommands(): string {
-  return commandsHead + createProgram().commands.map(describeCommand).join('')
+export async function describeCommands(): Promise<string> {
+  const { commands } = await createProgram()
+  return commandsHead + commands.map(describeCommand).join('')
 }
 
 function describeCommand(command: Command): string {

@@ -94,7 +94,7 @@ describe('settings', () => {
   })
 })
 
-const commands = new Set(createProgram().commands.map((command) => command.name()))
+const commands = new Set((await createProgram()).commands.map((command) => command.name()))
 
 test('what is started are commands of the program', () => {
   const started = [

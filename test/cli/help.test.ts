@@ -5,7 +5,7 @@ import { createProgram } from '../../src/main.ts'
 import { openCommandLine } from './command-line.ts'
 import { listCommands } from './commands.ts'
 
-const names = listCommands(createProgram()).map(({ name }) => name)
+const names = listCommands(await createProgram()).map(({ name }) => name)
 
 test.for(names)('mediagen %s --help', async (name) => {
   await using line = openCommandLine()

@@ -24,6 +24,10 @@ const later = [
   'node_modules/mediabunny/',
   'packages/media/src/probe/',
   'src/app/gateway.ts',
+  // Other commands than serve, and what only they need.
+  'src/cli/demo.ts',
+  'src/app/move.ts',
+  'packages/client/',
 ]
 
 test('a server without calls has not loaded the modules that only some calls need', async () => {

@@ -38,7 +38,7 @@ const ofUsers = new Set([
   'mcp',
   'completion',
 ])
-const commands = listCommands(createProgram())
+const commands = listCommands(await createProgram())
   .filter(({ name, command }) => command.commands.length === 0 && !creating.has(name) && !ofUsers.has(name))
   .map(({ name }) => name)
 const operating = commands.filter((name) => !withoutDatabase.has(name))

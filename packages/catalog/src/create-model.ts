@@ -21,7 +21,7 @@ export type TriedPrices = Map<string, readonly number[]>
 /**
  * Creates a model.
  * @param file absolute path of the catalog file, for settings that name other files
- * @param isTested whether tests found its samples valid: they are read when somebody asks for them
+ * @param isTested whether tests found its price and its samples valid: they are read when somebody asks for them
  * @throws EntryError
  */
 export function createModel(
@@ -40,11 +40,15 @@ export function createModel(
     throw new EntryError('input', `is not a JSON Schema: ${(error as Error).message}`)
   }
   const createdAtMs = Date.parse(`${entry.created}T00:00:00Z`)
-  const { createExamples, ...pricing } = createPricing(entry, tried)
+  let pricing: Pricing | undefined
+  const findPricing = (): Pricing => (pricing ??= createPricing(entry, tried))
   let openapi: JsonObject | undefined
   let samples: Samples | undefined
   const findSamples = (): Samples => (samples ??= readSamples(entry, dirname(file), isTested ? null : checkInput))
-  if (!isTested) findSamples()
+  if (!isTested) {
+    findPricing()
+    findSamples()
+  }
   return {
     // Copies the id: a text from a YAML file is a slice of the file, with two bytes per character if the file has any beyond Latin-1.
     id: Buffer.from(entry.id).toString(),
@@ -56,7 +60,17 @@ export function createModel(
     modality: entry.modality,
     ownedBy: entry.owned_by,
     createdAtMs,
-    ...pricing,
+    get billing() {
+      return findPricing().billing
+    },
+    get priceSummary() {
+      return findPricing().priceSummary
+    },
+    get fromCredits() {
+      return findPricing().fromCredits
+    },
+    quotedPrice: (input) => findPricing().quotedPrice(input),
+    usagePrice: (input) => findPricing().usagePrice(input),
     engine: { ...entry.engine, base_folder: dirname(file) },
     timeoutMs: (entry.engine.timeout_seconds ?? defaultTimeoutSeconds) * 1000,
     maxAttempts: entry.engine.max_attempts ?? defaultMaxAttempts,
@@ -64,6 +78,7 @@ export function createModel(
     inputSchema: entry.input,
     // Made when somebody asks for it, with the examples of its price.
     get openapi() {
+      const { billing, priceSummary, createExamples } = findPricing()
       return (openapi ??= createModelOpenapi({
         id: entry.id,
         name: entry.name,
@@ -71,7 +86,7 @@ export function createModel(
         category: entry.category,
         inputSchema: findSamples().inputSchema,
         createdAtMs,
-        price: { billing: pricing.billing, summary: pricing.priceSummary, ...createExamples() },
+        price: { billing, summary: priceSummary, ...createExamples() },
       }))
     },
     get samples() {

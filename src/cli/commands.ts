@@ -1,0 +1,46 @@
+// The commands that there are.
+import type { Command } from 'commander'
+import { addCompletionCommand } from '@mediagen/terminal/completion.ts'
+import { addGenerateCommands } from '@mediagen/terminal/generate.ts'
+import { addUserCommands } from '@mediagen/terminal/lists.ts'
+import { addMcpCommand } from '@mediagen/terminal/mcp.ts'
+import { addAssetCommands } from './assets.ts'
+import { addAuditCommands } from './audit.ts'
+import { addDemoCommand } from './demo.ts'
+import { addJobCommands } from './jobs.ts'
+import { addMigrateCommand } from './migrate.ts'
+import { addModelCommands } from './models.ts'
+import { addMoveCommand } from './move.ts'
+import { addOperatorCommands } from './operator.ts'
+import { addProviderCommands } from './providers.ts'
+import { addServeCommand } from './serve.ts'
+import { addWebhookCommands } from './webhook-commands.ts'
+
+/** Adds all commands. */
+export function addCommands(program: Command): void {
+  program.commandsGroup('Use a server:')
+  addGenerateCommands(program)
+  addUserCommands(program, addModelCommands(program), addJobCommands(program))
+  addMcpCommand(program)
+  program.commandsGroup('Run a server:')
+  addDemoCommand(program)
+  addServeCommand(program)
+  addMigrateCommand(program)
+  addMoveCommand(program)
+  program.commandsGroup('Operate the server of this machine:')
+  addOperatorCommands(program)
+  addProviderCommands(program)
+  addWebhookCommands(program)
+  addAssetCommands(program)
+  addAuditCommands(program)
+  program.commandsGroup('Other:')
+  addCompletionCommand(program)
+  program.helpCommand(true)
+  for (const command of listCommands(program))
+    if (!command.options.some(({ long }) => long === '--json')) command.option('--json', 'print JSON')
+}
+
+/** The commands that have an action, without those that only group others. */
+function listCommands(command: Command): Command[] {
+  return command.commands.length === 0 ? [command] : command.commands.flatMap(listCommands)
+}
