@@ -248,8 +248,8 @@ function createServer(
 }
 
 /**
- * Creates the HTTP server as Fastify would, with load shedding in front of it. Whether a request is refused is asked when its batch is
- * handled, so a round of the event loop (rounds.ts) contains what was read before it.
+ * Creates the HTTP server as Fastify would, with batches and load shedding in front of it. Each request is refused or not when its
+ * batch is handled, so a round of the event loop (rounds.ts) contains the work of the batch.
  */
 function createShedding(overload: Overload, publicUrl: () => string): FastifyServerFactory {
   return (handle, { http, requestTimeout, connectionTimeout }) => {
