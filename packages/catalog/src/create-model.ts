@@ -21,7 +21,7 @@ export type TriedPrices = Map<string, readonly number[]>
 /**
  * Creates a model.
  * @param file absolute path of the catalog file, for settings that name other files
- * @param isTested whether tests found its price and its samples valid: they are read when somebody asks for them
+ * @param isTested whether tests found its price and its samples valid: they are compiled and read when somebody asks for them
  * @throws EntryError
  */
 export function createModel(

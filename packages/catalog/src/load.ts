@@ -25,7 +25,7 @@ const mostProblemsShown = 20
 /**
  * Loads catalog files and folders of them, in order; a folder's files in the order of their names.
  * @param kinds the engines that entries may name
- * @param tested files that tests found valid: their entries are not checked, their schemas and prices are compiled when an input arrives, their samples read when asked for
+ * @param tested files that tests found valid: their entries are not checked, their schemas are compiled when an input arrives, their prices and samples when somebody asks for them
  * @throws CatalogError that lists what is wrong, each with file, model and field.
  */
 export function loadCatalog(
