@@ -65,6 +65,7 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
   let connectBody: string | undefined
   const overload = {
     refuses: shedder.refuses,
+    spare: shedder.spare,
     isShedding: shedder.isShedding,
     refusal,
     connectBody: () => (connectBody ??= toConnectJson(refusal)),

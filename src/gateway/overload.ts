@@ -15,8 +15,10 @@ const connectPaths = '/mediagen.v1.'
 
 /** Decides which requests are refused, and with which answer. */
 export interface Overload {
-  /** Whether to refuse a request; called for each. */
+  /** Whether to refuse a request; called for each but those that are spared. A request that is to be refused is counted. */
   readonly refuses: () => boolean
+  /** Called for each request that is answered in any case. */
+  readonly spare: () => void
   /** Whether some requests are refused at present. */
   readonly isShedding: () => boolean
   readonly refusal: MediagenError
@@ -28,7 +30,11 @@ export interface Overload {
 export function shedRequests(handle: RequestListener, overload: Overload, publicUrl: () => string): RequestListener {
   return (request, response) => {
     const { url = '', headers } = request
-    if (!overload.refuses() || isSpared(url)) return handle(request, response)
+    if (isSpared(url)) {
+      overload.spare()
+      return handle(request, response)
+    }
+    if (!overload.refuses()) return handle(request, response)
     const refusal = toRefusal(overload, url, headers['x-request-id'], publicUrl())
     response.writeHead(status, refusal.headers)
     response.end(refusal.body)
@@ -40,6 +46,7 @@ export function turnAwayRequests(overload: Overload, publicUrl: () => string): T
   return {
     isShedding: overload.isShedding,
     refuse(url, received) {
+      // Node makes a request of one that is spared, and shedRequests notes it.
       if (isSpared(url) || !overload.refuses()) return null
       const { headers, body } = toRefusal(overload, url, findHeader(received, 'x-request-id'), publicUrl())
       let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${alwaysSent}`

@@ -21,6 +21,7 @@ async function startServer(bounds: Partial<ConnectionBounds> = {}) {
   const state = { full: false, requests: 0, cuts: [] as string[] }
   const overload = {
     refuses: () => state.full,
+    spare() {},
     isShedding: () => state.full,
     refusal: overloaded(1000),
     connectBody: () => toConnectJson(overloaded(1000)),
@@ -154,7 +155,8 @@ test('a body whose end comes when nothing is refused any more is dropped, and th
 })
 
 test('the gateway refuses so, too', async () => {
-  const overload = { refuses: () => true, isShedding: () => true, refusal: overloaded(1000), connectBody: () => '' }
+  const full = { refuses: () => true, spare() {}, isShedding: () => true }
+  const overload = { ...full, refusal: overloaded(1000), connectBody: () => '' }
   await using gateway = await startBareGateway(
     createRouterTransport(() => {}),
     { overload },

@@ -7,6 +7,8 @@
 export interface Shedder {
   /** Whether to refuse a request; called for each when it arrives. */
   refuses(): boolean
+  /** Notes a request that is answered in any case: it tells how long requests wait, and is not counted. */
+  spare(): void
   /** Whether some requests are refused at present. */
   isShedding(): boolean
   /** An estimate of how long requests wait now, in milliseconds. */
@@ -126,23 +128,27 @@ export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin,
     onEnd(shed - shedBefore)
   }
 
+  function refuses(isSpared: boolean): boolean {
+    const atMs = nowMs()
+    if (!isInRound) beginRound(atMs)
+    if (!isShedding) {
+      if (!isOverloaded(atMs) || isSpared) return false
+      begin(atMs)
+    }
+    if (atMs - roundBeganMs < toAnswersMs()) {
+      // Nothing had to be refused for as long as requests may wait.
+      if (atMs - lastShedMs >= maxQueueMs) end()
+      return false
+    }
+    if (isSpared) return false
+    lastShedMs = atMs
+    shed += 1
+    return true
+  }
+
   return {
-    refuses() {
-      const atMs = nowMs()
-      if (!isInRound) beginRound(atMs)
-      if (!isShedding) {
-        if (!isOverloaded(atMs)) return false
-        begin(atMs)
-      }
-      if (atMs - roundBeganMs < toAnswersMs()) {
-        // Nothing had to be refused for as long as requests may wait.
-        if (atMs - lastShedMs >= maxQueueMs) end()
-        return false
-      }
-      lastShedMs = atMs
-      shed += 1
-      return true
-    },
+    refuses: () => refuses(false),
+    spare: () => void refuses(true),
     isShedding: () => isShedding,
     delayMs() {
       const atMs = nowMs()

@@ -37,6 +37,15 @@ function openLoop(busy = 1) {
       endRound = () => {}
       return { answered, refused: requests - answered, tookMs: ms - beganMs }
     },
+    /** One round of requests that are answered in any case. */
+    spared(requests: number, costMs: number): void {
+      for (let i = 0; i < requests; i++) {
+        shedder.spare()
+        ms += costMs
+      }
+      endRound()
+      endRound = () => {}
+    },
   }
 }
 
@@ -168,6 +177,23 @@ test('when the load has gone nothing more is refused, and that is told after a w
   expect(loop.shedder.isShedding()).toBe(false)
   expect(loop.shedder.shed()).toBe(refused)
   expect(loop.shedder.delayMs()).toBeLessThan(50)
+})
+
+test('what is answered in any case is not counted as refused, and does not make overload last', () => {
+  const loop = openLoop()
+  const { refused } = load(loop, 3000, 10)
+  // Rounds that are long by such requests alone.
+  for (let i = 0; i < 30; i++) loop.spared(400, 1)
+  expect(loop.shedder.shed()).toBe(refused)
+  expect(loop.told).toEqual(['begin', `end ${refused}`])
+})
+
+test('requests that are all answered in any case begin no overload; one that may be refused does, after them', () => {
+  const loop = openLoop()
+  for (let i = 0; i < 30; i++) loop.spared(400, 1)
+  expect(loop.told).toEqual([])
+  loop.round(1, 1)
+  expect(loop.told).toEqual(['begin'])
 })
 
 test('after a pause the last round counts for nothing', () => {
