@@ -33,7 +33,7 @@ export function addGenerateCommands(program: Command): void {
       'one value of the input; name=@file uploads a file, name+=value adds to a list (repeatable)',
       collect,
     )
-    .option('-o, --output <file>', 'where to write the output; - for standard output')
+    .option('-o, --output <file>', 'where to write the output; - for standard output, which takes only one')
     .option('--max-credits <credits>', 'do not start if it costs more', parseCount)
     .option('--wait', 'wait for the end (the default)')
     .option('--detach', 'print the job and do not wait for it')
@@ -45,7 +45,7 @@ export function addGenerateCommands(program: Command): void {
   program
     .command('watch <job_id>')
     .description('Wait for the end of a job, and write its outputs to files')
-    .option('-o, --output <file>', 'where to write the output; - for standard output')
+    .option('-o, --output <file>', 'where to write the output; - for standard output, which takes only one')
     .action(
       withServer(async (user, jobId: string, options: { output?: string }, _command: Command) => {
         await checkOutput(options.output)

@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import type { Job, MediagenClient } from '@mediagen/client/client.ts'
 import { nameOutput } from '@mediagen/client/output-name.ts'
 import { StartupError } from '@mediagen/core/errors.ts'
-import { describeFileError } from './words.ts'
+import { countCredits, describeFileError } from './words.ts'
 
 /**
  * Sees to it that outputs can be written, before anything is paid for them.
@@ -26,12 +26,19 @@ export async function checkOutput(to: string | undefined): Promise<void> {
 /**
  * Downloads the outputs of a job; returns the paths of the files.
  * @param to path of the first file (the next ones get a number), `-` for standard output; default: names in this folder
+ * @throws StartupError for several outputs to standard output, where nobody could tell where one ends, and for a file that cannot be written
  */
 export async function writeOutputs(
   client: Pick<MediagenClient, 'download'>,
   job: Job,
   to: string | undefined,
 ): Promise<string[]> {
+  const { length: count } = job.outputs
+  if (to === '-' && count > 1) {
+    const words = `${job.job_id} has ${count} outputs, and standard output takes only one.`
+    const kept = `The job has succeeded for ${countCredits(job.billing.charged)}, and nothing is lost: “mediagen watch ${job.job_id}” writes each output to a file.`
+    throw new StartupError(`${words} ${kept}`)
+  }
   const paths: string[] = []
   for (const [index, output] of job.outputs.entries()) {
     const content = Buffer.from(await (await client.download(output)).arrayBuffer())
