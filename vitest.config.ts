@@ -53,7 +53,7 @@ const notOnPostgres = [
   // Its long version runs there at the same time.
   'test/simulation/paid.test.ts',
   // They choose their stores themselves, and have run in the other projects.
-  'test/cli/postgres.test.ts',
+  'test/{cli/postgres,gateway/long-lists}.test.ts',
   'test/fleet/**',
 ]
 const postgresServer = { globalSetup: [join(import.meta.dirname, 'test/test-store.ts')] }

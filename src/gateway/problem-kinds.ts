@@ -188,7 +188,7 @@ export const problemKinds = {
   overloaded: {
     title: 'Overloaded',
     http: 503,
-    help: 'The server has more work than it can do in time, and refuses some requests so that it can answer the others. Nothing was held. Wait for the time in Retry-After, then send the request again with the same Idempotency-Key.',
+    help: 'The server has more work than it can do in time, and refuses some requests so that it can answer the others. Nothing was held. Wait for the time in Retry-After, then send the request again with the same Idempotency-Key. If the detail says that a list takes too long to read, narrow the list first: ask for a smaller offset, or name a filter such as status or model.',
   },
   storage_unavailable: {
     title: 'Storage unavailable',

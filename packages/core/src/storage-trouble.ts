@@ -67,6 +67,16 @@ export function tooManyReads(maxQueuedReads: number): MediagenError {
   )
 }
 
+/** The refusal of a list that the database gave up, after `mostMs` or because an operator ended it. */
+export function listTookTooLong(mostMs: number, cause: unknown): MediagenError {
+  return new MediagenError(
+    'overloaded',
+    `This list takes too long to read and was ended (lists may take ${mostMs / 1000} s). Narrow it: ask for a smaller offset, or name a filter where the list has one, such as the status or the model of jobs. Sent again as it is, it may be ended again.`,
+    { retryAfterSeconds },
+    { cause },
+  )
+}
+
 function readCode(thrown: unknown): string {
   return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
 }

@@ -1,9 +1,13 @@
 // Pages of rows that meet some conditions, with the total.
 import type { Page, PageRequest } from '@mediagen/core/page.ts'
+import { listTookTooLong } from '@mediagen/core/storage-trouble.ts'
+import { StorageError } from '../storage-error.ts'
 import type { Database } from './connection.ts'
 
 // A list that walks far must not occupy the server when nobody waits for it any more.
 const mostMs = 9000
+// The server ended a statement that took too long, or an operator did.
+const endedCode = '57014'
 
 /** What a list reads. */
 export interface Listing {
@@ -15,7 +19,10 @@ export interface Listing {
   extend?(rows: string): string
 }
 
-/** Reads a page; `count` is an expression of SQL for the total where counting rows would take long. */
+/**
+ * Reads a page; `count` is an expression of SQL for the total where counting rows would take long.
+ * @throws MediagenError `overloaded` when it takes too long, StorageError
+ */
 export async function readPage<Row extends object>(
   db: Pick<Database, 'rows'>,
   { columns, from, order, extend = (rows) => rows }: Listing,
@@ -25,13 +32,16 @@ export async function readPage<Row extends object>(
   count = countOf(from, where),
 ): Promise<Page<Row>> {
   // One statement, so that page and total are of the same moment; the row of the total comes even if the page is empty.
-  const rows = await db.rows<Row & { total: number; present: boolean | null }>(
+  const read = db.rows<Row & { total: number; present: boolean | null }>(
     `SELECT page.*, (${count})::bigint AS total FROM (SELECT 1) AS one LEFT JOIN (${extend(
       `SELECT ${columns}, ${order} AS place, TRUE AS present FROM ${from} ${toWhere(where)} ORDER BY ${order} DESC LIMIT :limit OFFSET :offset`,
     )}) AS page ON TRUE ORDER BY page.place DESC`,
     { ...values, limit, offset },
     mostMs,
   )
+  const rows = await read.catch((error: unknown) => {
+    throw error instanceof StorageError && error.code === endedCode ? listTookTooLong(mostMs, error) : error
+  })
   const items = rows.flatMap((row) => (row.present === null ? [] : [withoutExtras(row)]))
   return { items: items as unknown as Row[], total: rows[0]?.total ?? 0 }
 }
