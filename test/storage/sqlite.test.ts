@@ -1,4 +1,6 @@
 // The store on SQLite: the contract on a real file, then reviews, other connections, held time and a writer that dies.
+import { readdirSync, readFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import { openGroupCommit } from '@mediagen/storage/sqlite/group-commit.ts'
 import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
@@ -105,6 +107,15 @@ describe('several connections', () => {
 })
 
 describe('the writer thread', () => {
+  test.runIf(process.platform === 'linux')('has a lower priority than the main thread', async () => {
+    const before = new Set(listWriters().map(({ thread }) => thread))
+    using file = createTestFolder()
+    await using _store = await openSqliteStore({ path: file.path })
+    const [writer, ...others] = listWriters().filter(({ thread }) => !before.has(thread))
+    expect(others).toEqual([])
+    expect(writer?.nice).toBe(Math.min(getPriority() + 5, 19))
+  })
+
   test('writes the time of the clock that it was opened with', async () => {
     using file = createTestFolder()
     let nowMs = 1_000_000
@@ -276,3 +287,11 @@ describe('the writer thread', () => {
     ).toBe(3)
   })
 })
+
+/** The writer threads of this process, by proc_pid_stat(5). */
+function listWriters() {
+  return readdirSync('/proc/self/task').flatMap((thread) => {
+    const [, name = '', fields = ''] = /\((.*)\) (.*)/.exec(readFileSync(`/proc/self/task/${thread}/stat`, 'utf8')) ?? []
+    return name === 'sqlite-writer' ? [{ thread, nice: Number(fields.split(' ')[16]) }] : []
+  })
+}

@@ -1,4 +1,5 @@
 // The writer thread: owns the one connection that writes, and commits what arrives in groups. Started by group-commit.ts.
+import { getPriority, setPriority } from 'node:os'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { StartupError } from '@mediagen/core/errors.ts'
 import type { AuditEntry } from '@mediagen/core/audit.ts'
@@ -18,6 +19,9 @@ const maxBatch = 1024
 const lookMs = 250
 // By then the thread waits; bin/mediagen.js does the same for the main thread.
 const startMs = 2000
+// Added to the server's own niceness, and the largest that there is.
+const niceness = 5
+const mostNice = 19
 
 /** What a command answered and changed. */
 interface Done {
@@ -43,6 +47,20 @@ function openWriter({ path, migrates, nowMs }: WriterOptions): Connection {
   } catch (error) {
     db.close()
     throw toStartupError(error, path)
+  }
+}
+
+/**
+ * Lowers the priority of this thread. Where the two share a core, it would interrupt the main thread as soon as there is a message,
+ * and both would work with cold caches. On a core of its own it runs at once as before.
+ */
+function yieldToMainThread(): void {
+  // Elsewhere a priority is one of the whole process.
+  if (process.platform !== 'linux') return
+  try {
+    setPriority(Math.min(getPriority() + niceness, mostNice))
+  } catch {
+    // A sandbox may forbid it; nothing depends on it.
   }
 }
 
@@ -130,6 +148,7 @@ function serve(db: Connection, port: NonNullable<typeof parentPort>): void {
 
 if (parentPort !== null) {
   try {
+    yieldToMainThread()
     const db = openWriter(workerData as WriterOptions)
     serve(db, parentPort)
     setTimeout(compactHeap, startMs).unref()
