@@ -291,7 +291,8 @@ describe('the writer thread', () => {
 /** The writer threads of this process, by proc_pid_stat(5). */
 function listWriters() {
   return readdirSync('/proc/self/task').flatMap((thread) => {
-    const [, name = '', fields = ''] = /\((.*)\) (.*)/.exec(readFileSync(`/proc/self/task/${thread}/stat`, 'utf8')) ?? []
+    const [, name = '', fields = ''] =
+      /\((.*)\) (.*)/.exec(readFileSync(`/proc/self/task/${thread}/stat`, 'utf8')) ?? []
     return name === 'sqlite-writer' ? [{ thread, nice: Number(fields.split(' ')[16]) }] : []
   })
 }
