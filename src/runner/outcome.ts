@@ -2,7 +2,7 @@
 import { EngineError, OutcomeUnknown } from '@mediagen/engine/engine.ts'
 import type { JobError, JobOutcome } from '@mediagen/core/job.ts'
 import { canceledError, deadlineError } from '@mediagen/core/loss.ts'
-import { isDatabaseAway } from '@mediagen/core/storage-trouble.ts'
+import { isDatabaseTrouble } from '@mediagen/core/storage-trouble.ts'
 import { PriceError } from '@mediagen/catalog/pricing.ts'
 import { lacksDescriptors } from '@mediagen/engine/descriptors.ts'
 import type { Attempt, StopReason } from './attempt.ts'
@@ -49,12 +49,15 @@ function toOutcome(thrown: unknown, attempt: Attempt): JobOutcome | null {
         return { status: 'needs_review' }
       }
       if (reason === 'stopping') return { status: 'queued' }
-      return lacksDescriptors(thrown) || isDatabaseAway(thrown) ? giveBack(thrown, attempt) : fail(thrown, attempt)
+      return lacksDescriptors(thrown) || isDatabaseTrouble(thrown) ? giveBack(thrown, attempt) : fail(thrown, attempt)
     }
   }
 }
 
-/** The outcome of a run that found no free file descriptor or no database, which is not the fault of the job. */
+/**
+ * The outcome of a run that found no free file descriptor, or a database that is away or takes no writes, which is not the fault of
+ * the job.
+ */
 function giveBack(thrown: unknown, { claimed: { job }, parts }: Attempt): JobOutcome {
   parts.log.warn(
     { err: thrown, job_id: job.jobId },

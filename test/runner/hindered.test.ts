@@ -1,15 +1,17 @@
-// Runs that find no file descriptor or no database, or whose end the database refuses.
+// Runs that find no file descriptor or a database in trouble, or whose end the database refuses.
 import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JobOutcome } from '@mediagen/core/job.ts'
 import type { Store } from '@mediagen/core/store.ts'
-import type { EngineRun } from '@mediagen/engine/engine.ts'
+import { createThrottle } from '@mediagen/backends/remote/throttle.ts'
+import type { EngineResult, EngineRun } from '@mediagen/engine/engine.ts'
 import type * as HeldFolders from '@mediagen/engine/held-folder.ts'
+import type { ProviderEntry } from '@mediagen/engine/provider-share.ts'
 import { expect, test, vi } from 'vitest'
 import type { Attempt } from '../../src/runner/attempt.ts'
 import { closeOutputFolder, openOutputFolder } from '../../src/runner/outputs.ts'
-import { leavePicture, startBench, untilAborted } from './fixture.ts'
+import { type Bench, leavePicture, startBench, untilAborted } from './fixture.ts'
 
 const descriptors = vi.hoisted(() => ({ lacking: 0 }))
 vi.mock('@mediagen/engine/held-folder.ts', async (load) => {
@@ -35,14 +37,44 @@ test.each(['continue', 'never'] as const)('a run whose loss means “%s” waits
   await closeOutputFolder(attempt)
 })
 
-test('a run that finds no database is given back, and does not count as a crash', async () => {
-  const lose = (): never => {
-    throw Object.assign(new Error('the connection was lost'), { code: 'DATABASE_LOST' })
+/** A store whose database is in trouble when a run enters a provider for the first time, and an engine that enters one. */
+function createTroubledEntry(code: string) {
+  const trouble = Object.assign(new Error('the database is in trouble'), { code })
+  let entries = 0
+  const run = async (run: EngineRun, store: Store): Promise<EngineResult> => {
+    const enterProvider = async (entry: ProviderEntry): Promise<number> => {
+      if ((entries += 1) === 1) throw trouble
+      return store.enterProvider(entry)
+    }
+    const throttle = createThrottle({ ...store, enterProvider }, () => untilAborted(run))
+    await run.waiting(throttle.enter({ name: 'p', kind: 'told', concurrency: 1 }, run.jobId, 60_000, run.signal))
+    await throttle.leave('p', run.jobId)
+    return leavePicture(run)
   }
-  await using bench = await startBench({ run: lose })
-  const { jobId } = await bench.start(10, { maxAttempts: 1 })
-  await expect.poll(() => bench.ended).toEqual(['queued'])
-  expect(await bench.store.getJob(null, jobId)).toMatchObject({ status: 'queued', error: null })
+  return run
+}
+
+// The connection was lost; the disk is full, of SQLite or of PostgreSQL; the disk fails.
+test.each(['DATABASE_LOST', 'SQLITE_FULL', '53100', 'SQLITE_IOERR_WRITE'])(
+  'a run that enters a provider while the database is in trouble (%s) is given back, and does not count as a crash',
+  async (code) => {
+    const enter = createTroubledEntry(code)
+    await using bench: Bench = await startBench({ run: (run) => enter(run, bench.store) })
+    // A single crash or loss would end it.
+    const job = await bench.start(10, { maxAttempts: 1 })
+    await expect.poll(() => bench.ended).toEqual(['queued'])
+    const given = { status: 'queued', error: null, attempts: 1 }
+    expect(await bench.store.inspectJob(job.jobId)).toMatchObject({ job: given, lostRuns: 0 })
+    expect(await bench.balance()).toEqual([990, 10])
+  },
+)
+
+test('such a run is tried again when the database works, and is charged once', async () => {
+  const enter = createTroubledEntry('SQLITE_FULL')
+  await using bench: Bench = await startBench({ run: (run) => enter(run, bench.store) })
+  const job = await bench.start(10, { maxAttempts: 1 })
+  expect(await bench.end(job)).toMatchObject({ status: 'succeeded', attempts: 2, creditsCharged: 10 })
+  expect(await bench.balance()).toEqual([990, 0])
 })
 
 /** A store that refuses what breaks a rule of the database, each time. */

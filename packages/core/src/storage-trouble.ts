@@ -1,10 +1,11 @@
 // Recognises errors of a disk, a database or a store of files that cannot be written to until an operator acts.
 import { MediagenError } from './errors.ts'
 
-// Codes of SQLite, of PostgreSQL, of the system and of an object store: full, read-only, locked, failing, out of connections or file
-// descriptors, or not to be reached.
-const trouble =
-  /^(SQLITE_(FULL|IOERR|READONLY|BUSY|CANTOPEN|PROTOCOL)|(ENOSPC|EDQUOT|EROFS|EIO|EMFILE|ENFILE|BLOBS_UNAVAILABLE|DATABASE_LOST|DATABASE_DOUBT|5[378]...|25006|40001|40P01)$)/
+// Full, read-only, locked, failing, out of connections or file descriptors, or not to be reached: codes of SQLite and PostgreSQL, and
+// of the system and an object store.
+const databaseTrouble =
+  /^(SQLITE_(FULL|IOERR|READONLY|BUSY|CANTOPEN|PROTOCOL)|(DATABASE_LOST|DATABASE_DOUBT|5[378]...|25006|40001|40P01)$)/
+const filesTrouble = /^(ENOSPC|EDQUOT|EROFS|EIO|EMFILE|ENFILE|BLOBS_UNAVAILABLE)$/
 // A broken rule, or a value that cannot be stored. Triggers of PostgreSQL raise P0001.
 const refusedForGood = /^(SQLITE_(CONSTRAINT|TOOBIG|MISMATCH)|(22|23|54)...$|P0001$)/
 const retryAfterSeconds = 5
@@ -15,7 +16,12 @@ const sendAgain = 'Nothing was held; send the request again later, with the same
 
 /** Whether `thrown`, an error with a `code`, says that one of them is in trouble. Anything else is a bug. */
 export function isStorageTrouble(thrown: unknown): boolean {
-  return trouble.test(readCode(thrown))
+  return isDatabaseTrouble(thrown) || filesTrouble.test(readCode(thrown))
+}
+
+/** The same of the database alone: it was asked for something and could not do it now, for example on a full disk. */
+export function isDatabaseTrouble(thrown: unknown): boolean {
+  return databaseTrouble.test(readCode(thrown))
 }
 
 /** Whether `thrown` says that the database cannot be reached, by anything that is asked of it. */
