@@ -54,6 +54,13 @@ export const mediaLimits = {
     'Size of an answer of a provider, in bytes, which is held in memory; some have their files in it as base64',
     'The job fails with words that say so; an answer about the state of a run is asked for again until the time of the model is over',
   ),
+  paidOutputSeconds: limit(
+    'MEDIAGEN_PAID_OUTPUT_SECONDS',
+    3600,
+    [60, 604_800],
+    'How long a run tries to store what another server made for it while the store of files is in trouble; the time limit of the model does not count meanwhile',
+    'The job fails with `output_not_stored`, and its credits are released; what the provider billed stays on record',
+  ),
   places: limit(
     'MEDIAGEN_PLACES',
     0,

@@ -34,6 +34,7 @@ export function startWorker(config: Config, parts: WorkerParts): AsyncDisposable
     media,
     download: downloader.download,
     maxInputBytes: config.maxInputBytes,
+    paidOutputMs: config.paidOutputSeconds * 1000,
     workFolder: home.work,
     places: readPlaces(config),
     worker: home.name,

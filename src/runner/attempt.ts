@@ -19,6 +19,8 @@ export interface RunParts {
   readonly maxInputBytes: number
   /** Downloads a URL to a path, again and again within its limits. */
   readonly download: (url: string, path: string, signal: AbortSignal, options?: DownloadOptions) => Promise<Downloaded>
+  /** How long the outputs of a paid run are tried to be stored while the store of files is in trouble. */
+  readonly paidOutputMs: number
   /** Folder for the folders of runs. */
   readonly workFolder: string
   readonly log: Logger

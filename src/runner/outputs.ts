@@ -7,6 +7,9 @@ import { type HeldFolder, holdFolder } from '@mediagen/engine/held-folder.ts'
 import type { Asset } from '@mediagen/core/asset.ts'
 import { type Attempt, toFolderName, toOutputFolder } from './attempt.ts'
 
+/** After this the log says that an output takes long. */
+const slowMs = 60_000
+
 /** The engine's folder, made when it is first asked for. Waits for a file descriptor, unless the run can begin anew. */
 export function openOutputFolder(attempt: Attempt): Promise<HeldFolder> {
   const path = toOutputFolder(attempt)
@@ -15,7 +18,13 @@ export function openOutputFolder(attempt: Attempt): Promise<HeldFolder> {
     return await holdFolder(path)
   }
   attempt.usesFolder = true
-  attempt.outputs ??= attempt.afterLoss === 'again' ? open() : whenDescriptors(open, attempt.watched.signal)
+  attempt.outputs ??= (attempt.afterLoss === 'again' ? open() : whenDescriptors(open, attempt.watched.signal)).catch(
+    (error: unknown) => {
+      // The next one who asks tries again.
+      attempt.outputs = null
+      throw error
+    },
+  )
   return attempt.outputs
 }
 
@@ -25,11 +34,19 @@ export async function closeOutputFolder({ outputs }: Attempt): Promise<void> {
   folder?.[Symbol.dispose]()
 }
 
-/** Stores the outputs in their order. If one cannot be stored, none is. */
+/**
+ * Stores the outputs in their order. If one cannot be stored, none is. Those of a paid run have a time limit of their own, since
+ * nobody else may have them: what was made and paid for is not lost to that of the model.
+ */
 export async function storeOutputs(result: EngineResult, attempt: Attempt): Promise<readonly Asset[]> {
+  const { isSubmitted, time, parts } = attempt
+  if (isSubmitted) time.hold()
+  const untilMs = performance.now() + parts.paidOutputMs
   const outputs: Asset[] = []
-  for (const [index, path] of (await findOutputs(result, attempt)).entries())
-    outputs.push(await storeOutput(attempt, index, path))
+  for (const [index, path] of (await findOutputs(result, attempt)).entries()) {
+    const patienceMs = isSubmitted ? Math.max(0, untilMs - performance.now()) : undefined
+    outputs.push(await storeOutput(attempt, index, path, patienceMs))
+  }
   return outputs
 }
 
@@ -53,12 +70,18 @@ async function findOutputs({ files }: EngineResult, attempt: Attempt): Promise<s
 }
 
 /** Stores an output. A failing disk is not the engine's fault, and fails only this run. */
-async function storeOutput({ claimed: { job }, parts, watched }: Attempt, index: number, path: string): Promise<Asset> {
+async function storeOutput(
+  { claimed: { job }, parts, watched: { signal } }: Attempt,
+  index: number,
+  path: string,
+  patienceMs: number | undefined,
+): Promise<Asset> {
+  const late = setTimeout(() => parts.log.warn({ job_id: job.jobId }, 'an output is not stored yet'), slowMs)
   try {
-    return await parts.assets.put(toFolderName(job), index, path, { owner: job.accountId, signal: watched.signal })
+    return await parts.assets.put(toFolderName(job), index, path, { owner: job.accountId, signal, patienceMs })
   } catch (error) {
     // The cause that ended the run decides its error.
-    watched.signal.throwIfAborted()
+    signal.throwIfAborted()
     if (error instanceof EngineError) throw error
     parts.log.error({ err: error, job_id: job.jobId }, 'an output could not be stored')
     throw new EngineError(
@@ -66,5 +89,7 @@ async function storeOutput({ claimed: { job }, parts, watched }: Attempt, index:
       'The outputs could not be stored on this server. Nothing was charged.',
       true,
     )
+  } finally {
+    clearTimeout(late)
   }
 }

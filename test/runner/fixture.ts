@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import type { Engine, EngineResult, EngineRun } from '@mediagen/engine/engine.ts'
 import { openOutputs } from '../../src/assets/outputs.ts'
+import type { Blobs } from '@mediagen/blobs/blobs.ts'
 import { createDiskBlobs } from '@mediagen/blobs/disk.ts'
 import { createModel } from '@mediagen/catalog/create-model.ts'
 import { createSchemaCompiler } from '@mediagen/catalog/schema.ts'
@@ -71,6 +72,9 @@ export interface BenchSettings {
   /** In place of one that calls `run`; its kind is `told`. */
   readonly engine?: Engine
   readonly download?: RunParts['download']
+  readonly paidOutputMs?: number
+  /** Stands between the runner and the files. */
+  readonly wrapBlobs?: (blobs: Blobs) => Blobs
   /** Stands between the runner and the store. */
   readonly wrapStore?: (store: Store) => Store
 }
@@ -106,8 +110,9 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-runner-'))
   const store = await openTestStore()
   const { accountId } = await store.createAccount('test', 1000)
+  const blobs = createDiskBlobs(join(folder, 'assets'))
   const assets = openOutputs({
-    blobs: createDiskBlobs(join(folder, 'assets')),
+    blobs: settings.wrapBlobs?.(blobs) ?? blobs,
     intake: join(folder, 'intake'),
     maxBytes: 1_000_000,
   })
@@ -136,6 +141,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     assets,
     media: createMediaSource([dataUris, urls], createRecogniser(usualPictureBounds)),
     maxInputBytes: 1_000_000,
+    paidOutputMs: settings.paidOutputMs ?? 3_600_000,
     download: settings.download ?? (() => Promise.reject(new Error('nothing is downloaded here'))),
     workFolder,
     places: {

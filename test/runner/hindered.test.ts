@@ -1,5 +1,5 @@
 // Runs that find no file descriptor or a database in trouble, or whose end the database refuses.
-import { mkdtempDisposable } from 'node:fs/promises'
+import { mkdtempDisposable, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JobOutcome } from '@mediagen/core/job.ts'
@@ -24,15 +24,29 @@ vi.mock('@mediagen/engine/held-folder.ts', async (load) => {
   }
 })
 
-test.each(['continue', 'never'] as const)('a run whose loss means “%s” waits for a descriptor', async (afterLoss) => {
-  await using base = await mkdtempDisposable(join(tmpdir(), 'mediagen-outputs-'))
-  const attempt = {
-    folder: base.path,
+const toAttempt = (folder: string, afterLoss: Attempt['afterLoss']): Attempt =>
+  ({
+    folder,
     outputs: null,
     afterLoss,
     watched: { signal: new AbortController().signal },
-  } as Partial<Attempt> as Attempt
+  }) as Partial<Attempt> as Attempt
+
+test.each(['continue', 'never'] as const)('a run whose loss means “%s” waits for a descriptor', async (afterLoss) => {
+  await using base = await mkdtempDisposable(join(tmpdir(), 'mediagen-outputs-'))
+  const attempt = toAttempt(base.path, afterLoss)
   descriptors.lacking = 1
+  expect(await (await openOutputFolder(attempt)).isInPlace()).toBe(true)
+  await closeOutputFolder(attempt)
+})
+
+test('a folder that could not be made is made for who asks again', async () => {
+  await using base = await mkdtempDisposable(join(tmpdir(), 'mediagen-outputs-'))
+  const folder = join(base.path, 'run')
+  await writeFile(folder, 'in its place')
+  const attempt = toAttempt(folder, 'again')
+  await expect(openOutputFolder(attempt)).rejects.toThrow('ENOTDIR')
+  await rm(folder)
   expect(await (await openOutputFolder(attempt)).isInPlace()).toBe(true)
   await closeOutputFolder(attempt)
 })

@@ -15,6 +15,8 @@ export type BlobSource = AsyncIterable<Uint8Array> | { readonly file: string }
 
 export interface PutBlobOptions {
   readonly signal?: AbortSignal | undefined
+  /** How long a step of it is repeated while the store is in trouble, in milliseconds. Default: as the store was opened. */
+  readonly patienceMs?: number | undefined
 }
 
 /** A part of a blob: the bytes from `start` through `end`, counted from 0. Both are within the blob. */

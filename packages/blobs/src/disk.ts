@@ -4,8 +4,9 @@ import fs, { closeSync, constants, createReadStream, createWriteStream, type Dir
 import { copyFile, lstat, mkdir, opendir, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { type Blobs, type BlobSource, isBlobKey, type StoredBlob } from './blobs.ts'
+import { type Blobs, type BlobSource, isBlobKey, type PutBlobOptions, type StoredBlob } from './blobs.ts'
 import { shareFlushes } from './shared-flushes.ts'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 
@@ -15,6 +16,10 @@ const partialFolder = '.partial'
 const abandonedMs = 24 * 3_600_000
 const copyBytes = 1024 * 1024
 const maxPlacings = 5
+// Errors of a disk that is full or cannot be written to for a while.
+const trouble: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'])
+const shortestPauseMs = 100
+const longestPauseMs = 3000
 // A FileHandle would take 10 to 25 % more of the processor for each download of 11 kB.
 const openDescriptor = promisify(fs.open)
 const syncDescriptor = promisify(fs.fsync)
@@ -49,15 +54,18 @@ export function createDiskBlobs(folder: string): Blobs {
   }
 
   /** Gives content its name, which is durable only when `flushAbove` resolves too. */
-  async function place(path: string, source: BlobSource, signal: AbortSignal | undefined): Promise<void> {
-    const patiently = <Result>(step: () => Promise<Result>): Promise<Result> => whenDescriptors(step, signal)
+  async function place(path: string, source: BlobSource, options: PutBlobOptions): Promise<void> {
+    const { signal } = options
+    const patiently = <Result>(step: () => Promise<Result>): Promise<Result> => whileTroubled(step, options)
+    // A flush that failed is not repeated: the system may have forgotten what it should write, and the next one succeeds.
+    const flushOnce = (file: string): Promise<void> => whenDescriptors(() => flush(file), signal)
     const ready = 'file' in source ? source.file : await write(source, signal)
     try {
-      await patiently(() => flush(ready))
-      if (await moveTo(ready, path)) return
+      await flushOnce(ready)
+      if (await patiently(() => moveTo(ready, path))) return
       const copy = await patiently(() => write({ file: ready }, signal))
-      await patiently(() => flush(copy))
-      await moveTo(copy, path)
+      await flushOnce(copy)
+      await patiently(() => moveTo(copy, path))
       await rm(ready, { force: true })
     } catch (error) {
       await rm(ready, { force: true })
@@ -73,19 +81,19 @@ export function createDiskBlobs(folder: string): Blobs {
   }
 
   return {
-    async put(key, source, { signal } = {}) {
+    async put(key, source, options = {}) {
       const path = toPath(key)
       await makeFolders([path])
-      await place(path, source, signal)
-      await flushAbove([path], signal)
+      await place(path, source, options)
+      await flushAbove([path], options.signal)
     },
-    async putFiles(files, { signal } = {}) {
+    async putFiles(files, options = {}) {
       const sources = new Map(Array.from(files, ([key, file]) => [toPath(key), { file }]))
       await makeFolders([...sources.keys()])
       // At the same time, because each waits for the disk; and all to their end, because leftovers are removed after that.
-      const placings = await Promise.allSettled(Array.from(sources, ([path, source]) => place(path, source, signal)))
+      const placings = await Promise.allSettled(Array.from(sources, ([path, source]) => place(path, source, options)))
       for (const placing of placings) if (placing.status === 'rejected') throw placing.reason
-      await flushAbove(sources.keys(), signal)
+      await flushAbove(sources.keys(), options.signal)
     },
     async stat(key) {
       return isBlobKey(key) ? measure(key, join(root, key)) : null
@@ -123,6 +131,23 @@ export function createDiskBlobs(folder: string): Blobs {
       if (failures.length > 0) throw failures[0]
     },
     sign: async () => null,
+  }
+}
+
+/** Repeats a step while no descriptor is free, and for `patienceMs` while the disk is full or cannot be written to. */
+async function whileTroubled<Result>(
+  step: () => Promise<Result>,
+  { signal, patienceMs = 0 }: PutBlobOptions,
+): Promise<Result> {
+  const untilMs = performance.now() + patienceMs
+  for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    try {
+      return await whenDescriptors(step, signal)
+    } catch (error) {
+      const isTrouble = trouble.has((error as NodeJS.ErrnoException).code ?? '')
+      if (!isTrouble || performance.now() + pauseMs > untilMs) throw error
+      await pause(pauseMs, undefined, { signal })
+    }
   }
 }
 

@@ -24,7 +24,7 @@ export interface BucketRequest {
   /** Whether 404 is an answer like any other. Default: no, it is a refusal. */
   readonly mayBeMissing?: boolean
   /** How long the request is repeated while the store is in trouble, in milliseconds. Default: as the bucket was opened. */
-  readonly patienceMs?: number
+  readonly patienceMs?: number | undefined
 }
 
 /** The store refused a request, or could not be reached. */

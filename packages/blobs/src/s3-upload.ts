@@ -14,6 +14,8 @@ export interface NewObject {
   readonly name: string
   readonly contentType: string
   readonly signal: AbortSignal | undefined
+  /** See `BucketRequest`. */
+  readonly patienceMs: number | undefined
 }
 
 /** Puts a file, which is removed whatever comes of it. @param partBytes size of parts; a larger file has larger ones */
@@ -42,18 +44,18 @@ export async function putStream(
   else await sendParts(client, object, chain(first.value, second.value, parts))
 }
 
-async function send(client: BucketClient, { name, contentType, signal }: NewObject, body: Content): Promise<void> {
-  await client.send('PUT', { object: name, body, signal, headers: { 'content-type': contentType } })
+async function send(client: BucketClient, { name, contentType, ...terms }: NewObject, body: Content): Promise<void> {
+  await client.send('PUT', { ...terms, object: name, body, headers: { 'content-type': contentType } })
 }
 
 /** Sends parts, and makes one object of them at the end. */
 async function sendParts(
   client: BucketClient,
-  { name: object, contentType, signal }: NewObject,
+  { name: object, contentType, ...terms }: NewObject,
   parts: AsyncIterable<Content>,
 ): Promise<void> {
   const headers = { 'content-type': contentType }
-  const begun = await (await client.send('POST', { object, query: { uploads: '' }, headers, signal })).text()
+  const begun = await (await client.send('POST', { ...terms, object, query: { uploads: '' }, headers })).text()
   const uploadId = readTag(begun, 'UploadId')
   if (uploadId === null) throw new BlobsError(`The store of files began no upload in parts: ${begun.slice(0, 200)}`)
   try {
@@ -62,11 +64,11 @@ async function sendParts(
     for await (const body of parts) {
       bytes += body instanceof Blob ? body.size : body.length
       const query = { partNumber: String(list.length + 1), uploadId }
-      const { headers } = await client.send('PUT', { object, query, body, signal })
+      const { headers } = await client.send('PUT', { ...terms, object, query, body })
       list.push(`<Part><PartNumber>${query.partNumber}</PartNumber><ETag>${headers.get('etag')}</ETag></Part>`)
     }
     const body = `<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`
-    const refusal = await client.send('POST', { object, query: { uploadId }, body, signal }).then(
+    const refusal = await client.send('POST', { ...terms, object, query: { uploadId }, body }).then(
       // The store may find out late that it cannot, when the status is already sent.
       async (answer) => ((await answer.text()).includes('<Error>') ? answer.status : null),
       (error: unknown) => error,

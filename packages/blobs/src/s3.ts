@@ -3,7 +3,7 @@
 import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
-import { type Blobs, contentTypeOf, isBlobKey, type StoredBlob } from './blobs.ts'
+import { type Blobs, contentTypeOf, isBlobKey, type PutBlobOptions, type StoredBlob } from './blobs.ts'
 import { openObject, readPatienceMs } from './s3-download.ts'
 import { type Bucket, type BucketClient, createBucketClient, readTag } from './s3-requests.ts'
 import { type NewObject, putFile, putStream } from './s3-upload.ts'
@@ -36,21 +36,22 @@ export function createS3Blobs(options: S3Options): Blobs {
     if (!isBlobKey(key)) throw new TypeError(`not a key of a blob: ${key}`)
     return prefix + key
   }
-  const toObject = (key: string, signal: AbortSignal | undefined): NewObject => ({
+  const toObject = (key: string, { signal, patienceMs }: PutBlobOptions = {}): NewObject => ({
     name: nameOf(key),
     contentType: contentTypeOf(key),
     signal,
+    patienceMs,
   })
 
   return {
-    async put(key, source, { signal } = {}) {
-      const object = toObject(key, signal)
+    async put(key, source, options) {
+      const object = toObject(key, options)
       await ('file' in source
         ? putFile(client, object, source.file, partBytes)
         : putStream(client, object, source, partBytes))
     },
-    async putFiles(files, { signal } = {}) {
-      const objects = Array.from(files, ([key, file]) => ({ file, object: toObject(key, signal) }))
+    async putFiles(files, options) {
+      const objects = Array.from(files, ([key, file]) => ({ file, object: toObject(key, options) }))
       const puts = objects.map(({ file, object }) => putFile(client, object, file, partBytes))
       for (const put of await Promise.allSettled(puts)) if (put.status === 'rejected') throw put.reason
     },

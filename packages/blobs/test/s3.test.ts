@@ -148,6 +148,22 @@ describe('a store in trouble', () => {
     await expect(nowhere.stat('job_9/0.bin')).rejects.toThrow(/cannot be reached for HEAD job_9\/0\.bin: /)
   })
 
+  test.each([
+    ['whole', 100_000, 1],
+    ['in parts', 6_000_000, 4],
+  ])('a file %s may be worth more patience than the store has', async (_how, bytes, requests) => {
+    const { path, content } = leave(bytes)
+    const blobs = open({ partBytes: 5 * 1024 * 1024, patienceMs: 0 })
+    line.faults.push('answer 500', 'cut before')
+    await expect(blobs.putFiles(new Map([['job_11/0.bin', path]]))).rejects.toThrow('500')
+    line.faults.splice(0, 2, 'answer 500', 'cut before', 'answer 500')
+    line.seen.length = 0
+    writeFileSync(path, content)
+    await blobs.putFiles(new Map([['job_11/0.bin', path]]), { patienceMs: 60_000 })
+    expect(line.seen).toHaveLength(3 + requests)
+    expect((await read('job_11/0.bin'))?.equals(content)).toBe(true)
+  })
+
   test('a URL of the store itself is signed for as long as it says, and not made unless it is wanted', async () => {
     const blobs = createS3Blobs({ bucket: server.bucket, prefix: '', signsUrls: true })
     await blobs.put('job_10/0.png', { file: leave(10).path })

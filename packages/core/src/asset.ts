@@ -39,6 +39,8 @@ export interface PutOptions {
   readonly signal?: AbortSignal
   /** Default: the run. */
   readonly owner?: string
+  /** How long it is tried while the store is in trouble, in milliseconds. Default: as long as the store usually does. */
+  readonly patienceMs?: number | undefined
 }
 
 /** Storage of output files. */

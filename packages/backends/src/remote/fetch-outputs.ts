@@ -9,6 +9,21 @@ import type { Connection } from './connection.ts'
 const mostOutputs = 100
 
 /**
+ * Writes bytes that nobody else has: they are not thrown away for lack of a file descriptor.
+ * @throws EngineError `output_not_stored`, which may pass, if the disk takes no more now
+ */
+async function keep(data: Uint8Array, file: string, run: Pick<EngineRun, 'folder' | 'signal'>): Promise<void> {
+  try {
+    await whenDescriptors(async () => writeFile(join(await run.folder(), file), data), run.signal)
+  } catch (error) {
+    run.signal.throwIfAborted()
+    if (!(error instanceof Error && 'syscall' in error)) throw error
+    const words = 'The outputs could not be written on this server. Nothing was charged.'
+    throw new EngineError('output_not_stored', words, true, { cause: error })
+  }
+}
+
+/**
  * Stores outputs, and returns their names in display order.
  * @throws EngineError `provider_no_output` if there are none or too many, and whatever a download throws
  */
@@ -25,9 +40,7 @@ export async function fetchOutputs(
   const files: string[] = []
   for (const [index, output] of outputs.entries()) {
     const file = `output-${index}`
-    // Nobody else has these bytes: they are not thrown away for lack of a file descriptor.
-    if ('data' in output)
-      await whenDescriptors(async () => writeFile(join(await run.folder(), file), output.data), run.signal)
+    if ('data' in output) await keep(output.data, file, run)
     else
       await run.download(connection.toUrl(output.url), file, {
         origin: connection.origin,

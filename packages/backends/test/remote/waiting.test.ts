@@ -172,16 +172,29 @@ describe('a success that was paid is delivered', () => {
     expect(run.verdicts()).toEqual({ 1: 'succeeded' })
   })
 
-  test('also if no file can be opened at first', async () => {
+  test.each([
+    ['EMFILE', 1],
+    ['ENOSPC', 4],
+  ])('also if no file can be made at first (%s)', async (code, failures) => {
     await using remote = await startOpenai(createPlaces().throttle)
     await using run = await startKeptRun()
     const { folder } = run
     let opened = 0
     run.folder = async () => {
-      if ((opened += 1) === 1) throw Object.assign(new Error('too many open files'), { code: 'EMFILE' })
+      if ((opened += 1) <= failures) throw Object.assign(new Error('no file now'), { code, syscall: 'open' })
       return folder()
     }
     expect(await outcomeOf(remote.engine.run(remote.spec, run))).toHaveProperty('files')
+    expect(run.verdicts()).toEqual({ 1: 'succeeded' })
+  })
+
+  test('as long as the time of its model lasts, and is given up for good then', async () => {
+    await using remote = await startOpenai(createPlaces().throttle)
+    await using run = await startKeptRun()
+    run.folder = () => Promise.reject(Object.assign(new Error('no space left'), { code: 'ENOSPC', syscall: 'mkdir' }))
+    const end = await outcomeOf(remote.engine.run(remote.spec, run))
+    expect(end).toMatchObject({ code: 'output_not_stored', retryable: false })
+    expect(run.verdicts()).toEqual({ 1: 'succeeded' })
   })
 })
 
