@@ -1,5 +1,5 @@
 // Asks other servers about jobs without a run: for the outcome of unknown runs, and to cancel runs whose jobs have
-// ended. Asked again with growing pauses until they have answered.
+// ended. Asked again with growing pauses until they have answered; question-places.ts has how many at once.
 import type { Engine, PastRun } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
 import { backoffMs } from '@mediagen/core/loss.ts'
@@ -7,8 +7,8 @@ import type { Catalog } from '@mediagen/catalog/model.ts'
 import type { Duty, DutyAnswer, Store } from '@mediagen/core/store.ts'
 import { everySecond } from '../runtime/every-second.ts'
 import { createRound } from '../runtime/round.ts'
+import { createQuestionPlaces } from './question-places.ts'
 
-const dutiesAtOnce = 16
 /** How long another server may take to answer. */
 const answerMs = 60_000
 // Longer than an answer may take, so that no other process asks meanwhile.
@@ -28,36 +28,44 @@ export interface DutyParts {
 
 /** Starts asking, about once a second, as long as there is something to ask. */
 export function startDuties(parts: DutyParts): { stop(): Promise<void> } {
-  const { store, log } = parts
+  const { store, catalog, log, random } = parts
+  const places = createQuestionPlaces()
   const stopping = new AbortController()
   const asked = new Set<Promise<void>>()
 
-  async function perform(duty: Duty): Promise<void> {
+  /** @param onLate called if the answer takes long, so that others may be asked */
+  async function perform(duty: Duty, onLate: () => void): Promise<void> {
+    const end = places.begin(whoAnswers(duty.model, catalog), onLate)
+    if (end === null) return store.answerDuty(duty, { outcome: 'again', waitMs: backoffMs(duty.attempts, random()) })
     const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(answerMs)])
     const answer = await ask(duty, signal, parts).catch((error: unknown): DutyAnswer => {
       log.warn(
         { err: error, job_id: duty.jobId, duty: duty.kind, attempt: duty.attempts },
         'another server did not answer',
       )
-      return { outcome: 'again', waitMs: backoffMs(duty.attempts, parts.random()) }
+      return { outcome: 'again', waitMs: backoffMs(duty.attempts, random()) }
     })
+    end()
     await store.answerDuty(duty, answer)
     if (answer.outcome !== 'again')
       log.info({ job_id: duty.jobId, duty: duty.kind, ...answer }, 'another server answered')
   }
 
-  /** Claims as many as may be asked beside those that wait for an answer: a slow server holds up no other. */
+  /** Claims as many as there are places. */
   async function look(): Promise<void> {
-    const free = dutiesAtOnce - asked.size
+    const free = places.free()
     if (free === 0) return
     const duties = await store.claimDuties(free, leaseMs)
     const mayBeMore = duties.length === free
+    const lookAgain = (): void => {
+      if (mayBeMore && !stopping.signal.aborted) looking.again()
+    }
     for (const duty of duties) {
-      const asking = perform(duty)
+      const asking = perform(duty, lookAgain)
         .catch(report)
         .then(() => {
           asked.delete(asking)
-          if (mayBeMore && !stopping.signal.aborted) looking.again()
+          lookAgain()
         })
       asked.add(asking)
     }
@@ -75,6 +83,14 @@ export function startDuties(parts: DutyParts): { stop(): Promise<void> } {
       await Promise.all(asked)
     },
   }
+}
+
+/** Who is asked about runs of a model: its provider, with those of its fallbacks. Without a provider it is the model itself. */
+function whoAnswers(modelId: string, catalog: Catalog): string {
+  type Spec = { readonly provider?: { readonly name: string }; readonly fallback?: readonly Spec[] }
+  const spec = (catalog.find(modelId)?.engine ?? {}) as Spec
+  const names = [spec, ...(spec.fallback ?? [])].flatMap(({ provider }) => provider?.name ?? [])
+  return names.length > 0 ? names.join(' ') : modelId
 }
 
 /** Asks the engine of a job. Throws to be asked again. */

@@ -1,0 +1,57 @@
+// Places for questions to other servers. Whoever keeps a question waiting is asked one at a time, beside the places, so servers
+// that do not answer hold up nobody else.
+
+/** Questions asked at once of those who answer promptly. */
+const mostAtOnce = 16
+/** A question that waits for longer gives its place to others. */
+const promptMs = 5000
+
+/** The places. */
+export interface QuestionPlaces {
+  /** Those that are left. */
+  free(): number
+  /**
+   * Begins a question, if there is a place. Null while another waits for `whom`, who did not answer the last one promptly.
+   * @param onLate called when no prompt answer has come, so that others may have the place
+   * @returns what is called when the question is over; if that is prompt, `whom` may be asked several at a time again
+   */
+  begin(whom: string, onLate: () => void): (() => void) | null
+}
+
+/** Creates the places. */
+export function createQuestionPlaces(): QuestionPlaces {
+  // How many questions each is asked now.
+  const asked = new Map<string, number>()
+  // Those whose last question waited.
+  const slow = new Set<string>()
+  let taken = 0
+  return {
+    free: () => mostAtOnce - taken,
+    begin(whom, onLate) {
+      const before = asked.get(whom) ?? 0
+      let hasPlace = !slow.has(whom)
+      if (!hasPlace && before > 0) return null
+      asked.set(whom, before + 1)
+      if (hasPlace) taken += 1
+      let isLate = false
+      const leave = (): void => {
+        if (hasPlace) taken -= 1
+        hasPlace = false
+      }
+      const timer = setTimeout(() => {
+        isLate = true
+        slow.add(whom)
+        leave()
+        onLate()
+      }, promptMs)
+      return () => {
+        clearTimeout(timer)
+        leave()
+        const left = (asked.get(whom) ?? 1) - 1
+        if (left === 0) asked.delete(whom)
+        else asked.set(whom, left)
+        if (!isLate) slow.delete(whom)
+      }
+    },
+  }
+}
