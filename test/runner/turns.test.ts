@@ -1,16 +1,26 @@
 // A run that waits for its turn at another server: its time limit does not count, and other ends of it do.
 import type { EngineRun } from '@mediagen/engine/engine.ts'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { leavePicture, startBench, untilAborted } from './fixture.ts'
 
+// A minute, for which tests wait for the end of a job, is longer than it takes twice.
+const limitSeconds = 20
+
+afterEach(() => void vi.useRealTimers())
+
 test('a turn at another server is waited for longer than the time limit, which counts again afterwards', async () => {
-  const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1200))
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  async function passLimit(): Promise<void> {
+    vi.advanceTimersByTime((limitSeconds + 1) * 1000)
+  }
   let ends = false
   const run = async (run: EngineRun) => {
-    await run.waiting(turn())
-    return ends ? untilAborted(run) : leavePicture(run)
+    await run.waiting(Promise.resolve().then(passLimit))
+    if (!ends) return leavePicture(run)
+    await passLimit()
+    return untilAborted(run)
   }
-  await using bench = await startBench({ run, timeoutSeconds: 1 })
+  await using bench = await startBench({ run, timeoutSeconds: limitSeconds })
   expect(await bench.end(await bench.start())).toMatchObject({ status: 'succeeded' })
   ends = true
   expect(await bench.end(await bench.start())).toMatchObject({ status: 'failed', error: { code: 'timeout' } })
