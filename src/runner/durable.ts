@@ -74,10 +74,12 @@ async function write<Result>(attempt: Attempt, what: string, step: () => Promise
   const { claimed, abandoned, parts } = attempt
   const { jobId } = claimed.job
   for (let waitMs = firstRetryMs; ; waitMs = Math.min(waitMs * 2, longestRetryMs)) {
+    // A try that writes and loses its answer also loses the claim, perhaps before it fails: one that began earlier is not the last.
+    const isLast = abandoned.aborted
     try {
       return await step()
     } catch (error) {
-      if (abandoned.aborted || isRefusedForGood(error)) throw error
+      if (isLast || isRefusedForGood(error)) throw error
       parts.log.error({ err: error, job_id: jobId, retry_ms: waitMs }, `${what} could not be written`)
       // Giving up ends the pause, not a running attempt.
       await pause(waitMs, undefined, { signal: abandoned }).catch(() => {})
