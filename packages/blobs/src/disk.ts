@@ -41,7 +41,10 @@ export function createDiskBlobs(folder: string): Blobs {
   /** Writes a file below the root, for content that cannot be moved there. */
   async function write(source: BlobSource, signal: AbortSignal | undefined): Promise<string> {
     await mkdir(partial, { recursive: true, mode: 0o700 })
-    await (cleaned ??= removeAbandoned(partial))
+    // What cannot be removed only takes room, and is tried again with the next file.
+    await (cleaned ??= removeAbandoned(partial).catch(() => {
+      cleaned = null
+    }))
     const path = join(partial, randomUUID())
     const content = 'file' in source ? createReadStream(source.file, { highWaterMark: copyBytes }) : source
     try {
