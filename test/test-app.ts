@@ -21,8 +21,9 @@ const testSettings = {
   MEDIAGEN_RATE_LIMIT: '0',
   MEDIAGEN_BYTE_RATE: '0',
   MEDIAGEN_STOP_GRACE_SECONDS: '0',
-  // However few cores there are.
+  // However few cores there are, and however much else they do.
   MEDIAGEN_PLACES: '4',
+  MEDIAGEN_MAX_QUEUE_MS: '60000',
   MEDIAGEN_CATALOG: join(import.meta.dirname, 'models/models.yaml'),
 }
 

@@ -73,8 +73,9 @@ export function openCommandLine(
     MEDIAGEN_GRPC_PORT: '0',
     MEDIAGEN_LOG_LEVEL: 'silent',
     MEDIAGEN_STOP_GRACE_SECONDS: '0',
-    // However few cores there are.
+    // However few cores there are, and however much else they do.
     MEDIAGEN_PLACES: '4',
+    MEDIAGEN_MAX_QUEUE_MS: '60000',
     MEDIAGEN_CATALOG: testCatalog,
     ...settings,
   }

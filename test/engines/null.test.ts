@@ -66,7 +66,8 @@ test('closing the engine ends its delays', async () => {
 test('more of its jobs run at once than there are places for engines that cost something', async () => {
   const jobs = 64
   await using app = await startWith({ slow: { delay_ms: 600_000, concurrency: jobs } })
-  await Promise.all(Array.from({ length: jobs }, () => app.generate('slow', input, { wait: false })))
+  const starts = await Promise.all(Array.from({ length: jobs }, () => app.generate('slow', input, { wait: false })))
+  expect(new Set(starts.map(({ status }) => status))).toEqual(new Set([202]))
   await expect.poll(async () => (await app.send('/v1/jobs?status=running&limit=1')).body.total).toBe(jobs)
 })
 

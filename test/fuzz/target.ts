@@ -27,6 +27,8 @@ export async function startTarget(settings: Readonly<Record<string, string>> = {
   const line = openCommandLine({
     MEDIAGEN_LOG_LEVEL: 'info',
     MEDIAGEN_STALL_SECONDS: '3',
+    // As usual: under load it refuses requests.
+    MEDIAGEN_MAX_QUEUE_MS: '1000',
     MEDIAGEN_RATE_LIMIT: '0',
     MEDIAGEN_BYTE_RATE: '0',
     ...settings,

@@ -126,3 +126,27 @@ test('a checkpoint that the database refuses for good ends the run', async () =>
   const job = await bench.end(await bench.start(10, { maxAttempts: 1 }))
   expect([job.status, job.error?.code, refused()]).toEqual(['failed', 'engine_crashed', 1])
 })
+
+test('an end is told as written when the answer is lost after the claim', async () => {
+  const { promise: claimLost, resolve: loseClaim } = Promise.withResolvers<void>()
+  let answers = 0
+  await using bench = await startBench({
+    run(run) {
+      run.signal.addEventListener('abort', () => loseClaim(), { once: true })
+      return leavePicture(run)
+    },
+    wrapStore: (store) => ({
+      ...store,
+      async finishJob(...end) {
+        const ended = await store.finishJob(...end)
+        if (answers++ > 0) return ended
+        await claimLost
+        throw new Error('the connection was cut')
+      },
+    }),
+  })
+  const job = await bench.end(await bench.start())
+  await expect.poll(() => bench.ended).toEqual(['succeeded'])
+  expect(answers).toBe(2)
+  expect(bench.assetsOf(job)).toContain('0.png')
+})

@@ -242,30 +242,6 @@ test('an end that the store cannot write for a while is written once, and keeps 
   expect(bench.assetsOf(started)).toContain('0.png')
 })
 
-test('an end is told as written when the answer is lost after the claim', async () => {
-  const { promise: claimLost, resolve: loseClaim } = Promise.withResolvers<void>()
-  let answers = 0
-  await using bench = await startBench({
-    run(run) {
-      run.signal.addEventListener('abort', () => loseClaim(), { once: true })
-      return leavePicture(run)
-    },
-    wrapStore: (store) => ({
-      ...store,
-      async finishJob(...end) {
-        const ended = await store.finishJob(...end)
-        if (answers++ > 0) return ended
-        await claimLost
-        throw new Error('the connection was cut')
-      },
-    }),
-  })
-  const job = await bench.end(await bench.start())
-  await expect.poll(() => bench.ended).toEqual(['succeeded'])
-  expect(answers).toBe(2)
-  expect(bench.assetsOf(job)).toContain('0.png')
-})
-
 test('progress is told as it grows, and never backwards', async () => {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>()
   const steps = [0.2, 0.1, Number.NaN, 0.6, 5]
