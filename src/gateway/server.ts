@@ -20,6 +20,7 @@ import { askForBody, type Caller, checkCallers, type Keys } from './access.ts'
 import { addAccountRoutes } from './account.ts'
 import { addAssetRoutes, type ServedAssets } from './assets.ts'
 import { handleInBatches } from '@mediagen/net/http/batches.ts'
+import { lateSchemas } from '@mediagen/net/http/late-schemas.ts'
 import { nameClients } from '@mediagen/net/http/clients.ts'
 import { boundConnections, type ConnectionBounds, type Cut } from '@mediagen/net/http/connections.ts'
 import { createCoreClient } from './core-client.ts'
@@ -180,6 +181,7 @@ function createServer(
     requestIdHeader: false,
     ...(overload && { serverFactory: createShedding(overload, parts.publicUrl) }),
     genReqId: (request) => readRequestId(request.headers['x-request-id']),
+    schemaController: lateSchemas,
     // Input is checked as it is: nothing is converted, completed or dropped on the way.
     ajv: {
       customOptions: {

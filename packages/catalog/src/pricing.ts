@@ -1,27 +1,16 @@
-// Prices: CEL expressions over a model's input, compiled once when the catalog loads.
-// Every number in a price is a double, integer literals too, so `1 + width / 2` means what it says.
-import { type CelFunc, CelScalar, celEnv, celFunc, isCelError, listType, mapType, parse, plan } from '@bufbuild/cel'
+// Prices: CEL expressions (cel.ts) over a model's input, each compiled once.
+import { createRequire } from 'node:module'
 import type { JsonObject, Usage } from '@mediagen/engine/engine.ts'
+import type * as Cel from './cel.ts'
+
+const require = createRequire(import.meta.url)
 
 /** The largest price. */
 export const maxCredits = Number.MAX_SAFE_INTEGER
 
-const { DOUBLE, STRING, DYN } = CelScalar
-
 // A model caches its price for this many inputs: most clients ask for a few sizes and lengths, and a cached price takes a sixth of
 // the time.
 const mostKnown = 64
-
-const functions: CelFunc[] = [
-  celFunc('ceil', [DOUBLE], DOUBLE, Math.ceil),
-  celFunc('floor', [DOUBLE], DOUBLE, Math.floor),
-  celFunc('min', [DOUBLE, DOUBLE], DOUBLE, Math.min),
-  celFunc('max', [DOUBLE, DOUBLE], DOUBLE, Math.max),
-  celFunc('size', [STRING], DOUBLE, (text) => [...text].length),
-  celFunc('size', [listType(DYN)], DOUBLE, (list) => list.size),
-  celFunc('size', [mapType(STRING, DYN)], DOUBLE, (map) => map.size),
-]
-const environment = celEnv({ funcs: functions })
 
 /** A price that cannot be computed, or is not a whole number of credits; the message says which. */
 export class PriceError extends Error {
@@ -66,21 +55,13 @@ export function priceUsage({ expression, input }: UsagePrice, usage: Usage): num
  * @throws PriceError when `expression` is not CEL.
  */
 export function compilePrice(expression: string): Price {
-  const reads: Reads = { variables: new Set(), usageFields: new Set() }
-  let run: ReturnType<typeof plan>
-  try {
-    const parsed = parse(expression)
-    if (parsed.expr) prepare(parsed.expr, reads)
-    run = plan(environment, parsed)
-  } catch (error) {
-    throw new PriceError(
-      `"${expression}" is not a CEL expression: ${error instanceof Error ? error.message : String(error)}`,
-    )
-  }
+  const { compileExpression } = require('./cel.ts') as typeof Cel
+  const compiled = explain(`"${expression}" is not a CEL expression`, () => compileExpression(expression))
+  const { variables, usageFields } = compiled
 
   function compute(input: JsonObject, usage?: Usage): number {
-    const result: unknown = run(usage ? { ...input, usage } : input)
-    if (isCelError(result)) throw new PriceError(`"${expression}" cannot be computed: ${result.message}`)
+    const values = usage ? { ...input, usage } : input
+    const result = explain(`"${expression}" cannot be computed`, () => compiled.run(values))
     if (usage && typeof result === 'number' && result > maxCredits) return maxCredits
     if (typeof result !== 'number' || !isWhole(result))
       throw new PriceError(
@@ -91,9 +72,10 @@ export function compilePrice(expression: string): Price {
 
   const known = new Map<string, number>()
   return {
-    ...reads,
+    variables,
+    usageFields,
     evaluate(input, usage) {
-      const key = usage ? null : toKey(reads.variables, input)
+      const key = usage ? null : toKey(variables, input)
       if (key === null) return compute(input, usage)
       let price = known.get(key)
       if (price === undefined) {
@@ -103,6 +85,14 @@ export function compilePrice(expression: string): Price {
       }
       return price
     },
+  }
+}
+
+function explain<Result>(problem: string, step: () => Result): Result {
+  try {
+    return step()
+  } catch (error) {
+    throw new PriceError(`${problem}: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 
@@ -119,47 +109,6 @@ function toKey(variables: ReadonlySet<string>, input: JsonObject): string | null
 
 function isFraction(result: unknown): boolean {
   return Number.isFinite(result) && !Number.isInteger(result)
-}
-
-interface Reads {
-  readonly variables: Set<string>
-  readonly usageFields: Set<string>
-}
-
-/** A node of a parsed expression, with the fields that this file reads. */
-interface ExpressionNode {
-  exprKind: { case?: string | undefined; value?: unknown }
-}
-
-/** Converts integer literals to doubles, in place, and collects the variables that are read. */
-function prepare(node: ExpressionNode, reads: Reads): void {
-  const { case: kind, value } = node.exprKind
-  if (kind === 'identExpr') {
-    reads.variables.add((value as { name: string }).name)
-  } else if (kind === 'constExpr') {
-    const constant = value as { constantKind: { case?: string; value?: unknown } }
-    const { case: type, value: literal } = constant.constantKind
-    if (type === 'int64Value' || type === 'uint64Value')
-      constant.constantKind = { case: 'doubleValue', value: Number(literal) }
-  } else if (kind === 'callExpr') {
-    const call = value as { target?: ExpressionNode; args: ExpressionNode[] }
-    if (call.target) prepare(call.target, reads)
-    for (const argument of call.args) prepare(argument, reads)
-  } else if (kind === 'selectExpr') {
-    const { operand, field } = value as { operand?: ExpressionNode; field: string }
-    if (operand && isUsage(operand)) reads.usageFields.add(field)
-    if (operand) prepare(operand, reads)
-  } else if (kind === 'listExpr') {
-    for (const element of (value as { elements: ExpressionNode[] }).elements) prepare(element, reads)
-  } else {
-    throw new PriceError(
-      'a price may use arithmetic, comparison, `? :`, ceil, floor, min, max and size, but no loops and no records',
-    )
-  }
-}
-
-function isUsage({ exprKind: { case: kind, value } }: ExpressionNode): boolean {
-  return kind === 'identExpr' && (value as { name: string }).name === 'usage'
 }
 
 function isWhole(value: number): boolean {

@@ -1,12 +1,18 @@
-// JSON Schema 2020-12 for catalog files and for the inputs of models, by Ajv.
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import addFormats from 'ajv-formats'
+// JSON Schema 2020-12 for catalog files and for the inputs of models, by Ajv, which is loaded with the first schema.
+import { createRequire } from 'node:module'
+import type * as Ajv from 'ajv/dist/2020.js'
+import type addFormats from 'ajv-formats'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { CheckedInput } from './model.ts'
 import { isMediaReference, mediaReferenceForm } from '@mediagen/media/reference.ts'
 import { type SchemaError, toViolations } from '@mediagen/net/schema-violations.ts'
 import { checkLengthsFast } from '@mediagen/net/schema-lengths.ts'
 import { createEntrySchema, createProvidersSchema, type EngineKind } from './entry.ts'
+
+const require = createRequire(import.meta.url)
+
+type Ajv2020 = Ajv.Ajv2020
+type ValidateFunction = Ajv.ValidateFunction
 
 /** Compiles schemas; equal schemas are compiled once. */
 export interface SchemaCompiler {
@@ -75,6 +81,8 @@ function compileEntryForm(ajv: Ajv2020, kinds: readonly EngineKind[], kind: unkn
 }
 
 function createAjv(): Ajv2020 {
+  const { Ajv2020 } = require('ajv/dist/2020.js') as typeof Ajv
+  const formats = require('ajv-formats') as typeof addFormats
   // strictTypes and strictRequired refuse valid but terse schemas; the rest of strict mode catches misspelt keywords.
   const ajv = new Ajv2020({
     allErrors: true,
@@ -87,7 +95,7 @@ function createAjv(): Ajv2020 {
     // Only catalogs of others are validated against the meta-schema; tests do that for the built-in ones.
     validateSchema: false,
   })
-  addFormats.default(ajv)
+  formats.default(ajv)
   ajv.addFormat('media', isMediaReference)
   ajv.addVocabulary(['x-enum-titles', 'x-enum-descriptions', 'x-enum-samples'])
   return checkLengthsFast(ajv)

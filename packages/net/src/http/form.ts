@@ -1,7 +1,7 @@
 // A form with one file (multipart/form-data), read as it arrives.
 import { once } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
-import { Busboy, type BusboyHeaders } from '@fastify/busboy'
+import type { BusboyHeaders, BusboyInstance } from '@fastify/busboy'
 import { GuardError } from '../guard-error.ts'
 
 const partName = 'file'
@@ -26,7 +26,7 @@ export function isForm(contentType: string | undefined): boolean {
  * @throws GuardError `invalid_request` if there is no file, anything else, or no form
  */
 export async function* readForm(headers: IncomingHttpHeaders, body: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-  const form = openForm(headers)
+  const form = await openForm(headers)
   let problem: GuardError | null = null
   let files = 0
   let chunks: Buffer[] = []
@@ -69,7 +69,9 @@ export async function* readForm(headers: IncomingHttpHeaders, body: AsyncIterabl
   yield* take()
 }
 
-function openForm(headers: IncomingHttpHeaders) {
+/** Loads the parser with the first form. */
+async function openForm(headers: IncomingHttpHeaders): Promise<BusboyInstance> {
+  const { Busboy } = await import('@fastify/busboy')
   try {
     return new Busboy({ headers: headers as BusboyHeaders, limits })
   } catch (error) {
