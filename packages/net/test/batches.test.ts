@@ -5,7 +5,8 @@ import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setImmediate as nextRound } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { handleInBatches, mostInBatch } from '../src/http/batches.ts'
+import { mostInBatch } from '../src/batches.ts'
+import { handleInBatches } from '../src/http/batches.ts'
 
 function openListener() {
   const handled: string[] = []

@@ -34,6 +34,8 @@ export interface CallParts {
   readonly route: GrpcRoute
   readonly head: CallHead
   readonly keeper: CallKeeper
+  /** Calls back when the calls that arrive together are handled (batches.ts). */
+  readonly inBatch: (handle: () => void) => void
 }
 
 /** A pending read of a message; null means the end. */
@@ -55,6 +57,7 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
   heldBytes = 0
   readonly #stream: ServerHttp2Stream
   readonly #keeper: CallKeeper
+  readonly #inBatch: CallParts['inBatch']
   readonly #reader: FrameReader
   /** The handlers of grpc-js for received bytes, for their end, and for a status to send. */
   readonly #feed: (bytes: Buffer) => void
@@ -76,13 +79,14 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
   #unread = { sinceMs: 0, bytes: 0 }
   #goOn: (() => void) | undefined
 
-  constructor(call: ServerInterceptingCallInterface, { stream, connection, route, head, keeper }: CallParts) {
+  constructor(call: ServerInterceptingCallInterface, { stream, connection, route, head, keeper, inBatch }: CallParts) {
     super(call)
     this.connection = connection
     this.route = route
     this.head = head
     this.#stream = stream
     this.#keeper = keeper
+    this.#inBatch = inBatch
     this.#reader = new FrameReader(route.maxBytes, (bytes) => this.#hold(bytes))
     // grpc-js ends a call by itself when it cannot read it. This replaces its status by our error and counts the call.
     this.#send = call.sendStatus.bind(call)
@@ -164,13 +168,16 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
   }
 
   /**
-   * Reads the one request of a call.
+   * Reads the one request of a call, to be handled with those that arrive together with it.
    * @throws GuardError when it is none, is too large, stalls, or breaks off
    */
   async readOne(): Promise<Buffer> {
     const request = await this.#next()
     if (!request) throw invalid('The call carries no request.')
     await this.#next()
+    await new Promise<void>((resolve) => this.#inBatch(resolve))
+    if (this.#stream.destroyed) this.#failure ??= brokeOff()
+    if (this.#failure) throw this.#failure
     return request
   }
 

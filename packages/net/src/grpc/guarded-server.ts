@@ -3,6 +3,7 @@ import type { Http2Server, IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2
 import net, { type AddressInfo } from 'node:net'
 import { Code, ConnectError } from '@connectrpc/connect'
 import * as grpc from '@grpc/grpc-js'
+import { createBatches } from '../batches.ts'
 import type { FindClient } from '../client-address.ts'
 import { GuardError } from '../guard-error.ts'
 import { type OpenCalls, type CallBounds, type CallNotes, createOpenCalls } from './open-calls.ts'
@@ -157,6 +158,7 @@ type ServeStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => 
 /** Handles each stream before grpc-js: refuses it, or passes it on with its connection and route. */
 function guardStreams(server: Http2Server, parts: StreamParts): void {
   const { routes, sessions, openCalls, report, shed, toStatus, arriving } = parts
+  const inBatch = createBatches<() => void>((handle) => handle())
   const [serve] = server.listeners('stream') as ServeStream[]
   server.removeAllListeners('stream')
   server.on('stream', (stream, headers) => {
@@ -180,7 +182,7 @@ function guardStreams(server: Http2Server, parts: StreamParts): void {
     }
     const timeout = headers['grpc-timeout']
     const timeoutMs = timeout === undefined ? Number.POSITIVE_INFINITY : parseTimeout(String(timeout))
-    arriving.parts = { stream, connection, route, head, keeper: openCalls }
+    arriving.parts = { stream, connection, route, head, keeper: openCalls, inBatch }
     arriving.call = null
     // grpc-js needs no other headers, and each one costs time.
     serve?.(stream, {
