@@ -1,5 +1,4 @@
 // The command line. Every command is a few lines in src/cli.
-import { ConnectError } from '@connectrpc/connect'
 import { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { StartupError, withoutCode } from '@mediagen/core/errors.ts'
@@ -33,6 +32,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     const program = await createProgram(argv[2])
     await program.parseAsync(argv)
   } catch (error) {
+    const { ConnectError } = await import('@connectrpc/connect')
     if (!(error instanceof StartupError) && !(error instanceof ConnectError)) throw error
     process.stderr.write(`mediagen: ${error instanceof ConnectError ? withoutCode(error.rawMessage) : error.message}\n`)
     process.exitCode = 1

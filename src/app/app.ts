@@ -1,5 +1,6 @@
 // The interface of a running server, and the parts that a test may replace.
 import type { lookup } from 'node:dns'
+import type { Worker } from 'node:worker_threads'
 import type { Transport } from '@connectrpc/connect'
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
@@ -16,8 +17,10 @@ export interface App extends Addresses, AsyncDisposable {
   readonly operator: Transport | null
 }
 
-/** Parts that a test may replace. */
+/** Parts that a test may replace, or a command has already. */
 export interface Overrides {
+  /** The writer thread of SQLite, started ahead of time (writer-ahead.ts). */
+  readonly writerThread?: Worker | undefined
   readonly clock?: Clock
   readonly log?: Logger
   /** The environment's secrets, which the log hides. Default: those of the process. */

@@ -69,6 +69,7 @@ export async function startCore(
     maxQueueMs,
     maxQueuedWrites,
     maxQueuedReads,
+    ...(overrides.writerThread && { writerThread: overrides.writerThread }),
   })
   const store = measureStore(parts.use(opened), metrics)
   logActs(store, log)

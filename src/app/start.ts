@@ -1,5 +1,7 @@
 // The composition root begins here: a core with its doors, or a gateway in front of a core elsewhere.
-import type { Config } from '../config.ts'
+import type { Secrets } from '@mediagen/backends/secrets.ts'
+import type { Logger } from 'pino'
+import { type Config, findUnknownSettings } from '../config.ts'
 import type { App, Overrides } from './app.ts'
 import { openSecrets } from './models.ts'
 import { startCore } from './core.ts'
@@ -15,4 +17,12 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
   if (config.coreUrl === null) return startCore(config, { ...overrides, log, secrets })
   const { startGateway } = await import('./gateway.ts')
   return startGateway(config, config.coreUrl, log)
+}
+
+/** The log of a server; its first line names unknown settings of the environment. */
+export function openLog(config: Config, secrets: Secrets, environment: NodeJS.ProcessEnv): Logger {
+  const log = createLogger(config.logLevel, null, secrets)
+  const unknown = findUnknownSettings(environment)
+  if (unknown.length > 0) log.warn({ variables: unknown }, 'unknown settings are ignored')
+  return log
 }

@@ -13,7 +13,7 @@ export type StorePlace = Pick<Config, 'dataDir'> &
 /** How it is opened. */
 export interface StoreOptions extends Pick<
   SqliteOptions,
-  'name' | 'maxQueueMs' | 'maxQueuedWrites' | 'maxQueuedReads'
+  'name' | 'maxQueueMs' | 'maxQueuedWrites' | 'maxQueuedReads' | 'writerThread'
 > {
   /** The clock of commands, for tests. Default: that of the system, or of the server of PostgreSQL. */
   readonly clock?: Clock | undefined

@@ -8,7 +8,7 @@ import { createClient as createUser, type Job, type MediagenClient } from '@medi
 import type { Command } from 'commander'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import type { App } from '../app/app.ts'
-import { startApp } from '../app/start.ts'
+import { openLog, startApp } from '../app/start.ts'
 import { findBuiltin } from '../app/builtin.ts'
 import { type Config, readConfig } from '../config.ts'
 import { StartupError } from '@mediagen/core/errors.ts'
@@ -19,7 +19,7 @@ import { placeAdmin } from '../app/public-server.ts'
 import { toPermissionCode } from '../services/convert.ts'
 import { explain } from '@mediagen/terminal/server.ts'
 import { countCredits } from '@mediagen/terminal/words.ts'
-import { openLog, stopSignal } from './serve.ts'
+import { stopSignal } from './serve.ts'
 
 const demoCredits = 1000n
 // Below this the demo account gets new credits.
@@ -61,7 +61,7 @@ export function addDemoCommand(program: Command): void {
         )
       const stopped = stopSignal()
       const secrets = openSecrets()
-      await using app = await startApp(config, { secrets, log: openLog(config, secrets) })
+      await using app = await startApp(config, { secrets, log: openLog(config, secrets, process.env) })
       if (!app.operator) throw new StartupError('The demo needs a server of its own: unset MEDIAGEN_CORE_URL.')
       const demo = await openDemoAccount(app.httpUrl, config, app.operator)
       const picture = await showPicture(app, config, demo.key)

@@ -1,14 +1,10 @@
 // `serve`: runs a server until a signal ends it.
 import type { Command } from 'commander'
-import type { Logger } from 'pino'
 import type { App } from '../app/app.ts'
-import { startApp } from '../app/start.ts'
-import { type Config, findUnknownSettings, readConfig } from '../config.ts'
-import { createLogger } from '../app/log.ts'
 import { keepTickShape } from '../app/tick-shape.ts'
+import { startWriterAhead } from '../app/writer-ahead.ts'
+import { readConfig } from '../config.ts'
 import { print, type Printed } from '@mediagen/terminal/print.ts'
-import { openSecrets } from '../app/models.ts'
-import type { Secrets } from '@mediagen/backends/secrets.ts'
 
 /** Adds the command. */
 export function addServeCommand(program: Command): void {
@@ -22,9 +18,13 @@ export function addServeCommand(program: Command): void {
       const config = readConfig({ ...process.env, ...(coreUrl !== undefined && { MEDIAGEN_CORE_URL: coreUrl }) })
       // Installed first, so a signal during the start also stops the server properly.
       const stopped = stopSignal()
+      // The thread loads its modules while these are loaded.
+      const writerThread = startWriterAhead(config)
+      const { openSecrets } = await import('../app/models.ts')
+      const { openLog, startApp } = await import('../app/start.ts')
       const secrets = openSecrets()
-      const log = openLog(config, secrets)
-      await using app = await startApp(config, { secrets, log })
+      const log = openLog(config, secrets, process.env)
+      await using app = await startApp(config, { secrets, log, writerThread })
       if (json) print(toAddresses(app), true)
       await stopped
       log.info('stopping')
@@ -39,14 +39,6 @@ function toAddresses({ httpUrl, grpcUrl, adminUrl, adminGrpcUrl }: App): Printed
     ...(adminUrl !== null && { admin_url: adminUrl }),
     ...(adminGrpcUrl !== null && { admin_grpc_url: adminGrpcUrl }),
   }
-}
-
-/** The log of a server; its first line names unknown settings. */
-export function openLog(config: Config, secrets: Secrets): Logger {
-  const log = createLogger(config.logLevel, null, secrets)
-  const unknown = findUnknownSettings(process.env)
-  if (unknown.length > 0) log.warn({ variables: unknown }, 'unknown settings are ignored')
-  return log
 }
 
 // A terminal sends Ctrl-C to npm and to this process, and npm forwards its own: two signals for one request to stop.

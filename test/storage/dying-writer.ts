@@ -1,7 +1,10 @@
 // A writer thread that says it is ready and dies at the first command. Started by sqlite.test.ts.
 import { parentPort } from 'node:worker_threads'
 
-parentPort?.on('message', () => {
-  throw new Error('out of order')
+// The first message names the database.
+parentPort?.once('message', () => {
+  parentPort?.on('message', () => {
+    throw new Error('out of order')
+  })
+  parentPort?.postMessage({ kind: 'ready' })
 })
-parentPort?.postMessage({ kind: 'ready' })

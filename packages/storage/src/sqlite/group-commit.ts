@@ -1,7 +1,7 @@
 // The main thread's side of the writer thread. Commands of one turn of the event loop are sent in one message, run in one
 // transaction, and are answered when it is durable.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import type { AuditEntry } from '@mediagen/core/audit.ts'
 import type { Clock } from '@mediagen/core/clock.ts'
 import { StartupError } from '@mediagen/core/errors.ts'
@@ -10,6 +10,7 @@ import type { JobNews, NewsListener } from '@mediagen/core/store.ts'
 import { StorageError } from '../storage-error.ts'
 import type { Failure } from './batch.ts'
 import type { CommandName, Commands } from './commands.ts'
+import { startWriterThread } from './writer-thread.ts'
 
 /** One command on its way to the writer. No names: they would be written and read with each. */
 export type Submission = readonly [id: number, name: CommandName, args: readonly unknown[]]
@@ -36,7 +37,7 @@ export type FromWriter =
       readonly acted: readonly AuditEntry[]
     }
 
-/** The options of the writer thread. */
+/** The first message to the writer thread: the database that it opens. */
 export interface WriterOptions {
   readonly path: string
   /** Whether to create a missing file and to migrate it to the current schema. */
@@ -73,12 +74,10 @@ interface Waiter {
   reject(error: Error): void
 }
 
-const writerScript = new URL('./writer.ts', import.meta.url)
-
 /**
- * Starts the writer thread, which opens the database.
+ * Opens the database in the writer thread.
  * @param monotonicMs a monotonic clock.
- * @param script the program of the thread; a test may pass one that fails.
+ * @param worker the thread; a test may pass one that fails.
  * @throws StartupError
  */
 export async function openGroupCommit(
@@ -86,12 +85,10 @@ export async function openGroupCommit(
   clock: Clock,
   listener: CommitListener,
   monotonicMs: () => number = () => performance.now(),
-  script: URL = writerScript,
+  worker: Worker = startWriterThread(),
 ): Promise<GroupCommit> {
-  const worker = new Worker(script, {
-    workerData: { ...file, nowMs: clock.nowMs() } satisfies WriterOptions,
-    name: 'sqlite-writer',
-  })
+  worker.ref()
+  worker.postMessage({ ...file, nowMs: clock.nowMs() } satisfies WriterOptions)
   // All listeners are added before the thread can send anything: its last message arrives together with its exit.
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
   const greeted = new Promise<FromWriter>((resolve, reject) => {

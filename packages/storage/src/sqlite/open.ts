@@ -1,5 +1,6 @@
 // Opens the store on an SQLite file: a writer thread for every change, a connection on this thread for every read.
 import { randomUUID } from 'node:crypto'
+import type { Worker } from 'node:worker_threads'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { AuditEntry } from '@mediagen/core/audit.ts'
 import { systemClock, type Clock } from '@mediagen/core/clock.ts'
@@ -40,6 +41,8 @@ export interface SqliteOptions {
   readonly name?: string
   /** A monotonic clock. Default: the system's. */
   readonly monotonicMs?: () => number
+  /** The writer thread, started ahead of time. Default: one that is started now. */
+  readonly writerThread?: Worker
 }
 
 /**
@@ -57,7 +60,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
       for (const entry of entries) for (const listener of actListeners) listener(entry)
     },
   }
-  const writer = await openGroupCommit({ path, migrates }, clock, commits, monotonicMs)
+  const writer = await openGroupCommit({ path, migrates }, clock, commits, monotonicMs, options.writerThread)
   const reader = await openReaderOrClose(path, writer)
   const reads = createReads(reader, () => clock.nowMs())
   const long = createLongReads(path, clock, maxQueuedReads)

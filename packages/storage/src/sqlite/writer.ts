@@ -1,6 +1,6 @@
 // The writer thread: owns the one connection that writes, and commits what arrives in groups. Started by group-commit.ts.
 import { getPriority, setPriority } from 'node:os'
-import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import { StartupError } from '@mediagen/core/errors.ts'
 import type { AuditEntry } from '@mediagen/core/audit.ts'
 import { createIdSource } from '@mediagen/core/ids.ts'
@@ -64,7 +64,7 @@ function yieldToMainThread(): void {
   }
 }
 
-function serve(db: Connection, port: NonNullable<typeof parentPort>): void {
+function serve(db: Connection, port: MessagePort): void {
   let nowMs = 0
   let changes: Change[] = []
   let acts: AuditEntry[] = []
@@ -146,19 +146,20 @@ function serve(db: Connection, port: NonNullable<typeof parentPort>): void {
   })
 }
 
-if (parentPort !== null) {
+function begin(options: WriterOptions, port: MessagePort): void {
   try {
     yieldToMainThread()
-    const db = openWriter(workerData as WriterOptions)
-    serve(db, parentPort)
+    serve(openWriter(options), port)
     setTimeout(compactHeap, startMs).unref()
-    parentPort.postMessage({ kind: 'ready' } satisfies FromWriter)
+    port.postMessage({ kind: 'ready' } satisfies FromWriter)
   } catch (error) {
-    parentPort.postMessage({
+    port.postMessage({
       kind: 'refused',
       failure: toFailure(error),
       startup: error instanceof StartupError,
     } satisfies FromWriter)
-    parentPort.close()
+    port.close()
   }
 }
+
+parentPort?.once('message', (options: WriterOptions) => begin(options, parentPort as MessagePort))
