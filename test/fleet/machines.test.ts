@@ -9,6 +9,8 @@ import { hasPostgres, type PostgresServer, startPostgres } from '../storage/post
 
 const model = 'test/copy/image-to-image'
 const picture = 'test/instant/text-to-image'
+// A second and a key: few, so that those of two doors that do not share it differ however slow the machine is.
+const rate = 10
 const catalogs = ['../media/models.yaml', '../models/models.yaml'].map((file) => join(import.meta.dirname, file))
 
 describe.skipIf(!hasPostgres)('a fleet', () => {
@@ -34,7 +36,7 @@ describe.skipIf(!hasPostgres)('a fleet', () => {
       AWS_SECRET_ACCESS_KEY: 'S3RVER',
       MEDIAGEN_CATALOG: catalogs.join(':'),
       MEDIAGEN_LEASE_SECONDS: '3',
-      MEDIAGEN_RATE_LIMIT: '40',
+      MEDIAGEN_RATE_LIMIT: String(rate),
     })
     await line.run(['migrate'])
     let machines = 0
@@ -63,12 +65,14 @@ describe.skipIf(!hasPostgres)('a fleet', () => {
     expect(copied.outputs[0]).toMatchObject({ sha256: made.outputs[0].sha256 })
     expect((await fetch(copied.outputs[0].url)).status).toBe(200)
 
-    // The rate of the key is that of all doors together: the burst of 40 is spent once.
+    // The rate of the key is that of all doors together: its burst is spent once.
+    const beganAt = performance.now()
     const answers = await Promise.all(
       Array.from({ length: 120 }, (_, index) => (index % 2 === 0 ? one : two).send('/v1/wallet')),
     )
     const accepted = answers.filter(({ status }) => status === 200).length
-    expect(accepted).toBeLessThan(80)
+    const allowed = rate * (1 + (performance.now() - beganAt) / 1000)
+    expect(accepted).toBeLessThan(1.5 * allowed)
     expect(answers.filter(({ status }) => status === 429).length).toBe(120 - accepted)
 
     // A worker dies with its jobs; the other one ends all of them.
