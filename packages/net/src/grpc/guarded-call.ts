@@ -176,8 +176,6 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
     if (!request) throw invalid('The call carries no request.')
     await this.#next()
     await new Promise<void>((resolve) => this.#inBatch(resolve))
-    if (this.#stream.destroyed) this.#failure ??= brokeOff()
-    if (this.#failure) throw this.#failure
     return request
   }
 
