@@ -64,7 +64,8 @@ const bounded = { MEDIAGEN_TEST_KILLS: '12', MEDIAGEN_TEST_HISTORIES: '20' }
 const inTheCore = ['usage-billing', 'picture-to-video', 'retention', 'slow-bodies']
 
 // What is held to a time beside a server under attack runs when all others have ended.
-const timed = ['test/attacks/**/*.long.test.ts']
+const attacks = 'test/attacks/**/*.long.test.ts'
+const timed = [attacks, 'test/rpc/hostile-floods.long.test.ts']
 const afterTheOthers = { sequence: { groupOrder: 1 } }
 
 const long = { env: { ...seedOf(variedSeed), MEDIAGEN_TEST_LONG: '1' }, testTimeout: 3_600_000 }
@@ -135,7 +136,7 @@ export default defineConfig({
           exclude: notOnPostgres,
         },
       },
-      { extends: true, test: { ...postgresLong, ...afterTheOthers, name: 'postgres-long-timed', include: timed } },
+      { extends: true, test: { ...postgresLong, ...afterTheOthers, name: 'postgres-long-timed', include: [attacks] } },
     ],
   },
 })
