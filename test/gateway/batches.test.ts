@@ -1,27 +1,14 @@
 // The gateway handles requests that arrive together in one batch.
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
+import { watchChannels } from '../channel-steps.ts'
 import { startTestApp } from '../test-app.ts'
 
 const clients = 8
 
-/** Notes when Node has parsed the head of a request, and when Fastify runs its handler. */
-function watchRequests() {
-  const steps: string[] = []
-  const read = (): void => void steps.push('read')
-  const handled = (): void => void steps.push('handled')
-  subscribe('http.server.request.start', read)
-  subscribe('tracing:fastify.request.handler:start', handled)
-  return {
-    steps,
-    [Symbol.dispose]() {
-      unsubscribe('http.server.request.start', read)
-      unsubscribe('tracing:fastify.request.handler:start', handled)
-    },
-  }
-}
+// When Node has parsed the head of a request, and when Fastify runs its handler.
+const channels = { 'http.server.request.start': 'read', 'tracing:fastify.request.handler:start': 'handled' }
 
 test('requests that arrive together are all read before the first is handled', async () => {
   await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
@@ -30,7 +17,7 @@ test('requests that arrive together are all read before the first is handled', a
   await Promise.all(sockets.map((socket) => once(socket, 'connect')))
   // The server has accepted all of them.
   await app.send('/healthz', { key: null })
-  using watched = watchRequests()
+  using watched = watchChannels(channels)
   const answers = sockets.map((socket) => once(socket, 'data'))
   for (const socket of sockets) socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')
   for (const [bytes] of await Promise.all(answers)) expect(String(bytes)).toMatch(/^HTTP\/1\.1 200 /)

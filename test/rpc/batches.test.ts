@@ -1,26 +1,13 @@
 // The gRPC port handles calls that arrive together in one batch.
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { expect, test } from 'vitest'
+import { watchChannels } from '../channel-steps.ts'
 import { startTestApp } from '../test-app.ts'
 import { openRawClient, toFrame } from './raw-grpc.ts'
 
 const connections = 8
 
-/** Notes when Node has read the head of a call, and when its answer begins. */
-function watchCalls() {
-  const steps: string[] = []
-  const read = (): void => void steps.push('read')
-  const answered = (): void => void steps.push('answered')
-  subscribe('http2.server.stream.start', read)
-  subscribe('http2.server.stream.finish', answered)
-  return {
-    steps,
-    [Symbol.dispose]() {
-      unsubscribe('http2.server.stream.start', read)
-      unsubscribe('http2.server.stream.finish', answered)
-    },
-  }
-}
+// When Node has read the head of a call, and when its answer begins.
+const channels = { 'http2.server.stream.start': 'read', 'http2.server.stream.finish': 'answered' }
 
 test('calls that arrive together are all read before the first is handled', async () => {
   await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
@@ -34,7 +21,7 @@ test('calls that arrive together are all read before the first is handled', asyn
     )
   // The connections are open and the key is known.
   await ask()
-  using watched = watchCalls()
+  using watched = watchChannels(channels)
   for (const answer of await ask()) expect(answer).toMatchObject({ status: 0 })
   expect(watched.steps).toEqual([
     ...Array<string>(connections).fill('read'),
