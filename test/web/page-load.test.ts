@@ -5,8 +5,9 @@ import type { BrowserPage } from './browser-page.ts'
 import { inBrowser, useBrowser } from './browser-tests.ts'
 
 const browser = useBrowser()
-const roundTripMs = 200
-// Other tests run meanwhile: the best attempt shows what the page can do. A round trip more fails them all.
+// So long that what a busy machine takes itself does not pass for a round trip.
+const roundTripMs = 800
+// Other tests run meanwhile: the best attempt shows what the page can do.
 const attempts = 40
 
 interface SentRequest {
@@ -96,7 +97,7 @@ inBrowser('a model page and the page of a job take as little', async () => {
   }
 })
 
-inBrowser('it can be used within half a second here, and within 0.6 s of a reload at 200 ms round trip', async () => {
+inBrowser('it can be used within half a second here, and a reload takes two round trips', async () => {
   await using app = await startTestApp({}, withBuiltin)
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${app.account.key}`)
@@ -106,9 +107,9 @@ inBrowser('it can be used within half a second here, and within 0.6 s of a reloa
   const cold = await bestOfReloads(page, 500, () => page.send('Network.clearBrowserCache'))
   const noLimit = { offline: false, downloadThroughput: -1, uploadThroughput: -1 }
   await page.send('Network.emulateNetworkConditions', { ...noLimit, latency: roundTripMs })
-  const warm = await bestOfReloads(page, 600)
+  const warm = await bestOfReloads(page, 3 * roundTripMs)
   // The delay is there: the page, then what it shows.
   expect(warm).toBeGreaterThan(2 * roundTripMs)
-  expect(warm).toBeLessThan(600)
+  expect(warm).toBeLessThan(3 * roundTripMs)
   expect(cold).toBeLessThan(500)
 })

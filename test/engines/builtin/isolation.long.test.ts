@@ -176,7 +176,8 @@ test.runIf(process.platform === 'linux')(
 )
 
 test.runIf(process.platform === 'linux').each([
-  ['hangs', '', { MEDIAGEN_CHILD_SECONDS: '6' }, 'timeout'],
+  // Long enough that it is started at all on a busy machine.
+  ['hangs', '', { MEDIAGEN_CHILD_SECONDS: '30' }, 'timeout'],
   [
     'hoards memory',
     'const hoard = []; setInterval(() => hoard.length < 60 && hoard.push(Buffer.alloc(10_000_000, 1)), 5)',
