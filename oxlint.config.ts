@@ -196,6 +196,7 @@ export default defineConfig({
         'src/cli/**',
         'packages/terminal/**',
         'src/app/models.ts',
+        'src/app/operator-engines.ts',
         'test/**',
         'packages/*/test/**',
         'bench/**',

@@ -25,7 +25,7 @@ const unasked: ProviderCheck = { answers: null, key: 'unknown', reason: null }
  * @throws StartupError if the catalog is invalid
  */
 export async function checkProviders(config: Config, timeoutMs: number): Promise<ProviderReport[]> {
-  await using idle = openIdleEngines(await findBuiltin(), config)
+  await using idle = await openIdleEngines(await findBuiltin(), config)
   const { engines } = idle
   const findEngine = (wanted: unknown): Engine | undefined => engines.find(({ kind }) => kind === wanted)
   const ended = new AbortController()

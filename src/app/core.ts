@@ -21,11 +21,11 @@ import { createGrace } from './grace.ts'
 import { measureStore } from './measured.ts'
 import { createMetrics } from './metrics.ts'
 import { readCovers } from '@mediagen/catalog/covers.ts'
-import { createEngines, createSampleFiles, guardEngines, openCatalog } from './models.ts'
+import { createEngines, createSampleFiles, openCatalog } from './models.ts'
 import { tryPorts } from './ports.ts'
 import { createOperatorTransport, logActs } from './operator.ts'
 import { startPipeline } from './pipeline.ts'
-import { createSubmissionNews } from './remote.ts'
+import { createSubmissionNews } from './submission-news.ts'
 import { createServices, readWatchBounds } from './services.ts'
 import { describeTrouble, openStore } from './store.ts'
 import { startWebhooks } from './webhooks.ts'
@@ -52,10 +52,8 @@ export async function startCore(
   const processFolder = home.processes
   const containment = createContainmentFinder(config, processFolder, log)
   const processes = { folder: processFolder, containment }
-  const engines = guardEngines(
-    [...createEngines(builtin, config, log, processes, secrets, () => store), ...(overrides.engines ?? [])],
-    secrets,
-  )
+  const engineParts = { log, secrets, processes, openStore: () => store }
+  const engines = await createEngines(builtin, config, engineParts, overrides.engines)
   for (const engine of engines) parts.defer(() => engine.close())
   const catalog = await openCatalog(builtin, config, engines, overrides.clock)
   await tryPorts(config)

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import type { KernelLimits } from '@mediagen/engine/containment.ts'
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { PictureBounds } from '@mediagen/engine/media.ts'
-import type { Logger } from 'pino'
 import type { Builtin } from './builtin.ts'
 import { type AskingCatalog, createCatalog } from '../catalog/catalog.ts'
 import { createNamedFiles } from '@mediagen/blobs/named-files.ts'
@@ -15,26 +14,32 @@ import { type Clock, systemClock } from '@mediagen/core/clock.ts'
 import { StartupError } from '@mediagen/core/errors.ts'
 import { createSecrets, type Secrets } from '@mediagen/backends/secrets.ts'
 import { guardEngine } from '@mediagen/backends/guarded.ts'
-import { createCommandEngine } from '@mediagen/backends/command.ts'
-import { createNullEngine } from '@mediagen/backends/null.ts'
 import { createLogger } from './log.ts'
-import { createRemote, type SharedStore } from './remote.ts'
+import type { OperatorEngineParts } from './operator-engines.ts'
+
+/** What engines have from the rest of a server. */
+export interface EngineParts extends OperatorEngineParts {
+  /** Where forked processes have their files, and how they are contained; null if nothing will run. */
+  readonly processes: { readonly folder: string; readonly containment: ContainmentFinder } | null
+}
 
 /**
- * Creates the engines, with that of the built-in models if they are installed.
- * @param processes where forked processes have their files, and how they are contained; null if nothing will run
- * @param secrets the keys of remote servers
- * @param openStore the store, once it is open; needed if anything will run
+ * Creates the engines of a server, whose secrets are not said. Those of operators' models are loaded if there are any.
+ * @param others more engines
  */
-export function createEngines(
+export async function createEngines(
   builtin: Builtin | null,
   config: Config,
-  log: Logger,
-  processes: { readonly folder: string; readonly containment: ContainmentFinder } | null,
-  secrets: Secrets,
-  openStore: () => SharedStore = noStore,
-): Engine[] {
-  const shipped = builtin?.createEngine({
+  parts: EngineParts,
+  others: readonly Engine[] = [],
+): Promise<Engine[]> {
+  const operators = config.catalog.length > 0 ? await loadOperatorEngines(config, parts) : []
+  return guardEngines([...createShippedEngines(builtin, config, parts), ...operators, ...others], parts.secrets)
+}
+
+/** Creates the engine of the built-in models, if they are installed. */
+function createShippedEngines(builtin: Builtin | null, config: Config, { log, processes }: EngineParts): Engine[] {
+  const engine = builtin?.createEngine({
     poolSize: config.childProcesses,
     sparePoolSize: config.spareProcesses,
     maxChildRssBytes: config.childMemoryBytes,
@@ -46,22 +51,12 @@ export function createEngines(
     childLimits: readChildLimits(config),
     logger: log,
   })
-  return [
-    ...(shipped ? [shipped] : []),
-    createCommandEngine({
-      environment: process.env,
-      maxOutputBytes: config.maxOutputBytes,
-      limits: config.programLimits,
-      log: (entry) =>
-        log.debug(
-          { job_id: entry.jobId, model: entry.model, stream: entry.stream, line: entry.line },
-          'a program said',
-        ),
-      onFailure: ({ jobId, model, end, stderr }) => log.warn({ job_id: jobId, model, end, stderr }, 'a program failed'),
-    }),
-    createNullEngine(),
-    ...createRemote(config, secrets, openStore, log),
-  ]
+  return engine ? [engine] : []
+}
+
+async function loadOperatorEngines(config: Config, parts: EngineParts): Promise<Engine[]> {
+  const { createOperatorEngines } = await import('./operator-engines.ts')
+  return createOperatorEngines(config, parts)
 }
 
 /** The secrets of this process. */
@@ -70,17 +65,21 @@ export function openSecrets(): Secrets {
 }
 
 /** The same engines, whose secrets are not said. */
-export function guardEngines(engines: readonly Engine[], secrets: Secrets): Engine[] {
+function guardEngines(engines: readonly Engine[], secrets: Secrets): Engine[] {
   return engines.map((engine) => guardEngine(engine, secrets))
 }
 
-/** Engines for questions about models, without a log; nothing runs on them. */
-export function openIdleEngines(
+/** All engines, for questions about models of any catalog, without a log; nothing runs on them. */
+export async function openIdleEngines(
   builtin: Builtin | null,
   config: Config,
-): AsyncDisposable & { readonly engines: Engine[] } {
+): Promise<AsyncDisposable & { readonly engines: Engine[] }> {
   const secrets = openSecrets()
-  const engines = guardEngines(createEngines(builtin, config, createLogger('silent'), null, secrets), secrets)
+  const parts: EngineParts = { log: createLogger('silent'), processes: null, secrets, openStore: noStore }
+  const engines = guardEngines(
+    [...createShippedEngines(builtin, config, parts), ...(await loadOperatorEngines(config, parts))],
+    secrets,
+  )
   return {
     engines,
     async [Symbol.asyncDispose]() {

@@ -8,12 +8,7 @@ import type { Secrets } from '@mediagen/backends/secrets.ts'
 import { createRemoteEngines } from '@mediagen/backends/remote/remote-engine.ts'
 import { createThrottle, type Throttle } from '@mediagen/backends/remote/throttle.ts'
 import type { Store } from '@mediagen/core/store.ts'
-import {
-  isSubmissionToken,
-  isUpstreamId,
-  type SubmissionNews,
-  toSubmissionPath,
-} from '@mediagen/core/submission-url.ts'
+import { toSubmissionPath } from '@mediagen/core/submission-url.ts'
 
 /** What remote engines use of the store. */
 export type SharedStore = ProviderStore & Pick<Store, 'signingKeys'>
@@ -51,16 +46,4 @@ export function createRemote(config: Config, secrets: Secrets, openStore: () => 
     adopt: (found) => openStore().adoptSubmission(found),
     isTaken: (provider, upstreamId, jobId) => openStore().isUpstreamTaken(provider, upstreamId, jobId),
   })
-}
-
-/** What the address that providers are given leads to. */
-export function createSubmissionNews(store: SharedStore): SubmissionNews {
-  return {
-    async hear(submission, token, upstreamId) {
-      const secrets = (await store.signingKeys('asset')).map(({ secret }) => secret)
-      if (!isSubmissionToken(submission, token, secrets)) return false
-      if (isUpstreamId(upstreamId)) await store.findSubmission({ ...submission, upstreamId })
-      return true
-    },
-  }
 }

@@ -22,7 +22,7 @@ export function addModelCommands(program: Command): Command {
     .action(async ({ json }: { json?: boolean }) => {
       const config = readConfig(process.env)
       const builtin = await findBuiltin()
-      await using idle = openIdleEngines(builtin, config)
+      await using idle = await openIdleEngines(builtin, config)
       const catalog = await openCatalog(builtin, config, idle.engines)
       const rows = catalog.models.map((model) => ({
         id: model.id,
@@ -47,7 +47,7 @@ export function addModelCommands(program: Command): Command {
     .action(async (files: string[], { json }: { json?: boolean }) => {
       const config = readConfig(process.env)
       const builtin = await findBuiltin()
-      await using idle = openIdleEngines(builtin, config)
+      await using idle = await openIdleEngines(builtin, config)
       const paths =
         files.length > 0 ? files.map((file) => resolve(file)) : [...(builtin?.catalog ?? []), ...config.catalog]
       const count = readModels(paths, idle.engines).length

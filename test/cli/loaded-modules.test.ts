@@ -30,6 +30,8 @@ const later = [
   'node_modules/sharp/',
   'node_modules/mediabunny/',
   'packages/media/src/probe/',
+  'packages/backends/src/remote/',
+  'packages/backends/src/command/',
   'src/app/gateway.ts',
   // Other commands than serve, and what only they need.
   'src/cli/demo.ts',

@@ -1,0 +1,37 @@
+// The engines of the models that operators add: programs, remote servers, and one that makes nothing. A server without such models
+// does not load them.
+import { createCommandEngine } from '@mediagen/backends/command.ts'
+import { createNullEngine } from '@mediagen/backends/null.ts'
+import type { Secrets } from '@mediagen/backends/secrets.ts'
+import type { Engine } from '@mediagen/engine/engine.ts'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import { createRemote, type SharedStore } from './remote.ts'
+
+/** What they have from the rest of a server. */
+export interface OperatorEngineParts {
+  readonly log: Logger
+  /** The keys of remote servers. */
+  readonly secrets: Secrets
+  /** The store, once it is open. */
+  readonly openStore: () => SharedStore
+}
+
+/** Creates the engines. */
+export function createOperatorEngines(config: Config, { log, secrets, openStore }: OperatorEngineParts): Engine[] {
+  return [
+    createCommandEngine({
+      environment: process.env,
+      maxOutputBytes: config.maxOutputBytes,
+      limits: config.programLimits,
+      log: (entry) =>
+        log.debug(
+          { job_id: entry.jobId, model: entry.model, stream: entry.stream, line: entry.line },
+          'a program said',
+        ),
+      onFailure: ({ jobId, model, end, stderr }) => log.warn({ job_id: jobId, model, end, stderr }, 'a program failed'),
+    }),
+    createNullEngine(),
+    ...createRemote(config, secrets, openStore, log),
+  ]
+}

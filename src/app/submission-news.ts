@@ -1,0 +1,15 @@
+// What providers tell this server about submissions.
+import type { Store } from '@mediagen/core/store.ts'
+import { isSubmissionToken, isUpstreamId, type SubmissionNews } from '@mediagen/core/submission-url.ts'
+
+/** What the address that providers are given leads to. */
+export function createSubmissionNews(store: Pick<Store, 'signingKeys' | 'findSubmission'>): SubmissionNews {
+  return {
+    async hear(submission, token, upstreamId) {
+      const secrets = (await store.signingKeys('asset')).map(({ secret }) => secret)
+      if (!isSubmissionToken(submission, token, secrets)) return false
+      if (isUpstreamId(upstreamId)) await store.findSubmission({ ...submission, upstreamId })
+      return true
+    },
+  }
+}
