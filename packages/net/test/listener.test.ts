@@ -50,7 +50,7 @@ test('a private address is refused without a connection, unless its name is allo
   await whenClosed(guarded.listen(new URL(server.url), asked))
   expect(server.heads).toEqual([])
   await guarded.destroy()
-  const allowing = createPublicClient({ allowed: parseAllowedHosts('127.0.0.1'), timeoutMs: 1000 })
+  const allowing = createPublicClient({ allowed: parseAllowedHosts('127.0.0.1'), timeoutMs: 60_000 })
   const listener = allowing.listen(new URL(server.url), asked)
   await expect.poll(() => server.heads.length).toBe(1)
   listener.close()
@@ -95,7 +95,7 @@ test('a connection is closed for good though the server answers nothing and goes
     })
     wire.on('close', () => resolve())
   })
-  const client = createPublicClient({ allowed: parseAllowedHosts('127.0.0.1'), timeoutMs: 1000 })
+  const client = createPublicClient({ allowed: parseAllowedHosts('127.0.0.1'), timeoutMs: 60_000 })
   const heard = Promise.withResolvers<void>()
   let messages = 0
   const listener = client.listen(new URL(server.url), {
@@ -118,7 +118,7 @@ test('a handler that throws ends the connection alone', async () => {
     accept(wire, head)
     wire.write(Buffer.from([0x81, 1, 0x78]))
   })
-  const client = createPublicClient({ allowed: parseAllowedHosts('127.0.0.1'), timeoutMs: 1000 })
+  const client = createPublicClient({ allowed: parseAllowedHosts('127.0.0.1'), timeoutMs: 60_000 })
   const failing = {
     ...asked,
     onMessage: () => {
