@@ -79,7 +79,12 @@ export async function killRemoteRuns(
       const { status, error } = (await client.send(`/v1/jobs/${jobId}`)).body
       return status === 'failed' ? `failed: ${error.code} ${error.message}` : status
     }
-    await expect.poll(read, { timeout: 60_000, interval: 200 }).toMatch(/succeeded|needs_review|failed/)
+    await expect
+      .poll(read, { timeout: 300_000, interval: 200 })
+      .toMatch(/succeeded|needs_review|failed/)
+      .catch(async (error: unknown) => {
+        throw new Error(JSON.stringify(await line.json(['jobs', 'show', jobId])), { cause: error })
+      })
     const status = await read()
     if (status.startsWith('failed')) {
       // Only a job that met as many kills as its model allows, each before anything of it was submitted.
@@ -104,7 +109,7 @@ export async function killRemoteRuns(
     const total = await inReview()
     return (await client.send('/v1/wallet')).body.held - total * price
   }
-  await expect.poll(heldForMore, { timeout: 60_000, interval: 200 }).toBe(0)
+  await expect.poll(heldForMore, { timeout: 300_000, interval: 200 }).toBe(0)
   expect(await inReview()).toBeGreaterThanOrEqual(reviews)
   await server.stop()
   expect(await line.json(['ledger', 'verify'])).toMatchObject({ ok: true, problems: [] })

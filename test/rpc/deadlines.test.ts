@@ -19,7 +19,7 @@ test('a deadline ends a wait, not the job', async () => {
   await using app = await startTestApp()
   using client = await openForeignClient(app.app.grpcUrl, app.account.key)
   const { gate, request } = await prepareGated(app, client)
-  const refused = await client.refusal('GenerationService/StartGeneration', request, { deadlineMs: 2000 })
+  const refused = await client.refusal('GenerationService/StartGeneration', request, { deadlineMs: 3000 })
   expect(refused.status).toBe('DEADLINE_EXCEEDED')
   gate.open()
   const { job, replayed } = await client.call('GenerationService/StartGeneration', request)

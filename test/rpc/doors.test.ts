@@ -219,7 +219,7 @@ describe.for(Object.keys(transports))('through %s', (name) => {
       idempotencyKey: crypto.randomUUID(),
       wait: true,
     }
-    expect(await refusalOf(door.generation.startGeneration(request, { ...as(key()), timeoutMs: 2000 }))).toMatchObject({
+    expect(await refusalOf(door.generation.startGeneration(request, { ...as(key()), timeoutMs: 3000 }))).toMatchObject({
       status: 'DeadlineExceeded',
     })
     gate.open()

@@ -1,5 +1,6 @@
 // An S3-compatible store of files for tests, and a line to it that can be cut.
 import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -27,6 +28,7 @@ export async function startS3(): Promise<S3Server> {
     directory: folder,
     configureBuckets: [{ name: bucketName, configs: [] }],
   })
+  keepFolders(server)
   const { port } = await server.run()
   const endpoint = `http://127.0.0.1:${port}`
   return {
@@ -43,6 +45,17 @@ export async function startS3(): Promise<S3Server> {
       await server.close()
       rmSync(folder, { recursive: true, force: true })
     },
+  }
+}
+
+/**
+ * With its last object s3rver removes a folder, even one that an object of another request is being written to, whose failure would
+ * end the process of the tests.
+ */
+function keepFolders({ store }: S3rver): void {
+  store.deleteObject = async (bucket, key) => {
+    const files = ['object', 'object.md5', 'metadata.json'].map((kind) => store.getResourcePath(bucket, key, kind))
+    await Promise.all(files.map((file) => rm(file, { force: true })))
   }
 }
 

@@ -8,6 +8,10 @@ declare module 's3rver' {
       directory: string
       configureBuckets: readonly { name: string; configs: readonly string[] }[]
     })
+    readonly store: {
+      deleteObject(bucket: string, key: string): Promise<void>
+      getResourcePath(bucket: string, key: string, kind: string): string
+    }
     run(): Promise<{ port: number }>
     close(): Promise<void>
   }
