@@ -104,7 +104,9 @@ export async function killWhilePaying(
       )
       .toEqual(expect.arrayContaining([...new Set(backend.paidJobs())].toSorted()))
     await expect
-      .poll(async () => (await list('status=running')).total + (await list('status=queued')).total, { timeout: 300_000 })
+      .poll(async () => (await list('status=running')).total + (await list('status=queued')).total, {
+        timeout: 300_000,
+      })
       .toBe(0)
     const all = (await list('')).data as { job_id: string; status: string; billing: { charged: number } }[]
     expect(all).toHaveLength(total)

@@ -37,7 +37,7 @@ export interface ShedderParts {
 // Waits longer than `maxQueueMs` are overload when they persist for this long …
 const patience = 0.2
 // … and waits longer than this when they persist for `maxQueueMs` …
-const standing = 0.15
+const standing = 0.25
 // … while the thread uses the processor for this share of the time. If it does not, other programs cause the wait, not a queue.
 const leastBusy = 0.5
 // Rounds up to this are short, and after as long without a request the queue was empty.
