@@ -79,6 +79,7 @@ export async function killRemoteRuns(
       const { status, error } = (await client.send(`/v1/jobs/${jobId}`)).body
       return status === 'failed' ? `failed: ${error.code} ${error.message}` : status
     }
+    // A run over there that may be another job's is adopted once that job's answer is no longer awaited: after two minutes.
     await expect
       .poll(read, { timeout: 300_000, interval: 200 })
       .toMatch(/succeeded|needs_review|failed/)
