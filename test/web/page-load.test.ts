@@ -7,6 +7,7 @@ import { inBrowser, useBrowser } from './browser-tests.ts'
 const browser = useBrowser()
 // So long that what a busy machine takes itself does not pass for a round trip.
 const roundTripMs = 800
+const usableMs = 500
 // Other tests run meanwhile: the best attempt shows what the page can do.
 const attempts = 40
 
@@ -97,19 +98,20 @@ inBrowser('a model page and the page of a job take as little', async () => {
   }
 })
 
-inBrowser('it can be used within half a second here, and a reload takes two round trips', async () => {
+inBrowser('it can be used within half a second here, and a reload takes two round trips more', async () => {
   await using app = await startTestApp({}, withBuiltin)
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${app.account.key}`)
   await awaitCatalog(page)
   await page.send('Network.enable')
 
-  const cold = await bestOfReloads(page, 500, () => page.send('Network.clearBrowserCache'))
+  const cold = await bestOfReloads(page, usableMs, () => page.send('Network.clearBrowserCache'))
   const noLimit = { offline: false, downloadThroughput: -1, uploadThroughput: -1 }
   await page.send('Network.emulateNetworkConditions', { ...noLimit, latency: roundTripMs })
-  const warm = await bestOfReloads(page, 3 * roundTripMs)
+  const mostMs = 2 * roundTripMs + usableMs
+  const warm = await bestOfReloads(page, mostMs)
   // The delay is there: the page, then what it shows.
   expect(warm).toBeGreaterThan(2 * roundTripMs)
-  expect(warm).toBeLessThan(3 * roundTripMs)
-  expect(cold).toBeLessThan(500)
+  expect(warm).toBeLessThan(mostMs)
+  expect(cold).toBeLessThan(usableMs)
 })
