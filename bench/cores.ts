@@ -19,6 +19,11 @@ export function divideCores(): Cores | null {
   return moved.status === 0 ? { server, load, all: allowed.join(',') } : null
 }
 
+/** Every core, for a server: what this process starts would stay on its own. */
+export function toAllCores(cores: Cores | null): { readonly server: string } | null {
+  return cores && { server: cores.all }
+}
+
 function listAllowedCores(): number[] {
   if (process.platform !== 'linux') return []
   const [, list = ''] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []

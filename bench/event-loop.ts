@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { setTimeout as pass } from 'node:timers/promises'
 import { ask, type BenchAccount, createBenchAccount, order } from './accounts.ts'
 import { type Bench, makeFolder, type Row } from './bench.ts'
+import { toAllCores } from './cores.ts'
 import { type Server, startMediagen } from './servers.ts'
 
 const warmUpMs = 6000
@@ -23,7 +24,7 @@ const renders = [
 export async function benchEventLoop(bench: Bench): Promise<readonly Row[]> {
   const dataDir = makeFolder(bench)
   const account = await createBenchAccount(dataDir)
-  await using server = await startMediagen(bench.cores && { server: bench.cores.all }, {
+  await using server = await startMediagen(toAllCores(bench.cores), {
     MEDIAGEN_DATA_DIR: dataDir,
   })
   const cores = bench.cores ? bench.cores.all.split(',').length : availableParallelism()

@@ -9,6 +9,7 @@ import { hasPostgres, type PostgresServer, startPostgres } from '../test/storage
 import { type BenchAccount, createBenchAccount, order, quoteStart } from './accounts.ts'
 import { type Bench, type Benchmark, makeFolder, type Row, toRow } from './bench.ts'
 import { toClaimSide } from './claims.ts'
+import { toAllCores } from './cores.ts'
 import { fireHttp } from './http-load.ts'
 import { toJobSide } from './jobs.ts'
 import { nullInput, type NullModel, writeNullCatalog } from './null-models.ts'
@@ -88,7 +89,7 @@ async function benchStarts(bench: Bench, postgres: PostgresServer): Promise<Row[
   for (const processes of [1, 2, 4]) {
     const { account, toSettings } = await createInstallation(bench, postgres, [plain])
     await using servers = await startAll(processes, () =>
-      startMediagen(toAll(bench), { ...toSettings(), MEDIAGEN_ROLES: 'api' }),
+      startMediagen(toAllCores(bench.cores), { ...toSettings(), MEDIAGEN_ROLES: 'api' }),
     )
     const fire = async (seconds: number): Promise<number> => {
       const started = await Promise.all(servers.list.map((server) => start(server, account, seconds)))
@@ -115,11 +116,6 @@ async function start({ httpUrl }: Server, account: BenchAccount, seconds: number
   return fireHttp(httpUrl, request, seconds)
 }
 
-/** Every core: the cores of the benchmark itself are handed down otherwise. */
-function toAll({ cores }: Bench): { readonly server: string } | null {
-  return cores && { server: cores.all }
-}
-
 /** Servers that end together. */
 async function startAll(count: number, startOne: () => Promise<Server>) {
   const list = await Promise.all(Array.from({ length: count }, startOne))
@@ -136,9 +132,14 @@ async function benchWait(bench: Bench, postgres: PostgresServer): Promise<Row> {
   const { account, toSettings } = await createInstallation(bench, postgres, [idle])
   await watchPostgres(postgres.url, bench.cores)
   const waits = await measureWaits(idle, account, async (insight) => {
-    const api = await startMediagen(toAll(bench), { ...toSettings(), MEDIAGEN_ROLES: 'api' })
+    const api = await startMediagen(toAllCores(bench.cores), { ...toSettings(), MEDIAGEN_ROLES: 'api' })
     const workers = await startAll(4, () =>
-      startSpecialMediagen(toAll(bench), 'timed-server.ts', { ...toSettings(), MEDIAGEN_ROLES: 'worker' }, insight),
+      startSpecialMediagen(
+        toAllCores(bench.cores),
+        'timed-server.ts',
+        { ...toSettings(), MEDIAGEN_ROLES: 'worker' },
+        insight,
+      ),
     )
     return {
       ...api,

@@ -33,7 +33,7 @@ export interface Server extends AsyncDisposable {
 }
 
 /** A core, or several as `taskset` takes them, for a server. */
-interface Where {
+export interface Where {
   readonly server: number | string
 }
 

@@ -1,16 +1,16 @@
 // From spawning `bin/mediagen.js serve` to 200 from /readyz, with a fresh data directory and with one that was used before. On all
 // cores, because threads that load at the same time are a part of it; and on one, as the servers of the other benchmarks.
 import { type Bench, makeFolder, type Row } from './bench.ts'
+import { toAllCores } from './cores.ts'
 import { toSpread } from './rounds.ts'
-import { startMediagen } from './servers.ts'
+import { startMediagen, type Where } from './servers.ts'
 
 const starts = 5
 const targetSeconds = 0.8
 
 /** Runs the benchmark. */
 export async function benchStart(bench: Bench): Promise<readonly Row[]> {
-  // This program has been moved to one core, and what it starts would stay there.
-  const allCores = bench.cores && { server: bench.cores.all }
+  const allCores = toAllCores(bench.cores)
   const used = makeFolder(bench)
   await measureStart(allCores, used)
   const fresh: number[] = []
@@ -29,7 +29,7 @@ export async function benchStart(bench: Bench): Promise<readonly Row[]> {
 }
 
 /** Seconds until ready, on cores as `taskset` takes them; anywhere where they cannot be given out. */
-async function measureStart(cores: { readonly server: number | string } | null, dataDir: string): Promise<number> {
+async function measureStart(cores: Where | null, dataDir: string): Promise<number> {
   const spawnedAt = performance.now()
   await using mediagen = await startMediagen(cores, { MEDIAGEN_DATA_DIR: dataDir })
   const { ok } = await fetch(`${mediagen.httpUrl}/readyz`)
