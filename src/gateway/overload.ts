@@ -28,6 +28,7 @@ export interface Overload {
 
 /** Asks `overload` about each request before `handle` sees it. */
 export function shedRequests(handle: RequestListener, overload: Overload, publicUrl: () => string): RequestListener {
+  const toRefusal = createRefusals(overload, publicUrl)
   return (request, response) => {
     const { url = '', headers } = request
     if (isSpared(url)) {
@@ -35,23 +36,26 @@ export function shedRequests(handle: RequestListener, overload: Overload, public
       return handle(request, response)
     }
     if (!overload.refuses()) return handle(request, response)
-    const refusal = toRefusal(overload, url, headers['x-request-id'], publicUrl())
-    response.writeHead(status, refusal.headers)
-    response.end(refusal.body)
+    const { type, requestId, body } = toRefusal(url, headers['x-request-id'])
+    response.writeHead(status, [
+      ...['content-type', type, 'content-length', String(body.length)],
+      ...['retry-after', toRetryAfter(overload), 'x-request-id', requestId],
+    ])
+    response.end(body)
   }
 }
 
 /** The same for plain requests, before Node makes objects of them. */
 export function turnAwayRequests(overload: Overload, publicUrl: () => string): TurnAway {
+  const toRefusal = createRefusals(overload, publicUrl)
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${alwaysSent}retry-after: ${toRetryAfter(overload)}\r\n`
   return {
     isShedding: overload.isShedding,
-    refuse(url, received) {
+    refuse(url, headers) {
       // Node makes a request of one that is spared, and shedRequests notes it.
       if (isSpared(url) || !overload.refuses()) return null
-      const { headers, body } = toRefusal(overload, url, findHeader(received, 'x-request-id'), publicUrl())
-      let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${alwaysSent}`
-      for (let i = 0; i < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`
-      return `${head}\r\n${body}`
+      const { type, requestId, body } = toRefusal(url, findHeader(headers, 'x-request-id'))
+      return `${head}content-type: ${type}\r\ncontent-length: ${body.length}\r\nx-request-id: ${requestId}\r\n\r\n${body}`
     },
   }
 }
@@ -60,24 +64,28 @@ function isSpared(url: string): boolean {
   return spared.has(url.split('?', 1)[0] ?? '')
 }
 
-function toRefusal(
+function toRetryAfter({ refusal }: Overload): string {
+  return String(refusal.details.retryAfterSeconds)
+}
+
+/** What differs between refusals; all of it is ASCII. */
+interface Refusal {
+  readonly type: string
+  readonly requestId: string
+  readonly body: string
+}
+
+/** Makes refusals. A problem is serialized once and each request's id put into it: refusing must be cheap. */
+function createRefusals(
   { refusal, connectBody }: Overload,
-  url: string,
-  sentId: string | string[] | undefined,
-  publicUrl: string,
-): { headers: string[]; body: string } {
-  const requestId = readRequestId(sentId)
-  const isConnect = url.startsWith(connectPaths)
-  const body = isConnect ? connectBody() : JSON.stringify(toProblem(refusal, requestId, publicUrl))
-  const headers = [
-    'content-type',
-    isConnect ? 'application/json' : problemType,
-    'content-length',
-    String(Buffer.byteLength(body)),
-    'retry-after',
-    String(refusal.details.retryAfterSeconds),
-    'x-request-id',
-    requestId,
-  ]
-  return { headers, body }
+  publicUrl: () => string,
+): (url: string, sentId: string | string[] | undefined) => Refusal {
+  const idMember = '"request_id":"'
+  let around: readonly string[] | null = null
+  return (url, sentId) => {
+    const requestId = readRequestId(sentId)
+    if (url.startsWith(connectPaths)) return { type: 'application/json', requestId, body: connectBody() }
+    around ??= JSON.stringify(toProblem(refusal, '', publicUrl())).split(idMember)
+    return { type: problemType, requestId, body: `${around[0]}${idMember}${requestId}${around[1]}` }
+  }
 }

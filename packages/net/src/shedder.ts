@@ -36,8 +36,9 @@ export interface ShedderParts {
 // All are fractions of `maxQueueMs`.
 // Waits longer than `maxQueueMs` are overload when they persist for this long …
 const patience = 0.2
-// … and waits longer than this when they persist for `maxQueueMs` …
+// … and waits longer than this when they persist for half of `maxQueueMs` and a second round in turn is as long …
 const standing = 0.25
+const standingPatience = 0.5
 // … while the thread uses the processor for this share of the time. If it does not, other programs cause the wait, not a queue.
 const leastBusy = 0.5
 // Rounds up to this are short, and after as long without a request the queue was empty.
@@ -94,13 +95,15 @@ export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin,
   }
 
   function isOverloaded(atMs: number): boolean {
-    const waitMs = isInRound ? Math.max(lastRoundMs, atMs - roundBeganMs) : lastRoundMs
+    const roundMs = isInRound ? atMs - roundBeganMs : 0
+    const waitMs = Math.max(lastRoundMs, roundMs)
     lateSinceMs = waitMs > maxQueueMs ? (lateSinceMs ?? atMs) : null
-    return isStanding(atMs, waitMs) || (lateSinceMs !== null && atMs - lateSinceMs >= maxQueueMs * patience)
+    return isStanding(atMs, roundMs) || (lateSinceMs !== null && atMs - lateSinceMs >= maxQueueMs * patience)
   }
 
-  function isStanding(atMs: number, waitMs: number): boolean {
-    if (waitMs <= maxQueueMs * standing) {
+  function isStanding(atMs: number, roundMs: number): boolean {
+    const [longer, shorter] = roundMs > lastRoundMs ? [roundMs, lastRoundMs] : [lastRoundMs, roundMs]
+    if (longer <= maxQueueMs * standing) {
       standingSinceMs = null
       return false
     }
@@ -109,7 +112,7 @@ export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin,
       cpuBeforeMs = cpuMs()
     }
     const forMs = atMs - standingSinceMs
-    if (forMs < maxQueueMs) return false
+    if (shorter <= maxQueueMs * standing || forMs < maxQueueMs * standingPatience) return false
     if (cpuMs() - cpuBeforeMs >= forMs * leastBusy) return true
     standingSinceMs = null
     return false

@@ -102,11 +102,20 @@ test.each([1.5, 2, 3])('at %s times the capacity, the requests that are answered
   expect(loop.told).toEqual(['begin'])
 })
 
+test('at three times the capacity refusing begins before anybody waits much longer than the limit', () => {
+  const loop = openLoop()
+  // Four thousand connections with one request each.
+  let due = 10
+  while (loop.told.length === 0) due = Math.min(4000, Math.ceil(loop.round(due, 0.2).tookMs * 15))
+  expect(loop.now()).toBeLessThan(1400)
+})
+
 test('a standing queue is overload even while waits are shorter than the limit', () => {
   const loop = openLoop()
   // 350 ms of requests in each round, for ever.
   const rounds = Array.from({ length: 10 }, () => loop.round(350, 1))
-  expect(rounds.slice(0, 3).map(({ refused }) => refused)).toEqual([0, 0, 0])
+  expect(rounds.slice(0, 2).map(({ refused }) => refused)).toEqual([0, 0])
+  expect(rounds[2]?.refused).toBeGreaterThan(0)
   expect(rounds[9]?.refused).toBeGreaterThan(300)
 })
 
@@ -189,11 +198,16 @@ test('what is answered in any case is not counted as refused, and does not make 
   expect(loop.told).toEqual(['begin', `end ${refused}`])
 })
 
-test('requests that are all answered in any case begin no overload; one that may be refused does, after them', () => {
+test('a burst is answered, and so are those who come while it is and take half as long', () => {
+  const loop = openLoop()
+  for (const requests of [500, 250, 125, 60]) expect(loop.round(requests, 1).refused).toBe(0)
+})
+
+test('requests that are all answered in any case begin no overload; others do, after them', () => {
   const loop = openLoop()
   for (let i = 0; i < 30; i++) loop.spared(400, 1)
   expect(loop.told).toEqual([])
-  loop.round(1, 1)
+  loop.round(400, 1)
   expect(loop.told).toEqual(['begin'])
 })
 
