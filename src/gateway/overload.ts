@@ -38,7 +38,7 @@ export function shedRequests(handle: RequestListener, overload: Overload, public
     if (!overload.refuses()) return handle(request, response)
     const { type, requestId, body } = toRefusal(url, headers['x-request-id'])
     response.writeHead(status, [
-      ...['content-type', type, 'content-length', String(body.length)],
+      ...['content-type', type, 'content-length', String(Buffer.byteLength(body))],
       ...['retry-after', toRetryAfter(overload), 'x-request-id', requestId],
     ])
     response.end(body)
@@ -55,7 +55,7 @@ export function turnAwayRequests(overload: Overload, publicUrl: () => string): T
       // Node makes a request of one that is spared, and shedRequests notes it.
       if (isSpared(url) || !overload.refuses()) return null
       const { type, requestId, body } = toRefusal(url, findHeader(headers, 'x-request-id'))
-      return `${head}content-type: ${type}\r\ncontent-length: ${body.length}\r\nx-request-id: ${requestId}\r\n\r\n${body}`
+      return `${head}content-type: ${type}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${requestId}\r\n\r\n${body}`
     },
   }
 }
@@ -68,7 +68,7 @@ function toRetryAfter({ refusal }: Overload): string {
   return String(refusal.details.retryAfterSeconds)
 }
 
-/** What differs between refusals; all of it is ASCII. */
+/** What differs between refusals. */
 interface Refusal {
   readonly type: string
   readonly requestId: string

@@ -16,6 +16,9 @@ import { roomy } from './bounds.ts'
 import { expectProblem } from './problem.ts'
 import { openRaw, type RawConnection, type RawRequest, toRequest } from './raw-http.ts'
 
+// Longer in bytes than in characters.
+const here = 'http://hübsch.example'
+
 /** A server that repeats bodies, and sheds load while `full` is set. */
 async function startServer(bounds: Partial<ConnectionBounds> = {}) {
   const state = { full: false, requests: 0, cuts: [] as string[] }
@@ -26,7 +29,7 @@ async function startServer(bounds: Partial<ConnectionBounds> = {}) {
     refusal: overloaded(1000),
     connectBody: () => toConnectJson(overloaded(1000)),
   }
-  const publicUrl = (): string => 'http://here'
+  const publicUrl = (): string => here
   const fastify = Fastify({
     forceCloseConnections: true,
     serverFactory: (handle) =>
@@ -73,7 +76,7 @@ test('the refusal is the one that Node would send, without its objects for reque
   for (const id of ['second', 'third']) {
     connection.write(toRequest(post(id, 'x'.repeat(20_000))))
     const answer = await connection.next()
-    expectProblem(answer, 'http://here', 'overloaded')
+    expectProblem(answer, here, 'overloaded')
     expect(answer.body).toEqual({ ...usual.body, request_id: id })
     const unlike = new Set(['date', 'connection', 'keep-alive', 'x-request-id', 'content-length'])
     const toList = (headers: Headers) => [...headers].filter(([name]) => !unlike.has(name))
@@ -92,7 +95,7 @@ test.each([
   server.state.full = true
   const { body, ...head } = post('mine', '', headers)
   connection.write(toRequest(head))
-  expectProblem(await connection.next(), 'http://here', 'overloaded')
+  expectProblem(await connection.next(), here, 'overloaded')
   expect([body, server.state.requests]).toEqual(['', 2])
 })
 
