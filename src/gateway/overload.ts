@@ -37,10 +37,12 @@ export function shedRequests(handle: RequestListener, overload: Overload, public
     }
     if (!overload.refuses()) return handle(request, response)
     const { type, requestId, body } = toRefusal(url, headers['x-request-id'])
-    response.writeHead(status, [
-      ...['content-type', type, 'content-length', String(Buffer.byteLength(body))],
-      ...['retry-after', toRetryAfter(overload), 'x-request-id', requestId],
-    ])
+    response.writeHead(status, {
+      'content-type': type,
+      'content-length': Buffer.byteLength(body),
+      'retry-after': toRetryAfter(overload),
+      'x-request-id': requestId,
+    })
     response.end(body)
   }
 }
