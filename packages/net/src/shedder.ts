@@ -36,9 +36,8 @@ export interface ShedderParts {
 // All are fractions of `maxQueueMs`.
 // Waits longer than `maxQueueMs` are overload when they persist for this long …
 const patience = 0.2
-// … and waits longer than this when they persist for half of `maxQueueMs` and a second round in turn is as long …
-const standing = 0.25
-const standingPatience = 0.5
+// … and waits longer than `ms` when they persist for `patience`, in two rounds in turn …
+const standing = { ms: 0.25, patience: 0.5 }
 // … while the thread uses the processor for this share of the time. If it does not, other programs cause the wait, not a queue.
 const leastBusy = 0.5
 // Rounds up to this are short, and after as long without a request the queue was empty.
@@ -58,7 +57,7 @@ export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin,
   let roundBeganMs = 0
   let roundEndedMs = Number.NEGATIVE_INFINITY
   let lastRoundMs = 0
-  /** Since when waits were longer than `standing`, and than `maxQueueMs`. */
+  /** Since when waits were longer than `standing.ms`, and than `maxQueueMs`. */
   let standingSinceMs: number | null = null
   let cpuBeforeMs = 0
   let lateSinceMs: number | null = null
@@ -96,14 +95,13 @@ export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin,
 
   function isOverloaded(atMs: number): boolean {
     const roundMs = isInRound ? atMs - roundBeganMs : 0
-    const waitMs = Math.max(lastRoundMs, roundMs)
-    lateSinceMs = waitMs > maxQueueMs ? (lateSinceMs ?? atMs) : null
+    lateSinceMs = Math.max(lastRoundMs, roundMs) > maxQueueMs ? (lateSinceMs ?? atMs) : null
     return isStanding(atMs, roundMs) || (lateSinceMs !== null && atMs - lateSinceMs >= maxQueueMs * patience)
   }
 
   function isStanding(atMs: number, roundMs: number): boolean {
-    const [longer, shorter] = roundMs > lastRoundMs ? [roundMs, lastRoundMs] : [lastRoundMs, roundMs]
-    if (longer <= maxQueueMs * standing) {
+    const longMs = maxQueueMs * standing.ms
+    if (lastRoundMs <= longMs && roundMs <= longMs) {
       standingSinceMs = null
       return false
     }
@@ -112,7 +110,8 @@ export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin,
       cpuBeforeMs = cpuMs()
     }
     const forMs = atMs - standingSinceMs
-    if (shorter <= maxQueueMs * standing || forMs < maxQueueMs * standingPatience) return false
+    const areBothLong = lastRoundMs > longMs && roundMs > longMs
+    if (!areBothLong || forMs < maxQueueMs * standing.patience) return false
     if (cpuMs() - cpuBeforeMs >= forMs * leastBusy) return true
     standingSinceMs = null
     return false
