@@ -14,16 +14,23 @@ export interface SubmissionMemory {
   readonly adopt: (found: FoundSubmission) => Promise<boolean>
 }
 
+/** What came of the search: the run, `absent` if another may be submitted, or null with the reason. */
+export interface SearchedSubmission {
+  readonly ref: UpstreamRef | 'absent' | null
+  readonly words: string
+  /** Whether one run was found that may be another job's, as long as that awaits its answer. */
+  readonly isContested?: boolean
+}
+
 /**
  * Finds a submission whose answer was lost. It is adopted only if exactly one run there can be it, and is no other job's.
- * @returns the run, `absent` if another may be submitted, or null with the reason
  */
 export async function findSubmission(
   { backend, ...place }: Candidate,
   { key, since, n, past }: RemoteCheckpoint,
   jobId: string,
   parts: SubmissionMemory & { readonly nowMs: () => number },
-): Promise<{ readonly ref: UpstreamRef | 'absent' | null; readonly words: string }> {
+): Promise<SearchedSubmission> {
   const { provider } = place.connection
   try {
     const heardId = await parts.heardOf(jobId, n)
@@ -34,7 +41,11 @@ export async function findSubmission(
       if (!past.includes(ref.id) && !(await parts.isTaken(provider, ref.id, jobId))) free.push(ref)
     const [one] = free.length === 1 ? free : []
     const only = one && (await parts.adopt({ jobId, n, provider, upstreamId: one.id })) ? one : null
-    return { ref: only, words: `${provider} has ${free.length} runs that may be the job’s.` }
+    return {
+      ref: only,
+      isContested: one !== undefined && only === null,
+      words: `${provider} has ${free.length} runs that may be the job’s.`,
+    }
   } catch (error) {
     return { ref: null, words: toNoVerdict(error, place.connection).message }
   }

@@ -29,6 +29,8 @@ const mostUnreachable = 5
 const mostLosses = 5
 /** How often one run asks about an outcome that the provider may never tell. */
 const mostQuestions = 4
+/** How long one run asks about a run there that another job may adopt: by then no earlier submission of others awaits its answer. */
+const longestContestMs = 130_000
 // The run there may not have ended, so it counts at its provider.
 const open: ReadonlySet<UpstreamVerdict> = new Set(['submitting', 'accepted', 'unknown'])
 // The run ends itself this long before the runner would, because it can say why it took so long.
@@ -220,6 +222,7 @@ class RemoteRun {
     const lost = this.#trouble
     // Its answer is no longer awaited, so other jobs may adopt what they find.
     if (lost === '') await this.#save(this.#note, 'unknown')
+    const contestEndsMs = this.#parts.nowMs() + longestContestMs
     for (let asked = 1; ; asked++) {
       const found = await findSubmission(candidate, this.#note, this.#run.jobId, this.#parts)
       if (found.ref === 'absent') {
@@ -233,7 +236,9 @@ class RemoteRun {
       this.#trouble = [lost, found.words].filter((words) => words !== '').join('; ')
       // What costs nothing needs no review: it is waited for, and then ended there.
       if (free && this.#leftMs() <= 0) throw this.#timedOut()
-      if (!free && (asked >= mostQuestions || this.#leftMs() <= 0)) throw new OutcomeUnknown(this.#trouble)
+      const isContested = found.isContested === true && this.#parts.nowMs() < contestEndsMs
+      if (!free && ((asked >= mostQuestions && !isContested) || this.#leftMs() <= 0))
+        throw new OutcomeUnknown(this.#trouble)
       await this.#wait(this.#jitter(Math.min(longestPollMs, firstPollMs * 2 ** asked)))
     }
   }

@@ -38,6 +38,21 @@ describe('replicate', () => {
     expect(fake.predictions).toHaveLength(3)
   })
 
+  test('a prediction that may be another job’s is adopted when that no longer awaits its answer, two minutes later', async () => {
+    const adoptedAfter = async (answeredAfterMs: number) => {
+      const clock = createFastClock()
+      const beganMs = clock.nowMs()
+      const fake = createFakeReplicate({ nowMs: clock.nowMs })
+      await using served = await serveFake(fake, failing(/^POST .*predictions$/, 'cut after'))
+      const adopt = async () => clock.nowMs() - beganMs > answeredAfterMs
+      await using engine = openRemote('replicate', secrets, { ...clock, adopt })
+      await using run = await startKeptRun()
+      return await outcomeOf(engine.run(replicateSpec(served.origin), run))
+    }
+    expect(await adoptedAfter(120_000)).toHaveProperty('files')
+    expect(await adoptedAfter(150_000)).toBeInstanceOf(OutcomeUnknown)
+  })
+
   test('a failed prediction is not taken for a later submission of the same job', async () => {
     const clock = createFastClock()
     const fake = createFakeReplicate({ nowMs: clock.nowMs, fails: 'Prediction interrupted; please retry (code: PA)' })
