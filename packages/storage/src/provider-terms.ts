@@ -4,5 +4,3 @@
 export const longestPauseMs = 3_600_000
 /** How soon a place may become free. */
 export const placeWaitMs = 1000
-/** No submission waits longer for its answer, unless it waits for the work itself. */
-export const longestAnswerMs = 120_000

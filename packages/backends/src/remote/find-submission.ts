@@ -18,8 +18,8 @@ export interface SubmissionMemory {
 export interface SearchedSubmission {
   readonly ref: UpstreamRef | 'absent' | null
   readonly words: string
-  /** Whether one run was found that may be another job's, as long as that awaits its answer. */
-  readonly isContested?: boolean
+  /** Whether one run was found, but may be that of another job, which awaits its answer. */
+  readonly isContested: boolean
 }
 
 /**
@@ -35,7 +35,7 @@ export async function findSubmission(
   try {
     const heardId = await parts.heardOf(jobId, n)
     const found = await backend.find(place, { key, sinceMs: since ?? parts.nowMs(), heardId })
-    if (found === 'absent') return { ref: found, words: '' }
+    if (found === 'absent') return { ref: found, isContested: false, words: '' }
     const free: UpstreamRef[] = []
     for (const ref of found)
       if (!past.includes(ref.id) && !(await parts.isTaken(provider, ref.id, jobId))) free.push(ref)
@@ -47,6 +47,6 @@ export async function findSubmission(
       words: `${provider} has ${free.length} runs that may be the job’s.`,
     }
   } catch (error) {
-    return { ref: null, words: toNoVerdict(error, place.connection).message }
+    return { ref: null, isContested: false, words: toNoVerdict(error, place.connection).message }
   }
 }

@@ -8,7 +8,7 @@ import {
   type UpstreamCost,
   type UpstreamVerdict,
 } from '@mediagen/engine/engine.ts'
-import type { FoundSubmission } from '@mediagen/engine/provider-share.ts'
+import { type FoundSubmission, longestAnswerMs } from '@mediagen/engine/provider-share.ts'
 import type { Candidate, UpstreamBody, UpstreamRef, UpstreamResult, Verdict } from './backend.ts'
 import { openCheckpoint, type RemoteCheckpoint, toCheckpoint, toSubmissionId } from './checkpoint.ts'
 import { Failed, NoVerdict, PaidForNothing, Refused, toNoVerdict } from './connection.ts'
@@ -29,8 +29,8 @@ const mostUnreachable = 5
 const mostLosses = 5
 /** How often one run asks about an outcome that the provider may never tell. */
 const mostQuestions = 4
-/** How long one run asks about a run there that another job may adopt: by then no earlier submission of others awaits its answer. */
-const longestContestMs = 130_000
+/** How long one run asks for a run there that may be another job's: until no earlier submission awaits its answer. */
+const longestContestMs = longestAnswerMs + longestPollMs
 // The run there may not have ended, so it counts at its provider.
 const open: ReadonlySet<UpstreamVerdict> = new Set(['submitting', 'accepted', 'unknown'])
 // The run ends itself this long before the runner would, because it can say why it took so long.
@@ -236,9 +236,8 @@ class RemoteRun {
       this.#trouble = [lost, found.words].filter((words) => words !== '').join('; ')
       // What costs nothing needs no review: it is waited for, and then ended there.
       if (free && this.#leftMs() <= 0) throw this.#timedOut()
-      const isContested = found.isContested === true && this.#parts.nowMs() < contestEndsMs
-      if (!free && ((asked >= mostQuestions && !isContested) || this.#leftMs() <= 0))
-        throw new OutcomeUnknown(this.#trouble)
+      const asksAgain = asked < mostQuestions || (found.isContested && this.#parts.nowMs() < contestEndsMs)
+      if (!free && (!asksAgain || this.#leftMs() <= 0)) throw new OutcomeUnknown(this.#trouble)
       await this.#wait(this.#jitter(Math.min(longestPollMs, firstPollMs * 2 ** asked)))
     }
   }

@@ -1,6 +1,11 @@
 // Places, pace and pauses of providers of media, shared by all workers, and submissions found again.
-import type { FoundSubmission, ProviderEntry, ProviderStore } from '@mediagen/engine/provider-share.ts'
-import { longestAnswerMs, longestPauseMs, placeWaitMs } from '../provider-terms.ts'
+import {
+  type FoundSubmission,
+  longestAnswerMs,
+  type ProviderEntry,
+  type ProviderStore,
+} from '@mediagen/engine/provider-share.ts'
+import { longestPauseMs, placeWaitMs } from '../provider-terms.ts'
 import type { Database, Transaction } from './connection.ts'
 import type { Submit, Writing } from './writing.ts'
 

@@ -1,6 +1,6 @@
 // Places, pace and pauses of providers of media, shared by all workers, and submissions found again.
-import type { FoundSubmission, ProviderEntry } from '@mediagen/engine/provider-share.ts'
-import { longestAnswerMs, longestPauseMs, placeWaitMs } from '../provider-terms.ts'
+import { type FoundSubmission, longestAnswerMs, type ProviderEntry } from '@mediagen/engine/provider-share.ts'
+import { longestPauseMs, placeWaitMs } from '../provider-terms.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'
 
