@@ -1,7 +1,9 @@
 // What a server has loaded when it is ready: modules are half of a start, in time and memory.
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
+import { findBundle, toBundleFolder } from '../../bin/find-bundle.ts'
 import { openCommandLine } from './command-line.ts'
 
 // What is loaded with its first use.
@@ -39,6 +41,16 @@ const later = [
   'packages/client/',
 ]
 
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** What a loaded file was made of: the modules of a file of the bundle, or itself. */
+function toModules(url: string): string[] {
+  const path = url.startsWith('file:') ? `${fileURLToPath(url)}.map` : ''
+  if (!path.startsWith(toBundleFolder(root)) || !existsSync(path)) return [url]
+  const { sources } = JSON.parse(readFileSync(path, 'utf8')) as { sources: string[] }
+  return sources.map((source) => new URL(source, url).href)
+}
+
 test('a server without calls has not loaded the modules that only some calls need', async () => {
   await using line = openCommandLine()
   const list = join(line.folder, 'loaded.json')
@@ -48,7 +60,11 @@ test('a server without calls has not loaded the modules that only some calls nee
     LOADED_MODULES: list,
   })
   await server.stop()
-  const loaded = JSON.parse(readFileSync(list, 'utf8')) as string[]
+  const urls = JSON.parse(readFileSync(list, 'utf8')) as string[]
+  // Where npm has made no bundle, or somebody has changed a module since, it is the sources that run.
+  const bundle = findBundle(root)
+  expect(urls.includes(bundle ?? pathToFileURL(join(root, 'src/main.ts')).href)).toBe(true)
+  const loaded = urls.flatMap(toModules)
   expect(loaded.some((name) => name.endsWith('/src/app/core.ts'))).toBe(true)
   expect(later.filter((name) => loaded.some((url) => url.includes(name)))).toEqual([])
 })
