@@ -92,6 +92,7 @@ const folders: Readonly<Record<string, Part>> = {
   'packages/client': { imports: [] },
   'packages/terminal': { imports: [client, core, mcp] },
   'packages/mcp': { imports: [client, net] },
+  'packages/bundler': { imports: [] },
   'packages/pages': { imports: [] },
   'packages/backends': { imports: [engine, net] },
   'packages/builtin': { imports: [engine] },

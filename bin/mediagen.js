@@ -41,7 +41,7 @@ async function run() {
     for (const flag of ['--semi-space-growth-factor=2', '--opt', '--maglev', '--incremental-marking'])
       v8.setFlagsFromString(flag)
   }, startMs).unref()
-  const { findBundle } = await import('./find-bundle.ts')
+  const { findBundle } = await import('./bundle.ts')
   const { main } = await import(findBundle(fileURLToPath(new URL('..', import.meta.url))) ?? '../src/main.ts')
   await main(process.argv)
 }

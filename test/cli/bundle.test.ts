@@ -16,8 +16,7 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { findBundle, toBundleFolder } from '../../bin/find-bundle.ts'
-import { makeBundle } from '../../bin/make-bundle.ts'
+import { findBundle, makeBundle, toBundleFolder } from '../../bin/bundle.ts'
 
 const repository = join(import.meta.dirname, '../..')
 const late = `export class Twice {}\nexport const where: string = import.meta.filename`
@@ -87,6 +86,10 @@ test.for<[string, () => void]>([
   ['a module has another time', () => utimesSync(join(root, 'src/late.ts'), 1, 1)],
   ['a module is gone', () => rmSync(join(root, 'packages/part/part.ts'))],
   ['it was not finished', () => rmSync(join(toBundleFolder(root), 'sources.json'))],
+  [
+    'another version made it',
+    () => writeFileSync(join(toBundleFolder(root), 'sources.json'), JSON.stringify({ root, files: [] })),
+  ],
   ['its list is cut', () => writeFileSync(join(toBundleFolder(root), 'sources.json'), '{"root":')],
 ])('the modules run when %s', async ([, change]) => {
   await makeBundle(root)
@@ -107,7 +110,7 @@ test('the modules run when all was moved', async () => {
 })
 
 test('an install bundles the program', async () => {
-  symlinkSync(join(repository, 'node_modules/rolldown'), join(root, 'node_modules/rolldown'))
+  symlinkSync(join(repository, 'packages/bundler'), join(root, 'node_modules/@mediagen/bundler'))
   expect(await prepare()).toEqual({ stdout: '', stderr: '' })
   expect(await run(findBundle(root))).toMatchObject({ version: '1.2.3' })
 })
@@ -130,7 +133,7 @@ test('an install without the bundler goes on without a word', async () => {
 })
 
 test('an install goes on when the program cannot be bundled, and says why', async () => {
-  symlinkSync(join(repository, 'node_modules/rolldown'), join(root, 'node_modules/rolldown'))
+  symlinkSync(join(repository, 'packages/bundler'), join(root, 'node_modules/@mediagen/bundler'))
   writeFileSync(join(root, 'src/late.ts'), 'export const = 1')
   const { stdout, stderr } = await prepare()
   expect({ stdout, said: stderr.split(':')[0] }).toEqual({ stdout: '', said: 'mediagen was not bundled' })

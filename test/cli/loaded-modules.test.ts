@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { findBundle, toBundleFolder } from '../../bin/find-bundle.ts'
+import { findBundle, toBundleFolder } from '../../bin/bundle.ts'
 import { openCommandLine } from './command-line.ts'
 
 // What is loaded with its first use.

@@ -1,41 +1,39 @@
-// Makes few files of the modules that src/main.ts loads: half of a start is Node finding and loading 550 of them. find-bundle.ts
-// says when they are used. Threads and forked processes run from the sources.
-import { rm, stat, writeFile } from 'node:fs/promises'
+// Makes few files of the modules of a program: a third of a start is Node finding and loading hundreds of them. Its threads and
+// forked processes still run from their modules.
 import { findPackageJSON } from 'node:module'
-import { dirname, join, relative, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Plugin, rolldown } from 'rolldown'
-import { type BundleSources, findBundle, sourcesFile, toBundleFolder } from './find-bundle.ts'
 
 // Ours, and those of others that come as hundreds of ES modules and never ask where they are. All others stay as they are.
 const bundled = /^@(mediagen|bufbuild|connectrpc)\//
 
-/** Bundles a repository, unless its bundle is as it would be. @param root its folder, with `src/main.ts` */
-export async function makeBundle(root: string): Promise<void> {
-  if (findBundle(root)) return
-  const folder = toBundleFolder(root)
-  await rm(folder, { recursive: true, force: true })
-  await using bundle = await rolldown({
-    input: join(root, 'src/main.ts'),
+/** The entry's file in the folder of a bundle. */
+export const entryFile = 'main.js'
+
+/**
+ * Bundles a program for Node.
+ * @param entry its first module
+ * @param folder where the files go; the modules are named in them by their paths
+ * @returns the paths of all modules, and of this one, which decides how they are bundled
+ * @throws if a module cannot be read as TypeScript or JavaScript
+ */
+export async function bundle(entry: string, folder: string): Promise<string[]> {
+  await using program = await rolldown({
+    input: entry,
     platform: 'node',
     plugins: [keepPackages(folder), keepPlaces],
   })
-  await bundle.write({
+  await program.write({
     dir: folder,
     // Names of classes are in the log.
     keepNames: true,
     // For who starts Node with --enable-source-maps, which takes a twelfth of a start.
     sourcemap: true,
-    entryFileNames: '[name].js',
+    entryFileNames: entryFile,
     chunkFileNames: '[name]-[hash].js',
   })
-  const files = [...(await bundle.watchFiles), import.meta.filename].map(async (path) => {
-    const { size, mtimeMs } = await stat(path)
-    return [relative(root, path), size, mtimeMs] as const
-  })
-  const sources: BundleSources = { root: resolve(root), files: await Promise.all(files) }
-  // Last of all, because a bundle without it is not used.
-  await writeFile(join(folder, sourcesFile), JSON.stringify(sources))
+  return [...(await program.watchFiles), import.meta.filename]
 }
 
 /** Leaves packages to Node, if it finds the same ones from the bundle as from the module that imports them. */
@@ -43,7 +41,7 @@ const keepPackages = (folder: string): Plugin => ({
   name: 'keep-packages',
   resolveId(specifier, importer) {
     if (!importer || /^[./]/.test(specifier) || bundled.test(specifier)) return null
-    const external = findPackage(specifier, importer) === findPackage(specifier, join(folder, 'main.js'))
+    const external = findPackage(specifier, importer) === findPackage(specifier, join(folder, entryFile))
     return external ? { id: specifier, external } : null
   },
 })
