@@ -1,6 +1,6 @@
 // The program as few files, made of its modules after an install. It begins in three quarters of the time, and does the same.
 import { readFileSync, statSync } from 'node:fs'
-import { rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
@@ -8,25 +8,30 @@ import { pathToFileURL } from 'node:url'
 interface Sources {
   /** The repository's folder. It is in the code of the bundle. */
   readonly root: string
-  /** The bundle's entry, in its folder. */
+  /** The bundle's entry, from `toBundles`. */
   readonly entry: string
   /** Paths, from the root. */
-  readonly modules: readonly string[]
-  /** How the modules were: `describe`. */
+  readonly files: readonly string[]
+  /** How the files were: `describe`. */
   readonly state: string
 }
 
-/** Where the bundle of a repository is. */
-export const toBundleFolder = (root: string): string => join(root, 'node_modules/.cache/mediagen/bundle')
+// npm writes this whenever it installs something: a module may find another package then.
+const installed = 'node_modules/.package-lock.json'
+// A server may still load from an older one, and another process may be making one.
+const keptBundles = 4
 
-const toSourcesPath = (root: string) => join(toBundleFolder(root), 'sources.json')
+/** Where the bundles of a repository are, each in a folder. */
+export const toBundles = (root: string): string => join(root, 'node_modules/.cache/mediagen/bundles')
+
+const toSourcesPath = (root: string) => join(toBundles(root), 'sources.json')
 
 /** The URL of the bundle's entry; null if there is none, or if a module has been changed since, or all have been moved. */
 export function findBundle(root: string): string | null {
   try {
     const sources = JSON.parse(readFileSync(toSourcesPath(root), 'utf8')) as Sources
-    if (sources.root !== resolve(root) || sources.state !== describe(root, sources.modules)) return null
-    return pathToFileURL(join(toBundleFolder(root), sources.entry)).href
+    if (sources.root !== resolve(root) || sources.state !== describe(root, sources.files)) return null
+    return pathToFileURL(join(toBundles(root), sources.entry)).href
   } catch {
     // It was never finished, or another version made it.
     return null
@@ -37,23 +42,37 @@ export function findBundle(root: string): string | null {
 function describe(root: string, paths: readonly string[]): string {
   const states = paths.map((path) => {
     const stats = statSync(join(root, path), { throwIfNoEntry: false })
-    return stats ? `${stats.size} ${Math.floor(stats.mtimeMs / 1000)}` : 'gone'
+    return stats ? `${stats.size} ${toSecond(stats.mtimeMs)}` : 'gone'
   })
   return states.join()
 }
 
+const toSecond = (ms: number): number => Math.floor(ms / 1000)
+
 /**
- * Makes the bundle of a repository, unless it is as it would be: a running server may be about to load a part of it.
- * @throws `ERR_MODULE_NOT_FOUND` if the bundler is not installed; another error if a module cannot be bundled
+ * Makes the bundle of a repository, unless it has one.
+ * @throws `ERR_MODULE_NOT_FOUND` if the bundler is not installed; another error if a module cannot be bundled, or is being changed
  */
 export async function makeBundle(root: string): Promise<void> {
   if (findBundle(root)) return
-  const { bundle, entryFile } = await import('@mediagen/bundler/bundle.ts')
-  const folder = toBundleFolder(root)
-  await rm(folder, { recursive: true, force: true })
-  const paths = await bundle(join(root, 'src/main.ts'), folder)
-  const modules = paths.map((path) => relative(root, path))
-  const sources: Sources = { root: resolve(root), entry: entryFile, modules, state: describe(root, modules) }
-  // Last of all, because a bundle without it is not used.
-  await writeFile(toSourcesPath(root), JSON.stringify(sources))
+  const { bundle } = await import('@mediagen/bundler/bundle.ts')
+  const bundles = toBundles(root)
+  await mkdir(bundles, { recursive: true })
+  const folder = await mkdtemp(join(bundles, 'bundle-'))
+  const startedAt = Date.now()
+  const { entry, modules } = await bundle(join(root, 'src/main.ts'), folder)
+  const changed = modules.find((path) => toSecond(statSync(path).mtimeMs) >= toSecond(startedAt))
+  if (changed) throw new Error(`${changed} was changed meanwhile`)
+  const files = [...modules.map((path) => relative(root, path)), installed]
+  const sources: Sources = { root: resolve(root), entry: relative(bundles, entry), files, state: describe(root, files) }
+  await writeFile(join(folder, 'sources.json'), JSON.stringify(sources))
+  await rename(join(folder, 'sources.json'), toSourcesPath(root))
+  await removeOldest(bundles)
+}
+
+async function removeOldest(bundles: string): Promise<void> {
+  const entries = await readdir(bundles, { withFileTypes: true })
+  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(bundles, name))
+  const oldest = folders.toSorted((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs).slice(keptBundles)
+  for (const folder of oldest) await rm(folder, { recursive: true, force: true })
 }

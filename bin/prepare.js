@@ -1,5 +1,5 @@
 // npm runs this after an install. Where the bundler was left out, or the program is not there yet, it does nothing: the program runs
-// from its modules then. It never fails. Plain JavaScript, because npm may run it with an old Node.
+// from its modules then. Plain JavaScript, because npm may run it with an old Node.
 import { fileURLToPath } from 'node:url'
 
 const needed = 24

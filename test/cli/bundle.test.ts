@@ -1,10 +1,11 @@
 // The bundle that npm leaves after an install: of a small program that does all that a bundler may get wrong.
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import {
   cpSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -16,7 +17,7 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { findBundle, makeBundle, toBundleFolder } from '../../bin/bundle.ts'
+import { findBundle, makeBundle, toBundles } from '../../bin/bundle.ts'
 
 const repository = join(import.meta.dirname, '../..')
 const late = `export class Twice {}\nexport const where: string = import.meta.filename`
@@ -43,21 +44,46 @@ let root: string
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'mediagen-bundle-'))
-  for (const [path, text] of Object.entries(program)) {
-    mkdirSync(dirname(join(root, path)), { recursive: true })
-    writeFileSync(join(root, path), text)
-  }
+  for (const [path, text] of Object.entries(program)) write(path, text)
   mkdirSync(join(root, 'node_modules/@mediagen'), { recursive: true })
   symlinkSync('../../packages/part', join(root, 'node_modules/@mediagen/part'))
   symlinkSync(join(repository, 'node_modules/commander'), join(root, 'node_modules/commander'))
 })
 afterEach(() => rmSync(root, { recursive: true }))
 
+/** Writes a file of the program, some time ago. */
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true })
+  writeFileSync(join(root, path), text)
+  utimesSync(join(root, path), 1_700_000_000, 1_700_000_000)
+}
+
+const listOf = () => join(toBundles(root), 'sources.json')
+
 /** What the program says that begins with a file. */
-async function run(url: string | null): Promise<unknown> {
+async function run(url: string | null, ...flags: string[]): Promise<unknown> {
   const code = `console.log(JSON.stringify(await (await import(${JSON.stringify(url)})).main()))`
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', code])
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, '--input-type=module', '--eval', code])
   return JSON.parse(stdout)
+}
+
+/** Starts the program, which then waits before it loads the rest of itself. */
+async function startProgram(url: string | null) {
+  const code = `
+    const { main } = await import(${JSON.stringify(url)})
+    process.send('ready')
+    process.once('message', async () => process.send(await main(), () => process.disconnect()))`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  await once(child, 'message')
+  return {
+    async goOn(): Promise<unknown> {
+      child.send('go on')
+      const [said] = await once(child, 'message')
+      return said
+    },
+  }
 }
 
 /** Runs what npm runs after an install. */
@@ -82,15 +108,13 @@ test('a bundle does what the modules do, and knows where they were', async () =>
 })
 
 test.for<[string, () => void]>([
-  ['a module has another size', () => writeFileSync(join(root, 'src/late.ts'), `${late}\n`)],
+  ['a module has another size', () => write('src/late.ts', `${late}\n`)],
   ['a module has another time', () => utimesSync(join(root, 'src/late.ts'), 1, 1)],
   ['a module is gone', () => rmSync(join(root, 'packages/part/part.ts'))],
-  ['it was not finished', () => rmSync(join(toBundleFolder(root), 'sources.json'))],
-  [
-    'another version made it',
-    () => writeFileSync(join(toBundleFolder(root), 'sources.json'), JSON.stringify({ root, files: [] })),
-  ],
-  ['its list is cut', () => writeFileSync(join(toBundleFolder(root), 'sources.json'), '{"root":')],
+  ['npm has installed something', () => write('node_modules/.package-lock.json', '{}')],
+  ['there is no list of its files', () => rmSync(listOf())],
+  ['another version made it', () => writeFileSync(listOf(), JSON.stringify({ root, modules: [] }))],
+  ['the list is cut', () => writeFileSync(listOf(), '{"root":')],
 ])('the modules run when %s', async ([, change]) => {
   await makeBundle(root)
   expect(findBundle(root)).not.toBeNull()
@@ -115,16 +139,37 @@ test('an install bundles the program', async () => {
   expect(await run(findBundle(root))).toMatchObject({ version: '1.2.3' })
 })
 
-test('a bundle that is as it would be stays, because a server may be about to load from it', async () => {
+test('a bundle is made once, and one that a server still loads from stays when another is made', async () => {
   await makeBundle(root)
-  const mark = join(toBundleFolder(root), 'mark')
-  writeFileSync(mark, '')
+  const first = findBundle(root)
+  const server = await startProgram(first)
   await makeBundle(root)
-  expect(existsSync(mark)).toBe(true)
-  writeFileSync(join(root, 'src/late.ts'), `${late}\n`)
+  expect(findBundle(root)).toBe(first)
+  write('src/late.ts', `${late} + '.changed'`)
   await makeBundle(root)
-  expect(existsSync(mark)).toBe(false)
-  expect(findBundle(root)).not.toBeNull()
+  expect(await run(findBundle(root))).toMatchObject({ late: `${join(root, 'src/late.ts')}.changed` })
+  expect(await server.goOn()).toMatchObject({ late: join(root, 'src/late.ts') })
+})
+
+test('the oldest bundles go', async () => {
+  for (const size of [1, 2, 3, 4, 5, 6]) {
+    write('src/late.ts', late + '\n'.repeat(size))
+    await makeBundle(root)
+  }
+  expect(readdirSync(toBundles(root)).filter((name) => name !== 'sources.json')).toHaveLength(4)
+  expect(await run(findBundle(root))).toMatchObject({ version: '1.2.3' })
+})
+
+test('a module that is changed while it is bundled makes no bundle', async () => {
+  const now = Date.now() / 1000 + 60
+  utimesSync(join(root, 'src/late.ts'), now, now)
+  await expect(makeBundle(root)).rejects.toThrow(/late\.ts was changed meanwhile/)
+  expect(findBundle(root)).toBeNull()
+})
+
+test('a bundle runs in a Node that guesses no format', async () => {
+  await makeBundle(root)
+  expect(await run(findBundle(root), '--no-experimental-detect-module')).toMatchObject({ version: '1.2.3' })
 })
 
 test('an install without the bundler goes on without a word', async () => {
@@ -134,7 +179,7 @@ test('an install without the bundler goes on without a word', async () => {
 
 test('an install goes on when the program cannot be bundled, and says why', async () => {
   symlinkSync(join(repository, 'packages/bundler'), join(root, 'node_modules/@mediagen/bundler'))
-  writeFileSync(join(root, 'src/late.ts'), 'export const = 1')
+  write('src/late.ts', 'export const = 1')
   const { stdout, stderr } = await prepare()
   expect({ stdout, said: stderr.split(':')[0] }).toEqual({ stdout: '', said: 'mediagen was not bundled' })
   expect(stderr).toContain('late.ts')

@@ -14,7 +14,11 @@ function npm(name: string, ...args: string[]): string {
   const own = join(prefix, name)
   mkdirSync(join(own, 'lib'), { recursive: true })
   const env = { ...process.env, npm_config_prefix: own }
-  execFileSync('npm', [...args, '--offline', '--no-audit', '--no-fund'], { cwd: root, env, stdio: 'pipe' })
+  execFileSync('npm', [...args, '--offline', '--no-audit', '--no-fund', '--ignore-scripts'], {
+    cwd: root,
+    env,
+    stdio: 'pipe',
+  })
   return join(own, 'bin')
 }
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { findBundle, toBundleFolder } from '../../bin/bundle.ts'
+import { findBundle, toBundles } from '../../bin/bundle.ts'
 import { openCommandLine } from './command-line.ts'
 
 // What is loaded with its first use.
@@ -46,7 +46,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 /** What a loaded file was made of: the modules of a file of the bundle, or itself. */
 function toModules(url: string): string[] {
   const path = url.startsWith('file:') ? `${fileURLToPath(url)}.map` : ''
-  if (!path.startsWith(toBundleFolder(root)) || !existsSync(path)) return [url]
+  if (!path.startsWith(toBundles(root)) || !existsSync(path)) return [url]
   const { sources } = JSON.parse(readFileSync(path, 'utf8')) as { sources: string[] }
   return sources.map((source) => new URL(source, url).href)
 }
@@ -54,6 +54,8 @@ function toModules(url: string): string[] {
 test('a server without calls has not loaded the modules that only some calls need', async () => {
   await using line = openCommandLine()
   const list = join(line.folder, 'loaded.json')
+  // Where npm has made no bundle, or somebody has changed a module since, it is the modules that run.
+  const bundle = findBundle(root)
   const server = await line.serve({
     MEDIAGEN_CATALOG: '',
     NODE_OPTIONS: `--import ${new URL('loaded-modules.mjs', import.meta.url).href}`,
@@ -61,8 +63,6 @@ test('a server without calls has not loaded the modules that only some calls nee
   })
   await server.stop()
   const urls = JSON.parse(readFileSync(list, 'utf8')) as string[]
-  // Where npm has made no bundle, or somebody has changed a module since, it is the sources that run.
-  const bundle = findBundle(root)
   expect(urls.includes(bundle ?? pathToFileURL(join(root, 'src/main.ts')).href)).toBe(true)
   const loaded = urls.flatMap(toModules)
   expect(loaded.some((name) => name.endsWith('/src/app/core.ts'))).toBe(true)

@@ -1,24 +1,30 @@
 // Makes few files of the modules of a program: a third of a start is Node finding and loading hundreds of them. Its threads and
 // forked processes still run from their modules.
+import { writeFile } from 'node:fs/promises'
 import { findPackageJSON } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Plugin, rolldown } from 'rolldown'
 
-// Ours, and those of others that come as hundreds of ES modules and never ask where they are. All others stay as they are.
+// Ours, and those of others that come as hundreds of ES modules and never ask where they are.
 const bundled = /^@(mediagen|bufbuild|connectrpc)\//
 
-/** The entry's file in the folder of a bundle. */
-export const entryFile = 'main.js'
+const entryFile = 'main.js'
+
+/** A bundle that was made: paths. */
+export interface Bundle {
+  readonly entry: string
+  /** All that it was made of, and this module, which decides how. */
+  readonly modules: readonly string[]
+}
 
 /**
  * Bundles a program for Node.
  * @param entry its first module
  * @param folder where the files go; the modules are named in them by their paths
- * @returns the paths of all modules, and of this one, which decides how they are bundled
  * @throws if a module cannot be read as TypeScript or JavaScript
  */
-export async function bundle(entry: string, folder: string): Promise<string[]> {
+export async function bundle(entry: string, folder: string): Promise<Bundle> {
   await using program = await rolldown({
     input: entry,
     platform: 'node',
@@ -33,10 +39,12 @@ export async function bundle(entry: string, folder: string): Promise<string[]> {
     entryFileNames: entryFile,
     chunkFileNames: '[name]-[hash].js',
   })
-  return [...(await program.watchFiles), import.meta.filename]
+  // Node would have to guess.
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }\n')
+  return { entry: join(folder, entryFile), modules: [...(await program.watchFiles), import.meta.filename] }
 }
 
-/** Leaves packages to Node, if it finds the same ones from the bundle as from the module that imports them. */
+/** Leaves all other packages to Node, if it finds the same from the bundle as from the module that imports them. */
 const keepPackages = (folder: string): Plugin => ({
   name: 'keep-packages',
   resolveId(specifier, importer) {
