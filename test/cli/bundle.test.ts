@@ -8,6 +8,7 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -149,6 +150,16 @@ test('a bundle is made once, and one that a server still loads from stays when a
   await makeBundle(root)
   expect(await run(findBundle(root))).toMatchObject({ late: `${join(root, 'src/late.ts')}.changed` })
   expect(await server.goOn()).toMatchObject({ late: join(root, 'src/late.ts') })
+})
+
+test('every user may run a bundle, as every user may run the modules', async () => {
+  await makeBundle(root)
+  const files = readdirSync(toBundles(root), { recursive: true, withFileTypes: true })
+  const closed = files.filter((file) => {
+    const { mode } = statSync(join(file.parentPath, file.name))
+    return (mode & (file.isDirectory() ? 0o5 : 0o4)) === 0
+  })
+  expect(closed.map(({ name }) => name)).toEqual([])
 })
 
 test('the oldest bundles go', async () => {
