@@ -1,6 +1,6 @@
 // The program as few files, made of its modules after an install. It begins in three quarters of the time, and does the same.
 import { randomUUID } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
+import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -32,9 +32,11 @@ export function findBundle(root: string): string | null {
   try {
     const sources = JSON.parse(readFileSync(toSourcesPath(root), 'utf8')) as Sources
     if (sources.root !== resolve(root) || sources.state !== describe(root, sources.files)) return null
-    return pathToFileURL(join(toBundles(root), sources.entry)).href
+    const entry = join(toBundles(root), sources.entry)
+    accessSync(entry, constants.R_OK)
+    return pathToFileURL(entry).href
   } catch {
-    // It was never finished, or another version made it.
+    // It was never finished, is for other users, or another version made it.
     return null
   }
 }

@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { findBundle, makeBundle, toBundles } from '../../bin/bundle.ts'
@@ -113,6 +113,7 @@ test.for<[string, () => void]>([
   ['a module has another time', () => utimesSync(join(root, 'src/late.ts'), 1, 1)],
   ['a module is gone', () => rmSync(join(root, 'packages/part/part.ts'))],
   ['npm has installed something', () => write('node_modules/.package-lock.json', '{}')],
+  ['the bundle is gone', () => rmSync(fileURLToPath(findBundle(root) ?? ''))],
   ['there is no list of its files', () => rmSync(listOf())],
   ['another version made it', () => writeFileSync(listOf(), JSON.stringify({ root, modules: [] }))],
   ['the list is cut', () => writeFileSync(listOf(), '{"root":')],
