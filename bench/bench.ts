@@ -73,10 +73,15 @@ export function startBareFastify(bench: Bench, route: BaselineRoute): Promise<Se
   return startBaseline(bench.cores, 'baseline-http.ts', file)
 }
 
-/** Compares two servers under the same HTTP request. */
-export function compareHttp(baseline: Server, candidate: Server, request: HttpRequest): Promise<Comparison> {
+/** Compares two servers under the same HTTP request. @param fire asks for so many seconds, and tells how many answers came */
+export function compareHttp(
+  baseline: Server,
+  candidate: Server,
+  request: HttpRequest,
+  fire: (url: string, request: HttpRequest, seconds: number) => Promise<number> = fireHttp,
+): Promise<Comparison> {
   const [a, b] = [baseline, candidate].map((server) => ({
-    fire: (seconds: number) => fireHttp(server.httpUrl, request, seconds),
+    fire: (seconds: number) => fire(server.httpUrl, request, seconds),
     cpuSeconds: () => server.cpuSeconds(),
   }))
   if (!a || !b) throw new Error('two sides make two sides')

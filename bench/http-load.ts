@@ -2,7 +2,8 @@
 import autocannon from 'autocannon'
 import { whileAwake } from './awake.ts'
 
-const connections = 64
+/** How many ask at once. */
+export const connections = 64
 
 /** One request, asked again and again. */
 export interface HttpRequest {

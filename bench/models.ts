@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ask, createBenchAccount } from './accounts.ts'
 import { type Bench, compareHttp, makeFolder, type Row, startBareFastify, toRow } from './bench.ts'
+import { fireLarge } from './large-answers.ts'
 import { startMediagen } from './servers.ts'
 
 const path = '/v1/models?limit=100'
@@ -19,7 +20,7 @@ export async function benchModels(bench: Bench): Promise<readonly Row[]> {
   const { total } = JSON.parse(answer) as { total: number }
   if (total < modelCount) throw new Error(`the catalog has ${total} models`)
   await using bare = await startBareFastify(bench, { method: 'GET', path: '/v1/models', status: 200, answer })
-  const found = await compareHttp(bare, mediagen, { method: 'GET', path, headers: account.headers })
+  const found = await compareHttp(bare, mediagen, { method: 'GET', path, headers: account.headers }, fireLarge)
   return [
     toRow('GET /v1/models, 10,000 : bare Fastify', 0.8, found),
     {
