@@ -27,7 +27,7 @@ export const toBundles = (root: string): string => join(root, 'node_modules/.cac
 
 const toSourcesPath = (root: string) => join(toBundles(root), 'sources.json')
 
-/** The URL of the bundle's entry; null if there is none, or if a module has been changed since, or all have been moved. */
+/** The URL of the bundle's entry; null if none can be read, a module was changed since, npm installed something, or all was moved. */
 export function findBundle(root: string): string | null {
   try {
     const sources = JSON.parse(readFileSync(toSourcesPath(root), 'utf8')) as Sources
