@@ -51,16 +51,18 @@ export function createFilling(parts: FillingParts): () => Promise<void> {
     const first = admit(true, (model) => !queueIsNext.has(model) && queueIsNext.add(model))
     const taken = lookAtPlaces()
     for (const model of queueIsNext) if (taken.hasRoom(model)) queueIsNext.delete(model)
-    if (!isStopped()) await claim(taken)
-    // The places that the queue left.
-    const further = admit(true, () => true) + admit(false, () => true)
-    if (first + further > 0) again()
+    const left = isStopped() ? taken.free : await claim(taken)
+    // The places that the queue left. One that became free meanwhile was not offered to it; the next round does that.
+    const within = admit(true, () => true)
+    const beyond = admit(false, () => true, left - within)
+    if (first + within + beyond > 0) again()
   }
 
   /** Assigns places to runs that have their files; if others wait, only within their share. Returns the number. */
-  function admit(othersWait: boolean, mayHave: (model: Model) => unknown): number {
+  function admit(othersWait: boolean, mayHave: (model: Model) => unknown, most = Number.POSITIVE_INFINITY): number {
     let admitted = 0
     for (const run of runs) {
+      if (admitted >= most) break
       if (run.phase !== 'fetched' || !lookAtPlaces().mayWork(run, othersWait) || !mayHave(run.model)) continue
       run.admit()
       admitted += 1
@@ -68,7 +70,8 @@ export function createFilling(parts: FillingParts): () => Promise<void> {
     return admitted
   }
 
-  async function claim(taken: TakenPlaces): Promise<void> {
+  /** Offers the free places to the queue, and returns how many it left. */
+  async function claim(taken: TakenPlaces): Promise<number> {
     const ready = readyModels()
     const models = await store.listWaitingModels()
     const ahead = [...runs].filter(({ phase }) => phase !== 'working')
@@ -83,32 +86,38 @@ export function createFilling(parts: FillingParts): () => Promise<void> {
     // All of one claim may be jobs of one account; another round claims the rest.
     const limit = Math.min(free, left)
     const full = limit < free ? limit : Number.POSITIVE_INFINITY
-    // Both in one turn of the event loop, so in one transaction. Spare places are assigned one at a time.
-    const takes = [
+    // Both in one turn of the event loop, so in one transaction. Spare places are assigned one at a time. The stop must know
+    // every run that this round began, even if one half of it fails.
+    const [ofHeavy, ofLight] = await Promise.allSettled([
       spare
         ? take(heavy, 1, 1, except, taken.spareShare())
         : take(heavy, limit, full, except, { ...taken.share(), strict }),
       take(light, lightClaims, lightClaims, except),
-    ]
-    // The stop must know every run that this round began, even if one half of it fails.
-    for (const taking of await Promise.allSettled(takes)) if (taking.status === 'rejected') throw taking.reason
+    ])
+    if (ofHeavy.status === 'rejected') throw ofHeavy.reason
+    if (ofLight.status === 'rejected') throw ofLight.reason
+    return taken.free - ofHeavy.value
   }
 
-  /** @param full this many claims mean that there may be more */
+  /**
+   * Claims jobs, begins their runs, and returns how many took a place at once.
+   * @param full this many claims mean that there may be more
+   */
   async function take(
     models: readonly Room[],
     limit: number,
     full: number,
     except: readonly string[],
     share?: PlaceShare,
-  ): Promise<void> {
-    if (models.length === 0 || limit <= 0) return
+  ): Promise<number> {
+    if (models.length === 0 || limit <= 0) return 0
     const room = Object.fromEntries(models.map(({ model, places }) => [model.id, places]))
     const { worker } = parts
     const claims = await store.claimJobs({ worker, room, limit, leaseMs, except, ...(share && { share }) })
     const begun = claims.map(begin)
     // Runs that wait for other servers take no place.
     if (claims.length === full || begun.some(({ phase }) => phase === 'fetching')) again()
+    return begun.filter(({ phase }) => phase === 'working').length
   }
 
   return fill

@@ -93,6 +93,50 @@ test('runs that have fetched their files get no more than the share, either', as
   await expect.poll(gates.running, soon).toEqual([expect.stringMatching(/^a/), 'b2'])
 })
 
+test('a place that becomes free while the queue is asked is offered to the queue first', async () => {
+  await using host = await openHost((_request, response) => void response.end(leaveBytes()))
+  const gates = createGates()
+  // Stops at a claim until it is released.
+  let stops = false
+  let stopped = false
+  const release = Promise.withResolvers<void>()
+  await using bench = await startBench({
+    run: gates.run,
+    places: 2,
+    placesPerAccount: 1,
+    sparePlaces: 1,
+    wrapStore: (store) => ({
+      ...store,
+      async claimJobs(command) {
+        const claims = await store.claimJobs(command)
+        if (stops) {
+          stopped = true
+          await release.promise
+        }
+        return claims
+      },
+    }),
+  })
+  const queue = await createQueue(bench)
+  await queue(['a1', 'a2', 'a3'], 10, [`${host.url}/a.png`])
+  await expect.poll(() => gates.running().length, soon).toBe(2)
+  const [first = '', second = ''] = gates.running()
+  await queue(['b1', 'b2'])
+  await expect.poll(gates.running, soon).toEqual([first, second, 'b1'])
+  gates.open(first)
+  await expect.poll(gates.running, soon).toEqual([second, 'b1'])
+  stops = true
+  await expect.poll(() => stopped, soon).toBe(true)
+  gates.open('b1')
+  await expect.poll(() => bench.ended, soon).toHaveLength(2)
+  stops = false
+  release.resolve()
+  await expect.poll(gates.running, soon).toEqual(['b2', second].toSorted())
+  // Nobody else waits any more.
+  gates.open('b2')
+  await expect.poll(() => gates.running().length, soon).toBe(2)
+})
+
 function leaveBytes(): Buffer {
   return readFileSync(join(import.meta.dirname, '../models/picture.png'))
 }
