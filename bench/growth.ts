@@ -55,8 +55,8 @@ async function compareServers(bench: Bench, empty: Place, full: Place): Promise<
     })
   await using few = await start(empty)
   await using many = await start(full)
-  const quotes = await compare(toQuoteSide(few, empty), toQuoteSide(many, full), pairs)
-  const starts = await compare(await toStartSide(few, empty), await toStartSide(many, full), pairs)
+  const quotes = await compare(toQuoteSide(few, empty), toQuoteSide(many, full))
+  const starts = await compare(await toStartSide(few, empty), await toStartSide(many, full))
   return [
     toRow(`POST /v1/quotes, ${stored} : none`, least, quotes),
     toRow(`POST /v1/generate, ${stored} : none`, least, starts),

@@ -1,4 +1,4 @@
-// The method: baseline and candidate take turns, and every candidate round is held against the baseline round before it.
+// The method: baseline and candidate take turns, and every candidate round is held against the baseline round beside it.
 
 const usualPairs = 10
 // Until V8 has compiled most of what is used.
@@ -37,7 +37,7 @@ export interface Spread {
   readonly max: number
 }
 
-/** Compares two sides in pairs of rounds: A B A B … */
+/** Compares two sides in pairs of rounds, each first in turn: A B, B A, A B … */
 export async function compare(
   baseline: Side,
   candidate: Side,
@@ -48,7 +48,12 @@ export async function compare(
   await candidate.fire(warmUpSeconds)
   const found: { baseline: Round; candidate: Round }[] = []
   for (let pair = 0; pair < pairs; pair++) {
-    found.push({ baseline: await measure(baseline, seconds), candidate: await measure(candidate, seconds) })
+    // Properties are measured in the order in which they are written.
+    found.push(
+      pair % 2 === 0
+        ? { baseline: await measure(baseline, seconds), candidate: await measure(candidate, seconds) }
+        : { candidate: await measure(candidate, seconds), baseline: await measure(baseline, seconds) },
+    )
   }
   return {
     baseline: toMedianRound(found.map((pair) => pair.baseline)),
@@ -71,7 +76,9 @@ export async function measure(side: Side, forSeconds = roundSeconds): Promise<Ro
 /** Median, least and most of some values. */
 export function toSpread(values: readonly number[]): Spread {
   const sorted = values.toSorted((a, b) => a - b)
-  const median = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+  const half = Math.floor(sorted.length / 2)
+  const upper = sorted[half] ?? Number.NaN
+  const median = sorted.length % 2 === 0 ? (upper + (sorted[half - 1] ?? Number.NaN)) / 2 : upper
   return { median, min: sorted.at(0) ?? Number.NaN, max: sorted.at(-1) ?? Number.NaN }
 }
 
