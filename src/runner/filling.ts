@@ -45,32 +45,43 @@ export function createFilling(parts: FillingParts): () => Promise<void> {
   const takesNoPlace = (model: Model): boolean => isLight(parts.engines, model)
   // Models whose next place goes to the queue, which takes turns with runs that have their files, so neither starves.
   const queueIsNext = new Set<Model>()
-  const lookAtPlaces = (): TakenPlaces => countPlaces(runs, takesNoPlace, parts.places)
+  const lookAtPlaces = (counted: Iterable<Run> = runs): TakenPlaces => countPlaces(counted, takesNoPlace, parts.places)
 
   async function fill(): Promise<void> {
     const first = admit(true, (model) => !queueIsNext.has(model) && queueIsNext.add(model))
+    const before = [...runs]
     const taken = lookAtPlaces()
     for (const model of queueIsNext) if (taken.hasRoom(model)) queueIsNext.delete(model)
-    const left = isStopped() ? taken.free : await claim(taken)
-    // The places that the queue left. One that became free meanwhile was not offered to it; the next round does that.
+    const left = isStopped() ? Number.POSITIVE_INFINITY : await claim(taken)
     const within = admit(true, () => true)
-    const beyond = admit(false, () => true, left - within)
+    // The places that the queue left. Those of runs that ended meanwhile were not offered to it; the next round does that.
+    const beyond = admit(false, () => true, left, new Set([...before, ...runs]))
     if (first + within + beyond > 0) again()
   }
 
-  /** Assigns places to runs that have their files; if others wait, only within their share. Returns the number. */
-  function admit(othersWait: boolean, mayHave: (model: Model) => unknown, most = Number.POSITIVE_INFINITY): number {
+  /**
+   * Assigns places to runs that have their files; if others wait, only within their share.
+   * @param most how many
+   * @param counted the runs that have places
+   * @returns how many were assigned
+   */
+  function admit(
+    othersWait: boolean,
+    mayHave: (model: Model) => unknown,
+    most = Number.POSITIVE_INFINITY,
+    counted: Iterable<Run> = runs,
+  ): number {
     let admitted = 0
     for (const run of runs) {
       if (admitted >= most) break
-      if (run.phase !== 'fetched' || !lookAtPlaces().mayWork(run, othersWait) || !mayHave(run.model)) continue
+      if (run.phase !== 'fetched' || !lookAtPlaces(counted).mayWork(run, othersWait) || !mayHave(run.model)) continue
       run.admit()
       admitted += 1
     }
     return admitted
   }
 
-  /** Offers the free places to the queue, and returns how many it left. */
+  /** Offers the free places to the queue. Returns how many it surely left: any that are free, or those it was not offered. */
   async function claim(taken: TakenPlaces): Promise<number> {
     const ready = readyModels()
     const models = await store.listWaitingModels()
@@ -96,11 +107,12 @@ export function createFilling(parts: FillingParts): () => Promise<void> {
     ])
     if (ofHeavy.status === 'rejected') throw ofHeavy.reason
     if (ofLight.status === 'rejected') throw ofLight.reason
-    return taken.free - ofHeavy.value
+    // A queue that gave as many jobs as it was asked for may have more.
+    return ofHeavy.value < limit ? Number.POSITIVE_INFINITY : tooMany
   }
 
   /**
-   * Claims jobs, begins their runs, and returns how many took a place at once.
+   * Claims jobs, begins their runs, and returns how many.
    * @param full this many claims mean that there may be more
    */
   async function take(
@@ -117,7 +129,7 @@ export function createFilling(parts: FillingParts): () => Promise<void> {
     const begun = claims.map(begin)
     // Runs that wait for other servers take no place.
     if (claims.length === full || begun.some(({ phase }) => phase === 'fetching')) again()
-    return begun.filter(({ phase }) => phase === 'working').length
+    return claims.length
   }
 
   return fill

@@ -87,6 +87,8 @@ export interface Bench extends AsyncDisposable {
   readonly accountId: string
   /** What runs ended as, in order, as metrics are told. */
   readonly ended: string[]
+  /** The number of current runs. */
+  current(): number
   /** Queues a job that holds 10 credits. */
   start(credits?: number, fields?: Partial<StartCommand>): Promise<Job>
   /** Changes the price of the catalog. */
@@ -131,6 +133,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     close: async () => {},
   }
   const ended: string[] = []
+  let current = 0
   const urls = createUrlReader({ allowed: parseAllowedHosts('127.0.0.1'), timeoutMs: 60_000 })
   const feed = startFeed(store)
   const workFolder = join(folder, 'work')
@@ -155,7 +158,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     random: () => 0,
     log: pino({ level: 'silent' }),
     onRunEnded: (_model, status) => ended.push(status),
-    onRunningChanged: () => {},
+    onRunningChanged: (jobs) => (current = jobs),
   })
   const list = (path: string): string[] => {
     try {
@@ -170,6 +173,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     runner,
     accountId,
     ended,
+    current: () => current,
     async start(credits = 10, fields = {}) {
       const usagePrice = model.usagePrice({ prompt: 'a lighthouse' })
       const command = startOf(accountId, { model: model.id, credits, usagePrice, ...fields })

@@ -1,7 +1,9 @@
 // One account may have every place while nobody else waits; when somebody does, it neither keeps them nor gets them back.
 import { readFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { Store } from '@mediagen/core/store.ts'
 import type { EngineRun } from '@mediagen/engine/engine.ts'
 import { openHost } from '../media/media-app.ts'
 import { type Bench, leavePicture, startBench, untilAborted } from './fixture.ts'
@@ -93,49 +95,104 @@ test('runs that have fetched their files get no more than the share, either', as
   await expect.poll(gates.running, soon).toEqual([expect.stringMatching(/^a/), 'b2'])
 })
 
-test('a place that becomes free while the queue is asked is offered to the queue first', async () => {
-  await using host = await openHost((_request, response) => void response.end(leaveBytes()))
+test('a spare place that becomes free while the queue is asked is offered to the queue first', async () => {
+  await using host = await openLateHost(3)
   const gates = createGates()
-  // Stops at a claim until it is released.
-  let stops = false
-  let stopped = false
-  const release = Promise.withResolvers<void>()
-  await using bench = await startBench({
-    run: gates.run,
-    places: 2,
-    placesPerAccount: 1,
-    sparePlaces: 1,
-    wrapStore: (store) => ({
-      ...store,
-      async claimJobs(command) {
-        const claims = await store.claimJobs(command)
-        if (stops) {
-          stopped = true
-          await release.promise
-        }
-        return claims
-      },
-    }),
-  })
+  await using pause = createPause()
+  const { wrapStore } = pause
+  await using bench = await startBench({ run: gates.run, places: 2, placesPerAccount: 1, sparePlaces: 1, wrapStore })
   const queue = await createQueue(bench)
   await queue(['a1', 'a2', 'a3'], 10, [`${host.url}/a.png`])
-  await expect.poll(() => gates.running().length, soon).toBe(2)
+  await expect.poll(() => [gates.running().length, bench.current()], soon).toEqual([2, 3])
   const [first = '', second = ''] = gates.running()
   await queue(['b1', 'b2'])
   await expect.poll(gates.running, soon).toEqual([first, second, 'b1'])
   gates.open(first)
   await expect.poll(gates.running, soon).toEqual([second, 'b1'])
-  stops = true
-  await expect.poll(() => stopped, soon).toBe(true)
+  await pause.begin()
   gates.open('b1')
-  await expect.poll(() => bench.ended, soon).toHaveLength(2)
-  stops = false
-  release.resolve()
-  await expect.poll(gates.running, soon).toEqual(['b2', second].toSorted())
+  await expect.poll(bench.current, soon).toBe(2)
+  pause.end()
+  await expect.poll(gates.running, soon).toEqual([second, 'b2'].toSorted())
   // Nobody else waits any more.
   gates.open('b2')
-  await expect.poll(() => gates.running().length, soon).toBe(2)
+  await expect.poll(gates.running, soon).toEqual(['a1', 'a2', 'a3'].filter((name) => name !== first))
 })
+
+test('so is a place that becomes free while the queue, which is empty, is asked about another one', async () => {
+  await using host = await openLateHost(5)
+  const gates = createGates()
+  await using pause = createPause()
+  const { wrapStore } = pause
+  await using bench = await startBench({ run: gates.run, places: 3, placesPerAccount: 1, wrapStore })
+  const queue = await createQueue(bench)
+  await queue(['a1', 'a2', 'a3', 'a4', 'a5'], 10, [`${host.url}/a.png`])
+  await expect.poll(() => [gates.running().length, bench.current()], soon).toEqual([3, 5])
+  const [first = '', second = ''] = gates.running()
+  const paused = pause.begin()
+  gates.open(first)
+  await paused
+  gates.open(second)
+  await expect.poll(bench.current, soon).toBe(3)
+  await queue(['b1'])
+  pause.end()
+  await expect.poll(() => gates.running().map((name) => name[0]), soon).toEqual(['a', 'a', 'b'])
+})
+
+test('a place for which a job was claimed that fetches its files first is offered to the queue again', async () => {
+  await using host = await openLateHost(3)
+  await using slow = await openLateHost(2)
+  const gates = createGates()
+  await using bench = await startBench({ run: gates.run, places: 2, placesPerAccount: 1 })
+  const queue = await createQueue(bench)
+  await queue(['a1', 'a2', 'a3'], 10, [`${host.url}/a.png`])
+  await expect.poll(() => [gates.running().length, bench.current()], soon).toEqual([2, 3])
+  const [first = '', second = ''] = gates.running()
+  await queue(['b1'], 10, [`${slow.url}/b.png`])
+  await queue(['c1'])
+  gates.open(first)
+  await expect.poll(gates.running, soon).toEqual([second, 'c1'])
+  gates.open(second)
+  await expect
+    .poll(gates.running, soon)
+    .toEqual(['a1', 'a2', 'a3', 'c1'].filter((name) => name !== first && name !== second))
+  await fetch(`${slow.url}/b.png`)
+  gates.open('c1')
+  await expect.poll(gates.running, soon).toContain('b1')
+})
+
+/** A host of a picture that answers once it was asked `times` times. */
+function openLateHost(times: number) {
+  const waiting: ServerResponse[] = []
+  return openHost((_request, response) => {
+    waiting.push(response)
+    if (waiting.length >= times) for (const asked of waiting) asked.end(leaveBytes())
+  })
+}
+
+/** Can make a runner pause where it asks which models have waiting jobs. */
+function createPause() {
+  let reached: (() => void) | null = null
+  const over = Promise.withResolvers<void>()
+  const end = (): void => over.resolve()
+  return {
+    wrapStore: (store: Store): Store => ({
+      ...store,
+      async listWaitingModels() {
+        const models = await store.listWaitingModels()
+        if (reached) {
+          reached()
+          await over.promise
+        }
+        return models
+      },
+    }),
+    /** Resolves when the runner pauses. */
+    begin: () => new Promise<void>((resolve) => (reached = resolve)),
+    end,
+    [Symbol.asyncDispose]: async () => end(),
+  }
+}
 
 function leaveBytes(): Buffer {
   return readFileSync(join(import.meta.dirname, '../models/picture.png'))
