@@ -58,7 +58,7 @@ export const mediaLimits = {
     'MEDIAGEN_PAID_OUTPUT_SECONDS',
     3600,
     [60, 604_800],
-    'How long a run tries to store what another server made for it while the store of files is in trouble; the time limit of the model does not count meanwhile',
+    'How long a run tries to store what another server made for it while the store of files is in trouble or refuses the key; the time limit of the model does not count meanwhile',
     'The job fails with `output_not_stored`, and its credits are released; what the provider billed stays on record',
   ),
   places: limit(

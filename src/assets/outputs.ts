@@ -64,7 +64,7 @@ export function openOutputs(options: OutputsOptions): AssetStore {
   })
 
   return {
-    async put(run, index, path, { owner = run, signal, patienceMs } = {}) {
+    async put(run, index, path, { owner = run, signal, patienceMs, onTrouble } = {}) {
       checkRun(run)
       const name = basename(path)
       // Synchronously: the folder is open, so the system knows it without reading the disk.
@@ -83,7 +83,7 @@ export function openOutputs(options: OutputsOptions): AssetStore {
         const previewKey = hasPreview ? `${run}/${index}.preview.webp` : null
         const files = new Map([[key, taken]])
         if (previewKey) files.set(previewKey, previewPath)
-        await blobs.putFiles(files, { signal, patienceMs })
+        await blobs.putFiles(files, { signal, patienceMs, onTrouble })
         return { key, ...facts, bytes, previewKey }
       } catch (error) {
         // Whatever it is by now.

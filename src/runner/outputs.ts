@@ -76,9 +76,18 @@ async function storeOutput(
   path: string,
   patienceMs: number | undefined,
 ): Promise<Asset> {
-  const late = setTimeout(() => parts.log.warn({ job_id: job.jobId }, 'an output is not stored yet'), slowMs)
+  let trouble: unknown = null
+  const sayLate = (): void =>
+    parts.log.warn({ job_id: job.jobId, ...(trouble !== null && { err: trouble }) }, 'an output is not stored yet')
+  const late = setTimeout(sayLate, slowMs)
+  const onTrouble = (error: unknown): void => void (trouble = error)
   try {
-    return await parts.assets.put(toFolderName(job), index, path, { owner: job.accountId, signal, patienceMs })
+    return await parts.assets.put(toFolderName(job), index, path, {
+      owner: job.accountId,
+      signal,
+      patienceMs,
+      onTrouble,
+    })
   } catch (error) {
     // The cause that ended the run decides its error.
     signal.throwIfAborted()

@@ -2,7 +2,7 @@
 import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import type { Engine, EngineResult, EngineRun } from '@mediagen/engine/engine.ts'
 import { openOutputs } from '../../src/assets/outputs.ts'
 import type { Blobs } from '@mediagen/blobs/blobs.ts'
@@ -73,6 +73,8 @@ export interface BenchSettings {
   readonly engine?: Engine
   readonly download?: RunParts['download']
   readonly paidOutputMs?: number
+  /** Default: none. */
+  readonly log?: Logger
   /** Stands between the runner and the files. */
   readonly wrapBlobs?: (blobs: Blobs) => Blobs
   /** Stands between the runner and the store. */
@@ -156,7 +158,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     leaseMs: 15_000,
     reviewMs: 72 * 3_600_000,
     random: () => 0,
-    log: pino({ level: 'silent' }),
+    log: settings.log ?? pino({ level: 'silent' }),
     onRunEnded: (_model, status) => ended.push(status),
     onRunningChanged: (jobs) => (current = jobs),
   })

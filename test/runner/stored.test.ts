@@ -1,6 +1,7 @@
 // Outputs that are made while the store of files is away. Those that another server made and was paid for are kept for long.
 import { BlobsError } from '@mediagen/blobs/s3-requests.ts'
 import type { Blobs } from '@mediagen/blobs/blobs.ts'
+import { pino } from 'pino'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { EngineRun, UpstreamRun } from '@mediagen/engine/engine.ts'
 import { type BenchSettings, leavePicture, startBench } from './fixture.ts'
@@ -66,6 +67,33 @@ test('the time limit of the model does not count while what was paid for is stor
   })
   await using bench = await startBench({ run: buy, wrapBlobs, timeoutSeconds: limitSeconds })
   expect(await bench.end(await bench.start(10, { maxAttempts: 1 }))).toMatchObject({ status: 'succeeded' })
+})
+
+test('the log says after a minute what an output waits for', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const lines: string[] = []
+  const { promise: late, resolve: isLate } = Promise.withResolvers<void>()
+  const wrapBlobs = (blobs: Blobs): Blobs => ({
+    ...blobs,
+    async putFiles(files, options) {
+      options?.onTrouble?.(new BlobsError('The store of files answered with 403 AccessDenied'))
+      vi.advanceTimersByTime(minuteMs)
+      isLate()
+      await blobs.putFiles(files, options)
+    },
+  })
+  const log = pino({ base: null }, { write: (line) => lines.push(line) })
+  await using bench = await startBench({ run: buy, wrapBlobs, log })
+  const job = await bench.start()
+  await late
+  expect(await bench.end(job)).toMatchObject({ status: 'succeeded' })
+  expect(lines.map((line) => JSON.parse(line) as object)).toContainEqual(
+    expect.objectContaining({
+      level: 40,
+      msg: 'an output is not stored yet',
+      err: expect.objectContaining({ message: 'The store of files answered with 403 AccessDenied' }),
+    }),
+  )
 })
 
 test('a cancel ends the wait', async () => {

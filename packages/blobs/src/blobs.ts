@@ -15,8 +15,13 @@ export type BlobSource = AsyncIterable<Uint8Array> | { readonly file: string }
 
 export interface PutBlobOptions {
   readonly signal?: AbortSignal | undefined
-  /** How long a step of it is repeated while the store is in trouble, in milliseconds. Default: as the store was opened. */
+  /**
+   * How long a step of it is repeated while the store is in trouble or refuses this service, in milliseconds. Default: as the store
+   * was opened, and a refusal is not repeated.
+   */
   readonly patienceMs?: number | undefined
+  /** Is told each time why a step is repeated. */
+  readonly onTrouble?: ((error: unknown) => void) | undefined
 }
 
 /** A part of a blob: the bytes from `start` through `end`, counted from 0. Both are within the blob. */

@@ -140,7 +140,7 @@ export function createDiskBlobs(folder: string): Blobs {
 /** Repeats a step while no descriptor is free, and for `patienceMs` while the disk is full or cannot be written to. */
 async function whileTroubled<Result>(
   step: () => Promise<Result>,
-  { signal, patienceMs = 0 }: PutBlobOptions,
+  { signal, patienceMs = 0, onTrouble }: PutBlobOptions,
 ): Promise<Result> {
   const untilMs = performance.now() + patienceMs
   for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
@@ -149,6 +149,7 @@ async function whileTroubled<Result>(
     } catch (error) {
       const isTrouble = trouble.has((error as NodeJS.ErrnoException).code ?? '')
       if (!isTrouble || performance.now() + pauseMs > untilMs) throw error
+      onTrouble?.(error)
       await pause(pauseMs, undefined, { signal })
     }
   }

@@ -25,6 +25,10 @@ export interface BucketRequest {
   readonly mayBeMissing?: boolean
   /** How long the request is repeated while the store is in trouble, in milliseconds. Default: as the bucket was opened. */
   readonly patienceMs?: number | undefined
+  /** Whether it is also repeated while the store refuses the key or has no such bucket, which somebody may mend. Default: no. */
+  readonly outlastsRefusals?: boolean
+  /** Is told why the request is about to be repeated. */
+  readonly onTrouble?: ((error: BlobsError) => void) | undefined
 }
 
 /** The store refused a request, or could not be reached. */
@@ -93,7 +97,7 @@ export function createBucketClient(bucket: Bucket, patienceMs = defaultPatienceM
 
   return {
     async send(method, request = {}) {
-      const { object = '', signal } = request
+      const { object = '', signal, outlastsRefusals = false } = request
       const untilMs = performance.now() + (request.patienceMs ?? patienceMs)
       for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
         const answer = await attempt(method, request).catch((error: unknown) => {
@@ -102,15 +106,17 @@ export function createBucketClient(bucket: Bucket, patienceMs = defaultPatienceM
         })
         if (answer instanceof Response && (answer.ok || (request.mayBeMissing && answer.status === 404))) return answer
         const refusal = answer instanceof Response ? await toRefusal(answer) : null
-        const isOver = performance.now() + pauseMs > untilMs
-        if (isOver || (refusal !== null && !refusal.passes)) {
-          const what = `${method} ${object || 'of the bucket'}`
-          throw refusal === null
+        const what = `${method} ${object || 'of the bucket'}`
+        const error =
+          refusal === null
             ? new BlobsError(`The store of files cannot be reached for ${what}: ${sayWhy(answer as Error)}`, {
                 cause: answer,
               })
             : new BlobsError(`The store of files answered ${what} with ${refusal.words}`, { reason: refusal.code })
-        }
+        const isOver = performance.now() + pauseMs > untilMs
+        const mayPass = refusal === null || refusal.passes || (outlastsRefusals && refusal.canBeMended)
+        if (isOver || !mayPass) throw error
+        request.onTrouble?.(error)
         await pause(pauseMs, undefined, { signal })
       }
     },
@@ -125,15 +131,24 @@ function sizeOf(body: BucketRequest['body']): number {
   return body === undefined || typeof body === 'string' ? 0 : body instanceof Blob ? body.size : body.length
 }
 
-/** A refusal in words, and whether it may pass. */
-async function toRefusal(answer: Response): Promise<{ code: string | null; words: string; passes: boolean }> {
+interface Refusal {
+  readonly code: string | null
+  readonly words: string
+  /** Whether it may pass by itself. */
+  readonly passes: boolean
+  /** Whether somebody may mend it: the key, its rights, the clock, the bucket. */
+  readonly canBeMended: boolean
+}
+
+async function toRefusal(answer: Response): Promise<Refusal> {
   const text = await answer.text().catch(() => '')
   const code = readTag(text, 'Code')
   const message = readTag(text, 'Message')
   // A body that comes too slowly is refused with RequestTimeout, which is a 400.
   const passes = answer.status >= 500 || answer.status === 429 || answer.status === 408 || code === 'RequestTimeout'
+  const canBeMended = answer.status === 401 || answer.status === 403 || code === 'NoSuchBucket'
   const words = [answer.status, code, message].filter(Boolean).join(' ').replace(/\.$/, '')
-  return { code, words, passes }
+  return { code, words, passes, canBeMended }
 }
 
 /** fetch hides the reason in the cause of its error. */

@@ -16,6 +16,8 @@ export interface NewObject {
   readonly signal: AbortSignal | undefined
   /** See `BucketRequest`. */
   readonly patienceMs: number | undefined
+  readonly outlastsRefusals: boolean
+  readonly onTrouble: ((error: unknown) => void) | undefined
 }
 
 /** Puts a file, which is removed whatever comes of it. @param partBytes size of parts; a larger file has larger ones */

@@ -36,11 +36,13 @@ export function createS3Blobs(options: S3Options): Blobs {
     if (!isBlobKey(key)) throw new TypeError(`not a key of a blob: ${key}`)
     return prefix + key
   }
-  const toObject = (key: string, { signal, patienceMs }: PutBlobOptions = {}): NewObject => ({
+  const toObject = (key: string, { signal, patienceMs, onTrouble }: PutBlobOptions = {}): NewObject => ({
     name: nameOf(key),
     contentType: contentTypeOf(key),
     signal,
     patienceMs,
+    outlastsRefusals: patienceMs !== undefined,
+    onTrouble,
   })
 
   return {

@@ -164,6 +164,27 @@ describe('a store in trouble', () => {
     expect((await read('job_11/0.bin'))?.equals(content)).toBe(true)
   })
 
+  test('then it also outlasts refusals that somebody can mend, and says what they are', async () => {
+    const { path, content } = leave(10)
+    const troubles: unknown[] = []
+    line.faults.push('refuse', { status: 404, code: 'NoSuchBucket' }, 'cut before')
+    const onTrouble = (error: unknown): void => void troubles.push(error)
+    await open().putFiles(new Map([['job_12/0.bin', path]]), { patienceMs: 60_000, onTrouble })
+    expect(troubles.map(String)).toEqual([
+      expect.stringContaining('answered PUT job_12/0.bin with 403 AccessDenied'),
+      expect.stringContaining('answered PUT job_12/0.bin with 404 NoSuchBucket'),
+      expect.stringContaining('cannot be reached for PUT job_12/0.bin'),
+    ])
+    expect((await read('job_12/0.bin'))?.equals(content)).toBe(true)
+  })
+
+  test('other refusals are not repeated, however much patience it is worth', async () => {
+    line.faults.push({ status: 400, code: 'EntityTooLarge' })
+    const put = open().put('job_13/0.bin', { file: leave(10).path }, { patienceMs: 60_000 })
+    await expect(put).rejects.toThrow('400 EntityTooLarge')
+    expect(line.seen).toEqual(['PUT'])
+  })
+
   test('a URL of the store itself is signed for as long as it says, and not made unless it is wanted', async () => {
     const blobs = createS3Blobs({ bucket: server.bucket, prefix: '', signsUrls: true })
     await blobs.put('job_10/0.png', { file: leave(10).path })

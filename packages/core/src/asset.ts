@@ -39,8 +39,13 @@ export interface PutOptions {
   readonly signal?: AbortSignal
   /** Default: the run. */
   readonly owner?: string
-  /** How long it is tried while the store is in trouble, in milliseconds. Default: as long as the store usually does. */
+  /**
+   * How long it is tried while the store is in trouble or refuses this service, in milliseconds. Default: as long as the store
+   * usually does, and a refusal is not repeated.
+   */
   readonly patienceMs?: number | undefined
+  /** Is told each time why storing is tried again. */
+  readonly onTrouble?: (error: unknown) => void
 }
 
 /** Storage of output files. */
