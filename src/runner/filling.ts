@@ -55,26 +55,26 @@ export function createFilling(parts: FillingParts): () => Promise<void> {
     const left = isStopped() ? Number.POSITIVE_INFINITY : await claim(taken)
     const within = admit(true, () => true)
     // The places that the queue left. Those of runs that ended meanwhile were not offered to it; the next round does that.
-    const beyond = admit(false, () => true, left, new Set([...before, ...runs]))
+    const beyond = admit(false, () => true, left, () => new Set([...before, ...runs]))
     if (first + within + beyond > 0) again()
   }
 
   /**
    * Assigns places to runs that have their files; if others wait, only within their share.
    * @param most how many
-   * @param counted the runs that have places
+   * @param counted the runs whose places count
    * @returns how many were assigned
    */
   function admit(
     othersWait: boolean,
     mayHave: (model: Model) => unknown,
     most = Number.POSITIVE_INFINITY,
-    counted: Iterable<Run> = runs,
+    counted = (): Iterable<Run> => runs,
   ): number {
     let admitted = 0
     for (const run of runs) {
       if (admitted >= most) break
-      if (run.phase !== 'fetched' || !lookAtPlaces(counted).mayWork(run, othersWait) || !mayHave(run.model)) continue
+      if (run.phase !== 'fetched' || !lookAtPlaces(counted()).mayWork(run, othersWait) || !mayHave(run.model)) continue
       run.admit()
       admitted += 1
     }
