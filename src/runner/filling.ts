@@ -55,7 +55,8 @@ export function createFilling(parts: FillingParts): () => Promise<void> {
     const left = isStopped() ? Number.POSITIVE_INFINITY : await claim(taken)
     const within = admit(true, () => true)
     // The places that the queue left. Those of runs that ended meanwhile were not offered to it; the next round does that.
-    const beyond = admit(false, () => true, left, () => new Set([...before, ...runs]))
+    const withEnded = (): Set<Run> => new Set([...before, ...runs])
+    const beyond = admit(false, () => true, left, withEnded)
     if (first + within + beyond > 0) again()
   }
 
