@@ -1,12 +1,27 @@
 // The tests that one runs before every commit, and those that take minutes: *.long.test.ts, by `npm run test:long`. The
-// tests of the REST interface run against one process and again through a pure gateway in front of a core elsewhere; no
-// test knows in which run it is.
+// tests of the REST interface run against one process, and those in which it can matter again through a pure gateway in front of
+// a core elsewhere; no test knows in which run it is.
+import { accessSync, constants, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 // Hundreds of servers, writer threads and render processes are started: code that was compiled once is kept for all of them.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/mediagen/compile')
+
+// In `npm test`, files that go away with their tests are kept in memory where there is room: no test waits for a disk to flush.
+const memory = '/dev/shm'
+const inMemory = process.env['TMPDIR'] === undefined && hasRoom(memory) ? { TMPDIR: memory } : {}
+
+function hasRoom(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK)
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize > 4e9
+  } catch {
+    return false
+  }
+}
 
 // The longest begin first, so that no worker is left with one of them when the other has nothing more to do. By itself
 // Vitest begins with the largest files, as long as it has not seen them run.
@@ -29,6 +44,8 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+// The built-in models have a command of their own.
+const builtin = 'packages/builtin/**'
 /** The service's tests, and those of its packages. */
 const tests = ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts']
 
@@ -60,8 +77,11 @@ const postgresServer = { globalSetup: [join(import.meta.dirname, 'test/test-stor
 // So many in a run: what is tried at random again and again takes several times as long there as in SQLite.
 const bounded = { MEDIAGEN_TEST_KILLS: '12', MEDIAGEN_TEST_HISTORIES: '20' }
 
-// What happens in the core alone, whichever way a start came to it, is not tried a second time through a gateway.
-const inTheCore = ['usage-billing', 'picture-to-video', 'retention', 'slow-bodies']
+// The tests in which it can matter that a gateway of its own is between the client and the core.
+const throughGateway =
+  'answer-headers assets caller-urls deadlines errors files generate idempotency job-events key-first mcp open-watches readiness refused-uploads request-ids shutdown slow-bodies wait'
+    .split(' ')
+    .map((name) => `test/gateway/${name}.test.ts`)
 
 // What is held to a time beside a server under attack runs when all others have ended.
 const attacks = 'test/attacks/**/*.long.test.ts'
@@ -95,7 +115,24 @@ export default defineConfig({
     // Half of a run went into loading the same modules for each file again. Tests change no global state, so that files can share a process.
     isolate: false,
     projects: [
-      { extends: true, test: { name: 'default', include: tests, exclude: ['**/*.long.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'default',
+          include: tests,
+          exclude: ['**/*.long.test.ts', builtin],
+          env: { ...seedOf(fixedSeed), ...inMemory },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'builtin',
+          include: ['packages/builtin/test/**/*.test.ts'],
+          exclude: ['**/*.long.test.ts'],
+          env: { ...seedOf(fixedSeed), ...inMemory },
+        },
+      },
       {
         extends: true,
         test: {
@@ -110,9 +147,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'gateway',
-          include: ['test/gateway/**/*.test.ts'],
-          exclude: ['**/*.long.test.ts', ...inTheCore.map((name) => `test/gateway/${name}.test.ts`)],
-          env: { ...seedOf(fixedSeed), MEDIAGEN_TEST_GATEWAY: '1' },
+          include: throughGateway,
+          env: { ...seedOf(fixedSeed), ...inMemory, MEDIAGEN_TEST_GATEWAY: '1' },
         },
       },
       {

@@ -9,6 +9,7 @@ import { permissions } from '@mediagen/core/key.ts'
 import { addRoutes, type RouteParts } from '../src/gateway/server.ts'
 import { limitGroups } from '../src/limits.ts'
 import { createProgram } from '../src/main.ts'
+import { readCitations, readPromises, type Citation } from './promises.ts'
 
 const limitsHead = `# Limits
 
@@ -60,6 +61,14 @@ In the folder of the clone, \`export PATH="$PWD/bin:$PATH"\` makes \`mediagen\` 
 Every command takes \`--json\` to print JSON for programs, and \`--help\`. The exit status is 0 on success and 1 on failure.
 
 \`npm run docs\` makes this page from the command line's own help.
+`
+
+const promisesHead = `# Promises and their tests
+
+Each promise of [the contract](contract.md) by its number, and the files whose first lines or titles of tests cite it. Each of them checks the promise, or a part of it.
+
+\`npm run docs\` makes this page from the contract and the tests.
+
 `
 
 /** docs/limits.md. */
@@ -184,6 +193,19 @@ function toDefault(value: unknown): string {
   return value === undefined || value === '' ? '' : code(String(value))
 }
 
+/** docs/promises.md. */
+export function describePromises(): string {
+  const citations = Map.groupBy(readCitations(), ({ number }) => number)
+  const rows = readPromises()
+    .toSorted((one, other) => one.number - other.number)
+    .map(({ number, text }) => [`P${number} ${text}`, (citations.get(number) ?? []).map(describeCitation).join(', ')])
+  return promisesHead + table(['Promise', 'Tests'], rows)
+}
+
+function describeCitation({ file, titles }: Citation): string {
+  return titles > 1 ? `${code(file)} (${titles})` : code(file)
+}
+
 function code(text: string): string {
   return `\`${text}\``
 }
@@ -200,6 +222,7 @@ export const madePages: Readonly<Record<string, () => string | Promise<string>>>
   'settings.md': describeSettings,
   'routes.md': describeRoutes,
   'commands.md': describeCommands,
+  'promises.md': describePromises,
 }
 
 if (import.meta.main)

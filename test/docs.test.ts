@@ -3,6 +3,7 @@ import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { madePages, readOpenapi } from '../docs/make.ts'
+import { readCitations, readPromises, readWithdrawn } from '../docs/promises.ts'
 import { parts } from '../oxlint.config.ts'
 import { Code } from '@connectrpc/connect'
 import { isErrorCode } from '@mediagen/core/errors.ts'
@@ -191,4 +192,26 @@ test("the contract's table of errors is the table of the code", () => {
     return listed.includes(overRestOnly) ? overRestOnly : `${code} ${http} ${grpc}`
   })
   expect(listed.toSorted()).toEqual(expected.toSorted())
+})
+
+describe('the promises of docs/contract.md', () => {
+  const promises = readPromises()
+  const citations = readCitations()
+
+  test('numbers are unique and in one sequence without reuse', () => {
+    const numbers = [...promises.map(({ number }) => number), ...readWithdrawn()]
+    expect(numbers.toSorted((one, other) => one - other)).toEqual(numbers.map((_, i) => i + 1))
+  })
+
+  test('every promise of the contract has a test that cites it', () => {
+    const cited = new Set(citations.map(({ number }) => number))
+    const uncited = promises.filter(({ number }) => !cited.has(number))
+    expect(uncited.map(({ number, text }) => `P${number} ${text}`)).toEqual([])
+  })
+
+  test('tests cite only promises that exist', () => {
+    const known = new Set(promises.map(({ number }) => number))
+    const unknown = citations.filter(({ number }) => !known.has(number))
+    expect(unknown.map(({ number, file }) => `${file}: P${number}`)).toEqual([])
+  })
 })

@@ -12,7 +12,7 @@ import { startApp } from '../src/app/start.ts'
 import { type Config, readConfig } from '../src/config.ts'
 import { type Permission, permissions } from '@mediagen/core/key.ts'
 import { toPermissionCode } from '../src/services/convert.ts'
-import { storeSettings } from './test-store.ts'
+import { storeSettings, threads } from './test-store.ts'
 
 /** What most tests use instead of the defaults; MEDIAGEN_TEST_GATEWAY=1 puts a gateway of its own in front, over gRPC. */
 const testSettings = {
@@ -109,7 +109,7 @@ export async function startTestApp(
     ...settings,
   })
   const log = overrides.log ?? pino({ level: 'silent' })
-  const app = await startApp(config, { builtin: null, ...overrides, log })
+  const app = await startApp(config, { builtin: null, threads, ...overrides, log })
   if (!app.operator || !app.grpcUrl) throw new Error('tests need a core')
   const gateway =
     process.env['MEDIAGEN_TEST_GATEWAY'] === '1'

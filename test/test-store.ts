@@ -6,7 +6,9 @@ import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import type { Clock } from '@mediagen/core/clock.ts'
 import type { OpenTestStore, TestStore } from './storage/fixture.ts'
 import { connectPostgres, hasPostgres, runSql, startPostgres } from './storage/postgres-server.ts'
-import { openRaw, openTemporaryStore } from './storage/sqlite-fixture.ts'
+import { openRaw, openTemporaryStore, threads } from './storage/sqlite-fixture.ts'
+
+export { threads }
 
 /** Whether tests run on PostgreSQL. */
 export const isPostgres = process.env['MEDIAGEN_TEST_STORE'] === 'postgres'
@@ -37,7 +39,7 @@ export async function openStoreOf(dataDir: string, clock?: Clock): Promise<TestS
   const options = { ...(clock && { clock }) }
   return isPostgres
     ? openPostgresStore({ ...options, url: await databaseOf(dataDir) })
-    : openSqliteStore({ ...options, path: join(dataDir, 'mediagen.db') })
+    : openSqliteStore({ ...options, path: join(dataDir, 'mediagen.db'), threads })
 }
 
 /** What the database of a data directory keeps, as text; nothing when that is a file in the directory. */

@@ -1,10 +1,10 @@
 // The interface of a running server, and the parts that a test may replace.
 import type { lookup } from 'node:dns'
-import type { Worker } from 'node:worker_threads'
 import type { Transport } from '@connectrpc/connect'
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
 import type { Clock } from '@mediagen/core/clock.ts'
+import type { Threads } from '@mediagen/storage/sqlite/threads.ts'
 import type { Secrets } from '@mediagen/backends/secrets.ts'
 import type { Builtin } from './builtin.ts'
 import type { Addresses } from './doors.ts'
@@ -19,8 +19,8 @@ export interface App extends Addresses, AsyncDisposable {
 
 /** Parts that a test may replace, or a command has already. */
 export interface Overrides {
-  /** The writer thread of SQLite, started ahead of time (writer-ahead.ts). */
-  readonly writerThread?: Worker | undefined
+  /** Where SQLite reads and writes. Default: threads of its own. */
+  readonly threads?: Threads | undefined
   readonly clock?: Clock
   readonly log?: Logger
   /** The environment's secrets, which the log hides. Default: those of the process. */

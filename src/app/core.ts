@@ -67,7 +67,7 @@ export async function startCore(
     maxQueueMs,
     maxQueuedWrites,
     maxQueuedReads,
-    ...(overrides.writerThread && { writerThread: overrides.writerThread }),
+    ...(overrides.threads && { threads: overrides.threads }),
   })
   const store = measureStore(parts.use(opened), metrics)
   logActs(store, log)

@@ -13,7 +13,7 @@ export type StorePlace = Pick<Config, 'dataDir'> &
 /** How it is opened. */
 export interface StoreOptions extends Pick<
   SqliteOptions,
-  'name' | 'maxQueueMs' | 'maxQueuedWrites' | 'maxQueuedReads' | 'writerThread'
+  'name' | 'maxQueueMs' | 'maxQueuedWrites' | 'maxQueuedReads' | 'threads'
 > {
   /** The clock of commands, for tests. Default: that of the system, or of the server of PostgreSQL. */
   readonly clock?: Clock | undefined
@@ -47,12 +47,13 @@ export async function openStore(
 }
 
 /**
- * Opens the store of an installation that has one; nothing is created or migrated.
+ * Opens the store of an installation that has one, for one command; nothing is created or migrated.
  * @throws StartupError when there is none, or its schema is not that of this program
  */
-export function openExistingStore(place: StorePlace): Promise<Store & AsyncDisposable> {
+export async function openExistingStore(place: StorePlace): Promise<Store & AsyncDisposable> {
   if (place.databaseUrl) return openPostgres(place, place.databaseUrl, { listens: false })
-  return openSqliteStore({ path: layOut(place.dataDir).database, migrates: false })
+  const { noThreads } = await import('@mediagen/storage/sqlite/no-threads.ts')
+  return openSqliteStore({ path: layOut(place.dataDir).database, migrates: false, threads: noThreads })
 }
 
 /** The driver is loaded where it is used. */

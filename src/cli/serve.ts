@@ -19,12 +19,12 @@ export function addServeCommand(program: Command): void {
       // Installed first, so a signal during the start also stops the server properly.
       const stopped = stopSignal()
       // The thread loads its modules while these are loaded.
-      const writerThread = startWriterAhead(config)
+      const threads = startWriterAhead(config)
       const { openSecrets } = await import('../app/models.ts')
       const { openLog, startApp } = await import('../app/start.ts')
       const secrets = openSecrets()
       const log = openLog(config, secrets, process.env)
-      await using app = await startApp(config, { secrets, log, writerThread })
+      await using app = await startApp(config, { secrets, log, threads })
       if (json) print(toAddresses(app), true)
       await stopped
       log.info('stopping')

@@ -1,4 +1,5 @@
 // What the built-in engines' encoders make is measured, decoded and given a preview; what is cut short or damaged is refused.
+// P17, P19.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

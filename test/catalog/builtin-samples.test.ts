@@ -1,4 +1,4 @@
-// What the models that ship show of themselves: samples, plain words, named choices, and words that a search finds.
+// What the models that ship show of themselves: samples, plain words, named choices, and words that a search finds (P81).
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'

@@ -1,4 +1,5 @@
 // `samples` and `x-enum-samples` of catalog files: what is right is read, what is wrong is named. docs/catalog.md, Samples.
+// P73, P81.
 import { createHash } from 'node:crypto'
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

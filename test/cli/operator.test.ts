@@ -1,4 +1,4 @@
-// The operator's commands, with and without --json, beside a server that runs, and what they refuse.
+// The operator's commands, with and without --json, beside a server that runs, and what they refuse (P86).
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

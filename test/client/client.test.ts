@@ -1,4 +1,4 @@
-// The client against a real server: what it returns, what it throws, and that nothing is paid twice.
+// The client against a real server: what it returns, what it throws, and that nothing is paid twice (P99).
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// packages/client/python/mediagen.py, run by the machine's Python against a real server.
+// packages/client/python/mediagen.py, run by the machine's Python against a real server (P99).
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Why a model of a provider is not ready: in the catalog record over REST and gRPC, and in refusals, in words to act on.
+// Why a model of a provider is not ready: in the catalog record over REST and gRPC, and in refusals, in words to act on (P71).
 import { createClient } from '@connectrpc/connect'
 import { createGrpcTransport } from '@connectrpc/connect-node'
 import type { EngineSpec } from '@mediagen/engine/engine.ts'

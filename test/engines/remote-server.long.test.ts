@@ -1,5 +1,5 @@
 // Remote models in a whole server, each over real connections to the fake of its provider: quote, start, output, charge, cancel,
-// and no key anywhere.
+// and no key anywhere (P24, P33).
 import { execFileSync } from 'node:child_process'
 import type { EngineSpec } from '@mediagen/engine/engine.ts'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,5 @@
 // The feed: who waits is woken by the job's end, who watches gets the latest state, who leaves costs nothing. Architecture, runner/feed.ts.
+// P111, P178.
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import type { Job } from '@mediagen/core/job.ts'

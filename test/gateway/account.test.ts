@@ -1,4 +1,4 @@
-// /v1/account: what a key may know of its account.
+// /v1/account: what a key may know of its account (P49, P50, P51).
 import { afterAll, expect, test } from 'vitest'
 import { toPermissionCode } from '../../src/services/convert.ts'
 import { startTestApp } from '../test-app.ts'

@@ -1,4 +1,4 @@
-// What every answer says to browsers and caches, and what a request must say of its host.
+// What every answer says to browsers and caches, and what a request must say of its host (P128, P129).
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 import { expectProblem } from './problem.ts'

@@ -1,4 +1,4 @@
-// GET /assets/…: outputs under signed URLs. docs/contract.md, section 2.
+// GET /assets/…: outputs under signed URLs (P18, P123, P130, P131, P154).
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Conditions and ranges of files, as RFC 9110 has them; assets.test.ts asks a server.
+// Conditions and ranges of files, as RFC 9110 has them; assets.test.ts asks a server (P123).
 import { Readable } from 'node:stream'
 import Fastify from 'fastify'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// A key may send so many bytes of requests a second, whatever the door; files do not count, and others are not slowed.
+// A key may send so many bytes of requests a second, whatever the door; files do not count, and others are not slowed (P167).
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'

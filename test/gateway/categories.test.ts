@@ -1,4 +1,4 @@
-// GET /v1/models/categories: the task categories of the ready models. docs/contract.md, section 1, Lists.
+// GET /v1/models/categories: the task categories of the ready models (P76, P83, P87).
 import { afterAll, expect, test } from 'vitest'
 import { startTestApp, withBuiltin } from '../test-app.ts'
 

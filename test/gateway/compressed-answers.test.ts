@@ -1,4 +1,4 @@
-// Large answers are compressed for clients that ask for it, and sent as they are to others.
+// Large answers are compressed for clients that ask for it, and sent as they are to others (P132).
 import { type IncomingMessage, request } from 'node:http'
 import { once } from 'node:events'
 import { buffer } from 'node:stream/consumers'

@@ -1,4 +1,4 @@
-// How many connections there may be, in all and from one address, and that what lacks files fails nobody else.
+// How many connections there may be, in all and from one address, and that what lacks files fails nobody else (P167).
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Cancel-After, cancels and priorities over REST.
+// Cancel-After, cancels and priorities over REST (P22, P100, P101, P102, P104).
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../test-app.ts'

@@ -1,4 +1,5 @@
 // DELETE /v1/jobs/{job_id}: the files and the input of an ended job go, its record and its money stay.
+// P27, P40, P41, P42, P90, P163.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,6 @@
-// Every row of the error table is reached over HTTP: status, code, headers and body. docs/contract.md, section 3.
+// Every row of the error table is reached over HTTP: status, code, headers and body.
+// P126, P127, P134, P136, P137, P139, P140, P141, P143, P144, P145, P146, P147, P148, P149, P150, P151, P152, P155, P157, P159,
+// P160, P161, P166, P167, P168, P169, P170, P172, P173.
 import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
 import type { ErrorCode } from '@mediagen/core/errors.ts'

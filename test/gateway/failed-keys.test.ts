@@ -1,4 +1,4 @@
-// A client that tries many keys has to wait, by its address; others do not.
+// A client that tries many keys has to wait, by its address; others do not (P167).
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { afterAll, expect, test } from 'vitest'

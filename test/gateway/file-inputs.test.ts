@@ -1,4 +1,5 @@
 // Uploads as inputs: by id or by URL wherever a schema says `format: media`, for the account that handed them in.
+// P36, P45, P105, P107.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
 // POST /v1/generate checks in this order: key, permission, body shape, Idempotency-Key, replay, model, quote
-// (genuine, owner, expiry, match), input schema, balance. docs/contract.md, section 3.
+// (genuine, owner, expiry, match), input schema, balance (P92, P175).
 import { afterAll, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 import { createTestClock } from './test-clock.ts'

@@ -1,4 +1,5 @@
-// POST /v1/generate: what starts, what it costs, what is answered. docs/contract.md, sections 1 and 2.
+// POST /v1/generate: what starts, what it costs, what is answered.
+// P1, P2, P13, P15, P16, P17, P20, P57, P58, P64, P65, P108, P110, P174.
 import { afterAll, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 

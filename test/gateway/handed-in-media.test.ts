@@ -1,4 +1,4 @@
-// Media that is handed in reaches the engine as a local file; what is no media fails the job and costs nothing.
+// Media that is handed in reaches the engine as a local file; what is no media fails the job and costs nothing (P106, P107).
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'

@@ -1,4 +1,5 @@
-// Idempotency-Key: one generation for each key, however often and however late it is asked for. docs/contract.md, section 2.
+// Idempotency-Key: one generation for each key, however often and however late it is asked for.
+// P91, P92, P93, P94, P95, P96, P98.
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { json } from 'node:stream/consumers'

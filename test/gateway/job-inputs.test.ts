@@ -1,4 +1,4 @@
-// The input in the record of a job: where it is whole, where it is brief, and where it is not. docs/contract.md, section 1.
+// The input in the record of a job: where it is whole, where it is brief, and where it is not (P26, P27, P28, P187).
 import { createClient } from '@connectrpc/connect'
 import { createGrpcTransport } from '@connectrpc/connect-node'
 import { afterAll, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// /v1/jobs: reading, listing and cancelling. docs/contract.md, section 1.
+// /v1/jobs: reading, listing and cancelling (P25, P67, P68, P114).
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestAccount, type TestApp } from '../test-app.ts'
 import { createTestClock } from './test-clock.ts'

@@ -1,4 +1,5 @@
 // What clients see of a job whose record was removed (MEDIAGEN_KEEP_JOBS_DAYS): no job, but its money; and a repeated start costs nothing.
+// P43, P97.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// API keys: how they are sent, when they work, and what they may do. docs/contract.md, section 2.
+// API keys: how they are sent, when they work, and what they may do (P84, P85, P86).
 import { afterAll, describe, expect, test } from 'vitest'
 import { permissions } from '@mediagen/core/key.ts'
 import { toPermissionCode } from '../../src/services/convert.ts'

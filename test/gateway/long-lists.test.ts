@@ -1,4 +1,4 @@
-// A list that takes too long to read is ended, and the answer says so: on PostgreSQL, which would read on for nobody.
+// A list that takes too long to read is ended, and the answer says so: on PostgreSQL, which would read on for nobody (P172).
 import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { openForeignClient } from '../rpc/foreign-client.ts'

@@ -1,4 +1,4 @@
-// Which method a route takes, and what the others are told. docs/contract.md, section 3.
+// Which method a route takes, and what the others are told (P149, P157).
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 import { expectProblem } from './problem.ts'

@@ -1,4 +1,4 @@
-// GET /v1/models/{model}: the details of a model and its input schema. docs/contract.md, section 1, Lists.
+// GET /v1/models/{model}: the details of a model and its input schema (P71, P78, P80, P83).
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'

@@ -1,4 +1,4 @@
-// GET /v1/models?grouped=true: one entry per product, with its modes. docs/contract.md, section 1, Lists.
+// GET /v1/models?grouped=true: one entry per product, with its modes (P75).
 import { afterAll, expect, test } from 'vitest'
 import { startTestApp, withBuiltin } from '../test-app.ts'
 

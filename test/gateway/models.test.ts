@@ -1,4 +1,4 @@
-// GET /v1/models: the models that are ready, in catalog order. docs/contract.md, section 1, Lists.
+// GET /v1/models: the models that are ready, in catalog order (P1, P70, P71, P77).
 import { copyFileSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'

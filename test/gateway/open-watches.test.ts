@@ -1,4 +1,4 @@
-// Watches and waits are bounded, by account and in all; nobody is refused a start for it.
+// Watches and waits are bounded, by account and in all; nobody is refused a start for it (P112, P167).
 import { afterAll, expect, test } from 'vitest'
 import { readMetrics } from '../rpc/metrics.ts'
 import { openForeignClient } from '../rpc/foreign-client.ts'

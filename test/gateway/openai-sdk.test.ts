@@ -1,4 +1,4 @@
-// An OpenAI SDK reads the catalog as it reads OpenAI's own. docs/contract.md, section 1, Lists.
+// An OpenAI SDK reads the catalog as it reads OpenAI's own (P70, P83).
 import OpenAI, { AuthenticationError } from 'openai'
 import { afterAll, expect, test } from 'vitest'
 import { startTestApp, withBuiltin } from '../test-app.ts'

@@ -1,4 +1,4 @@
-// Scripts of other websites in browsers (CORS).
+// Scripts of other websites in browsers (CORS) (P133).
 import { createClient } from '@connectrpc/connect'
 import { createGrpcWebTransport } from '@connectrpc/connect-node'
 import { afterAll, describe, expect, test } from 'vitest'

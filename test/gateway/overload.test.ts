@@ -1,4 +1,4 @@
-// An overloaded server refuses some requests early, with an explanation, and answers the others.
+// An overloaded server refuses some requests early, with an explanation, and answers the others (P7, P172).
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pass } from 'node:timers/promises'
@@ -15,6 +15,7 @@ import { openForeignClient, type ForeignError } from '../rpc/foreign-client.ts'
 import { readMetrics } from '../rpc/metrics.ts'
 import { createSlowClock } from '../slow-clock.ts'
 import { startTestApp, type TestAnswer } from '../test-app.ts'
+import { ownThreads } from '@mediagen/storage/sqlite/threads.ts'
 import { holdStore } from '../test-store.ts'
 import { expectProblem } from './problem.ts'
 import { exchange, parseAnswer, sendRaw } from './raw-http.ts'
@@ -60,7 +61,7 @@ test('MEDIAGEN_MAX_QUEUE_MS: requests that wait longer are refused until the ser
 })
 
 test('starts do not pile up while the disk stands still; quotes go on, and starts do when the disk does', async () => {
-  await using app = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_QUEUE_MS: '100' })
+  await using app = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_QUEUE_MS: '100' }, { threads: ownThreads })
   const model = 'test/instant/text-to-image'
   const input = { prompt: 'x' }
   const { quote_id } = await app.quote(model, input)

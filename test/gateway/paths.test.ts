@@ -1,4 +1,4 @@
-// Paths as strangers write them, on a bare socket: nothing is tidied, everything is answered in the form of the contract.
+// Paths as strangers write them, on a bare socket: nothing is tidied, everything is answered in the form of the contract (P83).
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 import { expectProblem } from './problem.ts'

@@ -1,4 +1,5 @@
 // A draft that a program shows is in the record of its job over REST while it runs, under a signed URL that works without a key.
+// P23.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

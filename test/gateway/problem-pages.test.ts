@@ -1,4 +1,4 @@
-// The type of every problem resolves to a page that explains it. docs/contract.md, section 3.
+// The type of every problem resolves to a page that explains it (P137).
 import { afterAll, expect, test } from 'vitest'
 import { problemKinds } from '../../src/gateway/problem-kinds.ts'
 import { startTestApp } from '../test-app.ts'

@@ -1,4 +1,4 @@
-// Query strings: what is unknown, repeated or malformed is refused by name. docs/contract.md, section 1, Lists.
+// Query strings: what is unknown, repeated or malformed is refused by name (P67, P79).
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 import { expectProblem, pointersOf } from './problem.ts'

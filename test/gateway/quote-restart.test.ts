@@ -1,4 +1,4 @@
-// A quote is a promise that outlives the process that made it and the price it was made at. docs/contract.md, section 1, Quote.
+// A quote is a promise that outlives the process that made it and the price it was made at (P8, P12).
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// What a quote is good for: one account, one model, one exact input, until its last millisecond. docs/contract.md, section 1, Quote.
+// What a quote is good for: one account, one model, one exact input, until its last millisecond (P5, P9, P10, P11).
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestAccount } from '../test-app.ts'
 import { createTestClock } from './test-clock.ts'

@@ -1,4 +1,4 @@
-// POST /v1/quotes: what a quote says. docs/contract.md, section 1, Quote.
+// POST /v1/quotes: what a quote says (P1, P4, P6, P7, P65, P78).
 import { afterAll, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 import { createTestClock } from './test-clock.ts'

@@ -1,4 +1,4 @@
-// So many requests a second for each key, with a burst of as many. docs/contract.md, section 3.
+// So many requests a second for each key, with a burst of as many (P167).
 import { afterAll, expect, test } from 'vitest'
 import { settings } from '../../src/config.ts'
 import { startTestApp } from '../test-app.ts'

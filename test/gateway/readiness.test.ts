@@ -4,10 +4,11 @@ import { pino } from 'pino'
 import { startApp } from '../../src/app/start.ts'
 import { createReadiness } from '../../src/gateway/health.ts'
 import { startTestApp } from '../test-app.ts'
+import { ownThreads } from '@mediagen/storage/sqlite/threads.ts'
 import { holdStore, openTestStore } from '../test-store.ts'
 
 test('a database that takes no changes is not ready, in words, and ready again once it does', async () => {
-  await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+  await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' }, { threads: ownThreads })
   const ready = async () => {
     const response = await fetch(`${app.app.httpUrl}/readyz`)
     return { status: response.status, headers: response.headers, body: await response.json() }

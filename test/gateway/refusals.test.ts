@@ -1,4 +1,4 @@
-// What the REST door refuses by itself is counted and logged, and nothing is logged twice.
+// What the REST door refuses by itself is counted and logged, and nothing is logged twice (P171).
 import { createClient } from '@connectrpc/connect'
 import { expect, test } from 'vitest'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'

@@ -1,4 +1,4 @@
-// Every answer carries X-Request-Id: the client's, if it sent a sane one. docs/contract.md, section 2.
+// Every answer carries X-Request-Id: the client's, if it sent a sane one (P122, P124).
 import { afterAll, expect, test } from 'vitest'
 import { keepLog } from '../kept-log.ts'
 import { startTestApp } from '../test-app.ts'

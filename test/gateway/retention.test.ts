@@ -1,4 +1,5 @@
 // Retention: files are kept for a time and then removed; records stay and say so. The clock is held.
+// P18, P38, P39, P44, P103, P104.
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Samples of models: their records, and GET /samples/…. docs/contract.md, section 1, Lists.
+// Samples of models: their records, and GET /samples/… (P72, P73, P74, P81, P123, P130).
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

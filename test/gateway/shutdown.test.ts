@@ -1,4 +1,4 @@
-// A server that stops: nothing new is started, whoever asks is told to come again, nobody can hold it up. docs/contract.md, section 3.
+// A server that stops: nothing new is started, whoever asks is told to come again, nobody can hold it up (P171).
 import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { afterAll, expect, test, vi } from 'vitest'

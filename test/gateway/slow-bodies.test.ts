@@ -1,4 +1,4 @@
-// Bodies that come too slowly, or go on after they were answered, are cut off; those that make progress are not.
+// Bodies that come too slowly, or go on after they were answered, are cut off; those that make progress are not (P120).
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'

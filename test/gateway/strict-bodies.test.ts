@@ -1,4 +1,4 @@
-// Request bodies: JSON, nothing unknown, nothing missing, nothing converted. docs/contract.md, section 2.
+// Request bodies: JSON, nothing unknown, nothing missing, nothing converted (P88, P117, P119, P121, P139, P140).
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 import { expectProblem, pointersOf } from './problem.ts'

@@ -1,4 +1,4 @@
-// A model billed by usage, end to end: the quote is held, the seconds that came out are charged, the rest is released.
+// A model billed by usage, end to end: the quote is held, the seconds that came out are charged, the rest is released (P64, P65).
 import { expect, test } from 'vitest'
 import { startTestApp, withBuiltin } from '../test-app.ts'
 

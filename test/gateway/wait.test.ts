@@ -1,4 +1,4 @@
-// wait=true: the answer comes with the job's end, or when the time is over, or when the server stops. docs/contract.md, section 2.
+// wait=true: the answer comes with the job's end, or when the time is over, or when the server stops (P93, P109, P111).
 import { afterAll, expect, test } from 'vitest'
 import { settings } from '../../src/config.ts'
 import { readMetrics } from '../rpc/metrics.ts'

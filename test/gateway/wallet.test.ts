@@ -1,4 +1,4 @@
-// /v1/wallet: what the account has, and every change of it. docs/contract.md, section 1, Money.
+// /v1/wallet: what the account has, and every change of it (P1, P3, P46, P47, P68).
 import { afterAll, expect, test } from 'vitest'
 import { startTestApp, type TestAccount } from '../test-app.ts'
 

@@ -1,4 +1,4 @@
-// A data: URI becomes exactly the bytes that it carries, or is refused in words that name the field.
+// A data: URI becomes exactly the bytes that it carries, or is refused in words that name the field (P105).
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// The output of one job is the input of the next: read from the store by its signed URL, never over the network.
+// The output of one job is the input of the next: read from the store by its signed URL, never over the network (P105).
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

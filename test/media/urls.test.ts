@@ -1,5 +1,5 @@
 // Media from URLs: fetched when the job runs, whoever serves them and however; what cannot be had fails the job in words that
-// name the field and the host, and the credits are back.
+// name the field and the host, and the credits are back (P105, P106, P107).
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

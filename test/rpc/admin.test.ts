@@ -1,4 +1,4 @@
-// AdminService over gRPC, the door to money: what each method does, what it refuses, and what it leaves on record.
+// AdminService over gRPC, the door to money: what each method does, what it refuses, and what it leaves on record (P184).
 import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,4 +1,5 @@
-// The real `buf curl`: each service over gRPC without a schema file, over Connect and gRPC-Web with the proto folder. docs/contract.md, section 4.
+// The real `buf curl`: each service over gRPC without a schema file, over Connect and gRPC-Web with the proto folder.
+// P185, P186.
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'

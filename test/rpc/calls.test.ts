@@ -1,4 +1,5 @@
-// Every rpc of every service, called by a client that knows only what reflection told it. docs/contract.md, section 4.
+// Every rpc of every service, called by a client that knows only what reflection told it.
+// P176, P177, P179, P180, P181, P182, P183, P184, P187.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// What bounds a call over gRPC: its deadline, its cancel, its size; and the request id that names it. docs/contract.md, sections 2 to 4.
+// What bounds a call over gRPC: its deadline, its cancel, its size; and the request id that names it (P110, P122, P166, P190).
 import * as grpc from '@grpc/grpc-js'
 import { expect, test } from 'vitest'
 import { readMetrics } from './metrics.ts'

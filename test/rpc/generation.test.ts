@@ -1,4 +1,4 @@
-// StartGeneration over gRPC: idempotency, waiting, what a refusal leaves behind. docs/contract.md, section 2.
+// StartGeneration over gRPC: idempotency, waiting, what a refusal leaves behind (P93, P95, P98).
 import { expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { type ForeignClient, openForeignClient, toStruct } from './foreign-client.ts'

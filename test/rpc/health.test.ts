@@ -1,4 +1,4 @@
-// grpc.health.v1: Check and Watch, before and while the server stops. docs/contract.md, section 4.
+// grpc.health.v1: Check and Watch, before and while the server stops (P186).
 import { once } from 'node:events'
 import * as grpc from '@grpc/grpc-js'
 import { expect, test } from 'vitest'

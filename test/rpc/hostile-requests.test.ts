@@ -1,4 +1,4 @@
-// What a request over gRPC may be, and that nothing of it is looked at before its caller is known. docs/contract.md, section 2.
+// What a request over gRPC may be, and that nothing of it is looked at before its caller is known (P166).
 import { once } from 'node:events'
 import zlib, { deflateSync, gzipSync } from 'node:zlib'
 import * as grpc from '@grpc/grpc-js'

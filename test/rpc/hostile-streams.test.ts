@@ -1,4 +1,4 @@
-// Requests that never end, answers that nobody reads: each call has its time, and all of them their room. docs/contract.md, section 2.
+// Requests that never end, answers that nobody reads: each call has its time, and all of them their room (P120, P158).
 import * as grpc from '@grpc/grpc-js'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { afterAll, describe, expect, test } from 'vitest'

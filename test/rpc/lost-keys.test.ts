@@ -1,4 +1,4 @@
-// A key that is revoked or expires ends the streams that it opened, at every door; those of other keys go on. docs/contract.md, section 2.
+// A key that is revoked or expires ends the streams that it opened, at every door; those of other keys go on (P113, P116).
 import { Code, ConnectError, createClient } from '@connectrpc/connect'
 import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Who may call what: every rpc against keys that lack its permission. docs/contract.md, section 4.
+// Who may call what: every rpc against keys that lack its permission (P87, P148, P180, P181, P184).
 import { type DescMethod, getOption } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { AccountService } from '../../gen/mediagen/v1/account_pb.ts'

@@ -1,4 +1,5 @@
 // What the pipeline refuses to start, and what it says of each call in the log and the metrics. Architecture, "Three doors, one pipeline".
+// P188.
 import { create, createFileRegistry, type DescService, fromBinary, type Message, toBinary } from '@bufbuild/protobuf'
 import {
   file_google_protobuf_descriptor,

@@ -1,4 +1,4 @@
-// Server reflection: a client without a schema learns all of it. docs/contract.md, section 4.
+// Server reflection: a client without a schema learns all of it (P186).
 import { expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 import { openForeignClient } from './foreign-client.ts'

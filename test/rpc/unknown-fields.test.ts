@@ -1,7 +1,10 @@
 // Unknown fields of JSON messages are refused by name over Connect and gRPC-Web, as over REST: a misspelt field must not cost credits.
+// Those of binary messages are ignored. P117, P118.
 import { request } from 'node:http'
 import { once } from 'node:events'
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { afterAll, expect, test } from 'vitest'
+import { CreateQuoteRequestSchema, CreateQuoteResponseSchema } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { startTestApp } from '../test-app.ts'
 import { toFrame } from './raw-grpc.ts'
 
@@ -87,4 +90,12 @@ test.for([
 
 test('a state that does not exist is refused, too', async () => {
   expect(await unary['Connect']?.('GenerationService/ListJobs', { status: 'LOST' })).toContain('LOST')
+})
+
+test('a binary message may have fields that this server does not know yet', async () => {
+  const message = toBinary(CreateQuoteRequestSchema, create(CreateQuoteRequestSchema, { model, input }))
+  // Field 100, a varint: https://protobuf.dev/programming-guides/encoding/
+  const later = Buffer.from([0xa0, 0x06, 0x01])
+  const answer = await send('QuotesService/CreateQuote', 'application/proto', Buffer.concat([message, later]))
+  expect(fromBinary(CreateQuoteResponseSchema, Buffer.from(answer, 'latin1')).quote).toMatchObject({ model })
 })

@@ -1,4 +1,5 @@
 // UploadFile, a client stream, over gRPC by a foreign client and over Connect: what is whole is stored, what is not leaves nothing.
+// P142, P158, P183.
 import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// WatchJob over gRPC: the record at once, each change, the end; and what happens when a client leaves. docs/contract.md, section 4.
+// WatchJob over gRPC: the record at once, each change, the end; and what happens when a client leaves (P178, P190).
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { readMetrics } from './metrics.ts'

@@ -1,4 +1,4 @@
-// Draft pictures: shown in the events of the job while it runs, gone when it ends, whatever the engine leaves as a draft.
+// Draft pictures: shown in the events of the job while it runs, gone when it ends, whatever the engine leaves as a draft (P23).
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,5 @@
 // A review that nobody ends is over after MEDIAGEN_REVIEW_HOURS, on whichever server; the credits are back. The clock is held.
+// P60.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// How runs end: what the job says, what is charged, what is left on the disk. docs/contract.md, section 1, Job and Money.
+// How runs end: what the job says, what is charged, what is left on the disk (P58, P59, P64, P65, P66).
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'

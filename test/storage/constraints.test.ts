@@ -1,4 +1,5 @@
 // What the database itself refuses, whoever writes: wrong money, states out of order, a rewritten past. Each rule by raw SQL.
+// P61, P62, P63.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { claimOne, claimPaid, startJob, testError } from './fixture.ts'

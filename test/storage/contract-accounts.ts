@@ -1,4 +1,4 @@
-// The part of the store contract about accounts, the ledger, API keys and signing keys.
+// The part of the store contract about accounts, the ledger, API keys and signing keys (P3, P47, P51, P62).
 import { expect, test } from 'vitest'
 import { createKeySecret, hashKeySecret } from '@mediagen/core/key.ts'
 import { maxCredits } from '@mediagen/core/ledger.ts'

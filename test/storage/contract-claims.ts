@@ -1,4 +1,4 @@
-// The part of the store contract about workers and about how jobs end.
+// The part of the store contract about workers and about how jobs end (P21, P25, P29, P32, P58, P59, P63).
 import { expect, test } from 'vitest'
 import {
   balanceOf,

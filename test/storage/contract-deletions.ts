@@ -1,4 +1,4 @@
-// The part of the store contract about jobs that their owners delete.
+// The part of the store contract about jobs that their owners delete (P40, P41).
 import { expect, test } from 'vitest'
 import type { Job } from '@mediagen/core/job.ts'
 import { removeExpired } from '@mediagen/core/retention.ts'

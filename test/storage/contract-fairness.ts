@@ -1,4 +1,4 @@
-// The part of the store contract about who is next, and what a queued job says of its place.
+// The part of the store contract about who is next, and what a queued job says of its place (P22, P102).
 import { expect, test } from 'vitest'
 import { lastQueuePosition } from '@mediagen/core/fair-queue.ts'
 import type { Job } from '@mediagen/core/job.ts'

@@ -1,4 +1,4 @@
-// The part of the store contract about files: uploads and their room, and whose time is over.
+// The part of the store contract about files: uploads and their room, and whose time is over (P38, P39, P44).
 import { expect, test } from 'vitest'
 import { createIdSource } from '@mediagen/core/ids.ts'
 import { removeExpired } from '@mediagen/core/retention.ts'

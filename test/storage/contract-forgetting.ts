@@ -1,4 +1,5 @@
 // The part of the store contract about jobs whose records are removed a long time after their end, and about the money that stays.
+// P43, P96, P97.
 import { expect, test } from 'vitest'
 import type { Job } from '@mediagen/core/job.ts'
 import { removeExpired } from '@mediagen/core/retention.ts'

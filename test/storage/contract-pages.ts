@@ -1,5 +1,5 @@
 // The part of the store contract about pages of jobs: any page is the same slice of the whole list, whatever was started, deleted and
-// forgotten before.
+// forgotten before (P69).
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { seed } from '../seed.ts'

@@ -1,4 +1,5 @@
 // The part of the store contract about starting generations, listing jobs, hearing of changes and closing.
+// P48, P57, P68, P92, P93, P94, P95, P98.
 import { expect, test } from 'vitest'
 import { balanceOf, claimOne, digestOf, entriesOf, filterOf, startJob, startOf, type OpenTestStore } from './fixture.ts'
 

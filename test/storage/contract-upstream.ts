@@ -1,4 +1,4 @@
-// The store port: submissions to other servers, what these are still to be asked, and what is learned late.
+// The store port: submissions to other servers, what these are still to be asked, and what is learned late (P33).
 import { expect, test } from 'vitest'
 import type { UpstreamRun, UpstreamVerdict } from '@mediagen/engine/engine.ts'
 import type { SavedCheckpoint, Store } from '@mediagen/core/store.ts'

@@ -1,4 +1,5 @@
 // The part of the store contract about webhooks: endpoints, the outbox that ends of jobs fill, and who may send what.
+// P53, P54, P56.
 import { expect, test } from 'vitest'
 import type { Store } from '@mediagen/core/store.ts'
 import type { AttemptResult, ClaimedDelivery, DeliveryClaim, DeliveryFilter } from '@mediagen/core/webhook.ts'

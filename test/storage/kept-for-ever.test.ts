@@ -1,4 +1,4 @@
-// Outputs from before there was a limit are kept until the operator says so, by the statement that the docs give.
+// Outputs from before there was a limit are kept until the operator says so, by the statement that the docs give (P38).
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

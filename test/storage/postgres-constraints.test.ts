@@ -1,5 +1,5 @@
 // What a PostgreSQL database refuses by itself, whatever program speaks to it: money that does not add up, and jobs that leave the
-// path of their states.
+// path of their states (P61, P62).
 import { describe, expect, test } from 'vitest'
 import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
 import { makeJobs } from './fixture.ts'

@@ -4,8 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { systemClock, type Clock } from '@mediagen/core/clock.ts'
+import { noThreads } from '@mediagen/storage/sqlite/no-threads.ts'
 import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
+import { ownThreads } from '@mediagen/storage/sqlite/threads.ts'
 import type { OpenTestStore } from './fixture.ts'
+
+// Starting a thread and loading its modules takes three times as long as the rest of a server.
+/** Where the stores of tests work: in this thread, but in the long tests, which load and break them, in threads of their own. */
+export const threads = process.env['MEDIAGEN_TEST_LONG'] === undefined ? noThreads : ownThreads
 
 /** A folder that goes away with the test, and the path of a database in it that does not exist yet. */
 export function createTestFolder(): { folder: string; path: string } & Disposable {
@@ -20,10 +26,10 @@ export function createTestFolder(): { folder: string; path: string } & Disposabl
 /** A store on a file of its own. */
 export async function openTemporaryStore(clock: Clock = systemClock): ReturnType<OpenTestStore> {
   const { path, ...folder } = createTestFolder()
-  const store = await openSqliteStore({ path, clock })
+  const store = await openSqliteStore({ path, clock, threads })
   return {
     ...store,
-    another: (name) => openSqliteStore({ path, clock, ...(name !== undefined && { name }) }),
+    another: (name) => openSqliteStore({ path, clock, threads, ...(name !== undefined && { name }) }),
     async [Symbol.asyncDispose]() {
       await store.close()
       folder[Symbol.dispose]()

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import { openGroupCommit } from '@mediagen/storage/sqlite/group-commit.ts'
-import { startWriterThread } from '@mediagen/storage/sqlite/writer-thread.ts'
+import { startWriterThread } from '@mediagen/storage/sqlite/threads.ts'
 import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { storeContract } from './contract.ts'
 import {
@@ -223,8 +223,8 @@ describe('the writer thread', () => {
       { path: file.path, migrates: true },
       { nowMs: () => 0 },
       { onNews: () => {}, onActs: () => {} },
-      () => 0,
       startWriterThread(new URL('./dying-writer.ts', import.meta.url)),
+      () => 0,
     )
     const waiting = [writer.submit('createAccount', 'a', 0), writer.submit('createAccount', 'b', 0)]
     for (const { status } of await Promise.allSettled(waiting)) expect(status).toBe('rejected')

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
-import { startWriterThread } from '@mediagen/storage/sqlite/writer-thread.ts'
+import { ownThreads, startWriterThread } from '@mediagen/storage/sqlite/threads.ts'
 import { readConfig } from '../../src/config.ts'
 import { startWriterAhead } from '../../src/app/writer-ahead.ts'
 import { createTestFolder } from './sqlite-fixture.ts'
@@ -14,7 +14,10 @@ test('a thread that was started ahead of time opens the database that it is told
   const writerThread = startWriterThread()
   await once(writerThread, 'online')
   {
-    await using store = await openSqliteStore({ path: file.path, writerThread })
+    await using store = await openSqliteStore({
+      path: file.path,
+      threads: { ...ownThreads, startWriter: () => writerThread },
+    })
     await store.createAccount('a', 100)
   }
   await using store = await openSqliteStore({ path: file.path })
@@ -22,7 +25,7 @@ test('a thread that was started ahead of time opens the database that it is told
 })
 
 test('a process that never tells it a database ends', async () => {
-  const module = import.meta.resolve('@mediagen/storage/sqlite/writer-thread.ts')
+  const module = import.meta.resolve('@mediagen/storage/sqlite/threads.ts')
   const program = `const { startWriterThread } = await import(${JSON.stringify(module)}); startWriterThread()`
   const running = promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program], { timeout: 60_000 })
   expect((await running).stdout).toBe('')

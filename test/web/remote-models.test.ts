@@ -1,4 +1,4 @@
-// Models of other servers in the console: how their price comes about, who made what, and why one is not ready.
+// Models of other servers in the console: how their price comes about, who made what, and why one is not ready (P82).
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,5 @@
 // How the end of a job reaches an endpoint: signed, once or again, whatever stands in between. docs/webhooks.md.
+// P27, P54, P55, P56.
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../gateway/test-clock.ts'

@@ -1,4 +1,4 @@
-// Prices: CEL over the input, in doubles, whole credits or an error. Engines, section Prices.
+// Prices: CEL over the input, in doubles, whole credits or an error. Engines, section Prices (P65).
 import { describe, expect, test } from 'vitest'
 import { compilePrice, PriceError } from '../src/pricing.ts'
 

@@ -1,4 +1,4 @@
-// Times as text.
+// Times as text (P2).
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { toTimestampText } from '@mediagen/core/clock.ts'

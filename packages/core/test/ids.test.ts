@@ -1,4 +1,4 @@
-// Ids: prefixed, unique, and their text order is the order of time. docs/contract.md, section 1, Job.
+// Ids: prefixed, unique, and their text order is the order of time (P30).
 import { expect, test } from 'vitest'
 import { createIdSource, isId } from '@mediagen/core/ids.ts'
 import { randomBytes } from 'node:crypto'

@@ -1,4 +1,4 @@
-// The states of a job, and which may follow which. docs/contract.md, section 1, Job.
+// The states of a job, and which may follow which (P14, P31, P34).
 import { expect, test } from 'vitest'
 import { creditsShown, isTerminal, type Job, jobStatuses, mayFollow, terminalStatuses } from '@mediagen/core/job.ts'
 

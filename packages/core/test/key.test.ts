@@ -1,4 +1,4 @@
-// API keys: their text, what is stored of them, and when they work. docs/contract.md, section 2.
+// API keys: their text, what is stored of them, and when they work (P84, P85).
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import {

@@ -1,4 +1,4 @@
-// The arithmetic of credits: nothing is made, nothing is lost, nothing falls below zero. docs/contract.md, section 1, Money.
+// The arithmetic of credits: nothing is made, nothing is lost, nothing falls below zero (P3, P15, P58, P61).
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { adjust, type Balance, grant, hold, isCredits, maxCredits, settle } from '@mediagen/core/ledger.ts'

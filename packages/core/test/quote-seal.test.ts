@@ -1,4 +1,4 @@
-// Sealed quotes: what was sealed opens for whom it was sealed, and nothing else opens. docs/contract.md, section 1, Quote.
+// Sealed quotes: what was sealed opens for whom it was sealed, and nothing else opens (P7, P9, P11).
 import { createHmac, randomBytes } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// What the end of a job writes, by the state that it finds. docs/contract.md, section 1, Money.
+// What the end of a job writes, by the state that it finds (P58, P59, P63).
 import { expect, test } from 'vitest'
 import { decideSettlement, type Ending, type SettlementState } from '@mediagen/core/settlement.ts'
 

@@ -1,4 +1,4 @@
-// What a start does, by the state that it finds. docs/contract.md, section 1, Money, and section 2, Idempotency-Key.
+// What a start does, by the state that it finds (P48, P57, P92, P175).
 import { expect, test } from 'vitest'
 import { decideStart, type StartState } from '@mediagen/core/start.ts'
 

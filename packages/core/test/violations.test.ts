@@ -1,4 +1,4 @@
-// What a validator found, in words that a client can act on: every place, by its JSON pointer. docs/contract.md, section 3.
+// What a validator found, in words that a client can act on: every place, by its JSON pointer (P135).
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
 import { MediagenError } from '@mediagen/core/errors.ts'

@@ -1,4 +1,4 @@
-// The identity of an input: RFC 8785 and what has no canonical form. docs/contract.md, section 1, Quote.
+// The identity of an input: RFC 8785 and what has no canonical form (P10).
 import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

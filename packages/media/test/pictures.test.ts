@@ -1,4 +1,5 @@
 // Pictures as outputs: recognised, decoded to the end, measured as they are shown, and made small; everything else refused.
+// P17, P19.
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,7 +1,6 @@
 // The main thread's side of the writer thread. Commands of one turn of the event loop are sent in one message, run in one
 // transaction, and are answered when it is durable.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Worker } from 'node:worker_threads'
 import type { AuditEntry } from '@mediagen/core/audit.ts'
 import type { Clock } from '@mediagen/core/clock.ts'
 import { StartupError } from '@mediagen/core/errors.ts'
@@ -10,7 +9,7 @@ import type { JobNews, NewsListener } from '@mediagen/core/store.ts'
 import { StorageError } from '../storage-error.ts'
 import type { Failure } from './batch.ts'
 import type { CommandName, Commands } from './commands.ts'
-import { startWriterThread } from './writer-thread.ts'
+import type { Thread } from './threads.ts'
 
 /** One command on its way to the writer. No names: they would be written and read with each. */
 export type Submission = readonly [id: number, name: CommandName, args: readonly unknown[]]
@@ -76,16 +75,16 @@ interface Waiter {
 
 /**
  * Opens the database in the writer thread.
- * @param monotonicMs a monotonic clock.
- * @param worker the thread; a test may pass one that fails.
+ * @param worker the thread; a test may pass one that fails
+ * @param monotonicMs a monotonic clock
  * @throws StartupError
  */
 export async function openGroupCommit(
   file: Omit<WriterOptions, 'nowMs'>,
   clock: Clock,
   listener: CommitListener,
+  worker: Thread,
   monotonicMs: () => number = () => performance.now(),
-  worker: Worker = startWriterThread(),
 ): Promise<GroupCommit> {
   worker.ref()
   worker.postMessage({ ...file, nowMs: clock.nowMs() } satisfies WriterOptions)
@@ -107,7 +106,7 @@ export async function openGroupCommit(
 }
 
 function createGroupCommit(
-  worker: Worker,
+  worker: Thread,
   exited: Promise<void>,
   clock: Clock,
   listener: CommitListener,

@@ -1,11 +1,11 @@
 // The main thread's side of the thread for long reads: lists with their totals, and the check of the ledger.
-import { Worker } from 'node:worker_threads'
 import type { Clock } from '@mediagen/core/clock.ts'
 import { tooManyReads } from '@mediagen/core/storage-trouble.ts'
 import type { Failure } from './batch.ts'
 import { StorageError } from '../storage-error.ts'
 import { toStorageError } from './group-commit.ts'
 import type { LongRead, Reads } from './reads.ts'
+import type { Thread, Threads } from './threads.ts'
 
 /** One read on its way to the thread. */
 export interface ReadRequest {
@@ -33,14 +33,19 @@ interface Waiter {
 }
 
 /** Creates the connection; the first read starts the thread. */
-export function createLongReads(path: string, clock: Clock, maxWaiting: number): LongReads {
+export function createLongReads(
+  path: string,
+  clock: Clock,
+  maxWaiting: number,
+  startReader: Threads['startReader'],
+): LongReads {
   const waiters = new Map<number, Waiter>()
   let lastId = 0
-  let thread: Worker | null = null
+  let thread: Thread | null = null
   let closed = false
 
-  function start(): Worker {
-    const started = new Worker(new URL('./reader.ts', import.meta.url), { workerData: { path }, name: 'sqlite-reader' })
+  function start(): Thread {
+    const started = startReader(path)
     started.on('message', (answer: ReadAnswer) => {
       const waiter = waiters.get(answer.id)
       waiters.delete(answer.id)

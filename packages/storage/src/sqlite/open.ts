@@ -1,6 +1,5 @@
 // Opens the store on an SQLite file: a writer thread for every change, a connection on this thread for every read.
 import { randomUUID } from 'node:crypto'
-import type { Worker } from 'node:worker_threads'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { AuditEntry } from '@mediagen/core/audit.ts'
 import { systemClock, type Clock } from '@mediagen/core/clock.ts'
@@ -20,6 +19,7 @@ import { toClaimedDelivery } from './deliveries.ts'
 import { toSigningKey } from './signing-keys.ts'
 import { type StartAnswer, toPlacedJob, toStartRequest } from './starts.ts'
 import { createProviderStore } from './provider-store.ts'
+import { ownThreads, type Threads } from './threads.ts'
 import { createDueDutyRead } from './upstream.ts'
 
 const checkMs = 1000
@@ -41,8 +41,8 @@ export interface SqliteOptions {
   readonly name?: string
   /** A monotonic clock. Default: the system's. */
   readonly monotonicMs?: () => number
-  /** The writer thread, started ahead of time. Default: one that is started now. */
-  readonly writerThread?: Worker
+  /** Where the writer and the reader run. Default: in threads of their own. */
+  readonly threads?: Threads
 }
 
 /**
@@ -52,6 +52,7 @@ export interface SqliteOptions {
 export async function openSqliteStore(options: SqliteOptions): Promise<Store & AsyncDisposable> {
   const { path, clock = systemClock, maxQueueMs = Infinity, monotonicMs = () => performance.now() } = options
   const { name = randomUUID(), migrates = true, maxQueuedWrites = Infinity, maxQueuedReads = Infinity } = options
+  const { threads = ownThreads } = options
   const listeners = new Set<NewsListener>()
   const actListeners = new Set<(entry: AuditEntry) => void>()
   const commits = {
@@ -60,10 +61,10 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
       for (const entry of entries) for (const listener of actListeners) listener(entry)
     },
   }
-  const writer = await openGroupCommit({ path, migrates }, clock, commits, monotonicMs, options.writerThread)
+  const writer = await openGroupCommit({ path, migrates }, clock, commits, threads.startWriter(), monotonicMs)
   const reader = await openReaderOrClose(path, writer)
   const reads = createReads(reader, () => clock.nowMs())
-  const long = createLongReads(path, clock, maxQueuedReads)
+  const long = createLongReads(path, clock, maxQueuedReads, threads.startReader)
   const listWaitingModels = createWaitingModels(reader)
   const hasDueDuty = createDueDutyRead(reader)
 

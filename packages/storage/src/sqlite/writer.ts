@@ -1,54 +1,14 @@
-// The writer thread: owns the one connection that writes, and commits what arrives in groups. Started by group-commit.ts.
+// The program of the writer thread.
 import { getPriority, setPriority } from 'node:os'
-import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads'
-import { StartupError } from '@mediagen/core/errors.ts'
-import type { AuditEntry } from '@mediagen/core/audit.ts'
-import { createIdSource } from '@mediagen/core/ids.ts'
-import { createBatchRunner, type Failure, toFailure } from './batch.ts'
-import { type Call, createCommands, runCommands } from './commands.ts'
-import { openFile, requireFile, setPragmas, toStartupError, type Connection } from './connection.ts'
-import type { Change, FromWriter, ToWriter, WriterOptions } from './group-commit.ts'
-import { prepareLate } from './late-statements.ts'
-import { migrate, requireSchema } from './migrate.ts'
+import { type MessagePort, parentPort } from 'node:worker_threads'
 import { compactHeap } from '@mediagen/engine/compact-heap.ts'
-import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
+import { serveWrites } from './write-loop.ts'
 
-// Maximum number of commands per transaction; more would save nothing and delay the first.
-const maxBatch = 1024
-// How long a change by another process may go unnoticed.
-const lookMs = 250
 // By then the thread waits; bin/mediagen.js does the same for the main thread.
 const startMs = 2000
 // Added to the server's own niceness, and the largest that there is.
 const niceness = 5
 const mostNice = 19
-
-/** What a command answered and changed. */
-interface Done {
-  readonly value: unknown
-  readonly changes: readonly Change[]
-  readonly acts: readonly AuditEntry[]
-}
-
-function openWriter({ path, migrates, nowMs }: WriterOptions): Connection {
-  if (!migrates) requireFile(path)
-  const db = openFile(path)
-  try {
-    setPragmas(db)
-    if (migrates) migrate(db, path, nowMs)
-    else requireSchema(db, path)
-    // After a failed fsync the system keeps pages in its cache that were never written, and reads return them. So the content of
-    // the log is written to the file and flushed again before anything else is written.
-    db.pragma('wal_checkpoint(PASSIVE)')
-    // An unwritable disk must fail now, not at the first command.
-    db.exec('BEGIN IMMEDIATE; ROLLBACK')
-    prepareLate(db)
-    return db
-  } catch (error) {
-    db.close()
-    throw toStartupError(error, path)
-  }
-}
 
 /**
  * Lowers the priority of this thread. Where the two share a core, it would interrupt the main thread as soon as there is a message,
@@ -64,102 +24,7 @@ function yieldToMainThread(): void {
   }
 }
 
-function serve(db: Connection, port: MessagePort): void {
-  let nowMs = 0
-  let changes: Change[] = []
-  let acts: AuditEntry[] = []
-  const clock = () => nowMs
-  const commands = createCommands({
-    db,
-    nowMs: clock,
-    ids: createIdSource(clock, takeRandomBytes),
-    changed: (jobId, job) => changes.push(job ?? jobId),
-    acted: (entry) => acts.push(entry),
-  })
-  const runBatch = createBatchRunner(db)
-
-  /** Runs commands as one step; the first result has the changes of all. */
-  function execute(calls: readonly Call[]): Done[] {
-    changes = []
-    acts = []
-    const results = runCommands(commands, calls)
-    return results.map((value, index) => (index === 0 ? { value, changes, acts } : { value, changes: [], acts: [] }))
-  }
-
-  function run(messages: readonly Extract<ToWriter, { kind: 'commands' }>[]): void {
-    const submissions = messages.flatMap((message) => message.submissions)
-    const calls = submissions.map(([, name, args]): Call => ({ name, args }))
-    nowMs = messages.at(-1)?.nowMs ?? nowMs
-    const answers = runBatch(
-      calls.map((call) => () => execute([call])[0]),
-      () => execute(calls),
-    )
-    const ids = submissions.map(([id]) => id)
-    const failures: [number, Failure][] = []
-    const changed: Change[] = []
-    const acted: AuditEntry[] = []
-    const values = answers.map((answer, index) => {
-      if (!answer.ok) return void failures.push([ids[index] ?? 0, answer.error])
-      const done = answer.value as Done
-      changed.push(...done.changes)
-      acted.push(...done.acts)
-      return done.value
-    })
-    port.postMessage({ kind: 'answers', ids, values, failures, changed, acted } satisfies FromWriter)
-  }
-
-  // Detects changes by other processes; only the connection that writes can tell its own changes from theirs.
-  const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
-  let seenVersion = dataVersion.get()
-  const looking = setInterval(() => {
-    const version = dataVersion.get()
-    if (version === seenVersion) return
-    seenVersion = version
-    port.postMessage({ kind: 'elsewhere' } satisfies FromWriter)
-  }, lookMs)
-
-  port.on('message', (first: ToWriter) => {
-    // Commands that arrived during a commit form the next group: the slower the disk, the larger the groups.
-    let messages: Extract<ToWriter, { kind: 'commands' }>[] = []
-    let waiting = 0
-    for (
-      let message: ToWriter | undefined = first;
-      message !== undefined;
-      message = receiveMessageOnPort(port)?.message as ToWriter | undefined
-    ) {
-      if (message.kind === 'close') {
-        if (messages.length > 0) run(messages)
-        clearInterval(looking)
-        db.pragma('optimize')
-        db.close()
-        port.close()
-        return
-      }
-      messages.push(message)
-      waiting += message.submissions.length
-      if (waiting < maxBatch) continue
-      run(messages)
-      messages = []
-      waiting = 0
-    }
-    if (messages.length > 0) run(messages)
-  })
-}
-
-function begin(options: WriterOptions, port: MessagePort): void {
-  try {
-    yieldToMainThread()
-    serve(openWriter(options), port)
-    setTimeout(compactHeap, startMs).unref()
-    port.postMessage({ kind: 'ready' } satisfies FromWriter)
-  } catch (error) {
-    port.postMessage({
-      kind: 'refused',
-      failure: toFailure(error),
-      startup: error instanceof StartupError,
-    } satisfies FromWriter)
-    port.close()
-  }
-}
-
-parentPort?.once('message', (options: WriterOptions) => begin(options, parentPort as MessagePort))
+serveWrites(parentPort as MessagePort, () => {
+  yieldToMainThread()
+  setTimeout(compactHeap, startMs).unref()
+})
