@@ -50,9 +50,8 @@ export interface SqliteOptions {
  * @throws StartupError when the file or its folder cannot be used; the data is left as it was.
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store & AsyncDisposable> {
-  const { path, clock = systemClock, maxQueueMs = Infinity, monotonicMs = () => performance.now() } = options
-  const { name = randomUUID(), migrates = true, maxQueuedWrites = Infinity, maxQueuedReads = Infinity } = options
-  const { threads = ownThreads } = options
+  const { path, threads = ownThreads, clock = systemClock, maxQueueMs = Infinity, name = randomUUID() } = options
+  const { migrates = true, maxQueuedWrites = Infinity, maxQueuedReads = Infinity } = options
   const listeners = new Set<NewsListener>()
   const actListeners = new Set<(entry: AuditEntry) => void>()
   const commits = {
@@ -61,7 +60,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
       for (const entry of entries) for (const listener of actListeners) listener(entry)
     },
   }
-  const writer = await openGroupCommit({ path, migrates }, clock, commits, threads.startWriter(), monotonicMs)
+  const writer = await openGroupCommit({ path, migrates }, clock, commits, threads.startWriter(), options.monotonicMs)
   const reader = await openReaderOrClose(path, writer)
   const reads = createReads(reader, () => clock.nowMs())
   const long = createLongReads(path, clock, maxQueuedReads, threads.startReader)

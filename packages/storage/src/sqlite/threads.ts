@@ -1,15 +1,9 @@
 // Where the writer and the reader of a store run: in threads of their own, or for brief uses in the thread that opens it.
+import type { EventEmitter } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
 /** The writer or the reader, as the store talks to it. */
-export interface Thread {
-  postMessage(message: unknown): void
-  on(event: 'message' | 'error' | 'messageerror' | 'exit', listener: (value: never) => void): this
-  once(event: 'message' | 'error' | 'exit', listener: (value: never) => void): this
-  ref(): void
-  unref(): void
-  terminate(): Promise<number>
-}
+export type Thread = Pick<Worker, 'postMessage' | 'ref' | 'unref' | 'terminate'> & Pick<EventEmitter, 'on' | 'once'>
 
 /** Starts them. */
 export interface Threads {
