@@ -54,24 +54,23 @@ const fixedSeed = '20261122'
 const variedSeed = String(Date.now() % 2 ** 31)
 const seedOf = (usual: string) => ({ MEDIAGEN_TEST_SEED: process.env['MEDIAGEN_TEST_SEED'] ?? usual })
 
-// On PostgreSQL run all tests that start a server or open a store, but these:
+// On PostgreSQL run those whose promises its store could break: the ledger, the life of a job, kills, the simulation, webhooks.
+// The contract of stores runs on both in the other projects, and so do the fleets of processes.
+const onPostgres = [
+  'test/{crash,faults,feed,runner,services,simulation,webhooks}/**/*.test.ts',
+  'test/storage/{ledger-property,verify}*.test.ts',
+  'test/gateway/{deletion,files,generate,idempotency,job-events,job-inputs,jobs,keys,kept-jobs,quote-restart,readiness,retention,shared-rates,wait,wallet,webhooks}.test.ts',
+  'test/rpc/{admin,generation,lost-keys,watch,webhooks}.test.ts',
+  'test/cli/{audit,jobs-show,operator,serve,webhooks}.test.ts',
+]
 const notOnPostgres = [
-  // They open no store.
-  'packages/**',
-  'test/{admin-address,config,docs,log,openapi-document}.test.ts',
-  'test/{app,bench,catalog,runtime}/**',
-  'test/engines/remote-simulation.long.test.ts',
-  'test/cli/{commands,global-install,help,input-files,interrupts,loaded-modules,model-page,old-node,print}.test.ts',
-  // About the file of SQLite, its disk and its threads, or about an installation as it is without settings.
-  'test/{containment,lean-install.long,readme}.test.ts',
-  'test/cli/{demo,look-first,no-database}.test.ts',
+  // About the disk of SQLite, or about no store.
   'test/faults/{disk,fsync.long}.test.ts',
+  'test/engines/remote-simulation.long.test.ts',
+  // They choose their stores themselves.
   'test/storage/!(ledger-property*|verify*)',
   // Its long version runs there at the same time.
   'test/simulation/paid.test.ts',
-  // They choose their stores themselves, and have run in the other projects.
-  'test/{cli/postgres,gateway/long-lists}.test.ts',
-  'test/fleet/**',
 ]
 const postgresServer = { globalSetup: [join(import.meta.dirname, 'test/test-store.ts')] }
 // So many in a run: what is tried at random again and again takes several times as long there as in SQLite.
@@ -156,7 +155,7 @@ export default defineConfig({
         test: {
           ...postgresServer,
           name: 'postgres',
-          include: tests,
+          include: onPostgres,
           exclude: ['**/*.long.test.ts', ...notOnPostgres],
           env: { ...seedOf(fixedSeed), MEDIAGEN_TEST_STORE: 'postgres' },
         },
