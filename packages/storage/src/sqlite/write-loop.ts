@@ -15,6 +15,7 @@ import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 const maxBatch = 1024
 // How long a change by another process may go unnoticed.
 const lookMs = 250
+
 /** What a command answered and changed. */
 interface Done {
   readonly value: unknown
