@@ -1,7 +1,12 @@
-// Before each file: properties are tried on what the seed of the run makes of them. After it: no child process is left.
+// Before each file: properties are tried on what the seed of the run makes of them, and the file has a temporary folder of its own.
+// After it: no child process, no listening server and nothing in that folder is left.
 import type { ChildProcess } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import type { Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { configureGlobal } from 'fast-check'
 import { afterAll, expect } from 'vitest'
 import { seed } from './seed.ts'
@@ -13,10 +18,23 @@ const exitMs = 30_000
 /** The children of this file, and where each was started. */
 const children = new Map<ChildProcess, string>()
 
+/** The servers that listened during this file, and where each began to. */
+const servers = new Map<Server, string>()
+
 function onChild(message: unknown): void {
   const { process: child } = message as { process: ChildProcess }
+  children.set(child, whereNow())
+}
+
+function onListen(message: unknown): void {
+  const { server } = message as { server: Server }
+  servers.set(server, whereNow())
+}
+
+/** The test that runs, and the lines of ours that led here. */
+function whereNow(): string {
   const frames = (new Error().stack ?? '').split('\n').filter((line) => !/node:|node_modules|setup\.ts/.test(line))
-  children.set(child, `during "${expect.getState().currentTestName}"\n${frames.slice(1).join('\n')}`)
+  return `during "${expect.getState().currentTestName}"\n${frames.slice(1).join('\n')}`
 }
 
 /** Whether a child has ended, or does so within a time. */
@@ -28,13 +46,32 @@ async function hasEnded(child: ChildProcess): Promise<boolean> {
   )
 }
 
+const sharedTmpdir = process.env['TMPDIR']
+const folder = mkdtempSync(join(tmpdir(), 'mg-'))
+// Servers of other users, PostgreSQL's among them, pass through it.
+chmodSync(folder, 0o711)
+process.env['TMPDIR'] = folder
+
+// https://nodejs.org/api/diagnostics_channel.html#built-in-channels
 subscribe('child_process', onChild)
+subscribe('tracing:net.server.listen:asyncStart', onListen)
 
 afterAll(async () => {
-  const ended = await Promise.all([...children.keys()].map(hasEnded))
   unsubscribe('child_process', onChild)
-  const left = [...children].filter((_, index) => !ended[index])
-  for (const [child] of left) child.kill('SIGKILL')
-  const words = left.map(([{ pid, spawnargs }, where]) => `${pid}: ${spawnargs.join(' ')}\n  started ${where}`)
-  expect(words, 'child processes that this file leaves behind').toEqual([])
+  unsubscribe('tracing:net.server.listen:asyncStart', onListen)
+  const ended = await Promise.all([...children.keys()].map(hasEnded))
+  const leftChildren = [...children].filter((_, index) => !ended[index])
+  for (const [child] of leftChildren) child.kill('SIGKILL')
+  const leftServers = [...servers].filter(([server]) => server.listening)
+  for (const [server] of leftServers) server.close()
+  const leftFiles = readdirSync(folder, { recursive: true })
+  rmSync(folder, { recursive: true })
+  if (sharedTmpdir === undefined) delete process.env['TMPDIR']
+  else process.env['TMPDIR'] = sharedTmpdir
+
+  const processes = leftChildren.map(([{ pid, spawnargs }, where]) => `${pid}: ${spawnargs.join(' ')}\n  started ${where}`)
+  expect(processes, 'child processes that this file leaves behind').toEqual([])
+  const addresses = leftServers.map(([server, where]) => `${JSON.stringify(server.address())}\n  listens ${where}`)
+  expect(addresses, 'listening servers that this file leaves behind').toEqual([])
+  expect(leftFiles, 'temporary files that this file leaves behind').toEqual([])
 })

@@ -98,7 +98,10 @@ export async function startTestApp(
   settings: Readonly<Record<string, string>> = {},
   overrides: Overrides = {},
 ): Promise<TestApp> {
-  const folder = mkdtempSync(join(tmpdir(), 'mediagen-test-'))
+  await using started = new AsyncDisposableStack()
+  const folder = started.adopt(mkdtempSync(join(tmpdir(), 'mediagen-test-')), (path) => {
+    rmSync(path, { recursive: true, force: true })
+  })
   // Forked processes may have a user of their own.
   chmodSync(folder, 0o711)
   const dataDir = settings['MEDIAGEN_DATA_DIR'] ?? join(folder, 'data')
@@ -109,11 +112,11 @@ export async function startTestApp(
     ...settings,
   })
   const log = overrides.log ?? pino({ level: 'silent' })
-  const app = await startApp(config, { builtin: null, threads, ...overrides, log })
+  const app = started.use(await startApp(config, { builtin: null, threads, ...overrides, log }))
   if (!app.operator || !app.grpcUrl) throw new Error('tests need a core')
   const gateway =
     process.env['MEDIAGEN_TEST_GATEWAY'] === '1'
-      ? await startApp(readConfig({ ...testSettings, ...settings, MEDIAGEN_CORE_URL: app.grpcUrl }), { log })
+      ? started.use(await startApp(readConfig({ ...testSettings, ...settings, MEDIAGEN_CORE_URL: app.grpcUrl }), { log }))
       : null
   const url = gateway?.httpUrl ?? app.httpUrl
   const admin = createClient(AdminService, app.operator)
@@ -166,6 +169,7 @@ export async function startTestApp(
     return answer.body as QuoteRecord
   }
 
+  const running = started.move()
   return {
     app,
     url,
@@ -190,10 +194,6 @@ export async function startTestApp(
       const file = join(folder, `gate-${++gates}`)
       return { input: { gate: file }, begun: () => awaitFile(`${file}.begun`), open: () => writeFileSync(file, '') }
     },
-    async [Symbol.asyncDispose]() {
-      await gateway?.[Symbol.asyncDispose]()
-      await app[Symbol.asyncDispose]()
-      rmSync(folder, { recursive: true, force: true })
-    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
 }

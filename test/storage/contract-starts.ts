@@ -256,7 +256,7 @@ export function changeTests(openStore: OpenTestStore): void {
   })
 
   test('closing finishes submitted commands and refuses later ones', async () => {
-    const store = await openStore()
+    await using store = await openStore()
     const { accountId } = await store.createAccount('a', 1000)
     const submitted = Array.from({ length: 20 }, () => store.startGeneration(startOf(accountId)))
     await store.close()

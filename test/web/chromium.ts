@@ -46,7 +46,11 @@ export async function openBrowser(path = chromiumPath ?? ''): Promise<Browser> {
     '--remote-debugging-port=0',
     `--user-data-dir=${profile}`,
   ]
-  const browser = spawn(path, [...options, 'about:blank'], { stdio: ['ignore', 'ignore', 'pipe'] })
+  // It leaves files in its temporary folder when it is ended.
+  const browser = spawn(path, [...options, 'about:blank'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, TMPDIR: profile },
+  })
   const socket = new WebSocket(await readAddress(browser))
   await once(socket, 'open')
   const waiting = new Map<number, PromiseWithResolvers<any>>()

@@ -82,7 +82,8 @@ export class ProcessPool<Request extends object, Result> {
   #containment: Containment | null = null
   /** Whether to fork a process as soon as the containment is known. */
   #isWarm = false
-  #isPreparing = false
+  /** Ends when the containment is known. */
+  #preparing: Promise<void> | null = null
   #folder: string | null = null
   #onLastGone: (() => void) | null = null
 
@@ -93,8 +94,7 @@ export class ProcessPool<Request extends object, Result> {
 
   /** Finds out how processes are contained here; once, when a process is first needed. */
   #prepare(): void {
-    if (this.#isPreparing || this.#containment !== null) return
-    this.#isPreparing = true
+    if (this.#preparing !== null || this.#containment !== null) return
     const { containment, rights, logger } = this.#options
     const find = async (): Promise<Containment> => {
       const found = (await containment?.()) ?? uncontained
@@ -102,7 +102,7 @@ export class ProcessPool<Request extends object, Result> {
       if (cache !== null && found.user) void fillCodeCache(cache, rights.entry, found.user).catch(() => {})
       return found
     }
-    find()
+    this.#preparing = find()
       .catch((error: unknown) => {
         logger?.warn({ err: error }, 'forked processes are not contained')
         return uncontained
@@ -163,6 +163,8 @@ export class ProcessPool<Request extends object, Result> {
       await gone
     }
     for (const waiting of this.#waiting.splice(0)) waiting.reject(reason)
+    // It tries things out in folders beside ours, which may go when this returns.
+    await this.#preparing
     // Empty by now.
     if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true })
   }
