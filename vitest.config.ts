@@ -5,6 +5,7 @@ import { accessSync, constants, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { skippedReporter } from './test/skipped-reporter.ts'
 
 // Hundreds of servers, writer threads and render processes are started: code that was compiled once is kept for all of them.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/mediagen/compile')
@@ -101,6 +102,7 @@ export default defineConfig({
     // The file is for .ci/run, whose last line says how many tests ran.
     reporters: [
       'default',
+      skippedReporter,
       ['json', { outputFile: process.env['MEDIAGEN_TEST_REPORT'] ?? 'node_modules/.cache/mediagen/tests.json' }],
     ],
     pool: 'forks',
