@@ -30,7 +30,7 @@ export const mediaLimits = {
     'MEDIAGEN_MAX_PIXELS',
     50_000_000,
     [1, 1_000_000_000],
-    'Pixels of a picture in an upload, an input or an output, all its frames together, and of one frame of a video',
+    'Pixels of a picture in an upload, an input or an output, or of one frame of an animation or a video; all frames of an animation together may have twenty times as many',
     '400 `invalid_media` for an upload; otherwise the job fails with `invalid_media` or `output_invalid`, and its credits are released',
   ),
   maxSidePixels: limit(

@@ -69,7 +69,9 @@ afterAll(async () => {
   if (sharedTmpdir === undefined) delete process.env['TMPDIR']
   else process.env['TMPDIR'] = sharedTmpdir
 
-  const processes = leftChildren.map(([{ pid, spawnargs }, where]) => `${pid}: ${spawnargs.join(' ')}\n  started ${where}`)
+  const processes = leftChildren.map(
+    ([{ pid, spawnargs }, where]) => `${pid}: ${spawnargs.join(' ')}\n  started ${where}`,
+  )
   expect(processes, 'child processes that this file leaves behind').toEqual([])
   const addresses = leftServers.map(([server, where]) => `${JSON.stringify(server.address())}\n  listens ${where}`)
   expect(addresses, 'listening servers that this file leaves behind').toEqual([])

@@ -116,7 +116,9 @@ export async function startTestApp(
   if (!app.operator || !app.grpcUrl) throw new Error('tests need a core')
   const gateway =
     process.env['MEDIAGEN_TEST_GATEWAY'] === '1'
-      ? started.use(await startApp(readConfig({ ...testSettings, ...settings, MEDIAGEN_CORE_URL: app.grpcUrl }), { log }))
+      ? started.use(
+          await startApp(readConfig({ ...testSettings, ...settings, MEDIAGEN_CORE_URL: app.grpcUrl }), { log }),
+        )
       : null
   const url = gateway?.httpUrl ?? app.httpUrl
   const admin = createClient(AdminService, app.operator)

@@ -12,6 +12,7 @@ import type { Containment, KernelLimits } from '@mediagen/engine/containment.ts'
 import { type PictureBounds, usualPictureBounds } from '@mediagen/engine/media.ts'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import { invalidOutput } from '@mediagen/media/invalid-output.ts'
+import { writeTrueLengths } from '@mediagen/media/wave-lengths.ts'
 import { createProber } from '@mediagen/media/prober.ts'
 
 export interface OutputsOptions {
@@ -21,7 +22,7 @@ export interface OutputsOptions {
   readonly intake: string
   /** Maximum size of an output file, in bytes. */
   readonly maxBytes: number
-  /** Limits of a picture with all its frames, and of a frame of a video. Default: 50 megapixels, no side longer than 32,768. */
+  /** Limits of a picture, and of a frame of an animation or a video. Default: 50 megapixels, no side longer than 32,768. */
   readonly pictureBounds?: PictureBounds
   /** A probe process that needs more memory is killed. Default: 1.5 GB. */
   readonly maxProbeRssBytes?: number
@@ -77,6 +78,7 @@ export function openOutputs(options: OutputsOptions): AssetStore {
         const patiently = <Result>(step: () => Promise<Result>): Promise<Result> => whenDescriptors(step, signal)
         await patiently(() => moveOrCopy(path, taken, origin))
         const bytes = await patiently(() => makeOwn(taken, origin))
+        await patiently(() => writeTrueLengths(taken))
         const file = { path: taken, name, bytes, previewPath, owner }
         const { extension, hasPreview, ...facts } = await patiently(() => prober.inspect(file, signal))
         const key = `${run}/${index}.${extension}`

@@ -1,10 +1,11 @@
 // What the built-in engines' encoders make is measured, decoded and given a preview; what is cut short or damaged is refused.
 // P17, P19.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { writeTrueLengths } from '@mediagen/media/wave-lengths.ts'
 import { cutShort, damage, garble, look, makeFilm, makeSound, toneAfterSilence } from './recordings.ts'
 
 let folder: string
@@ -117,6 +118,86 @@ describe('sounds', () => {
     const path = await makeSound(folder, format)
     await expect(damage(path, 0.4, 0.6).then((damaged) => look(damaged))).rejects.toMatchObject(refusal(/^Output out /))
   })
+})
+
+describe('WAV files that were streamed', () => {
+  test.each([
+    ['2^31 − 1', 0x7fff_ffff, 0x7fff_ffff],
+    ['a little less than 2^31', 0x7fff_f024, 0x7fff_f000],
+    ['two billion', 2_000_000_036, 2_000_000_000],
+    ['2^32 − 1', 0xffff_ffff, 0xffff_ffff],
+    ['nothing', 0, 0],
+    ['an hour', 172_800_036, 172_800_000],
+  ])('lengths that say %s are replaced by the true ones', async (_, riff, data) => {
+    const path = await makeSound(folder, 'wav')
+    const whole = await readFile(path)
+    const streamed = Buffer.from(whole)
+    streamed.writeUInt32LE(riff, 4)
+    streamed.writeUInt32LE(data, streamed.indexOf('data') + 4)
+    await writeFile(path, streamed)
+    await writeTrueLengths(path)
+    expect(await readFile(path)).toEqual(whole)
+    expect((await look(path)).durationSeconds).toBeCloseTo(3, 2)
+  })
+
+  test('a file that lacks a half is not given the length of the rest', async () => {
+    const cut = await cutShort(await makeSound(folder, 'wav'), 0.5)
+    await writeTrueLengths(cut)
+    await expect(look(cut)).rejects.toMatchObject(refusal(/cut short/))
+  })
+
+  test.each(['flac', 'mp3'] as const)('%s is left as it is', async (format) => {
+    const path = await makeSound(folder, format)
+    const before = await readFile(path)
+    await writeTrueLengths(path)
+    expect(await readFile(path)).toEqual(before)
+  })
+})
+
+/** A page of an Ogg file of one stream; readers that need no checksum ignore that it is wrong. RFC 3533, 6. */
+function oggPage(flags: number, body: Buffer): Buffer {
+  const lengths = Array.from({ length: Math.floor(body.length / 255) + 1 }, (_, index) =>
+    Math.min(255, body.length - index * 255),
+  )
+  const head = Buffer.alloc(27)
+  head.write('OggS')
+  head.writeUInt8(flags, 5)
+  head.writeUInt8(lengths.length, 26)
+  return Buffer.concat([head, Buffer.from(lengths), body])
+}
+
+test('FLAC in Ogg is measured and decoded', async () => {
+  const flac = await readFile(await makeSound(folder, 'flac'))
+  // The marker and the stream information, then everything else in pages of less than 255 × 255 bytes.
+  const start = Buffer.concat([Buffer.from('\x7fFLAC\x01\0\0\x01', 'latin1'), flac.subarray(0, 42)])
+  const pieces = Array.from({ length: Math.ceil((flac.length - 42) / 60_000) }, (_, index) =>
+    flac.subarray(42 + index * 60_000, 42 + (index + 1) * 60_000),
+  )
+  const pages = [oggPage(2, start), ...pieces.map((piece, index) => oggPage(index + 1 < pieces.length ? 0 : 4, piece))]
+  const path = join(folder, 'flac.ogg')
+  await writeFile(path, Buffer.concat(pages))
+  const seen = await look(path)
+  expect(seen).toMatchObject({ contentType: 'audio/ogg', extension: 'ogg', hasPreview: true })
+  expect(seen.durationSeconds).toBeCloseTo(3, 2)
+})
+
+test('what an encoder of MP3 adds to a sound is no sound', async () => {
+  const seconds = (samples: number) => Math.round((samples / 44_100) * 1000) / 1000
+  // 40 frames of silence of MPEG-1 layer III at 64 kbit/s, 44.1 kHz, mono, each of 208 bytes and 1152 samples; before them the info frame.
+  const silence = Buffer.alloc(208)
+  silence.writeUInt32BE(0xfffb50c4)
+  const info = Buffer.from(silence)
+  info.write('Info', 21)
+  info.writeUInt32BE(1, 25)
+  info.writeUInt32BE(40, 29)
+  info.write('LAME3.100', 33)
+  info.writeUIntBE((576 << 12) | 1404, 33 + 21, 3)
+  const frames = Array.from({ length: 40 }, () => silence)
+  const path = join(folder, 'gap.mp3')
+  await writeFile(path, Buffer.concat([info, ...frames]))
+  expect((await look(path)).durationSeconds).toBe(seconds(44_100))
+  await writeFile(path, Buffer.concat(frames))
+  expect((await look(path)).durationSeconds).toBe(seconds(40 * 1152))
 })
 
 /** A box of an MP4 file. */

@@ -18,7 +18,7 @@ export function invalidMedia(field: string, words: string, options?: ErrorOption
 
 /** The size limits of a picture. */
 export interface PictureBounds {
-  /** Pixels in all. */
+  /** Pixels of a picture, or of one frame. */
   readonly pixels: number
   /** Pixels of the longer side, because algorithms that work by rows spend time on each row, however short. */
   readonly side: number

@@ -18,7 +18,7 @@ export interface ProberOptions {
   readonly spare: number
   /** Time limit for probing a small output. */
   readonly timeoutMs: number
-  /** Limits of a picture with all its frames, and of a frame of a video. */
+  /** Limits of a picture, and of a frame of an animation or a video. */
   readonly bounds: PictureBounds
   /** An FFmpeg for codecs that no package decodes; null for none. */
   readonly ffmpegPath: string | null

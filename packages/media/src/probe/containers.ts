@@ -1,12 +1,14 @@
 // Whether the file of a recording is complete, as far as its container states its length.
 
 import { type FileHandle, open } from 'node:fs/promises'
+import { readId3Length } from './mp3-gap.ts'
 
 /** Reads bytes at an offset of the file; fewer at its end. */
 type Read = (at: number, length: number) => Promise<Buffer>
 
 const checks: Readonly<Record<string, (read: Read, size: number) => Promise<boolean>>> = {
   'video/mp4': isWholeMp4,
+  'video/quicktime': isWholeMp4,
   'audio/mp4': isWholeMp4,
   'video/webm': isWholeWebm,
   'audio/wav': isWholeWave,
@@ -81,9 +83,7 @@ async function isWholeOgg(read: Read, size: number): Promise<boolean> {
 /** Frames follow each other, ISO/IEC 13818-7, 6.2; tags may come before and after them. */
 async function isWholeAdts(read: Read, size: number): Promise<boolean> {
   const tag = await read(0, 10)
-  // The length of an ID3v2 tag has seven bits per byte.
-  const tagLength = tag.subarray(6).reduce((sum, byte) => sum * 128 + (byte & 127), 0)
-  let at = tag.toString('latin1', 0, 3) === 'ID3' ? 10 + tagLength : 0
+  let at = tag.toString('latin1', 0, 3) === 'ID3' ? 10 + readId3Length(tag) : 0
   const chunkBytes = 1024 * 1024
   let chunk: Buffer = Buffer.alloc(0)
   let chunkAt = 0

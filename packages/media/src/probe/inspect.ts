@@ -2,8 +2,9 @@
 
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
+import { invalidOutput } from '../invalid-output.ts'
+import { findKind, type Kind } from '../kinds.ts'
 import type { Inspection, InspectRequest } from './inspection.ts'
-import { recogniseKind } from './kind.ts'
 import { inspectPicture } from './picture.ts'
 import { toBlurhash, writePreview } from './preview.ts'
 
@@ -13,16 +14,31 @@ import { toBlurhash, writePreview } from './preview.ts'
  */
 export async function inspectOutput(request: InspectRequest): Promise<Inspection> {
   const { path, name, previewPath, bounds } = request
-  const { picture, ...type } = await recogniseKind(path, name)
+  const { picture, ...type } = await recogniseOutput(path, name)
   const { preview, isPicture, ...seen } = picture
     ? { ...type, ...(await inspectPicture(path, name, picture, bounds)) }
     : // What reads recordings takes longer to load than most pictures take to decode.
       await (await import('./recording.ts')).inspectRecording(request, type)
   if (preview) await writePreview(preview, previewPath)
-  // Digits beyond milliseconds are rounding errors.
-  const durationSeconds = seen.durationSeconds === null ? null : Math.round(seen.durationSeconds * 1000) / 1000
+  // Further digits are rounding errors: WebM counts milliseconds, and rounds where a packet begins and how long it is.
+  const digits = seen.extension === 'webm' ? 100 : 1000
+  const durationSeconds = seen.durationSeconds === null ? null : Math.round(seen.durationSeconds * digits) / digits
   const blurhash = preview && isPicture ? await toBlurhash(preview) : null
   return { ...seen, durationSeconds, ...(await digest(path)), hasPreview: preview !== null, blurhash }
+}
+
+/** @throws EngineError `output_invalid` for what is no image, video or sound, SVG and HTML included, and for what is something else too */
+async function recogniseOutput(path: string, name: string): Promise<Kind> {
+  const { kind, type, also } = await findKind(path)
+  if (kind === null)
+    throw invalidOutput(
+      name,
+      type === null
+        ? 'is of an unknown type; it must be an image, a video or a sound'
+        : `is ${type}, which is not served`,
+    )
+  if (also !== null) throw invalidOutput(name, `is ${kind.contentType} and ${also} at the same time`)
+  return kind
 }
 
 async function digest(path: string): Promise<{ bytes: number; sha256: string }> {

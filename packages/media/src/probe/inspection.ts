@@ -8,7 +8,7 @@ export interface InspectRequest {
   readonly name: string
   /** Path for the preview. */
   readonly previewPath: string
-  /** How large a picture, all its frames together, and a frame of a video may be. */
+  /** How large a picture, and a frame of an animation or a video, may be. */
   readonly bounds: PictureBounds
   /** An FFmpeg for codecs that no package decodes; null for none. */
   readonly ffmpegPath: string | null

@@ -25,6 +25,9 @@ sharp.cache(false)
 // it again.
 const mostKeptPixels = 16_000_000
 
+/** All frames of an animation together may have so many times the pixels that one may have. */
+const mostFrames = 20
+
 /**
  * Decodes all frames of a picture.
  * @param format sharp's name for it
@@ -38,26 +41,31 @@ export async function inspectPicture(
 ): Promise<Seen> {
   const animated = format === 'gif' || format === 'webp'
   const options = { limitInputPixels: pixels, sequentialRead: true, failOn: 'error' } as const
-  const everyFrame = { ...options, ...(animated && { pages: -1 }) }
+  const everyFrame = animated ? { ...options, limitInputPixels: pixels * mostFrames, pages: -1 } : options
   try {
     const metadata = await sharp(path, everyFrame).metadata()
     if (metadata.format !== format)
       throw invalidOutput(name, `cannot be identified as ${format} or as any other format`)
     const { width: across, pageHeight: down = metadata.height, orientation = 1 } = metadata
     if (Math.max(across, down) > side) throw invalidOutput(name, `has a side of more than ${side} pixels`)
+    if (across * down > pixels) throw invalidOutput(name, `is larger than ${pixels} pixels`)
     const isKept = (metadata.pages ?? 1) === 1 && across * down <= mostKeptPixels
     const preview = isKept ? await decode(sharp(path, options)) : sharp(path, options).autoOrient()
-    // One byte per pixel is the least that makes libvips decode everything.
-    if (!isKept) await sharp(path, everyFrame).removeAlpha().greyscale().raw().toBuffer()
+    // Made small row by row, so that everything is decoded and nothing kept.
+    if (!isKept) await sharp(path, everyFrame).resize(1, 1, { fit: 'fill', fastShrinkOnLoad: false }).raw().toBuffer()
     // EXIF orientations from 5 on rotate the picture by 90 degrees.
     const [width, height] = orientation < 5 ? [across, down] : [down, across]
     return { width, height, durationSeconds: null, preview, isPicture: true }
   } catch (cause) {
     if (cause instanceof EngineError) throw cause
     const tooLarge = cause instanceof Error && cause.message.includes('pixel limit')
-    const words = tooLarge ? `is larger than ${pixels} pixels` : `is a damaged picture (${format})`
+    const words = tooLarge ? describeBound(pixels, animated) : `is a damaged picture (${format})`
     throw invalidOutput(name, words, { cause })
   }
+}
+
+function describeBound(pixels: number, animated: boolean): string {
+  return animated ? `has frames of more than ${pixels * mostFrames} pixels together` : `is larger than ${pixels} pixels`
 }
 
 /** A picture as its pixels in memory, upright and in sRGB, so that what is made of it need not decode it again. */

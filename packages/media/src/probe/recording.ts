@@ -1,12 +1,27 @@
 // Video and sound: every packet is read, and frames and sound are decoded if this machine has a decoder. Other codecs are
 // accepted if the container is complete, the tracks contain what they state, and each begins with a key frame.
 
-import { ADTS, FilePathSource, FLAC, Input, type InputTrack, MP3, MP4, OGG, WAVE, WEBM } from 'mediabunny'
+import {
+  ADTS,
+  BufferSource,
+  FilePathSource,
+  FLAC,
+  Input,
+  type InputTrack,
+  MP3,
+  MP4,
+  OGG,
+  QTFF,
+  WAVE,
+  WEBM,
+} from 'mediabunny'
 import { EngineError } from '@mediagen/engine/engine.ts'
 import { invalidOutput } from '../invalid-output.ts'
+import type { Kind } from '../kinds.ts'
 import { isWhole } from './containers.ts'
 import type { InspectRequest } from './inspection.ts'
-import type { Kind } from './kind.ts'
+import { readMp3Gap } from './mp3-gap.ts'
+import { readOggFlac } from './ogg-flac.ts'
 import { type Walked, walkPackets } from './packets.ts'
 import type { Seen } from './picture.ts'
 import { listen } from './sound.ts'
@@ -35,7 +50,9 @@ export async function inspectRecording(request: InspectRequest, type: Type): Pro
   const damaged = (cause: unknown): EngineError => invalidOutput(name, `is a damaged file (${contentType})`, { cause })
   if (!(await isWhole(path, contentType).catch(() => false)))
     throw invalidOutput(name, `is cut short (${contentType}): the file ends before it should`)
-  using input = new Input({ formats: [MP4, WEBM, OGG, MP3, WAVE, FLAC, ADTS], source: new FilePathSource(path) })
+  const unwrapped = contentType === 'audio/ogg' ? await readOggFlac(path) : null
+  const source = unwrapped === null ? new FilePathSource(path) : new BufferSource(unwrapped)
+  using input = new Input({ formats: [MP4, QTFF, WEBM, OGG, MP3, WAVE, FLAC, ADTS], source })
   try {
     return await inspectInput(input, request, type)
   } catch (error) {
@@ -51,7 +68,9 @@ async function inspectInput(input: Input, request: InspectRequest, type: Type): 
   for (const track of [film, sound]) if (track) walked.set(track, await checkTrack(track, name))
   await checkLength(input, walked, name)
   // The first frame may be shown a little after the beginning if frames are reordered.
-  const durationSeconds = (await input.computeDuration()) - Math.max(0, await input.getFirstTimestamp())
+  const wholeSeconds = (await input.computeDuration()) - Math.max(0, await input.getFirstTimestamp())
+  const gap = type.contentType === 'audio/mpeg' && sound ? (await readMp3Gap(path)) / (await sound.getSampleRate()) : 0
+  const durationSeconds = gap < wholeSeconds ? wholeSeconds - gap : wholeSeconds
 
   if (sound) {
     const isLong = film !== null || durationSeconds > wholeSoundSeconds
