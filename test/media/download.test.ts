@@ -102,6 +102,16 @@ test.each([
   expect(server.heard).toHaveLength(tries)
 })
 
+test.each(['', 'identity', 'Identity', 'identity, identity', 'aws-chunked', 'aws-chunked,identity'])(
+  'a Content-Encoding of "%s" compresses nothing',
+  async (encoding) => {
+    await using server = await serve(give('whole', { 'content-encoding': encoding }))
+    await using downloader = open()
+    await downloader.download(`${server.origin}/a`, path, stays, { origin: server.origin })
+    expect(readFileSync(path, 'utf8')).toBe('whole')
+  },
+)
+
 test('a redirect without end, a file system URL and an abort end it', async () => {
   await using server = await serve((_, response) => response.writeHead(302, { location: '/again' }).end())
   await using downloader = open()

@@ -119,6 +119,16 @@ test.each([
   })
 })
 
+test.each(['', 'identity', 'IDENTITY', 'aws-chunked', 'aws-chunked, identity'])(
+  'a Content-Encoding of "%s" compresses nothing',
+  async (encoding) => {
+    await using host = await openHost((_request, response) => {
+      response.setHeader('content-type', 'image/png').setHeader('content-encoding', encoding).end(picture)
+    })
+    expect((await media.run({ image: host.url })).status).toBe('succeeded')
+  },
+)
+
 test('an empty answer, a compressed one and one of another kind are refused', async () => {
   await using host = await openHost(({ url }, response) => {
     if (url === '/empty') response.end()

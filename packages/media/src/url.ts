@@ -9,6 +9,7 @@ import { toFailure, toFailureCode } from '@mediagen/net/outgoing/failure.ts'
 import { type AllowedHosts, PrivateAddressError } from '@mediagen/net/hosts.ts'
 import { type AllowedPorts, findRefusedPort, noFurtherPorts } from '@mediagen/net/outgoing/ports.ts'
 import { createPublicClient, type PublicClient } from '@mediagen/net/outgoing/public-client.ts'
+import { isUncoded } from '@mediagen/net/outgoing/content-encoding.ts'
 
 const maxRedirects = 3
 const maxUrlChars = 8192
@@ -115,8 +116,7 @@ async function save(answer: Dispatcher.ResponseData, request: MediaRequest, path
   const { headers, body } = answer
   const { field, maxBytes, take } = request
   try {
-    const encoding = headers['content-encoding'] ?? 'identity'
-    if (encoding !== 'identity')
+    if (!isUncoded(headers['content-encoding']))
       throw invalidMedia(field, 'is sent compressed (Content-Encoding), which is not accepted')
     if (Number(headers['content-length'] ?? 0) > maxBytes) throw mediaTooLarge(request)
     await using file = await open(path, 'wx')
