@@ -60,14 +60,13 @@ export function compilePrice(expression: string): Price {
   const { variables, usageFields } = compiled
 
   function compute(input: JsonObject, usage?: Usage): number {
-    const values = usage ? { ...input, usage } : input
+    const values = usage ? { ...input, usage: usage as JsonObject } : input
     const result = explain(`"${expression}" cannot be computed`, () => compiled.run(values))
-    if (usage && typeof result === 'number' && result > maxCredits) return maxCredits
-    if (typeof result !== 'number' || !isWhole(result))
-      throw new PriceError(
-        `"${expression}" gives ${String(result)}, which is not a whole number of credits, 0 or more${isFraction(result) ? '; ceil() rounds up' : ''}`,
-      )
-    return result
+    if (usage && result > maxCredits) return maxCredits
+    if (typeof result === 'bigint' && result >= 0n && result <= maxCredits) return Number(result)
+    throw new PriceError(
+      `"${expression}" gives ${result}, which is not a whole number of credits, 0 or more${typeof result === 'number' ? '; ceil() rounds up' : ''}`,
+    )
   }
 
   const known = new Map<string, number>()
@@ -105,12 +104,4 @@ function toKey(variables: ReadonlySet<string>, input: JsonObject): string | null
     key += `${value} `
   }
   return key
-}
-
-function isFraction(result: unknown): boolean {
-  return Number.isFinite(result) && !Number.isInteger(result)
-}
-
-function isWhole(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 0
 }

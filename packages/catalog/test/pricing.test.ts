@@ -1,4 +1,4 @@
-// Prices: CEL over the input, in doubles, whole credits or an error. Engines, section Prices (P65).
+// Prices: CEL over the input, in exact numbers, whole credits or an error. Engines, section Prices (P65, P200).
 import { describe, expect, test } from 'vitest'
 import { compilePrice, PriceError } from '../src/pricing.ts'
 
@@ -35,6 +35,62 @@ test('whole-number literals are numbers like any other: no integer division', ()
   expect(price('ceil(7 / 2)')).toBe(4)
 })
 
+test.each([
+  [
+    'ceil(usage.input_tokens * 0.005 + usage.output_tokens * 0.03)',
+    { usage: { input_tokens: 970, output_tokens: 5 } },
+    5,
+  ],
+  ['ceil(minutes * 1.1)', { minutes: 50 }, 55],
+  ['floor(amount * 100)', { amount: 0.29 }, 29],
+  ['0.1 + 0.2 == 0.3 ? 1 : 2', {}, 1],
+  ['amount <= 0.3 ? 1 : 2', { amount: 0.1 + 0.2 }, 2],
+  ['amount * 10', { amount: 1e-1 }, 1],
+  ['ceil(amount * 10000000)', { amount: 1e-7 }, 1],
+  ['1 / 3 * 3', {}, 1],
+  ['ceil((size - 0.7) / 0.1)', { size: 1 }, 3],
+  ['ceil(-0.5 + 1.5) + floor(-0.5) + ceil(-0.5) + 1', {}, 1],
+  ['round(2.5) + round(0.49) + round(-0.5) + 1', {}, 3],
+  ['min(0.3, 0.1 * 3, 1) * 10 + max(0.7, 0.1 * 7) * 10', {}, 10],
+  ['(0.7 % 0.1) + 7 % 4 + (-7 % 4) + 1', {}, 1],
+  ['(1000000000000000.00001 - 1000000000000000) * 100000', {}, 1],
+  ['1e300 * 1e-300 * 0x10 + 5u', {}, 21],
+  ['.5 + 5.0e-1', {}, 1],
+])('%s of %j is computed as written: %s', (expression, input, credits) => {
+  expect(price(expression, input)).toBe(credits)
+})
+
+test.each([
+  ['s.size() * 2', { s: 'four' }, 8],
+  ['size(s) + s.size() + images.size()', { s: '🦊', images: ['a', 'b'] }, 4],
+  ['int(n)', { n: 3 }, 3],
+  ['int(n) * 2 + 0.5 * 2', { n: 3.9 }, 7],
+  ['int(duration) * 10', { duration: '5' }, 50],
+  ['double(scale) * 10', { scale: '0.3' }, 3],
+  ['s.size() > 3.5 && s.size() == 4.0 ? 1 : 2', { s: 'four' }, 1],
+  ['images[0].size() + [1, 2][1]', { images: ['a'] }, 3],
+  ['n in [1, 2.0, 3] ? 1 : 2', { n: 2 }, 1],
+  ['s.startsWith("f") && s.endsWith("r") && s.contains("ou") && s.matches("^f.*r$") ? 1 : 2', { s: 'four' }, 1],
+  ['has(usage.tokens) ? 1 : 2', { usage: { tokens: 1 } }, 1],
+  ['has(usage.constructor) || "constructor" in usage ? 1 : 2', { usage: {} }, 2],
+  ['size.width * size["height"]', { size: { width: 2, height: 3 } }, 6],
+  ['1 / 0 > 1 || true ? 1 : 2', {}, 1],
+  ['size + 1 > 1 && false ? 1 : 2', {}, 2],
+  [
+    'first + second == "ab" && [1] + [2] == [1, 2.0] && "a" < "b" && !(null == 0) ? 1 : 2',
+    { first: 'a', second: 'b' },
+    1,
+  ],
+])('%s of %j mixes whole numbers and others: %s', (expression, input, credits) => {
+  expect(price(expression, input)).toBe(credits)
+})
+
+test('a number may not grow without end', () => {
+  expect(() => price(Array.from({ length: 9 }, () => '1e300').join(' * '))).toThrow('too many digits')
+  expect(() => price('n / 3', { n: Number.MIN_VALUE })).toThrow(/ceil\(\) rounds up/)
+  expect(price('ceil(n / 3)', { n: Number.MIN_VALUE })).toBe(1)
+})
+
 test('a usage-billed price reads usage', () => {
   expect(price('ceil(usage.seconds) * 2', {}, { seconds: 3.2 })).toBe(8)
   expect(() => price('ceil(usage.seconds) * 2', {}, {})).toThrow(PriceError)
@@ -59,18 +115,34 @@ test.each([
   ['a list', '[1]'],
   ['a division by zero', '1 / 0'],
   ['a missing field', 'width'],
-  ['a sum of a text and a number', 'size + 1'],
+  ['a sum with a missing field', 'size + 1'],
+  ['a sum of a text and a number', '"5" + 1'],
+  ['a text that is no number', 'int("5s")'],
+  ['a place that a list has not', '[1][1]'],
+  ['a field of every object', 'constructor'],
+  ['a choice by a number', '1 ? 2 : 3'],
 ])('%s is no price', (_what, expression) => {
   expect(() => price(expression)).toThrow(PriceError)
 })
 
 describe('an invalid price expression is refused when it is compiled', () => {
-  test.each(['', '1 +', 'width *', '((1)', '[1, 2].map(x, x)', '{"a": 1}', 'process.exit()', 'a.b.c('])(
-    '%s',
-    (expression) => {
-      expect(() => compilePrice(expression).evaluate({})).toThrow(PriceError)
-    },
-  )
+  test.each([
+    '',
+    '1 +',
+    'width *',
+    '((1)',
+    '[1, 2].map(x, x)',
+    '{"a": 1}',
+    'process.exit()',
+    'a.b.c(',
+    'sqrt(4)',
+    'ceil()',
+    'min(1)',
+    '(1).ceil()',
+    'string(1)',
+  ])('%s', (expression) => {
+    expect(() => compilePrice(expression)).toThrow(PriceError)
+  })
 })
 
 test('a price names the variables that it reads', () => {

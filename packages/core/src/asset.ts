@@ -1,4 +1,5 @@
 // Output files: the record of one, the port to their storage, and the port that signs their URLs.
+import { sumDecimals } from '@mediagen/catalog/fraction.ts'
 
 /** A stored output file, as in the job's record. */
 export interface Asset {
@@ -25,11 +26,10 @@ export interface Asset {
  * file has is missing from the result.
  */
 export function measureOutputs(outputs: readonly Asset[]): Record<string, number> {
-  const sum = (measure: (asset: Asset) => number): number => outputs.reduce((total, asset) => total + measure(asset), 0)
   const measured = {
-    images: sum(({ durationSeconds }) => (durationSeconds === null ? 1 : 0)),
-    seconds: sum(({ durationSeconds }) => durationSeconds ?? 0),
-    megapixels: sum(({ width, height }) => ((width ?? 0) * (height ?? 0)) / 1e6),
+    images: outputs.filter(({ durationSeconds }) => durationSeconds === null).length,
+    seconds: sumDecimals(outputs.map(({ durationSeconds }) => durationSeconds ?? 0)),
+    megapixels: sumDecimals(outputs.map(({ width, height }) => ((width ?? 0) * (height ?? 0)) / 1e6)),
   }
   return Object.fromEntries(Object.entries(measured).filter(([, value]) => value > 0))
 }

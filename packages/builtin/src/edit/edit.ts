@@ -36,7 +36,8 @@ export async function renderEdit(task: RenderTask): Promise<Rendered> {
   // Progress reported by the encoder would arrive before the last report of the pace, so progress would go back.
   const silent = { ...task, onProgress: () => {} }
   const { extension } = await pace(task, [edited, written], encoding, writeImage(silent, fitted))
-  return { extension, usage: { work: work + encoding } }
+  // The sizes and what they are multiplied with have nine decimals together; more is what adding in binary leaves.
+  return { extension, usage: { work: Number((work + encoding).toFixed(9)) } }
 }
 
 async function fitInside(pixels: Pixels, maxWidth: number, maxHeight: number): Promise<Pixels> {
