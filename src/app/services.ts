@@ -91,7 +91,7 @@ export function createServices(config: Config, parts: ServiceParts, pipeline: Pi
     retainMs,
   })
   return [
-    guardService(QuotesService, createQuotesService({ catalog, quotes }), pipeline),
+    guardService(QuotesService, createQuotesService({ catalog, quotes, log: pipeline.log }), pipeline),
     guardService(GenerationService, generation, pipeline),
     guardService(
       CatalogService,

@@ -1,9 +1,13 @@
 // Shared by quoting and starting: hashes the input, finds the model, validates the input against its schema.
-import type { JsonObject } from '@mediagen/engine/engine.ts'
+import type { Logger } from 'pino'
+import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import { digestParts, toCanonicalJson } from '@mediagen/engine/canonical-json.ts'
+import { findInexact, inexactNumber } from '@mediagen/engine/exact-numbers.ts'
 import { MediagenError } from '@mediagen/core/errors.ts'
 import type { ApiKey } from '@mediagen/core/key.ts'
 import type { Catalog, Model } from '@mediagen/catalog/model.ts'
+import { PriceError } from '@mediagen/catalog/pricing.ts'
+import { toPointerToken } from '@mediagen/net/schema-violations.ts'
 import { suggest } from '@mediagen/net/similar-names.ts'
 import { describeViolations } from '@mediagen/core/violations.ts'
 import { findEmpty, refuse } from './request.ts'
@@ -19,13 +23,15 @@ export interface SentInput {
 }
 
 /**
- * Reads the input of a request, which must have a canonical form, and checks that further texts are present.
+ * Reads the input of a request, which must have a canonical form and no number that was rounded on its way, and checks that further texts are present.
  * @throws MediagenError `invalid_request`
  */
 export function readInput(input: JsonObject | undefined, texts: Readonly<Record<string, string>>): SentInput {
   const violations = findEmpty(texts)
   const canonical = input ? toCanonicalJson(input) : { pointer: '/input', detail: 'is required' }
-  if (typeof canonical !== 'string') violations.push(canonical)
+  if (typeof canonical === 'string')
+    for (const pointer of findInexact(input, '/input')) violations.push({ pointer, detail: inexactNumber })
+  else violations.push(canonical)
   refuse(violations)
   return { input: input as JsonObject, canonical: canonical as string }
 }
@@ -59,6 +65,34 @@ export function findReadyModel(catalog: Catalog, id: string, caller: ApiKey): Mo
       retryAfterSeconds: retryUnreadySeconds,
     })
   return model
+}
+
+/**
+ * What an input costs.
+ * @param input with the defaults of the schema
+ * @param log tells the operator, who has to mend the price
+ * @throws MediagenError `invalid_input` where the model has no price for it: loading tries some values, not all
+ */
+export function quotePrice(model: Model, input: JsonObject, log: Pick<Logger, 'error'>): number {
+  try {
+    return model.quotedPrice(input)
+  } catch (error) {
+    if (!(error instanceof PriceError)) throw error
+    const violations = Object.entries(error.values).map(([name, value]) => ({
+      pointer: `/input/${toPointerToken(name)}`,
+      detail: `has no price in ${model.id}: ${describeValue(value)}`,
+    }))
+    log.error({ model: model.id, reason: error.message, values: violations }, 'an input has no price')
+    const words = `${model.id} has no price for this input, so nothing was held. ${describeViolations(violations)}`
+    throw new MediagenError('invalid_input', words, { violations })
+  }
+}
+
+/** Texts are not repeated: a log may show the words. */
+function describeValue(value: JsonValue): string {
+  if (typeof value === 'string') return `a text of ${[...value].length} characters`
+  if (Array.isArray(value)) return `a list of ${value.length} items`
+  return typeof value === 'object' && value !== null ? 'an object' : String(value)
 }
 
 /**

@@ -1,23 +1,28 @@
 // QuotesService: what one model and one input will cost. docs/contract.md, section 1, Quote.
 import type { ServiceImpl } from '@connectrpc/connect'
+import type { Logger } from 'pino'
 import type { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { MediagenError } from '@mediagen/core/errors.ts'
 import type { Catalog } from '@mediagen/catalog/model.ts'
 import { callerOf } from './caller.ts'
 import { toQuoteMessage } from './convert.ts'
-import { completeInput, digestQuoted, findReadyModel, readInput } from './model-input.ts'
+import { completeInput, digestQuoted, findReadyModel, quotePrice, readInput } from './model-input.ts'
 import type { QuoteBook } from './quote-book.ts'
 
 /** Creates the service. */
-export function createQuotesService(parts: { catalog: Catalog; quotes: QuoteBook }): ServiceImpl<typeof QuotesService> {
-  const { catalog, quotes } = parts
+export function createQuotesService(parts: {
+  catalog: Catalog
+  quotes: QuoteBook
+  log: Pick<Logger, 'error'>
+}): ServiceImpl<typeof QuotesService> {
+  const { catalog, quotes, log } = parts
   return {
     async createQuote(request, context) {
       const caller = callerOf(context)
       const { accountId } = caller
       const sent = readInput(request.input, { model: request.model })
       const model = findReadyModel(catalog, request.model, caller)
-      const credits = model.quotedPrice(completeInput(model, sent.input))
+      const credits = quotePrice(model, completeInput(model, sent.input), log)
       const digest = digestQuoted(accountId, model.id, sent)
       const { quoteId, quote } = await quotes.seal(accountId, { model: model.id, credits, digest })
       return { quote: toQuoteMessage(quoteId, quote) }

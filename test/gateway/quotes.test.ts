@@ -1,5 +1,7 @@
-// POST /v1/quotes: what a quote says (P1, P4, P6, P7, P65, P78).
+// POST /v1/quotes: what a quote says (P1, P4, P6, P7, P65, P78, P201, P202).
+import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { keepLog } from '../kept-log.ts'
 import { startTestApp } from '../test-app.ts'
 import { createTestClock } from './test-clock.ts'
 
@@ -126,3 +128,52 @@ test('a model whose engine is not ready gets no quote', async () => {
   })
   expect([status, body.code, body.retryable]).toEqual([503, 'model_unavailable', true])
 })
+
+test('an input without a price is refused by model and value, and the operator hears of it', async () => {
+  const { log, lines } = keepLog()
+  const catalog = join(import.meta.dirname, '../models/unpriced.yaml')
+  await using unpriced = await startTestApp({ MEDIAGEN_CATALOG: catalog }, { log })
+  const id = 'test/unpriced/text-to-image'
+  const answer = await unpriced.send('/v1/quotes', { body: { model: id, input: { prompt: 'secret', width: 777 } } })
+  expect([answer.status, answer.body]).toMatchObject([
+    400,
+    {
+      code: 'invalid_input',
+      detail: expect.stringContaining(`${id} has no price for this input`),
+      errors: [
+        { pointer: '/input/width', detail: `has no price in ${id}: 777` },
+        { pointer: '/input/prompt', detail: `has no price in ${id}: a text of 6 characters` },
+      ],
+    },
+  ])
+  const said = lines.filter(({ msg }) => msg === 'an input has no price')
+  expect(said).toMatchObject([{ level: 50, model: id, reason: expect.stringContaining('divided by 0') }])
+  expect(JSON.stringify(said)).not.toContain('secret')
+  expect((await unpriced.quote(id, { prompt: 'x', width: 778 })).credits).toBe(111)
+})
+
+test.each([
+  ['6687881544318117707', '/input/nested/seed'],
+  ['-9007199254740993', '/input/nested/seed'],
+  ['9007199254740992', '/input/nested/seed'],
+  ['1e30', '/input/nested/seed'],
+  ['1e400', '/input/nested/seed'],
+  ['[1, {"a/b": 18446744073709551615}]', '/input/nested/seed/1/a~1b'],
+])('a number that JSON cannot carry is refused with its place: %s', async (seed, pointer) => {
+  const body = `{"model":"${model}","input":{"prompt":"x","nested":{"seed":${seed}}}}`
+  for (const path of ['/v1/quotes', '/v1/generate']) {
+    const answer = await app.send(path, {
+      headers: { 'idempotency-key': 'k' },
+      body: path === '/v1/quotes' ? body : body.replace('{', '{"quote_id":"quote_x",'),
+    })
+    expect([answer.status, answer.body]).toMatchObject([400, { code: 'invalid_request', errors: [{ pointer }] }])
+  }
+})
+
+test.each(['9007199254740991', '-9007199254740991', '0.1', '-0', '1.5e-7', '123456789.125'])(
+  'a number that JSON carries is accepted: %s',
+  async (seed) => {
+    const body = `{"model":"${model}","input":{"prompt":"x","nested":{"seed":${seed}}}}`
+    expect((await app.send('/v1/quotes', { body })).status).toBe(200)
+  },
+)

@@ -1,5 +1,6 @@
 // The same calls through all doors: in-process, gRPC, Connect, gRPC-Web. What a caller sees is decided behind them. Architecture, "Three doors, one pipeline".
 import { Agent } from 'node:http'
+import { join } from 'node:path'
 import { toJson } from '@bufbuild/protobuf'
 import { type CallOptions, type Client, Code, ConnectError, createClient, type Transport } from '@connectrpc/connect'
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node'
@@ -43,7 +44,8 @@ const input = { prompt: 'x', width: 640, nested: { list: [1, null, true, 'y', 1.
 let app: TestApp
 
 beforeAll(async () => {
-  app = await startTestApp()
+  const models = ['models', 'unpriced'].map((name) => join(import.meta.dirname, `../models/${name}.yaml`))
+  app = await startTestApp({ MEDIAGEN_CATALOG: models.join(':') })
 })
 
 afterAll(() => app[Symbol.asyncDispose]())
@@ -113,6 +115,20 @@ const calls: Readonly<Record<string, (door: Door) => Promise<unknown>>> = {
   'an empty quote': ({ quotes }) => refusalOf(quotes.createQuote({}, as(key(), other))),
   'a wrong input': ({ quotes }) =>
     refusalOf(quotes.createQuote({ model, input: { prompt: '', width: 1.5, odd: 1 } }, as(key(), other))),
+  'a number that was rounded on its way': ({ quotes }) =>
+    refusalOf(
+      quotes.createQuote(
+        { model, input: { prompt: 'x', nested: { seeds: [2 ** 53, 1] }, seed: -1e20 } },
+        as(key(), other),
+      ),
+    ),
+  'an input without a price': ({ quotes }) =>
+    refusalOf(
+      quotes.createQuote(
+        { model: 'test/unpriced/text-to-image', input: { prompt: 'x', width: 777 } },
+        as(key(), other),
+      ),
+    ),
   'a forged quote': ({ quotes }) => refusalOf(quotes.getQuote({ quoteId: 'quote_forged' }, as(key(), other))),
   'a watch of no job': ({ generation }) =>
     refusalOf(readAll(generation.watchJob({ jobId: 'job_none' }, as(key(), other)))),

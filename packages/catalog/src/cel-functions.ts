@@ -123,7 +123,7 @@ function toText(value: Value, what: string): string {
 
 function readNumber(value: Value, form: RegExp, what: string): Fraction {
   if (typeof value !== 'string') return toNumber(value, what)
-  if (!form.test(value)) throw new Error(`${what} cannot read ${JSON.stringify(value.slice(0, 40))}`)
+  if (!form.test(value)) throw new Error(`${what} needs a number, and this text is none`)
   return parseDecimal(value)
 }
 
@@ -173,7 +173,7 @@ function pick(container: Value, key: Value): Value {
     return toValue(item)
   }
   const name = toText(key, '[]')
-  if (!isObject(container) || !Object.hasOwn(container, name)) throw new Error(`there is no ${name}`)
+  if (!isObject(container) || !Object.hasOwn(container, name)) throw new Error('there is no such field')
   return toValue(container[name])
 }
 

@@ -205,7 +205,9 @@ function nameModel(id: string, field: PriceField, price: Price): Model['quotedPr
     try {
       return price.evaluate(input)
     } catch (error) {
-      throw error instanceof PriceError ? new PriceError(`price.${field} of ${id}: ${error.message}`) : error
+      if (!(error instanceof PriceError)) throw error
+      const values = Object.fromEntries([...price.variables].map((name) => [name, input[name] ?? null]))
+      throw new PriceError(`price.${field} of ${id}: ${error.message}`, values)
     }
   }
 }

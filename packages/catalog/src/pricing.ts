@@ -14,9 +14,13 @@ const mostKnown = 64
 
 /** A price that cannot be computed, or is not a whole number of credits; the message says which. */
 export class PriceError extends Error {
-  constructor(message: string) {
+  /** The values of the input that the price reads. */
+  readonly values: JsonObject
+
+  constructor(message: string, values: JsonObject = {}) {
     super(message)
     this.name = 'PriceError'
+    this.values = values
   }
 }
 
