@@ -316,6 +316,19 @@ describe('a price billed by usage is tried on usage when it is loaded', () => {
   )
 })
 
+test.each([
+  ['"constructor":{"type":"string"}', 'input has a field "constructor", a name that every object has'],
+  ['"a":{"$ref":"#/properties/a"}', 'input.properties.a.$ref leads back to itself and never ends'],
+  [
+    '"seed":{"default":6687881544318117707}',
+    'input.properties.seed.default must be a number that JSON carries exactly',
+  ],
+])('a schema that no model can live with is refused by its place: %s', (properties, words) => {
+  const entry = JSON.stringify({ ...good, price: { credits: 1 }, input: { type: 'object', properties: {} } })
+  const text = `{"models":[${entry.replace('"properties":{}', `"properties":{${properties}}`)}]}`
+  expect(refusal([write(text)])).toContain(words)
+})
+
 test('an input without a price is reported with the model, the field and the expression', () => {
   const [model] = load({ ...good, price: { credits: 'width == 777 ? 0.5 : 1' } })
   expect(() => model?.quotedPrice({ width: 777 })).toThrow(

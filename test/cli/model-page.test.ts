@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { describeModel } from '../../packages/terminal/src/model-page.ts'
 
 const voice = {
-  enum: ['slt', 'clara', 'kal'],
+  enum: ['slt', 'clara', 'kal', 'constructor'],
   description: 'Who reads.',
   'x-enum-titles': { slt: 'Sarah', clara: 'Clara', kal: 'Kal' },
   'x-enum-descriptions': { slt: 'A woman, American.', clara: 'A woman, lower.' },

@@ -332,6 +332,12 @@ describe('hostile messages', () => {
     expect((await agent.ask('get_job', { job_id: `job_${'x'.repeat(60_000)}` })).error.code).toBe('job_not_found')
   })
 
+  test('a number that was rounded on its way is refused by its place', async () => {
+    await using agent = await connect()
+    const { error } = await agent.ask('quote', { model, input: { ...input, nested: { seed: 2 ** 53 } } })
+    expect(error).toMatchObject({ code: 'invalid_request', errors: [{ pointer: '/input/nested/seed' }] })
+  })
+
   test('there is no session to open or to end', async () => {
     for (const method of ['GET', 'DELETE']) {
       const { status, headers } = await app.send('/mcp', { method })

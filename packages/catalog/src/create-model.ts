@@ -10,6 +10,7 @@ import { createPriceExamples, type PriceExamples } from './price-examples.ts'
 import { combineSamples, guaranteedFields, sampleField, usageSamples } from './price-samples.ts'
 import { readSamples, type Samples } from './samples.ts'
 import type { SchemaCompiler } from './schema.ts'
+import { checkInputSchema } from './schema-faults.ts'
 
 const defaultTimeoutSeconds = 600
 const defaultConcurrency = 1
@@ -34,9 +35,11 @@ export function createModel(
   let checkInput: Model['checkInput']
   let mediaOf: Model['mediaOf']
   try {
+    if (!isTested) checkInputSchema(entry.input)
     checkInput = schemas.compileInput(entry.input)
     mediaOf = createMediaFinder(entry.input)
   } catch (error) {
+    if (error instanceof EntryError) throw error
     throw new EntryError('input', `is not a JSON Schema: ${(error as Error).message}`)
   }
   const createdAtMs = Date.parse(`${entry.created}T00:00:00Z`)

@@ -106,6 +106,7 @@ export function toFraction(number: number): Fraction {
 
 /** Whether `number` is a multiple of `step`, both as they are written: 0.3 is one of 0.1. */
 export function isMultiple(number: number, step: number): boolean {
+  if (!Number.isFinite(number)) return false
   return toFraction(number).dividedBy(toFraction(step)).isWhole()
 }
 

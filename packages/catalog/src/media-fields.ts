@@ -74,7 +74,8 @@ function checkRefs(root: JsonObject, node: JsonValue): void {
   for (const value of Object.values(node)) checkRefs(root, value)
 }
 
-function resolveRef(root: JsonObject, ref: string): JsonValue | undefined {
+/** What a reference within a schema refers to; undefined unless it is a JSON pointer to something. */
+export function resolveRef(root: JsonObject, ref: string): JsonValue | undefined {
   if (ref === '#') return root
   if (!ref.startsWith('#/')) return undefined
   let node: JsonValue | undefined = root
@@ -90,6 +91,7 @@ function toList(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? value : value === undefined ? [] : [value]
 }
 
-function isObject(value: JsonValue | undefined): value is JsonObject {
+/** Whether a value is an object, and no list. */
+export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -32,6 +32,7 @@ const amounts: Readonly<Record<string, readonly [readonly number[], (amount: str
   cost_usd: [[0.01, 0.1, 1], (amount) => `a cost of ${amount} US dollars`],
 }
 const others = [1, 10, 100]
+const findAmounts = (name: string) => (Object.hasOwn(amounts, name) ? amounts[name] : undefined)
 
 /** Makes examples; an input that has no price is left out. */
 export function createPriceExamples(
@@ -85,11 +86,11 @@ function bound(schema: JsonObject, name: string): number {
 function listUsed(usual: JsonObject, price: Price): PriceExample[] {
   const fields = [...price.usageFields]
   return others.flatMap((_, index) => {
-    const usage = Object.fromEntries(fields.map((name) => [name, (amounts[name]?.[0] ?? others)[index] ?? 0]))
+    const usage = Object.fromEntries(fields.map((name) => [name, (findAmounts(name)?.[0] ?? others)[index] ?? 0]))
     const credits = evaluate(price, usual, usage)
     const said = fields.map((name) => {
       const amount = format(usage[name] ?? 0)
-      return amounts[name]?.[1](amount) ?? `${toWords(name)} ${amount}`
+      return findAmounts(name)?.[1](amount) ?? `${toWords(name)} ${amount}`
     })
     return credits === null || fields.length === 0 ? [] : [{ of: said.join(', '), credits }]
   })

@@ -4,6 +4,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { extname, resolve } from 'node:path'
 import { findContentType, mediaExtensions } from '@mediagen/engine/content-types.ts'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
+import { findInexact, inexactNumber } from '@mediagen/engine/exact-numbers.ts'
 import { isMediaReference } from '@mediagen/media/reference.ts'
 import { type CatalogEntry, EntryError, type WrittenSample } from './entry.ts'
 import { createMediaFinder } from './media-fields.ts'
@@ -68,6 +69,8 @@ export function readSamples(entry: CatalogEntry, folder: string, checkInput: Mod
   function read(written: WrittenSample, index: number): Sample {
     const field = `samples.${index}`
     const input = embed(written.input, `${field}.input`)
+    const [inexact] = findInexact(input, '.input')
+    if (inexact !== undefined) throw new EntryError(field + inexact.replaceAll('/', '.'), inexactNumber)
     const checked = checkInput?.(input)
     if (checked?.ok === false) {
       const [first] = checked.violations

@@ -7,6 +7,7 @@ import type { CheckedInput } from './model.ts'
 import { isMediaReference, mediaReferenceForm } from '@mediagen/media/reference.ts'
 import { type SchemaError, toViolations } from '@mediagen/net/schema-violations.ts'
 import { checkLengthsFast } from '@mediagen/net/schema-lengths.ts'
+import { isMultiple } from './fraction.ts'
 import { createEntrySchema, createProvidersSchema, type EngineKind } from './entry.ts'
 
 const require = createRequire(import.meta.url)
@@ -98,7 +99,25 @@ function createAjv(): Ajv2020 {
   formats.default(ajv)
   ajv.addFormat('media', isMediaReference)
   ajv.addVocabulary(['x-enum-titles', 'x-enum-descriptions', 'x-enum-samples'])
-  return checkLengthsFast(ajv)
+  return checkMultiplesExactly(checkLengthsFast(ajv))
+}
+
+/** Ajv divides doubles, so 0.3 is no multiple of 0.1 to it. */
+function checkMultiplesExactly(ajv: Ajv2020): Ajv2020 {
+  ajv.removeKeyword('multipleOf')
+  return ajv.addKeyword({
+    keyword: 'multipleOf',
+    type: 'number',
+    schemaType: 'number',
+    compile(step: number) {
+      const check: { (number: number): boolean; errors?: Partial<Ajv.ErrorObject>[] } = (number) => {
+        if (isMultiple(number, step)) return true
+        check.errors = [{ keyword: 'multipleOf', params: { multipleOf: step }, message: `must be multiple of ${step}` }]
+        return false
+      }
+      return check
+    },
+  })
 }
 
 function checkInput(validate: ValidateFunction, input: JsonObject): CheckedInput {

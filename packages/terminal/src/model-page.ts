@@ -79,11 +79,12 @@ function describeKind(field: Schema): string {
 
 /** A line for each option that has a title other than its name, or an explanation. */
 function describeOptions(field: Schema): string[] {
-  const { 'x-enum-titles': titles = {}, 'x-enum-descriptions': explanations = {} } = field
+  const titles = new Map(Object.entries(field['x-enum-titles'] ?? {}))
+  const explanations = new Map(Object.entries(field['x-enum-descriptions'] ?? {}))
   return (field.enum ?? []).flatMap((option) => {
     const name = spell(option)
-    const title = titles[name]?.toLowerCase() === name.toLowerCase() ? undefined : titles[name]
-    const words = [title && `${title}.`, explanations[name]].filter(Boolean)
+    const title = titles.get(name)?.toLowerCase() === name.toLowerCase() ? undefined : titles.get(name)
+    const words = [title && `${title}.`, explanations.get(name)].filter(Boolean)
     return words.length > 0 ? [`- ${name}: ${words.join(' ')}`] : []
   })
 }
