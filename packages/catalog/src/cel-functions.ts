@@ -59,6 +59,7 @@ const functions: Readonly<Record<string, Definition>> = {
   max: choice('max', (order) => order > 0),
   size,
   int: unary((value) => readNumber(value, /^-?\d+$/, 'int').truncate()),
+  string: unary(write),
   double: unary((value) => readNumber(value, /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i, 'double')),
 }
 
@@ -125,6 +126,12 @@ function readNumber(value: Value, form: RegExp, what: string): Fraction {
   if (typeof value !== 'string') return toNumber(value, what)
   if (!form.test(value)) throw new Error(`${what} needs a number, and this text is none`)
   return parseDecimal(value)
+}
+
+function write(value: Value): string {
+  if (value instanceof Fraction) return String(value.isWhole() ? value.top / value.bottom : value.toNumber())
+  if (typeof value === 'string' || typeof value === 'boolean') return String(value)
+  throw new Error(`string cannot write ${typeOf(value)}`)
 }
 
 function add(left: Value, right: Value): Value {

@@ -59,7 +59,7 @@ describe('references without end are refused', () => {
     ['of two to each other', { $defs: { a: { $ref: '#/$defs/b' }, b: a }, properties: { x: a } }],
     ['through anyOf', { $defs: { a: { anyOf: [{ type: 'string' }, a] } }, properties: { x: a } }],
     ['through oneOf and not', { $defs: { a: { oneOf: [{ not: a }] } }, properties: { x: a } }],
-    ['through if, then and dependentSchemas', { $defs: { a: { if: {}, then: { dependentSchemas: { x: a } } } } }],
+    ['through if and dependentSchemas', { $defs: { a: { if: { dependentSchemas: { x: a } } } } }],
     ['to the root', { properties: {}, allOf: [{ $ref: '#' }] }],
     ['by an anchor', { $defs: { a: { $anchor: 'here', anyOf: [{ $ref: '#here' }] } } }],
     ['by a dynamic anchor', { $dynamicAnchor: 'node', allOf: [{ $dynamicRef: '#node' }] }],
