@@ -10,17 +10,17 @@ export const inexactNumber = `must be a number that JSON carries exactly: a whol
  * @returns JSON pointers, each beginning with `pointer`
  */
 export function findInexact(value: JsonValue | undefined, pointer = ''): string[] {
-  if (typeof value === 'number') return isExact(value) ? [] : [pointer]
-  if (typeof value !== 'object' || value === null) return []
-  const found: string[] = []
-  for (const name of Object.keys(value)) {
-    const inner = (value as Readonly<Record<string, JsonValue>>)[name]
-    if (typeof inner === 'number' ? isExact(inner) : typeof inner !== 'object') continue
-    found.push(...findInexact(inner, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`))
-  }
-  return found
+  if (value === undefined || isExact(value)) return []
+  if (typeof value !== 'object' || value === null) return [pointer]
+  return Object.entries(value).flatMap(([name, inner]) =>
+    findInexact(inner, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`),
+  )
 }
 
-function isExact(number: number): boolean {
-  return Number.isInteger(number) ? Number.isSafeInteger(number) : Number.isFinite(number)
+function isExact(value: JsonValue): boolean {
+  if (typeof value === 'number') return Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value)
+  if (typeof value !== 'object' || value === null) return true
+  if (Array.isArray(value)) return value.every(isExact)
+  for (const name in value) if (!isExact(value[name] as JsonValue)) return false
+  return true
 }
