@@ -336,6 +336,17 @@ test('an input without a price is reported with the model, the field and the exp
   )
 })
 
+test('an input whose price from usage would fail is refused before the work', () => {
+  const [model] = load({ ...good, price: { at_most: '9', actual: 'ceil(max(0, usage.seconds / (width - 777)))' } })
+  expect(model?.quotedPrice({ width: 2000 })).toBe(9)
+  expect(() => model?.quotedPrice({ width: 777 })).toThrow(
+    expect.objectContaining({
+      message: expect.stringMatching(/^price\.actual of acme\/paint\/text-to-image: .*divided by 0/),
+      values: { width: 777 },
+    }),
+  )
+})
+
 test('the form of catalog entries is a schema, though no start holds it against the schema of schemas', () => {
   const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false })
   expect(ajv.validateSchema(createEntrySchema(kinds)), ajv.errorsText()).toBe(true)

@@ -146,11 +146,15 @@ function createPricing(entry: CatalogEntry, tried: TriedPrices): Pricing {
       )
   }
   tryPrice(actual, 'actual', entry, tried)
+  const tryUsage = nameModel(entry.id, 'actual', { ...actual, evaluate: (input) => tryAmounts(actual, input) })
   return {
     billing: 'usage',
     priceSummary: price.summary ?? `at most ${written}; charged: ${String(price.actual)}`,
     fromCredits,
-    quotedPrice,
+    quotedPrice: (input) => {
+      tryUsage(input)
+      return quotedPrice(input)
+    },
     usagePrice: createUsagePrice(String(price.actual), actual),
     createExamples: () => createPriceExamples(properties, quoted, actual),
   }
@@ -197,6 +201,15 @@ function tryPrice(price: Price, field: PriceField, entry: CatalogEntry, tried: T
   return credits
 }
 
+/** The highest price of some amounts of usage: an input for which it fails is refused before the work is done. */
+function tryAmounts({ usageFields, evaluate }: Price, input: JsonObject): number {
+  const amounts = usageSamples.corners as readonly number[]
+  const costs = amounts.map((amount) =>
+    evaluate(input, Object.fromEntries([...usageFields].map((name) => [name, amount]))),
+  )
+  return Math.max(...costs)
+}
+
 function createUsagePrice(expression: string, { variables }: Price): Model['usagePrice'] {
   const names = [...variables].filter((name) => name !== 'usage')
   return (input) => ({ expression, input: Object.fromEntries(names.map((name) => [name, input[name] ?? null])) })
@@ -209,7 +222,8 @@ function nameModel(id: string, field: PriceField, price: Price): Model['quotedPr
       return price.evaluate(input)
     } catch (error) {
       if (!(error instanceof PriceError)) throw error
-      const values = Object.fromEntries([...price.variables].map((name) => [name, input[name] ?? null]))
+      const names = [...price.variables].filter((name) => name !== 'usage')
+      const values = Object.fromEntries(names.map((name) => [name, input[name] ?? null]))
       throw new PriceError(`price.${field} of ${id}: ${error.message}`, values)
     }
   }
