@@ -64,7 +64,7 @@ export function compilePrice(expression: string): Price {
   const { variables, usageFields } = compiled
 
   function compute(input: JsonObject, usage?: Usage): number {
-    const values = usage ? { ...input, usage: usage as JsonObject } : input
+    const values = usage ? { ...input, usage: toFinite(usage) } : input
     const result = explain(`"${expression}" cannot be computed`, () => compiled.run(values))
     if (usage && result > maxCredits) return maxCredits
     if (typeof result === 'bigint' && result >= 0n && result <= maxCredits) return Number(result)
@@ -89,6 +89,11 @@ export function compilePrice(expression: string): Price {
       return price
     },
   }
+}
+
+/** Usage beyond what a double can hold counts as the most that one can. */
+function toFinite(usage: Usage): JsonObject {
+  return Object.fromEntries(Object.entries(usage).map(([name, amount]) => [name, Math.min(amount, Number.MAX_VALUE)]))
 }
 
 function explain<Result>(problem: string, step: () => Result): Result {

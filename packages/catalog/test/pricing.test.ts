@@ -98,9 +98,12 @@ test('a usage-billed price reads usage', () => {
   expect(() => price('ceil(usage.seconds) * 2', {})).toThrow(PriceError)
 })
 
-test.each([2 ** 53, 1e16, 1e300, Number.MAX_VALUE])('usage of %s costs as much as a price can be', (seconds) => {
-  expect(price('ceil(usage.seconds) * 2', {}, { seconds })).toBe(9_007_199_254_740_991)
-})
+test.each([2 ** 53, 1e16, 1e300, Number.MAX_VALUE, Infinity])(
+  'usage of %s costs as much as a price can be',
+  (seconds) => {
+    expect(price('ceil(usage.seconds) * 2', {}, { seconds })).toBe(9_007_199_254_740_991)
+  },
+)
 
 test.each([Number.NaN, -1, -1e300])('usage of %s has no price', (seconds) => {
   expect(() => price('ceil(usage.seconds) * 2', {}, { seconds })).toThrow(PriceError)
