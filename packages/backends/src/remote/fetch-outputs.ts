@@ -2,10 +2,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
-import { EngineError, type EngineRun, type JsonValue } from '@mediagen/engine/engine.ts'
+import { EngineError, type EngineRun } from '@mediagen/engine/engine.ts'
 import type { Output } from './backend.ts'
 import type { Connection } from './connection.ts'
-import { isDataUri, readDataUri } from './outputs.ts'
 
 const mostOutputs = 100
 
@@ -25,54 +24,29 @@ async function keep(data: Uint8Array, file: string, run: Pick<EngineRun, 'folder
 }
 
 /**
- * Stores outputs, and returns their names in display order. Of several files that a paid run made, those that can be had are
- * delivered.
- * @param terms whether the provider bills the run, and whether no other attempt follows
- * @throws EngineError `provider_no_output` if there are none or too many, and whatever a download throws when no file can be had, or
- *   when another attempt may have it
+ * Stores outputs, and returns their names in display order.
+ * @throws EngineError `provider_no_output` if there are none or too many, and whatever a download throws
  */
 export async function fetchOutputs(
   connection: Connection,
   outputs: readonly Output[],
-  run: Pick<EngineRun, 'folder' | 'download' | 'signal' | 'input'>,
-  { isPaid, isLast }: { readonly isPaid: boolean; readonly isLast: boolean },
+  run: Pick<EngineRun, 'folder' | 'download' | 'signal'>,
 ): Promise<string[]> {
-  const sent = findTexts(run.input)
-  const made = outputs.filter((output) => 'data' in output || !sent.has(output.url))
-  if (made.length === 0 || made.length > mostOutputs)
+  if (outputs.length === 0 || outputs.length > mostOutputs)
     throw new EngineError(
       'provider_no_output',
-      `${connection.provider} reports success with ${made.length} files. Nothing was charged.`,
+      `${connection.provider} reports success with ${outputs.length} files. Nothing was charged.`,
     )
   const files: string[] = []
-  let failure: unknown = null
-  for (const [index, output] of made.entries()) {
+  for (const [index, output] of outputs.entries()) {
     const file = `output-${index}`
-    try {
-      await bring(output, file)
-      files.push(file)
-    } catch (error) {
-      if (!isPaid || !(error instanceof EngineError) || (error.retryable && !isLast)) throw error
-      failure ??= error
-      connection.warn([`a file of several could not be had: ${error.message}`])
-    }
+    if ('data' in output) await keep(output.data, file, run)
+    else
+      await run.download(connection.toUrl(output.url), file, {
+        origin: connection.origin,
+        headers: connection.credentials,
+      })
+    files.push(file)
   }
-  if (files.length === 0) throw failure
   return files
-
-  async function bring(output: Output, file: string): Promise<void> {
-    if ('data' in output) return keep(output.data, file, run)
-    if (isDataUri(output.url)) return keep(readDataUri(output.url), file, run)
-    await run.download(connection.toUrl(output.url), file, {
-      origin: connection.origin,
-      headers: connection.credentials,
-    })
-  }
-}
-
-/** All texts of an input: a provider that repeats one has not made it. */
-function findTexts(value: JsonValue, texts: Set<string> = new Set()): ReadonlySet<string> {
-  if (typeof value === 'string') texts.add(value)
-  else if (typeof value === 'object' && value !== null) for (const one of Object.values(value)) findTexts(one, texts)
-  return texts
 }

@@ -321,9 +321,7 @@ class RemoteRun {
   /** Fetches what was made. Null if that failed in a way that may pass, and there is time to try again. */
   async #fetch({ outputs, usage }: Pick<UpstreamResult, 'outputs' | 'usage'>): Promise<EngineResult | null> {
     try {
-      const { backend, connection } = this.#candidate
-      const terms = { isPaid: !backend.free, isLast: this.#leftMs() <= 0 }
-      return { files: await fetchOutputs(connection, outputs, this.#run, terms), usage }
+      return { files: await fetchOutputs(this.#candidate.connection, outputs, this.#run), usage }
     } catch (error) {
       if (error instanceof EngineError && error.retryable && this.#leftMs() > 0) return null
       // Another run would not know the files that came with the answer.

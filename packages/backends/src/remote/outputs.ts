@@ -5,34 +5,22 @@ import { isObject } from './connection.ts'
 
 const deepest = 6
 
-/**
- * The URLs and `data:` URIs of a value, in order, where a provider puts its outputs. Other texts are no files, and a text of the
- * input that is repeated there is none either: `fetchOutputs` leaves it out.
- */
+/** The URLs and `data:` URIs of a value, in order; other texts are no files. */
 export function findOutputs(value: JsonValue | undefined, depth = 0): Output[] {
-  if (typeof value === 'string') return isFile(value) ? [{ url: value }] : []
+  if (typeof value === 'string') {
+    const output = toOutput(value)
+    return output ? [output] : []
+  }
   if (depth > deepest) return []
   if (Array.isArray(value)) return value.flatMap((item) => findOutputs(item, depth + 1))
   return isObject(value) ? Object.values(value).flatMap((item) => findOutputs(item, depth + 1)) : []
 }
 
-/** Whether a text is nothing but the URL of a file, or a file itself. */
-function isFile(text: string): boolean {
-  if (/^https?:\/\//.test(text)) return !/\s/.test(text) && URL.canParse(text)
-  return isDataUri(text)
-}
-
-// A head is short, whatever the file is.
-const dataHead = /^data:[^,\s]{0,190};base64,/
-
-/** Whether a text is a file in a `data:` URI. */
-export function isDataUri(text: string): boolean {
-  return dataHead.test(text)
-}
-
-/** The bytes of a file in a `data:` URI. */
-export function readDataUri(text: string): Buffer {
-  return Buffer.from(text.slice(text.indexOf(',') + 1), 'base64')
+function toOutput(text: string): Output | null {
+  if (/^https?:\/\//.test(text)) return { url: text }
+  const [head = ''] = text.slice(0, 200).split(',', 1)
+  if (!head.startsWith('data:') || !head.endsWith(';base64')) return null
+  return { data: Buffer.from(text.slice(head.length + 1), 'base64') }
 }
 
 /** Base64 as an output; none if it holds nothing. */

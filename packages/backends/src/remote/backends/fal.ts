@@ -1,15 +1,12 @@
 // fal: its queue over HTTP (docs.fal.ai/model-endpoints/queue). Its own client repeats submissions even when told not to, so
 // this is ours.
-import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-import type { Backend, Output, Place, UpstreamRef, Verdict } from '../backend.ts'
+import type { JsonObject } from '@mediagen/engine/engine.ts'
+import type { Backend, Place, UpstreamRef, Verdict } from '../backend.ts'
 import { isObject, readId } from '../connection.ts'
 import { completeInput } from '../media-input.ts'
 import { toJsonBody } from '../multipart.ts'
 import { findOutputs, toNumbers } from '../outputs.ts'
 
-// Of texts.
-const fileField = /^(image|video|audio|file|output)(s|_urls?|_files?)?$/
-const deepest = 6
 const noRequest = '00000000-0000-0000-0000-000000000000'
 
 /** fal. */
@@ -64,45 +61,15 @@ async function readResult(connection: Place['connection'], ref: UpstreamRef): Pr
     { method: 'GET', at: String(ref['response']) },
     { also: [400, 404, 410, 413, 422], large: true },
   )
-  // It is not always there yet when the request has just ended.
-  if (isInProgress(json)) return { state: 'waiting' }
-  const units = readUnits(headers['x-fal-billable-units'])
-  const cost = units === null ? null : { text: `${units} units`, amount: units, currency: null }
+  const units = Number(headers['x-fal-billable-units'] ?? Number.NaN)
+  const cost = Number.isFinite(units) ? { text: `${units} units`, amount: units, currency: null } : null
   if (status >= 300) {
     const detail = isObject(json) ? (json['detail'] ?? json['error']) : null
     const first = Array.isArray(detail) && isObject(detail[0]) ? detail[0]['msg'] : detail
     return { state: 'failed', message: connection.quote(first ?? `the result cannot be had (${status})`), cost }
   }
-  const usage = {
-    ...toNumbers(isObject(json) ? json['timings'] : undefined),
-    ...(units !== null && { billable_units: units }),
-  }
-  return { state: 'succeeded', outputs: findFiles(json), usage, cost }
-}
-
-/** Whether a result that was asked for is not there yet: fal says "Request is still in progress", or its state. */
-function isInProgress(json: JsonValue): boolean {
-  const { detail, status } = isObject(json) ? json : {}
-  return status === 'IN_PROGRESS' || status === 'IN_QUEUE' || /still in progress/i.test(String(detail))
-}
-
-/** The billed units; null if they are not told as one number. */
-function readUnits(told: string | undefined): number | null {
-  return told !== undefined && /^\d{1,15}(\.\d{1,15})?$/.test(told.trim()) ? Number(told) : null
-}
-
-/**
- * The files of a result: fal's `File` objects, which have a `url`, in any field, and texts in fields that are named after a kind of
- * file. Every other text may be the customer's, as `prompt` is. docs.fal.ai, "Output types"
- */
-function findFiles(value: JsonValue, name = '', depth = 0): Output[] {
-  if (typeof value === 'string') return fileField.test(name) ? findOutputs(value) : []
-  if (depth > deepest) return []
-  if (Array.isArray(value)) return value.flatMap((item) => findFiles(item, name, depth + 1))
-  if (!isObject(value)) return []
-  const { url } = value
-  if (typeof url === 'string') return findOutputs(url)
-  return Object.entries(value).flatMap(([field, item]) => findFiles(item, field, depth + 1))
+  const usage = { ...toNumbers(isObject(json) ? json['timings'] : undefined), ...(cost && { billable_units: units }) }
+  return { state: 'succeeded', outputs: findOutputs(json), usage, cost }
 }
 
 function toRef({ connection, spec }: Place, id: string): UpstreamRef & JsonObject {
