@@ -1,5 +1,6 @@
 // How a run ended, in the words of the job.
-import { EngineError, OutcomeUnknown } from '@mediagen/engine/engine.ts'
+import { EngineError, OutcomeUnknown, Undelivered } from '@mediagen/engine/engine.ts'
+import type { Asset } from '@mediagen/core/asset.ts'
 import type { JobError, JobOutcome } from '@mediagen/core/job.ts'
 import { canceledError, deadlineError } from '@mediagen/core/loss.ts'
 import { isDatabaseTrouble } from '@mediagen/core/storage-trouble.ts'
@@ -48,6 +49,10 @@ function toOutcome(thrown: unknown, attempt: Attempt): JobOutcome | null {
         parts.log.warn({ err: thrown, job_id: claimed.job.jobId, model: model.id }, 'the outcome of a run is unknown')
         return { status: 'needs_review' }
       }
+      if (thrown instanceof Undelivered) {
+        parts.log.warn({ err: thrown, job_id: claimed.job.jobId, model: model.id }, 'what was paid cannot be delivered')
+        return review([], 'output_unavailable', thrown.message)
+      }
       if (reason === 'stopping') return { status: 'queued' }
       return lacksDescriptors(thrown) || isDatabaseTrouble(thrown) ? giveBack(thrown, attempt) : fail(thrown, attempt)
     }
@@ -64,6 +69,12 @@ function giveBack(thrown: unknown, { claimed: { job }, parts }: Attempt): JobOut
     'a run was given back for lack of file descriptors or of the database',
   )
   return { status: 'queued', hindered: true }
+}
+
+/** The outcome of a run that another server was paid for, and whose outputs are not all there. */
+export function review(outputs: readonly Asset[], code: string, words: string): JobOutcome {
+  const message = `${words} The credits stay held until an operator decides, or the review period ends.`
+  return { status: 'needs_review', outputs, error: { code, message, retryable: false } }
 }
 
 function fail(thrown: unknown, attempt: Attempt): JobOutcome {

@@ -7,6 +7,7 @@ import {
   type JsonValue,
   OutcomeUnknown,
   type Reconciled,
+  Undelivered,
   type UpstreamRun,
 } from '@mediagen/engine/engine.ts'
 import { describeMissing, type Secrets } from './secrets.ts'
@@ -25,6 +26,7 @@ export function guardEngine(engine: Engine, secrets: Secrets): Engine {
   function hideError(error: unknown): unknown {
     if (error instanceof EngineError) return reword(error)
     if (error instanceof OutcomeUnknown) return new OutcomeUnknown(secrets.hide(error.message), { cause: error.cause })
+    if (error instanceof Undelivered) return new Undelivered(secrets.hide(error.message), { cause: error.cause })
     return error
   }
 

@@ -140,8 +140,11 @@ export type JobOutcome =
   | { readonly status: 'canceled'; readonly error: JobError }
   /** `jitter`, 0 … 1, is given when another run may succeed: it spreads the wait for it. */
   | { readonly status: 'failed'; readonly error: JobError; readonly jitter?: number }
-  /** Nobody knows whether another server accepted it; or what it made is there (`outputs`), and its price is not known. */
-  | { readonly status: 'needs_review'; readonly outputs?: readonly Asset[] }
+  /**
+   * Nobody knows whether another server accepted it; or its work is done (`outputs`, as far as they are there), and its price is not
+   * known, or what `error` says.
+   */
+  | { readonly status: 'needs_review'; readonly outputs?: readonly Asset[]; readonly error?: JobError }
   /**
    * The worker gives the job back unfinished: it stops, or this machine lacks something that the run needs (`hindered`), which
    * then waits a while. It is queued again if its engine lets it, else it goes to review.

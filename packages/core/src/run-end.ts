@@ -41,7 +41,7 @@ export interface RunState {
 export type RunEnd =
   | { readonly status: 'succeeded'; readonly creditsActual: number; readonly outputs?: readonly Asset[] }
   | { readonly status: 'failed' | 'canceled' | 'expired'; readonly error: JobError; readonly spent: boolean }
-  /** With outputs, only the price is open: other servers have nothing to tell. */
+  /** With outputs, also none, the work is done: other servers have nothing to tell. */
   | { readonly status: 'needs_review'; readonly error: JobError; readonly outputs?: readonly Asset[] }
   | { readonly status: 'queued'; readonly spent: boolean; readonly availableAtMs: number | null }
 
@@ -80,8 +80,8 @@ export function decideFinish(job: RunState | null, token: number, outcome: JobOu
         : { status: 'failed', error: outcome.error, spent: false }
     }
     case 'needs_review': {
-      const { outputs } = outcome
-      const open: RunEnd = outputs ? { status: 'needs_review', error: usageUnknownError, outputs } : review()
+      const { outputs, error = usageUnknownError } = outcome
+      const open: RunEnd = outputs ? { status: 'needs_review', error, outputs } : review()
       return wanted(job, nowMs) ?? open
     }
     case 'queued': {

@@ -219,6 +219,15 @@ export class OutcomeUnknown extends Error {
   }
 }
 
+/** Another server was paid for the run, and nothing that it made can be had: the job goes to review with its credits held. */
+export class Undelivered extends Error {
+  /** @param message for the owner of the job */
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'Undelivered'
+  }
+}
+
 /** The run has lost its job: its lease ran out, or the job has ended. */
 export class ClaimLost extends Error {
   constructor() {

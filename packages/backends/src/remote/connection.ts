@@ -2,6 +2,8 @@
 import { EngineError, type JsonValue, type UpstreamCost } from '@mediagen/engine/engine.ts'
 import type { Listener, ListenRequest } from '@mediagen/net/outgoing/listener.ts'
 import { NoAnswer, type UpstreamClient, type UpstreamRequest } from '@mediagen/net/outgoing/upstream-client.ts'
+import { createQuote } from './quote.ts'
+import { deepestJson, mostJsonTokens, readJson } from './short-json.ts'
 
 /** Statuses of answers that certainly accepted nothing. */
 const refusals = new Set([400, 401, 402, 403, 404, 413, 422, 429])
@@ -10,7 +12,6 @@ const redirects = new Set([301, 302, 307, 308])
 // A question, not a submission.
 const questionMs = 30_000
 const smallAnswerBytes = 4 * 1024 * 1024
-const mostSaidChars = 500
 // PostgreSQL cannot store other ids: no text with NUL, and no long one in an index.
 const storableId = /^[\u0020-\u007E]{1,255}$/
 
@@ -177,7 +178,15 @@ export function createConnection(parts: ConnectionParts): Connection {
       timeoutMs,
       maxBytes: large ? maxBytes : Math.min(maxBytes, smallAnswerBytes),
     })
-    return { ...answer, json: parseJson(answer.body) }
+    const json = readJson(answer.body)
+    // Whatever else another answer says, its status says enough.
+    if (json === undefined && answer.status >= 200 && answer.status < 300)
+      throw new NoAnswer(
+        `its answer is longer than ${mostJsonTokens} JSON tokens or ${deepestJson} levels`,
+        true,
+        answer.status,
+      )
+    return { ...answer, json: json ?? null }
   }
 
   return {
@@ -237,19 +246,6 @@ function describePage({ status }: Answer, provider: string): string {
   return `${provider} answered ${status} with a web page, which no server of its kind does`
 }
 
-/** Creates a function that makes the words of others fit to be shown. */
-function createQuote(hide: (text: string) => string): (words: unknown) => string {
-  return (words) => {
-    // Before the cut, which could leave half of a key.
-    const text = hide(typeof words === 'string' ? words : (JSON.stringify(words) ?? ''))
-      .replaceAll(/(https?:\/\/[^\s?"'<>]+)\?[^\s"'<>]*/g, '$1')
-      // oxlint-disable-next-line no-control-regex -- they are what is removed
-      .replaceAll(/[\u0000-\u001F\u007F]+/g, ' ')
-      .trim()
-    return text.length > mostSaidChars ? `${text.slice(0, mostSaidChars)}…` : text
-  }
-}
-
 /** The provider's own reason, wherever the usual shapes have it. */
 function describe({ status, json, headers }: Answer, provider: string, quote: (words: unknown) => string): string {
   const said = isObject(json)
@@ -272,14 +268,6 @@ function findWait({ headers, json }: Answer): number | null {
   const atDate = written === undefined ? Number.NaN : Date.parse(written) - Date.parse(headers['date'] ?? '')
   const waits = [seconds, hint, atDate].filter((ms) => Number.isFinite(ms) && ms >= 0)
   return waits.length === 0 ? null : Math.max(...waits)
-}
-
-function parseJson(body: Buffer): JsonValue {
-  try {
-    return JSON.parse(body.toString('utf8')) as JsonValue
-  } catch {
-    return null
-  }
 }
 
 /**

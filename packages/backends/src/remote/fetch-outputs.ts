@@ -24,13 +24,15 @@ async function keep(data: Uint8Array, file: string, run: Pick<EngineRun, 'folder
 }
 
 /**
- * Stores outputs, and returns their names in display order.
+ * Stores outputs, and returns their names in display order. What cannot be had is left out, unless nothing else came.
+ * @param isLast whether what may pass is no longer waited for
  * @throws EngineError `provider_no_output` if there are none or too many, and whatever a download throws
  */
 export async function fetchOutputs(
   connection: Connection,
   outputs: readonly Output[],
   run: Pick<EngineRun, 'folder' | 'download' | 'signal'>,
+  isLast: boolean,
 ): Promise<string[]> {
   if (outputs.length === 0 || outputs.length > mostOutputs)
     throw new EngineError(
@@ -38,15 +40,31 @@ export async function fetchOutputs(
       `${connection.provider} reports success with ${outputs.length} files. Nothing was charged.`,
     )
   const files: string[] = []
+  const failures: EngineError[] = []
   for (const [index, output] of outputs.entries()) {
     const file = `output-${index}`
-    if ('data' in output) await keep(output.data, file, run)
-    else
-      await run.download(connection.toUrl(output.url), file, {
-        origin: connection.origin,
-        headers: connection.credentials,
-      })
-    files.push(file)
+    try {
+      await bring(connection, output, file, run)
+      files.push(file)
+    } catch (error) {
+      run.signal.throwIfAborted()
+      if (!(error instanceof EngineError) || (error.retryable && !isLast)) throw error
+      failures.push(error)
+    }
   }
+  const [failure] = failures
+  if (failure && files.length === 0) throw failure
+  connection.warn(failures.map(({ message }) => `left out of the outputs of a run: ${message}`))
   return files
+}
+
+async function bring(
+  connection: Connection,
+  output: Output,
+  file: string,
+  run: Pick<EngineRun, 'folder' | 'download' | 'signal'>,
+): Promise<void> {
+  if ('data' in output) return keep(output.data, file, run)
+  const { origin, credentials: headers } = connection
+  await run.download(connection.toUrl(output.url), file, { origin, headers })
 }

@@ -5,6 +5,7 @@ import {
   type EngineResult,
   type EngineRun,
   OutcomeUnknown,
+  Undelivered,
   type UpstreamCost,
   type UpstreamVerdict,
 } from '@mediagen/engine/engine.ts'
@@ -14,6 +15,7 @@ import { openCheckpoint, type RemoteCheckpoint, toCheckpoint, toSubmissionId } f
 import { Failed, NoVerdict, PaidForNothing, Refused, toNoVerdict } from './connection.ts'
 import { fetchOutputs } from './fetch-outputs.ts'
 import { findSubmission, type SubmissionMemory } from './find-submission.ts'
+import { withoutInput } from './outputs.ts'
 import type { Provider } from './provider.ts'
 import type { Throttle } from './throttle.ts'
 
@@ -318,16 +320,22 @@ class RemoteRun {
     }
   }
 
-  /** Fetches what was made. Null if that failed in a way that may pass, and there is time to try again. */
+  /**
+   * Fetches what was made. Null if that failed in a way that may pass, and there is time to try again.
+   * @throws Undelivered if what was paid cannot be had
+   */
   async #fetch({ outputs, usage }: Pick<UpstreamResult, 'outputs' | 'usage'>): Promise<EngineResult | null> {
+    const { connection, backend } = this.#candidate
+    const isLast = this.#leftMs() <= 0
     try {
-      return { files: await fetchOutputs(this.#candidate.connection, outputs, this.#run), usage }
+      const made = withoutInput(outputs, this.#run.input)
+      return { files: await fetchOutputs(connection, made, this.#run, isLast), usage }
     } catch (error) {
-      if (error instanceof EngineError && error.retryable && this.#leftMs() > 0) return null
-      // Another run would not know the files that came with the answer.
-      const { state, ref } = this.#note
-      if (!(error instanceof EngineError) || state !== 'fetching' || ref !== null) throw error
-      throw new EngineError(error.code, error.message, false, { cause: error })
+      if (!(error instanceof EngineError)) throw error
+      if (error.retryable && !isLast) return null
+      if (!backend.free)
+        throw new Undelivered(error.message.replace('Nothing was charged.', '').trim(), { cause: error })
+      throw error
     }
   }
 

@@ -1,43 +1,89 @@
 // Finds the files in the answer of a provider.
-import type { JsonValue } from '@mediagen/engine/engine.ts'
+import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { Output } from './backend.ts'
 import { isObject } from './connection.ts'
 
 const deepest = 6
+// What a provider repeats of the input, or says about it.
+const wordFields =
+  /^(inputs?|request|payload|parameters|arguments|logs?|.*(prompt|text|caption|description|title|message).*)$/i
+// Where results of fal have files: in objects with a URL, or under the name of what they are.
+const fileFields = /^(urls?|(image|video|audio|file|output)s?)$/i
+// Less usual, and fields of inputs have such names, too.
+const urlFields = /^(image|video|audio|file|output)s?_urls?$/i
 
-/** The URLs and `data:` URIs of a value, in order; other texts are no files. */
-export function findOutputs(value: JsonValue | undefined, depth = 0): Output[] {
-  if (typeof value === 'string') {
-    const output = toOutput(value)
-    return output ? [output] : []
-  }
-  if (depth > deepest) return []
-  if (Array.isArray(value)) return value.flatMap((item) => findOutputs(item, depth + 1))
-  return isObject(value) ? Object.values(value).flatMap((item) => findOutputs(item, depth + 1)) : []
+/** The URLs and `data:` URIs of an output, in order; other texts are no files. */
+export function findOutputs(output: JsonValue | undefined): Output[] {
+  return walk(output, () => true, '', 0)
 }
 
-function toOutput(text: string): Output | null {
-  if (/^https?:\/\//.test(text)) return { url: text }
+/** The files of a result that may hold texts as well: those in the fields where files are. */
+export function findFiles(result: JsonValue | undefined): Output[] {
+  const files = walk(result, (field) => fileFields.test(field), '', 0)
+  return files.length > 0 ? files : walk(result, (field) => urlFields.test(field), '', 0)
+}
+
+/** `field` is the name of the nearest field that holds the value. */
+function walk(
+  value: JsonValue | undefined,
+  holdsFiles: (field: string) => boolean,
+  field: string,
+  depth: number,
+): Output[] {
+  if (typeof value === 'string') return holdsFiles(field) ? toOutputs(value) : []
+  if (depth > deepest) return []
+  if (Array.isArray(value)) return value.flatMap((item) => walk(item, holdsFiles, field, depth + 1))
+  const fields = isObject(value) ? Object.entries(value).filter(([name]) => !wordFields.test(name)) : []
+  return fields.flatMap(([name, item]) => walk(item, holdsFiles, name, depth + 1))
+}
+
+function toOutputs(text: string): Output[] {
+  // A text of words is no URL, also if it begins like one.
+  if (/^https?:\/\//.test(text)) return /\s/.test(text) || !URL.canParse(text) ? [] : [{ url: text }]
   const [head = ''] = text.slice(0, 200).split(',', 1)
-  if (!head.startsWith('data:') || !head.endsWith(';base64')) return null
-  return { data: Buffer.from(text.slice(head.length + 1), 'base64') }
+  if (!head.startsWith('data:') || !head.endsWith(';base64') || /\s/.test(head)) return []
+  return decodeOutput(text)
+}
+
+/** The outputs that are no texts of the input, which a provider may repeat anywhere. */
+export function withoutInput(outputs: readonly Output[], input: JsonValue): Output[] {
+  const texts = listTexts(input)
+  const files = texts.filter((text) => text.startsWith('data:')).flatMap(decodeOutput)
+  return outputs.filter((output) =>
+    'url' in output
+      ? !texts.some((text) => text.includes(output.url))
+      : !files.some((file) => 'data' in file && file.data.equals(output.data)),
+  )
+}
+
+function listTexts(value: JsonValue): string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.values(value).flatMap(listTexts)
 }
 
 /** Base64 as an output; none if it holds nothing. */
 export function decodeOutput(base64: JsonValue | undefined): Output[] {
-  const data = typeof base64 === 'string' ? Buffer.from(base64.replace(/^data:[^,]*,/, ''), 'base64') : null
-  return data && data.length > 0 ? [{ data }] : []
+  if (typeof base64 !== 'string') return []
+  const data = Buffer.from(base64.startsWith('data:') ? base64.slice(base64.indexOf(',') + 1) : base64, 'base64')
+  return data.length > 0 ? [{ data }] : []
 }
 
 // The server measures these on what was delivered, whatever a provider says.
 const measured: ReadonlySet<string> = new Set(['images', 'seconds', 'megapixels'])
+// More than any provider reports.
+const mostNumbers = 100
+// What a price can name.
+const usageName = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/
 
-/** The numbers of an object, as usage. */
+/** The numbers of an object, as usage: a hundred at most. */
 export function toNumbers(value: JsonValue | undefined): Record<string, number> {
-  if (!isObject(value)) return {}
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([name, number]) =>
-      typeof number === 'number' && !measured.has(name) ? [[name, number]] : [],
-    ),
-  )
+  const numbers: [string, number][] = []
+  for (const name in isObject(value) ? value : {}) {
+    const number = (value as JsonObject)[name]
+    if (typeof number !== 'number' || !Number.isFinite(number) || number < 0) continue
+    if (!usageName.test(name) || measured.has(name) || name in Object.prototype) continue
+    if (numbers.push([name, number]) === mostNumbers) break
+  }
+  return Object.fromEntries(numbers)
 }

@@ -1,7 +1,7 @@
 // What is particular to providers that cost money: adoption, cancel, results that vanish, keys, and what is billed.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { EngineError, type EngineResult, type JsonObject, OutcomeUnknown } from '@mediagen/engine/engine.ts'
+import { type EngineResult, type JsonObject, OutcomeUnknown, Undelivered } from '@mediagen/engine/engine.ts'
 import { describe, expect, test } from 'vitest'
 import { failing, html, serveFake } from './fakes/fake.ts'
 import { createFakeFal } from './fakes/fal.ts'
@@ -127,12 +127,12 @@ describe('replicate', () => {
     expect(await outcomeOf(engine.run(replicateSpec(served.origin), next))).toHaveProperty('files')
   })
 
-  test('outputs that vanish end the job in words', async () => {
+  test('P211 outputs that vanish wait for the operator', async () => {
     const clock = createFastClock()
     await using served = await serveFake(createFakeReplicate({ nowMs: clock.nowMs, outputsVanish: true }))
     await using engine = openRemote('replicate', secrets, clock)
     await using run = await startKeptRun()
-    expect(await outcomeOf(engine.run(replicateSpec(served.origin), run))).toBeInstanceOf(EngineError)
+    expect(await outcomeOf(engine.run(replicateSpec(served.origin), run))).toBeInstanceOf(Undelivered)
     expect(run.records.at(-1)).toMatchObject({ verdict: 'succeeded', cost: { text: '1.5 s' } })
   })
 

@@ -5,9 +5,11 @@ import type { Backend, Place, UpstreamRef, Verdict } from '../backend.ts'
 import { isObject, readId } from '../connection.ts'
 import { completeInput } from '../media-input.ts'
 import { toJsonBody } from '../multipart.ts'
-import { findOutputs, toNumbers } from '../outputs.ts'
+import { findFiles, toNumbers } from '../outputs.ts'
 
 const noRequest = '00000000-0000-0000-0000-000000000000'
+
+const stillRuns = /\bstill in (progress|queue)\b/i
 
 /** fal. */
 export const fal: Backend = {
@@ -61,15 +63,25 @@ async function readResult(connection: Place['connection'], ref: UpstreamRef): Pr
     { method: 'GET', at: String(ref['response']) },
     { also: [400, 404, 410, 413, 422], large: true },
   )
-  const units = Number(headers['x-fal-billable-units'] ?? Number.NaN)
-  const cost = Number.isFinite(units) ? { text: `${units} units`, amount: units, currency: null } : null
+  const units = readUnits(headers['x-fal-billable-units'])
+  const cost = units === null ? null : { text: `${units} units`, amount: units, currency: null }
   if (status >= 300) {
     const detail = isObject(json) ? (json['detail'] ?? json['error']) : null
+    // The status may be ahead of the result.
+    if (typeof detail === 'string' && stillRuns.test(detail)) return { state: 'waiting' }
     const first = Array.isArray(detail) && isObject(detail[0]) ? detail[0]['msg'] : detail
     return { state: 'failed', message: connection.quote(first ?? `the result cannot be had (${status})`), cost }
   }
-  const usage = { ...toNumbers(isObject(json) ? json['timings'] : undefined), ...(cost && { billable_units: units }) }
-  return { state: 'succeeded', outputs: findOutputs(json), usage, cost }
+  const usage = {
+    ...toNumbers(isObject(json) ? json['timings'] : undefined),
+    ...(units !== null && { billable_units: units }),
+  }
+  return { state: 'succeeded', outputs: findFiles(json), usage, cost }
+}
+
+/** The billed units; null if the header has no single number. */
+function readUnits(header: string | undefined): number | null {
+  return header !== undefined && /^\d{1,15}(\.\d{1,15})?$/.test(header.trim()) ? Number(header) : null
 }
 
 function toRef({ connection, spec }: Place, id: string): UpstreamRef & JsonObject {
