@@ -1,7 +1,7 @@
 // What is particular to providers that cost money: adoption, cancel, results that vanish, keys, and what is billed.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type EngineResult, type JsonObject, OutcomeUnknown, Undelivered } from '@mediagen/engine/engine.ts'
+import { OutcomeUnknown, Undelivered } from '@mediagen/engine/engine.ts'
 import { describe, expect, test } from 'vitest'
 import { failing, html, serveFake } from './fakes/fake.ts'
 import { createFakeFal } from './fakes/fal.ts'
@@ -217,69 +217,6 @@ describe('fal', () => {
     const outcome = await outcomeOf(engine.run(falSpec(served.origin), run))
     expect(outcome).toMatchObject({ code: 'provider_failed', message: 'fal: The prompt was flagged' })
     expect(run.records.at(-1)).toMatchObject({ verdict: 'failed', upstreamId: expect.any(String) })
-  })
-
-  const result = /^GET \/fal-ai\/flux\/requests\/[^/]+$/
-  /** Ends a run with this result of its request. */
-  async function endWith(input: JsonObject, answer: (origin: string) => object, headers: Record<string, string> = {}) {
-    await using served = await serveFake(createFakeFal(), ({ method, path, origin }) => {
-      if (path.endsWith('/missing.png')) return { status: 404 }
-      return result.test(`${method} ${path}`) ? { status: 200, headers, json: answer(origin) } : null
-    })
-    await using engine = openRemote('fal', secrets, createFastClock())
-    await using run = await startKeptRun({ input })
-    const outcome = await outcomeOf(engine.run(falSpec(served.origin), run))
-    return { outcome, fetched: run.downloads.map(({ url }) => URL.parse(url)?.pathname) }
-  }
-
-  test.each([
-    'http://127.0.0.1/x a cat',
-    'http://127.0.0.1/x',
-    'data:text/plain;base64,aGVsbG8=',
-    'https://elsewhere.test/files/1.png',
-  ])('a prompt that is repeated in the result is no output: %s', async (prompt) => {
-    const { outcome, fetched } = await endWith({ prompt }, (origin) => ({
-      prompt,
-      image_url: prompt,
-      input: { prompt, image: { url: prompt } },
-      revised_prompts: [prompt],
-      images: [{ url: `${origin}/files/1.png` }],
-    }))
-    expect(outcome).toMatchObject({ files: ['output-0'] })
-    expect(fetched).toEqual(['/files/1.png'])
-  })
-
-  test('files are found where fal has them, deep or by name', async () => {
-    const { fetched } = await endWith({ prompt: 'a boat' }, (origin) => ({
-      video: { url: `${origin}/files/1.mp4` },
-      audio_url: `${origin}/files/2.mp3`,
-      stems: { drums: { url: `${origin}/files/3.wav` } },
-    }))
-    expect(fetched).toEqual(['/files/1.mp4', '/files/2.mp3', '/files/3.wav'])
-  })
-
-  test('of several files that were paid for, those that can be had are delivered', async () => {
-    const { outcome } = await endWith({ prompt: 'a boat' }, (origin) => ({
-      images: ['/files/1.png', '/missing.png', '/files/2.png'].map((path) => ({ url: origin + path })),
-    }))
-    expect(outcome).toMatchObject({ files: ['output-0', 'output-2'] })
-  })
-
-  test.each(['', ' ', '-1', '1, 1', 'NaN', '0x10'])('billable units of "%s" are unknown usage', async (units) => {
-    const { outcome } = await endWith(
-      { prompt: 'a boat' },
-      (origin) => ({ images: [{ url: `${origin}/files/1.png` }] }),
-      { 'x-fal-billable-units': units },
-    )
-    expect((outcome as EngineResult).usage).not.toHaveProperty('billable_units')
-  })
-
-  test('a result that is not there yet is asked for again', async () => {
-    const early = { status: 400, json: { detail: 'Request is still in progress' } }
-    await using served = await serveFake(createFakeFal(), failing(result, early, early))
-    await using engine = openRemote('fal', secrets, createFastClock())
-    await using run = await startKeptRun()
-    expect(await outcomeOf(engine.run(falSpec(served.origin), run))).toHaveProperty('files')
   })
 })
 
