@@ -1,4 +1,5 @@
 // Downloads outputs that other servers made for a run: within limits, from public addresses and the origin of that server.
+import { isCompressed } from '@mediagen/net/content-encoding.ts'
 import { open } from 'node:fs/promises'
 import type { lookup } from 'node:dns'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -8,7 +9,6 @@ import { toFailure } from '@mediagen/net/outgoing/failure.ts'
 import { type AllowedHosts, everyHost, PrivateAddressError } from '@mediagen/net/hosts.ts'
 import { type AllowedPorts, everyPort, findRefusedPort, noFurtherPorts } from '@mediagen/net/outgoing/ports.ts'
 import { createPublicClient, type PublicClient } from '@mediagen/net/outgoing/public-client.ts'
-import { isUncoded } from '@mediagen/net/outgoing/content-encoding.ts'
 
 const maxRedirects = 5
 // Connecting, the headers, and each silence within the body.
@@ -133,7 +133,7 @@ function request(
 /** Writes a body to a file, up to the limit. */
 async function save({ headers, body }: Dispatcher.ResponseData, path: string, maxBytes: number): Promise<Downloaded> {
   try {
-    if (!isUncoded(headers['content-encoding'])) throw new Refused('it is sent compressed', false)
+    if (isCompressed(headers['content-encoding'])) throw new Refused('it is sent compressed', false)
     let bytes = 0
     await using file = await open(path, 'w')
     for await (const chunk of body as AsyncIterable<Buffer>) {

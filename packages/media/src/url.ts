@@ -1,4 +1,5 @@
 // References that are http: and https: URLs, fetched within limits, because the server is not trusted.
+import { isCompressed } from '@mediagen/net/content-encoding.ts'
 import type { lookup } from 'node:dns'
 import { open } from 'node:fs/promises'
 import type { Dispatcher } from 'undici'
@@ -9,7 +10,6 @@ import { toFailure, toFailureCode } from '@mediagen/net/outgoing/failure.ts'
 import { type AllowedHosts, PrivateAddressError } from '@mediagen/net/hosts.ts'
 import { type AllowedPorts, findRefusedPort, noFurtherPorts } from '@mediagen/net/outgoing/ports.ts'
 import { createPublicClient, type PublicClient } from '@mediagen/net/outgoing/public-client.ts'
-import { isUncoded } from '@mediagen/net/outgoing/content-encoding.ts'
 
 const maxRedirects = 3
 const maxUrlChars = 8192
@@ -116,7 +116,7 @@ async function save(answer: Dispatcher.ResponseData, request: MediaRequest, path
   const { headers, body } = answer
   const { field, maxBytes, take } = request
   try {
-    if (!isUncoded(headers['content-encoding']))
+    if (isCompressed(headers['content-encoding']))
       throw invalidMedia(field, 'is sent compressed (Content-Encoding), which is not accepted')
     if (Number(headers['content-length'] ?? 0) > maxBytes) throw mediaTooLarge(request)
     await using file = await open(path, 'wx')

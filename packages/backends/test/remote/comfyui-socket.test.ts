@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { watchRun } from '../../src/remote/backends/comfyui-watch.ts'
 import { createFakeComfyui, toPicture } from './fakes/comfyui.ts'
 import { failing, type Fault, serveFake, tinyPng } from './fakes/fake.ts'
 import { type FakeSocket, toFrame } from './fakes/socket.ts'
@@ -200,4 +201,36 @@ test('a run that another process takes over is heard under the same name', async
   await expect.poll(() => remote.progress.length).toBeGreaterThan(told)
   remote.fake.finish()
   expect(await outcome).toMatchObject({ files: ['output-0'] })
+})
+
+test('long messages are left out or sampled, and connections that end again and again are opened less and less', async () => {
+  const asked: number[] = []
+  const listeners: { isClosed: boolean; onMessage: (message: string | Buffer) => void }[] = []
+  const connection = {
+    listen(_at: string, { onMessage }: { onMessage: (message: string | Buffer) => void }) {
+      listeners.push({ isClosed: false, onMessage })
+      return Object.assign(listeners.at(-1) ?? {}, { close: () => {} })
+    },
+  } as unknown as Parameters<typeof watchRun>[0]
+  const progress: number[] = []
+  const run = {
+    folder: async () => '',
+    preview: () => {},
+    onProgress: (fraction: number) => void progress.push(fraction),
+  }
+  await using watch = watchRun(connection, { id: 'r1' }, 4, run)
+  for (let look = 0; look < 100; look++) {
+    watch.renew()
+    const last = listeners.at(-1)
+    if (last && !last.isClosed) asked.push(look)
+    if (last) last.isClosed = true
+  }
+  expect(asked).toEqual([0, 1, 3, 6, 11, 20, 37, 70])
+  const tell = (nodes: object, filler: string): void =>
+    listeners.at(-1)?.onMessage(JSON.stringify({ type: 'progress_state', data: { prompt_id: 'r1', nodes, filler } }))
+  tell({ 1: { value: 1, max: 1 } }, 'x'.repeat(300_000))
+  expect(progress).toEqual([])
+  tell({ 1: { value: 1, max: 1 } }, 'x'.repeat(5000))
+  tell({ 1: { value: 1, max: 1 }, 2: { value: 1, max: 1 } }, 'x'.repeat(5000))
+  expect(progress).toEqual([0.25])
 })

@@ -4,9 +4,10 @@ import type { Socket } from 'node:net'
 import type { Agent, WebSocket } from 'undici'
 
 /** Size of the largest message; a longer one ends the connection before it is read. */
-export const maxMessageBytes = 4 * 1024 * 1024
-// All bytes of one connection, control frames included. A caller that needs more opens another.
-const maxBytes = 8 * maxMessageBytes
+export const maxMessageBytes = 1024 * 1024
+// All bytes of one connection, control frames included, and of its messages as they are unpacked. A caller that needs more opens
+// another.
+const maxBytes = 32 * maxMessageBytes
 const maxMessages = 20_000
 // We write one short message, and an answer to each ping.
 const maxWrittenBytes = 64 * 1024
@@ -67,8 +68,11 @@ export function listen(url: URL, { headers, hello, onMessage }: ListenRequest, o
       socket.send(hello)
     })
     let messages = 0
+    let unpacked = 0
     socket.addEventListener('message', ({ data }) => {
       if (isClosed) return
+      unpacked += typeof data === 'string' ? data.length : (data as ArrayBuffer).byteLength
+      if (unpacked > maxBytes) return close()
       try {
         onMessage(typeof data === 'string' ? data : Buffer.from(data as ArrayBuffer))
       } catch {

@@ -13,6 +13,13 @@ const hello = JSON.stringify({ type: 'feature_flags', data: { supports_preview_m
 const plainPicture = 1
 const namedPicture = 4
 const pictureStarts = [Buffer.from([0xff, 0xd8, 0xff]), Buffer.from('\x89PNG', 'latin1')]
+// The state of a thousand nodes; nobody is told of more.
+const mostEventChars = 256 * 1024
+const mostWordsBytes = 4096
+// Of those that tell the progress, a few a second are enough.
+const sampleMs = 100
+// A connection that ended is opened anew at the next look, then after two, four and more.
+const mostSkippedLooks = 32
 // Only success is the end.
 const mostProgress = 0.99
 
@@ -24,6 +31,9 @@ export function watchRun(connection: Connection, { id }: UpstreamRef, nodeCount:
   // The run that the last event named; older servers say of a picture only by that whose it is.
   let named: JsonValue | undefined
   let namesPictures = false
+  let readAtMs = Number.NEGATIVE_INFINITY
+  let opened = 0
+  let looksToSkip = 0
 
   function onEvent({ type, data }: Readonly<Record<string, JsonValue>>): void {
     if (!isObject(data)) return
@@ -43,21 +53,32 @@ export function watchRun(connection: Connection, { id }: UpstreamRef, nodeCount:
     const type = message.readUInt32BE(0)
     const second = message.readUInt32BE(4)
     if (type === plainPicture && !namesPictures && named === id) drafts.show(message.subarray(8))
-    if (type !== namedPicture) return
+    if (type !== namedPicture || second > mostWordsBytes) return
     const words: unknown = JSON.parse(message.toString('utf8', 8, 8 + second))
     if (isObject(words) && words['prompt_id'] === id) drafts.show(message.subarray(8 + second))
+  }
+
+  function onText(message: string): void {
+    // A long one is about many nodes: the next one says it all again.
+    const isLong = message.length > mostWordsBytes
+    if (message.length > mostEventChars || (isLong && performance.now() - readAtMs < sampleMs)) return
+    const event: unknown = JSON.parse(message)
+    if (isLong) readAtMs = performance.now()
+    if (isObject(event)) onEvent(event)
   }
 
   return {
     renew() {
       if (listener && !listener.isClosed) return
+      if (looksToSkip > 0) return void (looksToSkip -= 1)
+      looksToSkip = opened === 0 ? 0 : Math.min(mostSkippedLooks, 2 ** (opened - 1))
+      opened += 1
       named = undefined
       listener = connection.listen(`/ws?clientId=${id}`, {
         hello,
         onMessage(message) {
-          if (typeof message !== 'string') return onPicture(message)
-          const event: unknown = JSON.parse(message)
-          if (isObject(event)) onEvent(event)
+          if (typeof message === 'string') onText(message)
+          else onPicture(message)
         },
       })
     },
