@@ -11,6 +11,8 @@ export function layOut(dataDir: string) {
     /** A lock for each process that lives. */
     locks: join(dataDir, 'locks'),
     work: join(dataDir, 'work'),
+    /** Outputs that another server was paid for, and that cannot be served: they wait for the operator. */
+    refused: join(dataDir, 'refused'),
     /** What forked processes may write to. */
     processes: join(dataDir, 'processes'),
   }

@@ -109,6 +109,7 @@ export async function openFiles(config: Config, parts: FilesParts): Promise<File
   const assets = openOutputs({
     blobs,
     intake,
+    refused: layOut(config.dataDir).refused,
     maxBytes: config.maxOutputBytes,
     pictureBounds: readPictureBounds(config),
     maxProbeRssBytes: config.childMemoryBytes,

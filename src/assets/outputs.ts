@@ -3,13 +3,14 @@
 
 import { randomUUID } from 'node:crypto'
 import { constants, createWriteStream, type Stats, statSync } from 'node:fs'
-import { chmod, chown, lstat, mkdir, open, rename, rm } from 'node:fs/promises'
+import { chmod, chown, copyFile, lstat, mkdir, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { AssetStore } from '@mediagen/core/asset.ts'
 import { type Blobs, deleteAll } from '@mediagen/blobs/blobs.ts'
 import type { Containment, KernelLimits } from '@mediagen/engine/containment.ts'
 import { type PictureBounds, usualPictureBounds } from '@mediagen/engine/media.ts'
+import { EngineError } from '@mediagen/engine/engine.ts'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import { invalidOutput } from '@mediagen/media/invalid-output.ts'
 import { writeTrueLengths } from '@mediagen/media/wave-lengths.ts'
@@ -20,6 +21,8 @@ export interface OutputsOptions {
   readonly blobs: Blobs
   /** Folder for outputs that are being checked; created if missing. Nobody else may write to it. */
   readonly intake: string
+  /** Folder for refused files that an operator may want; without one none are kept. Nobody else may read it. */
+  readonly refused?: string
   /** Maximum size of an output file, in bytes. */
   readonly maxBytes: number
   /** Limits of a picture, and of a frame of an animation or a video. Default: 50 megapixels, no side longer than 32,768. */
@@ -65,15 +68,15 @@ export function openOutputs(options: OutputsOptions): AssetStore {
   })
 
   return {
-    async put(run, index, path, { owner = run, signal, patienceMs, onTrouble } = {}) {
+    async put(run, index, path, { owner = run, signal, patienceMs, keepsRefused = false, onTrouble } = {}) {
       checkRun(run)
       const name = basename(path)
       // Synchronously: the folder is open, so the system knows it without reading the disk.
       const origin: Origin = { name, maxBytes, maker: statSync(dirname(path)).uid }
-      checkFile(await lstat(path), origin)
       const taken = join(intake, randomUUID())
       const previewPath = `${taken}.preview`
       try {
+        checkFile(await lstat(path), origin)
         // The work is done, so a failure to prepare the next one is not its failure.
         const patiently = <Result>(step: () => Promise<Result>): Promise<Result> => whenDescriptors(step, signal)
         await patiently(() => moveOrCopy(path, taken, origin))
@@ -88,6 +91,8 @@ export function openOutputs(options: OutputsOptions): AssetStore {
         await blobs.putFiles(files, { signal, patienceMs, onTrouble })
         return { key, ...facts, bytes, previewKey }
       } catch (error) {
+        if (keepsRefused && options.refused !== undefined && isRefusal(error))
+          throw await keepRefused([taken, path], options.refused, `${run}/${index}`, error)
         // Whatever it is by now.
         await rm(taken, { recursive: true, force: true })
         await rm(previewPath, { force: true })
@@ -101,6 +106,30 @@ export function openOutputs(options: OutputsOptions): AssetStore {
     warm: () => prober.warm(),
     close: () => prober.close(),
   }
+}
+
+function isRefusal(error: unknown): error is EngineError {
+  return error instanceof EngineError && error.code === 'output_invalid'
+}
+
+/** Keeps the first of the paths at which there is a regular file; returns the refusal with where it is. */
+async function keepRefused(
+  paths: readonly string[],
+  folder: string,
+  name: string,
+  refusal: EngineError,
+): Promise<EngineError> {
+  const kept = join(folder, name)
+  await mkdir(dirname(kept), { recursive: true, mode: 0o700 })
+  for (const path of paths) {
+    const stats = await lstat(path).catch(() => null)
+    if (!stats?.isFile()) continue
+    await rename(path, kept).catch(() => copyFile(path, kept))
+    await chmod(kept, 0o600)
+    const words = `${refusal.message} The file is kept on the server, as refused/${name} in its data directory.`
+    return new EngineError(refusal.code, words, false, { cause: refusal })
+  }
+  return refusal
 }
 
 /** This server makes the names of runs, so one that cannot be the first part of a key is a bug. */

@@ -1,6 +1,5 @@
 // How a run ended, in the words of the job.
 import { EngineError, OutcomeUnknown, Undelivered } from '@mediagen/engine/engine.ts'
-import type { Asset } from '@mediagen/core/asset.ts'
 import type { JobError, JobOutcome } from '@mediagen/core/job.ts'
 import { canceledError, deadlineError } from '@mediagen/core/loss.ts'
 import { isDatabaseTrouble } from '@mediagen/core/storage-trouble.ts'
@@ -8,6 +7,7 @@ import { PriceError } from '@mediagen/catalog/pricing.ts'
 import { lacksDescriptors } from '@mediagen/engine/descriptors.ts'
 import type { Attempt, StopReason } from './attempt.ts'
 import { removeOutputs } from './outputs.ts'
+import { review } from './review.ts'
 import { produce } from './work.ts'
 
 /** Runs the engine. Null when the claim was lost: another worker has the job. */
@@ -69,12 +69,6 @@ function giveBack(thrown: unknown, { claimed: { job }, parts }: Attempt): JobOut
     'a run was given back for lack of file descriptors or of the database',
   )
   return { status: 'queued', hindered: true }
-}
-
-/** The outcome of a run that another server was paid for, and whose outputs are not all there. */
-export function review(outputs: readonly Asset[], code: string, words: string): JobOutcome {
-  const message = `${words} The credits stay held until an operator decides, or the review period ends.`
-  return { status: 'needs_review', outputs, error: { code, message, retryable: false } }
 }
 
 function fail(thrown: unknown, attempt: Attempt): JobOutcome {

@@ -34,20 +34,33 @@ export async function closeOutputFolder({ outputs }: Attempt): Promise<void> {
   folder?.[Symbol.dispose]()
 }
 
+/** What came of the outputs of a run. */
+interface StoredOutputs {
+  readonly outputs: readonly Asset[]
+  /** Of those of a paid run that cannot be served; their files are kept. */
+  readonly refusals: readonly EngineError[]
+}
+
 /**
  * Stores the outputs in their order. If one cannot be stored, none is. Those of a paid run have a time limit of their own, since
  * nobody else may have them: what was made and paid for is not lost to that of the model.
  */
-export async function storeOutputs(result: EngineResult, attempt: Attempt): Promise<readonly Asset[]> {
+export async function storeOutputs(result: EngineResult, attempt: Attempt): Promise<StoredOutputs> {
   const { isSubmitted, time, parts } = attempt
   if (isSubmitted) time.hold()
   const untilMs = performance.now() + parts.paidOutputMs
   const outputs: Asset[] = []
+  const refusals: EngineError[] = []
   for (const [index, path] of (await findOutputs(result, attempt)).entries()) {
     const patienceMs = isSubmitted ? Math.max(0, untilMs - performance.now()) : undefined
-    outputs.push(await storeOutput(attempt, index, path, patienceMs))
+    try {
+      outputs.push(await storeOutput(attempt, index, path, patienceMs))
+    } catch (error) {
+      if (!isSubmitted || !(error instanceof EngineError) || error.code !== 'output_invalid') throw error
+      refusals.push(error)
+    }
   }
-  return outputs
+  return { outputs, refusals }
 }
 
 /** Removes what a run of the job has stored. While the store of files is in trouble it stays: the survey of files finds it later. */
@@ -86,6 +99,7 @@ async function storeOutput(
       owner: job.accountId,
       signal,
       patienceMs,
+      keepsRefused: patienceMs !== undefined,
       onTrouble,
     })
   } catch (error) {

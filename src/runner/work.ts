@@ -17,6 +17,7 @@ import { createDrafts } from './drafts.ts'
 import { createDownloads } from './downloads.ts'
 import { saveCheckpoint } from './durable.ts'
 import { fetchMedia } from './media.ts'
+import { review } from './review.ts'
 import { openOutputFolder, removeOutputs, storeOutputs } from './outputs.ts'
 import { untilDecided } from './waiting.ts'
 
@@ -34,8 +35,9 @@ export async function produce(attempt: Attempt): Promise<JobOutcome> {
   attempt.engineEnd = running.catch(() => {})
   const result = await untilDecided(running, watched.signal)
   try {
-    const outputs = await storeOutputs(result, attempt)
+    const { outputs, refusals } = await storeOutputs(result, attempt)
     watched.signal.throwIfAborted()
+    if (refusals.length > 0) return refuse(attempt, outputs, refusals)
     return price(attempt, outputs, { ...measureOutputs(outputs), ...result.usage })
   } catch (error) {
     await removeOutputs(attempt)
@@ -58,6 +60,17 @@ function price({ claimed, isSubmitted, parts }: Attempt, outputs: readonly Asset
     parts.log.warn({ err: error, job_id: job.jobId, model: job.model, usage }, 'a run has no known price')
     return { status: 'needs_review', outputs }
   }
+}
+
+/** What another server was paid for, and cannot be served, is not thrown away: an operator decides. */
+function refuse(
+  { claimed: { job }, parts }: Attempt,
+  outputs: readonly Asset[],
+  refusals: readonly EngineError[],
+): JobOutcome {
+  const words = refusals.map(({ message }) => message).join(' ')
+  parts.log.warn({ job_id: job.jobId, model: job.model, outputs: words }, 'outputs of a paid run were refused')
+  return review(outputs, 'output_invalid', words)
 }
 
 /** The input with defaults. The catalog may have changed since the job was started. */

@@ -135,11 +135,12 @@ async function deliver(delivery: ClaimedDelivery, signal: AbortSignal, parts: We
     const next = { status: 'pending', waitMs: 0 } as const
     report = { deliveryId, token, attempt: null, next, prompt: false, gone: false }
   } else {
-    const attempt = { ...result, durationMs: Math.round(performance.now() - startedAt) }
+    const { waitMs, ...said } = result
+    const attempt = { ...said, durationMs: Math.round(performance.now() - startedAt) }
     const isGone = result.responseStatus === gone
     const next = isGone
       ? ({ status: 'failed' } as const)
-      : planDelivery(delivery.attempt, bounds.maxAttempts, attempt, parts.random())
+      : planDelivery(delivery.attempt, bounds.maxAttempts, attempt, parts.random(), waitMs)
     const prompt = attempt.durationMs < bounds.attemptTimeoutMs * promptPart
     report = { deliveryId, token, attempt, next, prompt, gone: isGone }
     parts.onAttempt(next.status)
@@ -174,6 +175,10 @@ async function post(
     return await poster.post({ url, headers, body, signal })
   } catch (error) {
     log.error({ err: error, delivery_id: deliveryId }, 'a webhook could not be built')
-    return { responseStatus: null, error: 'This server could not make the message; its log holds the cause.' }
+    return {
+      responseStatus: null,
+      error: 'This server could not make the message; its log holds the cause.',
+      waitMs: null,
+    }
   }
 }

@@ -118,6 +118,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
   const assets = openOutputs({
     blobs: settings.wrapBlobs?.(blobs) ?? blobs,
     intake: join(folder, 'intake'),
+    refused: join(folder, 'refused'),
     maxBytes: 1_000_000,
   })
   const schemas = createSchemaCompiler([])

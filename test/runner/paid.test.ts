@@ -1,7 +1,9 @@
 // A run that costs money elsewhere, on a real runner and a real store: saved before it is sent, waited for by the next run, never
 // sent twice, ended there when nobody wants it any more. Many more histories of this: test/simulation/paid.ts.
+import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Engine, EngineError } from '@mediagen/engine/engine.ts'
 import { createPaidEngine, type PaidBackend, type PaidState } from '../paid-engine.ts'
@@ -226,4 +228,24 @@ test('what was refused for good is not tried again', async () => {
     },
   })
   expect(await bench.end(await bench.start())).toMatchObject({ status: 'failed', attempts: 1 })
+})
+
+test('P211 an output of a paid run that cannot be served waits for the operator, with its file', async () => {
+  const backend = createBackend()
+  backend.fetch = async (_, run) => {
+    const { files } = await leavePicture(run)
+    await writeFile(join(await run.folder(), 'torn.png'), 'no picture')
+    return [...files, 'torn.png']
+  }
+  await using bench = await startPaid(backend)
+  const job = await bench.start()
+  await expect.poll(() => backend.heard).toEqual(['submit 1'])
+  backend.end('up_0')
+  const ended = await bench.end(job)
+  expect(ended).toMatchObject({ status: 'needs_review', error: { code: 'output_invalid', retryable: false } })
+  const [, kept = ''] = /as (refused\/\S+) in its data directory/.exec(ended.error?.message ?? '') ?? []
+  expect(kept).toBe(`refused/${job.jobId}/1`)
+  expect(await bench.balance()).toEqual([990, 10])
+  await bench.store.resolveReview(job.jobId, 10)
+  expect(await bench.end(job)).toMatchObject({ status: 'succeeded', creditsCharged: 10, outputs: [{}] })
 })

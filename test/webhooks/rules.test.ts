@@ -18,6 +18,15 @@ describe('a delivery', () => {
     expect(delays(1)).toEqual([6, 24, 96, 384, 1536, 6144, 17280, 17280, 17280, 17280, 17280, 'failed'])
   })
 
+  test('P213 is not tried again before the endpoint wants it, up to the longest wait', () => {
+    const asked = (askedMs: number | null, attempt = 1) => planDelivery(attempt, maxAttempts, refused, 0, askedMs)
+    expect(asked(120_000)).toEqual({ status: 'pending', waitMs: 120_000 })
+    expect(asked(1000)).toEqual({ status: 'pending', waitMs: 5000 })
+    expect(asked(1e12)).toEqual({ status: 'pending', waitMs: 14_400_000 })
+    expect(asked(0, 3)).toEqual({ status: 'pending', waitMs: 80_000 })
+    expect(asked(120_000, maxAttempts)).toEqual({ status: 'failed' })
+  })
+
   test('that went well is delivered, also at the last attempt', () => {
     const taken = { ...refused, responseStatus: 204, error: null }
     expect(planDelivery(1, maxAttempts, taken, 0.5)).toEqual({ status: 'delivered' })

@@ -44,6 +44,8 @@ export interface PutOptions {
    * usually does, and a refusal is not repeated.
    */
   readonly patienceMs?: number | undefined
+  /** Whether a file that is refused is kept for the operator; the error says where. */
+  readonly keepsRefused?: boolean
   /** Is told each time why storing is tried again. */
   readonly onTrouble?: (error: unknown) => void
 }

@@ -2,6 +2,7 @@
 import { EngineError, type JsonValue, type UpstreamCost } from '@mediagen/engine/engine.ts'
 import type { Listener, ListenRequest } from '@mediagen/net/outgoing/listener.ts'
 import { NoAnswer, type UpstreamClient, type UpstreamRequest } from '@mediagen/net/outgoing/upstream-client.ts'
+import { readRetryAfter } from '@mediagen/net/outgoing/retry-after.ts'
 import { createQuote } from './quote.ts'
 import { deepestJson, mostJsonTokens, readJson } from './short-json.ts'
 
@@ -246,27 +247,35 @@ function describePage({ status }: Answer, provider: string): string {
   return `${provider} answered ${status} with a web page, which no server of its kind does`
 }
 
-/** The provider's own reason, wherever the usual shapes have it. */
+/** What a refusal says. */
 function describe({ status, json, headers }: Answer, provider: string, quote: (words: unknown) => string): string {
-  const said = isObject(json)
-    ? [json['error'], json['detail'], json['message'], json['title'], json['error_message']].find(
-        (one) => one !== undefined && one !== null,
-      )
-    : undefined
-  const reason = isObject(said) ? (said['message'] ?? said) : said
-  const kind = (headers['content-type'] ?? '').split(';')[0] ?? ''
+  const reason = findReason(json)
+  const kind = (headers['content-type'] ?? '').split(';', 1)[0] ?? ''
   return reason === undefined
     ? `${provider} answered ${status}${kind === '' || kind.includes('json') ? '' : ` (${quote(kind)})`}`
     : `${provider} answered ${status}: ${quote(reason)}`
 }
 
+/** The provider's own reason, wherever the usual shapes have it. */
+function findReason(json: JsonValue): JsonValue | undefined {
+  if (!isObject(json)) return undefined
+  const said = [json['error'], json['detail'], json['message'], json['title'], json['error_message']].find(
+    (one) => one !== undefined && one !== null && one !== '' && one !== false,
+  )
+  return isObject(said) ? (said['message'] ?? said) : said
+}
+
+/** The reason in an answer of success that holds nothing else, as the end of a clause; empty without one. */
+export function toReason(json: JsonValue, { quote }: Pick<Connection, 'quote'>): string {
+  const reason = findReason(json)
+  return reason === undefined ? '' : `: ${quote(reason)}`
+}
+
 /** How long a provider asks to wait: Retry-After in seconds or as a date, or the body's hint. */
 function findWait({ headers, json }: Answer): number | null {
-  const written = headers['retry-after']
   const hint = isObject(json) ? Number(json['retry_after'] ?? Number.NaN) * 1000 : Number.NaN
-  const seconds = Number(written ?? Number.NaN) * 1000
-  const atDate = written === undefined ? Number.NaN : Date.parse(written) - Date.parse(headers['date'] ?? '')
-  const waits = [seconds, hint, atDate].filter((ms) => Number.isFinite(ms) && ms >= 0)
+  const asked = readRetryAfter(headers) ?? Number.NaN
+  const waits = [asked, hint].filter((ms) => Number.isFinite(ms) && ms >= 0)
   return waits.length === 0 ? null : Math.max(...waits)
 }
 
@@ -274,9 +283,10 @@ function findWait({ headers, json }: Answer): number | null {
  * The id that a provider gave a submission.
  * @throws Unknown if the answer has none that can be stored
  */
-export function readId(json: JsonValue, { provider }: Pick<Connection, 'provider'>, name = 'id'): string {
+export function readId(json: JsonValue, connection: Pick<Connection, 'provider' | 'quote'>, name = 'id'): string {
   const id = isObject(json) ? json[name] : null
-  if (typeof id !== 'string' || !storableId.test(id)) throw new Unknown(`${provider} answered without a valid ${name}`)
+  if (typeof id !== 'string' || !storableId.test(id))
+    throw new Unknown(`${connection.provider} answered without a valid ${name}${toReason(json, connection)}`)
   return id
 }
 

@@ -3,7 +3,7 @@
 import { EngineError, Undelivered } from '@mediagen/engine/engine.ts'
 import { describe, expect, test } from 'vitest'
 import { type FakeAnswer, type FakeUpstream, serveFake, tinyPng } from './fakes/fake.ts'
-import { secrets } from './kinds.ts'
+import { kindCases, secrets } from './kinds.ts'
 import { createFastClock, openRemote, outcomeOf, startKeptRun, toSpec } from './remote-run.ts'
 
 type Result = (origin: string) => { readonly json: object; readonly headers?: Record<string, string> }
@@ -107,5 +107,24 @@ describe('fal', () => {
     const { outcome } = await runFal((origin) => ({ json: toJson(origin) }))
     expect(outcome).toBeInstanceOf(Undelivered)
     expect(String(outcome)).not.toContain('Nothing was charged')
+  })
+})
+
+const said = {
+  error: { message: 'The model is over its quota, sk-very-secret-0123456789, see https://a.test/x?key=1' },
+}
+const shown =
+  /The model is over its quota, \[KEY\], see https:\/\/a\.test\/x$|The model is over its quota, \[KEY\], see https:\/\/a\.test\/x[.;]/
+
+describe.each(kindCases)('$title', (one) => {
+  test('the words of a success that holds an error and nothing else reach the job', async () => {
+    const clock = createFastClock()
+    const { fake } = one.open(clock.nowMs)
+    await using served = await serveFake(fake, ({ method, path }) =>
+      one.submission.test(`${method} ${path}`) ? { status: 200, json: said } : null,
+    )
+    await using engine = openRemote(one.kind, secrets, clock)
+    await using run = await startKeptRun({ input: one.input })
+    expect(String(await outcomeOf(engine.run(one.toSpec(served.origin), run)))).toMatch(shown)
   })
 })

@@ -2,6 +2,7 @@
 import { toFailure } from './failure.ts'
 import { PrivateAddressError } from '../hosts.ts'
 import { RefusedPortError } from './ports.ts'
+import { readRetryAfter } from './retry-after.ts'
 import { createPublicClient, type PublicClientOptions } from './public-client.ts'
 
 /** A POST to send. */
@@ -18,6 +19,8 @@ export interface PostResult {
   /** HTTP status; null when there was no answer. */
   readonly responseStatus: number | null
   readonly error: string | null
+  /** The wait that the endpoint asked for (Retry-After), in milliseconds; null if it asked for none. */
+  readonly waitMs: number | null
 }
 
 /** Makes POSTs. */
@@ -48,12 +51,18 @@ export function createPoster(options: PosterOptions): Poster {
       try {
         const answer = await client.request(url, { method: 'POST', headers, body, signal: attempt.signal })
         await answer.body.dump({ limit: maxAnswerBytes, signal: attempt.signal }).catch(() => undefined)
-        return { responseStatus: answer.statusCode, error: describeStatus(answer.statusCode) }
+        const { statusCode } = answer
+        return {
+          responseStatus: statusCode,
+          error: describeStatus(statusCode),
+          waitMs: readRetryAfter(answer.headers),
+        }
       } catch (error) {
         const timedOut = attempt.signal.aborted && !signal.aborted
         return {
           responseStatus: null,
           error: timedOut ? describeTimeout(timeoutMs) : describeFailure(error, new URL(url).hostname, timeoutMs),
+          waitMs: null,
         }
       } finally {
         clearTimeout(timer)

@@ -1,7 +1,7 @@
 // Reads what models of the AI SDK made: files, usage, and what it cost.
 import type { Usage } from '@mediagen/engine/engine.ts'
 import type { Output, UpstreamRef, UpstreamResult, Verdict } from '../backend.ts'
-import { isObject, PaidForNothing } from '../connection.ts'
+import { type Connection, isObject, PaidForNothing, toReason } from '../connection.ts'
 import { readCost, toTokenCost } from './ai-sdk-cost.ts'
 import { type Made, noKey, type Status } from './ai-sdk-packages.ts'
 import type { Wire } from './ai-sdk-wire.ts'
@@ -10,7 +10,11 @@ import type { Wire } from './ai-sdk-wire.ts'
  * Reads what `doGenerate` made.
  * @throws PaidForNothing
  */
-export function toResult({ images = [], audio, usage, providerMetadata = {} }: Made, wire: Wire): UpstreamResult {
+export function toResult(
+  { images = [], audio, usage, providerMetadata = {} }: Made,
+  wire: Wire,
+  connection: Connection,
+): UpstreamResult {
   const [said] = Object.values(providerMetadata)
   const tokens: Usage = {
     ...(usage?.inputTokens !== undefined && { input_tokens: usage.inputTokens }),
@@ -18,12 +22,14 @@ export function toResult({ images = [], audio, usage, providerMetadata = {} }: M
     ...(usage?.totalTokens !== undefined && { tokens: usage.totalTokens }),
   }
   const cost = readCost(said) ?? toTokenCost(tokens)
+  const why = toReason(wire.answer()?.json ?? null, connection)
   const isText = /json|html|text\//.test(wire.answer()?.headers['content-type'] ?? '')
-  if (audio !== undefined && (isText || audio.length === 0)) throw new PaidForNothing('answered without a sound', cost)
+  if (audio !== undefined && (isText || audio.length === 0))
+    throw new PaidForNothing(`answered without a sound${why}`, cost)
   const files: readonly (string | Uint8Array)[] = audio === undefined ? images : [audio]
   if (files.length === 0) {
     const reason = isObject(said) && said['finishReason'] ? ` (${String(said['finishReason'])})` : ''
-    throw new PaidForNothing(`answered without a picture${reason}`, cost)
+    throw new PaidForNothing(`answered without a picture${reason || why}`, cost)
   }
   const outputs =
     wire.urls.length > 0 ? wire.urls.map((url) => ({ url })) : files.map((data) => ({ data: toBytes(data) }))

@@ -1,7 +1,16 @@
 // The `fetch` that packages of the AI SDK get: everything they ask goes through our connection, which knows the key, bounds the
 // answers and tells refusals from unknown outcomes. A submission is one POST, whatever the package would like to send.
 import type { Submission } from '../backend.ts'
-import { type Answer, type Connection, Failed, NoVerdict, PaidForNothing, Refused, Unknown } from '../connection.ts'
+import {
+  type Answer,
+  type Connection,
+  Failed,
+  NoVerdict,
+  PaidForNothing,
+  Refused,
+  toReason,
+  Unknown,
+} from '../connection.ts'
 import { toJsonBody } from '../multipart.ts'
 import { readRawCost } from './ai-sdk-cost.ts'
 
@@ -67,11 +76,15 @@ export function openSubmission(
     (error, answer) => {
       const words = connection.quote(toWords(error))
       if (!answer) return new Refused(`Nothing was sent to ${connection.provider}: ${words}`, null, false)
-      if (!isResult) return new Unknown(`${connection.provider} answered without an id`)
+      if (!isResult)
+        return new Unknown(`${connection.provider} answered without an id${toReason(answer.json, connection)}`)
       // The errors of the SDK are about answers that it cannot read; a package's own say why there is no output.
       const cost = readRawCost(answer.json)
       return isOfSdk(error)
-        ? new PaidForNothing(`the package cannot read its answer: ${words}`, cost)
+        ? new PaidForNothing(
+            `the package cannot read its answer${toReason(answer.json, connection) || `: ${words}`}`,
+            cost,
+          )
         : new Failed(words, cost)
     },
   )

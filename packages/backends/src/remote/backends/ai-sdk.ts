@@ -47,7 +47,7 @@ export const aiSdk: Backend = {
       }
       const made = await model.doGenerate(body as JsonObject)
       connection.warn(made.warnings)
-      return toResult(made, wire)
+      return toResult(made, wire, connection)
     } catch (error) {
       const ref = aiSdk.blocks(spec) ? null : toPolledRef(wire)
       if (ref) return ref

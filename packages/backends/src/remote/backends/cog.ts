@@ -1,7 +1,7 @@
 // cog: a model server of the operator's (cog.run/http). A run is one synchronous PUT, because the results of asynchronous ones may
 // be paths inside the container, and a prediction cannot be read (GET is 405).
 import type { Backend } from '../backend.ts'
-import { Failed, isObject, PaidForNothing, Unknown } from '../connection.ts'
+import { Failed, isObject, PaidForNothing, toReason, Unknown } from '../connection.ts'
 import { completeInput } from '../media-input.ts'
 import { toJsonBody } from '../multipart.ts'
 import { findOutputs, toNumbers } from '../outputs.ts'
@@ -30,7 +30,8 @@ export const cog: Backend = {
     if (said['status'] === 'failed')
       throw new Failed(connection.quote(said['error'] ?? 'the run failed without a reason'))
     if (said['status'] === 'canceled') throw new Failed('the run was canceled there')
-    if (said['status'] !== 'succeeded') throw new PaidForNothing('answered without a prediction')
+    if (said['status'] !== 'succeeded')
+      throw new PaidForNothing(`answered without a prediction${toReason(json, connection)}`)
     return { outputs: findOutputs(said['output']), usage: toNumbers(said['metrics']), cost: null }
   },
   // Nothing is looked at: the submission's answer is the result.

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import type { JsonObject, JsonValue, UpstreamVerdict } from '@mediagen/engine/engine.ts'
 import type { Backend, Place, Preparation, UpstreamRef, Verdict } from '../backend.ts'
-import { type Connection, isObject, NoVerdict, Unknown } from '../connection.ts'
+import { type Connection, isObject, NoVerdict, toReason, Unknown } from '../connection.ts'
 import { completeInput, setPointer, toContentType } from '../media-input.ts'
 import { toJsonBody, toMultipart } from '../multipart.ts'
 import type { RemoteSpec } from '../provider.ts'
@@ -30,7 +30,7 @@ export const comfyui: Backend = {
     const asked = { method: 'POST', at: '/prompt', ...toJsonBody(body) } as const
     const { json } = await connection.submit(asked, { timeoutMs, reason: findReason })
     if (!isObject(json) || json['prompt_id'] !== key)
-      throw new Unknown(`${connection.provider} answered without the id of the run`)
+      throw new Unknown(`${connection.provider} answered without the id of the run${toReason(json, connection)}`)
     return { id: key }
   },
   watch: ({ spec, connection }, ref, run) => watchRun(connection, ref, countNodes(spec), run),

@@ -2,7 +2,7 @@
 // this is ours.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { Backend, Place, UpstreamRef, Verdict } from '../backend.ts'
-import { isObject, readId } from '../connection.ts'
+import { isObject, NoVerdict, readId, toReason } from '../connection.ts'
 import { completeInput } from '../media-input.ts'
 import { toJsonBody } from '../multipart.ts'
 import { findFiles, toNumbers } from '../outputs.ts'
@@ -39,6 +39,8 @@ export const fal: Backend = {
   async look({ connection }, ref) {
     const { json } = await connection.ask({ method: 'GET', at: String(ref['status']) })
     const { status, error } = isObject(json) ? json : {}
+    if (status === undefined && error)
+      throw new NoVerdict(`${connection.provider} answered${toReason(json, connection)}`)
     if (status !== 'COMPLETED') return { state: 'waiting' }
     if (error) return { state: 'failed', message: connection.quote(error) }
     return readResult(connection, ref)

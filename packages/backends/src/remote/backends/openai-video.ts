@@ -2,7 +2,7 @@
 import type { JsonValue, UpstreamVerdict } from '@mediagen/engine/engine.ts'
 import { digestParts } from '@mediagen/engine/canonical-json.ts'
 import type { FormPart, SubmissionNote, UpstreamRef, Verdict } from '../backend.ts'
-import { type Connection, isObject } from '../connection.ts'
+import { type Connection, isObject, NoVerdict, toReason } from '../connection.ts'
 
 // How far its clock and ours may differ.
 const clockSeconds = 600
@@ -35,6 +35,8 @@ export async function lookAtVideo(connection: Connection, ref: UpstreamRef): Pro
     case 'canceled':
       return { state: 'canceled' }
     default:
+      if (status === undefined && error)
+        throw new NoVerdict(`${connection.provider} answered${toReason(json, connection)}`)
       return { state: 'waiting', ...(typeof progress === 'number' && { progress: Math.min(1, progress / 100) }) }
   }
 }

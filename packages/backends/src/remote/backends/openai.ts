@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { Backend, FormPart, Preparation, Submission, UpstreamBody, UpstreamResult } from '../backend.ts'
-import { type Answer, isObject, PaidForNothing, readId } from '../connection.ts'
+import { type Answer, isObject, PaidForNothing, readId, toReason } from '../connection.ts'
 import { completeInput, toContentType } from '../media-input.ts'
 import { toJsonBody, toMultipart } from '../multipart.ts'
 import { decodeOutput, toNumbers } from '../outputs.ts'
@@ -90,10 +90,11 @@ function toBody(body: UpstreamBody): { body: string | Uint8Array; headers: Recor
   return Array.isArray(body) ? toMultipart(body as readonly FormPart[]) : toJsonBody(body)
 }
 
-function readFiles({ spec }: Submission, answer: Answer): UpstreamResult {
+function readFiles({ spec, connection }: Submission, answer: Answer): UpstreamResult {
   const kind = answer.headers['content-type'] ?? ''
   if (spec['task'] === 'speech') {
-    if (answer.body.length === 0 || /json|html|text\//.test(kind)) throw new PaidForNothing('answered without a sound')
+    if (answer.body.length === 0 || /json|html|text\//.test(kind))
+      throw new PaidForNothing(`answered without a sound${toReason(answer.json, connection)}`)
     return { outputs: [{ data: answer.body }], usage: {}, cost: null }
   }
   const { data, usage }: { data?: JsonValue; usage?: JsonValue } = isObject(answer.json) ? answer.json : {}
@@ -103,7 +104,8 @@ function readFiles({ spec }: Submission, answer: Answer): UpstreamResult {
   })
   const { total_tokens: tokens, ...numbers } = toNumbers(usage)
   const cost = tokens === undefined ? null : { text: `${tokens} tokens`, amount: null, currency: null }
-  if (outputs.length === 0) throw new PaidForNothing('answered without a picture', cost)
+  if (outputs.length === 0)
+    throw new PaidForNothing(`answered without a picture${toReason(answer.json, connection)}`, cost)
   return {
     outputs,
     usage: { ...numbers, ...(tokens !== undefined && { tokens }) },
