@@ -133,6 +133,19 @@ describe('refuses, in one sentence, and leaves as it is', () => {
     expect(readFileSync(file.path)).toEqual(before)
   })
 
+  test.each([
+    ['had no column for compatible ones', 'ALTER TABLE migrations DROP COLUMN compatible'],
+    ['had another first one', "UPDATE migrations SET sha256 = 'ff' WHERE number = 1"],
+  ])('a database from before the first version that is upgraded: its list of migrations %s', async (_, sql) => {
+    using file = createTestFolder()
+    await makeDatabase(file.path, sql)
+    const before = readFileSync(file.path)
+    expect(await refusal(file.path)).toMatch(
+      /by a version before the first one whose databases are upgraded, or by an altered one\. It was left as it is\. Start the version that made it, or begin with a new database\.$/,
+    )
+    expect(readFileSync(file.path)).toEqual(before)
+  })
+
   test('a database of another program', async () => {
     using file = createTestFolder()
     {

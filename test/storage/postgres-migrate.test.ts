@@ -56,7 +56,14 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
 
   test.each([
     ["INSERT INTO mediagen_migrations VALUES (9001, '9001-future', 'ff', 0, FALSE)", /newer version of mediagen/],
-    ["UPDATE mediagen_migrations SET sha256 = 'ff'", /another text of migration 0001-schema/],
+    [
+      "UPDATE mediagen_migrations SET sha256 = 'ff'",
+      /another text of migration 0001-schema: by a version before the first/,
+    ],
+    [
+      'ALTER TABLE mediagen_migrations DROP COLUMN compatible',
+      /by a version before the first one whose databases are up/,
+    ],
     ['DELETE FROM mediagen_migrations; ALTER TABLE mediagen_migrations RENAME TO migrations', /another program/],
   ])('refuses in a sentence, and leaves as it is, a database after %s', async (sql, words) => {
     const url = await createDatabase()

@@ -37,6 +37,14 @@ export function loadMigrations(folder: URL): readonly Migration[] {
   })
 }
 
+const beforeFirst =
+  'by a version before the first one whose databases are upgraded, or by an altered one. It was left as it is. Start the version that made it, or begin with a new database.'
+
+/** The refusal of a database whose list of migrations is not ours. */
+export function madeBeforeFirst(database: string): StartupError {
+  return new StartupError(`The database ${database} was made ${beforeFirst}`)
+}
+
 /**
  * Counts the migrations that a database has. It may have later ones, as long as they are compatible.
  * @param exact whether it may not
@@ -56,11 +64,10 @@ export function checkApplied(
         `The database ${database} was made by a newer version of mediagen (migration ${found.name} is unknown here); start that version.`,
       )
     }
-    if (known.sha256 !== found.sha256) {
+    if (known.sha256 !== found.sha256)
       throw new StartupError(
-        `The database ${database} was made with another text of migration ${found.name}; start the version of mediagen that made it.`,
+        `The database ${database} was made with another text of migration ${found.name}: ${index === 0 ? beforeFirst : 'start the version of mediagen that made it.'}`,
       )
-    }
   }
   return applied.length
 }

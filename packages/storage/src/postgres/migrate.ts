@@ -1,7 +1,7 @@
 // Migrates a database to the schema of this program: numbered SQL files, forward only, one transaction each, recorded with their SHA-256.
 import { Client } from 'pg'
 import { StartupError } from '@mediagen/core/errors.ts'
-import { checkApplied, loadMigrations, type Migration } from '../migrations.ts'
+import { checkApplied, loadMigrations, madeBeforeFirst, type Migration } from '../migrations.ts'
 import { toClientConfig } from './connection.ts'
 
 const oldestVersion = 150_000
@@ -88,6 +88,10 @@ async function readApplied(
   if (tables.length === 0) return 0
   if (!tables.includes('mediagen_migrations'))
     throw new StartupError(`The database ${name} belongs to another program; it was left as it is.`)
+  const { rowCount } = await client.query(
+    "SELECT 1 FROM pg_attribute WHERE attrelid = 'mediagen_migrations'::regclass AND attname = 'compatible'",
+  )
+  if (!rowCount) throw madeBeforeFirst(name)
   return checkApplied(name, (await client.query<Migration>(list)).rows, migrations, exact)
 }
 

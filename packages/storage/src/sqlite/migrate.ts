@@ -1,6 +1,12 @@
 // Migrates a database file to the schema of this program: numbered SQL files, forward only, one transaction each, recorded with their SHA-256.
 import { StartupError } from '@mediagen/core/errors.ts'
-import { type AppliedMigration, checkApplied, loadMigrations as loadFrom, type Migration } from '../migrations.ts'
+import {
+  type AppliedMigration,
+  checkApplied,
+  loadMigrations as loadFrom,
+  madeBeforeFirst,
+  type Migration,
+} from '../migrations.ts'
 import { busyTimeoutMs, type Connection, noDatabase, sqliteCode } from './connection.ts'
 
 type Applied = Omit<AppliedMigration, 'compatible'> & { readonly compatible: number }
@@ -49,6 +55,8 @@ function countApplied(db: Connection, path: string, migrations: readonly Migrati
   if (tables.length === 0) return 0
   if (!tables.includes('migrations'))
     throw new StartupError(`The database ${path} belongs to another program; it was left as it is.`)
+  const columns = db.pragma('table_info(migrations)') as { name: string }[]
+  if (!columns.some(({ name }) => name === 'compatible')) throw madeBeforeFirst(path)
   const applied = db
     .prepare<[], Applied>('SELECT number, name, sha256, compatible FROM migrations ORDER BY number')
     .all()
