@@ -19,9 +19,9 @@ interface JobParams {
 
 const listQuery = {
   status: oneOf('Only jobs in this state.', jobStatusCodes),
-  model: text('Only jobs of this model.'),
+  model: text('Only jobs of this model.', 200),
   idempotency_key: text('Only the job started with this key.'),
-  search: text('Only jobs whose input contains this text.'),
+  search: text('Only jobs whose input contains this text.', 200),
   ...page,
 }
 const path = { job_id: 'Job id.' }

@@ -18,8 +18,8 @@ import { toList, toListOf, toRecord } from './records.ts'
 import { categoryListSchema, modelDetailSchema, modelListSchema, productListSchema } from './schemas.ts'
 
 const listQuery = {
-  search: text('Words; each matches the name, the description or the model id.'),
-  category: text('Filters by task, for example text-to-image.'),
+  search: text('Words; each matches the name, the description or the model id.', 200),
+  category: text('Filters by task, for example text-to-image.', 200),
   grouped: flag('One entry per product with its modes instead of one per model id.'),
   ...page,
 }

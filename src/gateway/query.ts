@@ -42,9 +42,13 @@ export function flag(description: string): Parameter<boolean> {
   }
 }
 
-/** Any text; empty if it was not sent. */
-export function text(description: string): Parameter<string> {
-  return { description, schema: { type: 'string' }, read: (sent) => sent ?? '' }
+/** Any text; empty if it was not sent. @param maxLength in characters; the service refuses a longer one */
+export function text(description: string, maxLength?: number): Parameter<string> {
+  return {
+    description,
+    schema: { type: 'string', ...(maxLength !== undefined && { maxLength }) },
+    read: (sent) => sent ?? '',
+  }
 }
 
 /** One of several names, read as its code; 0 if it was not sent. */

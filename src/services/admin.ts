@@ -3,7 +3,7 @@ import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type { AdminService, CreateKeyRequest } from '../../gen/mediagen/v1/admin_pb.ts'
 import type { Actor } from '@mediagen/core/audit.ts'
 import type { Clock } from '@mediagen/core/clock.ts'
-import { MediagenError, type Violation } from '@mediagen/core/errors.ts'
+import { MediagenError } from '@mediagen/core/errors.ts'
 import { createKeySecret, hashKeySecret, keyPrefix, type NewKey, type Permission } from '@mediagen/core/key.ts'
 import type { Job } from '@mediagen/core/job.ts'
 import type { FilesFolders } from '@mediagen/core/retention.ts'
@@ -11,7 +11,7 @@ import type { Account, AdjustOutcome, ResolveOutcome, Store } from '@mediagen/co
 import { actorOf } from './caller.ts'
 import { toAccountMessage, toAuditMessage, toKeyMessage, toMs, toPermission } from './convert.ts'
 import { toJobSummary, toOperatorJobMessage } from './job-message.ts'
-import { findEmpty, readPage, readStatus, refuse, toCredits } from './request.ts'
+import { findEmpty, findLong, findLongName, readPage, readStatus, refuse, toCredits } from './request.ts'
 import { createFilesAdmin } from './admin-files.ts'
 import { createWebhookAdmin } from './webhooks.ts'
 
@@ -104,6 +104,7 @@ export function createAdminService({ store, clock, folders, osUser }: AdminParts
     },
 
     async listAllJobs(request) {
+      refuse(findLongName('model', request.model))
       const status = readStatus(request.status)
       const { items, total } = await store.listJobs({
         accountId: request.accountId || null,
@@ -165,10 +166,6 @@ function readNewKey(request: CreateKeyRequest, nowMs: number): Omit<NewKey, 'pre
     violations.push({ pointer: '/expires_at', detail: 'must lie before the year 10000' })
   refuse(violations)
   return { accountId, name: name || null, permissions: [...new Set(permissions as Permission[])], expiresAtMs }
-}
-
-function findLong(field: string, text: string, longest: number): Violation[] {
-  return text.length > longest ? [{ pointer: `/${field}`, detail: `must have at most ${longest} characters` }] : []
 }
 
 function readResolution(resolved: ResolveOutcome, jobId: string): Job {

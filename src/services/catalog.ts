@@ -11,10 +11,11 @@ import {
 } from '../../gen/mediagen/v1/catalog_pb.ts'
 import type { Catalog, Model } from '@mediagen/catalog/model.ts'
 import { pageBounds } from '@mediagen/core/page.ts'
+import { foldText, longestSearch } from '@mediagen/core/search-text.ts'
 import { callerOf } from './caller.ts'
 import { toModalityCode, toModelMessage } from './convert.ts'
 import { findModel } from './model-input.ts'
-import { readPage, refuse } from './request.ts'
+import { findLong, findLongName, readPage, refuse } from './request.ts'
 
 // Pages without a search that are kept; the gateway keeps the JSON of each, 200 kB for the largest.
 const mostPages = 64
@@ -22,7 +23,7 @@ const mostPages = 64
 interface Listed {
   readonly model: Model
   readonly message: ModelMessage
-  /** Lower-case text that `search` matches against. */
+  /** Folded text that `search` matches against. */
   readonly searched: string
 }
 
@@ -48,7 +49,7 @@ export function createCatalogService(parts: {
     listModels(request) {
       const { limit, offset } = readPage(request)
       const all = list()
-      const { search, category } = request
+      const { search, category } = readFilter(request)
       const name = search === '' ? namePage(limit, offset, category) : null
       const known = name === null ? undefined : pages.get(name)
       if (known) return known
@@ -63,7 +64,7 @@ export function createCatalogService(parts: {
     listProducts(request) {
       const { limit, offset } = readPage(request)
       const all = list()
-      const products = groupProducts(filterModels(all, request), all)
+      const products = groupProducts(filterModels(all, readFilter(request)), all)
       return { products: products.slice(offset, offset + limit), total: products.length }
     },
     getModel(request, context) {
@@ -98,11 +99,17 @@ function rememberList(catalog: Catalog, baseUrl: () => string, onChange: () => v
       list = ready.map((model) => ({
         model,
         message: toModelMessage(model, baseUrl(), false),
-        searched: `${model.id}\n${model.name}\n${model.description}`.toLowerCase(),
+        searched: foldText(`${model.id}\n${model.name}\n${model.description}`),
       }))
     }
     return list
   }
+}
+
+/** @throws MediagenError `invalid_request` that names what is too long */
+function readFilter({ search, category }: Filter): Filter {
+  refuse([...findLong('search', search, longestSearch), ...findLongName('category', category)])
+  return { search, category }
 }
 
 function filterModels(list: readonly Listed[], filter: Filter): readonly Listed[] {
@@ -114,7 +121,7 @@ function filterModels(list: readonly Listed[], filter: Filter): readonly Listed[
       { pointer: '/category', detail: `is not a category of this catalog; it has ${known.join(', ') || 'none'}` },
     ])
   }
-  const words = search.toLowerCase().trim().split(/\s+/)
+  const words = [...new Set(foldText(search).trim().split(/\s+/))]
   return list.filter(
     ({ model, searched }) =>
       (category === '' || model.category === category) && words.every((word) => searched.includes(word)),

@@ -13,6 +13,7 @@ import { briefInput } from '@mediagen/core/job-input.ts'
 import { isDatabaseAway } from '@mediagen/core/storage-trouble.ts'
 import type { Catalog } from '@mediagen/catalog/model.ts'
 import type { Quote } from '@mediagen/core/quote-seal.ts'
+import { longestSearch } from '@mediagen/core/search-text.ts'
 import type { JobFilter, StartOutcome, Store } from '@mediagen/core/store.ts'
 import { urlsFor } from './caller-urls.ts'
 import { callerOf } from './caller.ts'
@@ -20,11 +21,10 @@ import { toJobMessage } from './job-message.ts'
 import { completeInput, digestQuoted, findReadyModel, readInput } from './model-input.ts'
 import type { QuoteBook } from './quote-book.ts'
 import { quoteNotFound } from './quotes.ts'
-import { readPage, readStatus, refuse } from './request.ts'
+import { findLong, findLongName, readPage, readStatus, refuse } from './request.ts'
 import { readRetention, readTerms, type Terms, toTermParts } from './terms.ts'
 import type { Watches } from './watches.ts'
 
-const longestSearch = 200
 const retryQueueFullSeconds = 5
 const retryShutdownSeconds = 2
 const legalKey = '1 to 255 visible ASCII characters, without spaces'
@@ -171,8 +171,9 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
     },
 
     async listJobs(request, context) {
-      const { items, total } = await store.listJobs(readFilter(callerOf(context).accountId, request))
-      const inputs = await store.listBriefInputs(items.map(({ jobId }) => jobId))
+      const { accountId } = callerOf(context)
+      const { items, total } = await store.listJobs(readFilter(accountId, request))
+      const inputs = await store.listBriefInputs(accountId, items.map(({ jobId }) => jobId))
       const shown = urlsFor(urls, context)
       return { jobs: items.map((job) => toJobMessage(job, inputs.get(job.jobId) ?? null, shown)), total }
     },
@@ -216,8 +217,7 @@ function readFilter(accountId: string, request: ListJobsRequest): JobFilter {
   const { idempotencyKey: key, search, model } = request
   const idempotencyKey = key === '' ? null : unquoteIdempotencyKey(key)
   if (key !== '' && idempotencyKey === null) refuse([{ pointer: '/idempotency_key', detail: `must be ${legalKey}` }])
-  if (search.length > longestSearch)
-    refuse([{ pointer: '/search', detail: `must have at most ${longestSearch} characters` }])
+  refuse([...findLongName('model', model), ...findLong('search', search, longestSearch)])
   const status = readStatus(request.status)
   return {
     accountId,

@@ -5,6 +5,7 @@ import { digestParts, toCanonicalJson } from '@mediagen/engine/canonical-json.ts
 import { findInexact, inexactNumber } from '@mediagen/engine/exact-numbers.ts'
 import { MediagenError } from '@mediagen/core/errors.ts'
 import type { ApiKey } from '@mediagen/core/key.ts'
+import { cutText } from '@mediagen/core/log-text.ts'
 import type { Catalog, Model } from '@mediagen/catalog/model.ts'
 import { PriceError } from '@mediagen/catalog/pricing.ts'
 import { toPointerToken } from '@mediagen/net/schema-violations.ts'
@@ -49,7 +50,7 @@ export function findModel(catalog: Catalog, id: string, { permissions }: ApiKey)
   const similar = suggest(id, shown)
   throw new MediagenError(
     'model_not_found',
-    `There is no model "${id}"${similar ? `; ${similar}` : '.'} GET /v1/models lists the models.`,
+    `There is no model "${cutText(id)}"${similar ? `; ${similar}` : '.'} GET /v1/models lists the models.`,
   )
 }
 

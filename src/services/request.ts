@@ -4,8 +4,11 @@ import { MediagenError, type Violation } from '@mediagen/core/errors.ts'
 import type { JobStatus } from '@mediagen/core/job.ts'
 import { pageBounds, type PageRequest } from '@mediagen/core/page.ts'
 import { describeMissing } from '@mediagen/core/violations.ts'
+import { hasAtMost } from '@mediagen/net/schema-lengths.ts'
 import { toJobStatus } from './job-message.ts'
 
+// packages/catalog/src/entry.ts
+const longestName = 200
 const { usualLimit, largestLimit, largestOffset } = pageBounds
 
 /** Refuses a request and lists everything that is wrong with it. */
@@ -20,6 +23,16 @@ export function findEmpty(texts: Readonly<Record<string, string>>): Violation[] 
   for (const name in texts)
     if (texts[name] === '') violations.push({ pointer: `/${name}`, detail: describeMissing(`/${name}`) })
   return violations
+}
+
+/** What is wrong with a text that is longer than it may be. */
+export function findLong(name: string, text: string, most: number): Violation[] {
+  return hasAtMost(text, most) ? [] : [{ pointer: `/${name}`, detail: `must have at most ${most} characters` }]
+}
+
+/** The id of a model, or its category, by which a list is limited. No longer one is in a catalog. */
+export function findLongName(name: 'model' | 'category', text: string): Violation[] {
+  return findLong(name, text, longestName)
 }
 
 /**

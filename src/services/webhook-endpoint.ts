@@ -1,5 +1,6 @@
 // The URL and the secret of a webhook endpoint: checks the one, and creates the other in the form of Standard Webhooks.
 import { randomBytes } from 'node:crypto'
+import { hasAtMost } from '@mediagen/net/schema-lengths.ts'
 
 const secretPrefix = 'whsec_'
 const secretBytes = 32
@@ -17,7 +18,7 @@ export function toSecretText(secret: Buffer): string {
 
 /** What is wrong with the URL of an endpoint, completing "/url …"; null if nothing is. Its address is checked with each connection. */
 export function findBadWebhookUrl(text: string): string | null {
-  if (text.length > longestUrl) return `must have at most ${longestUrl} characters`
+  if (!hasAtMost(text, longestUrl)) return `must have at most ${longestUrl} characters`
   const url = URL.parse(text)
   if (!url) return 'must be an absolute URL, such as https://example.com/hooks'
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must begin with https:// or http://'

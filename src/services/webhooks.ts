@@ -7,7 +7,7 @@ import { MediagenError, type Violation } from '@mediagen/core/errors.ts'
 import { type DeliveryStatus, type Webhook, type WebhookStore } from '@mediagen/core/webhook.ts'
 import { callerOf } from './caller.ts'
 import { toDeliveryMessage, toDeliveryStatus, toWebhookMessage } from './convert.ts'
-import { findEmpty, readPage, refuse } from './request.ts'
+import { findEmpty, findLong, readPage, refuse } from './request.ts'
 import { createWebhookSecret, findBadWebhookUrl, toSecretText } from './webhook-endpoint.ts'
 
 const longestDescription = 200
@@ -123,8 +123,7 @@ function findBadTexts({ url, description }: { url: string; description: string }
   const violations = findEmpty({ url })
   const badUrl = url === '' ? null : (findBadWebhookUrl(url) ?? findBadTarget(new URL(url), parts))
   if (badUrl !== null) violations.push({ pointer: '/url', detail: badUrl })
-  if (description.length > longestDescription)
-    violations.push({ pointer: '/description', detail: `must have at most ${longestDescription} characters` })
+  violations.push(...findLong('description', description, longestDescription))
   if (!description.isWellFormed())
     violations.push({ pointer: '/description', detail: 'must be valid Unicode: it holds a lone surrogate' })
   return violations

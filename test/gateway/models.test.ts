@@ -99,6 +99,7 @@ describe('search', () => {
     ['the name', 'Instant edit', ['test/instant/edit']],
     ['the description', 'another picture at once', ['test/instant/edit']],
     ['whatever its case', 'ANOTHER PICTURE', ['test/instant/edit']],
+    ['each word, however often', 'at once at at AT another', ['test/instant/edit']],
     ['nothing', 'no such words anywhere', []],
     ['no pattern: %', '%', []],
     ['no pattern: .*', '.*', []],
@@ -106,6 +107,18 @@ describe('search', () => {
     const found = await list(`?search=${encodeURIComponent(search)}`)
     expect(found.ids.filter((id) => id.startsWith('test/'))).toEqual(ids)
     expect(found.body.total).toBe(found.ids.length)
+  })
+
+  test('P247: more than 200 characters are refused; a pair of surrogates is one', async () => {
+    const fox = '\u{1F98A}'
+    for (const path of ['/v1/models?', '/v1/models?grouped=true&']) {
+      const search = (text: string) => app.send(`${path}search=${encodeURIComponent(text)}`)
+      expect((await search(fox.repeat(200))).body).toMatchObject({ total: 0 })
+      expect((await search(fox.repeat(201))).body).toMatchObject({
+        code: 'invalid_request',
+        errors: [{ pointer: '?search', detail: 'must have at most 200 characters' }],
+      })
+    }
   })
 
   test('an empty search is no search', async () => {

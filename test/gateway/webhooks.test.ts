@@ -104,6 +104,14 @@ test.each([
   })
 })
 
+test('P247: a description has as many characters as the schema says, pairs of surrogates being one', async () => {
+  const description = '\u{1F98A}'.repeat(200)
+  expect((await register({ url, description })).body).toMatchObject({ description })
+  expect((await register({ url, description: `${description}!` })).body.errors).toMatchObject([
+    { pointer: '/description', detail: 'must have at most 200 characters' },
+  ])
+})
+
 test('unknown parameters are refused by name', async () => {
   const { webhook_id } = (await register({ url })).body
   const deliveries = `/v1/webhooks/${webhook_id}/deliveries`

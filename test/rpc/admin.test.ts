@@ -113,9 +113,12 @@ test('CreateAccount and ListAccounts', async () => {
   expect([accounts, total]).toEqual([[account], 2])
   expect(await call('ListAccounts', { offset: 2 })).toEqual({ accounts: [], total: 2 })
 
+  const fox = '\u{1F98A}'
+  expect((await call('CreateAccount', { name: fox.repeat(200) })).account).toMatchObject({ name: fox.repeat(200) })
   const acts = await countActs()
   for (const [request, pointers] of [
     [{ name: '' }, ['/name']],
+    [{ name: fox.repeat(201) }, ['/name']],
     [{ name: 'x'.repeat(201) }, ['/name']],
     [{ name: 'a', credits: -1 }, ['/credits']],
     [{ name: '', credits: '9007199254740992' }, ['/name', '/credits']],
@@ -212,6 +215,7 @@ test('GrantCredits and AdjustCredits', async () => {
     [{ credits: 0, note: 'x' }, ['/credits']],
     [{ credits: 1 }, ['/note']],
     [{ credits: 1, note: 'x'.repeat(1001) }, ['/note']],
+    [{ credits: 1, note: '\u{1F98A}'.repeat(1001) }, ['/note']],
   ] as const)
     expect(await refusal('AdjustCredits', { account_id, ...request })).toMatchObject({ pointers })
   expect(await refusal('AdjustCredits', { account_id, credits: -2, note: 'x' })).toMatchObject({

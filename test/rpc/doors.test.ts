@@ -112,6 +112,12 @@ const calls: Readonly<Record<string, (door: Door) => Promise<unknown>>> = {
       ),
     ),
   'a wrong page': ({ catalog }) => refusalOf(catalog.listModels({ limit: 0, offset: -1 }, as(key(), other))),
+  'a search for models that is too long': ({ catalog }) =>
+    refusalOf(catalog.listModels({ search: 'é '.repeat(101) }, as(key(), other))),
+  'a search for products that is too long': ({ catalog }) =>
+    refusalOf(catalog.listProducts({ search: 'x'.repeat(201), category: 'x'.repeat(201) }, as(key(), other))),
+  'a search for jobs that is too long': ({ generation }) =>
+    refusalOf(generation.listJobs({ search: 'x'.repeat(201), model: 'x'.repeat(201) }, as(key(), other))),
   'an empty quote': ({ quotes }) => refusalOf(quotes.createQuote({}, as(key(), other))),
   'a wrong input': ({ quotes }) =>
     refusalOf(quotes.createQuote({ model, input: { prompt: '', width: 1.5, odd: 1 } }, as(key(), other))),

@@ -255,6 +255,61 @@ export function changeTests(openStore: OpenTestStore): void {
     expect(Object.fromEntries(sequences)).toEqual({ [first.jobId]: 1, [second.jobId]: 2 })
   })
 
+  test.each([
+    ['cafe\u0301', 'CAF\u00C9'],
+    ['un caf\u00E9 noir', 'CAFE\u0301'],
+    ['Stra\u00DFe', 'STRASSE'],
+    ['\u039F\u0394\u039F\u03A3', '\u03BF\u03B4\u03BF\u03C2'],
+    ['\u039F\u0394\u039F\u03A3\u0391', '\u03BF\u03B4\u03BF\u03C2'],
+    ['\u0130stanbul', 'i\u0307STANBUL'],
+    ['\u1E9B\u0323', '\u1E9B\u0323'],
+    ['\uAC01', '\u1100\u1161\u11A8'],
+  ])('P248: %j is found by %j, whatever the case and the way to write an accent', async (prompt, search) => {
+    await using store = await openStore()
+    const { accountId } = await store.createAccount('a', 1000)
+    const { jobId } = await startJob(store, accountId, { input: { nested: [{ prompt }], other: 1 } })
+    await startJob(store, accountId, { input: { prompt: 'tea' } })
+    expect(await store.listJobs(filterOf(accountId, { search }))).toMatchObject({ items: [{ jobId }], total: 1 })
+    expect(await store.listJobs(filterOf(accountId, { search: `${search}!` }))).toEqual({ items: [], total: 0 })
+  })
+
+  test('P249: a search finds what other filters leave, pages like any list, and lets other accounts read meanwhile', async () => {
+    await using store = await openStore()
+    const [account, other] = [await store.createAccount('a', 100_000), await store.createAccount('b', 1000)]
+    const { accountId } = account
+    const jobs: string[] = []
+    for (let n = 0; n < 1100; n += 1) {
+      const input = { prompt: n % 100 === 0 ? `a fox ${n}` : 'a boat' }
+      const model = n % 200 === 0 ? 'test/a' : 'test/b'
+      if (n % 550 === 0) await startJob(store, other.accountId, { input })
+      jobs.push((await startJob(store, accountId, { input, model, credits: 1, maxQueuedJobs: 2000 })).jobId)
+    }
+    const foxes = jobs.filter((_, n) => n % 100 === 0).toReversed()
+    await store.requestCancel(accountId, foxes[1] ?? '')
+    const search = async (fields: object) => {
+      const { items, total } = await store.listJobs(filterOf(accountId, { search: 'FOX', ...fields }))
+      return { ids: items.map(({ jobId }) => jobId), total }
+    }
+    expect(await search({})).toEqual({ ids: foxes, total: 11 })
+    expect(await search({ limit: 3, offset: 4 })).toEqual({ ids: foxes.slice(4, 7), total: 11 })
+    expect(await search({ limit: 3, offset: 11 })).toEqual({ ids: [], total: 11 })
+    expect(await search({ status: 'canceled' })).toEqual({ ids: [foxes[1]], total: 1 })
+    expect(await search({ status: 'queued', model: 'test/b' })).toEqual({
+      ids: foxes.filter((_, n) => n % 2 === 1 && n !== 1),
+      total: 4,
+    })
+    expect((await store.listJobs({ ...filterOf(accountId, { search: 'fox' }), accountId: null })).total).toBe(12)
+    await store.deleteJob(accountId, foxes[1] ?? '')
+    expect((await search({})).total).toBe(10)
+
+    const order: string[] = []
+    const searches = Array.from({ length: 10 }, () => search({}).then(() => order.push('search')))
+    await store.listJobs(filterOf(other.accountId)).then(() => order.push('list of another'))
+    await Promise.all(searches)
+    expect(order).toHaveLength(11)
+    expect(order.indexOf('list of another')).toBeLessThan(5)
+  })
+
   test('closing finishes submitted commands and refuses later ones', async () => {
     await using store = await openStore()
     const { accountId } = await store.createAccount('a', 1000)

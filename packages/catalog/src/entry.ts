@@ -87,7 +87,7 @@ export const createEntrySchema = (kinds: readonly EngineKind[], described: reado
     mode: { type: 'string', pattern: `^${slug}$` },
     name: { ...words, maxLength: 200 },
     description: { ...words, maxLength: 4000 },
-    category: { type: 'string', pattern: `^${slug}$` },
+    category: { type: 'string', pattern: `^${slug}$`, maxLength: 200 },
     modality: { enum: modalities },
     owned_by: { ...words, maxLength: 200 },
     created: { type: 'string', format: 'date' },

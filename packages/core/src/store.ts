@@ -90,7 +90,7 @@ export interface JobFilter extends PageRequest {
   readonly status: JobStatus | null
   readonly model: string | null
   readonly idempotencyKey: string | null
-  /** Only jobs with this text in a text of their input, in upper or lower case of ASCII; null for all. */
+  /** Only jobs with this text in a text of their input, as `foldText` compares; null for all. */
   readonly search: string | null
   /** Whether jobs that their owners deleted are listed, too. */
   readonly withDeleted: boolean
@@ -223,8 +223,8 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
   getJob(accountId: string | null, jobId: string): Promise<Job | null>
   /** What a job was started with; null once retention has removed it. */
   getInput(jobId: string): Promise<JsonObject | null>
-  /** The same of several jobs, without large values (`briefInput`). */
-  listBriefInputs(jobIds: readonly string[]): Promise<ReadonlyMap<string, JsonObject>>
+  /** The same of several jobs of an account, without large values (`briefInput`). */
+  listBriefInputs(accountId: string, jobIds: readonly string[]): Promise<ReadonlyMap<string, JsonObject>>
   listJobs(filter: JobFilter): Promise<Page<Job>>
   /** A job with the operator's fields; null if there is none. */
   inspectJob(jobId: string): Promise<OperatorJob | null>

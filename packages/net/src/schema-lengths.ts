@@ -24,8 +24,8 @@ interface Keywords {
 /** Makes an Ajv check `maxLength` and `minLength` fast; it answers and says the same as before. */
 export function checkLengthsFast<Ajv extends Keywords>(ajv: Ajv): Ajv {
   const rules = [
-    ['maxLength', 'more', isAtMost],
-    ['minLength', 'fewer', (text: string, limit: number) => !isAtMost(text, limit - 1)],
+    ['maxLength', 'more', hasAtMost],
+    ['minLength', 'fewer', (text: string, limit: number) => !hasAtMost(text, limit - 1)],
   ] as const
   for (const [keyword, comparison, holds] of rules) {
     ajv.removeKeyword(keyword)
@@ -50,7 +50,8 @@ export function checkLengthsFast<Ajv extends Keywords>(ajv: Ajv): Ajv {
   return ajv
 }
 
-function isAtMost(text: string, characters: number): boolean {
+/** Whether a text has no more characters (code points) than that. A picture outside the basic plane is one, though two units of UTF-16. */
+export function hasAtMost(text: string, characters: number): boolean {
   if (text.length <= characters) return true
   return text.length <= 2 * characters && [...text].length <= characters
 }

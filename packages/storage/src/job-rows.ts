@@ -163,18 +163,13 @@ export function parseObject(text: string | null): JsonObject | null {
 
 /** Whether a list has all jobs of an account: then a page of it is found by the ordinal of its first job. */
 export function isWhole<Filter extends JobFilter>(filter: Filter): filter is Filter & { readonly accountId: string } {
-  const { accountId, status, model, idempotencyKey, search } = filter
-  return accountId !== null && status === null && model === null && idempotencyKey === null && search === null
+  const { accountId, status, model, idempotencyKey } = filter
+  return accountId !== null && status === null && model === null && idempotencyKey === null
 }
 
 /** The column by whose index a list is sorted; both are in the order of the starts. */
-export function orderOf({ accountId, status }: JobFilter): 'number' | 'ordinal' {
+export function orderOf({ accountId, status }: Pick<JobFilter, 'accountId' | 'status'>): 'number' | 'ordinal' {
   return accountId !== null && (status === null || status === 'succeeded') ? 'ordinal' : 'number'
-}
-
-/** The pattern of LIKE for a text anywhere. */
-export function toPattern(search: string | null): string {
-  return `%${(search ?? '').replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
 }
 
 /** The fields that are equal in every newly queued job: the defaults of the table. */

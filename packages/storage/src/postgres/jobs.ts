@@ -14,11 +14,11 @@ import {
   orderOf,
   toJob,
   toOperatorJob,
-  toPattern,
   toUpstreamRun,
   upstreamColumns,
   type UpstreamRow,
 } from '../job-rows.ts'
+import { type Candidate, mostListMs, pieceBounds, searchIn, type SearchReads, selectCandidates } from '../search.ts'
 import type { Database, Transaction } from './connection.ts'
 import { countOf, ofAccount, readPage } from './pages.ts'
 
@@ -95,6 +95,7 @@ export function createJobReads(db: Database) {
       return toOperatorJob(row, toPlaced(row), runs.map(toUpstreamRun))
     },
     listJobs: (filter: JobFilter) => listJobs(db, filter),
+    searches: createSearchReads(db),
     async measureBacklog(): Promise<Backlog> {
       type Row = BacklogRow & { readonly now: number }
       const rows = await db.rows<Row>(`SELECT b.*, now_ms(:held) AS now FROM (${selectBacklog}) AS b`)
@@ -115,11 +116,27 @@ export function createJobReads(db: Database) {
 }
 
 const notSucceeded = "status <> 'succeeded'"
-const hasWords =
-  'EXISTS (SELECT 1 FROM job_inputs AS i WHERE i.number = jobs.number AND has_words(coalesce(i.brief, i.input), :pattern))'
+
+function createSearchReads(db: Database): SearchReads {
+  return {
+    async readPiece(filter, before) {
+      // Inputs may be large: no more of them are sent than are looked at.
+      const sql = `SELECT number, place, input FROM (
+          SELECT *, sum(coalesce(length(input), 0)) OVER (ORDER BY place DESC) - coalesce(length(input), 0) AS earlier
+          FROM (${selectCandidates(filter)}) AS candidate
+        ) AS candidate WHERE earlier < ${pieceBounds.characters} ORDER BY place DESC`
+      return searchIn(await db.rows<Candidate>(sql, { ...filter, before }, mostListMs), filter.search)
+    },
+    async listByNumber(numbers) {
+      const sql = `SELECT ${jobColumns}, number FROM jobs WHERE number = ANY(:numbers)`
+      const rows = await db.rows<PlacedRow>(`${withPlaces(sql)} ORDER BY number DESC`, { numbers })
+      return rows.map(toPlaced)
+    },
+  }
+}
 
 async function listJobs(db: Database, filter: JobFilter): Promise<Page<Job>> {
-  const { accountId, status, model, idempotencyKey, search, withDeleted } = filter
+  const { accountId, status, model, idempotencyKey, withDeleted } = filter
   const which = ofAccount(accountId)
   if (!withDeleted) which.push('deleted_at IS NULL')
   if (idempotencyKey !== null) which.push('idempotency_key = :idempotencyKey')
@@ -129,7 +146,6 @@ async function listJobs(db: Database, filter: JobFilter): Promise<Page<Job>> {
       'model = :model',
       `EXISTS (SELECT 1 FROM queue_shares WHERE model = :model ${accountId === null ? '' : 'AND account_id = :accountId'})`,
     )
-  if (search !== null) which.push(hasWords)
   // The state is a literal in the statement, so the planner can use the partial indexes.
   const inState = status === null ? [] : [`status = '${status}'`]
   if (status !== null && status !== 'succeeded') inState.push(notSucceeded)
@@ -138,7 +154,7 @@ async function listJobs(db: Database, filter: JobFilter): Promise<Page<Job>> {
   function count(): string {
     if (idempotencyKey !== null || (status !== null && status !== 'succeeded'))
       return countOf('jobs', [...which, ...inState])
-    const all = model === null && search === null ? countAll(accountId, withDeleted) : `(${countOf('jobs', which)})`
+    const all = model === null ? countAll(accountId, withDeleted) : `(${countOf('jobs', which)})`
     return `SELECT ${status === null ? all : `${all} - (${countOf('jobs', [...which, notSucceeded])})`}`
   }
   let page: PageRequest = filter
@@ -148,7 +164,7 @@ async function listJobs(db: Database, filter: JobFilter): Promise<Page<Job>> {
     page = { limit: filter.limit, offset: 0 }
   }
   const listing = { columns: `${jobColumns}, number`, from: 'jobs', order: orderOf(filter), extend: withPlaces }
-  const values = { ...filter, pattern: toPattern(search), skipped: filter.offset }
+  const values = { ...filter, skipped: filter.offset }
   const where = [...which, ...inState, ...from]
   const { items, total } = await readPage<PlacedRow>(db, listing, where, values, page, count())
   return { items: items.map(toPlaced), total }

@@ -3,11 +3,13 @@ import { randomUUID } from 'node:crypto'
 import type { AuditEntry } from '@mediagen/core/audit.ts'
 import type { Clock } from '@mediagen/core/clock.ts'
 import { createIdSource } from '@mediagen/core/ids.ts'
-import { diskBehind, tooManyReads, tooManyWrites } from '@mediagen/core/storage-trouble.ts'
+import { diskBehind, tooManyWrites } from '@mediagen/core/storage-trouble.ts'
 import type { JobNews, StartCommand, StartOutcome, Store } from '@mediagen/core/store.ts'
 import { addSwept, nothingSwept } from '@mediagen/core/sweep.ts'
 import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 import { subscribe } from '../listening.ts'
+import { createReadTurns } from '../read-turns.ts'
+import { isSearch, searchJobs } from '../search.ts'
 import { StorageError, within } from '../storage-error.ts'
 import { verifyLedger } from '../verify.ts'
 import { changeCredits, createAccount, createAccountReads } from './accounts.ts'
@@ -65,7 +67,7 @@ export interface PostgresOptions {
  */
 export async function openPostgresStore(options: PostgresOptions): Promise<Store & AsyncDisposable> {
   const { url, listenUrl = url, listens = true, migrates = false, clock } = options
-  const { connections = usualConnections, name = randomUUID() } = options
+  const { connections = usualConnections, maxQueuedReads = Infinity, name = randomUUID() } = options
   await prepareDatabase(url, migrates)
   const db = openDatabase(url, connections, () => clock?.nowMs() ?? null)
   await db.rows(
@@ -78,7 +80,9 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     throw error
   })
   const commands = createCommands(db, news, options)
-  const { submit, ask, operate, list } = commands
+  const { submit, ask, operate } = commands
+  // The other connections stay free for everything else, however far lists walk.
+  const { list, walk } = createReadTurns(Math.max(1, Math.floor(connections / 2)), maxQueuedReads)
   const leading = createLeading(db, submit, name)
   const reads = {
     ...createAccountReads(db),
@@ -97,10 +101,10 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   return {
     createAccount: (...args) => operate((tx) => createAccount(tx, ...args)),
     getAccount: reads.getAccount,
-    listAccounts: (page) => list(() => reads.listAccounts(page)),
+    listAccounts: (page) => list(null, () => reads.listAccounts(page)),
     grantCredits: (...args) => operate((tx) => changeCredits(tx, 'grant', ...args)),
     adjustCredits: (...args) => operate((tx) => changeCredits(tx, 'adjust', ...args)),
-    listEntries: (accountId, page) => list(() => reads.listEntries(accountId, page)),
+    listEntries: (accountId, page) => list(accountId, () => reads.listEntries(accountId, page)),
     verifyLedger: () => verifyLedger((sql, values) => db.rows(sql, values, verifyMs)),
 
     createKey: (...args) => operate((tx) => createKey(tx, ...args)),
@@ -110,7 +114,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
       return key
     },
     recordKeyUses: (uses) => submit((tx) => recordKeyUses(tx, uses)),
-    listKeys: (accountId, page) => list(() => reads.listKeys(accountId, page)),
+    listKeys: (accountId, page) => list(accountId, () => reads.listKeys(accountId, page)),
     findKey: reads.findKey,
     takeTokens: (...args) => ask((tx) => takeTokens(tx, ...args)),
     async signingKeys(purpose) {
@@ -123,9 +127,12 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     findStartedJob: reads.findStartedJob,
     getJob: reads.getJob,
     getInput: reads.getInput,
-    listBriefInputs: reads.listBriefInputs,
+    listBriefInputs: (_accountId, jobIds) => reads.listBriefInputs(jobIds),
     readSequences: reads.readSequences,
-    listJobs: (filter) => list(() => reads.listJobs(filter)),
+    listJobs: (filter) =>
+      isSearch(filter)
+        ? walk(filter.accountId, (turn) => searchJobs(reads.searches, filter, turn))
+        : list(filter.accountId, () => reads.listJobs(filter)),
     inspectJob: reads.inspectJob,
 
     measureBacklog: reads.measureBacklog,
@@ -155,9 +162,9 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 
     createWebhook: (...args) => ask((tx) => createWebhook(tx, ...args)),
     getWebhook: reads.getWebhook,
-    listWebhooks: (accountId, page) => list(() => reads.listWebhooks(accountId, page)),
+    listWebhooks: (accountId, page) => list(accountId, () => reads.listWebhooks(accountId, page)),
     deleteWebhook: (...args) => ask((tx) => deleteWebhook(tx, ...args)),
-    listDeliveries: (filter) => list(() => reads.listDeliveries(filter)),
+    listDeliveries: (filter) => list(filter.accountId, () => reads.listDeliveries(filter)),
     redeliver: (...args) => operate((tx) => redeliver(tx, ...args)),
     hasDueDelivery: reads.hasDueDelivery,
     claimDeliveries: (claim) => submit((tx) => claimDeliveries(tx, claim)),
@@ -165,7 +172,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 
     createUpload: (...args) => ask((tx) => createUpload(tx, ...args)),
     getUpload: reads.getUpload,
-    listUploads: (accountId, page) => list(() => reads.listUploads(accountId, page)),
+    listUploads: (accountId, page) => list(accountId, () => reads.listUploads(accountId, page)),
     deleteUpload: (...args) => ask((tx) => deleteUpload(tx, ...args)),
     measureUploads: reads.measureUploads,
 
@@ -180,7 +187,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     findOwners: reads.findOwners,
 
     recordAct: (draft, by) => operate((tx) => record(tx, draft, by)),
-    listAuditEntries: (accountId, page) => list(() => reads.listAuditEntries(accountId, page)),
+    listAuditEntries: (accountId, page) => list(accountId, () => reads.listAuditEntries(accountId, page)),
     onAct: (listener) => subscribe(news.actListeners, listener),
     onNews: (listener) => subscribe(news.listeners, listener),
     nowMs: db.nowMs,
@@ -204,16 +211,11 @@ async function closeAll(parts: readonly (() => Promise<void>)[]): Promise<void> 
 
 /** Runs commands, tells what they changed, and counts those that wait. */
 function createCommands(db: Database, news: News, options: PostgresOptions) {
-  const { maxQueueMs = Infinity, maxQueuedWrites = Infinity, maxQueuedReads = Infinity } = options
-  // The other connections stay free for everything else, however far lists walk.
-  const mostReading = Math.max(1, Math.floor((options.connections ?? usualConnections) / 2))
+  const { maxQueueMs = Infinity, maxQueuedWrites = Infinity } = options
   let latestMs = 0
   const ids = createIdSource(() => latestMs, takeRandomBytes)
   /** When each was asked for, the oldest first. */
   const waiting = new Map<symbol, number>()
-  let lists = 0
-  /** Lists that wait for others to end. */
-  const turns: (() => void)[] = []
   let closed = false
   let idle = (): void => {}
 
@@ -268,18 +270,6 @@ function createCommands(db: Database, news: News, options: PostgresOptions) {
     behindMs,
     start: (command: StartCommand) => admit(() => together(command), maxQueueMs),
     finish: (report: Finish) => track(() => finish(report)),
-    async list<Result>(read: () => Promise<Result>): Promise<Result> {
-      if (closed) throw new StorageError('the store is closed', null)
-      if (lists >= maxQueuedReads) throw tooManyReads(maxQueuedReads)
-      lists += 1
-      try {
-        if (lists - turns.length > mostReading) await new Promise<void>((resolve) => turns.push(resolve))
-        return await read()
-      } finally {
-        lists -= 1
-        turns.shift()?.()
-      }
-    },
     async close(): Promise<void> {
       if (waiting.size > 0) await new Promise<void>((resolve) => (idle = resolve))
       closed = true

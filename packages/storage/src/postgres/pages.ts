@@ -1,11 +1,10 @@
 // Pages of rows that meet some conditions, with the total.
 import type { Page, PageRequest } from '@mediagen/core/page.ts'
 import { listTookTooLong } from '@mediagen/core/storage-trouble.ts'
+import { mostListMs } from '../search.ts'
 import { StorageError } from '../storage-error.ts'
 import type { Database } from './connection.ts'
 
-// A list that walks far must not occupy the server when nobody waits for it any more.
-const mostMs = 9000
 // The server ended a statement that took too long, or an operator did.
 const endedCode = '57014'
 
@@ -37,10 +36,10 @@ export async function readPage<Row extends object>(
       `SELECT ${columns}, ${order} AS place, TRUE AS present FROM ${from} ${toWhere(where)} ORDER BY ${order} DESC LIMIT :limit OFFSET :offset`,
     )}) AS page ON TRUE ORDER BY page.place DESC`,
     { ...values, limit, offset },
-    mostMs,
+    mostListMs,
   )
   const rows = await read.catch((error: unknown) => {
-    throw error instanceof StorageError && error.code === endedCode ? listTookTooLong(mostMs, error) : error
+    throw error instanceof StorageError && error.code === endedCode ? listTookTooLong(mostListMs, error) : error
   })
   const items = rows.flatMap((row) => (row.present === null ? [] : [withoutExtras(row)]))
   return { items: items as unknown as Row[], total: rows[0]?.total ?? 0 }

@@ -17,8 +17,8 @@ import {
   selectStates,
   toJob,
   toOperatorJob,
-  toPattern,
 } from '../job-rows.ts'
+import { type Candidate, type SearchFilter, searchIn, type SearchPiece, selectCandidates } from '../search.ts'
 import type { Connection } from './connection.ts'
 import { createPages, ofAccount } from './pages.ts'
 import { createPositionFinder } from './positions.ts'
@@ -83,6 +83,7 @@ export function createJobReads(db: Connection, nowMs: () => number) {
     measureBacklog: (): Backlog => toBacklog(db.prepare<[], BacklogRow>(selectBacklog).all(), nowMs()),
     inspectJob: createInspector(db, toPlaced),
     listJobs: createJobLister(db, toPlaced),
+    ...createSearchReads(db, toPlaced),
   }
 }
 
@@ -92,6 +93,21 @@ function createInspector(db: Connection, toPlaced: (row: PlacedRow) => Job): (jo
   return (jobId) => {
     const row = find.get(jobId)
     return row === undefined ? null : toOperatorJob(row, toPlaced(row), listUpstreamRuns(row.number))
+  }
+}
+
+/** The reads of `searchJobs`, in the thread of lists. */
+function createSearchReads(db: Connection, toPlaced: (row: PlacedRow) => Job) {
+  const listByNumber = db.prepare<[string], PlacedRow>(
+    `SELECT ${placedColumns} FROM jobs WHERE number IN (SELECT value FROM json_each(?)) ORDER BY number DESC`,
+  )
+  return {
+    searchPiece(filter: SearchFilter, before: number): SearchPiece {
+      const candidates = db.prepare<[object], Candidate>(selectCandidates(filter))
+      return searchIn(candidates.iterate({ ...filter, before }), filter.search)
+    },
+    listJobsByNumber: (numbers: readonly number[]): readonly Job[] =>
+      db.transaction(() => listByNumber.all(JSON.stringify(numbers)).map(toPlaced))(),
   }
 }
 
@@ -123,16 +139,15 @@ function createJobLister(db: Connection, toPlaced: (row: PlacedRow) => Job): (fi
   )
 
   const list = (filter: JobFilter): Page<Job> => {
-    const { accountId, status, model, idempotencyKey, search, withDeleted } = filter
+    const { accountId, status, model, idempotencyKey, withDeleted } = filter
     if (model !== null && findModel.get({ accountId, model }) === undefined) return { items: [], total: 0 }
     const isNotSucceeded = status !== null && status !== 'succeeded'
     const pages = accountId === null && isNotSucceeded ? notSucceededPages : pagesBy[orderOf(filter)]
-    const values = { ...filter, pattern: toPattern(search), first: 0 }
+    const values = { ...filter, first: 0 }
     const which = ofAccount(accountId)
     if (!withDeleted) which.push('deleted_at IS NULL')
     if (idempotencyKey !== null) which.push('idempotency_key = :idempotencyKey')
     if (model !== null) which.push('model = :model')
-    if (search !== null) which.push(hasWords)
     const inState: string[] = []
     // For all accounts the state is a literal in the statement, so the planner can use the partial indexes.
     if (status !== null) inState.push(accountId === null ? `status = '${status}'` : 'status = :status')
@@ -142,7 +157,7 @@ function createJobLister(db: Connection, toPlaced: (row: PlacedRow) => Job): (fi
     /** Exact, without reading rows: jobs that are not in the index of other states have succeeded. */
     function count(): number {
       if (idempotencyKey !== null || isNotSucceeded) return pages.count([...which, ...inState], values)
-      const all = model === null && search === null ? countAll(accountId, withDeleted) : pages.count(which, values)
+      const all = model === null ? countAll(accountId, withDeleted) : pages.count(which, values)
       return status === null ? all : all - pages.count([...which, notSucceeded], values)
     }
     let page: PageRequest = filter
@@ -196,8 +211,3 @@ function createFirstFinder(db: Connection): (filter: JobFilter & { readonly acco
 // Without statistics, or by those of a young database, the planner would walk all jobs of the account.
 const deletedJobs = 'jobs INDEXED BY jobs_deleted'
 const notSucceeded = "status <> 'succeeded'"
-
-// A text anywhere in the small values of the input.
-const hasWords = String.raw`EXISTS (
-  SELECT 1 FROM job_inputs AS i, json_tree(coalesce(i.brief, i.input)) AS value
-  WHERE i.number = jobs.number AND value.type = 'text' AND value.atom LIKE :pattern ESCAPE '\')`

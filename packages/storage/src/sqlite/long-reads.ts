@@ -1,6 +1,5 @@
 // The main thread's side of the thread for long reads: lists with their totals, and the check of the ledger.
 import type { Clock } from '@mediagen/core/clock.ts'
-import { tooManyReads } from '@mediagen/core/storage-trouble.ts'
 import type { Failure } from './batch.ts'
 import { StorageError } from '../storage-error.ts'
 import { toStorageError } from './group-commit.ts'
@@ -21,7 +20,7 @@ export type ReadAnswer =
 
 /** The connection to the thread. */
 export interface LongReads {
-  /** @throws MediagenError when too many wait, StorageError */
+  /** @throws StorageError */
   read<Name extends LongRead>(name: Name, ...args: Parameters<Reads[Name]>): Promise<Awaited<ReturnType<Reads[Name]>>>
   /** Ends the thread; unfinished reads are refused. */
   close(): Promise<void>
@@ -36,7 +35,6 @@ interface Waiter {
 export function createLongReads(
   path: string,
   clock: Clock,
-  maxWaiting: number,
   startReader: Threads['startReader'],
 ): LongReads {
   const waiters = new Map<number, Waiter>()
@@ -67,7 +65,6 @@ export function createLongReads(
   return {
     read(name, ...args) {
       if (closed) return Promise.reject(new StorageError('the store is closed', null))
-      if (waiters.size >= maxWaiting) return Promise.reject(tooManyReads(maxWaiting))
       const to = (thread ??= start())
       return new Promise((resolve, reject) => {
         const id = (lastId += 1)

@@ -14,6 +14,8 @@ import { createLongReads } from './long-reads.ts'
 import { createReads, type Reads } from './reads.ts'
 import { openGroupCommit, type GroupCommit } from './group-commit.ts'
 import { subscribe } from '../listening.ts'
+import { createReadTurns } from '../read-turns.ts'
+import { isSearch, searchJobs, type SearchReads } from '../search.ts'
 import { within } from '../storage-error.ts'
 import { toClaimedDelivery } from './deliveries.ts'
 import { toSigningKey } from './signing-keys.ts'
@@ -23,6 +25,8 @@ import { ownThreads, type Threads } from './threads.ts'
 import { createDueDutyRead } from './upstream.ts'
 
 const checkMs = 1000
+// One is read by the thread of lists, and one is on its way there.
+const readsAtOnce = 2
 
 export interface SqliteOptions {
   /** The database file. Its folder must exist and be on a local disk. */
@@ -63,7 +67,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
   const writer = await openGroupCommit({ path, migrates }, clock, commits, threads.startWriter(), options.monotonicMs)
   const reader = await openReaderOrClose(path, writer)
   const reads = createReads(reader, () => clock.nowMs())
-  const long = createLongReads(path, clock, maxQueuedReads, threads.startReader)
+  const long = createLongReads(path, clock, threads.startReader)
+  const { list, walk } = createReadTurns(readsAtOnce, maxQueuedReads)
+  const searches: SearchReads = {
+    readPiece: (filter, before) => long.read('searchPiece', filter, before),
+    listByNumber: (numbers) => long.read('listJobsByNumber', numbers),
+  }
   const listWaitingModels = createWaitingModels(reader)
   const hasDueDuty = createDueDutyRead(reader)
 
@@ -81,10 +90,10 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
   return {
     createAccount: (name, credits, by) => operate('createAccount', name, credits, by),
     getAccount: async (accountId) => reads.getAccount(accountId),
-    listAccounts: (page) => long.read('listAccounts', page),
+    listAccounts: (page) => list(null, () => long.read('listAccounts', page)),
     grantCredits: (accountId, credits, note, by) => operate('grantCredits', accountId, credits, note, by),
     adjustCredits: (accountId, credits, note, by) => operate('adjustCredits', accountId, credits, note, by),
-    listEntries: (accountId, page) => long.read('listEntries', accountId, page),
+    listEntries: (accountId, page) => list(accountId, () => long.read('listEntries', accountId, page)),
     verifyLedger: () => long.read('verifyLedger'),
 
     // A copy: a small Buffer may be a view of a large pool, all of which would be cloned.
@@ -94,7 +103,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
       reads.forgetKeys()
       return key
     },
-    listKeys: (accountId, page) => long.read('listKeys', accountId, page),
+    listKeys: (accountId, page) => list(accountId, () => long.read('listKeys', accountId, page)),
     findKey: reads.findKey,
     recordKeyUses: (uses) => ask('recordKeyUses', uses),
 
@@ -120,9 +129,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     findStartedJob: async (accountId, idempotencyKey) => reads.findStartedJob(accountId, idempotencyKey),
     getJob: async (accountId, jobId) => reads.getJob(accountId, jobId),
     getInput: async (jobId) => reads.getInput(jobId),
-    listBriefInputs: (jobIds) => long.read('listBriefInputs', jobIds),
+    listBriefInputs: (accountId, jobIds) => list(accountId, () => long.read('listBriefInputs', jobIds)),
     readSequences: async (jobIds) => reads.readSequences(jobIds),
-    listJobs: (filter) => long.read('listJobs', filter),
+    listJobs: (filter) =>
+      isSearch(filter)
+        ? walk(filter.accountId, (turn) => searchJobs(searches, filter, turn))
+        : list(filter.accountId, () => long.read('listJobs', filter)),
     inspectJob: async (jobId) => reads.inspectJob(jobId),
 
     measureBacklog: () => long.read('measureBacklog'),
@@ -149,9 +161,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     createWebhook: async (draft, limit) =>
       ask('createWebhook', { ...draft, secret: new Uint8Array(draft.secret) }, limit),
     getWebhook: async (accountId, webhookId) => reads.getWebhook(accountId, webhookId),
-    listWebhooks: (accountId, page) => long.read('listWebhooks', accountId, page),
+    listWebhooks: (accountId, page) => list(accountId, () => long.read('listWebhooks', accountId, page)),
     deleteWebhook: (accountId, webhookId) => ask('deleteWebhook', accountId, webhookId),
-    listDeliveries: (filter) => long.read('listDeliveries', filter),
+    listDeliveries: (filter) => list(filter.accountId, () => long.read('listDeliveries', filter)),
     redeliver: (deliveryId, by) => operate('redeliver', deliveryId, by),
     hasDueDelivery: async (claim) => reads.hasDueDelivery(claim),
     claimDeliveries: async (claim) => (await writer.submit('claimDeliveries', claim)).map(toClaimedDelivery),
@@ -159,7 +171,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
 
     createUpload: (upload, maxStored) => ask('createUpload', upload, maxStored),
     getUpload: async (accountId, fileId) => reads.getUpload(accountId, fileId),
-    listUploads: (accountId, page) => long.read('listUploads', accountId, page),
+    listUploads: (accountId, page) => list(accountId, () => long.read('listUploads', accountId, page)),
     deleteUpload: (accountId, fileId) => ask('deleteUpload', accountId, fileId),
     measureUploads: async (accountId) => reads.measureUploads(accountId),
 
@@ -174,7 +186,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     findOwners: async (folders) => reads.findOwners(folders),
 
     recordAct: (draft, by) => operate('recordAct', draft, by),
-    listAuditEntries: (accountId, page) => long.read('listAuditEntries', accountId, page),
+    listAuditEntries: (accountId, page) => list(accountId, () => long.read('listAuditEntries', accountId, page)),
     onAct: (listener) => subscribe(actListeners, listener),
 
     onNews: (listener) => subscribe(listeners, listener),

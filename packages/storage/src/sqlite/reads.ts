@@ -38,4 +38,4 @@ export function createReads(db: Connection, nowMs: () => number) {
 export type Reads = ReturnType<typeof createReads>
 
 /** Reads that count or skip any number of rows, and so never run on the thread of the event loop. */
-export type LongRead = Extract<keyof Reads, `list${string}` | 'measureBacklog' | 'verifyLedger'>
+export type LongRead = Extract<keyof Reads, `list${string}` | 'searchPiece' | 'measureBacklog' | 'verifyLedger'>
