@@ -173,7 +173,10 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
     async listJobs(request, context) {
       const { accountId } = callerOf(context)
       const { items, total } = await store.listJobs(readFilter(accountId, request))
-      const inputs = await store.listBriefInputs(accountId, items.map(({ jobId }) => jobId))
+      const inputs = await store.listBriefInputs(
+        accountId,
+        items.map(({ jobId }) => jobId),
+      )
       const shown = urlsFor(urls, context)
       return { jobs: items.map((job) => toJobMessage(job, inputs.get(job.jobId) ?? null, shown)), total }
     },

@@ -32,11 +32,7 @@ interface Waiter {
 }
 
 /** Creates the connection; the first read starts the thread. */
-export function createLongReads(
-  path: string,
-  clock: Clock,
-  startReader: Threads['startReader'],
-): LongReads {
+export function createLongReads(path: string, clock: Clock, startReader: Threads['startReader']): LongReads {
   const waiters = new Map<number, Waiter>()
   let lastId = 0
   let thread: Thread | null = null
