@@ -120,6 +120,7 @@ export async function startCore(
       rpc: servesApi ? { services, pipeline } : null,
       assets: {
         ...files,
+        blobs: files.keptBlobs,
         samples: createSampleFiles(catalog.models),
         covers: () => readCovers(catalog.models),
       },

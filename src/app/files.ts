@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { createFilesFolders } from '../assets/folders.ts'
 import { openOutputs } from '../assets/outputs.ts'
 import { createAssetUrls } from '../assets/signed-urls.ts'
+import { createKeptBlobs, type KeptBlobs } from '../assets/kept-blobs.ts'
 import { createUploadFiles } from '../assets/uploads.ts'
 import { startUrlKeys } from '../assets/url-keys.ts'
 import { createDiskBlobs } from '@mediagen/blobs/disk.ts'
@@ -31,6 +32,8 @@ const startPatienceMs = 5000
 /** The parts of a server that handle files. */
 export interface Files extends AsyncDisposable {
   readonly blobs: Blobs
+  /** As clients may read them. */
+  readonly keptBlobs: KeptBlobs
   readonly assets: AssetStore
   readonly uploads: UploadFiles
   readonly folders: FilesFolders
@@ -121,6 +124,7 @@ export async function openFiles(config: Config, parts: FilesParts): Promise<File
   })
   return {
     blobs,
+    keptBlobs: createKeptBlobs(blobs, store),
     assets,
     uploads: createUploadFiles({ blobs, intake, recognise }),
     folders: createFilesFolders(blobs, clock),

@@ -6,6 +6,7 @@ import type { MediaSource } from '@mediagen/media/reader.ts'
 import type { Store } from '@mediagen/core/store.ts'
 import { dataUris } from '@mediagen/media/data-uri.ts'
 import { createDownloader, type Downloader } from '@mediagen/media/download.ts'
+import type { KeptBlobs } from '../assets/kept-blobs.ts'
 import { createOwnAssetReader } from '../media/own-assets.ts'
 import type { Recogniser } from '@mediagen/media/recognise.ts'
 import { createMediaSource } from '@mediagen/media/source.ts'
@@ -18,6 +19,7 @@ import { onlyPublic } from '@mediagen/net/hosts.ts'
 export interface MediaParts {
   readonly store: Store
   readonly blobs: Blobs
+  readonly keptBlobs: KeptBlobs
   readonly urls: AssetUrls
   readonly recognise: Recogniser
   readonly overrides: Overrides
@@ -39,7 +41,7 @@ export function createOutputDownloader(config: Config, { resolve }: Overrides): 
 
 /** What turns references into files. The first reader that knows one reads it: what is ours is not fetched from ourselves. */
 export function createMedia(config: Config, parts: MediaParts): { source: MediaSource; close(): Promise<void> } {
-  const { store, blobs, urls, recognise, overrides } = parts
+  const { store, blobs, keptBlobs, urls, recognise, overrides } = parts
   const fetched = createUrlReader({
     allowed: config.mediaAllowHosts,
     allowedPorts: config.allowPorts,
@@ -47,6 +49,6 @@ export function createMedia(config: Config, parts: MediaParts): { source: MediaS
     ...(overrides.resolve && { resolve: overrides.resolve }),
   })
   const uploads = createUploadReader({ store, blobs, urls })
-  const source = createMediaSource([dataUris, uploads, createOwnAssetReader(blobs, urls), fetched], recognise)
+  const source = createMediaSource([dataUris, uploads, createOwnAssetReader(keptBlobs, urls), fetched], recognise)
   return { source, close: async () => fetched[Symbol.asyncDispose]() }
 }

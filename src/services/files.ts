@@ -6,6 +6,7 @@ import type { Clock } from '@mediagen/core/clock.ts'
 import { MediagenError } from '@mediagen/core/errors.ts'
 import { createIdSource } from '@mediagen/core/ids.ts'
 import { boundWaiting } from '@mediagen/net/progress.ts'
+import { isStorageTrouble } from '@mediagen/core/storage-trouble.ts'
 import type { RetentionStore } from '@mediagen/core/retention.ts'
 import { leastCountedBytes, type Upload, type UploadFiles, type UploadStore } from '@mediagen/core/upload.ts'
 import { urlsFor } from './caller-urls.ts'
@@ -110,9 +111,13 @@ export function createFilesService(parts: FilesParts): ServiceImpl<typeof FilesS
 
     async deleteFile({ fileId }, context) {
       if (!(await store.deleteUpload(callerOf(context).accountId, fileId))) throw fileNotFound(fileId)
-      // The record says that the file is gone; if removing it fails, sweeps do it.
-      await files.remove(fileId)
-      await store.crossOff([{ folder: fileId, jobId: null }])
+      try {
+        await files.remove(fileId)
+        await store.crossOff([{ folder: fileId, jobId: null }])
+      } catch (error) {
+        // The record says that the file is gone, and nobody can read it any more; sweeps remove it.
+        if (!isStorageTrouble(error)) throw error
+      }
       return {}
     },
   }

@@ -1,8 +1,8 @@
 // DELETE /v1/jobs/{job_id}: the files and the input of an ended job go, its record and its money stay.
 // P27, P40, P41, P42, P90, P163.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestAccount, type TestApp } from '../test-app.ts'
 
@@ -75,6 +75,38 @@ describe('an ended job', () => {
       body: { model, input: { prompt: 'gone' }, quote_id: job.quote_id },
     })
     expect([again.status, again.body]).toEqual([200, record])
+  })
+
+  test('P251: is not served, nor taken as an input, while its files are there', async () => {
+    const account = await app.createAccount(100)
+    const { body: job } = await app.generate(model, { prompt: 'gone' }, { account })
+    const [{ url, preview_url: preview }] = job.outputs
+    const pathOf = (file: string) => join(app.config.dataDir, new URL(file).pathname)
+    const files = [url, preview].map((file) => ({ file, path: pathOf(file), content: readFileSync(pathOf(file)) }))
+    await remove(app, job.job_id, account.key)
+    for (const { path } of files) await expect.poll(() => existsSync(path)).toBe(false)
+    // As if the store had refused to delete them.
+    for (const { path, content } of files) {
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, content)
+    }
+    for (const { file } of files)
+      for (const method of ['GET', 'HEAD']) expect((await fetch(file, { method })).status).toBe(404)
+    const gate = join(folder, 'own-gate')
+    writeFileSync(gate, '')
+    const { body: echoed } = await echo.generate('test/echo/image-to-image', {
+      image: `data:image/png;base64,${picture}`,
+      gate,
+    })
+    const [{ url: own }] = echoed.outputs
+    const path = join(echo.config.dataDir, new URL(own).pathname)
+    const content = readFileSync(path)
+    await remove(echo, echoed.job_id, echo.account.key)
+    await expect.poll(() => existsSync(path)).toBe(false)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, content)
+    const { body: failed } = await echo.generate('test/echo/image-to-image', { image: own, gate })
+    expect(failed.error).toMatchObject({ code: 'invalid_media' })
   })
 
   test('that failed can be deleted as well', async () => {

@@ -1,9 +1,9 @@
 // POST /v1/files and the other routes of uploads, over real HTTP (P35, P37, P89, P90, P119, P121, P125, P142, P153, P158, P165).
 import { createHash, randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { ReadableStream } from 'node:stream/web'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { listIntake, listUploads } from '../files-on-disk.ts'
@@ -307,6 +307,17 @@ describe('the uploads of an account', () => {
     expect((await app.send(`/v1/files/${file_id}`, { method: 'DELETE', key: account.key })).status).toBe(404)
     expect((await fetch(url)).status).toBe(404)
     expect(stored()).not.toContain(file_id)
+  })
+
+  test('P251: are not served once deleted, even while their file is there', async () => {
+    const { file_id, url } = (await post(picture)).body
+    const path = join(app.config.dataDir, new URL(url).pathname)
+    await app.send(`/v1/files/${file_id}`, { method: 'DELETE', key: account.key })
+    // As if the store had refused to delete it.
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, picture)
+    for (const method of ['GET', 'HEAD']) expect((await fetch(url, { method })).status).toBe(404)
+    rmSync(path)
   })
 
   test('are limited in their total size; deleting one makes room', async () => {

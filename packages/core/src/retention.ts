@@ -26,6 +26,11 @@ export interface ForgetCommand {
   readonly limit: number
 }
 
+/** The job that a folder belongs to: that of a run has its number behind the job, that of a draft another one. */
+export function jobOfFolder(folder: string): string {
+  return folder.replace(/(?:-\d+){1,2}$/, '')
+}
+
 /** What became of a page. */
 export interface Forgotten {
   /** Jobs that were removed. */
@@ -54,6 +59,8 @@ export interface RetentionStore {
    * marked as gone, and removed by a later walk. Jobs about which something is pending stay, and so does the newest.
    */
   forgetJobs(command: ForgetCommand): Promise<Forgotten>
+  /** Whether there is a record that a folder belongs to, and its files are not gone: deleted by their owner, or expired. */
+  hasFiles(folder: string): Promise<boolean>
   /** The owners of folders; orphans are missing from the answer. */
   findOwners(folders: readonly string[]): Promise<ReadonlyMap<string, FolderOwner>>
 }

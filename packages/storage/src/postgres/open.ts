@@ -184,6 +184,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     putOff: (removals) => submit((tx) => putOff(tx, removals)),
     retryRemovals: () => submit(retryRemovals),
     forgetJobs: (command) => submit((tx) => forgetJobs(tx, command)),
+    hasFiles: reads.hasFiles,
     findOwners: reads.findOwners,
 
     recordAct: (draft, by) => operate((tx) => record(tx, draft, by)),

@@ -4,6 +4,7 @@ import {
   type FolderOwner,
   type ForgetCommand,
   type Forgotten,
+  jobOfFolder,
   longestRemovalWaitMs,
   type Removal,
   removalWaitMs,
@@ -109,14 +110,12 @@ interface OutputsRow {
 /** Creates the reads. */
 export function createRetentionReads(db: Database) {
   async function findOwners(folders: readonly string[]): Promise<ReadonlyMap<string, FolderOwner>> {
-    // The folder of a run has its number behind the job, that of a draft another one.
-    const jobOf = (folder: string): string => folder.replace(/(?:-\d+){1,2}$/, '')
     const fileIds = folders.filter((folder) => isId('file', folder))
     // A folder marked as removed that still exists, because a power cut undid the removal, is an orphan.
     const outputs = await db.rows<OutputsRow>(
       `SELECT job_id AS jobId, account_id AS accountId, status, ${outputsFolder} AS folder,
          outputs_gone > 0 OR coalesce(expires_at < now_ms(:held), FALSE) AS gone FROM jobs WHERE job_id = ANY(:jobIds) AND outputs_gone < 2`,
-      { jobIds: folders.map(jobOf) },
+      { jobIds: folders.map(jobOfFolder) },
     )
     const uploads = await db.rows<{ fileId: string; accountId: string; gone: boolean }>(
       'SELECT file_id AS fileId, account_id AS accountId, gone = 1 OR expires_at < now_ms(:held) AS gone FROM files WHERE file_id = ANY(:fileIds)',
@@ -128,7 +127,7 @@ export function createRetentionReads(db: Database) {
     function findOwner(folder: string): FolderOwner | null {
       const upload = files.get(folder)
       if (upload) return { accountId: upload.accountId, kind: upload.gone ? 'expired' : 'uploads' }
-      const job = jobs.get(jobOf(folder))
+      const job = jobs.get(jobOfFolder(folder))
       if (!job) return null
       const { accountId, status } = job
       // A run may be storing outputs now.
@@ -141,6 +140,14 @@ export function createRetentionReads(db: Database) {
 
   return {
     findOwners,
+    async hasFiles(folder: string): Promise<boolean> {
+      const row = await db.row<{ kept: boolean }>(
+        `SELECT EXISTS (SELECT 1 FROM jobs WHERE job_id = :jobId AND outputs_gone = 0)
+           OR EXISTS (SELECT 1 FROM files WHERE file_id = :folder AND gone = 0) AS kept`,
+        { folder, jobId: jobOfFolder(folder) },
+      )
+      return row?.kept ?? false
+    },
     async hasExpired(): Promise<boolean> {
       const row = await db.row<{ expired: boolean }>(
         `WITH t AS (SELECT now_ms(:held) AS now)

@@ -183,6 +183,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     putOff: (removals) => writer.submit('putOff', removals),
     retryRemovals: () => writer.submit('retryRemovals'),
     forgetJobs: (command) => writer.submit('forgetJobs', command),
+    hasFiles: async (folder) => reads.hasFiles(folder),
     findOwners: async (folders) => reads.findOwners(folders),
 
     recordAct: (draft, by) => operate('recordAct', draft, by),

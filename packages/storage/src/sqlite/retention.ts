@@ -4,6 +4,7 @@ import {
   type FolderOwner,
   type ForgetCommand,
   type Forgotten,
+  jobOfFolder,
   longestRemovalWaitMs,
   type Removal,
   removalWaitMs,
@@ -131,14 +132,19 @@ export function createRetentionReads(db: Connection, nowMs: () => number) {
   const findUpload = db.prepare<[number, string], { accountId: string; gone: number }>(
     'SELECT account_id AS accountId, gone = 1 OR expires_at < ? AS gone FROM files WHERE file_id = ?',
   )
+  const hasFiles = db
+    .prepare<{ folder: string; jobId: string }, number>(
+      `SELECT EXISTS (SELECT 1 FROM jobs WHERE job_id = :jobId AND outputs_gone = 0)
+         OR EXISTS (SELECT 1 FROM files WHERE file_id = :folder AND gone = 0)`,
+    )
+    .pluck()
 
   function findOwner(folder: string): FolderOwner | null {
     if (isId('file', folder)) {
       const upload = findUpload.get(nowMs(), folder)
       return upload ? { accountId: upload.accountId, kind: upload.gone ? 'expired' : 'uploads' } : null
     }
-    // The folder of a run has its number behind the job, that of a draft another one.
-    const job = findOutputs.get(nowMs(), folder.replace(/(?:-\d+){1,2}$/, ''))
+    const job = findOutputs.get(nowMs(), jobOfFolder(folder))
     if (!job) return null
     const { accountId, status } = job
     // A run may be storing outputs now.
@@ -147,6 +153,7 @@ export function createRetentionReads(db: Connection, nowMs: () => number) {
   }
 
   return {
+    hasFiles: (folder: string): boolean => hasFiles.get({ folder, jobId: jobOfFolder(folder) }) === 1,
     hasExpired: (): boolean => expired.get({ now: nowMs() }) === 1,
     findOwners: (folders: readonly string[]): ReadonlyMap<string, FolderOwner> =>
       new Map(
