@@ -26,8 +26,9 @@ import { tryPorts } from './ports.ts'
 import { createOperatorTransport, logActs } from './operator.ts'
 import { startPipeline } from './pipeline.ts'
 import { createSubmissionNews } from './submission-news.ts'
+import { createTroubleFinder, watchStarts } from './readiness.ts'
 import { createServices, readWatchBounds } from './services.ts'
-import { describeTrouble, openStore } from './store.ts'
+import { openStore } from './store.ts'
 import { startWebhooks } from './webhooks.ts'
 import { startWorker, readSweeping } from './worker.ts'
 
@@ -69,7 +70,8 @@ export async function startCore(
     maxQueuedReads,
     ...(overrides.threads && { threads: overrides.threads }),
   })
-  const store = measureStore(parts.use(opened), metrics)
+  const starts = watchStarts(opened)
+  const store = measureStore({ ...parts.use(opened), startGeneration: starts.startGeneration }, metrics)
   logActs(store, log)
   // What one process promises until a time, another one keeps.
   const { clock = store } = overrides
@@ -107,7 +109,7 @@ export async function startCore(
     pipeline,
   )
   const inProcess = createInProcessTransport(services)
-  const unready = createReadiness(() => describeTrouble(store))
+  const unready = createReadiness(createTroubleFinder(store, starts, files.blobs))
   const servesApi = config.roles.has('api')
   const doors = parts.use(
     await openDoors(config, {

@@ -77,13 +77,3 @@ export async function describeDatabase({ databaseUrl, dataDir }: StorePlace): Pr
   const { describeUrl } = await import('@mediagen/storage/postgres/migrate.ts')
   return describeUrl(databaseUrl)
 }
-
-/** Why the store takes no changes, in words; null when it does. */
-export async function describeTrouble(store: Store): Promise<string | null> {
-  try {
-    await store.check()
-    return null
-  } catch (error) {
-    return `the database cannot be written: ${(error as Error).message}`
-  }
-}

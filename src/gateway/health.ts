@@ -10,10 +10,10 @@ export interface Health {
   readonly metrics: (() => Promise<{ contentType: string; body: string }>) | null
 }
 
-const keptMs = 1000
+const usuallyKeptMs = 1000
 
-/** Turns a check into `unready`, cached for a second. */
-export function createReadiness(check: () => Promise<string | null>): Health['unready'] {
+/** Turns a check into `unready`, cached for a second or `keptMs`. */
+export function createReadiness(check: () => Promise<string | null>, keptMs = usuallyKeptMs): Health['unready'] {
   let askedAt = Number.NEGATIVE_INFINITY
   let answer: Promise<string | null> = Promise.resolve(null)
   return () => {
@@ -60,7 +60,7 @@ export function addHealthRoutes(app: FastifyInstance, health: Health): void {
     if (reason === null) return { status: 'ready' }
     return reply
       .code(503)
-      .header('retry-after', String(keptMs / 1000))
+      .header('retry-after', String(usuallyKeptMs / 1000))
       .send({ status: 'not ready', reason })
   })
   const { metrics } = health

@@ -1,8 +1,13 @@
 // /readyz tells whether the database takes changes; a pure worker serves that and nothing else.
 import { expect, test } from 'vitest'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { pino } from 'pino'
+import { createTroubleFinder, watchStarts } from '../../src/app/readiness.ts'
 import { startApp } from '../../src/app/start.ts'
 import { createReadiness } from '../../src/gateway/health.ts'
+import { StorageError } from '@mediagen/storage/storage-error.ts'
+import { startOf } from '../storage/fixture.ts'
 import { startTestApp } from '../test-app.ts'
 import { ownThreads } from '@mediagen/storage/sqlite/threads.ts'
 import { holdStore, openTestStore } from '../test-store.ts'
@@ -23,6 +28,46 @@ test('a database that takes no changes is not ready, in words, and ready again o
     ])
   }
   await expect.poll(async () => (await ready()).status).toBe(200)
+})
+
+test('P252: a store of files that takes none is not ready, in words, and ready again once it does', async () => {
+  await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+  const ready = async () => {
+    const response = await fetch(`${app.app.httpUrl}/readyz`)
+    return [response.status, ((await response.json()) as { reason?: string }).reason]
+  }
+  const files = join(app.config.dataDir, 'assets')
+  rmSync(files, { recursive: true })
+  writeFileSync(files, 'no folder')
+  expect(await ready()).toEqual([503, expect.stringMatching(/^files cannot be stored: /)])
+  rmSync(files)
+  await expect.poll(ready).toEqual([200, undefined])
+})
+
+test('P252: while the last start met a database in trouble, the server is not ready, though a check passes', async () => {
+  await using store = await openTestStore()
+  const { accountId } = await store.createAccount('a', 100)
+  let full = true
+  let nowMs = 0
+  const starts = watchStarts(
+    {
+      startGeneration: (command) =>
+        full ? Promise.reject(new StorageError('the disk is full', '53100')) : store.startGeneration(command),
+    },
+    () => nowMs,
+  )
+  const unready = createTroubleFinder(store, starts, { put: async () => {}, delete: async () => {} })
+  expect(await unready()).toBeNull()
+  await expect(starts.startGeneration(startOf(accountId))).rejects.toThrow('full')
+  expect(await unready()).toBe('the database cannot be written: the disk is full')
+  full = false
+  await starts.startGeneration(startOf(accountId))
+  expect(await unready()).toBeNull()
+  full = true
+  await expect(starts.startGeneration(startOf(accountId))).rejects.toThrow('full')
+  // Nobody sends starts to a server that is not ready: it is tried again.
+  nowMs += 30_000
+  expect(await unready()).toBeNull()
 })
 
 test('a store that is closed does not pass its check, one that is open does and is not changed by it', async () => {

@@ -24,6 +24,8 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
   const tablesOf = (url: string) =>
     runSql(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename")
 
+  const alter = (url: string, what: string) => runSql(url, `ALTER DATABASE ${/\/(\w+)\?/.exec(url)?.[1]} ${what}`)
+
   test('several processes may make it at once, and opening it again changes nothing', async () => {
     const url = await server().createDatabase()
     await Promise.all(Array.from({ length: 5 }, () => prepareDatabase(url, true)))
@@ -152,9 +154,42 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     expect(await pretend('pg_is_in_recovery()', 'boolean', 'TRUE')).toMatch(
       / takes no changes: it follows another one; use that one\.$/,
     )
-    await runSql(url, `ALTER DATABASE ${/\/(\w+)\?/.exec(url)?.[1]} SET default_transaction_read_only = on`)
-    expect(await refusal(url)).toMatch(/ cannot be used: the server takes no changes\. Check MEDIAGEN_DATABASE_URL\.$/)
+    for (const database of [url, await createDatabase()]) {
+      await alter(database, 'SET default_transaction_read_only = on')
+      for (const migrates of [true, false])
+        expect(await refusal(database, migrates)).toMatch(
+          / cannot be used: the server takes no changes\. Check MEDIAGEN_DATABASE_URL\.$/,
+        )
+    }
     expect(await tablesOf(url)).toEqual([])
+  })
+
+  test('P253: a server that may lose what it acknowledged is refused in a sentence, unless it says that this loses nothing', async () => {
+    const url = await createDatabase()
+    await alter(url, 'SET mediagen.accept_data_loss = off')
+    expect(await refusal(url)).toMatch(
+      /^The server of the database \S+ at \S+ has fsync = off: .+ Set fsync = on; .+ SET mediagen\.accept_data_loss = on`\.$/,
+    )
+    await alter(url, 'SET mediagen.accept_data_loss = on')
+    await (await openPostgresStore({ url })).close()
+  })
+
+  test.each([
+    ['off', 'on'],
+    ['local', 'local'],
+    ['remote_apply', 'remote_apply'],
+  ])('P253: a role with synchronous_commit = %s commits with %s', async (set, used) => {
+    const url = await createDatabase()
+    await alter(url, `SET synchronous_commit = ${set}`)
+    await using store = await openPostgresStore({ url })
+    await runSql(
+      url,
+      `CREATE TABLE seen AS SELECT ''::text AS setting; CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $$
+       BEGIN UPDATE seen SET setting = current_setting('synchronous_commit'); RETURN NULL; END $$;
+       CREATE TRIGGER sees AFTER INSERT ON accounts EXECUTE FUNCTION see()`,
+    )
+    await store.createAccount('a', 1)
+    expect(await runSql(url, 'SELECT setting FROM seen')).toEqual([{ setting: used }])
   })
 
   test('an address where connections are accepted and nothing answers is given up after seconds', async () => {

@@ -3,7 +3,8 @@ import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
 import { Client } from 'pg'
 import { describe, expect, test, vi } from 'vitest'
 import { makeWebhook, wanted } from './contract-webhooks.ts'
-import { claimOne, firstPage, startJob } from './fixture.ts'
+import { isStorageTrouble } from '@mediagen/core/storage-trouble.ts'
+import { claimOne, filterOf, firstPage, startJob, startOf } from './fixture.ts'
 import { useServer } from './postgres-fixture.ts'
 import { hasPostgres, runSql } from './postgres-server.ts'
 
@@ -47,6 +48,42 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     const { items } = await store.listDeliveries({ ...firstPage, accountId, webhookId, jobId: null, status: 'pending' })
     expect(items).toEqual([])
     expect(await store.hasDueDelivery(wanted)).toBe(false)
+  })
+
+  test('P252: a store whose tables are locked does not pass its check', async () => {
+    const url = await createDatabase()
+    await using store = await openPostgresStore({ url, listens: false })
+    for (const table of ['jobs', 'ledger_entries', 'queue_shares']) {
+      const other = new Client(url)
+      await other.connect()
+      await other.query(`BEGIN; LOCK TABLE ${table} IN SHARE MODE`)
+      await expect(store.check()).rejects.toThrow('nothing was written')
+      await other.end()
+      await vi.waitFor(() => store.check())
+    }
+  })
+
+  test('P254: while the server takes no changes, starts hear of the storage, not of a slow disk', async () => {
+    const url = await createDatabase()
+    const maxQueueMs = 500
+    await using store = await openPostgresStore({ url, listens: false, maxQueueMs })
+    const { accountId } = await store.createAccount('a', 100)
+    const set = async (value: 'on' | 'off'): Promise<void> => {
+      await runSql(url, `ALTER SYSTEM SET default_transaction_read_only = ${value}`)
+      await runSql(url, 'SELECT pg_reload_conf()')
+    }
+    await set('on')
+    try {
+      await vi.waitFor(() => expect(store.check()).rejects.toThrow())
+      const first = store.startGeneration(startOf(accountId))
+      first.catch(() => {})
+      await vi.waitFor(() => expect(store.writeDelayMs()).toBeGreaterThan(maxQueueMs))
+      // A list goes well meanwhile.
+      await store.listJobs(filterOf(accountId))
+      await expect(store.startGeneration(startOf(accountId))).rejects.toSatisfy(isStorageTrouble)
+    } finally {
+      await set('off')
+    }
   })
 
   test('a token is counted although another process forgets the full bucket meanwhile', async () => {

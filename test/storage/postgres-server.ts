@@ -13,7 +13,7 @@ const binaries = join(import.meta.dirname, '../../node_modules/@embedded-postgre
 const url = process.env['MEDIAGEN_TEST_POSTGRES_URL']
 // PostgreSQL does not run as root.
 const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
-const notDurable = ['fsync=off', 'full_page_writes=off']
+const notDurable = ['fsync=off', 'full_page_writes=off', 'mediagen.accept_data_loss=on']
 const settings = ['max_connections=200', 'listen_addresses=', 'log_min_messages=panic']
 
 /** Whether there is a PostgreSQL to test with. .ci/run fails without one. */

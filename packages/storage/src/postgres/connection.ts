@@ -35,8 +35,10 @@ const connectMs = 5000
 // An answer that takes longer is taken for lost: nothing tells that packets are.
 const answerMs = 10_000
 // Statements have no name, so each is planned for its values; triggers and foreign keys keep their plans. A transaction whose client
-// was lost ends soon, and those that wait for its locks give up instead of taking over and being lost in turn.
-const begin = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL lock_timeout = '5s'"
+// was lost ends soon, and those that wait for its locks give up instead of taking over and being lost in turn. What is committed is
+// flushed, whatever a role or a database sets; a stricter setting stays.
+const begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'; SET LOCAL lock_timeout = '5s';
+  SELECT set_config('synchronous_commit', 'on', TRUE) WHERE current_setting('synchronous_commit') = 'off'`
 
 /**
  * A row that a transaction marks as its last act, so that it can be asked for afterwards; one transaction uses it at a time. Numbers
@@ -82,6 +84,8 @@ export interface Database {
   nowMs(): number
   /** Hears of the time of the server; transactions do by themselves. @param askedMs when it was asked for, of `performance.now()` */
   hear(serverMs: number, askedMs: number): void
+  /** Why the last command found no server that takes changes; null when one has changed something since. */
+  trouble(): StorageError | null
   close(): Promise<void>
 }
 
@@ -127,6 +131,7 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
     const [earliest, latest] = [serverMs - performance.now(), serverMs - askedMs]
     originMs = originMs === null ? earliest : Math.min(Math.max(originMs, earliest), latest)
   }
+  let trouble: StorageError | null = null
   /** Those that no transaction uses. */
   const slots: Slot[] = []
   // A connection that ends is replaced when it is needed; what was sent on it fails.
@@ -178,6 +183,9 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
     const slot = slots.pop() ?? { name: randomUUID(), n: 0 }
     try {
       return await attemptIn(slot, work)
+    } catch (error) {
+      if (isLost(error)) trouble = error
+      throw error
     } finally {
       slots.push(slot)
     }
@@ -213,6 +221,7 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
       if (isChanged) sent.push(ask(mark, { ...slot }))
       // In a transaction that has failed, COMMIT rolls back without an error; what failed says so itself.
       await Promise.all([...sent, ask('COMMIT')])
+      if (isChanged) trouble = null
       client.release()
       return result
     } catch (thrown) {
@@ -236,6 +245,7 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
     transact: (work) => repeat(() => attempt(work)),
     nowMs: () => heldMs() ?? (originMs === null ? Date.now() : Math.round(originMs + performance.now())),
     hear,
+    trouble: () => trouble,
     close: () => pool.end(),
   }
 }
@@ -280,7 +290,7 @@ export function toStorageError(error: unknown): StorageError {
   })
 }
 
-function isLost(error: unknown): boolean {
+function isLost(error: unknown): error is StorageError {
   return error instanceof StorageError && error.code === lostCode
 }
 

@@ -2,6 +2,7 @@
 import { Client } from 'pg'
 import { StartupError } from '@mediagen/core/errors.ts'
 import { checkApplied, loadMigrations, madeBeforeFirst, type Migration } from '../migrations.ts'
+import { StorageError } from '../storage-error.ts'
 import { toClientConfig } from './connection.ts'
 
 const oldestVersion = 150_000
@@ -53,15 +54,31 @@ function older(name: string, missing: string, applied: number): StartupError {
 }
 
 async function checkServer(client: Client, name: string): Promise<void> {
-  const { rows } = await client.query<{ version: number; reads: boolean; encoding: string; now: number }>(
+  const { rows } = await client.query<{
+    version: number
+    reads: boolean
+    fixed: boolean
+    lossy: string | null
+    encoding: string
+    now: number
+  }>(
     `SELECT current_setting('server_version_num')::int AS version, pg_is_in_recovery() AS reads, current_setting('server_encoding') AS encoding,
-       (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now`,
+       current_setting('transaction_read_only') = 'on' AS fixed, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now,
+       CASE WHEN current_setting('mediagen.accept_data_loss', TRUE) = 'on' THEN NULL
+         WHEN current_setting('fsync') = 'off' THEN 'fsync' WHEN current_setting('full_page_writes') = 'off' THEN 'full_page_writes' END AS lossy`,
   )
-  const [{ version, reads, encoding, now } = { version: 0, reads: false, encoding: '', now: 0 }] = rows
+  const [server] = rows
+  if (server === undefined) throw new Error('the server says nothing about itself')
+  const { version, reads, fixed, lossy, encoding, now } = server
   if (version < oldestVersion)
     throw new StartupError(`The server of the database ${name} is older than PostgreSQL 15; use a newer one.`)
   if (reads)
     throw new StartupError(`The server of the database ${name} takes no changes: it follows another one; use that one.`)
+  if (fixed) throw cannotBeUsed(name, reasons['25006'])
+  if (lossy !== null)
+    throw new StartupError(
+      `The server of the database ${name} has ${lossy} = off: after a power cut, what it acknowledged may be lost, or the database damaged. Set ${lossy} = on; where that loses nothing that matters, say so with \`ALTER DATABASE … SET mediagen.accept_data_loss = on\`.`,
+    )
   if (encoding !== 'UTF8')
     throw new StartupError(`The database ${name} has the encoding ${encoding}; use one with UTF8.`)
   const aheadMs = Date.now() - now
@@ -143,7 +160,9 @@ const reasons: Readonly<Record<string, string>> = {
   '28000': 'the server refuses the user',
   '3D000': 'the server has no database of this name',
   '42501': 'the user lacks rights there',
+  '53100': 'the disk of the server is full',
   '53300': 'the server has no connection to spare',
+  '55P03': 'another program has locked a table',
   '25006': 'the server takes no changes',
   '57P03': 'the server is starting or stopping',
   ECONNREFUSED: 'nothing answers there',
@@ -157,12 +176,17 @@ const reasons: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: 'the certificate of the server is signed by nobody whom this machine knows',
 }
 
-function toStartupError(error: unknown, name: string): unknown {
-  if (error instanceof StartupError) return error
+/** Why a database cannot be used, in a sentence for the operator. */
+export function toStartupError(thrown: unknown, name: string): unknown {
+  if (thrown instanceof StartupError) return thrown
+  // That of a command has what the driver said as its cause.
+  const error = thrown instanceof StorageError && thrown.cause instanceof Error ? thrown.cause : thrown
   const { code = '', message } = error as Error & { code?: string }
   // What the driver says when its patience ends.
   const reason = message === 'timeout expired' ? reasons['ETIMEDOUT'] : (reasons[code] ?? (message || code))
-  return new StartupError(`The database ${name} cannot be used: ${reason}. Check MEDIAGEN_DATABASE_URL.`, {
-    cause: error,
-  })
+  return cannotBeUsed(name, reason, error)
+}
+
+function cannotBeUsed(name: string, reason = '', cause?: unknown): StartupError {
+  return new StartupError(`The database ${name} cannot be used: ${reason}. Check MEDIAGEN_DATABASE_URL.`, { cause })
 }

@@ -22,7 +22,7 @@ import { answerDuty, claimDuties } from './duties.ts'
 import { createJobReads, readPositions } from './jobs.ts'
 import { createKey, createKeyReads, ensureSigningKeys, recordKeyUses, revokeKey, rotateSigningKey } from './keys.ts'
 import { dropLead, readLead, takeLead } from './leaders.ts'
-import { prepareDatabase } from './migrate.ts'
+import { describeUrl, prepareDatabase, toStartupError } from './migrate.ts'
 import { type News, openNews } from './news.ts'
 import { createProviderStore } from './providers.ts'
 import { takeTokens } from './rates.ts'
@@ -35,6 +35,8 @@ import { createWebhook, createWebhookReads, deleteWebhook } from './webhook-endp
 import type { Submit } from './writing.ts'
 
 const checkMs = 1000
+// What a start needs: nobody may have locked a table.
+const takeLocks = 'LOCK TABLE accounts, jobs, job_inputs, ledger_entries, queues, queue_shares IN ROW EXCLUSIVE MODE'
 // For one of its pages, which counts all jobs of some accounts.
 const verifyMs = 600_000
 const awakeMs = 1000
@@ -70,14 +72,9 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   const { connections = usualConnections, maxQueuedReads = Infinity, name = randomUUID() } = options
   await prepareDatabase(url, migrates)
   const db = openDatabase(url, connections, () => clock?.nowMs() ?? null)
-  await db.rows(
-    `DELETE FROM commits WHERE slot IN (SELECT slot FROM commits WHERE used_at < now_ms(NULL) - ${keptMarkMs} FOR UPDATE SKIP LOCKED)`,
-  )
-  // Every transaction hears of the time.
-  await db.transact(async (tx) => tx.unchanged())
-  const news = await openNews(db, listens ? listenUrl : null, randomUUID()).catch(async (error: unknown) => {
+  const news = await begin(db, listens ? listenUrl : null).catch(async (error: unknown) => {
     await closeAll([db.close])
-    throw error
+    throw toStartupError(error, describeUrl(url))
   })
   const commands = createCommands(db, news, options)
   const { submit, ask, operate } = commands
@@ -196,11 +193,21 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     check: () =>
       within(
         checkMs,
-        operate(async () => {}),
+        operate(async (tx) => tx.send(takeLocks)),
       ),
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** Makes the first change and hears of the time. */
+async function begin(db: Database, listenUrl: string | null): Promise<News> {
+  await db.rows(
+    `DELETE FROM commits WHERE slot IN (SELECT slot FROM commits WHERE used_at < now_ms(NULL) - ${keptMarkMs} FOR UPDATE SKIP LOCKED)`,
+  )
+  // Every transaction hears of the time.
+  await db.transact(async (tx) => tx.unchanged())
+  return openNews(db, listenUrl, randomUUID())
 }
 
 /** Closes parts one by one. Idle connections do not keep the process alive, but their end is awaited. */
@@ -255,7 +262,8 @@ function createCommands(db: Database, news: News, options: PostgresOptions) {
   /** Admits changes of clients and operators, unless too many wait. */
   async function admit<Result>(work: () => Promise<Result>, mostMs: number): Promise<Result> {
     if (waiting.size >= maxQueuedWrites) throw tooManyWrites(maxQueuedWrites)
-    if (behindMs() > mostMs) throw diskBehind(mostMs)
+    // While the server is away or takes no changes, what waits tries again: that is no disk which is slow.
+    if (behindMs() > mostMs) throw db.trouble() ?? diskBehind(mostMs)
     return track(work)
   }
   const together = runTogether<StartCommand, StartOutcome>((starts) => startAll(db, run, starts))

@@ -60,9 +60,14 @@ function unwritable(path: string): string {
   return `The database ${path} or its folder cannot be written; check owner and permissions.`
 }
 
-/** Sets the pragmas of every connection. docs/decisions/group-commit.md has the reasons. */
+// What `PRAGMA synchronous` answers for FULL.
+const fullySynchronous = 2
+
+/** Sets the pragmas of every connection. docs/decisions/group-commit.md has the reasons. @throws StartupError */
 export function setPragmas(db: Connection): void {
   db.pragma('synchronous = FULL')
+  if (db.pragma('synchronous', { simple: true }) !== fullySynchronous)
+    throw new StartupError('SQLite does not flush what it commits: it refuses `PRAGMA synchronous = FULL`.')
   db.pragma('foreign_keys = ON')
   db.pragma(`busy_timeout = ${busyTimeoutMs}`)
   db.pragma('wal_autocheckpoint = 4000')
