@@ -24,6 +24,7 @@ const doubtCode = 'DATABASE_DOUBT'
 // Connections that end, servers that start, stop or only follow another: https://www.postgresql.org/docs/current/errcodes-appendix.html
 // So do transactions that were idle, or waited for a lock, for too long.
 const lostStates = /^(08...|57P0[1235]|25006|25P03|55P03)$/
+const refusedStates = new Set(['25006', '55P03'])
 // Serialization failures and deadlocks.
 const repeatedStates = new Set(['40001', '40P01'])
 // How long a command tries to reach the server, and how often it meets a deadlock, before it fails.
@@ -183,9 +184,6 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
     const slot = slots.pop() ?? { name: randomUUID(), n: 0 }
     try {
       return await attemptIn(slot, work)
-    } catch (error) {
-      if (isLost(error)) trouble = error
-      throw error
     } finally {
       slots.push(slot)
     }
@@ -233,8 +231,9 @@ export function openDatabase(url: string, connections: number, heldMs: () => num
         )
         throw error
       }
+      trouble = error
       client.release(true)
-      if (done !== null && (!isChanged || (await wasCommitted(slot)))) return done.result
+      if (done !== null && !isRefused(error) && (!isChanged || (await wasCommitted(slot)))) return done.result
       throw error
     }
   }
@@ -288,6 +287,11 @@ export function toStorageError(error: unknown): StorageError {
   return new StorageError(message || String(error), state !== null && lostStates.test(state) ? lostCode : state, {
     cause: error,
   })
+}
+
+/** Whether the server itself refused: it takes no changes, or waited too long for a lock. Then nothing was committed. */
+function isRefused({ cause }: StorageError): boolean {
+  return cause instanceof DatabaseError && refusedStates.has(cause.code ?? '')
 }
 
 function isLost(error: unknown): error is StorageError {
