@@ -32,7 +32,14 @@ export function createQuoteBook(store: Pick<Store, 'signingKeys'>, clock: Clock,
   // In both directions: after the clock went back, the cached keys must not last until it catches up.
   const isStale = (nowMs: number): boolean => Math.abs(nowMs - readAtMs) >= refreshMs || !newest
 
-  async function refresh(nowMs: number): Promise<void> {
+  /** One read at a time: an older answer that comes last would bring back keys that were replaced. */
+  let reading: Promise<void> | null = null
+  const refresh = (nowMs: number): Promise<void> =>
+    (reading ??= read(nowMs).finally(() => {
+      reading = null
+    }))
+
+  async function read(nowMs: number): Promise<void> {
     readAtMs = nowMs
     const all = await store.signingKeys('quote')
     // A key that was replaced this long ago sealed no quote that could still be valid, and a stolen one must not seal new ones.

@@ -104,7 +104,7 @@ test.each([
   })
 })
 
-test('P247: a description has as many characters as the schema says, pairs of surrogates being one', async () => {
+test('P245: a description has as many characters as the schema says, pairs of surrogates being one', async () => {
   const description = '\u{1F98A}'.repeat(200)
   expect((await register({ url, description })).body).toMatchObject({ description })
   expect((await register({ url, description: `${description}!` })).body.errors).toMatchObject([

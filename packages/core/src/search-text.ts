@@ -21,5 +21,5 @@ export function hasText(input: JsonObject, folded: string): boolean {
 function contains(value: JsonValue, folded: string): boolean {
   if (typeof value === 'string') return foldText(value).includes(folded)
   if (typeof value !== 'object' || value === null) return false
-  return Object.values(value).some((one) => contains(one as JsonValue, folded))
+  return Object.values(value).some((one) => contains(one, folded))
 }

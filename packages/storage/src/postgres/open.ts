@@ -190,11 +190,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     onNews: (listener) => subscribe(news.listeners, listener),
     nowMs: db.nowMs,
     writeDelayMs: commands.behindMs,
-    check: () =>
-      within(
-        checkMs,
-        operate(async (tx) => tx.send(takeLocks)),
-      ),
+    check: () => within(checkMs, commands.check()),
     close,
     [Symbol.asyncDispose]: close,
   }
@@ -277,6 +273,7 @@ function createCommands(db: Database, news: News, options: PostgresOptions) {
     ask,
     operate,
     behindMs,
+    check: () => operate(async (tx) => tx.send(takeLocks)),
     start: (command: StartCommand) => admit(() => together(command), maxQueueMs),
     finish: (report: Finish) => track(() => finish(report)),
     async close(): Promise<void> {

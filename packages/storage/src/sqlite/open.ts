@@ -10,11 +10,11 @@ import type { NewsListener, Store } from '@mediagen/core/store.ts'
 import { addSwept, nothingSwept, type SweepCommand, type SweepOutcome } from '@mediagen/core/sweep.ts'
 import { type ClaimedRow, createWaitingModels } from './claims.ts'
 import { openReader, type Connection } from './connection.ts'
-import { createLongReads } from './long-reads.ts'
+import { createLongReads, type LongReads } from './long-reads.ts'
 import { createReads, type Reads } from './reads.ts'
 import { openGroupCommit, type GroupCommit } from './group-commit.ts'
 import { subscribe } from '../listening.ts'
-import { createReadTurns } from '../read-turns.ts'
+import { createReadTurns, type ReadTurns } from '../read-turns.ts'
 import { isSearch, searchJobs, type SearchReads } from '../search.ts'
 import { within } from '../storage-error.ts'
 import { toClaimedDelivery } from './deliveries.ts'
@@ -68,11 +68,6 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
   const reader = await openReaderOrClose(path, writer)
   const reads = createReads(reader, () => clock.nowMs())
   const long = createLongReads(path, clock, threads.startReader)
-  const { list, walk } = createReadTurns(readsAtOnce, maxQueuedReads)
-  const searches: SearchReads = {
-    readPiece: (filter, before) => long.read('searchPiece', filter, before),
-    listByNumber: (numbers) => long.read('listJobsByNumber', numbers),
-  }
   const listWaitingModels = createWaitingModels(reader)
   const hasDueDuty = createDueDutyRead(reader)
 
@@ -88,12 +83,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
   }
 
   return {
+    ...createLists(long, createReadTurns(readsAtOnce, maxQueuedReads)),
+
     createAccount: (name, credits, by) => operate('createAccount', name, credits, by),
     getAccount: async (accountId) => reads.getAccount(accountId),
-    listAccounts: (page) => list(null, () => long.read('listAccounts', page)),
     grantCredits: (accountId, credits, note, by) => operate('grantCredits', accountId, credits, note, by),
     adjustCredits: (accountId, credits, note, by) => operate('adjustCredits', accountId, credits, note, by),
-    listEntries: (accountId, page) => list(accountId, () => long.read('listEntries', accountId, page)),
     verifyLedger: () => long.read('verifyLedger'),
 
     // A copy: a small Buffer may be a view of a large pool, all of which would be cloned.
@@ -103,7 +98,6 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
       reads.forgetKeys()
       return key
     },
-    listKeys: (accountId, page) => list(accountId, () => long.read('listKeys', accountId, page)),
     findKey: reads.findKey,
     recordKeyUses: (uses) => ask('recordKeyUses', uses),
 
@@ -129,12 +123,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     findStartedJob: async (accountId, idempotencyKey) => reads.findStartedJob(accountId, idempotencyKey),
     getJob: async (accountId, jobId) => reads.getJob(accountId, jobId),
     getInput: async (jobId) => reads.getInput(jobId),
-    listBriefInputs: (accountId, jobIds) => list(accountId, () => long.read('listBriefInputs', jobIds)),
     readSequences: async (jobIds) => reads.readSequences(jobIds),
-    listJobs: (filter) =>
-      isSearch(filter)
-        ? walk(filter.accountId, (turn) => searchJobs(searches, filter, turn))
-        : list(filter.accountId, () => long.read('listJobs', filter)),
     inspectJob: async (jobId) => reads.inspectJob(jobId),
 
     measureBacklog: () => long.read('measureBacklog'),
@@ -161,9 +150,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     createWebhook: async (draft, limit) =>
       ask('createWebhook', { ...draft, secret: new Uint8Array(draft.secret) }, limit),
     getWebhook: async (accountId, webhookId) => reads.getWebhook(accountId, webhookId),
-    listWebhooks: (accountId, page) => list(accountId, () => long.read('listWebhooks', accountId, page)),
     deleteWebhook: (accountId, webhookId) => ask('deleteWebhook', accountId, webhookId),
-    listDeliveries: (filter) => list(filter.accountId, () => long.read('listDeliveries', filter)),
     redeliver: (deliveryId, by) => operate('redeliver', deliveryId, by),
     hasDueDelivery: async (claim) => reads.hasDueDelivery(claim),
     claimDeliveries: async (claim) => (await writer.submit('claimDeliveries', claim)).map(toClaimedDelivery),
@@ -171,7 +158,6 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
 
     createUpload: (upload, maxStored) => ask('createUpload', upload, maxStored),
     getUpload: async (accountId, fileId) => reads.getUpload(accountId, fileId),
-    listUploads: (accountId, page) => list(accountId, () => long.read('listUploads', accountId, page)),
     deleteUpload: (accountId, fileId) => ask('deleteUpload', accountId, fileId),
     measureUploads: async (accountId) => reads.measureUploads(accountId),
 
@@ -187,7 +173,6 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     findOwners: async (folders) => reads.findOwners(folders),
 
     recordAct: (draft, by) => operate('recordAct', draft, by),
-    listAuditEntries: (accountId, page) => list(accountId, () => long.read('listAuditEntries', accountId, page)),
     onAct: (listener) => subscribe(actListeners, listener),
 
     onNews: (listener) => subscribe(listeners, listener),
@@ -197,6 +182,28 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** The lists, which accounts take turns to read. */
+function createLists({ read }: Pick<LongReads, 'read'>, { list, walk }: ReadTurns) {
+  const searches: SearchReads = {
+    readPiece: (filter, before) => read('searchPiece', filter, before),
+    listByNumber: (numbers) => read('listJobsByNumber', numbers),
+  }
+  return {
+    listAccounts: (page) => list(null, () => read('listAccounts', page)),
+    listEntries: (accountId, page) => list(accountId, () => read('listEntries', accountId, page)),
+    listKeys: (accountId, page) => list(accountId, () => read('listKeys', accountId, page)),
+    listBriefInputs: (accountId, jobIds) => list(accountId, () => read('listBriefInputs', jobIds)),
+    listJobs: (filter) =>
+      isSearch(filter)
+        ? walk(filter.accountId, (turn) => searchJobs(searches, filter, turn))
+        : list(filter.accountId, () => read('listJobs', filter)),
+    listWebhooks: (accountId, page) => list(accountId, () => read('listWebhooks', accountId, page)),
+    listDeliveries: (filter) => list(filter.accountId, () => read('listDeliveries', filter)),
+    listUploads: (accountId, page) => list(accountId, () => read('listUploads', accountId, page)),
+    listAuditEntries: (accountId, page) => list(accountId, () => read('listAuditEntries', accountId, page)),
+  } satisfies Partial<Store>
 }
 
 /** Does one duty after the other, where there is something to do; what was submitted meanwhile comes between them. */
