@@ -52,7 +52,7 @@ export const generalSettings = {
   filesSignedUrls: text(
     'MEDIAGEN_FILES_SIGNED_URLS',
     'false',
-    'Whether downloads are redirected to signed URLs of that store, which clients must be able to reach: `true` or `false`',
+    'Whether downloads are redirected to signed URLs of that store, which clients must be able to reach: `true` or `false`. One that was given out cannot be recalled, and works no longer than the URL that led to it',
     parseBoolean,
   ),
   awsEndpoint: text('AWS_ENDPOINT_URL_S3', '', 'Address of the S3-compatible store; empty for AWS', parseUrl),

@@ -352,7 +352,8 @@ export const CategorySchema: GenMessage<Category> = /*@__PURE__*/
  */
 export type ListModelsRequest = Message<"mediagen.v1.ListModelsRequest"> & {
   /**
-   * Words; each matches the name, the description or the model id, ignoring case.
+   * Words; each matches the name, the description or the model id, ignoring case and the ways to write an accent. At most 200
+   * characters.
    *
    * @generated from field: string search = 1;
    */
@@ -423,7 +424,7 @@ export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PUR
  */
 export type ListProductsRequest = Message<"mediagen.v1.ListProductsRequest"> & {
   /**
-   * Words; each matches the name, the description or the id of a model, ignoring case.
+   * Words, as for models; at most 200 characters.
    *
    * @generated from field: string search = 1;
    */

@@ -491,7 +491,7 @@ export type ListJobsRequest = Message<"mediagen.v1.ListJobsRequest"> & {
   status: JobStatus;
 
   /**
-   * Only jobs of this model id; empty for all.
+   * Only jobs of this model id, at most 200 characters; empty for all.
    *
    * @generated from field: string model = 2;
    */
@@ -519,8 +519,8 @@ export type ListJobsRequest = Message<"mediagen.v1.ListJobsRequest"> & {
   offset: number;
 
   /**
-   * Only jobs that have this text in a text of their input, at most 200 characters; upper and lower case are the same in ASCII.
-   * Values that lists leave out are not searched. Empty for all.
+   * Only jobs that have this text in a text of their input, at most 200 characters; upper and lower case are the
+   * same, and so are the ways to write an accent. Values that lists leave out are not searched. Empty for all.
    *
    * @generated from field: string search = 6;
    */
