@@ -126,6 +126,44 @@ test('while the store cannot be reached, a download is refused with Retry-After,
   expect((await fetch(url)).status).toBe(200)
 })
 
+test.each(['false', 'true'])(
+  'P249: what its owner deleted is gone at once while the store refuses to delete it (signed URLs: %s)',
+  async (signed) => {
+    const settings = { ...toSettings(`kept-${signed}`, line.endpoint), MEDIAGEN_FILES_SIGNED_URLS: signed }
+    await using media = await startMediaApp(settings, withBuiltin)
+    const { app } = media
+    const { job_id, outputs } = await media.run(art, artModel)
+    const [{ url, preview_url }] = outputs
+    const statusOf = async (file: string) => (await fetch(file, { redirect: 'manual' })).status
+    expect(await statusOf(url)).toBe(signed === 'true' ? 307 : 200)
+    const content = await (await fetch(url)).blob()
+    const headers = { authorization: `Bearer ${app.account.key}`, 'content-type': 'image/png' }
+    const sent = await fetch(`${app.url}/v1/files`, { method: 'POST', headers, body: content })
+    const file = (await sent.json()) as { file_id: string; url: string }
+
+    line.weather = (method) => (method === 'DELETE' || method === 'POST' ? 'refuse' : null)
+    for (const path of [`/v1/jobs/${job_id}`, `/v1/files/${file.file_id}`])
+      expect((await app.send(path, { method: 'DELETE' })).status).toBe(204)
+    expect(await listKeys(`kept-${signed}`)).toHaveLength(3)
+    for (const gone of [url, preview_url, file.url]) expect(await statusOf(gone)).toBe(404)
+    expect((await app.send(`/v1/files/${file.file_id}`)).status).toBe(404)
+    expect(await media.run({ image: url })).toMatchObject({ status: 'failed', error: { code: 'invalid_media' } })
+    line.weather = () => null
+  },
+)
+
+test('P250: a server whose bucket takes no files is not ready, and says why', async () => {
+  await using media = await startMediaApp(toSettings('ready', line.endpoint), withBuiltin)
+  const ready = () => media.app.send('/readyz', { key: null })
+  line.weather = (method) => (method === 'PUT' ? 'refuse' : null)
+  expect(await ready()).toMatchObject({
+    status: 503,
+    body: { reason: expect.stringMatching(/^files cannot be stored: .*PUT/) },
+  })
+  line.weather = () => null
+  await expect.poll(async () => (await ready()).status).toBe(200)
+})
+
 test('a store that fails for longer than it is waited for fails the job with a clear error, and nothing is charged', async () => {
   await using media = await startMediaApp(toSettings('down', line.endpoint), withBuiltin)
   // A refusal is not repeated by the client of the store, so that the test need not wait for a minute.
