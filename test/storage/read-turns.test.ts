@@ -44,6 +44,27 @@ describe('turns', () => {
     expect([await walk, await other]).toEqual([['piece 1', 'piece 2'], 'other'])
   })
 
+  test('of the lists of one account the short ones come first, then the oldest go on to their ends', async () => {
+    const { begun, read, endFirst } = createReads()
+    const turns = createReadTurns(1, 100)
+    const search = (name: string) =>
+      turns.walk('a', async (turn) => {
+        for (const piece of [1, 2, 3]) await turn(read(`${name} ${piece}`))
+      })
+    const all: Promise<unknown>[] = [search('one'), search('two'), search('three'), turns.list('a', read('short'))]
+    const order: string[] = []
+    await setImmediate()
+    while (begun().length > 0) {
+      order.push(...begun())
+      await endFirst()
+    }
+    const [ones, twos] = [order.lastIndexOf('one 3'), order.lastIndexOf('two 3')]
+    expect(order.slice(0, 4)).toEqual(['one 1', 'two 1', 'three 1', 'short'])
+    expect(Math.max(ones, twos)).toBeLessThan(order.indexOf('three 2'))
+    expect(order).toHaveLength(10)
+    await Promise.all(all)
+  })
+
   test('one account leaves places to others, and room to wait', async () => {
     const { begun, read, endFirst } = createReads()
     const turns = createReadTurns(4, 8)

@@ -16,7 +16,8 @@ export interface ReadTurns {
 
 /** The reads of one account. */
 interface Lane {
-  readonly waiting: (() => void)[]
+  /** In the order of their ranks. */
+  readonly waiting: { readonly rank: number; begin(): void }[]
   running: number
   /** Lists that have not ended. */
   lists: number
@@ -34,6 +35,7 @@ export function createReadTurns(mostAtOnce: number, mostLists: number): ReadTurn
   const mostListsOfOne = mostLists - Math.floor(mostLists * partForOthers)
   let running = 0
   let lists = 0
+  let lastRank = 0
 
   function beginNext(): void {
     for (const [account, lane] of lanes) {
@@ -44,13 +46,14 @@ export function createReadTurns(mostAtOnce: number, mostLists: number): ReadTurn
       lanes.set(account, lane)
       lane.running += 1
       running += 1
-      lane.waiting.shift()?.()
+      lane.waiting.shift()?.begin()
     }
   }
 
-  async function take<Result>(lane: Lane, read: () => Promise<Result>): Promise<Result> {
+  async function take<Result>(lane: Lane, rank: number, read: () => Promise<Result>): Promise<Result> {
     await new Promise<void>((begin) => {
-      lane.waiting.push(begin)
+      const behind = lane.waiting.findIndex((other) => other.rank > rank)
+      lane.waiting.splice(behind === -1 ? lane.waiting.length : behind, 0, { rank, begin })
       beginNext()
     })
     try {
@@ -69,7 +72,14 @@ export function createReadTurns(mostAtOnce: number, mostLists: number): ReadTurn
     lists += 1
     lane.lists += 1
     try {
-      return await work((read) => take(lane, read))
+      // Short lists do not wait for long ones, and of the long ones the oldest go on: not all of them come too late.
+      let rank = 0
+      const own = (lastRank += 1)
+      return await work((read) => {
+        const turn = take(lane, rank, read)
+        rank = own
+        return turn
+      })
     } finally {
       lists -= 1
       lane.lists -= 1
