@@ -28,15 +28,24 @@ export function createThrottle(
   // Ends the wait of the run that asks.
   const wake = new Map<string, AbortController>()
 
-  function ask(provider: Provider, jobId: string, longestMs: number): Promise<number> {
+  /** @throws the signal's reason, also if a place was given meanwhile: nobody would leave it. */
+  async function ask(provider: Provider, jobId: string, longestMs: number, signal: AbortSignal): Promise<number> {
     const { name, concurrency = null, per_minute: perMinute = null } = provider
-    return store.enterProvider({ provider: name, jobId, concurrency, perMinute, longestMs })
+    const waitMs = await store.enterProvider({ provider: name, jobId, concurrency, perMinute, longestMs })
+    if (signal.aborted && waitMs === 0) await leave(name, jobId)
+    signal.throwIfAborted()
+    return waitMs
+  }
+
+  async function leave(provider: string, jobId: string): Promise<void> {
+    await store.leaveProvider(provider, jobId).catch(() => {})
+    wake.get(provider)?.abort()
   }
 
   async function enterNow(provider: Provider, jobId: string, longestMs: number, signal: AbortSignal): Promise<void> {
     for (;;) {
       signal.throwIfAborted()
-      const waitMs = await ask(provider, jobId, longestMs)
+      const waitMs = await ask(provider, jobId, longestMs, signal)
       if (waitMs === 0) return
       const woken = new AbortController()
       wake.set(provider.name, woken)
@@ -50,7 +59,7 @@ export function createThrottle(
       // Without limits runs need not take turns; only while the provider is paused one asks for all.
       if (!hasLimit && !last.has(provider.name)) {
         signal.throwIfAborted()
-        if ((await ask(provider, jobId, longestMs)) === 0) return
+        if ((await ask(provider, jobId, longestMs, signal)) === 0) return
       }
       const before = last.get(provider.name)
       const entering = (before ?? Promise.resolve()).then(() => enterNow(provider, jobId, longestMs, signal))
@@ -59,10 +68,7 @@ export function createThrottle(
       void settled.then(() => last.get(provider.name) === settled && last.delete(provider.name))
       await entering
     },
-    async leave(provider, jobId) {
-      await store.leaveProvider(provider, jobId).catch(() => {})
-      wake.get(provider)?.abort()
-    },
+    leave,
     pause: (provider, ms) => store.pauseProvider(provider, ms).catch(() => {}),
   }
 }

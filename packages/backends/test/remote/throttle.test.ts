@@ -94,3 +94,25 @@ test('runs that wait for the end of a pause ask one after the other, also where 
   await Promise.all([first, ...others])
   expect(state.most).toBe(1)
 })
+
+test.each([1, undefined])(
+  'a run that is given up while it gets its place keeps none, with concurrency %s',
+  async (concurrency) => {
+    const store = createOnePlace()
+    const abort = new AbortController()
+    const throttle = createThrottle(
+      {
+        ...store,
+        async enterProvider(entry: { jobId: string }) {
+          const waitMs = await store.enterProvider(entry)
+          abort.abort(new Error('canceled'))
+          return waitMs
+        },
+      },
+      pause,
+    )
+    const place = { name: 'fal', kind: 'fal', ...(concurrency !== undefined && { concurrency }) }
+    await expect(throttle.enter(place, 'a', 1000, abort.signal)).rejects.toThrow('canceled')
+    expect(store.state.taken).toBeNull()
+  },
+)
