@@ -69,7 +69,7 @@ describe('a place at a provider is free', () => {
   ])('after a success that %s', async (_, error, settings, faults) => {
     await using remote = await startReplicate(settings, faults)
     await using run = await startKeptRun()
-    expect(await outcomeOf(remote.engine.run(remote.spec, run))).toMatchObject(error)
+    expect(await outcomeOf(remote.engine.run(remote.spec, run))).toMatchObject({ name: 'Undelivered', cause: error })
     expect(remote.held.size).toBe(0)
   })
 
@@ -114,7 +114,7 @@ describe('a place at a provider is free', () => {
     await using run = await startKeptRun()
     run.download = () => Promise.reject(new EngineError('output_unavailable', 'it is too large'))
     const spec = toSpec('openai', `${served.origin}/v1`, withUrls, { token_env: 'KEY' })
-    expect(await outcomeOf(engine.run(spec, run))).toMatchObject({ code: 'output_unavailable' })
+    expect(await outcomeOf(engine.run(spec, run))).toMatchObject({ name: 'Undelivered' })
     expect(held.size).toBe(0)
   })
 
@@ -193,7 +193,7 @@ describe('a success that was paid is delivered', () => {
     await using run = await startKeptRun()
     run.folder = () => Promise.reject(Object.assign(new Error('no space left'), { code: 'ENOSPC', syscall: 'mkdir' }))
     const end = await outcomeOf(remote.engine.run(remote.spec, run))
-    expect(end).toMatchObject({ code: 'output_not_stored', retryable: false })
+    expect(end).toMatchObject({ name: 'Undelivered', cause: { code: 'output_not_stored' } })
     expect(run.verdicts()).toEqual({ 1: 'succeeded' })
   })
 })
@@ -243,7 +243,7 @@ describe('time', () => {
   test('ends the wait for files that never come', async () => {
     await using remote = await startReplicate({ outputsVanish: true })
     await using run = await startKeptRun()
-    expect(await outcomeOf(remote.engine.run(remote.spec, run))).toMatchObject({ code: 'download_failed' })
+    expect(await outcomeOf(remote.engine.run(remote.spec, run))).toMatchObject({ name: 'Undelivered' })
     const tookMs = remote.clock.nowMs() - startMs
     expect([tookMs > 50_000, tookMs <= 60_000]).toEqual([true, true])
     expect(run.verdicts()).toEqual({ 1: 'succeeded' })
