@@ -21,10 +21,12 @@ export async function createProgram(command?: string): Promise<Command> {
 
 /** Runs one command; a refusal is one sentence on standard error and exit status 1. */
 export async function main(argv: readonly string[]): Promise<void> {
-  // A reader of the output may close the pipe early.
+  // A reader of the output may close the pipe early. A server goes on without its output, as without its log.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
+    if (error.code !== 'EPIPE' && argv[2] !== 'serve') throw error
   })
+  // Nothing could say that this cannot be said.
+  process.stderr.on('error', () => {})
   // Files are readable by this user only, because the database has the keys that seal quotes. Folders let others pass, who
   // cannot list them: forked processes run as another user and have their folders below.
   process.umask(0o066)

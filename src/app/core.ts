@@ -19,6 +19,7 @@ import { openDoors, logReady } from './doors.ts'
 import { openFiles, tryBucket } from './files.ts'
 import { createGrace } from './grace.ts'
 import { measureStore } from './measured.ts'
+import { showLostLines } from './log.ts'
 import { createMetrics } from './metrics.ts'
 import { readCovers } from '@mediagen/catalog/covers.ts'
 import { createEngines, createSampleFiles, openCatalog } from './models.ts'
@@ -61,6 +62,7 @@ export async function startCore(
   await tryBucket(config)
 
   const metrics = createMetrics()
+  showLostLines(metrics)
   const opened = await openStore(config, {
     name: home.name,
     migrates: config.migrates,

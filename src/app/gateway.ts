@@ -8,6 +8,7 @@ import { createStrangerLog } from '@mediagen/net/stranger-log.ts'
 import type { App } from './app.ts'
 import { createGrace } from './grace.ts'
 import { openDoors, logReady } from './doors.ts'
+import { showLostLines } from './log.ts'
 import { createMetrics } from './metrics.ts'
 
 /** Starts a gateway; it connects to the core when the first request comes. */
@@ -15,11 +16,13 @@ export async function startGateway(config: Config, coreUrl: string, log: Logger)
   await using parts = new AsyncDisposableStack()
   const core = createRemoteCore(coreUrl)
   parts.defer(() => core.close())
+  const metrics = createMetrics()
+  showLostLines(metrics)
   const doors = parts.use(
     await openDoors(config, {
       log,
       strangers: createStrangerLog(log, config.maxRefusalLines),
-      metrics: createMetrics(),
+      metrics,
       unready: async () => ((await core.isReachable()) ? null : `the core at ${coreUrl} cannot be reached`),
       transport: core.transport,
       submissions: createRemoteSubmissions(core.transport),

@@ -1,6 +1,6 @@
 // Runs the command line on a data directory that goes away with the test: most commands in this process, servers and what
 // is about processes as the real bin/mediagen.js.
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -36,7 +36,12 @@ export interface CommandLine extends AsyncDisposable {
   /** Runs a command to its end, in a process of its own; `node` is the Node that runs it. */
   spawn(args: readonly string[], env?: Readonly<Record<string, string>>, node?: string): Promise<Ended>
   /** Starts a command and leaves it running. */
-  start(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<ChildProcess>
+  start(
+    args: readonly string[],
+    env?: Readonly<Record<string, string>>,
+    node?: string,
+    stdio?: StdioOptions,
+  ): Promise<ChildProcess>
   /** Runs a command with --json and parses what it printed; rejects when it fails. Where there is no database yet, `migrate` creates it. */
   json(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<any>
   /** Starts a server and waits until it says where it is. */
@@ -85,11 +90,16 @@ export function openCommandLine(
     return { ...(await storeSettings(all['MEDIAGEN_DATA_DIR'] ?? dataDir)), ...all }
   }
 
-  async function start(args: readonly string[], env = {}, node = usualNode): Promise<ChildProcess> {
+  async function start(
+    args: readonly string[],
+    env = {},
+    node = usualNode,
+    stdio: StdioOptions = ['ignore', 'pipe', 'pipe'],
+  ): Promise<ChildProcess> {
     const child = spawn(node, [program, ...args], {
       cwd: folder,
       env: await environment(env),
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio,
     })
     children.push(child)
     return child

@@ -40,6 +40,7 @@ async function runAlone({ args, cwd, env }: Given): Promise<Ended> {
   const before = { env: process.env, cwd: process.cwd(), umask: process.umask(), exitCode: process.exitCode }
   const forgetListeners = [
     noteListeners(process.stdout, 'error'),
+    noteListeners(process.stderr, 'error'),
     noteListeners(process, 'SIGTERM'),
     noteListeners(process, 'SIGINT'),
   ]
