@@ -33,8 +33,11 @@ async function run() {
     v8.setFlagsFromString(flag)
   // Code that was compiled once is kept, so that commands begin in half the time. Threads and forked processes hear of it by the variable.
   // It comes after the flags: kept code is for those that it was compiled under.
-  const cache = nodeModule.enableCompileCache?.()
-  if (cache?.directory) process.env.NODE_COMPILE_CACHE ??= cache.directory
+  // Never in a temporary folder: whoever makes that first would choose the code.
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  const { findCompileCache } = await import('./compile-cache.ts')
+  const cache = process.env.NODE_COMPILE_CACHE ? null : findCompileCache(root)
+  if (cache !== null && nodeModule.enableCompileCache?.(cache)?.directory) process.env.NODE_COMPILE_CACHE = cache
   const { compactHeap } = await import('@mediagen/engine/compact-heap.ts')
   setTimeout(() => {
     compactHeap()
@@ -42,7 +45,7 @@ async function run() {
       v8.setFlagsFromString(flag)
   }, startMs).unref()
   const { findBundle } = await import('./bundle.ts')
-  const { main } = await import(findBundle(fileURLToPath(new URL('..', import.meta.url))) ?? '../src/main.ts')
+  const { main } = await import(findBundle(root) ?? '../src/main.ts')
   await main(process.argv)
 }
 

@@ -81,7 +81,7 @@ export class PooledProcess {
     this.#options = options
     const { containment, rights, folder } = options
     this.folders = makeFolders(folder, containment.user)
-    const codeCache = findCodeCache()
+    const codeCache = findCodeCache(containment.user)
     const command = [...toNodeFlags(rights, this.folders, codeCache), fileURLToPath(rights.entry)]
     const program = containment.wrap(process.execPath, command, options.limits, folder)
     this.#process = spawn(program.path, program.args, {

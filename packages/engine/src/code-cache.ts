@@ -14,11 +14,14 @@ import type { SystemUser } from './containment.ts'
 /** The argument of a process that only fills the cache, and ends when it has loaded its code. */
 export const fillArgument = 'fill-code-cache'
 
-/** The folder for `NODE_COMPILE_CACHE`; null if the server has no such cache. */
-export function findCodeCache(): string | null {
+/**
+ * The folder for `NODE_COMPILE_CACHE`; null if the server has no such cache.
+ * @param user whose processes use it. Those of the server's own user write to theirs, so it is not the one that `fillCodeCache` fills
+ */
+export function findCodeCache(user: SystemUser | null): string | null {
   const folder = getCompileCacheDir()
   if (folder === undefined) return null
-  const cache = join(dirname(folder), 'forked')
+  const cache = join(dirname(folder), user ? 'contained' : 'forked')
   mkdirSync(cache, { recursive: true })
   return cache
 }

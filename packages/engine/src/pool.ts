@@ -98,7 +98,7 @@ export class ProcessPool<Request extends object, Result> {
     const { containment, rights, logger } = this.#options
     const find = async (): Promise<Containment> => {
       const found = (await containment?.()) ?? uncontained
-      const cache = findCodeCache()
+      const cache = findCodeCache(found.user)
       if (cache !== null && found.user) void fillCodeCache(cache, rights.entry, found.user).catch(() => {})
       return found
     }
