@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { StartupError, withoutCode } from '@mediagen/core/errors.ts'
+import { escapeHidden } from '@mediagen/core/hidden-characters.ts'
 
 /**
  * Creates the command line.
@@ -36,7 +37,9 @@ export async function main(argv: readonly string[]): Promise<void> {
   } catch (error) {
     const { ConnectError } = await import('@connectrpc/connect')
     if (!(error instanceof StartupError) && !(error instanceof ConnectError)) throw error
-    process.stderr.write(`mediagen: ${error instanceof ConnectError ? withoutCode(error.rawMessage) : error.message}\n`)
+    const { say } = await import('@mediagen/terminal/print.ts')
+    const words = error instanceof ConnectError ? escapeHidden(withoutCode(error.rawMessage)) : error.message
+    say(`mediagen: ${words}\n`, process.stderr)
     process.exitCode = 1
   }
 }

@@ -6,8 +6,9 @@ import { findBuiltin } from '../app/builtin.ts'
 import { importModel } from '../app/import-model.ts'
 import { readConfig } from '../config.ts'
 import { StartupError } from '@mediagen/core/errors.ts'
+import { escapeHidden } from '@mediagen/core/hidden-characters.ts'
 import { openCatalog, openIdleEngines, openSecrets, readModels } from '../app/models.ts'
-import { print } from '@mediagen/terminal/print.ts'
+import { print, say } from '@mediagen/terminal/print.ts'
 
 /** Adds the commands; returns the one that holds them. */
 export function addModelCommands(program: Command): Command {
@@ -52,7 +53,7 @@ export function addModelCommands(program: Command): Command {
         files.length > 0 ? files.map((file) => resolve(file)) : [...(builtin?.catalog ?? []), ...config.catalog]
       const count = readModels(paths, idle.engines).length
       if (json) print({ ok: true, models: count }, json)
-      else process.stdout.write(`The catalog is valid: ${count} ${count === 1 ? 'model' : 'models'}.\n`)
+      else say(`The catalog is valid: ${count} ${count === 1 ? 'model' : 'models'}.\n`)
     })
   models
     .command('import <kind> <target>')
@@ -83,14 +84,17 @@ export function addModelCommands(program: Command): Command {
           token: kind === 'cog' ? undefined : token,
           today,
         }).catch((error: unknown) => {
-          throw new StartupError(`Nothing was imported from ${target}: ${(error as Error).message}.`)
+          throw new StartupError(`Nothing was imported from ${target}: ${escapeHidden((error as Error).message)}.`)
         })
         if (json) print(entry, true)
         else process.stdout.write(dump({ models: [entry] }, { lineWidth: 120 }))
         // Standard output is the file.
-        process.stderr.write('Set price, and check id, category, modality and description.\n')
+        say('Set price, and check id, category, modality and description.\n', process.stderr)
         if (media.length > 0)
-          process.stderr.write(`Taken for media: ${media.join(', ')}. Remove "format: media" where that is wrong.\n`)
+          say(
+            `Taken for media: ${media.map(escapeHidden).join(', ')}. Remove "format: media" where that is wrong.\n`,
+            process.stderr,
+          )
       },
     )
   return models

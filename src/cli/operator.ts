@@ -3,10 +3,11 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { AccountSchema, type Key, KeySchema } from '../../gen/mediagen/v1/admin_pb.ts'
 import { toPermissionCode } from '../services/convert.ts'
+import { escapeHidden } from '@mediagen/core/hidden-characters.ts'
 import { isPermission, type Permission, permissions } from '@mediagen/core/key.ts'
 import { toRecord } from '../gateway/records.ts'
 import { parseCredits, readAll, withAdmin } from './admin.ts'
-import type { Printed } from '@mediagen/terminal/print.ts'
+import { type Printed, say } from '@mediagen/terminal/print.ts'
 
 const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const longestLifeMs = 36_500 * 86_400_000
@@ -130,8 +131,8 @@ function addMoneyCommands(program: Command): void {
         if (json) return { ok: problems.length === 0, ...counts, problems, ...(repairPlan && { repair_plan: plan }) }
         const verdict = problems.length === 0 ? 'The ledger is in order' : 'The ledger is wrong'
         const checked = Object.entries(counts).map(([name, count]) => `${count} ${count === 1 ? singular(name) : name}`)
-        const lines = repairPlan ? [] : problems.map((problem) => `  ${problem}\n`)
-        process.stdout.write(`${verdict}: checked ${checked.join(', ')}.\n${lines.join('')}`)
+        const lines = repairPlan ? [] : problems.map((problem) => `  ${escapeHidden(problem)}\n`)
+        say(`${verdict}: checked ${checked.join(', ')}.\n${lines.join('')}`)
         return repairPlan ? plan : undefined
       }),
     )

@@ -3,7 +3,7 @@ import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type { AdminService, CreateKeyRequest } from '../../gen/mediagen/v1/admin_pb.ts'
 import type { Actor } from '@mediagen/core/audit.ts'
 import type { Clock } from '@mediagen/core/clock.ts'
-import { MediagenError } from '@mediagen/core/errors.ts'
+import { MediagenError, type Violation } from '@mediagen/core/errors.ts'
 import { createKeySecret, hashKeySecret, keyPrefix, type NewKey, type Permission } from '@mediagen/core/key.ts'
 import type { Job } from '@mediagen/core/job.ts'
 import type { FilesFolders } from '@mediagen/core/retention.ts'
@@ -11,7 +11,7 @@ import type { Account, AdjustOutcome, ResolveOutcome, Store } from '@mediagen/co
 import { actorOf } from './caller.ts'
 import { toAccountMessage, toAuditMessage, toKeyMessage, toMs, toPermission } from './convert.ts'
 import { toJobSummary, toOperatorJobMessage } from './job-message.ts'
-import { findEmpty, findLong, findLongName, readPage, readStatus, refuse, toCredits } from './request.ts'
+import { findEmpty, findHidden, findLong, findLongName, readPage, readStatus, refuse, toCredits } from './request.ts'
 import { createFilesAdmin } from './admin-files.ts'
 import { createWebhookAdmin } from './webhooks.ts'
 
@@ -38,7 +38,7 @@ export function createAdminService({ store, clock, folders, osUser }: AdminParts
 
     async createAccount(request, context) {
       const credits = toCredits(request.credits)
-      const violations = [...findEmpty({ name: request.name }), ...findLong('name', request.name, longestName)]
+      const violations = [...findEmpty({ name: request.name }), ...findText('name', request.name, longestName)]
       if (credits === null || credits < 0) violations.push({ pointer: '/credits', detail: 'must be 0 to 2^53 - 1' })
       refuse(violations)
       return { account: toAccountMessage(await store.createAccount(request.name, credits as number, by(context))) }
@@ -75,7 +75,7 @@ export function createAdminService({ store, clock, folders, osUser }: AdminParts
       const credits = toCredits(request.credits)
       refuse([
         ...(credits === null || credits < 1 ? [{ pointer: '/credits', detail: 'must be 1 to 2^53 - 1' }] : []),
-        ...findLong('note', request.note, longestNote),
+        ...findText('note', request.note, longestNote),
       ])
       const { accountId, note } = request
       const outcome = await store.grantCredits(accountId, credits as number, note || null, by(context))
@@ -89,7 +89,7 @@ export function createAdminService({ store, clock, folders, osUser }: AdminParts
           ? [{ pointer: '/credits', detail: 'must be a whole number other than 0' }]
           : []),
         ...findEmpty({ note: request.note }),
-        ...findLong('note', request.note, longestNote),
+        ...findText('note', request.note, longestNote),
       ])
       const outcome = await store.adjustCredits(request.accountId, credits as number, request.note, by(context))
       return { account: toAccountMessage(readAdjustment(outcome, request.accountId)) }
@@ -155,7 +155,7 @@ function readNewKey(request: CreateKeyRequest, nowMs: number): Omit<NewKey, 'pre
   const { accountId, name } = request
   const permissions = request.permissions.map(toPermission)
   const expiresAtMs = toMs(request.expiresAt)
-  const violations = [...findEmpty({ account_id: accountId }), ...findLong('name', name, longestName)]
+  const violations = [...findEmpty({ account_id: accountId }), ...findText('name', name, longestName)]
   if (permissions.length === 0)
     violations.push({ pointer: '/permissions', detail: 'must name at least one permission' })
   if (permissions.includes(undefined))
@@ -166,6 +166,10 @@ function readNewKey(request: CreateKeyRequest, nowMs: number): Omit<NewKey, 'pre
     violations.push({ pointer: '/expires_at', detail: 'must lie before the year 10000' })
   refuse(violations)
   return { accountId, name: name || null, permissions: [...new Set(permissions as Permission[])], expiresAtMs }
+}
+
+function findText(field: string, text: string, longest: number): Violation[] {
+  return [...findLong(field, text, longest), ...findHidden({ [field]: text })]
 }
 
 function readResolution(resolved: ResolveOutcome, jobId: string): Job {

@@ -1,6 +1,7 @@
 // Checks that several services make on their requests. Violations name the field, the same through every door.
 import { JobStatus as JobStatusCode } from '../../gen/mediagen/v1/generation_pb.ts'
 import { MediagenError, type Violation } from '@mediagen/core/errors.ts'
+import { hasHidden } from '@mediagen/core/hidden-characters.ts'
 import type { JobStatus } from '@mediagen/core/job.ts'
 import { pageBounds, type PageRequest } from '@mediagen/core/page.ts'
 import { describeMissing } from '@mediagen/core/violations.ts'
@@ -33,6 +34,16 @@ export function findLong(name: string, text: string, most: number): Violation[] 
 /** The id of a model, or its category, by which a list is limited. No longer one is in a catalog. */
 export function findLongName(name: 'model' | 'category', text: string): Violation[] {
   return findLong(name, text, longestName)
+}
+
+/** What is wrong with texts of one line that operators read in a terminal. */
+export function findHidden(texts: Readonly<Record<string, string>>): Violation[] {
+  return Object.entries(texts)
+    .filter(([, text]) => hasHidden(text))
+    .map(([name]) => ({
+      pointer: `/${name}`,
+      detail: 'must be one line, without control characters and signs that turn the direction of text',
+    }))
 }
 
 /**

@@ -7,7 +7,7 @@ import { MediagenError, type Violation } from '@mediagen/core/errors.ts'
 import { type DeliveryStatus, type Webhook, type WebhookStore } from '@mediagen/core/webhook.ts'
 import { callerOf } from './caller.ts'
 import { toDeliveryMessage, toDeliveryStatus, toWebhookMessage } from './convert.ts'
-import { findEmpty, findLong, readPage, refuse } from './request.ts'
+import { findEmpty, findHidden, findLong, readPage, refuse } from './request.ts'
 import { createWebhookSecret, findBadWebhookUrl, toSecretText } from './webhook-endpoint.ts'
 
 const longestDescription = 200
@@ -120,7 +120,7 @@ export function createWebhookAdmin(
 }
 
 function findBadTexts({ url, description }: { url: string; description: string }, parts: WebhooksParts): Violation[] {
-  const violations = findEmpty({ url })
+  const violations = [...findEmpty({ url }), ...findHidden({ url, description })]
   const badUrl = url === '' ? null : (findBadWebhookUrl(url) ?? findBadTarget(new URL(url), parts))
   if (badUrl !== null) violations.push({ pointer: '/url', detail: badUrl })
   violations.push(...findLong('description', description, longestDescription))

@@ -94,6 +94,11 @@ test.each([
   [{ url: 'https://256.256.256.256/' }, '/url', /absolute URL/],
   [{ url: `https://example.com/${'x'.repeat(2048)}` }, '/url', /2048/],
   [{ url, description: 'x'.repeat(201) }, '/description', /200/],
+  ...['\u001B]0;x\u0007', 'a\nwh_1  b', '\u007F', '\u009B2J', '\u2028', '\u200E', '\u061C', 'a\u202Eb', '\u2066'].map(
+    (text): [object, string, RegExp] => [{ url, description: text }, '/description', /one line.*direction of text/],
+  ),
+  [{ url: `${url}/\u202Exe` }, '/url', /one line/],
+  [{ url: 'https://exam\nple.com' }, '/url', /one line/],
   [{ url, secret: 'whsec_mine' }, '/secret', 'is not a known field'],
 ])('%j is refused by name', async (body, pointer, detail) => {
   const answer = await register(body)

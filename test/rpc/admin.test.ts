@@ -354,3 +354,15 @@ test('ListAuditEntries: newest first, in pages, of one account, and reading them
   expect(await refusal('ListAuditEntries', { offset: -1 })).toMatchObject({ pointers: ['/offset'] })
   expect(await countActs()).toBe(acts)
 })
+
+test('names and notes are one line, without characters that act on a terminal', async () => {
+  const { accountId } = app.account
+  const text = 'a\u001B[2J\nb\u202E'
+  for (const [method, request, pointer] of [
+    ['CreateAccount', { name: text }, '/name'],
+    ['CreateKey', { account_id: accountId, permissions: ['PERMISSION_GENERATE'], name: text }, '/name'],
+    ['GrantCredits', { account_id: accountId, credits: 1, note: text }, '/note'],
+    ['AdjustCredits', { account_id: accountId, credits: 1, note: text }, '/note'],
+  ] as const)
+    expect(await refusal(method, request), method).toMatchObject({ code: 'invalid_request', pointers: [pointer] })
+})

@@ -3,7 +3,8 @@ import { type Job, mayPass, type Quote, Refused } from '@mediagen/client/client.
 import { createIdempotencyKey } from '@mediagen/client/generate.ts'
 import type { Command } from 'commander'
 import { StartupError } from '@mediagen/core/errors.ts'
-import type { Printed } from './print.ts'
+import { escapeHidden } from '@mediagen/core/hidden-characters.ts'
+import { type Printed, say } from './print.ts'
 import { parseCount } from './counts.ts'
 import { buildInput, type InputOptions } from './input.ts'
 import { type Interrupts, watchInterrupts } from './interrupts.ts'
@@ -71,7 +72,7 @@ async function runGenerate(
   let sent = false
   const onQuote = ({ credits }: Quote): void => {
     if (interrupts.asked()) throw new StartupError('Nothing was started.')
-    process.stderr.write(`${countCredits(credits)}\n`)
+    say(`${countCredits(credits)}\n`, process.stderr)
     sent = true
   }
   const start = async (): Promise<Job> => {
@@ -81,7 +82,7 @@ async function runGenerate(
   }
   const job = await start().catch((error: unknown) => {
     if (sent && (mayPass(error) || signal.aborted))
-      process.stderr.write(`The same command with --idempotency-key ${idempotencyKey} resumes this and pays once.\n`)
+      say(`The same command with --idempotency-key ${idempotencyKey} resumes this and pays once.\n`, process.stderr)
     if (signal.aborted)
       throw new StartupError(sent ? 'The job may have been started all the same.' : 'Nothing was started.')
     return explainInput(error, model, input, options)
@@ -95,16 +96,16 @@ async function follow({ client }: UserContext, job: Job, { onFirst, again }: Int
   const progress = createProgress()
   onFirst(() => {
     progress.end()
-    process.stderr.write('canceling; press Ctrl-C again to stop waiting\n')
+    say('canceling; press Ctrl-C again to stop waiting\n', process.stderr)
     client.cancel(job.job_id).catch(() => {})
   })
   try {
     progress.show(job)
     return await client.follow(job.job_id, { onJob: progress.show, signal: again })
   } catch (error) {
-    if (mayPass(error)) process.stderr.write(`“mediagen watch ${job.job_id}” waits for it again.\n`)
+    if (mayPass(error)) say(`“mediagen watch ${job.job_id}” waits for it again.\n`, process.stderr)
     else if (error instanceof Refused && error.code === 'missing_permission')
-      process.stderr.write(`The job goes on; “mediagen watch ${job.job_id}” waits for it, with a key that may.\n`)
+      say(`The job goes on; “mediagen watch ${job.job_id}” waits for it, with a key that may.\n`, process.stderr)
     if (!again.aborted) throw error
     throw new StartupError(`The job was asked to cancel. “mediagen watch ${job.job_id}” says what became of it.`)
   } finally {
@@ -121,7 +122,7 @@ async function finish(
     const words = job.error?.message ?? `The job is ${job.status}.`
     // The words about a review say that the credits are held, and whether they are charged is open.
     const charge = job.status === 'needs_review' ? '' : describeCharge(job.billing.charged, words)
-    throw new StartupError(`${words}${charge} (${job.job_id})`)
+    throw new StartupError(`${escapeHidden(words)}${charge} (${job.job_id})`)
   }
   const files = await explain(writeOutputs(client, job, output), login)
   if (output === '-') return undefined

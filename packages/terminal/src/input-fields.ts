@@ -1,6 +1,7 @@
 // Names the fields of an input as they were written on the command line, in refusals: what was given, and what it must be.
 import { type Input, type Json, type Problem, Refused } from '@mediagen/client/client.ts'
 import { StartupError } from '@mediagen/core/errors.ts'
+import { escapeHidden } from '@mediagen/core/hidden-characters.ts'
 import type { InputOptions } from './input.ts'
 
 type Violation = NonNullable<Problem['errors']>[number]
@@ -10,7 +11,9 @@ const longestGiven = 40
 /** Turns the refusal of an input into a line for each wrong field; anything else is thrown as it is. */
 export function explainInput(error: unknown, model: string, input: Input, options: InputOptions): never {
   if (!(error instanceof Refused) || error.code !== 'invalid_input' || !error.problem.errors) throw error
-  const lines = error.problem.errors.map((violation) => `\n  ${describeViolation(violation, input, options)}`)
+  const lines = error.problem.errors.map(
+    (violation) => `\n  ${escapeHidden(describeViolation(violation, input, options))}`,
+  )
   const words = `The input does not fit ${model}:${lines.join('')}\n“mediagen models show ${model}” lists its fields.`
   throw new StartupError(words, { cause: error })
 }

@@ -5,6 +5,8 @@ import { basename } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type Input, type Json, type MediagenClient, Refused } from '@mediagen/client/client.ts'
 import { StartupError } from '@mediagen/core/errors.ts'
+import { escapeHidden } from '@mediagen/core/hidden-characters.ts'
+import { say } from './print.ts'
 import { describeFileError } from './words.ts'
 
 /** The options that make an input. */
@@ -61,7 +63,7 @@ function readValue(written: string): Json {
 
 async function upload(path: string, client: Pick<MediagenClient, 'upload'>): Promise<string> {
   const content = await openFile(path)
-  process.stderr.write(`uploading ${basename(path)}\n`)
+  say(`uploading ${escapeHidden(basename(path))}\n`, process.stderr)
   const file = await client.upload(content).catch((error: unknown) => {
     if (!(error instanceof Refused) || !ofFiles.has(error.code)) throw error
     throw new StartupError(`${path} cannot be used: ${error.message}`, { cause: error })

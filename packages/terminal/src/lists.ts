@@ -7,6 +7,7 @@ import { jobStatuses } from '@mediagen/core/job.ts'
 import { parsePageLimit } from './counts.ts'
 import { openFile } from './input.ts'
 import { describeModel } from './model-page.ts'
+import { say } from './print.ts'
 import { explain, keepLogin, loginFile, readUrl, usualUrl, withServer } from './server.ts'
 import { countCredits } from './words.ts'
 
@@ -25,7 +26,7 @@ export function addUserCommands(program: Command, models: Command, jobs: Command
       const login = { url: readUrl(url, '--url'), key: key ?? (await askForKey()), source }
       const { available } = await explain(createClient(login).wallet(), login)
       keepLogin(login)
-      process.stdout.write(`Signed in at ${login.url}, with ${countCredits(available)} available. (${loginFile()})\n`)
+      say(`Signed in at ${login.url}, with ${countCredits(available)} available. (${loginFile()})\n`)
     })
   program
     .command('wallet')
@@ -59,7 +60,7 @@ export function addUserCommands(program: Command, models: Command, jobs: Command
       withServer(async ({ client }, id: string, options: { json?: boolean }, _command: Command) => {
         const model = await client.model(id)
         if (options.json) return { ...model }
-        process.stdout.write(describeModel(model, process.stdout.columns || usualColumns))
+        say(describeModel(model, process.stdout.columns || usualColumns))
       }),
     )
   jobs

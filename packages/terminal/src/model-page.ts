@@ -1,5 +1,6 @@
 // What one model takes, for people at a terminal: its fields from the schema of its input, its price and an example.
 import type { Json, ModelDetail } from '@mediagen/client/client.ts'
+import { escapeHidden } from '@mediagen/core/hidden-characters.ts'
 
 /** The part of JSON Schema that is described. */
 interface Schema {
@@ -46,7 +47,7 @@ export function describeModel(model: ModelDetail, columns: number): string {
     return name.length > width ? `  ${name}\n${padded.join('\n').replace(name, ' '.repeat(width))}` : padded.join('\n')
   })
   const head = [
-    `${model.id} (${model.name})`,
+    escapeHidden(`${model.id} (${model.name})`),
     ...model.description.split('\n').flatMap((line) => wrap(line, columns)),
     ...wrap(`Price: ${model.pricing.summary}`, columns),
   ]

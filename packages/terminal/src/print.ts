@@ -1,4 +1,5 @@
-// What commands print: a JSON document with --json, else lines for people.
+// What commands print: a JSON document with --json, else lines for people, in which no text of others can act on the terminal.
+import { escapeHidden } from '@mediagen/core/hidden-characters.ts'
 
 // A column is never cut below this.
 const narrowest = 8
@@ -11,7 +12,12 @@ export type Printed = Readonly<Record<string, unknown>>
 /** Prints a record as lines, a list as a table, and either as JSON if that is asked for. */
 export function print(what: Printed | readonly Printed[], json = false): void {
   if (json) process.stdout.write(`${JSON.stringify(what)}\n`)
-  else process.stdout.write(isList(what) ? toTable(what) : `${toLines(what)}\n`)
+  else say(isList(what) ? toTable(what) : `${toLines(what)}\n`)
+}
+
+/** Prints lines for people. Texts of others within a line must be escaped before, or they could end it. */
+export function say(lines: string, to: NodeJS.WritableStream = process.stdout): void {
+  to.write(lines.split('\n').map(escapeHidden).join('\n'))
 }
 
 function isList(what: Printed | readonly Printed[]): what is readonly Printed[] {
@@ -63,12 +69,12 @@ function cut(cell: string, width: number): string {
 function toCell(value: unknown): string {
   if (value === null || value === undefined) return none
   if (Array.isArray(value)) return value.map(toItem).join(', ') || none
-  return String(value)
+  return escapeHidden(String(value))
 }
 
 /** A record within a record, on one line. */
 function toItem(item: unknown): string {
-  if (typeof item !== 'object' || item === null) return String(item)
+  if (typeof item !== 'object' || item === null) return escapeHidden(String(item))
   const known = Object.entries(item).filter(([, value]) => value !== null)
-  return known.map(([name, value]) => `${name}=${String(value)}`).join(' ')
+  return known.map(([name, value]) => `${name}=${escapeHidden(String(value))}`).join(' ')
 }

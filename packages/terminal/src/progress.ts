@@ -1,5 +1,6 @@
 // How a job goes, on standard error: a bar that moves on a terminal, a line for each state anywhere else.
 import type { Job } from '@mediagen/client/client.ts'
+import { escapeHidden } from '@mediagen/core/hidden-characters.ts'
 
 const width = 24
 
@@ -15,7 +16,7 @@ export function createProgress(out: NodeJS.WriteStream = process.stderr): Progre
   let last = ''
   return {
     show(job) {
-      const line = out.isTTY ? drawBar(job) : `${job.job_id} ${job.status}`
+      const line = escapeHidden(out.isTTY ? drawBar(job) : `${job.job_id} ${job.status}`)
       if (line === last) return
       last = line
       out.write(out.isTTY ? `\r\u001B[K${line.slice(0, Math.max(20, out.columns - 1))}` : `${line}\n`)

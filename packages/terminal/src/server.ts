@@ -12,6 +12,7 @@ import {
 } from '@mediagen/client/client.ts'
 import type { Command } from 'commander'
 import { StartupError } from '@mediagen/core/errors.ts'
+import { escapeHidden } from '@mediagen/core/hidden-characters.ts'
 import { describeFileError } from './words.ts'
 import { print, type Printed } from './print.ts'
 
@@ -105,9 +106,9 @@ export async function explain<Answer>(answer: Promise<Answer>, login: SourcedLog
 const keyCodes = new Set(['invalid_api_key', 'authentication_required', 'missing_permission'])
 
 function describe(error: unknown, { key, source }: SourcedLogin): string | null {
-  if (error instanceof TooExpensive || error instanceof JobFailed) return error.message
+  if (error instanceof TooExpensive || error instanceof JobFailed) return escapeHidden(error.message)
   if (error instanceof Unreachable)
-    return `${error.message} Is the server running? “npm start” or “mediagen serve” starts one; MEDIAGEN_URL or “mediagen login” names another address.`
+    return `${escapeHidden(error.message)} Is the server running? “npm start” or “mediagen serve” starts one; MEDIAGEN_URL or “mediagen login” names another address.`
   if (!(error instanceof Refused)) return null
   const words = describeRefusal(error)
   return keyCodes.has(error.code)
@@ -120,9 +121,10 @@ function describeRefusal({ problem: { detail, errors = [] } }: Refused): string 
   const [first] = errors
   const head = first ? (detail.split(`${first.pointer} ${first.detail}`)[0] ?? '').trim() : detail
   const lines = errors.map(({ pointer, detail: wrong }) => `${pointer} ${wrong}`)
-  if (head === '' && lines.length === 1) return `${lines[0]}.`
+  if (head === '' && lines.length === 1) return `${escapeHidden(lines[0] ?? '')}.`
   // At a terminal the list is a command.
   return [head || 'The request is wrong:', ...lines]
+    .map(escapeHidden)
     .join('\n  ')
     .replace('GET /v1/models lists', '“mediagen models” lists')
 }
