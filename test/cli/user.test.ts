@@ -61,10 +61,11 @@ describe('mediagen generate', () => {
   test('takes the input from a file, with values on top', async () => {
     await using user = await openUser()
     writeFileSync(join(user.line.folder, 'input.json'), JSON.stringify({ prompt: 'from the file', nested: { a: 1 } }))
-    const args = ['generate', model, '--input', 'input.json', '--set', 'nested.b=["c"]', '--detach', '--json']
+    const values = ['--set', 'nested.b=["c"]', '--set', 'prompt=123']
+    const args = ['generate', model, '--input', 'input.json', ...values, '--detach', '--json']
     const { job_id } = JSON.parse((await user.line.run(args)).stdout)
     const { body } = await app.send(`/v1/jobs/${job_id}`, { key: user.account.key })
-    expect(body.input).toEqual({ prompt: 'from the file', nested: { a: 1, b: ['c'] } })
+    expect(body.input).toEqual({ prompt: '123', nested: { a: 1, b: ['c'] } })
     const watched = await user.line.run(['watch', job_id, '-o', 'later.png'])
     expect(watched.status).toBe(0)
     expect(existsSync(join(user.line.folder, 'later.png'))).toBe(true)

@@ -66,7 +66,7 @@ async function runGenerate(
   const { client } = user
   const { maxCredits, detach = false, idempotencyKey = createIdempotencyKey(), output } = options
   if (!detach) await checkOutput(output)
-  const input = await buildInput(options, client)
+  const input = await buildInput(model, options, client)
   using interrupts = watchInterrupts()
   const { again: signal } = interrupts
   let sent = false

@@ -7,6 +7,7 @@ import { type Input, type Json, type MediagenClient, Refused } from '@mediagen/c
 import { StartupError } from '@mediagen/core/errors.ts'
 import { escapeHidden } from '@mediagen/core/hidden-characters.ts'
 import { say } from './print.ts'
+import { findSchema, readJsonOrText, readValue, type Schema } from './schema.ts'
 import { describeFileError } from './words.ts'
 
 /** The options that make an input. */
@@ -24,19 +25,39 @@ const ofFiles: ReadonlySet<string> = new Set(['invalid_media', 'payload_too_larg
 type Draft = { [name: string]: Json | Draft }
 
 /**
- * Builds the input: the file first, then the prompt, then single values in their order.
+ * Builds the input: the file first, then the prompt, then single values in their order. The model's schema says what a value is
+ * that could be text and something else.
  * @throws StartupError that names the option that is wrong
  */
-export async function buildInput(options: InputOptions, client: Pick<MediagenClient, 'upload'>): Promise<Input> {
+export async function buildInput(
+  model: string,
+  options: InputOptions,
+  client: Pick<MediagenClient, 'upload' | 'model'>,
+): Promise<Input> {
+  let schema: Promise<Schema> | undefined
   const draft = options.input === undefined ? {} : await readJson(options.input)
   if (options.prompt !== undefined) draft['prompt'] = options.prompt
   for (const setting of options.set ?? []) {
     const [, path, more = '', written = ''] = /^([^=]+?)(\+?)=(.*)$/s.exec(setting) ?? []
     if (path === undefined) throw new StartupError(`--set ${setting} must have the form name=value.`)
-    const value = written.startsWith('@') ? await upload(written.slice(1), client) : readValue(written)
-    put(draft, path.split('.'), value, more === '+', setting)
+    const [names, isItem] = [path.split('.'), more === '+']
+    let value = readJsonOrText(written)
+    if (written.startsWith('@')) value = await upload(written.slice(1), client)
+    else if (typeof value !== 'string')
+      value = readValue(await (schema ??= askForSchema(model, client)), names, isItem, written)
+    put(draft, names, value, isItem, setting)
   }
   return draft
+}
+
+/** The schema of the model; one that says nothing if there is no such model, or the key may not read it: the start says so. */
+async function askForSchema(model: string, client: Pick<MediagenClient, 'model'>): Promise<Schema> {
+  try {
+    return findSchema((await client.model(model)).openapi)
+  } catch (error) {
+    if (error instanceof Refused) return {}
+    throw error
+  }
 }
 
 async function readJson(path: string): Promise<Draft> {
@@ -50,15 +71,6 @@ async function readJson(path: string): Promise<Draft> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new StartupError(`${name} must hold a JSON object: the input of the model.`)
   return value as Draft
-}
-
-/** JSON where it is JSON, else the text itself. */
-function readValue(written: string): Json {
-  try {
-    return JSON.parse(written) as Json
-  } catch {
-    return written
-  }
 }
 
 async function upload(path: string, client: Pick<MediagenClient, 'upload'>): Promise<string> {

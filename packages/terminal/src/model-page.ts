@@ -1,29 +1,7 @@
 // What one model takes, for people at a terminal: its fields from the schema of its input, its price and an example.
 import type { Json, ModelDetail } from '@mediagen/client/client.ts'
 import { escapeHidden } from '@mediagen/core/hidden-characters.ts'
-
-/** The part of JSON Schema that is described. */
-interface Schema {
-  readonly type?: string | readonly string[]
-  readonly description?: string
-  readonly enum?: readonly Json[]
-  readonly 'x-enum-titles'?: Readonly<Record<string, string>>
-  readonly 'x-enum-descriptions'?: Readonly<Record<string, string>>
-  readonly default?: Json
-  readonly examples?: readonly Json[]
-  readonly format?: string
-  readonly contentMediaType?: string
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly multipleOf?: number
-  readonly minLength?: number
-  readonly maxLength?: number
-  readonly minItems?: number
-  readonly maxItems?: number
-  readonly items?: Schema
-  readonly required?: readonly string[]
-  readonly properties?: Readonly<Record<string, Schema>>
-}
+import { findSchema, type Schema } from './schema.ts'
 
 const kinds: Readonly<Record<string, string>> = {
   string: 'text',
@@ -55,14 +33,6 @@ export function describeModel(model: ModelDetail, columns: number): string {
   const example = `Example:\n  ${writeExample(model.id, properties, required)}`
   return `${[...head, ...notReady].join('\n')}\n\nFields:\n${fields.join('\n')}\n\n${example}\n`
 }
-
-/** The schema of the input: the request body of the one operation of the model's document. */
-function findSchema(openapi: unknown): Schema {
-  const { paths } = openapi as { paths: Record<string, { post: { requestBody: { content: Body } } }> }
-  return Object.values(paths)[0]?.post.requestBody.content['application/json'].schema ?? {}
-}
-
-type Body = Readonly<{ 'application/json': { schema: Schema } }>
 
 function describeField(field: Schema, isRequired: boolean): string {
   const fallback = field.default === undefined ? '' : `default ${spell(field.default)}`
