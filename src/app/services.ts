@@ -11,7 +11,7 @@ import type { Config } from '../config.ts'
 import type { FilesFolders } from '@mediagen/core/retention.ts'
 import type { Store } from '@mediagen/core/store.ts'
 import type { UploadFiles } from '@mediagen/core/upload.ts'
-import { isRefusedAddress } from '@mediagen/net/hosts.ts'
+import { isRefusedHost } from '@mediagen/net/hosts.ts'
 import { findRefusedPort } from '@mediagen/net/outgoing/ports.ts'
 import { guardService, type PipelineParts } from '../rpc/pipeline.ts'
 import type { GuardedService } from '@mediagen/net/service.ts'
@@ -75,7 +75,7 @@ export function createServices(config: Config, parts: ServiceParts, pipeline: Pi
   const { store, catalog, clock, uploads, folders, urls, publicUrl } = parts
   const quotes = createQuoteBook(store, clock, config.quoteTtlSeconds * 1000)
   const { maxQueuedJobs, maxUploadBytes } = config
-  const isRefusedHost = (host: string): boolean => isRefusedAddress(readWebhookHosts(config), host)
+  const isHostRefused = (host: string): boolean => isRefusedHost(readWebhookHosts(config), host)
   const retainMs = config.retainHours * 3_600_000
   const uploadLimits = {
     maxUploadBytes,
@@ -104,7 +104,7 @@ export function createServices(config: Config, parts: ServiceParts, pipeline: Pi
       WebhooksService,
       createWebhooksService({
         store,
-        isRefusedHost,
+        isRefusedHost: isHostRefused,
         findRefusedPort: (url) => findRefusedPort(config.allowPorts, url),
         maxWebhooks: config.webhookEndpoints,
       }),

@@ -15,7 +15,7 @@ const longestDescription = 200
 /** What the service needs. */
 export interface WebhooksParts {
   readonly store: WebhookStore
-  /** Whether the host of a URL is a forbidden address; names are checked when they are resolved. */
+  /** Whether the host of a URL is a forbidden address or a name of this machine; other names are checked when they are resolved. */
   readonly isRefusedHost: (host: string) => boolean
   /** Why the port of a URL is forbidden, as a clause; null if it is allowed. */
   readonly findRefusedPort: (url: URL) => string | null

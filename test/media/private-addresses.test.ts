@@ -1,7 +1,7 @@
 // Where media are never fetched from: every address that is not public, however it is spelled. All are refused in the same words.
 import type { lookup } from 'node:dns'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { onlyPublic, parseAllowedHosts } from '@mediagen/net/hosts.ts'
@@ -23,6 +23,12 @@ const hosts = [
   ['a trailing dot', '127.0.0.1.'],
   ['localhost', 'localhost'],
   ['localhost in capitals, with a trailing dot', 'LOCALHOST.'],
+  ['localhost in full-width letters', 'ｌｏｃａｌｈｏｓｔ'],
+  ['a name below it', 'any.localhost'],
+  ['its name in a hosts file', 'localhost.localdomain'],
+  ['its name for IPv6', 'ip6-localhost'],
+  ["the machine's own name", hostname()],
+  ["the machine's own name, with a trailing dot, in capitals", `${hostname().toUpperCase()}.`],
   ['IPv6 loopback', '[::1]'],
   ['IPv6 loopback, written out', '[0:0:0:0:0:0:0:1]'],
   ['IPv6 unspecified', '[::]'],

@@ -1,5 +1,6 @@
 // Which addresses are public, and which others an operator allows.
 import { isIP } from 'node:net'
+import { hostname } from 'node:os'
 import ipaddr from 'ipaddr.js'
 
 type Network = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
@@ -63,7 +64,7 @@ export function parseAllowedHosts(text: string): AllowedHosts {
 
 /** Whether `address`, to which `host` resolved (or which it is), is public or allowed. */
 export function mayConnect(allowed: AllowedHosts, host: string, address: string): boolean {
-  if (isPublicAddress(address) || allowed.names.has(host.toLowerCase().replace(/\.$/, ''))) return true
+  if (isPublicAddress(address) || allowed.names.has(toName(host))) return true
   return isAmong(allowed, address)
 }
 
@@ -74,10 +75,23 @@ export function isAmong({ networks }: AllowedHosts, address: string): boolean {
   return networks.some(([network, bits]) => network.kind() === found.kind() && found.match(network, bits))
 }
 
-/** Whether the host of a URL is a forbidden address. A name is checked when it is resolved. */
-export function isRefusedAddress(allowed: AllowedHosts, host: string): boolean {
+/**
+ * Whether the host of a URL is a forbidden address, or a name of this machine or its network. The addresses of other names are
+ * checked when they are resolved, as are those of names in an installation that allows private networks.
+ * @param own the name of this machine
+ */
+export function isRefusedHost(allowed: AllowedHosts, host: string, own = hostname()): boolean {
   const address = host.replace(/^\[(.*)\]$/, '$1')
-  return isIP(address) !== 0 && !mayConnect(allowed, address, address)
+  if (isIP(address) !== 0) return !mayConnect(allowed, address, address)
+  return isLocalName(toName(host), toName(own)) && !allowed.names.has(toName(host)) && allowed.networks.length === 0
+}
+
+/** A host name in lower case, without the dot of the root. */
+const toName = (host: string): string => host.toLowerCase().replace(/\.+$/, '')
+
+/** Whether a name means this machine or one of its network. Names of one label are never in public DNS. */
+function isLocalName(name: string, own: string): boolean {
+  return !name.includes('.') || name === own || /\.(?:localhost|localdomain|localdomain[46]|local|internal)$/.test(name)
 }
 
 function toNetwork(address: string): Network {

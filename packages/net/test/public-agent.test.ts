@@ -2,7 +2,7 @@
 import type { lookup } from 'node:dns'
 import { request } from 'undici'
 import { expect, test } from 'vitest'
-import { isPublicAddress, mayConnect, onlyPublic, parseAllowedHosts } from '../src/hosts.ts'
+import { isPublicAddress, isRefusedHost, mayConnect, onlyPublic, parseAllowedHosts } from '../src/hosts.ts'
 import { createPublicAgent } from '../src/outgoing/public-agent.ts'
 import { openReceiver } from './receiver.ts'
 
@@ -43,6 +43,26 @@ test('looks a name up once: where it led when it was checked is where it connect
   }) as unknown as typeof lookup
   await refusal(`http://rebinding.test:${receiver.port}/`, rebinding)
   expect([lookups, receiver.received.length]).toEqual([1, 0])
+})
+
+test.each([
+  ['', 'localhost', true],
+  ['', 'LOCALHOST..', true],
+  ['', 'a.localhost', true],
+  ['', 'localhost.localdomain', true],
+  ['', 'ip6-localhost', true],
+  ['', 'printer', true],
+  ['', 'Box.Example.com.', true],
+  ['', 'other.example.com', false],
+  ['', 'localhost.example.com', false],
+  ['', '[::1]', true],
+  ['', '93.184.215.14', false],
+  ['localhost', 'localhost.', false],
+  ['localhost', 'ip6-localhost', true],
+  // The addresses are what counts there.
+  ['127.0.0.0/8', 'localhost', false],
+])('with "%s" allowed, the host %s is refused before it is looked up: %s', (list, host, expected) => {
+  expect(isRefusedHost(parseAllowedHosts(list), host, 'box.example.com')).toBe(expected)
 })
 
 test.each(['93.184.215.14', '1.1.1.1', '2606:4700::1111', '2a00:1450:4001::1'])('takes %s for public', (address) => {

@@ -5,7 +5,7 @@ import type { lookup } from 'node:dns'
 import type { LookupFunction, Socket } from 'node:net'
 import { Agent, buildConnector } from 'undici'
 import { markUnsent } from './failure.ts'
-import { type AllowedHosts, isRefusedAddress, mayConnect, PrivateAddressError } from '../hosts.ts'
+import { type AllowedHosts, isRefusedHost, mayConnect, PrivateAddressError } from '../hosts.ts'
 import { type AllowedPorts, findRefusedPort, noFurtherPorts, RefusedPortError } from './ports.ts'
 
 /** Settings of an agent. */
@@ -52,8 +52,8 @@ export function createPublicAgent(options: PublicAgentOptions): Agent {
       }
       const refusedPort = findRefusedPort(allowedPorts, target)
       if (refusedPort) callback(new RefusedPortError(refusedPort), null)
-      // Node looks up names only.
-      else if (isRefusedAddress(allowed, hostname)) callback(new PrivateAddressError(hostname), null)
+      // Node looks up names only, and not those that need no look.
+      else if (isRefusedHost(allowed, hostname)) callback(new PrivateAddressError(hostname), null)
       else connect(target, callback)
     },
   })
