@@ -1,6 +1,7 @@
 // The API reference at /docs: reads /openapi.json, and shows the page that the URL names.
 import { Refused } from '@mediagen/client/errors.ts'
 import { createApi } from './api.ts'
+import { settleKey } from './arrived-key.ts'
 import { Catalog } from './catalog.ts'
 import { createContents } from './docs/contents.ts'
 import { readReference, type Reference } from './docs/document.ts'
@@ -11,7 +12,7 @@ import { button, element, linkButton } from './element.ts'
 import { keyForm } from './key-view.ts'
 import { problemNotice } from './problem-notice.ts'
 import type { JsonObject } from './records.ts'
-import { findKey, followOtherTabs } from './session.ts'
+import { followOtherTabs } from './session.ts'
 
 const main = document.querySelector<HTMLElement>('#main') as HTMLElement
 const navigation = document.querySelector<HTMLElement>('#navigation') as HTMLElement
@@ -150,9 +151,9 @@ async function load(): Promise<void> {
   navigation.querySelector('[data-view="docs"]')?.setAttribute('aria-current', 'page')
   try {
     const response = await fetch('/openapi.json')
-    const known = findKey()
+    const known = settleKey()
     start(readReference((await response.json()) as JsonObject))
-    const found = await known
+    const { key: found } = await known
     // The reader may have entered one meanwhile.
     if (key === null) useKey(found)
     followOtherTabs(useKey, () => useKey(null))

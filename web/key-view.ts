@@ -1,12 +1,11 @@
 // Asks for the API key, and tests it before storing it.
-import type { Refused } from '@mediagen/client/errors.ts'
-import { createApi } from './api.ts'
+import { tryKey } from './arrived-key.ts'
 import { element, icon } from './element.ts'
 import { explain } from './refusal-words.ts'
 import { keepKey } from './session.ts'
 
 /** A page with one field; `onKey` is called with a valid key. */
-export function keyView(onKey: (key: string) => void, refusal?: Refused): HTMLElement {
+export function keyView(onKey: (key: string) => void, refusal?: unknown): HTMLElement {
   return element(
     'section',
     { class: 'welcome' },
@@ -21,7 +20,7 @@ export function keyView(onKey: (key: string) => void, refusal?: Refused): HTMLEl
 }
 
 /** The field and its button; `onKey` is called with a valid key. */
-export function keyForm(onKey: (key: string) => void, refusal?: Refused): HTMLElement {
+export function keyForm(onKey: (key: string) => void, refusal?: unknown): HTMLElement {
   const field = element('input', {
     id: 'key-field',
     class: 'input mono',
@@ -56,8 +55,7 @@ export function keyForm(onKey: (key: string) => void, refusal?: Refused): HTMLEl
     }
     enter.disabled = true
     try {
-      // The one route that needs a valid key and no permission.
-      await createApi(key, () => {}).get('/v1/models/categories')
+      await tryKey(key)
       keepKey(key, remember.checked)
       onKey(key)
     } catch (caught) {

@@ -1,7 +1,7 @@
 // Starts the console: asks for the key, then shows the view that the URL names; the bar stays.
-import type { Refused } from '@mediagen/client/errors.ts'
 import { accountView } from './account-view.ts'
 import { createApi } from './api.ts'
+import { settleKey } from './arrived-key.ts'
 import { Balance } from './balance.ts'
 import { Catalog } from './catalog.ts'
 import { catalogView } from './catalog-view.ts'
@@ -12,7 +12,7 @@ import { libraryView } from './library-view.ts'
 import type { Parts } from './parts.ts'
 import { remixPage } from './remix-page.ts'
 import { parseRoute, type Route, takeKey } from './route.ts'
-import { findKey, followOtherTabs, forgetEverything } from './session.ts'
+import { followOtherTabs, forgetEverything } from './session.ts'
 import { studioView } from './studio-view.ts'
 import { uploadsView } from './uploads-view.ts'
 import { walletBadge } from './wallet-badge.ts'
@@ -61,7 +61,7 @@ function nowherePage(): HTMLElement {
 let leaving = new AbortController()
 let session = new AbortController()
 
-function showKeyView(refusal?: Refused): void {
+function showKeyView(refusal?: unknown): void {
   leaving.abort()
   session.abort()
   navigation.hidden = true
@@ -114,10 +114,10 @@ function signOut(): void {
 }
 
 async function start(): Promise<void> {
-  const key = await findKey()
+  const { key, refusal } = await settleKey()
   if (key) openSession(key)
   // A link with a key may have been opened while other tabs were asked.
-  else if (navigation.hidden) showKeyView()
+  else if (navigation.hidden) showKeyView(refusal)
 }
 
 document.querySelector('.skip')?.addEventListener('click', (event) => {

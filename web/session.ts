@@ -5,8 +5,11 @@ import type { JobRecord, Json, JsonObject, ModelRecord } from './records.ts'
 import { takeKey } from './route.ts'
 
 const keyName = 'mediagen.key'
+const sinceName = 'mediagen.since'
+const signOutsName = 'mediagen.signed-out'
 const draftsName = 'mediagen.drafts'
 const mostDrafts = 20
+const mostSignOuts = 20
 // Longer texts are files and are not stored.
 const longestText = 20_000
 // Other tabs answer at once or not at all.
@@ -26,18 +29,53 @@ export function isRemembered(): boolean {
   return localStorage.getItem(keyName) !== null
 }
 
-/** The key of this tab, of this device or of another tab; a key in the URL is moved to this tab. */
-export async function findKey(): Promise<string | null> {
+/** Takes the key out of the URL; null if there is none. */
+export function takeArrivedKey(): string | null {
   const arrived = takeKey(location.hash)
-  if (arrived) {
-    history.replaceState(null, '', location.pathname + location.search + (arrived.rest || '#/'))
-    if (arrived.key) keepKey(arrived.key, isRemembered())
-  }
+  if (!arrived) return null
+  history.replaceState(null, '', location.pathname + location.search + (arrived.rest || '#/'))
+  return arrived.key || null
+}
+
+/** The key of this tab, of this device or of another tab. */
+export async function findKey(): Promise<string | null> {
   return readKey() ?? (await askOtherTabs())
 }
 
-function readKey(): string | null {
+/** The key of this tab or of this device. A tab that was elsewhere when its key was signed out forgets it now. */
+export function readKey(): string | null {
+  const own = sessionStorage.getItem(keyName)
+  if (own !== null && signedOutAt(own) >= Number(sessionStorage.getItem(sinceName))) clear(own)
   return sessionStorage.getItem(keyName) ?? localStorage.getItem(keyName)
+}
+
+/** Keeps a key for this tab, from now on. */
+function holdKey(key: string): void {
+  sessionStorage.setItem(keyName, key)
+  sessionStorage.setItem(sinceName, String(Math.max(Date.now(), signedOutAt(key) + 1)))
+}
+
+/** When keys were signed out on this device, by how they begin: tabs that are elsewhere hear no message. */
+function readSignOuts(): Record<string, number> {
+  try {
+    return JSON.parse(localStorage.getItem(signOutsName) ?? '{}') as Record<string, number>
+  } catch {
+    return {}
+  }
+}
+
+const nameKey = (key: string): string => key.slice(0, 8)
+
+function signedOutAt(key: string): number {
+  return readSignOuts()[nameKey(key)] ?? 0
+}
+
+function noteSignOut(key: string): void {
+  const all = { ...readSignOuts(), [nameKey(key)]: Date.now() }
+  const newest = Object.entries(all)
+    .toSorted(([, one], [, other]) => other - one)
+    .slice(0, mostSignOuts)
+  localStorage.setItem(signOutsName, JSON.stringify(Object.fromEntries(newest)))
 }
 
 function askOtherTabs(): Promise<string | null> {
@@ -47,7 +85,7 @@ function askOtherTabs(): Promise<string | null> {
     'message',
     ({ data }: MessageEvent<Message>) => {
       if (!('key' in data)) return
-      sessionStorage.setItem(keyName, data.key)
+      holdKey(data.key)
       resolve(data.key)
     },
     { signal: answered.signal },
@@ -63,13 +101,19 @@ export function followOtherTabs(onKey: (key: string) => void, onSignedOut: () =>
     const key = readKey()
     if ('ask' in data && key !== null) tabs.postMessage({ key } satisfies Message)
     else if ('key' in data && key === null) {
-      sessionStorage.setItem(keyName, data.key)
+      holdKey(data.key)
       onKey(data.key)
     } else if ('signedOut' in data && (key === null || key === data.signedOut)) {
       clear(data.signedOut)
       onSignedOut()
     }
   })
+  const look = (): void => {
+    if (readKey() === null) onSignedOut()
+  }
+  addEventListener('storage', ({ key }) => key === signOutsName && look())
+  // Back may bring the page as it was when it was left.
+  addEventListener('pageshow', ({ persisted }) => persisted && look())
 }
 
 export function keepKey(key: string, remember: boolean): void {
@@ -77,13 +121,15 @@ export function keepKey(key: string, remember: boolean): void {
   // Drafts of another account may name its files.
   if (before !== key) clear(before)
   else for (const place of [localStorage, sessionStorage]) place.removeItem(keyName)
-  ;(remember ? localStorage : sessionStorage).setItem(keyName, key)
+  if (remember) localStorage.setItem(keyName, key)
+  else holdKey(key)
   tabs.postMessage({ key } satisfies Message)
 }
 
 /** Signs out in every tab that has the same key. */
 export function forgetEverything(): void {
   const key = readKey()
+  if (key !== null) noteSignOut(key)
   clear(key)
   tabs.postMessage({ signedOut: key } satisfies Message)
 }
@@ -92,7 +138,7 @@ function clear(key: string | null): void {
   for (const place of [localStorage, sessionStorage]) {
     // The device may remember another key than that of this tab.
     if ((place.getItem(keyName) ?? key) !== key) continue
-    for (const name of [keyName, draftsName]) place.removeItem(name)
+    for (const name of [keyName, sinceName, draftsName]) place.removeItem(name)
   }
   handedMedia.clear()
   knownMedia.clear()

@@ -29,6 +29,7 @@ test('the page refers to two files that are served, and to the pictures of the c
   expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
   const policy = response.headers.get('content-security-policy') ?? ''
   expect(policy).toMatch(/^default-src 'self';/)
+  expect(response.headers.get('cross-origin-opener-policy')).toBe('same-origin')
   expect(policy).not.toMatch(/unsafe|script-src|style-src|connect-src/)
   expect(text).not.toMatch(/<style|\sstyle=|\son[a-z]+=|javascript:|\{\{/i)
   expect([...text.matchAll(/<script(?![^>]*\ssrc=)/g)]).toEqual([])

@@ -37,7 +37,12 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 const comments = /<!--.*?-->\s*/gs
-const pageHeaders = { 'cache-control': 'no-cache', 'content-security-policy': contentSecurityPolicy }
+const pageHeaders = {
+  'cache-control': 'no-cache',
+  'content-security-policy': contentSecurityPolicy,
+  // Whoever opened the page has no hold on its window.
+  'cross-origin-opener-policy': 'same-origin',
+}
 /** Of a file whose name changes with its content. */
 export const fileHeaders = { 'cache-control': 'public, max-age=31536000, immutable' }
 
