@@ -6,6 +6,7 @@ import { deliveryStatusCodes, toRecord } from '../gateway/records.ts'
 import { readAll, withAdmin } from './admin.ts'
 import { parsePageLimit } from '@mediagen/terminal/counts.ts'
 import type { Printed } from '@mediagen/terminal/print.ts'
+import { withServer } from '@mediagen/terminal/server.ts'
 
 interface DeliveryOptions {
   readonly account: string
@@ -53,6 +54,15 @@ export function addWebhookCommands(program: Command): void {
       withAdmin(async (admin, deliveryId: string, { json }: { json?: boolean }) => {
         const { delivery } = await admin.redeliver({ deliveryId })
         return delivery && toPrinted(delivery, json)
+      }),
+    )
+  webhooks
+    .command('rotate-secret <webhook_id>')
+    .description('Give a webhook endpoint of yours on a server another secret; the one before it signs for a day more')
+    .action(
+      withServer(async ({ client }, webhookId: string, _options: object, _command: Command) => {
+        const { webhook_id, secret, previous_secret_until } = await client.rotateWebhookSecret(webhookId)
+        return { webhook_id, secret, previous_secret_until }
       }),
     )
 }

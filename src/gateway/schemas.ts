@@ -284,6 +284,15 @@ export const createdWebhookSchema = record(
   },
 )
 
+export const rotatedWebhookSchema = record(
+  'RotatedWebhook',
+  'An endpoint with its new secret, which is shown only this once.',
+  {
+    ...createdWebhookSchema.properties,
+    previous_secret_until: { ...time, description: 'Until when the secret before it signs messages, too.' },
+  },
+)
+
 const deliveryAttemptSchema = record('DeliveryAttempt', 'One attempt of a delivery.', {
   attempted_at: time,
   response_status: { type: ['integer', 'null'], description: 'HTTP status of the answer; null when there was none.' },

@@ -1,4 +1,6 @@
 // /v1/webhooks: webhook endpoints and their deliveries.
+import { timestampMs } from '@bufbuild/protobuf/wkt'
+import { toTimestampText } from '@mediagen/core/clock.ts'
 import type { FastifyInstance } from 'fastify'
 import { DeliverySchema, WebhookSchema } from '../../gen/mediagen/v1/webhooks_pb.ts'
 import { type CoreClient, forward } from './core-client.ts'
@@ -7,6 +9,7 @@ import { deliveryStatusCodes, toListOf, toRecord } from './records.ts'
 import {
   createdWebhookSchema,
   deliveryListSchema,
+  rotatedWebhookSchema,
   webhookBodySchema,
   webhookListSchema,
   webhookSchema,
@@ -79,6 +82,35 @@ export function addWebhookRoutes(app: FastifyInstance, core: CoreClient): void {
       readQuery(request, {})
       const { webhook } = await core.webhooks.getWebhook({ webhookId: request.params.webhook_id }, forward(request))
       return toRecord(WebhookSchema, webhook)
+    },
+  )
+
+  app.post<{ Params: WebhookParams }>(
+    '/v1/webhooks/:webhook_id/rotate-secret',
+    {
+      config: { permission },
+      schema: {
+        operation: {
+          id: 'rotateWebhookSecret',
+          summary:
+            'Replace the secret of a webhook endpoint. For a day messages are signed with the one before it as well.',
+          path,
+          errors,
+        },
+        response: { 200: rotatedWebhookSchema },
+      },
+    },
+    async (request) => {
+      readQuery(request, {})
+      const { webhook, secret, previousSecretUntil } = await core.webhooks.rotateWebhookSecret(
+        { webhookId: request.params.webhook_id },
+        forward(request),
+      )
+      return {
+        ...toRecord(WebhookSchema, webhook),
+        secret,
+        previous_secret_until: previousSecretUntil && toTimestampText(timestampMs(previousSecretUntil)),
+      }
     },
   )
 

@@ -1,4 +1,5 @@
 // WebhooksService: the endpoints of an account and their deliveries, and the operator's view of all of them.
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import { DeliveryStatus as DeliveryStatusCode, type WebhooksService } from '../../gen/mediagen/v1/webhooks_pb.ts'
@@ -61,6 +62,18 @@ export function createWebhooksService(parts: WebhooksParts): ServiceImpl<typeof 
     async listWebhooks(request, context) {
       const { items, total } = await store.listWebhooks(callerOf(context).accountId, readPage(request))
       return { webhooks: items.map(toWebhookMessage), total }
+    },
+
+    async rotateWebhookSecret(request, context) {
+      const secret = createWebhookSecret()
+      const rotated = await store.rotateWebhookSecret(callerOf(context).accountId, request.webhookId, secret)
+      if (!rotated) throw webhookNotFound(request.webhookId)
+      const { webhook, previousUntilMs } = rotated
+      return {
+        webhook: toWebhookMessage(webhook),
+        secret: toSecretText(secret),
+        previousSecretUntil: timestampFromMs(previousUntilMs),
+      }
     },
 
     async deleteWebhook(request, context) {

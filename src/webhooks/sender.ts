@@ -160,7 +160,7 @@ async function deliver(delivery: ClaimedDelivery, signal: AbortSignal, parts: We
 }
 
 async function post(
-  { deliveryId, url, secret, event, job, input, createdAtMs }: ClaimedDelivery,
+  { deliveryId, url, secrets, event, job, input, createdAtMs }: ClaimedDelivery,
   nowMs: number,
   signal: AbortSignal,
   { poster, renderJob, log }: WebhookSenderParts,
@@ -170,7 +170,7 @@ async function post(
     const headers = {
       'content-type': 'application/json',
       'user-agent': 'mediagen-webhooks/1',
-      ...signWebhook(secret, deliveryId, nowMs, body),
+      ...signWebhook(secrets, deliveryId, nowMs, body),
     }
     return await poster.post({ url, headers, body, signal })
   } catch (error) {

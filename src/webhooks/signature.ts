@@ -8,9 +8,18 @@ export function toWebhookBody(event: WebhookEvent, createdAtMs: number, data: ob
   return JSON.stringify({ type: event, timestamp: toTimestampText(createdAtMs), data })
 }
 
-/** The headers that prove the origin of a body. Standard Webhooks, "Webhook headers" and "Signature scheme". */
-export function signWebhook(secret: Buffer, id: string, nowMs: number, body: string): Record<string, string> {
+/**
+ * The headers that prove the origin of a body. Standard Webhooks, "Webhook headers" and "Signature scheme".
+ * @param secrets each makes a signature; a receiver needs to know one of them
+ */
+export function signWebhook(
+  secrets: readonly Buffer[],
+  id: string,
+  nowMs: number,
+  body: string,
+): Record<string, string> {
   const timestamp = String(Math.floor(nowMs / 1000))
-  const signature = createMac(createMacKey(secret), Buffer.from(`${id}.${timestamp}.${body}`), 'base64')
-  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` }
+  const signed = Buffer.from(`${id}.${timestamp}.${body}`)
+  const signatures = secrets.map((secret) => `v1,${createMac(createMacKey(secret), signed, 'base64')}`)
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
 }

@@ -51,3 +51,17 @@ test('the operator sees endpoints and deliveries while the server runs, and has 
   expect((await receiver.next()).headers['webhook-id']).toBe(delivery_id)
   await expect.poll(async () => (await hooks.deliveries(webhook_id))[0]?.status).toBe('delivered')
 })
+
+test('the owner of an endpoint replaces its secret', async () => {
+  await using hooks = await startWebhookApp({ MEDIAGEN_ROLES: 'api' })
+  await using cli = openCommandLine({ MEDIAGEN_URL: hooks.app.url, MEDIAGEN_KEY: hooks.app.account.key })
+  const { webhook_id, secret } = await hooks.register('http://127.0.0.1:9000/hook')
+  const { status, stdout } = await cli.run(['webhooks', 'rotate-secret', webhook_id, '--json'])
+  expect([status, JSON.parse(stdout)]).toEqual([
+    0,
+    { webhook_id, secret: expect.stringMatching(/^whsec_/), previous_secret_until: expect.any(String) },
+  ])
+  expect(JSON.parse(stdout).secret).not.toBe(secret)
+  const nobody = await cli.run(['webhooks', 'rotate-secret', 'wh_none'])
+  expect([nobody.status, nobody.stderr]).toEqual([1, expect.stringContaining('There is no webhook')])
+})

@@ -1,5 +1,5 @@
 // /v1/webhooks: registering, reading, listing and deleting endpoints, and whose they are. docs/webhooks.md.
-// P52, P53, P88, P90, P125, P164.
+// P52, P53, P88, P90, P125, P164, P260.
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../test-app.ts'

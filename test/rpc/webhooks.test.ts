@@ -64,6 +64,36 @@ test('an endpoint is registered, told, listed and deleted', async () => {
   expect(refused.detail.code).toBe('webhook_not_found')
 })
 
+test('P261 P262 a secret is replaced through both doors, and for a day messages verify with either', async () => {
+  const made = await hooks.register(receiver.url)
+  const path = 'WebhooksService/RotateWebhookSecret'
+  const { webhook, secret } = await client.call(path, { webhook_id: made.webhook_id })
+  expect(webhook.webhook_id).toBe(made.webhook_id)
+  const { secret: _, ...record } = made
+  const rotated = await hooks.app.send(`/v1/webhooks/${made.webhook_id}/rotate-secret`, { method: 'POST' })
+  expect([rotated.status, rotated.body]).toEqual([
+    200,
+    { ...record, secret: expect.stringMatching(/^whsec_/), previous_secret_until: expect.stringMatching(/Z$/) },
+  ])
+  expect(Date.parse(rotated.body.previous_secret_until)).toBeGreaterThan(Date.now() + 86_000_000)
+  const secrets = [made.secret, secret, rotated.body.secret]
+  expect(new Set(secrets).size).toBe(3)
+  await hooks.runJob()
+  const { body, headers } = await receiver.next()
+  for (const each of secrets) expect(new Webhook(each).verify(body, headers as Record<string, string>)).toBeDefined()
+  expect((await hooks.app.send(`/v1/webhooks/${made.webhook_id}`)).body).toEqual(record)
+
+  const { key } = await hooks.app.createAccount(0)
+  const refused = { status: 404, code: 'webhook_not_found' }
+  const elsewhere = await hooks.app.send(`/v1/webhooks/${made.webhook_id}/rotate-secret`, { method: 'POST', key })
+  expect(elsewhere.body).toMatchObject(refused)
+  const reader = await hooks.app.createKey(hooks.app.account.accountId, ['jobs:read'])
+  expect(await client.refusal(path, { webhook_id: made.webhook_id }, { key: reader })).toMatchObject({
+    detail: { code: 'missing_permission' },
+  })
+  await hooks.app.send(`/v1/webhooks/${made.webhook_id}`, { method: 'DELETE' })
+})
+
 test("what is wrong is refused by name, and another account's endpoint is not found", async () => {
   const refusal = async (rpc: string, request: object, key = hooks.app.account.key) =>
     (await client.refusal(rpc, request, { key })).detail

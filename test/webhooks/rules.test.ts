@@ -42,13 +42,13 @@ describe('a signature', () => {
   const body = toWebhookBody('job.failed', nowMs, { prompt: 'ünïcode 🌅' })
 
   test('is the one that the published library makes, and verifies', () => {
-    const headers = signWebhook(secret, 'dlv_1', nowMs, body)
+    const headers = signWebhook([secret], 'dlv_1', nowMs, body)
     expect(headers['webhook-signature']).toBe(library.sign('dlv_1', new Date(nowMs), body))
     expect(library.verify(body, headers)).toMatchObject({ type: 'job.failed', data: { prompt: 'ünïcode 🌅' } })
   })
 
   test('does not fit another id, time, body or secret', () => {
-    const headers = signWebhook(secret, 'dlv_1', nowMs, body)
+    const headers = signWebhook([secret], 'dlv_1', nowMs, body)
     const later = String(Number(headers['webhook-timestamp']) + 1)
     expect(() => library.verify(body, { ...headers, 'webhook-id': 'dlv_2' })).toThrow('No matching signature')
     expect(() => library.verify(body, { ...headers, 'webhook-timestamp': later })).toThrow('No matching signature')
@@ -57,8 +57,15 @@ describe('a signature', () => {
     expect(() => other.verify(body, headers)).toThrow('No matching signature')
   })
 
+  test('is made with every secret, and each verifies', () => {
+    const other = createWebhookSecret()
+    const headers = signWebhook([secret, other], 'dlv_1', nowMs, body)
+    expect(headers['webhook-signature']).toMatch(/^v1,\S+ v1,\S+$/)
+    for (const each of [secret, other]) expect(new Webhook(toSecretText(each)).verify(body, headers)).toBeDefined()
+  })
+
   test('of long ago is refused by the library', () => {
-    expect(() => library.verify(body, signWebhook(secret, 'dlv_1', nowMs - 400_000, body))).toThrow('too old')
+    expect(() => library.verify(body, signWebhook([secret], 'dlv_1', nowMs - 400_000, body))).toThrow('too old')
   })
 })
 

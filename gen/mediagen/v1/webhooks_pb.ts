@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file mediagen/v1/webhooks.proto.
  */
 export const file_mediagen_v1_webhooks: GenFile = /*@__PURE__*/
-  fileDesc("ChptZWRpYWdlbi92MS93ZWJob29rcy5wcm90bxILbWVkaWFnZW4udjEi9QEKB1dlYmhvb2sSEgoKd2ViaG9va19pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEgsKA3VybBgDIAEoCRIYCgtkZXNjcmlwdGlvbhgEIAEoCUgAiAEBEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjQKC2Rpc2FibGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEhUKDWluY2x1ZGVfaW5wdXQYByABKAhCDgoMX2Rlc2NyaXB0aW9uQg4KDF9kaXNhYmxlZF9hdCKxAwoIRGVsaXZlcnkSEwoLZGVsaXZlcnlfaWQYASABKAkSEgoKd2ViaG9va19pZBgCIAEoCRISCgphY2NvdW50X2lkGAMgASgJEgsKA3VybBgEIAEoCRIOCgZqb2JfaWQYBSABKAkSDAoEdHlwZRgGIAEoCRIrCgZzdGF0dXMYByABKA4yGy5tZWRpYWdlbi52MS5EZWxpdmVyeVN0YXR1cxIuCghhdHRlbXB0cxgIIAMoCzIcLm1lZGlhZ2VuLnYxLkRlbGl2ZXJ5QXR0ZW1wdBISCgVlcnJvchgJIAEoCUgAiAEBEjgKD25leHRfYXR0ZW1wdF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAYgBARIuCgpjcmVhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI0CgtmaW5pc2hlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAogBAUIICgZfZXJyb3JCEgoQX25leHRfYXR0ZW1wdF9hdEIOCgxfZmluaXNoZWRfYXQirQEKD0RlbGl2ZXJ5QXR0ZW1wdBIwCgxhdHRlbXB0ZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhwKD3Jlc3BvbnNlX3N0YXR1cxgCIAEoBUgAiAEBEhIKBWVycm9yGAMgASgJSAGIAQESGAoQZHVyYXRpb25fc2Vjb25kcxgEIAEoAUISChBfcmVzcG9uc2Vfc3RhdHVzQggKBl9lcnJvciJPChRDcmVhdGVXZWJob29rUmVxdWVzdBILCgN1cmwYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSFQoNaW5jbHVkZV9pbnB1dBgDIAEoCCJOChVDcmVhdGVXZWJob29rUmVzcG9uc2USJQoHd2ViaG9vaxgBIAEoCzIULm1lZGlhZ2VuLnYxLldlYmhvb2sSDgoGc2VjcmV0GAIgASgJIicKEUdldFdlYmhvb2tSZXF1ZXN0EhIKCndlYmhvb2tfaWQYASABKAkiOwoSR2V0V2ViaG9va1Jlc3BvbnNlEiUKB3dlYmhvb2sYASABKAsyFC5tZWRpYWdlbi52MS5XZWJob29rIkMKE0xpc3RXZWJob29rc1JlcXVlc3QSEgoFbGltaXQYASABKAVIAIgBARIOCgZvZmZzZXQYAiABKAVCCAoGX2xpbWl0Ik0KFExpc3RXZWJob29rc1Jlc3BvbnNlEiYKCHdlYmhvb2tzGAEgAygLMhQubWVkaWFnZW4udjEuV2ViaG9vaxINCgV0b3RhbBgCIAEoBSIqChREZWxldGVXZWJob29rUmVxdWVzdBISCgp3ZWJob29rX2lkGAEgASgJIhcKFURlbGV0ZVdlYmhvb2tSZXNwb25zZSKGAQoVTGlzdERlbGl2ZXJpZXNSZXF1ZXN0EhIKCndlYmhvb2tfaWQYASABKAkSKwoGc3RhdHVzGAIgASgOMhsubWVkaWFnZW4udjEuRGVsaXZlcnlTdGF0dXMSEgoFbGltaXQYAyABKAVIAIgBARIOCgZvZmZzZXQYBCABKAVCCAoGX2xpbWl0IlIKFkxpc3REZWxpdmVyaWVzUmVzcG9uc2USKQoKZGVsaXZlcmllcxgBIAMoCzIVLm1lZGlhZ2VuLnYxLkRlbGl2ZXJ5Eg0KBXRvdGFsGAIgASgFKokBCg5EZWxpdmVyeVN0YXR1cxIfChtERUxJVkVSWV9TVEFUVVNfVU5TUEVDSUZJRUQQABIbChdERUxJVkVSWV9TVEFUVVNfUEVORElORxABEh0KGURFTElWRVJZX1NUQVRVU19ERUxJVkVSRUQQAhIaChZERUxJVkVSWV9TVEFUVVNfRkFJTEVEEAMy5wMKD1dlYmhvb2tzU2VydmljZRJcCg1DcmVhdGVXZWJob29rEiEubWVkaWFnZW4udjEuQ3JlYXRlV2ViaG9va1JlcXVlc3QaIi5tZWRpYWdlbi52MS5DcmVhdGVXZWJob29rUmVzcG9uc2UiBKC7GAcSVgoKR2V0V2ViaG9vaxIeLm1lZGlhZ2VuLnYxLkdldFdlYmhvb2tSZXF1ZXN0Gh8ubWVkaWFnZW4udjEuR2V0V2ViaG9va1Jlc3BvbnNlIgeQAgGguxgHElwKDExpc3RXZWJob29rcxIgLm1lZGlhZ2VuLnYxLkxpc3RXZWJob29rc1JlcXVlc3QaIS5tZWRpYWdlbi52MS5MaXN0V2ViaG9va3NSZXNwb25zZSIHkAIBoLsYBxJcCg1EZWxldGVXZWJob29rEiEubWVkaWFnZW4udjEuRGVsZXRlV2ViaG9va1JlcXVlc3QaIi5tZWRpYWdlbi52MS5EZWxldGVXZWJob29rUmVzcG9uc2UiBKC7GAcSYgoOTGlzdERlbGl2ZXJpZXMSIi5tZWRpYWdlbi52MS5MaXN0RGVsaXZlcmllc1JlcXVlc3QaIy5tZWRpYWdlbi52MS5MaXN0RGVsaXZlcmllc1Jlc3BvbnNlIgeQAgGguxgHYgZwcm90bzM", [file_google_protobuf_timestamp, file_mediagen_v1_options]);
+  fileDesc("ChptZWRpYWdlbi92MS93ZWJob29rcy5wcm90bxILbWVkaWFnZW4udjEi9QEKB1dlYmhvb2sSEgoKd2ViaG9va19pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEgsKA3VybBgDIAEoCRIYCgtkZXNjcmlwdGlvbhgEIAEoCUgAiAEBEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjQKC2Rpc2FibGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEhUKDWluY2x1ZGVfaW5wdXQYByABKAhCDgoMX2Rlc2NyaXB0aW9uQg4KDF9kaXNhYmxlZF9hdCKxAwoIRGVsaXZlcnkSEwoLZGVsaXZlcnlfaWQYASABKAkSEgoKd2ViaG9va19pZBgCIAEoCRISCgphY2NvdW50X2lkGAMgASgJEgsKA3VybBgEIAEoCRIOCgZqb2JfaWQYBSABKAkSDAoEdHlwZRgGIAEoCRIrCgZzdGF0dXMYByABKA4yGy5tZWRpYWdlbi52MS5EZWxpdmVyeVN0YXR1cxIuCghhdHRlbXB0cxgIIAMoCzIcLm1lZGlhZ2VuLnYxLkRlbGl2ZXJ5QXR0ZW1wdBISCgVlcnJvchgJIAEoCUgAiAEBEjgKD25leHRfYXR0ZW1wdF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAYgBARIuCgpjcmVhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI0CgtmaW5pc2hlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAogBAUIICgZfZXJyb3JCEgoQX25leHRfYXR0ZW1wdF9hdEIOCgxfZmluaXNoZWRfYXQirQEKD0RlbGl2ZXJ5QXR0ZW1wdBIwCgxhdHRlbXB0ZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhwKD3Jlc3BvbnNlX3N0YXR1cxgCIAEoBUgAiAEBEhIKBWVycm9yGAMgASgJSAGIAQESGAoQZHVyYXRpb25fc2Vjb25kcxgEIAEoAUISChBfcmVzcG9uc2Vfc3RhdHVzQggKBl9lcnJvciJPChRDcmVhdGVXZWJob29rUmVxdWVzdBILCgN1cmwYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSFQoNaW5jbHVkZV9pbnB1dBgDIAEoCCJOChVDcmVhdGVXZWJob29rUmVzcG9uc2USJQoHd2ViaG9vaxgBIAEoCzIULm1lZGlhZ2VuLnYxLldlYmhvb2sSDgoGc2VjcmV0GAIgASgJIicKEUdldFdlYmhvb2tSZXF1ZXN0EhIKCndlYmhvb2tfaWQYASABKAkiOwoSR2V0V2ViaG9va1Jlc3BvbnNlEiUKB3dlYmhvb2sYASABKAsyFC5tZWRpYWdlbi52MS5XZWJob29rIkMKE0xpc3RXZWJob29rc1JlcXVlc3QSEgoFbGltaXQYASABKAVIAIgBARIOCgZvZmZzZXQYAiABKAVCCAoGX2xpbWl0Ik0KFExpc3RXZWJob29rc1Jlc3BvbnNlEiYKCHdlYmhvb2tzGAEgAygLMhQubWVkaWFnZW4udjEuV2ViaG9vaxINCgV0b3RhbBgCIAEoBSIwChpSb3RhdGVXZWJob29rU2VjcmV0UmVxdWVzdBISCgp3ZWJob29rX2lkGAEgASgJIo8BChtSb3RhdGVXZWJob29rU2VjcmV0UmVzcG9uc2USJQoHd2ViaG9vaxgBIAEoCzIULm1lZGlhZ2VuLnYxLldlYmhvb2sSDgoGc2VjcmV0GAIgASgJEjkKFXByZXZpb3VzX3NlY3JldF91bnRpbBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiKgoURGVsZXRlV2ViaG9va1JlcXVlc3QSEgoKd2ViaG9va19pZBgBIAEoCSIXChVEZWxldGVXZWJob29rUmVzcG9uc2UihgEKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBISCgp3ZWJob29rX2lkGAEgASgJEisKBnN0YXR1cxgCIAEoDjIbLm1lZGlhZ2VuLnYxLkRlbGl2ZXJ5U3RhdHVzEhIKBWxpbWl0GAMgASgFSACIAQESDgoGb2Zmc2V0GAQgASgFQggKBl9saW1pdCJSChZMaXN0RGVsaXZlcmllc1Jlc3BvbnNlEikKCmRlbGl2ZXJpZXMYASADKAsyFS5tZWRpYWdlbi52MS5EZWxpdmVyeRINCgV0b3RhbBgCIAEoBSqJAQoORGVsaXZlcnlTdGF0dXMSHwobREVMSVZFUllfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGwoXREVMSVZFUllfU1RBVFVTX1BFTkRJTkcQARIdChlERUxJVkVSWV9TVEFUVVNfREVMSVZFUkVEEAISGgoWREVMSVZFUllfU1RBVFVTX0ZBSUxFRBADMtcECg9XZWJob29rc1NlcnZpY2USXAoNQ3JlYXRlV2ViaG9vaxIhLm1lZGlhZ2VuLnYxLkNyZWF0ZVdlYmhvb2tSZXF1ZXN0GiIubWVkaWFnZW4udjEuQ3JlYXRlV2ViaG9va1Jlc3BvbnNlIgSguxgHElYKCkdldFdlYmhvb2sSHi5tZWRpYWdlbi52MS5HZXRXZWJob29rUmVxdWVzdBofLm1lZGlhZ2VuLnYxLkdldFdlYmhvb2tSZXNwb25zZSIHkAIBoLsYBxJcCgxMaXN0V2ViaG9va3MSIC5tZWRpYWdlbi52MS5MaXN0V2ViaG9va3NSZXF1ZXN0GiEubWVkaWFnZW4udjEuTGlzdFdlYmhvb2tzUmVzcG9uc2UiB5ACAaC7GAcSbgoTUm90YXRlV2ViaG9va1NlY3JldBInLm1lZGlhZ2VuLnYxLlJvdGF0ZVdlYmhvb2tTZWNyZXRSZXF1ZXN0GigubWVkaWFnZW4udjEuUm90YXRlV2ViaG9va1NlY3JldFJlc3BvbnNlIgSguxgHElwKDURlbGV0ZVdlYmhvb2sSIS5tZWRpYWdlbi52MS5EZWxldGVXZWJob29rUmVxdWVzdBoiLm1lZGlhZ2VuLnYxLkRlbGV0ZVdlYmhvb2tSZXNwb25zZSIEoLsYBxJiCg5MaXN0RGVsaXZlcmllcxIiLm1lZGlhZ2VuLnYxLkxpc3REZWxpdmVyaWVzUmVxdWVzdBojLm1lZGlhZ2VuLnYxLkxpc3REZWxpdmVyaWVzUmVzcG9uc2UiB5ACAaC7GAdiBnByb3RvMw", [file_google_protobuf_timestamp, file_mediagen_v1_options]);
 
 /**
  * An endpoint of an account.
@@ -383,6 +383,63 @@ export const ListWebhooksResponseSchema: GenMessage<ListWebhooksResponse> = /*@_
   messageDesc(file_mediagen_v1_webhooks, 8);
 
 /**
+ * Which endpoint gets another secret.
+ * Example: `{"webhook_id": "wh_01m81n4sg6e009ehdb3x9q6c7r"}`
+ *
+ * @generated from message mediagen.v1.RotateWebhookSecretRequest
+ */
+export type RotateWebhookSecretRequest = Message<"mediagen.v1.RotateWebhookSecretRequest"> & {
+  /**
+   * Id of an endpoint of the calling key's account.
+   *
+   * @generated from field: string webhook_id = 1;
+   */
+  webhookId: string;
+};
+
+/**
+ * Describes the message mediagen.v1.RotateWebhookSecretRequest.
+ * Use `create(RotateWebhookSecretRequestSchema)` to create a new message.
+ */
+export const RotateWebhookSecretRequestSchema: GenMessage<RotateWebhookSecretRequest> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_webhooks, 9);
+
+/**
+ * The endpoint with its new secret.
+ *
+ * @generated from message mediagen.v1.RotateWebhookSecretResponse
+ */
+export type RotateWebhookSecretResponse = Message<"mediagen.v1.RotateWebhookSecretResponse"> & {
+  /**
+   * The endpoint.
+   *
+   * @generated from field: mediagen.v1.Webhook webhook = 1;
+   */
+  webhook?: Webhook | undefined;
+
+  /**
+   * `whsec_` and the base64 of the signing key. Shown only this once.
+   *
+   * @generated from field: string secret = 2;
+   */
+  secret: string;
+
+  /**
+   * Until when the secret before it signs messages, too.
+   *
+   * @generated from field: google.protobuf.Timestamp previous_secret_until = 3;
+   */
+  previousSecretUntil?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message mediagen.v1.RotateWebhookSecretResponse.
+ * Use `create(RotateWebhookSecretResponseSchema)` to create a new message.
+ */
+export const RotateWebhookSecretResponseSchema: GenMessage<RotateWebhookSecretResponse> = /*@__PURE__*/
+  messageDesc(file_mediagen_v1_webhooks, 10);
+
+/**
  * Which endpoint to delete.
  * Example: `{"webhook_id": "wh_01m81n4sg6e009ehdb3x9q6c7r"}`
  *
@@ -402,7 +459,7 @@ export type DeleteWebhookRequest = Message<"mediagen.v1.DeleteWebhookRequest"> &
  * Use `create(DeleteWebhookRequestSchema)` to create a new message.
  */
 export const DeleteWebhookRequestSchema: GenMessage<DeleteWebhookRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_webhooks, 9);
+  messageDesc(file_mediagen_v1_webhooks, 11);
 
 /**
  * It was deleted.
@@ -417,7 +474,7 @@ export type DeleteWebhookResponse = Message<"mediagen.v1.DeleteWebhookResponse">
  * Use `create(DeleteWebhookResponseSchema)` to create a new message.
  */
 export const DeleteWebhookResponseSchema: GenMessage<DeleteWebhookResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_webhooks, 10);
+  messageDesc(file_mediagen_v1_webhooks, 12);
 
 /**
  * Which deliveries to list.
@@ -460,7 +517,7 @@ export type ListDeliveriesRequest = Message<"mediagen.v1.ListDeliveriesRequest">
  * Use `create(ListDeliveriesRequestSchema)` to create a new message.
  */
 export const ListDeliveriesRequestSchema: GenMessage<ListDeliveriesRequest> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_webhooks, 11);
+  messageDesc(file_mediagen_v1_webhooks, 13);
 
 /**
  * One page of deliveries.
@@ -488,7 +545,7 @@ export type ListDeliveriesResponse = Message<"mediagen.v1.ListDeliveriesResponse
  * Use `create(ListDeliveriesResponseSchema)` to create a new message.
  */
 export const ListDeliveriesResponseSchema: GenMessage<ListDeliveriesResponse> = /*@__PURE__*/
-  messageDesc(file_mediagen_v1_webhooks, 12);
+  messageDesc(file_mediagen_v1_webhooks, 14);
 
 /**
  * The state of a delivery.
@@ -574,6 +631,16 @@ export const WebhooksService: GenService<{
     methodKind: "unary";
     input: typeof ListWebhooksRequestSchema;
     output: typeof ListWebhooksResponseSchema;
+  },
+  /**
+   * Gives an endpoint another secret, shown only this once. For a day messages are signed with the one before it, too.
+   *
+   * @generated from rpc mediagen.v1.WebhooksService.RotateWebhookSecret
+   */
+  rotateWebhookSecret: {
+    methodKind: "unary";
+    input: typeof RotateWebhookSecretRequestSchema;
+    output: typeof RotateWebhookSecretResponseSchema;
   },
   /**
    * Deletes an endpoint. Its pending deliveries are dropped.

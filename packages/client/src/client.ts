@@ -6,7 +6,19 @@
 import { followJob, type FollowOptions } from './follow.ts'
 import { generate, type GenerateOptions, startGeneration } from './generate.ts'
 import { type Connection, createHttp } from './http.ts'
-import type { Entry, File, Input, Job, Model, ModelDetail, Output, Page, Quote, Wallet } from './records.ts'
+import type {
+  Entry,
+  File,
+  Input,
+  Job,
+  Model,
+  ModelDetail,
+  Output,
+  Page,
+  Quote,
+  RotatedWebhook,
+  Wallet,
+} from './records.ts'
 
 export { JobFailed, mayPass, Refused, TooExpensive, Unreachable } from './errors.ts'
 export type { FollowOptions } from './follow.ts'
@@ -53,6 +65,8 @@ export interface MediagenClient {
   removeFile(fileId: string): Promise<void>
   /** Removes a job that has ended, with its outputs. */
   removeJob(jobId: string): Promise<void>
+  /** Gives a webhook endpoint another secret; for a day messages are signed with the one before it, too. */
+  rotateWebhookSecret(webhookId: string): Promise<RotatedWebhook>
   /** The bytes of an output. @throws Error if its file has expired */
   download(output: Pick<Output, 'url'> | undefined, signal?: AbortSignal): Promise<Blob>
 }
@@ -78,6 +92,8 @@ export function createClient(connection: Connection): MediagenClient {
     files: (options) => http.json(`/v1/files${toQuery(options)}`),
     removeFile: async (fileId) => void (await http.open(`/v1/files/${encodeURIComponent(fileId)}`, remove)),
     removeJob: async (jobId) => void (await http.open(jobPath(jobId), remove)),
+    rotateWebhookSecret: (webhookId) =>
+      http.json(`/v1/webhooks/${encodeURIComponent(webhookId)}/rotate-secret`, { method: 'POST' }),
     async download(output, signal) {
       if (!output?.url) throw new Error('The file of this output has expired.')
       // The URL is signed and needs no key.

@@ -596,6 +596,40 @@ export interface CreatedWebhook {
   secret: string
 }
 /**
+ * An endpoint with its new secret, which is shown only this once.
+ */
+export interface RotatedWebhook {
+  webhook_id: string
+  /**
+   * Where events are sent by POST.
+   */
+  url: string
+  /**
+   * A note of its owner.
+   */
+  description: string | null
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  created_at: string
+  /**
+   * When it answered 410 Gone and was disabled; null while it is enabled.
+   */
+  disabled_at: string | null
+  /**
+   * Whether messages carry the job's input.
+   */
+  include_input: boolean
+  /**
+   * `whsec_` and the base64 of the signing key. Shown only this once.
+   */
+  secret: string
+  /**
+   * Until when the secret before it signs messages, too.
+   */
+  previous_secret_until: string
+}
+/**
  * One attempt of a delivery.
  */
 export interface DeliveryAttempt {

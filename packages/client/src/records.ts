@@ -12,6 +12,7 @@ export type {
   Output,
   Product,
   Quote,
+  RotatedWebhook,
   Sample,
   Wallet,
   Webhook,

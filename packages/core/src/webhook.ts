@@ -38,6 +38,13 @@ export interface WebhookDraft extends Pick<Webhook, 'accountId' | 'url' | 'descr
   readonly secret: Uint8Array
 }
 
+/** What became of a secret that was replaced. */
+export interface SecretRotation {
+  readonly webhook: Webhook
+  /** Until when it still signs. */
+  readonly previousUntilMs: number
+}
+
 /** The state of a delivery. */
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed'
 export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const satisfies readonly DeliveryStatus[]
@@ -83,7 +90,8 @@ export interface ClaimedDelivery {
   readonly deliveryId: string
   readonly webhookId: string
   readonly url: string
-  readonly secret: Buffer
+  /** All that sign the message, the newest first. */
+  readonly secrets: readonly Buffer[]
   readonly event: WebhookEvent
   /** The job as it was when the event happened. */
   readonly job: Job
@@ -222,7 +230,9 @@ export interface WebhookStore {
   getWebhook(accountId: string, webhookId: string): Promise<Webhook | null>
   /** The newest first; of all accounts when `accountId` is null. */
   listWebhooks(accountId: string | null, page: PageRequest): Promise<Page<Webhook>>
-  /** Erases the secret and gives up pending deliveries. False if the account has no such endpoint. */
+  /** Gives an endpoint another secret; the one before it signs for a while longer. Null if the account has no such endpoint. */
+  rotateWebhookSecret(accountId: string, webhookId: string, secret: Uint8Array): Promise<SecretRotation | null>
+  /** Erases the secrets and gives up pending deliveries. False if the account has no such endpoint. */
   deleteWebhook(accountId: string, webhookId: string): Promise<boolean>
 
   /** The newest first. */

@@ -226,6 +226,11 @@ const answers: Readonly<Record<string, unknown>> = {
   listWebhooks: listOf(webhook),
   createWebhook: { ...webhook, secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' },
   getWebhook: webhook,
+  rotateWebhookSecret: {
+    ...webhook,
+    secret: 'whsec_mWnSbuDgKJjYvd0cUkT8Jq1aBr6fQhXe',
+    previous_secret_until: '2026-11-23T12:53:55.158Z',
+  },
   listDeliveries: listOf(delivery),
   listFiles: listOf(file),
   uploadFile: file,

@@ -16,6 +16,7 @@ import {
   type Endpoint,
   type RedeliverOutcome,
 } from '@mediagen/core/webhook.ts'
+import { readPreviousSecrets } from '@mediagen/core/webhook-secrets.ts'
 import { jobColumns, type JobRow, toJob } from '../job-rows.ts'
 import {
   deliveryColumns,
@@ -49,7 +50,9 @@ const dueWebhooks = `SELECT d.webhook_id AS webhookId, d.account_id AS accountId
   ) AS d LEFT JOIN webhook_turns AS t ON t.account_id = d.account_id
   WHERE turn <= :perAccount ORDER BY turn, coalesce(t.claimed_at, 0), d.claimed_at, next_due_at LIMIT :limit`
 
-type ClaimRow = Omit<ClaimedDelivery, 'job' | 'input' | 'proven'> & {
+type ClaimRow = Omit<ClaimedDelivery, 'secrets' | 'job' | 'input' | 'proven'> & {
+  secret: Buffer
+  previousSecrets: string | null
   number: number
   dueAt: number
   includeInput: number
@@ -113,7 +116,7 @@ async function claimOf(
      FROM webhooks AS w, (SELECT number, due_at FROM webhook_deliveries
        WHERE webhook_id = :webhookId AND status = 'pending' AND due_at <= :now::bigint ORDER BY due_at, number LIMIT :places) AS due
      WHERE w.webhook_id = d.webhook_id AND w.secret IS NOT NULL AND d.number = due.number
-     RETURNING due.due_at AS dueAt, d.number, d.delivery_id AS deliveryId, d.webhook_id AS webhookId, w.url, w.secret, w.include_input AS includeInput, d.event,
+     RETURNING due.due_at AS dueAt, d.number, d.delivery_id AS deliveryId, d.webhook_id AS webhookId, w.url, w.secret, w.previous_secrets AS previousSecrets, w.include_input AS includeInput, d.event,
        d.job_number AS jobNumber, d.job_then AS jobThen, d.created_at AS createdAtMs, d.attempt, d.token`,
     { webhookId, now, leaseMs, places, claimedAs: proven ? 'proven' : 'unproven' },
   )
@@ -129,13 +132,14 @@ async function claimOf(
     { numbers: rows.map(({ jobNumber }) => jobNumber) },
   )
   const byNumber = new Map(jobs.map((job) => [job.number, job]))
-  return rows.toSorted(byDue).flatMap(({ includeInput, jobNumber, jobThen, ...row }) => {
+  return rows.toSorted(byDue).flatMap(({ includeInput, jobNumber, jobThen, secret, previousSecrets, ...row }) => {
     const job = byNumber.get(jobNumber)
     if (job === undefined) return []
     const input = includeInput === 1 && job.input !== null ? (JSON.parse(job.input) as JsonObject) : null
     const then = jobThen === null ? {} : (JSON.parse(jobThen) as Partial<ClaimedDelivery['job']>)
     const { dueAt: _, number: __, ...delivery } = row
-    return [{ ...delivery, proven, input, job: { ...toJob(job), ...then } }]
+    const secrets = [secret, ...readPreviousSecrets(previousSecrets, now)]
+    return [{ ...delivery, secrets, proven, input, job: { ...toJob(job), ...then } }]
   })
 }
 

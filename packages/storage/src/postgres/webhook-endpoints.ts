@@ -1,6 +1,7 @@
 // Webhook endpoints: registered, read, deleted. Deliveries are in deliveries.ts.
 import type { Page, PageRequest } from '@mediagen/core/page.ts'
-import type { CreateWebhookOutcome, Webhook, WebhookDraft } from '@mediagen/core/webhook.ts'
+import type { CreateWebhookOutcome, SecretRotation, Webhook, WebhookDraft } from '@mediagen/core/webhook.ts'
+import { retireSecret, secretOverlapMs } from '@mediagen/core/webhook-secrets.ts'
 import { toWebhook, webhookColumns, type WebhookRow } from '../rows.ts'
 import type { Database } from './connection.ts'
 import { giveUp } from './deliveries.ts'
@@ -30,9 +31,29 @@ export async function createWebhook(tx: Writing, draft: WebhookDraft, limit: num
   return { outcome: 'created', webhook: toWebhook(row) }
 }
 
+export async function rotateWebhookSecret(
+  tx: Writing,
+  accountId: string,
+  webhookId: string,
+  secret: Uint8Array,
+): Promise<SecretRotation | null> {
+  const found = await tx.row<{ secret: Buffer; previous: string | null }>(
+    `SELECT secret, previous_secrets AS previous FROM webhooks
+     WHERE webhook_id = :webhookId AND account_id = :accountId AND ${live} FOR NO KEY UPDATE`,
+    { webhookId, accountId },
+  )
+  if (found === undefined) return null
+  const now = await tx.nowMs()
+  const row = await tx.row<WebhookRow>(
+    `UPDATE webhooks SET secret = :secret, previous_secrets = :previous WHERE webhook_id = :webhookId RETURNING ${webhookColumns}`,
+    { webhookId, secret, previous: retireSecret(found.previous, found.secret, now) },
+  )
+  return row === undefined ? null : { webhook: toWebhook(row), previousUntilMs: now + secretOverlapMs }
+}
+
 export async function deleteWebhook(tx: Writing, accountId: string, webhookId: string): Promise<boolean> {
   const deleted = await tx.change(
-    `UPDATE webhooks SET secret = NULL, deleted_at = :now WHERE webhook_id = :webhookId AND account_id = :accountId AND ${live}`,
+    `UPDATE webhooks SET secret = NULL, previous_secrets = NULL, deleted_at = :now WHERE webhook_id = :webhookId AND account_id = :accountId AND ${live}`,
     { accountId, webhookId, now: await tx.nowMs() },
   )
   if (deleted > 0) await giveUp(tx, webhookId, deletedError)

@@ -15,6 +15,7 @@ import {
   type Endpoint,
   type RedeliverOutcome,
 } from '@mediagen/core/webhook.ts'
+import { readPreviousSecrets } from '@mediagen/core/webhook-secrets.ts'
 import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'
 import { createPages } from './pages.ts'
@@ -30,8 +31,8 @@ import {
 import type { Writing } from './writing.ts'
 
 /** A claimed delivery in the form that crosses threads, where a Buffer becomes a plain Uint8Array. */
-interface ClaimedDeliveryRow extends Omit<ClaimedDelivery, 'secret' | 'input'> {
-  readonly secret: Uint8Array
+interface ClaimedDeliveryRow extends Omit<ClaimedDelivery, 'secrets' | 'input'> {
+  readonly secrets: readonly Uint8Array[]
   /** JSON */
   readonly input: string | null
 }
@@ -74,15 +75,21 @@ function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly
       "SELECT number FROM webhook_deliveries WHERE webhook_id = ? AND status = 'pending' AND due_at <= ? ORDER BY due_at LIMIT ?",
     )
     .pluck()
-  const takeTurn = db.prepare<[number, string], { url: string; secret: Buffer; includeInput: number }>(
-    'UPDATE webhooks SET claimed_at = ? WHERE webhook_id = ? RETURNING url, secret, include_input AS includeInput',
+  const takeTurn = db.prepare<
+    [number, string],
+    { url: string; secret: Buffer; previousSecrets: string | null; includeInput: number }
+  >(
+    'UPDATE webhooks SET claimed_at = ? WHERE webhook_id = ? RETURNING url, secret, previous_secrets AS previousSecrets, include_input AS includeInput',
   )
   const takeAccountTurn = db.prepare<[string, number]>(
     'INSERT INTO webhook_turns (account_id, claimed_at) VALUES (?, ?) ON CONFLICT (account_id) DO UPDATE SET claimed_at = excluded.claimed_at',
   )
   const claim = db.prepare<
     [number, number, string, number],
-    Omit<ClaimedDelivery, 'url' | 'secret' | 'job' | 'input' | 'proven'> & { jobNumber: number; jobThen: string | null }
+    Omit<ClaimedDelivery, 'url' | 'secrets' | 'job' | 'input' | 'proven'> & {
+      jobNumber: number
+      jobThen: string | null
+    }
   >(
     `UPDATE webhook_deliveries SET due_at = ?, waits_since = ?, claimed_as = ?, token = token + 1, attempt = attempt + 1 WHERE number = ?
      RETURNING delivery_id AS deliveryId, webhook_id AS webhookId, event, job_number AS jobNumber, job_then AS jobThen, created_at AS createdAtMs, attempt, token`,
@@ -97,7 +104,8 @@ function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly
     const numbers = dueDeliveries.all(webhookId, nowMs(), places)
     const turn = numbers.length > 0 ? takeTurn.get(nowMs(), webhookId) : undefined
     if (turn === undefined) return []
-    const { includeInput, ...endpoint } = turn
+    const { includeInput, url, secret, previousSecrets } = turn
+    const secrets = [secret, ...readPreviousSecrets(previousSecrets, nowMs())]
     takeAccountTurn.run(accountId, nowMs())
     return numbers.map((number) => {
       const row = claim.get(nowMs() + leaseMs, nowMs(), proven ? 'proven' : 'unproven', number)
@@ -106,7 +114,7 @@ function createClaim({ db, nowMs }: Writing): (claim: DeliveryClaim) => readonly
       const { jobNumber, jobThen, ...delivery } = row
       const input = includeInput === 1 ? (findInput.get(jobNumber) ?? null) : null
       const then = jobThen === null ? {} : (JSON.parse(jobThen) as Partial<ClaimedDelivery['job']>)
-      return { ...delivery, ...endpoint, proven, input, job: { ...toJob(job), ...then } }
+      return { ...delivery, url, secrets, proven, input, job: { ...toJob(job), ...then } }
     })
   }
 
@@ -324,7 +332,7 @@ function createDeliveryLister(db: Connection): (filter: DeliveryFilter) => Page<
 export function toClaimedDelivery(row: ClaimedDeliveryRow): ClaimedDelivery {
   return {
     ...row,
-    secret: Buffer.from(row.secret),
+    secrets: row.secrets.map((secret) => Buffer.from(secret)),
     input: parseObject(row.input),
   }
 }

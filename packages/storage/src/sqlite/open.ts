@@ -150,6 +150,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     createWebhook: async (draft, limit) =>
       ask('createWebhook', { ...draft, secret: new Uint8Array(draft.secret) }, limit),
     getWebhook: async (accountId, webhookId) => reads.getWebhook(accountId, webhookId),
+    rotateWebhookSecret: (accountId, webhookId, secret) =>
+      ask('rotateWebhookSecret', accountId, webhookId, new Uint8Array(secret)),
     deleteWebhook: (accountId, webhookId) => ask('deleteWebhook', accountId, webhookId),
     redeliver: (deliveryId, by) => operate('redeliver', deliveryId, by),
     hasDueDelivery: async (claim) => reads.hasDueDelivery(claim),

@@ -1,6 +1,7 @@
 // Webhook endpoints: registered, read, deleted, disabled. Deliveries are in deliveries.ts.
 import type { Page, PageRequest } from '@mediagen/core/page.ts'
-import type { CreateWebhookOutcome, Webhook, WebhookDraft } from '@mediagen/core/webhook.ts'
+import type { CreateWebhookOutcome, SecretRotation, Webhook, WebhookDraft } from '@mediagen/core/webhook.ts'
+import { retireSecret, secretOverlapMs } from '@mediagen/core/webhook-secrets.ts'
 import { toWebhook, webhookColumns, type WebhookRow } from '../rows.ts'
 import type { Connection } from './connection.ts'
 import { createGiveUp } from './deliveries.ts'
@@ -22,7 +23,13 @@ export function createWebhookCommands(writing: Writing) {
      VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING ${webhookColumns}`,
   )
   const forget = db.prepare<[number, string, string]>(
-    'UPDATE webhooks SET secret = NULL, deleted_at = ? WHERE webhook_id = ? AND account_id = ? AND deleted_at IS NULL',
+    'UPDATE webhooks SET secret = NULL, previous_secrets = NULL, deleted_at = ? WHERE webhook_id = ? AND account_id = ? AND deleted_at IS NULL',
+  )
+  const findSecrets = db.prepare<[string, string], { secret: Uint8Array; previous: string | null }>(
+    'SELECT secret, previous_secrets AS previous FROM webhooks WHERE webhook_id = ? AND account_id = ? AND deleted_at IS NULL',
+  )
+  const replaceSecret = db.prepare<[Uint8Array, string, string], WebhookRow>(
+    `UPDATE webhooks SET secret = ?, previous_secrets = ? WHERE webhook_id = ? RETURNING ${webhookColumns}`,
   )
   return {
     createWebhook(draft: WebhookDraft, limit: number): CreateWebhookOutcome {
@@ -32,6 +39,13 @@ export function createWebhookCommands(writing: Writing) {
       const row = insert.get(ids.next('wh'), accountId, url, description, includeInput ? 1 : 0, secret, nowMs())
       if (row === undefined) throw new Error('no endpoint was made')
       return { outcome: 'created', webhook: toWebhook(row) }
+    },
+
+    rotateWebhookSecret(accountId: string, webhookId: string, secret: Uint8Array): SecretRotation | null {
+      const found = findSecrets.get(webhookId, accountId)
+      if (found === undefined) return null
+      const row = replaceSecret.get(secret, retireSecret(found.previous, found.secret, nowMs()), webhookId)
+      return row === undefined ? null : { webhook: toWebhook(row), previousUntilMs: nowMs() + secretOverlapMs }
     },
 
     deleteWebhook(accountId: string, webhookId: string): boolean {
