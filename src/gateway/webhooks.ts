@@ -85,34 +85,7 @@ export function addWebhookRoutes(app: FastifyInstance, core: CoreClient): void {
     },
   )
 
-  app.post<{ Params: WebhookParams }>(
-    '/v1/webhooks/:webhook_id/rotate-secret',
-    {
-      config: { permission },
-      schema: {
-        operation: {
-          id: 'rotateWebhookSecret',
-          summary:
-            'Replace the secret of a webhook endpoint. For a day messages are signed with the one before it as well.',
-          path,
-          errors,
-        },
-        response: { 200: rotatedWebhookSchema },
-      },
-    },
-    async (request) => {
-      readQuery(request, {})
-      const { webhook, secret, previousSecretUntil } = await core.webhooks.rotateWebhookSecret(
-        { webhookId: request.params.webhook_id },
-        forward(request),
-      )
-      return {
-        ...toRecord(WebhookSchema, webhook),
-        secret,
-        previous_secret_until: previousSecretUntil && toTimestampText(timestampMs(previousSecretUntil)),
-      }
-    },
-  )
+  addSecretRoute(app, core)
 
   app.delete<{ Params: WebhookParams }>(
     '/v1/webhooks/:webhook_id',
@@ -157,6 +130,37 @@ export function addWebhookRoutes(app: FastifyInstance, core: CoreClient): void {
         forward(request),
       )
       return toListOf(DeliverySchema, deliveries, total, query)
+    },
+  )
+}
+
+function addSecretRoute(app: FastifyInstance, core: CoreClient): void {
+  app.post<{ Params: WebhookParams }>(
+    '/v1/webhooks/:webhook_id/rotate-secret',
+    {
+      config: { permission },
+      schema: {
+        operation: {
+          id: 'rotateWebhookSecret',
+          summary:
+            'Replace the secret of a webhook endpoint. For a day messages are signed with the one before it as well.',
+          path,
+          errors,
+        },
+        response: { 200: rotatedWebhookSchema },
+      },
+    },
+    async (request) => {
+      readQuery(request, {})
+      const { webhook, secret, previousSecretUntil } = await core.webhooks.rotateWebhookSecret(
+        { webhookId: request.params.webhook_id },
+        forward(request),
+      )
+      return {
+        ...toRecord(WebhookSchema, webhook),
+        secret,
+        previous_secret_until: previousSecretUntil && toTimestampText(timestampMs(previousSecretUntil)),
+      }
     },
   )
 }

@@ -35,6 +35,7 @@ const ofUsers = new Set([
   'login',
   'wallet',
   'upload',
+  'webhooks rotate-secret',
   'mcp',
   'completion',
 ])

@@ -22,7 +22,7 @@ function makeNext(folder: string, name: string, migration: string): string {
     })
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   writeFileSync(join(checkout, 'package.json'), JSON.stringify({ ...manifest, version: '0.2.0' }))
-  writeFileSync(join(checkout, migrations, '0002-next.sql'), migration)
+  writeFileSync(join(checkout, migrations, '9000-next.sql'), migration)
   const modules = join(checkout, 'node_modules')
   mkdirSync(join(modules, '@mediagen'), { recursive: true })
   for (const one of readdirSync(join(root, 'node_modules')))
@@ -68,7 +68,7 @@ describe.skipIf(!hasPostgres)('a rolling upgrade', () => {
     expect([early.status, early.stderr]).toEqual([
       1,
       expect.stringMatching(
-        /older version of mediagen \(migration 0002-next is missing\): run `mediagen migrate`\.\n$/,
+        /older version of mediagen \(migration 9000-next is missing\): run `mediagen migrate`\.\n$/,
       ),
     ])
     expect(await next.spawn(['migrate'])).toMatchObject({ status: 0 })
@@ -111,13 +111,13 @@ describe.skipIf(!hasPostgres)('a rolling upgrade', () => {
       return stderr
     }
     expect(await sentence(next, 'migrate')).toMatch(
-      /is in use, and servers of an older version cannot work with migration 0002-next/,
+      /is in use, and servers of an older version cannot work with migration 9000-next/,
     )
     for (const one of [...fleet.apis, ...fleet.workers]) await one.stop()
     expect(await next.spawn(['migrate'])).toMatchObject({ status: 0 })
     for (const command of [['serve'], ['migrate'], ['accounts', 'list']])
       expect(await sentence(line, ...command)).toMatch(
-        /made by a newer version of mediagen \(migration 0002-next is unknown here\)/,
+        /made by a newer version of mediagen \(migration 9000-next is unknown here\)/,
       )
   })
 })

@@ -16,6 +16,7 @@ import { deadlineTests, leaseTests, reviewTests } from './contract-sweeps.ts'
 import { sharedTests } from './contract-shared.ts'
 import { upstreamTests } from './contract-upstream.ts'
 import { webhookPlaceTests } from './contract-webhook-places.ts'
+import { webhookSecretTests } from './contract-webhook-secrets.ts'
 import { webhookTests } from './contract-webhooks.ts'
 import type { OpenTestStore } from './fixture.ts'
 
@@ -44,6 +45,7 @@ export function storeContract(name: string, openStore: OpenTestStore): void {
     describe('old jobs', () => forgettingTests(openStore))
     describe('the backlog', () => backlogTests(openStore))
     describe('webhooks', () => webhookTests(openStore))
+    describe('secrets of webhooks', () => webhookSecretTests(openStore))
     describe('places of webhooks', () => webhookPlaceTests(openStore))
     describe('providers of media', () => providerTests(openStore))
     describe('administrative acts', () => auditTests(openStore))

@@ -3,11 +3,14 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { StartupError } from '@mediagen/core/errors.ts'
+import { loadMigrations } from '@mediagen/storage/migrations.ts'
 import { prepareDatabase } from '@mediagen/storage/postgres/migrate.ts'
 import { openPostgresTables } from '@mediagen/storage/postgres/tables.ts'
 import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
 import { useServer } from './postgres-fixture.ts'
 import { hasPostgres, runSql } from './postgres-server.ts'
+
+const known = loadMigrations(new URL('../../packages/storage/src/postgres/migrations/', import.meta.url))
 
 describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
   const { createDatabase, server } = useServer()
@@ -30,7 +33,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     const url = await server().createDatabase()
     await Promise.all(Array.from({ length: 5 }, () => prepareDatabase(url, true)))
     const made = await runSql(url, 'SELECT * FROM mediagen_migrations')
-    expect(made).toMatchObject([{ number: '1', name: '0001-schema' }])
+    expect(made).toMatchObject(known.map(({ name }) => ({ name })))
     await prepareDatabase(url, true)
     await prepareDatabase(url, false)
     expect(await runSql(url, 'SELECT * FROM mediagen_migrations')).toEqual(made)
@@ -77,40 +80,37 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
 
   test('an older schema is named, with the command that brings it forward', async () => {
     const url = await createDatabase()
-    const later = { number: 2, name: '0002-later', sha256: 'x', sql: 'SELECT 1' }
-    const [first] = await runSql(url, 'SELECT sha256 FROM mediagen_migrations')
-    const both = [{ number: 1, name: '0001-schema', sha256: first?.['sha256'], sql: '' }, later]
+    const both = [...known, { number: 9000, name: '9000-later', sha256: 'x', sql: 'SELECT 1' }]
     await expect(prepareDatabase(url, false, both)).rejects.toThrow(
-      /older version of mediagen \(migration 0002-later is missing\): run `mediagen migrate`/,
+      /older version of mediagen \(migration 9000-later is missing\): run `mediagen migrate`/,
     )
     await prepareDatabase(url, true, both)
     expect(await refusal(url)).toMatch(/newer version/)
   })
 
   /** The migrations of this program and one of a later one. */
-  async function withNext(url: string, compatible: boolean, sql: string) {
-    const [first] = await runSql(url, 'SELECT sha256 FROM mediagen_migrations')
-    const next = { number: 2, name: '0002-next', sha256: 'x', sql, compatible }
-    return [{ number: 1, name: '0001-schema', sha256: first?.['sha256'], sql: '' }, next]
-  }
+  const withNext = (compatible: boolean, sql: string) => [
+    ...known,
+    { number: 9000, name: '9000-next', sha256: 'x', sql, compatible },
+  ]
 
   test('a later schema that says it is compatible is worked with, but not copied from', async () => {
     const url = await createDatabase()
     await using open = await openPostgresStore({ url })
-    const next = await withNext(url, true, "ALTER TABLE accounts ADD COLUMN later TEXT NOT NULL DEFAULT 'x'")
+    const next = withNext(true, "ALTER TABLE accounts ADD COLUMN later TEXT NOT NULL DEFAULT 'x'")
     await prepareDatabase(url, true, next)
     const { accountId } = await open.createAccount('before and after', 5)
     await using opened = await openPostgresStore({ url, migrates: true })
     expect(await opened.getAccount(accountId)).toMatchObject({ available: 5 })
-    await expect(openPostgresTables(url)).rejects.toThrow(/newer version of mediagen \(migration 0002-next is unknown/)
+    await expect(openPostgresTables(url)).rejects.toThrow(/newer version of mediagen \(migration 9000-next is unknown/)
   })
 
   test('a migration that older servers cannot work with waits until none is at work', async () => {
     const url = await createDatabase()
     const open = await openPostgresStore({ url })
-    const next = await withNext(url, false, 'ALTER TABLE accounts RENAME COLUMN name TO title')
+    const next = withNext(false, 'ALTER TABLE accounts RENAME COLUMN name TO title')
     await expect(prepareDatabase(url, true, next)).rejects.toThrow(
-      /is in use, and servers of an older version cannot work with migration 0002-next: stop all servers, then run `mediagen migrate`\.$/,
+      /is in use, and servers of an older version cannot work with migration 9000-next: stop all servers, then run `mediagen migrate`\.$/,
     )
     expect((await open.createAccount('goes on', 5)).available).toBe(5)
     await open.close()

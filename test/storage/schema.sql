@@ -681,7 +681,7 @@ CREATE TABLE webhooks (
   -- Places of a sender go to endpoints that answer promptly. Each attempt rates its endpoint (deliveries.ts): a prompt one adds 1,
   -- up to 1, a slow one sets it to -10.
   standing INTEGER NOT NULL DEFAULT 0 CHECK (standing BETWEEN -10 AND 1),
-  proven INTEGER GENERATED ALWAYS AS (standing > 0) VIRTUAL,
+  proven INTEGER GENERATED ALWAYS AS (standing > 0) VIRTUAL, previous_secrets TEXT,
   CONSTRAINT secret_until_deleted CHECK ((secret IS NULL) = (deleted_at IS NOT NULL))
 ) STRICT, WITHOUT ROWID;
 

@@ -31,7 +31,7 @@ import { type StartAnswer, startGenerations, withPlace } from './starts.ts'
 import { endLeases, findSweepDuties } from './sweeps.ts'
 import { runTogether } from './together.ts'
 import { createUpload, createUploadReads, deleteUpload } from './uploads.ts'
-import { createWebhook, createWebhookReads, deleteWebhook, rotateWebhookSecret } from './webhook-endpoints.ts'
+import { createWebhookReads, createWebhookWrites } from './webhook-endpoints.ts'
 import type { Submit } from './writing.ts'
 
 const checkMs = 1000
@@ -157,11 +157,9 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     deleteJob: (...args) => ask((tx) => deleteJob(tx, ...args)),
     resolveReview: (...args) => operate((tx) => resolveReview(tx, ...args)),
 
-    createWebhook: (...args) => ask((tx) => createWebhook(tx, ...args)),
     getWebhook: reads.getWebhook,
     listWebhooks: (accountId, page) => list(accountId, () => reads.listWebhooks(accountId, page)),
-    rotateWebhookSecret: (...args) => ask((tx) => rotateWebhookSecret(tx, ...args)),
-    deleteWebhook: (...args) => ask((tx) => deleteWebhook(tx, ...args)),
+    ...createWebhookWrites(ask),
     listDeliveries: (filter) => list(filter.accountId, () => reads.listDeliveries(filter)),
     redeliver: (...args) => operate((tx) => redeliver(tx, ...args)),
     hasDueDelivery: reads.hasDueDelivery,

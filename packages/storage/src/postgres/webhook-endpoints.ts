@@ -11,7 +11,7 @@ import type { Writing } from './writing.ts'
 const deletedError = 'The endpoint was deleted.'
 const live = 'deleted_at IS NULL'
 
-export async function createWebhook(tx: Writing, draft: WebhookDraft, limit: number): Promise<CreateWebhookOutcome> {
+async function createWebhook(tx: Writing, draft: WebhookDraft, limit: number): Promise<CreateWebhookOutcome> {
   const { accountId, includeInput } = draft
   // Those of an account are registered one by one.
   const account = tx.row('SELECT 1 FROM accounts WHERE account_id = :accountId FOR NO KEY UPDATE', { accountId })
@@ -31,7 +31,7 @@ export async function createWebhook(tx: Writing, draft: WebhookDraft, limit: num
   return { outcome: 'created', webhook: toWebhook(row) }
 }
 
-export async function rotateWebhookSecret(
+async function rotateWebhookSecret(
   tx: Writing,
   accountId: string,
   webhookId: string,
@@ -51,13 +51,23 @@ export async function rotateWebhookSecret(
   return row === undefined ? null : { webhook: toWebhook(row), previousUntilMs: now + secretOverlapMs }
 }
 
-export async function deleteWebhook(tx: Writing, accountId: string, webhookId: string): Promise<boolean> {
+async function deleteWebhook(tx: Writing, accountId: string, webhookId: string): Promise<boolean> {
   const deleted = await tx.change(
     `UPDATE webhooks SET secret = NULL, previous_secrets = NULL, deleted_at = :now WHERE webhook_id = :webhookId AND account_id = :accountId AND ${live}`,
     { accountId, webhookId, now: await tx.nowMs() },
   )
   if (deleted > 0) await giveUp(tx, webhookId, deletedError)
   return deleted > 0
+}
+
+/** Creates the changes of endpoints. */
+export function createWebhookWrites(ask: <Result>(change: (tx: Writing) => Promise<Result>) => Promise<Result>) {
+  return {
+    createWebhook: (draft: WebhookDraft, limit: number) => ask((tx) => createWebhook(tx, draft, limit)),
+    rotateWebhookSecret: (accountId: string, webhookId: string, secret: Uint8Array) =>
+      ask((tx) => rotateWebhookSecret(tx, accountId, webhookId, secret)),
+    deleteWebhook: (accountId: string, webhookId: string) => ask((tx) => deleteWebhook(tx, accountId, webhookId)),
+  }
 }
 
 /** Creates the reads of endpoints. */

@@ -147,11 +147,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
     deleteJob: (accountId, jobId) => ask('deleteJob', accountId, jobId),
     resolveReview: (jobId, charge, by) => operate('resolveReview', jobId, charge, by),
 
-    createWebhook: async (draft, limit) =>
-      ask('createWebhook', { ...draft, secret: new Uint8Array(draft.secret) }, limit),
+    createWebhook: (draft, limit) => ask('createWebhook', { ...draft, secret: new Uint8Array(draft.secret) }, limit),
     getWebhook: async (accountId, webhookId) => reads.getWebhook(accountId, webhookId),
-    rotateWebhookSecret: (accountId, webhookId, secret) =>
-      ask('rotateWebhookSecret', accountId, webhookId, new Uint8Array(secret)),
+    rotateWebhookSecret: (accountId, ...change) => ask('rotateWebhookSecret', accountId, ...change),
     deleteWebhook: (accountId, webhookId) => ask('deleteWebhook', accountId, webhookId),
     redeliver: (deliveryId, by) => operate('redeliver', deliveryId, by),
     hasDueDelivery: async (claim) => reads.hasDueDelivery(claim),
