@@ -5,9 +5,11 @@ import { createToolServer } from './tools.ts'
 
 const waitSeconds = 180
 
-/** Serves until the client closes its end. Standard output is the client's, so reports go to standard error. */
-export function serveMcp(client: MediagenClient, maxCredits: number) {
-  const report = (error: unknown): void => console.error(error)
+/**
+ * Serves until the client closes its end.
+ * @param report told what went wrong; standard output is the client's
+ */
+export function serveMcp(client: MediagenClient, maxCredits: number, report: (error: unknown) => void) {
   const parts = { client, maxCredits, waitSeconds, pausesMs: [500, 1500], report }
-  serveStdio(() => createToolServer(parts), { onerror: (error) => console.error(`mediagen: ${error.message}`) })
+  serveStdio(() => createToolServer(parts), { onerror: (error) => report(`mediagen: ${error.message}`) })
 }

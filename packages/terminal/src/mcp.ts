@@ -1,8 +1,13 @@
 // mediagen mcp: a server's tools for an agent that starts this program.
+import { inspect } from 'node:util'
 import { StartupError } from '@mediagen/core/errors.ts'
 import type { Command } from 'commander'
 import { parseCount } from './counts.ts'
+import { say } from './print.ts'
 import { withServer } from './server.ts'
+
+/** Says what went wrong; standard output belongs to the protocol. */
+const report = (error: unknown): void => say(`${typeof error === 'string' ? error : inspect(error)}\n`, process.stderr)
 
 /** Adds the command. */
 export function addMcpCommand(program: Command): void {
@@ -16,7 +21,7 @@ export function addMcpCommand(program: Command): void {
           if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
           throw new StartupError('MCP is not installed here: it comes with npm ci, without --workspaces=false.')
         })
-        serveMcp(client, maxCredits)
+        serveMcp(client, maxCredits, report)
         return undefined
       }),
     )
