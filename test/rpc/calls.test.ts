@@ -216,9 +216,10 @@ test('a job that is not under review is not resolved', async () => {
 })
 
 test('a webhook endpoint is registered, and what was sent to it is listed and sent again', async () => {
-  const { webhook, secret } = await client.call('WebhooksService/CreateWebhook', { url: 'http://localhost:1024/hooks' })
+  const { webhook, secret } = await client.call('WebhooksService/CreateWebhook', { url: 'http://hooks.invalid:1024/hooks' })
   const { webhook_id } = webhook
   expect(secret).toMatch(/^whsec_/)
+  expect((await client.call('WebhooksService/RotateWebhookSecret', { webhook_id })).secret).not.toBe(secret)
   expect(await client.call('WebhooksService/GetWebhook', { webhook_id })).toEqual({ webhook })
   expect(await client.call('WebhooksService/ListWebhooks', {})).toEqual({ webhooks: [webhook], total: 1 })
   const { job_id } = (await app.generate(model, { prompt: 'x' })).body
