@@ -216,7 +216,9 @@ test('a job that is not under review is not resolved', async () => {
 })
 
 test('a webhook endpoint is registered, and what was sent to it is listed and sent again', async () => {
-  const { webhook, secret } = await client.call('WebhooksService/CreateWebhook', { url: 'http://hooks.invalid:1024/hooks' })
+  const { webhook, secret } = await client.call('WebhooksService/CreateWebhook', {
+    url: 'http://hooks.invalid:1024/hooks',
+  })
   const { webhook_id } = webhook
   expect(secret).toMatch(/^whsec_/)
   expect((await client.call('WebhooksService/RotateWebhookSecret', { webhook_id })).secret).not.toBe(secret)

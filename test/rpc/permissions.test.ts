@@ -82,6 +82,7 @@ test('the permissions are those of the interface and the contract', () => {
     'WebhooksService/CreateWebhook': 'webhooks',
     'WebhooksService/GetWebhook': 'webhooks',
     'WebhooksService/ListWebhooks': 'webhooks',
+    'WebhooksService/RotateWebhookSecret': 'webhooks',
     'WebhooksService/DeleteWebhook': 'webhooks',
     'WebhooksService/ListDeliveries': 'webhooks',
     'FilesService/UploadFile': 'generate',
