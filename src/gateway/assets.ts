@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { AssetUrls } from '@mediagen/core/asset.ts'
 import { type Blobs, contentTypeOf, type StoredBlob } from '@mediagen/blobs/blobs.ts'
 import { MediagenError } from '@mediagen/core/errors.ts'
+import { whenClosed } from '@mediagen/net/http/connections.ts'
 import { createPlaces, type PlaceBounds } from '@mediagen/net/places.ts'
 import { toClientNetwork } from '@mediagen/net/client-address.ts'
 import { readAsked } from '@mediagen/blobs/byte-range.ts'
@@ -65,7 +66,7 @@ export function addAssetRoutes(
   function takePlace(request: FastifyRequest, reply: FastifyReply): void {
     const place = places.take(toClientNetwork(request.client))
     if (typeof place === 'string') throw tooMany(place, bounds)
-    reply.raw.once('close', place)
+    whenClosed(reply, place)
   }
 
   app.get<{ Params: { '*': string }; Querystring: { expires?: string; signature?: string } }>(

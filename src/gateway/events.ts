@@ -12,7 +12,8 @@ const retryMs = 2000
 /**
  * Sends the changes as they happen; ends after the terminal one.
  * A stream that fails, because its key no longer works for example, ends with an event `error`, whose data is the problem.
- * The first change is awaited before anything is sent, so a refusal is still a problem with its own status.
+ * The first change is awaited before anything is sent, so a refusal is still a problem with its own status. Where there is none,
+ * the client has seen the end: 204 says so, after which an `EventSource` does not connect again.
  */
 export async function streamJob(
   reply: FastifyReply,
@@ -22,6 +23,7 @@ export async function streamJob(
 ): Promise<FastifyReply> {
   const iterator = changes[Symbol.asyncIterator]()
   const first = await iterator.next()
+  if (first.done) return reply.code(204).send()
   const events = Readable.from(toEvents(first, iterator, stopping, explain))
   const heartbeat = setInterval(() => {
     if (reply.raw.headersSent && !reply.raw.writableEnded) reply.raw.write(': still here\n\n')
@@ -31,11 +33,15 @@ export async function streamJob(
     leave(iterator).catch(() => {})
   })
   events.once('error', () => reply.raw.end())
+  return nameStream(reply).send(events)
+}
+
+/** The head of a stream. Proxies must pass each event on as it comes: none may compress it, which holds events back. */
+export function nameStream(reply: FastifyReply): FastifyReply {
   return reply
     .header('content-type', 'text/event-stream')
-    .header('cache-control', 'no-store')
+    .header('cache-control', 'no-store, no-transform')
     .header('x-accel-buffering', 'no')
-    .send(events)
 }
 
 /**

@@ -1,4 +1,5 @@
 // /v1/jobs: reading, listing, cancelling and watching jobs. docs/contract.md, section 1.
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { JobSchema } from '../../gen/mediagen/v1/generation_pb.ts'
 import { MediagenError } from '@mediagen/core/errors.ts'
@@ -7,7 +8,7 @@ import { toPointerToken } from '@mediagen/net/schema-violations.ts'
 import { patienceOf } from '@mediagen/net/http/connections.ts'
 import { compressLarge } from './compress.ts'
 import { type CoreClient, forward } from './core-client.ts'
-import { streamJob } from './events.ts'
+import { nameStream, streamJob } from './events.ts'
 import { toMediagenError, toProblem } from './problem.ts'
 import { oneOf, page, readQuery, text } from './query.ts'
 import { jobStatusCodes, toListOf, toRecord } from './records.ts'
@@ -122,6 +123,7 @@ export function addJobRoutes(
           headers: { 'Last-Event-ID': text('Id of the last event seen.') },
           answers: {
             200: { description: 'The events.', content: { 'text/event-stream': { schema: { type: 'string' } } } },
+            204: { description: 'The job has ended, and Last-Event-ID names its last event. Do not connect again.' },
           },
           errors,
         },
@@ -129,8 +131,14 @@ export function addJobRoutes(
     },
     async (request, reply) => {
       readQuery(request, {})
+      const { job_id: jobId } = request.params
+      if (request.method === 'HEAD') {
+        // Only the head of the stream is wanted: nothing is watched for it.
+        await core.generation.getJob({ jobId }, forward(request))
+        return nameStream(reply).send(Readable.from([]))
+      }
       const changes = core.generation.watchJob(
-        { jobId: request.params.job_id, afterSequence: readLastEventId(request.headers['last-event-id']) },
+        { jobId, afterSequence: readLastEventId(request.headers['last-event-id']) },
         { ...forward(request), signal: patienceOf(reply, stopping) },
       )
       const here = publicUrl(request.headers.host)

@@ -198,10 +198,11 @@ export function createGenerationService(parts: GenerationParts): ServiceImpl<typ
       const { accountId } = callerOf(context)
       const end = watches.open(accountId)
       try {
-        const changes = await feed.watch(accountId, request.jobId, context.signal)
-        if (!changes) throw jobNotFound(request.jobId)
         const input = await readBriefInput(request.jobId)
         const shown = urlsFor(urls, context)
+        // The feed listens from here until its changes are read to the end: nothing may fail in between.
+        const changes = await feed.watch(accountId, request.jobId, context.signal)
+        if (!changes) throw jobNotFound(request.jobId)
         for await (const job of changes) {
           const sequence = BigInt(job.sequence)
           // The end is sent to every watcher that has not seen it, whatever sequence number it names.

@@ -1,4 +1,4 @@
-// GET /v1/jobs/{job_id}/events: server-sent events, one for each change (P29, P110, P115).
+// GET /v1/jobs/{job_id}/events: server-sent events, one for each change (P29, P110, P115, P230, P231, P232).
 import { afterAll, expect, test } from 'vitest'
 import { startTestApp, type TestAccount } from '../test-app.ts'
 
@@ -56,7 +56,7 @@ test('the record at once, then each change, then the end of the stream after the
   const response = await watch(jobId)
   expect(response.status).toBe(200)
   expect(response.headers.get('content-type')).toBe('text/event-stream')
-  expect(response.headers.get('cache-control')).toBe('no-store')
+  expect(response.headers.get('cache-control')).toBe('no-store, no-transform')
   const events: JobEvent[] = []
   for await (const event of readEvents(response)) {
     events.push(event)
@@ -105,11 +105,26 @@ test('a client that reconnects with Last-Event-ID gets only new events', async (
   expect(events.at(-1)?.job.status).toBe('succeeded')
 })
 
-test('a client that has seen the end gets nothing more', async () => {
+test('a client that has seen the end is told not to connect again', async () => {
   const { body } = await app.generate('test/instant/text-to-image', { prompt: 'x' })
   const [end] = await collect(await watch(body.job_id))
-  const again = await collect(await watch(body.job_id, { lastEventId: String(end?.id) }))
-  expect(again).toEqual([])
+  const again = await watch(body.job_id, { lastEventId: String(end?.id) })
+  expect([again.status, await again.text()]).toEqual([204, ''])
+})
+
+test('HEAD watches nothing', async () => {
+  const { gate, jobId } = await startGated()
+  const headers = { authorization: `Bearer ${app.account.key}` }
+  // More than one account may watch at once.
+  for (let sent = 0; sent < 100; sent += 1) {
+    const head = await fetch(`${app.url}/v1/jobs/${jobId}/events`, { method: 'HEAD', headers })
+    expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+  }
+  expect((await fetch(`${app.url}/v1/jobs/job_none/events`, { method: 'HEAD', headers })).status).toBe(404)
+  const watched = await watch(jobId)
+  expect(watched.status).toBe(200)
+  gate.open()
+  await watched.text()
 })
 
 test.each(['', 'abc', '-1', '1.5', '99999999999999999999', 'a'.repeat(1000)])(

@@ -203,10 +203,16 @@ export function patienceOf(reply: FastifyReply, stopping: AbortSignal): AbortSig
   const over = new AbortController()
   const end = (): void => over.abort()
   const ends = findWaits(stopping).add(end)
-  reply.raw.once('close', () => {
+  whenClosed(reply, () => {
     ends.delete(end)
     if (!reply.raw.writableEnded) end()
   })
   if (stopping.aborted) end()
   return over.signal
+}
+
+/** Runs `end` when the answer is over or the client has hung up; at once if it has already, while its key was looked up perhaps. */
+export function whenClosed({ raw }: FastifyReply, end: () => void): void {
+  if (raw.destroyed) end()
+  else raw.once('close', end)
 }

@@ -1,0 +1,37 @@
+// A watch that fails before its first change leaves no listener behind.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createContextValues, type HandlerContext } from '@connectrpc/connect'
+import { expect, test } from 'vitest'
+import type { ApiKey } from '@mediagen/core/key.ts'
+import type { Store } from '@mediagen/core/store.ts'
+import { startFeed } from '../../src/feed/feed.ts'
+import { callerKey } from '../../src/services/caller.ts'
+import { createGenerationService, type GenerationParts } from '../../src/services/generation.ts'
+
+test('the feed forgets a watch whose input cannot be read', async () => {
+  const looked: string[] = []
+  let news: Parameters<Store['onNews']>[0] = () => {}
+  const feed = startFeed({
+    getJob: async (_accountId, jobId) =>
+      ({ jobId, sequence: 1, status: 'queued' }) as Awaited<ReturnType<Store['getJob']>>,
+    readSequences: async (jobIds) => {
+      looked.push(...jobIds)
+      return new Map()
+    },
+    onNews: (listener) => {
+      news = listener
+      return () => {}
+    },
+  })
+  const store = { getInput: () => Promise.reject(new Error('the database is away')) }
+  const parts = { store, feed, watches: { open: () => () => {} }, urls: { forHost: () => null } }
+  const { watchJob } = createGenerationService(parts as unknown as GenerationParts)
+  const values = createContextValues().set(callerKey, { accountId: 'acct_a' } as ApiKey)
+  const context = { values, signal: new AbortController().signal, requestHeader: new Headers() }
+  const changes = watchJob({ jobId: 'job_a' } as Parameters<typeof watchJob>[0], context as unknown as HandlerContext)
+  await expect(Array.fromAsync(changes as AsyncIterable<unknown>)).rejects.toThrow('the database is away')
+  news(null)
+  await nextTurn()
+  expect(looked).toEqual([])
+  feed.stop()
+})
