@@ -34,7 +34,7 @@ export const parts: Readonly<Record<string, Part>> = {
   },
   rpc: { imports: [core, 'gen', engine, net, 'services', 'runtime'], not: ['better-sqlite3'] },
   gateway: {
-    imports: [core, 'gen', blobs, net, openapi, pages, 'runtime'],
+    imports: [core, 'gen', blobs, engine, net, openapi, pages, 'runtime'],
     not: ['@grpc/**', 'better-sqlite3', '@connectrpc/connect-node'],
   },
   runner: { imports: [core, catalog, engine, media, 'runtime'], not: wire },
@@ -84,16 +84,16 @@ const files: Readonly<Record<string, Part>> = {
 /** The packages and the console: what they may import of ours. */
 const folders: Readonly<Record<string, Part>> = {
   'packages/engine': { imports: [] },
-  'packages/net': { imports: [] },
+  'packages/net': { imports: [engine] },
   'packages/openapi': { imports: [] },
   'packages/media': { imports: [engine, net] },
   'packages/blobs': { imports: [engine] },
   'packages/catalog': { imports: [engine, media, net] },
   'packages/client': { imports: [] },
   'packages/terminal': { imports: [client, core, mcp] },
-  'packages/mcp': { imports: [client, net] },
+  'packages/mcp': { imports: [client, engine, net] },
   'packages/bundler': { imports: [] },
-  'packages/pages': { imports: [] },
+  'packages/pages': { imports: [engine] },
   'packages/backends': { imports: [engine, net] },
   'packages/builtin': { imports: [engine] },
   // Rules alone: no I/O, no wire.

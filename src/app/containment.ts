@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Containment, findContainment } from '@mediagen/engine/containment.ts'
+import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { layOut } from './data-dir.ts'
@@ -13,8 +14,7 @@ export type ContainmentFinder = () => Promise<Containment>
 
 /** Creates a finder. @param processFolder where the processes of this server have their folders */
 export function createContainmentFinder(config: Config, processFolder: string, log: Logger): ContainmentFinder {
-  let found: Promise<Containment> | null = null
-  return () => (found ??= find(config, processFolder, log))
+  return onFirstUse(() => find(config, processFolder, log))
 }
 
 async function find(config: Config, processFolder: string, log: Logger): Promise<Containment> {

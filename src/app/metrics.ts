@@ -2,6 +2,7 @@
 import Counter from 'prom-client/lib/counter.js'
 import Gauge from 'prom-client/lib/gauge.js'
 import Registry from 'prom-client/lib/registry.js'
+import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import type { Backlog } from '@mediagen/core/backlog.ts'
 import type { CallMetrics } from '../rpc/pipeline.ts'
 import { createBacklogGauges } from './backlog-gauges.ts'
@@ -40,12 +41,11 @@ export interface Metrics extends CallMetrics {
  */
 export function createMetrics(monotonicMs = () => performance.now()): Metrics {
   const registry = new Registry()
-  let watching: Promise<void> | undefined
   let refresh = (): Promise<void> => Promise.resolve()
-  async function watchProcess(): Promise<void> {
+  const watchProcess = onFirstUse(async () => {
     const { collectDefaultMetrics } = await import('prom-client')
     collectDefaultMetrics({ register: registry })
-  }
+  })
   // Counted in plain numbers until somebody reads them, at a twentieth of what `inc` takes.
   const outcomes = new Map<string, Map<string, number>>()
   registry.registerMetric(
@@ -131,7 +131,7 @@ export function createMetrics(monotonicMs = () => performance.now()): Metrics {
       registry.registerMetric(counter)
     },
     async render() {
-      await Promise.all([(watching ??= watchProcess()), refresh()])
+      await Promise.all([watchProcess(), refresh()])
       return { contentType: registry.contentType, body: await registry.metrics() }
     },
   }

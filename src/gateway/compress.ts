@@ -1,6 +1,7 @@
 // Compresses large answers, such as lists, for clients that ask for it.
 import { Buffer } from 'node:buffer'
 import type { DoneFuncWithErrOrRes, FastifyReply, FastifyRequest } from 'fastify'
+import { findOrMake } from '@mediagen/engine/first-use.ts'
 import { chooseEncoding, encode, type Encoding } from '@mediagen/pages/encoding.ts'
 
 // Smaller ones fit into a packet or two in any case.
@@ -29,9 +30,5 @@ export function compressLarge(
 
 function compress(encoding: Encoding, payload: string | Buffer): Promise<Buffer> {
   if (typeof payload === 'string') return encode(encoding, Buffer.from(payload), levels.fresh)
-  const known = kept[encoding].get(payload)
-  if (known) return known
-  const made = encode(encoding, payload, levels.kept)
-  kept[encoding].set(payload, made)
-  return made
+  return findOrMake(kept[encoding], payload, () => encode(encoding, payload, levels.kept))
 }

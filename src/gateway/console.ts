@@ -1,5 +1,6 @@
 // The browser console at `/`, the API reference at `/docs`, and what it and the other pages load from `/console/`.
 import { join } from 'node:path'
+import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import { createServedFile, type ServedFile } from '@mediagen/pages/served-file.ts'
 import { createSite, fileHeaders } from '@mediagen/pages/site.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -22,8 +23,7 @@ export function addConsole(
   maxUploadBytes: number,
   readCovers: NonNullable<ServedAssets['covers']> = async () => ({}),
 ): void {
-  let covers: Promise<ServedFile> | undefined
-  const findCovers = (): Promise<ServedFile> => (covers ??= readCovers().then(toCoverFile))
+  const findCovers = onFirstUse(() => readCovers().then(toCoverFile))
   const nameCovers = ({ hash }: ServedFile): string => `covers.${hash}.json`
   const page = {
     title: 'mediagen',
@@ -44,12 +44,11 @@ export function addConsole(
     ['/', page],
     ['/docs', reference],
   ] as const) {
-    let made: Promise<ServedFile> | undefined
-    const make = async (): Promise<ServedFile> => {
+    const find = onFirstUse(async () => {
       const name = nameCovers(await findCovers())
       return site.page({ ...shown, data: { ...shown.data, covers: `/console/${name}` } })
-    }
-    app.get(path, async (request, reply) => sendFile(request, reply, await (made ??= make())))
+    })
+    app.get(path, async (request, reply) => sendFile(request, reply, await find()))
   }
   app.get<{ Params: { name: string } }>('/console/:name', async (request, reply) => {
     const { name } = request.params

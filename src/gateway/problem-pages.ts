@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type ErrorCode, MediagenError, retryable } from '@mediagen/core/errors.ts'
 import { cutText } from '@mediagen/core/log-text.ts'
+import { findOrMake } from '@mediagen/engine/first-use.ts'
 import type { ServedFile } from '@mediagen/pages/served-file.ts'
 import { escapeHtml } from '@mediagen/pages/site.ts'
 import { sendFile, site } from './console.ts'
@@ -20,14 +21,8 @@ const pageOperation = {
 /** Adds the routes. */
 export function addProblemPages(app: FastifyInstance): void {
   const made = new Map<string, Promise<ServedFile>>()
-  function find(code: string, make: () => Promise<ServedFile>): Promise<ServedFile> {
-    const page = made.get(code) ?? make()
-    made.set(code, page)
-    return page
-  }
-
   app.get('/problems', { schema: { operation: listOperation } }, async (request, reply) =>
-    sendFile(request, reply, await find('', listProblems)),
+    sendFile(request, reply, await findOrMake(made, '', listProblems)),
   )
   app.get<{ Params: { code: string } }>(
     '/problems/:code',
@@ -36,7 +31,7 @@ export function addProblemPages(app: FastifyInstance): void {
       const { code } = request.params
       if (!Object.hasOwn(problemKinds, code))
         throw new MediagenError('route_not_found', `There is no problem "${cutText(code)}". GET /problems lists them.`)
-      return sendFile(request, reply, await find(code, () => describeProblem(code as ErrorCode)))
+      return sendFile(request, reply, await findOrMake(made, code, () => describeProblem(code as ErrorCode)))
     },
   )
 }

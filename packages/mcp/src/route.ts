@@ -1,10 +1,11 @@
 // POST /mcp. The tools are a client of the REST routes of the same server, called without a connection: every call passes the
 // same checks, counts toward the same rates and has the same lines in the log. The SDK is loaded with the first request.
 import { Readable } from 'node:stream'
+import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import { GuardError } from '@mediagen/net/guard-error.ts'
 import { patienceOf } from '@mediagen/net/http/connections.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { AnswerMcp, McpOptions } from './http.ts'
+import type { McpOptions } from './http.ts'
 
 // What the protocol reads.
 const forwarded = /^(?:accept|content-type|mcp-[a-z-]+)$/
@@ -19,7 +20,7 @@ export interface McpRouteParts extends McpOptions {
 
 /** Creates the handler, for requests whose key has been checked; `stopping` ends waits. */
 export function createMcpRoute(app: FastifyInstance, parts: McpRouteParts, stopping: AbortSignal) {
-  let loading: Promise<AnswerMcp> | undefined
+  const load = onFirstUse(() => import('./http.ts').then(({ createMcp }) => createMcp(parts)))
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { origin } = request.headers
     if (origin !== undefined && !isKnown(origin, parts)) {
@@ -27,7 +28,7 @@ export function createMcpRoute(app: FastifyInstance, parts: McpRouteParts, stopp
       return reply.code(403).send({ jsonrpc: '2.0', id: null, error: { code: -32000, message } })
     }
     if (Array.isArray(request.body)) throw new GuardError('invalid_request', 'Send one message in each request.')
-    const answer = await (loading ??= import('./http.ts').then(({ createMcp }) => createMcp(parts)))
+    const answer = await load()
     const { authorization = '' } = request.headers
     const url = parts.publicUrl(request.headers.host)
     const connection = { url, key: authorization.replace(/^bearer +/i, ''), fetch: toOwnRoutes(app, request, url) }

@@ -1,6 +1,7 @@
 // A file as browsers fetch it: compressed once for each encoding, and answered with 304 where it is known.
 import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { findOrMake } from '@mediagen/engine/first-use.ts'
 import { chooseEncoding, encode, type Encoding } from './encoding.ts'
 
 /** What a file is. */
@@ -43,9 +44,8 @@ export function createServedFile({ contentType, content, headers = {} }: FileCon
       if (known.includes(etag)) return { status: 304, headers: common, body: null }
       const encoding = chooseEncoding(accepted)
       if (encoding === undefined) return { status: 200, headers: common, body }
-      const compressed = encoded.get(encoding) ?? encode(encoding, body, level)
-      encoded.set(encoding, compressed)
-      return { status: 200, headers: { ...common, 'content-encoding': encoding }, body: await compressed }
+      const compressed = await findOrMake(encoded, encoding, () => encode(encoding, body, level))
+      return { status: 200, headers: { ...common, 'content-encoding': encoding }, body: compressed }
     },
   }
 }

@@ -2,6 +2,7 @@
 // The names of files change with their content, so that browsers keep them for ever. They are made at the first request.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { findOrMake } from '@mediagen/engine/first-use.ts'
 import { createServedFile, type ServedFile } from './served-file.ts'
 
 /** A page: the frame in `frame.html`, filled. */
@@ -63,17 +64,12 @@ export function createSite<Script extends string>(
 
   /** Makes a file once; answers with its path. */
   function place(name: string, extension: string, contentType: string, make: () => Promise<string>): Promise<string> {
-    const known = paths.get(name)
-    if (known) return known
-    const made = make().then((content) => {
-      const file = createServedFile({ contentType, content, headers: fileHeaders })
+    return findOrMake(paths, name, async () => {
+      const file = createServedFile({ contentType, content: await make(), headers: fileHeaders })
       const hashed = `${name.replace(/\.\w+$/, '')}.${file.hash}.${extension}`
       files.set(hashed, file)
       return base + hashed
     })
-    paths.set(name, made)
-    made.catch(() => paths.delete(name))
-    return made
   }
   const placeStyle = (): Promise<string> => place('style.css', 'css', 'text/css; charset=utf-8', () => joinStyles(read))
   const placeScript = (name: string): Promise<string> =>

@@ -1,5 +1,6 @@
 // VP8 by libav.js (FFmpeg and libvpx in WebAssembly).
 
+import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import libavjs from '@libav.js/variant-webm-vp9'
 import type { Pace, VideoEncoder } from './encoder.ts'
 import { usualQuantizer } from './quality.ts'
@@ -12,17 +13,16 @@ const secondsBetweenKeys = 4
 /** More than any sensible picture needs; it bounds what noise can take. */
 const mostBitsPerPixel = 0.5
 
-let library: ReturnType<typeof libavjs.LibAV> | null = null
+// One instance for the life of the process: its memory grows to the largest film and is used again.
+// oxlint-disable-next-line import/no-named-as-default-member -- its types know the default export only.
+const loadLibrary = onFirstUse(() => libavjs.LibAV({ noworker: true, nothreads: true }))
 
 /**
  * Opens an encoder.
  * @param quantizer the quality of all frames, as H.264 counts
  */
 export async function openVp8({ width, height, fps }: Pace, quantizer: number): Promise<VideoEncoder> {
-  // One instance for the life of the process: its memory grows to the largest film and is used again.
-  // oxlint-disable-next-line import/no-named-as-default-member -- its types know the default export only.
-  library ??= libavjs.LibAV({ noworker: true, nothreads: true })
-  const av = await library
+  const av = await loadLibrary()
   await av.av_log_set_level(av.AV_LOG_ERROR)
   const context = {
     bit_rate: Math.ceil(width * height * fps * mostBitsPerPixel),

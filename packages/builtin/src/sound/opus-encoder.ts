@@ -1,5 +1,6 @@
 // Opus for Mediabunny, which has no encoder of its own for it: libopus in WebAssembly, from libav.js.
 
+import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import libavjs from '@libav.js/variant-webm-vp9'
 import { type AudioCodec, type AudioSample, CustomAudioEncoder, EncodedPacket, registerEncoder } from 'mediabunny'
 import { studioRate } from './sound.ts'
@@ -19,7 +20,8 @@ interface Encoder {
   readonly frameSize: number
 }
 
-let library: Promise<Library> | null = null
+// oxlint-disable-next-line import/no-named-as-default-member -- its types know the default export only.
+const loadLibrary = onFirstUse((): Promise<Library> => libavjs.LibAV({ noworker: true, nothreads: true }))
 
 class OpusEncoder extends CustomAudioEncoder {
   #encoder: Encoder | null = null
@@ -33,9 +35,7 @@ class OpusEncoder extends CustomAudioEncoder {
   }
 
   async init(): Promise<void> {
-    // oxlint-disable-next-line import/no-named-as-default-member -- its types know the default export only.
-    library ??= libavjs.LibAV({ noworker: true, nothreads: true })
-    const libav = await library
+    const libav = await loadLibrary()
     const [, context, frame, packet, frameSize] = await libav.ff_init_encoder('libopus', {
       ctx: {
         bit_rate: this.config.bitrate ?? defaultBitRate,

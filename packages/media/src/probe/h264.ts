@@ -1,20 +1,19 @@
 // H.264 in its baseline profile, which is what built-in engines write, decoded by tinyh264 (WebAssembly).
 
+import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import type { TinyH264 } from 'tinyh264/es/TinyH264.js'
 import type { Frame } from './frame.ts'
 
 const pictureReady = 1
 const startCode = Buffer.from([0, 0, 0, 1])
 
-let loading: Promise<TinyH264> | null = null
-
-async function load(): Promise<TinyH264> {
+const load = onFirstUse(async (): Promise<TinyH264> => {
   // The library was built for a browser's worker, but only needs its location.
   const place = globalThis as { self?: unknown }
   place.self ??= { location: { href: 'file:///' } }
   const { default: createModule } = await import('tinyh264/es/TinyH264.js')
   return await createModule()
-}
+})
 
 /** Whether a codec string such as `avc1.42c01e` means the baseline profile. */
 export function isBaseline(codec: string): boolean {
@@ -33,7 +32,7 @@ export interface H264Decoder {
  * @param setup the `avcC` record of the track; null if packets carry start codes and parameters themselves
  */
 export async function openH264Decoder(setup: Uint8Array | null): Promise<H264Decoder> {
-  const module = await (loading ??= load())
+  const module = await load()
   const decoder = module._h264bsdAlloc()
   module._h264bsdInit(decoder, 1)
   const [width, height, picture] = [module._malloc(4), module._malloc(4), module._malloc(4)]

@@ -1,19 +1,18 @@
 // HEIC, a still picture in HEVC, decoded by libheif-js (libheif and libde265 in WebAssembly).
 
+import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import type { HeifImage, HeifPixels, LibHeif } from 'libheif-js/libheif-wasm/libheif-bundle.mjs'
 import sharp, { type Sharp } from 'sharp'
 
-let loading: Promise<InstanceType<LibHeif['HeifDecoder']>> | null = null
-
-async function load(): Promise<InstanceType<LibHeif['HeifDecoder']>> {
+const load = onFirstUse(async (): Promise<InstanceType<LibHeif['HeifDecoder']>> => {
   const { default: create } = await import('libheif-js/libheif-wasm/libheif-bundle.mjs')
   const { HeifDecoder } = await create()
   return new HeifDecoder()
-}
+})
 
 /** Decodes the picture of a file; throws if it is damaged. */
 export async function decodeHeic(file: Uint8Array): Promise<Sharp> {
-  const decoder = await (loading ??= load())
+  const decoder = await load()
   const [image] = decoder.decode(file)
   if (!image) throw new Error('no picture')
   try {

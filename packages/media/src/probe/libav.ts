@@ -1,19 +1,18 @@
 // libav.js, which decodes VP8, VP9, Opus and FLAC: loaded once, when the first recording needs it.
 
+import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import libavjs from '@libav.js/variant-webm-vp9'
 
 type Library = libavjs.LibAV & libavjs.LibAVSync
 type Frame = libavjs.Frame
 
-let library: Promise<Library> | null = null
-
-async function loadLibrary(): Promise<Library> {
+const loadLibrary = onFirstUse(async (): Promise<Library> => {
   // oxlint-disable-next-line import/no-named-as-default-member -- its types know the default export only.
   const loaded = await libavjs.LibAV({ noworker: true, nothreads: true })
   // Its own messages about damaged files are not used.
   await loaded.av_log_set_level(loaded.AV_LOG_QUIET)
   return loaded
-}
+})
 
 /** Parameters of a sound decoder that are not in the packets. */
 export interface SoundParameters {
@@ -32,7 +31,7 @@ export interface LibavDecoder {
 
 /** Opens a decoder by libav's name for it. */
 export async function openLibavDecoder(name: string, sound: SoundParameters | null): Promise<LibavDecoder> {
-  const libav = await (library ??= loadLibrary())
+  const libav = await loadLibrary()
   const [, context, packet, frame] = await libav.ff_init_decoder(name, {
     codecpar: {
       codec_type: sound ? libav.AVMEDIA_TYPE_AUDIO : libav.AVMEDIA_TYPE_VIDEO,

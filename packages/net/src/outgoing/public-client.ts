@@ -1,6 +1,7 @@
 // Requests through the agent for public addresses. The first request loads undici: its hundred modules would slow down the
 // start of a server.
 import type { Dispatcher } from 'undici'
+import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import { createNameResolver } from './name-resolver.ts'
 import { listen, type Listener, type ListenRequest, maxMessageBytes } from './listener.ts'
 import type { PublicAgentOptions } from './public-agent.ts'
@@ -24,9 +25,8 @@ export interface PublicClient {
 /** Creates a client; nothing is loaded or opened before its first request. */
 export function createPublicClient(options: PublicClientOptions): PublicClient {
   const names = createNameResolver(options)
-  let opened: ReturnType<typeof open> | undefined
-
-  async function open() {
+  let latest: ReturnType<typeof open> | undefined
+  const open = onFirstUse(async () => {
     const [{ request, WebSocket }, { createPublicAgent }] = await Promise.all([
       import('undici'),
       import('./public-agent.ts'),
@@ -34,20 +34,21 @@ export function createPublicClient(options: PublicClientOptions): PublicClient {
     const createAgent = (more?: Partial<PublicAgentOptions>) =>
       createPublicAgent({ resolve: names.resolve, ...options, ...more })
     return { request, WebSocket, createAgent, agent: createAgent() }
-  }
+  })
+  const use = (): ReturnType<typeof open> => (latest = open())
 
   return {
     async request(url, asked) {
-      const { request, agent } = await (opened ??= open())
+      const { request, agent } = await use()
       return request(url, { ...asked, dispatcher: agent })
     },
     listen: (url, asked) =>
       listen(url, asked, async (onConnect) => {
-        const { WebSocket, createAgent } = await (opened ??= open())
+        const { WebSocket, createAgent } = await use()
         return { WebSocket, agent: createAgent({ onConnect, maxMessageBytes }) }
       }),
     async destroy() {
-      const { agent } = (await opened) ?? {}
+      const { agent } = (await latest?.catch(() => undefined)) ?? {}
       await agent?.destroy()
       names.cancel()
     },
