@@ -6,6 +6,7 @@
 import { followJob, type FollowOptions } from './follow.ts'
 import { generate, type GenerateOptions, startGeneration } from './generate.ts'
 import { type Connection, createHttp } from './http.ts'
+import { toFilePath, toJobPath, toModelPath } from './paths.ts'
 import type {
   Entry,
   File,
@@ -75,23 +76,22 @@ export interface MediagenClient {
 export function createClient(connection: Connection): MediagenClient {
   const http = createHttp(connection)
   const fetch = connection.fetch ?? globalThis.fetch.bind(globalThis)
-  const jobPath = (jobId: string): string => `/v1/jobs/${encodeURIComponent(jobId)}`
   return {
     quote: (model, input, signal) => http.json('/v1/quotes', { body: { model, input }, signal }),
     start: (model, input, options) => startGeneration(http, model, input, options),
     generate: (model, input, options) => generate(http, model, input, options),
     follow: (jobId, options) => followJob(http, jobId, options),
-    job: (jobId) => http.json(jobPath(jobId)),
+    job: async (jobId) => http.json(toJobPath(jobId)),
     jobs: (options) => http.json(`/v1/jobs${toQuery(options)}`),
-    cancel: (jobId) => http.json(`${jobPath(jobId)}/cancel`, { method: 'POST' }),
+    cancel: async (jobId) => http.json(`${toJobPath(jobId)}/cancel`, { method: 'POST' }),
     models: (options) => http.json(`/v1/models${toQuery(options)}`),
-    model: (id) => http.json(`/v1/models/${id.split('/').map(encodeURIComponent).join('/')}`),
+    model: async (id) => http.json(toModelPath(id)),
     wallet: () => http.json('/v1/wallet'),
     entries: (options) => http.json(`/v1/wallet/entries${toQuery(options)}`),
     upload: (content, options) => http.json('/v1/files', { ...options, content }),
     files: (options) => http.json(`/v1/files${toQuery(options)}`),
-    removeFile: async (fileId) => void (await http.open(`/v1/files/${encodeURIComponent(fileId)}`, remove)),
-    removeJob: async (jobId) => void (await http.open(jobPath(jobId), remove)),
+    removeFile: async (fileId) => void (await http.open(toFilePath(fileId), remove)),
+    removeJob: async (jobId) => void (await http.open(toJobPath(jobId), remove)),
     rotateWebhookSecret: (webhookId) =>
       http.json(`/v1/webhooks/${encodeURIComponent(webhookId)}/rotate-secret`, { method: 'POST' }),
     async download(output, signal) {

@@ -2,6 +2,7 @@
 import { mayPass, Refused } from './errors.ts'
 import { readEvents } from './events.ts'
 import type { Http } from './http.ts'
+import { toJobPath } from './paths.ts'
 import { isOlder, isTerminal, type Job } from './records.ts'
 
 /** How a job is followed. */
@@ -24,7 +25,7 @@ const placeMs = 5000
  */
 export async function followJob(http: Http, jobId: string, options: FollowOptions = {}): Promise<Job> {
   const { onJob, signal, maxFailures = 60 } = options
-  const path = `/v1/jobs/${encodeURIComponent(jobId)}`
+  const path = toJobPath(jobId)
   let latest: Job | null = null
   let lastId = ''
   let failures = 0

@@ -1,10 +1,13 @@
 // Streamable HTTP without sessions: each request has a server of its own, and nothing is kept between two of them.
 import { type Connection, createClient } from '@mediagen/client/client.ts'
 import { createMcpHandler } from '@modelcontextprotocol/server'
-import { createToolServer, type ToolParts } from './tools.ts'
+import { createToolServer, createTools, type ToolParts } from './tools.ts'
 
 /** What is the same for all requests. */
-export type McpOptions = Pick<ToolParts, 'waitSeconds' | 'report'>
+export interface McpOptions extends Pick<ToolParts, 'report'> {
+  /** How long wait_for_job may wait at most. */
+  readonly waitSeconds: number
+}
 
 /** Whose request it is. */
 export interface McpCaller {
@@ -17,12 +20,13 @@ export interface McpCaller {
 export type AnswerMcp = (request: Request, body: unknown, caller: McpCaller) => Promise<Response>
 
 /** Creates the endpoint, for clients of all revisions of the protocol that the SDK knows. */
-export function createMcp(options: McpOptions): AnswerMcp {
+export function createMcp({ waitSeconds, report }: McpOptions): AnswerMcp {
+  const tools = createTools(waitSeconds)
   const { fetch } = createMcpHandler(
     ({ authInfo }) => {
       const { connection, signal } = (authInfo as unknown as { extra: McpCaller }).extra
-      return createToolServer({
-        ...options,
+      return createToolServer(tools, {
+        report,
         client: createClient(connection),
         signal,
         maxCredits: Number.POSITIVE_INFINITY,

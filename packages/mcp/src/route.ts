@@ -5,10 +5,11 @@ import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import { GuardError } from '@mediagen/net/guard-error.ts'
 import { patienceOf } from '@mediagen/net/http/connections.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { acceptsBoth, takesAny, toTakenForm } from './forms.ts'
 import type { McpOptions } from './http.ts'
 
 // What the protocol reads.
-const forwarded = /^(?:accept|content-type|mcp-[a-z-]+)$/
+const forwarded = /^(?:content-type|mcp-[a-z-]+)$/
 
 /** What the route needs. */
 export interface McpRouteParts extends McpOptions {
@@ -28,6 +29,11 @@ export function createMcpRoute(app: FastifyInstance, parts: McpRouteParts, stopp
       return reply.code(403).send({ jsonrpc: '2.0', id: null, error: { code: -32000, message } })
     }
     if (Array.isArray(request.body)) throw new GuardError('invalid_request', 'Send one message in each request.')
+    const { accept = null } = request.headers
+    if (!takesAny(accept)) {
+      const message = `Answers are application/json or text/event-stream; your Accept header takes neither.`
+      return reply.code(406).send({ jsonrpc: '2.0', id: null, error: { code: -32000, message } })
+    }
     const answer = await load()
     const { authorization = '' } = request.headers
     const url = parts.publicUrl(request.headers.host)
@@ -36,12 +42,16 @@ export function createMcpRoute(app: FastifyInstance, parts: McpRouteParts, stopp
     const signal = patienceOf(reply, stopping)
     const message = new Request(new URL('/mcp', url), {
       method: 'POST',
-      headers: Object.entries(request.headers).flatMap(([name, value]) =>
-        forwarded.test(name) && typeof value === 'string' ? [[name, value]] : [],
-      ),
+      headers: [
+        ['accept', acceptsBoth],
+        ...Object.entries(request.headers).filter(
+          (header): header is [string, string] => forwarded.test(header[0]) && typeof header[1] === 'string',
+        ),
+      ],
     })
+    const made = await answer(message, request.body, { connection, signal })
     // Proxies pass progress on at once.
-    reply.header('x-accel-buffering', 'no').send(await answer(message, request.body, { connection, signal }))
+    reply.header('x-accel-buffering', 'no').send(await toTakenForm(made, accept))
     // By itself Node holds the head back until the first piece of the body, which may be far away.
     reply.raw.flushHeaders()
     return reply

@@ -1,7 +1,7 @@
 // The tools on standard input and output, for a client on this machine that starts this program.
 import type { MediagenClient } from '@mediagen/client/client.ts'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
-import { createToolServer } from './tools.ts'
+import { createToolServer, createTools } from './tools.ts'
 
 const waitSeconds = 180
 
@@ -10,6 +10,7 @@ const waitSeconds = 180
  * @param report told what went wrong; standard output is the client's
  */
 export function serveMcp(client: MediagenClient, maxCredits: number, report: (error: unknown) => void) {
-  const parts = { client, maxCredits, waitSeconds, pausesMs: [500, 1500], report }
-  serveStdio(() => createToolServer(parts), { onerror: (error) => report(`mediagen: ${error.message}`) })
+  const tools = createTools(waitSeconds)
+  const parts = { client, maxCredits, pausesMs: [500, 1500], report }
+  serveStdio(() => createToolServer(tools, parts), { onerror: (error) => report(`mediagen: ${error.message}`) })
 }

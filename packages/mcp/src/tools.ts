@@ -1,9 +1,16 @@
 // The tools: what an agent can do with one account. Each is one or two calls of the client, and nothing else.
 import type { Input, Job, MediagenClient } from '@mediagen/client/client.ts'
-import { McpServer, type ServerContext, type StandardSchemaWithJSON } from '@modelcontextprotocol/server'
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type CallToolResult,
+  type ServerContext,
+  type Tool as ListedTool,
+} from '@modelcontextprotocol/server'
 import * as z from 'zod'
 import manifest from '../package.json' with { type: 'json' }
-import { toErrorFacts, toViolationFacts, unexpected } from './errors.ts'
+import { abridgeText, toErrorFacts, toViolationFacts, unexpected } from './errors.ts'
 import { createProgress } from './progress.ts'
 import {
   type Facts,
@@ -21,11 +28,17 @@ const usualWaitSeconds = 45
 // A larger preview is a link only.
 const mostPreviewBytes = 200_000
 
+/** A tool, by its name: what clients read of it, and how it is called. */
+export type Tools = ReadonlyMap<string, Tool>
+
+interface Tool {
+  readonly listed: ListedTool
+  call(given: Facts, parts: ToolParts, context: ServerContext): Promise<CallToolResult>
+}
+
 /** What the tools work with. */
 export interface ToolParts {
   readonly client: MediagenClient
-  /** How long wait_for_job may wait at most. */
-  readonly waitSeconds: number
   /** No start costs more, whatever the agent allows. */
   readonly maxCredits: number
   /** Aborts when the caller is gone, besides what the protocol says of each call. */
@@ -59,11 +72,10 @@ const page = {
 }
 const reads = { readOnlyHint: true, openWorldHint: false }
 
-/** Creates a server with the tools, for one connection or one request. */
-export function createToolServer(parts: ToolParts): McpServer {
-  const { client, waitSeconds } = parts
-  const server = new McpServer({ name: 'mediagen', title: 'mediagen', version: manifest.version }, { instructions })
-  const add = createAdd(server, parts)
+/** The tools, defined once for all servers and requests. @param waitSeconds how long wait_for_job may wait at most */
+export function createTools(waitSeconds: number): Tools {
+  const tools = new Map<string, Tool>()
+  const add = createAdd(tools)
 
   add('find_models', {
     title: 'Find models',
@@ -74,21 +86,21 @@ export function createToolServer(parts: ToolParts): McpServer {
       ...page,
     }),
     annotations: reads,
-    run: async (filters) => ({ facts: toPageFacts('models', await client.models(filters), toModelFacts) }),
+    run: async (filters, { client }) => ({ facts: toPageFacts('models', await client.models(filters), toModelFacts) }),
   })
   add('describe_model', {
     title: 'Describe a model',
     description: 'Says what a model does and costs, and the JSON Schema of its input.',
     inputSchema: z.strictObject({ model }),
     annotations: reads,
-    run: async (given) => ({ facts: toModelDetailFacts(await client.model(given.model)) }),
+    run: async (given, { client }) => ({ facts: toModelDetailFacts(await client.model(given.model)) }),
   })
   add('quote', {
     title: 'Quote',
     description: 'Says what a generation will cost at most, in credits. Costs nothing and starts nothing.',
     inputSchema: z.strictObject({ model, input }),
     annotations: reads,
-    async run(given) {
+    async run(given, { client }) {
       const { credits, expires_at } = await client.quote(given.model, given.input as Input)
       return { facts: { model: given.model, credits, expires_at } }
     },
@@ -109,12 +121,12 @@ export function createToolServer(parts: ToolParts): McpServer {
         ),
     }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-    async run(given, { mcpReq }) {
+    async run(given, parts, { mcpReq }) {
       const signal = anyOf(mcpReq.signal, parts.signal)
       const maxCredits = Math.min(given.max_credits, parts.maxCredits)
       const { idempotency_key: idempotencyKey } = given
       const options = { maxCredits, idempotencyKey, signal, pausesMs: parts.pausesMs }
-      const job = await client.start(given.model, given.input as Input, options)
+      const job = await parts.client.start(given.model, given.input as Input, options)
       return { facts: toJobFacts(job), job }
     },
   })
@@ -128,7 +140,7 @@ export function createToolServer(parts: ToolParts): McpServer {
       preview,
     }),
     annotations: reads,
-    async run(given, context) {
+    async run(given, parts, context) {
       const job = await wait(parts, given, context)
       return { facts: toJobFacts(job), job, preview: given.preview }
     },
@@ -138,7 +150,7 @@ export function createToolServer(parts: ToolParts): McpServer {
     description: 'Answers with a job as it is now: its status, input, outputs, and what was charged.',
     inputSchema: z.strictObject({ job_id: jobId, preview }),
     annotations: reads,
-    async run(given) {
+    async run(given, { client }) {
       const job = await client.job(given.job_id)
       return { facts: toFullJobFacts(job), job, preview: given.preview }
     },
@@ -153,61 +165,94 @@ export function createToolServer(parts: ToolParts): McpServer {
       ...page,
     }),
     annotations: reads,
-    run: async (filters) => ({ facts: toPageFacts('jobs', await client.jobs(filters), toJobRow) }),
+    run: async (filters, { client }) => ({ facts: toPageFacts('jobs', await client.jobs(filters), toJobRow) }),
   })
   add('cancel_job', {
     title: 'Cancel a job',
     description: 'Asks to cancel a job; its credits are released. A job that has ended stays as it is.',
     inputSchema: z.strictObject({ job_id: jobId }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-    run: async (given) => ({ facts: toJobFacts(await client.cancel(given.job_id)) }),
+    run: async (given, { client }) => ({ facts: toJobFacts(await client.cancel(given.job_id)) }),
   })
   add('get_wallet', {
     title: 'Read the wallet',
     description: 'Says how many credits are available, and how many are held for jobs under way.',
     inputSchema: z.strictObject({}),
     annotations: reads,
-    run: async () => ({ facts: { ...(await client.wallet()) } }),
+    run: async (_given, { client }) => ({ facts: { ...(await client.wallet()) } }),
+  })
+  return tools
+}
+
+/** Creates a server with the tools, for one connection or one request. */
+export function createToolServer(tools: Tools, parts: ToolParts): Server {
+  const server = new Server(
+    { name: 'mediagen', title: 'mediagen', version: manifest.version },
+    { instructions, capabilities: { tools: {} } },
+  )
+  server.setRequestHandler('tools/list', () => ({ tools: [...tools.values()].map(({ listed }) => listed) }))
+  server.setRequestHandler('tools/call', async ({ params }, context) => {
+    const tool = tools.get(params.name)
+    if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${abridgeText(params.name)}.`)
+    return server.projectCallToolResult(await tool.call(params.arguments ?? {}, parts, context), undefined)
   })
   return server
 }
 
-interface Tool<Schema extends z.ZodType> {
+interface ToolDefinition<Schema extends z.ZodObject> {
   readonly title: string
   readonly description: string
   readonly inputSchema: Schema
   readonly annotations: object
-  run(given: z.output<Schema>, context: ServerContext): Promise<Answer>
+  run(given: z.output<Schema>, parts: ToolParts, context: ServerContext): Promise<Answer>
 }
 
 /**
  * Adds tools that answer with JSON, links and pictures; whatever they throw becomes the result of the call. Arguments are
  * checked here, because the SDK's own refusals have no code.
  */
-function createAdd(server: McpServer, { client, report, signal }: ToolParts) {
-  return <Schema extends z.ZodType>(name: string, { run, ...tool }: Tool<Schema>): void => {
-    const { inputSchema } = tool
-    const listed: StandardSchemaWithJSON = {
-      '~standard': { ...inputSchema['~standard'], validate: (value) => ({ value }) },
-    }
-    server.registerTool(name, { ...tool, inputSchema: listed }, async (given: unknown, context) => {
+function createAdd(tools: Map<string, Tool>) {
+  return <Schema extends z.ZodObject>(name: string, definition: ToolDefinition<Schema>): void => {
+    const { inputSchema, run, ...about } = definition
+    const listed = { name, ...about, inputSchema: toListedSchema(inputSchema) }
+    async function call(given: Facts, parts: ToolParts, context: ServerContext): Promise<CallToolResult> {
       try {
-        const checked = inputSchema.safeParse(given)
+        const checked = inputSchema.safeParse(dropNulls(given, inputSchema))
         if (!checked.success) return refuse(toViolationFacts(checked.error.issues))
-        const { facts, job, preview: pictured } = await run(checked.data, context)
+        const { facts, job, preview: pictured } = await run(checked.data, parts, context)
         const links = job?.outputs.flatMap((output, index) => toLink(job, output, index)) ?? []
-        const pictures = job && pictured ? await loadPreviews(client, job) : []
+        const pictures = job && pictured ? await loadPreviews(parts.client, job) : []
         return { content: [toText(facts), ...links, ...pictures], structuredContent: facts }
       } catch (error) {
         const facts = toErrorFacts(error)
-        if (facts === null && !anyOf(context.mcpReq.signal, signal).aborted) report(error)
+        if (facts === null && !anyOf(context.mcpReq.signal, parts.signal).aborted) parts.report(error)
         return refuse(facts ?? unexpected)
       }
-    })
+    }
+    tools.set(name, { listed, call })
   }
 }
 
-function refuse(facts: Facts) {
+/** The schema that clients read. Bounds that only say what a JSON number can carry are left out. */
+function toListedSchema(schema: z.ZodObject): ListedTool['inputSchema'] {
+  const listed = z.toJSONSchema(schema, {
+    io: 'input',
+    override({ jsonSchema }) {
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+    },
+  })
+  return listed as ListedTool['inputSchema']
+}
+
+/** Models often send null for what they leave out. */
+function dropNulls(given: Facts, { shape }: z.ZodObject): Facts {
+  const isLeftOut = ([name, value]: [string, unknown]): boolean =>
+    value === null && Object.hasOwn(shape, name) && shape[name].safeParse(undefined).success
+  return Object.fromEntries(Object.entries(given).filter((entry) => !isLeftOut(entry)))
+}
+
+function refuse(facts: Facts): CallToolResult {
   return { content: [toText({ error: facts })], structuredContent: { error: facts }, isError: true }
 }
 
