@@ -73,32 +73,19 @@ export function checkCallers(app: FastifyInstance, keys: Keys): void {
   app.addHook('onRoute', (route) => {
     const permission = route.config?.permission
     if (permission === undefined) return
-    const check = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
+    const check = (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void => {
       const { authorization } = request.headers
       const known = authorization === undefined ? undefined : believed.get(authorization)
-      if (known !== undefined) return done(admit(request, reply, known, permission))
-      authenticate(request).then((caller) => done(admit(request, reply, caller, permission)), done)
+      if (known !== undefined) return done(admit(request, known, permission))
+      authenticate(request).then((caller) => done(admit(request, caller, permission)), done)
     }
     route.onRequest = [check, ...[route.onRequest ?? []].flat()]
   })
 }
 
 /** Records the caller; returns the refusal if it may not call this route. */
-function admit(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  caller: Caller,
-  permission: RoutePermission,
-): MediagenError | undefined {
+function admit(request: FastifyRequest, caller: Caller, permission: RoutePermission): MediagenError | undefined {
   request.caller = caller
-  if (permission === 'any' || caller.permissions.includes(permission)) {
-    if (request.headers.expect !== undefined) askForBody(reply)
-    return undefined
-  }
+  if (permission === 'any' || caller.permissions.includes(permission)) return undefined
   return new MediagenError('missing_permission', `The API key lacks the permission ${permission}.`, { permission })
-}
-
-/** Answers `Expect: 100-continue`, which asks whether the body is wanted. Node itself refuses other expectations. */
-export function askForBody(reply: FastifyReply): void {
-  reply.raw.writeContinue()
 }

@@ -1,5 +1,4 @@
 // /v1/files: uploads. A body goes to the core chunk by chunk; nothing holds a whole file.
-import { isCompressed } from '@mediagen/net/content-encoding.ts'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { FileSchema, type UploadFileRequestSchema } from '../../gen/mediagen/v1/files_pb.ts'
@@ -126,8 +125,6 @@ function checkHead({ headers }: FastifyRequest, maxUploadBytes: number): void {
       'unsupported_media_type',
       'Send the file as the body with its own Content-Type (image/…, video/…, audio/… or application/octet-stream), or in a form as multipart/form-data.',
     )
-  if (isCompressed(headers['content-encoding']))
-    throw new MediagenError('unsupported_media_type', 'Send the file without a Content-Encoding.')
   const announced = Number(headers['content-length'] ?? 0)
   if (announced > maxUploadBytes + (isForm(type) ? formSlack : 0)) throw tooLarge(maxUploadBytes)
 }

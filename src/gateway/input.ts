@@ -1,8 +1,10 @@
 // Parses bodies, and explains what is wrong with those that cannot be read.
 import { isUtf8 } from 'node:buffer'
 import type { JsonValue } from '@bufbuild/protobuf'
-import type { FastifyBodyParser } from 'fastify'
+import type { FastifyBodyParser, FastifyReply, FastifyRequest } from 'fastify'
 import { MediagenError, type Violation } from '@mediagen/core/errors.ts'
+import { cutText } from '@mediagen/core/log-text.ts'
+import { refuseRepeatedNames } from '@mediagen/net/json-names.ts'
 import { refuseManyValues } from '@mediagen/net/json-values.ts'
 import { describeViolations } from '@mediagen/core/violations.ts'
 import { toPointerToken } from '@mediagen/net/schema-violations.ts'
@@ -27,8 +29,15 @@ export function explainRefusals(
     // Decoding would silently replace invalid bytes.
     if (!isUtf8(bytes)) return done(new MediagenError('invalid_request', 'The body is not valid UTF-8.'))
     const body = bytes.toString('utf8')
+    if (body === '' && takesNoBody(request)) return done(null)
     return parser(request, body, (refusal, value) => {
-      done(refusal && body !== '' ? explainBody(body, refusal) : refusal, value)
+      if (refusal) return done(body === '' ? refusal : explainBody(body, refusal))
+      try {
+        refuseRepeatedNames(body)
+      } catch (error) {
+        return done(error as Error)
+      }
+      done(null, value)
     })
   }
   return (request, bytes, done) => {
@@ -40,6 +49,53 @@ export function explainRefusals(
       done(error as Error)
     }
   }
+}
+
+/** Whether a route takes no body, or an empty object. Some clients name a content type all the same. */
+export function takesNoBody({ routeOptions: { config, schema } }: FastifyRequest): boolean {
+  return schema?.operation !== undefined && schema.body === undefined && !config.readsBody
+}
+
+/** Forgets the content type of a body that is empty, on routes that take none. */
+export function forgetEmptyBody(request: FastifyRequest): void {
+  const { headers } = request
+  const isEmpty = headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0'
+  if (isEmpty && headers['content-type'] !== undefined && takesNoBody(request)) delete headers['content-type']
+}
+
+/**
+ * What a head says of its body that makes reading it pointless.
+ * @throws MediagenError
+ */
+export function checkAnnouncedBody(request: FastifyRequest, reply: FastifyReply): void {
+  const { headers, method, routeOptions } = request
+  const { permission, readsBody } = routeOptions.config
+  // Other routes read their bodies in other ways, or not at all.
+  if (permission === undefined || method === 'GET' || method === 'HEAD') return
+  const announced = Number(headers['content-length'] ?? 0)
+  if (announced === 0 && headers['transfer-encoding'] === undefined) return
+  if (!readsBody && announced > routeOptions.bodyLimit) throw bodyTooLarge(routeOptions.bodyLimit)
+  if (!readsBody && !/^application\/json *(?:;|$)/i.test(headers['content-type'] ?? '')) throw notJson()
+  const encodings = (headers['content-encoding'] ?? '').split(',').map((name) => name.trim().toLowerCase())
+  if (encodings.every((name) => name === '' || name === 'identity')) return
+  reply.header('accept-encoding', 'identity')
+  throw new MediagenError(
+    'unsupported_media_type',
+    `The body is compressed (Content-Encoding: ${cutText(encodings.join(', '))}), which this server does not accept. Send it as it is.`,
+  )
+}
+
+/** The refusal of a body of another type. */
+export function notJson(): MediagenError {
+  return new MediagenError('unsupported_media_type', 'The body must be JSON: send Content-Type: application/json.')
+}
+
+/** The refusal of a body that is too large. */
+export function bodyTooLarge(maxBodyBytes: number): MediagenError {
+  return new MediagenError(
+    'payload_too_large',
+    `The body is larger than the ${maxBodyBytes} bytes that this server accepts.`,
+  )
 }
 
 function explainBody(body: string, refusal: Error): Error {

@@ -1,6 +1,6 @@
 // /v1/jobs: reading, listing, cancelling and watching jobs. docs/contract.md, section 1.
 import { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { JobSchema } from '../../gen/mediagen/v1/generation_pb.ts'
 import { MediagenError } from '@mediagen/core/errors.ts'
 import { describeViolations } from '@mediagen/core/violations.ts'
@@ -78,7 +78,6 @@ export function addJobRoutes(
         },
         response: { 200: jobSchema },
       },
-      onRequest: forgetEmptyBody,
     },
     async (request) => {
       readQuery(request, {})
@@ -150,13 +149,6 @@ export function addJobRoutes(
 /** The last sequence number that a client saw; 0 if it saw none or sends an invalid one. */
 function readLastEventId(sent: string | string[] | undefined): bigint {
   return typeof sent === 'string' && /^\d{1,15}$/.test(sent) ? BigInt(sent) : 0n
-}
-
-/** Some clients send a content type without a body. */
-function forgetEmptyBody({ headers }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
-  if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0')
-    delete headers['content-type']
-  done()
 }
 
 /**

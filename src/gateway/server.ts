@@ -16,7 +16,7 @@ import { readRequestId } from '@mediagen/net/request-id.ts'
 import type { StrangerLog } from '@mediagen/net/stranger-log.ts'
 import { boundViolations } from '@mediagen/core/violations.ts'
 import type { FindClient } from '@mediagen/net/client-address.ts'
-import { askForBody, type Caller, checkCallers, type Keys } from './access.ts'
+import { type Caller, checkCallers, type Keys } from './access.ts'
 import { addAccountRoutes } from './account.ts'
 import { addAssetRoutes, type ServedAssets } from './assets.ts'
 import { handleInBatches } from '@mediagen/net/http/batches.ts'
@@ -27,7 +27,7 @@ import { createCoreClient } from './core-client.ts'
 import { addFileRoutes } from './files.ts'
 import { addGenerateRoutes } from './generate.ts'
 import { addHealthRoutes, type Health } from './health.ts'
-import { explainRefusals } from './input.ts'
+import { bodyTooLarge, checkAnnouncedBody, explainRefusals, forgetEmptyBody, notJson } from './input.ts'
 import { addJobRoutes } from './jobs.ts'
 import { watchMethods } from './methods.ts'
 import { addModelRoutes } from './models.ts'
@@ -229,17 +229,27 @@ function createServer(
   const refuse = watchMethods(app, longestPath)
   app.addHook('onRequest', (request, reply, done) => {
     nameRequest(request, reply)
-    if (request.headers.expect !== undefined && isOpen(request)) askForBody(reply)
     // Before the body is read: it does not matter here.
     done(findHostProblem(request, reply) ?? (request.is404 ? refuse(request, reply) : undefined))
+  })
+  // After the key was checked, and before the body is read.
+  app.addHook('preParsing', (request, reply, body, done) => {
+    try {
+      forgetEmptyBody(request)
+      checkAnnouncedBody(request, reply)
+      // `Expect: 100-continue` asks whether the body is wanted. Node itself refuses other expectations.
+      if (request.headers.expect !== undefined) reply.raw.writeContinue()
+      done(null, body)
+    } catch (error) {
+      done(error as Error)
+    }
   })
   app.setErrorHandler(async (thrown, request, reply) => {
     let error = nameParameters(request, toMediagenError(thrown))
     if (error.code === 'payload_too_large' && !(thrown instanceof MediagenError) && !(thrown instanceof ConnectError))
-      error = new MediagenError(
-        error.code,
-        `The body is larger than the ${parts.maxBodyBytes} bytes that this server accepts.`,
-      )
+      error = bodyTooLarge(parts.maxBodyBytes)
+    // Fastify would close the connection while the client sends, which can destroy the answer before it is read.
+    if (error.code === 'payload_too_large') reply.removeHeader('connection')
     if (request.caller && countedHere.has(error.code) && !(thrown instanceof ConnectError))
       error = await charge(request.caller, error, keys)
     if (!(thrown instanceof ConnectError)) error = boundViolations(error, parts.maxViolations)
@@ -275,10 +285,6 @@ function addBodyParsers(app: FastifyInstance, maxValues: number, keys: Keys | un
   )
 }
 
-function notJson(): MediagenError {
-  return new MediagenError('unsupported_media_type', 'The body must be JSON: send Content-Type: application/json.')
-}
-
 /** Counts a refusal by the gateway toward the rate of its key; if the rate is exceeded, the caller gets that refusal. */
 async function charge(caller: Caller, refusal: MediagenError, keys: Keys | undefined): Promise<MediagenError> {
   try {
@@ -308,9 +314,4 @@ export async function listen(app: FastifyInstance, host: string, port: number, d
 /** Sends the id of a request with its answer. */
 function nameRequest({ id }: FastifyRequest, reply: FastifyReply): void {
   ;(reply.raw as ProtectedResponse).requestId = id
-}
-
-/** Whether a request is served without a key, or by a route that checks the key itself. */
-function isOpen(request: FastifyRequest): boolean {
-  return !request.is404 && request.routeOptions.config.permission === undefined
 }

@@ -1,4 +1,4 @@
-// POST /mcp, as clients use it that keep less closely to the protocol than the SDK does (P233, P234, P235, P236).
+// POST /mcp, as clients use it that keep less closely to the protocol than the SDK does.
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 

@@ -1,8 +1,9 @@
-// Request bodies: JSON, nothing unknown, nothing missing, nothing converted (P88, P117, P119, P121, P139, P140).
+// Request bodies: JSON, nothing unknown, nothing missing, nothing converted (P88, P117, P119, P121, P139, P140, P233, P234, P235).
+import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 import { expectProblem, pointersOf } from './problem.ts'
-import { sendRaw } from './raw-http.ts'
+import { exchange, parseAnswer, sendRaw } from './raw-http.ts'
 
 // Depth and size are looked at here, not the number of values.
 const app = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_VALUES: '1000000' })
@@ -207,5 +208,92 @@ describe('the size', () => {
     const answer = await small.send('/v1/quotes', { body })
     expectProblem(answer, small.url, 'payload_too_large')
     expect(answer.body.detail).toContain('1024')
+  })
+})
+
+describe('a name that is given twice is refused, at any depth', () => {
+  test.each([
+    ['{"model":"a","model":"b","input":{}}', ['/model']],
+    [`{"model":"${model}","input":{"width":512,"width":2048,"prompt":"x"}}`, ['/input/width']],
+    [`{"model":"${model}","input":{"width":512,"\\u0077idth":512}}`, ['/input/width']],
+    ['{"model":"a","input":{"l":[0,{"a/b":[],"a\\/b":{}}],"l":1}}', ['/input/l/1/a~1b', '/input/l']],
+    ['{"input":{"__proto__":1,"__proto__":2},"model":"a"}', ['/input']],
+  ])('%s', async (body, pointers) => {
+    const answer = await ask(body)
+    expectProblem(answer, app.url, 'invalid_request')
+    expect(pointersOf(answer)).toEqual(pointers)
+  })
+
+  test('over MCP, too', async () => {
+    const message =
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"quote","arguments":{"model":"a","model":"b"}}}'
+    const headers = { authorization: `Bearer ${app.account.key}`, 'content-type': 'application/json' }
+    const answer = await sendRaw(app.url, { method: 'POST', path: '/mcp', headers, body: message })
+    expectProblem(answer, app.url, 'invalid_request')
+    expect(pointersOf(answer)).toEqual(['/params/arguments/model'])
+  })
+
+  test('over Connect, with our code and the place', async () => {
+    const path = '/mediagen.v1.QuotesService/CreateQuote'
+    const headers = { authorization: `Bearer ${app.account.key}`, 'content-type': 'application/json' }
+    const body = `{"model":"${model}","input":{"width":512,"width":2048}}`
+    const answer = await sendRaw(app.url, { method: 'POST', path, headers, body })
+    expect(answer.body).toMatchObject({ code: 'invalid_argument', details: [{ type: 'mediagen.v1.ErrorDetail' }] })
+    expect(answer.body.message).toContain('invalid_request: /input/width is given more than once')
+  })
+})
+
+describe('routes without a body pass over the content type of none', () => {
+  test.each(['application/json', 'application/json; charset=utf-8', 'text/plain', 'application/x-www-form-urlencoded'])(
+    '%s',
+    async (type) => {
+      for (const [method, path, code] of [
+        ['DELETE', '/v1/jobs/job_none', 'job_not_found'],
+        ['DELETE', '/v1/files/file_none', 'file_not_found'],
+        ['DELETE', '/v1/webhooks/wh_none', 'webhook_not_found'],
+        ['POST', '/v1/jobs/job_none/cancel', 'job_not_found'],
+      ] as const)
+        for (const length of [{}, { 'content-length': '0' }] as const) {
+          const headers = { authorization: `Bearer ${app.account.key}`, 'content-type': type, ...length }
+          expectProblem(await sendRaw(app.url, { method, path, headers }), app.url, code)
+        }
+    },
+  )
+
+  test('also when nothing comes in chunks', async () => {
+    const bytes = `DELETE /v1/jobs/job_none HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${app.account.key}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n0\r\n\r\n`
+    expectProblem(parseAnswer(await exchange(app.url, Buffer.from(bytes))), app.url, 'job_not_found')
+  })
+})
+
+describe('a compressed body is refused', () => {
+  test.each(['gzip', 'x-gzip', 'deflate', 'br', 'zstd', 'GZIP', 'identity, gzip', 'gzip, identity'])(
+    '%s',
+    async (encoding) => {
+      for (const [path, type] of [
+        ['/v1/quotes', 'application/json'],
+        ['/v1/files', 'image/png'],
+        ['/mcp', 'application/json'],
+      ] as const) {
+        const answer = await sendRaw(app.url, {
+          method: 'POST',
+          path,
+          headers: {
+            authorization: `Bearer ${app.account.key}`,
+            'content-type': type,
+            'content-encoding': encoding,
+          },
+          body: gzipSync(JSON.stringify(good)),
+        })
+        expectProblem(answer, app.url, 'unsupported_media_type')
+        expect(answer.body.detail).toContain('Content-Encoding')
+        expect(answer.headers.get('accept-encoding')).toBe('identity')
+      }
+    },
+  )
+
+  test.each(['identity', 'Identity', '', ' identity , identity'])('%j is not compressed', async (encoding) => {
+    const headers = { 'content-type': 'application/json', 'content-encoding': encoding }
+    expect((await ask(JSON.stringify(good), headers)).status).toBe(200)
   })
 })

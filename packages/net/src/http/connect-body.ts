@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { brotliDecompress, gunzip } from 'node:zlib'
 import { type DescMessage, type DescMethod, fromJson, type JsonValue } from '@bufbuild/protobuf'
 import { toPointerToken } from '../schema-violations.ts'
+import { refuseRepeatedNames } from '../json-names.ts'
 import { refuseManyValues } from '../json-values.ts'
 import { FrameReader, toFrame } from '../grpc/frames.ts'
 import type { Spend } from '../service.ts'
@@ -116,7 +117,9 @@ function checkMessage(method: DescMethod, bytes: Buffer, { isJson }: BodyForm, b
   if (!isJson) return void decodeRequest(method, bytes, bounds)
   refuseManyValues(bytes, bounds.maxValues)
   try {
-    const json = JSON.parse(bytes.toString()) as JsonValue
+    const text = bytes.toString()
+    const json = JSON.parse(text) as JsonValue
+    refuseRepeatedNames(text)
     refuseUnknownFields(method.input, json)
     // Connect decodes it again and would ignore unknown fields; this finds those of messages within, too.
     fromJson(method.input, json)
