@@ -74,8 +74,8 @@ export function checkAnnouncedBody(request: FastifyRequest, reply: FastifyReply)
   if (permission === undefined || method === 'GET' || method === 'HEAD') return
   const announced = Number(headers['content-length'] ?? 0)
   if (announced === 0 && headers['transfer-encoding'] === undefined) return
-  if (!readsBody && announced > routeOptions.bodyLimit) throw bodyTooLarge(routeOptions.bodyLimit)
   if (!readsBody && !/^application\/json *(?:;|$)/i.test(headers['content-type'] ?? '')) throw notJson()
+  if (!readsBody && announced > routeOptions.bodyLimit) throw bodyTooLarge(routeOptions.bodyLimit)
   const encodings = (headers['content-encoding'] ?? '').split(',').map((name) => name.trim().toLowerCase())
   if (encodings.every((name) => name === '' || name === 'identity')) return
   reply.header('accept-encoding', 'identity')

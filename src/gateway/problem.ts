@@ -80,7 +80,25 @@ export function refuseConnection(error: MediagenError, socket: Socket, publicUrl
     'Cache-Control: no-store',
     ...(error.details.retryAfterSeconds === undefined ? [] : [`Retry-After: ${error.details.retryAfterSeconds}`]),
   ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => closeSoon(socket))
+}
+
+// How long what a refused connection still sends is read and dropped, and on how many connections at once.
+const lingerMs = 1000
+const mostLingering = 100
+let lingering = 0
+
+/** Closes a connection whose answer was sent. At once, the bytes that were not read would reset it, and destroy the answer on its way. */
+function closeSoon(socket: Socket): void {
+  if (lingering >= mostLingering || socket.destroyed) return void socket.destroy()
+  lingering += 1
+  const timer = setTimeout(() => socket.destroy(), lingerMs).unref()
+  socket.once('end', () => socket.destroy())
+  socket.once('close', () => {
+    lingering -= 1
+    clearTimeout(timer)
+  })
+  socket.resume()
 }
 
 /** The body of a problem. */

@@ -1,4 +1,4 @@
-// The key is looked at when the head of a request is there: nothing of what a stranger sends is read (P86, P135).
+// The key is looked at when the head of a request is there: nothing of what a stranger sends is read (P86, P135, P236).
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -55,6 +55,60 @@ test('a body is asked for when the key is good, and not before', async () => {
   expect((await known.next()).status).toBe(100)
   known.write('{}')
   expectProblem(await known.next(), app.url, 'invalid_request')
+})
+
+test('a body that would be refused is not asked for', async () => {
+  const expecting = (path: string, headers: string) =>
+    `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${app.account.key}\r\nexpect: 100-continue\r\n${headers}\r\n\r\n`
+  for (const [path, headers, code] of [
+    ['/v1/quotes', 'content-type: application/json\r\ncontent-length: 99999999', 'payload_too_large'],
+    ['/mcp', 'content-type: application/json\r\ncontent-length: 99999999', 'payload_too_large'],
+    ['/v1/files', 'content-type: image/png\r\ncontent-length: 9999999999', 'payload_too_large'],
+    ['/v1/quotes', 'content-type: text/plain\r\ncontent-length: 10', 'unsupported_media_type'],
+    ['/v1/files', 'content-type: text/plain\r\ncontent-length: 10', 'unsupported_media_type'],
+    [
+      '/v1/quotes',
+      'content-type: application/json\r\ncontent-encoding: gzip\r\ncontent-length: 10',
+      'unsupported_media_type',
+    ],
+  ] as const) {
+    using connection = await openRaw(app.url)
+    connection.write(expecting(path, headers))
+    expectProblem(await connection.next(), app.url, code)
+  }
+})
+
+describe('a refusal is read although the body is still being sent', () => {
+  const body = Buffer.alloc(1_500_000, 'x')
+  const post = (path: string, headers: string) =>
+    `POST ${path} HTTP/1.1\r\nhost: x\r\n${headers}\r\ncontent-length: ${body.length}\r\n\r\n`
+  const good = `authorization: Bearer ${app.account.key}`
+  const json = 'content-type: application/json'
+
+  test.each([
+    ['too large', post('/v1/quotes', `${good}\r\n${json}`), 'payload_too_large'],
+    ['of another type', post('/v1/quotes', `${good}\r\ncontent-type: text/plain`), 'unsupported_media_type'],
+    ['of a stranger', post('/v1/quotes', `authorization: Bearer ${stranger}\r\n${json}`), 'invalid_api_key'],
+    ['for no route', post('/v1/none', json), 'route_not_found'],
+  ] as const)('%s, and the connection serves the next request', async (_what, head, code) => {
+    using connection = await openRaw(app.url)
+    connection.write(head)
+    expectProblem(await connection.next(), app.url, code)
+    connection.write(body)
+    connection.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n')
+    expect((await connection.next()).status).toBe(200)
+  })
+
+  test('what is no HTTP', async () => {
+    using connection = await openRaw(app.url)
+    connection.write('no HTTP at all\r\n\r\n')
+    expectProblem(await connection.next(), app.url, 'invalid_request')
+    let error: Error | null = null
+    connection.socket.once('error', (thrown) => (error = thrown))
+    connection.socket.end(body)
+    await connection.closed
+    expect(error).toBeNull()
+  })
 })
 
 describe('MEDIAGEN_MAX_VALUES', () => {
