@@ -1,4 +1,4 @@
-// Watches and waits are bounded, by account and in all; nobody is refused a start for it (P112, P167).
+// Watches and waits are bounded, by account and in all; nobody is refused a start for it (P112, P167, P231).
 import { afterAll, expect, test } from 'vitest'
 import { readMetrics } from '../rpc/metrics.ts'
 import { openForeignClient } from '../rpc/foreign-client.ts'
@@ -93,4 +93,18 @@ test('MEDIAGEN_MAX_WAITS_PER_ACCOUNT and MEDIAGEN_MAX_WAITS: one more is started
   for (const gate of gates) gate.open()
   expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200])
   expect(await countOpen('waits')).toBe(0)
+})
+
+test('HEAD watches nothing', async () => {
+  const account = await app.createAccount(100)
+  const { gate, jobId } = await startGated(account)
+  const events = (path: string) =>
+    fetch(`${app.url}/v1/jobs/${path}/events`, { method: 'HEAD', headers: { authorization: `Bearer ${account.key}` } })
+  for (const { status, headers } of await Promise.all(Array.from({ length: 5 }, () => events(jobId))))
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+  expect((await events('job_none')).status).toBe(404)
+  const watched = await watch(account, jobId)
+  expect(watched.response.status).toBe(200)
+  gate.open()
+  await watched.response.text()
 })
