@@ -18,7 +18,7 @@ export function parseProxies(text: string): AllowedHosts {
 
 /**
  * Creates the rule: entries of the header are read from the last one, which the proxy itself added, back to the first that is
- * not a trusted proxy. A header from anyone else is ignored.
+ * not a trusted proxy. A header from anyone else is ignored, and so is what comes before an entry that is no address.
  */
 export function createFindClient(trusted: AllowedHosts): FindClient {
   const isTrusted = (address: string): boolean => isAmong(trusted, address)
@@ -26,13 +26,22 @@ export function createFindClient(trusted: AllowedHosts): FindClient {
     if (trusted.networks.length === 0 || forwarded === null || !isTrusted(peer)) return peer
     let client = peer
     for (const entry of forwarded.split(',').toReversed()) {
-      const address = entry.trim()
-      if (isIP(address) === 0) return client
+      const address = readAddress(entry)
+      if (address === null) return client
       client = address
       if (!isTrusted(client)) return client
     }
     return client
   }
+}
+
+/** The address of an entry, which some proxies write with a port, in brackets or in quotes; null if there is none. */
+function readAddress(entry: string): string | null {
+  const written = entry.trim().replace(/^"(.*)"$/, '$1')
+  const [, inBrackets, four] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/.exec(written) ?? []
+  // A zone names an interface of the proxy.
+  const address = (inBrackets ?? four ?? written).replace(/%.*$/, '')
+  return isIP(address) === 0 ? null : address
 }
 
 /**
