@@ -85,8 +85,8 @@ export const generalSettings = {
   publicUrl: text(
     'MEDIAGEN_PUBLIC_URL',
     '',
-    'Address at which clients reach the HTTP port; if empty, `http://host:port`, or the host of each request if the server listens on all addresses',
-    parseUrl,
+    'Address at which clients reach the HTTP port, without a path; if empty, `http://host:port`, or the host of each request if the server listens on all addresses',
+    parseOrigin,
   ),
   coreUrl: text(
     'MEDIAGEN_CORE_URL',
@@ -254,6 +254,14 @@ function parseUrl(written: string): string | null {
   const url = URL.parse(written)
   if (!url || !/^https?:$/.test(url.protocol)) throw new Error('must be an http: or https: address')
   return written.replace(/\/+$/, '')
+}
+
+/** The console, and every path in answers, begin at the root of the host. */
+function parseOrigin(written: string): string | null {
+  const address = parseUrl(written)
+  if (address !== null && !/^https?:\/\/[^/?#@\\]+$/i.test(address))
+    throw new Error('must be an http: or https: address without a path, such as `https://media.example.com`')
+  return address
 }
 
 // User, host, port, and the rest.

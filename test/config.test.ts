@@ -56,6 +56,10 @@ describe('a wrong value is refused by name, with what it may be', () => {
     ['MEDIAGEN_RATE_LIMIT', '1e3'],
     ['MEDIAGEN_MAX_BODY_BYTES', '1 MiB'],
     ['MEDIAGEN_PUBLIC_URL', 'media.example'],
+    ['MEDIAGEN_PUBLIC_URL', 'https://media.example/base'],
+    ['MEDIAGEN_PUBLIC_URL', 'https://media.example/base/'],
+    ['MEDIAGEN_PUBLIC_URL', 'https://media.example/#x'],
+    ['MEDIAGEN_PUBLIC_URL', 'https://user@media.example'],
     ['MEDIAGEN_CORE_URL', 'ftp://core'],
     ['MEDIAGEN_CORS_ORIGINS', 'https://app.example/path'],
     ['MEDIAGEN_CORS_ORIGINS', 'app.example'],
@@ -74,9 +78,8 @@ describe('a wrong value is refused by name, with what it may be', () => {
 })
 
 test('addresses lose the slash at their end', () => {
-  expect(readConfig({ MEDIAGEN_PUBLIC_URL: 'https://media.example/base//' }).publicUrl).toBe(
-    'https://media.example/base',
-  )
+  expect(readConfig({ MEDIAGEN_PUBLIC_URL: 'https://media.example//' }).publicUrl).toBe('https://media.example')
+  expect(readConfig({ MEDIAGEN_PUBLIC_URL: 'http://[::1]:8080' }).publicUrl).toBe('http://[::1]:8080')
 })
 
 test('catalog files are separated by colons', () => {

@@ -241,7 +241,7 @@ test.each(['internal', 'storage_unavailable'] as const)(
 )
 
 test('the type of a problem begins with the public address of the server', async () => {
-  await using app = await startTestApp({ MEDIAGEN_PUBLIC_URL: 'https://media.example/base/' })
+  await using app = await startTestApp({ MEDIAGEN_PUBLIC_URL: 'https://media.example/' })
   const { body } = await app.send('/v1/nothing')
-  expect(body.type).toBe('https://media.example/base/problems/route_not_found')
+  expect(body.type).toBe('https://media.example/problems/route_not_found')
 })

@@ -11,10 +11,10 @@ const art = { prompt: 'the sea', width: 256, height: 192 }
 const artModel = 'builtin/image/art/text-to-image'
 
 test('an output is handed on by its URL, whatever address this server has', async () => {
-  await using media = await startMediaApp({ MEDIAGEN_PUBLIC_URL: 'https://media.example/api' }, withBuiltin)
+  await using media = await startMediaApp({ MEDIAGEN_PUBLIC_URL: 'https://media.example' }, withBuiltin)
   const first = await media.run(art, artModel)
   const { url, sha256 } = first.outputs[0]
-  expect(url).toMatch(/^https:\/\/media\.example\/api\/assets\//)
+  expect(url).toMatch(/^https:\/\/media\.example\/assets\//)
   const next = await media.run({ image: url })
   expect(next.outputs[0]).toMatchObject({ sha256, content_type: 'image/png' })
 })
