@@ -145,8 +145,9 @@ function nameFile(key: string): string {
   return `mediagen-${key.replaceAll('/', '-')}`
 }
 
+/** A strong tag: the bytes under a key never change, so a download can be resumed by it. */
 function toEtag({ bytes, storedAtMs }: StoredBlob): string {
-  return `W/"${bytes.toString(16)}-${storedAtMs.toString(16)}"`
+  return `"${bytes.toString(16)}-${storedAtMs.toString(16)}"`
 }
 
 function tooMany(bound: 'perOwner' | 'inAll', { perOwner, inAll }: PlaceBounds): MediagenError {

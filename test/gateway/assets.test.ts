@@ -1,4 +1,4 @@
-// GET /assets/…: outputs under signed URLs (P18, P123, P130, P131, P154).
+// GET /assets/…: outputs under signed URLs (P18, P123, P130, P131, P154, P237).
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -95,6 +95,16 @@ describe('ranges', () => {
     expect(response.status).toBe(206)
     expect(response.headers.get('content-range')).toBe(`bytes ${start}-${end - 1}/${picture.length}`)
     expect(Buffer.from(await response.arrayBuffer()).equals(picture.subarray(start, end))).toBe(true)
+  })
+
+  test('a download is resumed by its ETag, which is strong', async () => {
+    const etag = (await fetch(output.url)).headers.get('etag') ?? ''
+    expect(etag).toMatch(/^"[^"]+"$/)
+    const resume = (ifRange: string) => fetch(output.url, { headers: { range: 'bytes=4-', 'if-range': ifRange } })
+    const rest = await resume(etag)
+    expect([rest.status, rest.headers.get('etag')]).toEqual([206, etag])
+    expect(Buffer.from(await rest.arrayBuffer()).equals(picture.subarray(4))).toBe(true)
+    expect((await resume('"other"')).status).toBe(200)
   })
 
   test('a range beyond the end is not satisfiable', async () => {
