@@ -188,3 +188,13 @@ test('MEDIAGEN_RATE_LIMIT: a call counts once', async () => {
   expect(served).toBeLessThanOrEqual(3 + 3 * seconds)
   expect(new Set(statuses)).toEqual(new Set(served < 20 ? [200, 429] : [200]))
 })
+
+test('no proxy may compress or keep a stream (P232)', async () => {
+  const answer = await fetch(`${app.url}/mediagen.v1.GenerationService/WatchJob`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${app.account.key}`, 'content-type': 'application/connect+json' },
+    body: toFrame(Buffer.from('{"job_id":"job_none"}')),
+  })
+  expect(answer.headers.get('cache-control')).toBe('no-store, no-transform')
+  expect(await answer.text()).toContain('job_not_found')
+})

@@ -76,6 +76,11 @@ async function answer(
   reply.hijack()
   for (const [name, value] of Object.entries(reply.getHeaders()))
     if (value !== undefined) reply.raw.setHeader(name, value)
+  // The client hung up while this was loaded: nothing would end the call.
+  if (reply.raw.destroyed) return
+  // Proxies must pass each message on as it comes.
+  if (handler.method.methodKind === 'server_streaming')
+    reply.raw.setHeader('cache-control', 'no-store, no-transform').setHeader('x-accel-buffering', 'no')
   const body = openBody(call, gate, handler.method, bounds, request)
   const values = createContextValues().set(callKey, call)
   try {
