@@ -193,7 +193,7 @@ test('no proxy may compress or keep a stream (P232)', async () => {
   const answer = await fetch(`${app.url}/mediagen.v1.GenerationService/WatchJob`, {
     method: 'POST',
     headers: { authorization: `Bearer ${app.account.key}`, 'content-type': 'application/connect+json' },
-    body: toFrame(Buffer.from('{"job_id":"job_none"}')),
+    body: new Uint8Array(toFrame(Buffer.from('{"job_id":"job_none"}'))),
   })
   expect(answer.headers.get('cache-control')).toBe('no-store, no-transform')
   expect(await answer.text()).toContain('job_not_found')

@@ -51,7 +51,10 @@ function findRepeatedNames(text: string): string[] {
         }
         isName = false
         i = end
+        break
       }
+      default:
+      // A number, a word or white space.
     }
   }
   return [...found]
