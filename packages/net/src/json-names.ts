@@ -18,13 +18,13 @@ interface Open {
  * @param text valid JSON
  */
 function findRepeatedNames(text: string): string[] {
-  const found = new Set<string>()
+  const found: string[] = []
   const open: Open[] = []
   // Whether the next text is a name.
   let isName = false
-  for (let i = 0; i < text.length && found.size < mostFound; i += 1) {
+  for (let i = 0; i < text.length && found.length < mostFound; i += 1) {
     const inner = open.at(-1)
-    switch (text[i]) {
+    switch (text.charAt(i)) {
       case '{':
         open.push({ names: new Set(), at: '' })
         isName = true
@@ -46,18 +46,18 @@ function findRepeatedNames(text: string): string[] {
         const end = endOfText(text, i)
         if (isName && inner?.names) {
           inner.at = readName(text, i, end)
-          if (inner.names.has(inner.at)) found.add(toPointer(open))
+          if (inner.names.has(inner.at)) found.push(toPointer(open))
           inner.names.add(inner.at)
         }
         isName = false
         i = end
         break
       }
+      // Anything else is a number, a word or white space.
       default:
-      // A number, a word or white space.
     }
   }
-  return [...found]
+  return [...new Set(found)]
 }
 
 /**

@@ -37,4 +37,6 @@ test('what is written from objects is never refused', () => {
 test('texts that nest deep are read, and give up after a hundred places', () => {
   const deep = '{"a":0,"a":'.repeat(5000)
   expect(findPlaces(`${deep}1${'}'.repeat(5000)}`)).toHaveLength(100)
+  const same = '['.repeat(10_000) + `{${'"a":0,'.repeat(10_000)}"b":0}` + ']'.repeat(10_000)
+  expect(findPlaces(same)).toHaveLength(1)
 })
