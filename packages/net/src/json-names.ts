@@ -2,6 +2,8 @@
 import { GuardError } from './guard-error.ts'
 import { toPointerToken } from './schema-violations.ts'
 
+const [quote, comma, openArray, closeArray, openObject, closeObject] = [0x22, 0x2c, 0x5b, 0x5d, 0x7b, 0x7d]
+
 // More are not looked for: texts that nest deep would have long pointers.
 const mostFound = 100
 const longestShown = 256
@@ -24,25 +26,25 @@ function findRepeatedNames(text: string): string[] {
   let isName = false
   for (let i = 0; i < text.length && found.length < mostFound; i += 1) {
     const inner = open.at(-1)
-    switch (text.charAt(i)) {
-      case '{':
+    switch (text.charCodeAt(i)) {
+      case openObject:
         open.push({ names: new Set(), at: '' })
         isName = true
         break
-      case '[':
+      case openArray:
         open.push({ names: null, at: 0 })
         isName = false
         break
-      case '}':
-      case ']':
+      case closeObject:
+      case closeArray:
         open.pop()
         isName = false
         break
-      case ',':
+      case comma:
         isName = inner?.names !== null
         if (typeof inner?.at === 'number') inner.at += 1
         break
-      case '"': {
+      case quote: {
         const end = endOfText(text, i)
         if (isName && inner?.names) {
           inner.at = readName(text, i, end)
