@@ -232,15 +232,6 @@ describe('a name that is given twice is refused, at any depth', () => {
     expectProblem(answer, app.url, 'invalid_request')
     expect(pointersOf(answer)).toEqual(['/params/arguments/model'])
   })
-
-  test('over Connect, with our code and the place', async () => {
-    const path = '/mediagen.v1.QuotesService/CreateQuote'
-    const headers = { authorization: `Bearer ${app.account.key}`, 'content-type': 'application/json' }
-    const body = `{"model":"${model}","input":{"width":512,"width":2048}}`
-    const answer = await sendRaw(app.url, { method: 'POST', path, headers, body })
-    expect(answer.body).toMatchObject({ code: 'invalid_argument', details: [{ type: 'mediagen.v1.ErrorDetail' }] })
-    expect(answer.body.message).toContain('invalid_request: /input/width is given more than once')
-  })
 })
 
 describe('routes without a body pass over the content type of none', () => {

@@ -198,3 +198,16 @@ test('no proxy may compress or keep a stream (P232)', async () => {
   expect(answer.headers.get('cache-control')).toBe('no-store, no-transform')
   expect(await answer.text()).toContain('job_not_found')
 })
+
+test('a name that is given twice is refused with our code and its place (P233)', async () => {
+  const answer = await fetch(app.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${app.account.key}`, 'content-type': 'application/json' },
+    body: `{"model":"${model}","input":{"width":512,"width":2048}}`,
+  })
+  expect(await answer.json()).toMatchObject({
+    code: 'invalid_argument',
+    message: 'invalid_request: /input/width is given more than once.',
+    details: [{ type: 'mediagen.v1.ErrorDetail' }],
+  })
+})
