@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { startExpiry } from '../assets/expiry.ts'
 import type { Config } from '../config.ts'
 import { createIdSource } from '@mediagen/core/ids.ts'
+import type { Store } from '@mediagen/core/store.ts'
 import type { Secrets } from '@mediagen/backends/secrets.ts'
 import { startFeed } from '../feed/feed.ts'
 import { createReadiness } from '../gateway/health.ts'
@@ -10,7 +11,7 @@ import { createInProcessTransport } from '@mediagen/net/in-process.ts'
 import { createHome, succeedDead } from '../runner/home.ts'
 import { startSweeper } from '../runner/sweeper.ts'
 import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
-import { createWatches } from '../services/watches.ts'
+import { createWatches, type Watches } from '../services/watches.ts'
 import type { App, Overrides } from './app.ts'
 import { findBuiltin } from './builtin.ts'
 import { createContainmentFinder } from './containment.ts'
@@ -20,7 +21,7 @@ import { openFiles, tryBucket } from './files.ts'
 import { createGrace } from './grace.ts'
 import { measureStore } from './measured.ts'
 import { showLostLines } from './log.ts'
-import { createMetrics } from './metrics.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
 import { readCovers } from '@mediagen/catalog/covers.ts'
 import { createEngines, createSampleFiles, openCatalog } from './models.ts'
 import { tryPorts } from './ports.ts'
@@ -92,18 +93,7 @@ export async function startCore(
   const feed = startFeed(store)
   parts.defer(() => feed.stop())
   const watches = createWatches(readWatchBounds(config))
-  metrics.showGauge('mediagen_watches_open', 'Open watches of jobs', watches.opened)
-  metrics.showGauge(
-    'mediagen_write_delay_seconds',
-    'How long the oldest change has waited for the disk',
-    () => store.writeDelayMs() / 1000,
-  )
-  metrics.showGauge(
-    'mediagen_clock_ahead_seconds',
-    'How far the clock of this machine is ahead of that of the database',
-    () => (Date.now() - store.nowMs()) / 1000,
-  )
-  metrics.showGauge('mediagen_waits_open', 'Starts that wait for the end of their job', watches.waiting)
+  showGauges(metrics, store, watches)
   const pipeline = parts.use(startPipeline(config, { store, clock, log, metrics, isAlone }))
   const services = createServices(
     config,
@@ -169,4 +159,20 @@ export async function startCore(
     operator: createOperatorTransport(store, config, clock),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+/** Shows what is waiting and how far clocks are apart. */
+function showGauges(metrics: Metrics, store: Store, watches: Watches): void {
+  metrics.showGauge('mediagen_watches_open', 'Open watches of jobs', watches.opened)
+  metrics.showGauge(
+    'mediagen_write_delay_seconds',
+    'How long the oldest change has waited for the disk',
+    () => store.writeDelayMs() / 1000,
+  )
+  metrics.showGauge(
+    'mediagen_clock_ahead_seconds',
+    'How far the clock of this machine is ahead of that of the database',
+    () => (Date.now() - store.nowMs()) / 1000,
+  )
+  metrics.showGauge('mediagen_waits_open', 'Starts that wait for the end of their job', watches.waiting)
 }

@@ -127,7 +127,7 @@ test('while the store cannot be reached, a download is refused with Retry-After,
 })
 
 test.each(['false', 'true'])(
-  'P249: what its owner deleted is gone at once while the store refuses to delete it (signed URLs: %s)',
+  'P211: what its owner deleted is gone at once while the store refuses to delete it (signed URLs: %s)',
   async (signed) => {
     const settings = { ...toSettings(`kept-${signed}`, line.endpoint), MEDIAGEN_FILES_SIGNED_URLS: signed }
     await using media = await startMediaApp(settings, withBuiltin)
@@ -152,7 +152,7 @@ test.each(['false', 'true'])(
   },
 )
 
-test('P250: a server whose bucket takes no files is not ready, and says why', async () => {
+test('P212: a server whose bucket takes no files is not ready, and says why', async () => {
   await using media = await startMediaApp(toSettings('ready', line.endpoint), withBuiltin)
   const ready = () => media.app.send('/readyz', { key: null })
   line.weather = (method) => (method === 'PUT' ? 'refuse' : null)

@@ -1,4 +1,4 @@
-// The prices of all catalogs that ship, at random inputs, against arithmetic that shares nothing with theirs (P200).
+// The prices of all catalogs that ship, at random inputs, against arithmetic that shares nothing with theirs (P191).
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'

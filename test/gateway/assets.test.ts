@@ -1,4 +1,4 @@
-// GET /assets/…: outputs under signed URLs (P18, P123, P130, P131, P154, P237).
+// GET /assets/…: outputs under signed URLs (P18, P123, P130, P131, P154, P206).
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -77,7 +77,7 @@ describe('an ended job', () => {
     expect([again.status, again.body]).toEqual([200, record])
   })
 
-  test('P249: is not served, nor taken as an input, while its files are there', async () => {
+  test('P211: is not served, nor taken as an input, while its files are there', async () => {
     const account = await app.createAccount(100)
     const { body: job } = await app.generate(model, { prompt: 'gone' }, { account })
     const [{ url, preview_url: preview }] = job.outputs

@@ -309,7 +309,7 @@ describe('the uploads of an account', () => {
     expect(stored()).not.toContain(file_id)
   })
 
-  test('P249: are not served once deleted, even while their file is there', async () => {
+  test('P211: are not served once deleted, even while their file is there', async () => {
     const { file_id, url } = (await post(picture)).body
     const path = join(app.config.dataDir, new URL(url).pathname)
     await app.send(`/v1/files/${file_id}`, { method: 'DELETE', key: account.key })

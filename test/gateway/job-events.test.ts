@@ -1,4 +1,4 @@
-// GET /v1/jobs/{job_id}/events: server-sent events, one for each change (P29, P110, P115, P230, P232).
+// GET /v1/jobs/{job_id}/events: server-sent events, one for each change (P29, P110, P115, P199, P201).
 import { afterAll, expect, test } from 'vitest'
 import { startTestApp, type TestAccount } from '../test-app.ts'
 

@@ -94,7 +94,7 @@ describe('GET /v1/jobs?search=', () => {
     expect((await found(await app.createAccount(0), 'walrus')).total).toBe(0)
   })
 
-  test('P245: more than 200 characters are refused, of the text and of the model; a pair of surrogates is one', async () => {
+  test('P207: more than 200 characters are refused, of the text and of the model; a pair of surrogates is one', async () => {
     for (const field of ['search', 'model'])
       expectProblem(await app.send(`/v1/jobs?${field}=${'x'.repeat(201)}`), app.url, 'invalid_request')
     expect(await found(await app.createAccount(0), '\u{1F98A}'.repeat(200))).toMatchObject({ total: 0 })

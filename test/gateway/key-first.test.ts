@@ -1,4 +1,4 @@
-// The key is looked at when the head of a request is there: nothing of what a stranger sends is read (P86, P135, P236).
+// The key is looked at when the head of a request is there: nothing of what a stranger sends is read (P86, P135, P205).
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterAll, describe, expect, test } from 'vitest'

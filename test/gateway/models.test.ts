@@ -109,7 +109,7 @@ describe('search', () => {
     expect(found.body.total).toBe(found.ids.length)
   })
 
-  test('P245: more than 200 characters are refused; a pair of surrogates is one', async () => {
+  test('P207: more than 200 characters are refused; a pair of surrogates is one', async () => {
     const fox = '\u{1F98A}'
     for (const path of ['/v1/models?', '/v1/models?grouped=true&']) {
       const search = (text: string) => app.send(`${path}search=${encodeURIComponent(text)}`)

@@ -1,4 +1,4 @@
-// Watches and waits are bounded, by account and in all; nobody is refused a start for it (P112, P167, P231).
+// Watches and waits are bounded, by account and in all; nobody is refused a start for it (P112, P167, P200).
 import { afterAll, expect, test } from 'vitest'
 import { readMetrics } from '../rpc/metrics.ts'
 import { openForeignClient } from '../rpc/foreign-client.ts'

@@ -1,4 +1,4 @@
-// POST /v1/quotes: what a quote says (P1, P4, P6, P7, P65, P78, P201, P202).
+// POST /v1/quotes: what a quote says (P1, P4, P6, P7, P65, P78, P192, P193).
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { keepLog } from '../kept-log.ts'

@@ -30,7 +30,7 @@ test('a database that takes no changes is not ready, in words, and ready again o
   await expect.poll(async () => (await ready()).status).toBe(200)
 })
 
-test('P250: a store of files that takes none is not ready, in words, and ready again once it does', async () => {
+test('P212: a store of files that takes none is not ready, in words, and ready again once it does', async () => {
   await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
   const ready = async () => {
     const response = await fetch(`${app.app.httpUrl}/readyz`)
@@ -44,7 +44,7 @@ test('P250: a store of files that takes none is not ready, in words, and ready a
   await expect.poll(ready).toEqual([200, undefined])
 })
 
-test('P250: while the last start met a database in trouble, the server is not ready, though a check passes', async () => {
+test('P212: while the last start met a database in trouble, the server is not ready, though a check passes', async () => {
   await using store = await openTestStore()
   const { accountId } = await store.createAccount('a', 100)
   let full = true

@@ -1,4 +1,4 @@
-// Request bodies: JSON, nothing unknown, nothing missing, nothing converted (P88, P117, P119, P121, P139, P140, P233, P234, P235).
+// Request bodies: JSON, nothing unknown, nothing missing, nothing converted (P88, P117, P119, P121, P139, P140, P202, P203, P204).
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
 import { startTestApp } from '../test-app.ts'

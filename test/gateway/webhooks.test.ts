@@ -1,5 +1,5 @@
 // /v1/webhooks: registering, reading, listing and deleting endpoints, and whose they are. docs/webhooks.md.
-// P52, P53, P88, P90, P125, P164, P260.
+// P52, P53, P88, P90, P125, P164, P215.
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../test-app.ts'
@@ -109,7 +109,7 @@ test.each([
   })
 })
 
-test('P245: a description has as many characters as the schema says, pairs of surrogates being one', async () => {
+test('P207: a description has as many characters as the schema says, pairs of surrogates being one', async () => {
   const description = '\u{1F98A}'.repeat(200)
   expect((await register({ url, description })).body).toMatchObject({ description })
   expect((await register({ url, description: `${description}!` })).body.errors).toMatchObject([

@@ -355,7 +355,7 @@ test('ListAuditEntries: newest first, in pages, of one account, and reading them
   expect(await countActs()).toBe(acts)
 })
 
-test('P260 names and notes are one line, without characters that act on a terminal', async () => {
+test('P215 names and notes are one line, without characters that act on a terminal', async () => {
   const { accountId } = app.account
   const text = 'a\u001B[2J\nb\u202E'
   for (const [method, request, pointer] of [

@@ -189,7 +189,7 @@ test('MEDIAGEN_RATE_LIMIT: a call counts once', async () => {
   expect(new Set(statuses)).toEqual(new Set(served < 20 ? [200, 429] : [200]))
 })
 
-test('no proxy may compress or keep a stream (P232)', async () => {
+test('no proxy may compress or keep a stream (P201)', async () => {
   const answer = await fetch(`${app.url}/mediagen.v1.GenerationService/WatchJob`, {
     method: 'POST',
     headers: { authorization: `Bearer ${app.account.key}`, 'content-type': 'application/connect+json' },
@@ -199,7 +199,7 @@ test('no proxy may compress or keep a stream (P232)', async () => {
   expect(await answer.text()).toContain('job_not_found')
 })
 
-test('a name that is given twice is refused with our code and its place (P233)', async () => {
+test('a name that is given twice is refused with our code and its place (P202)', async () => {
   const answer = await fetch(app.url + path, {
     method: 'POST',
     headers: { authorization: `Bearer ${app.account.key}`, 'content-type': 'application/json' },

@@ -64,7 +64,7 @@ test('an endpoint is registered, told, listed and deleted', async () => {
   expect(refused.detail.code).toBe('webhook_not_found')
 })
 
-test('P261 P262 a secret is replaced through both doors, and for a day messages verify with either', async () => {
+test('P216 P217 a secret is replaced through both doors, and for a day messages verify with either', async () => {
   const made = await hooks.register(receiver.url)
   const path = 'WebhooksService/RotateWebhookSecret'
   const { webhook, secret } = await client.call(path, { webhook_id: made.webhook_id })

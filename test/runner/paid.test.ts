@@ -230,7 +230,7 @@ test('what was refused for good is not tried again', async () => {
   expect(await bench.end(await bench.start())).toMatchObject({ status: 'failed', attempts: 1 })
 })
 
-test('P211 an output of a paid run that cannot be served waits for the operator, with its file', async () => {
+test('P196 an output of a paid run that cannot be served waits for the operator, with its file', async () => {
   const backend = createBackend()
   backend.fetch = async (_, run) => {
     const { files } = await leavePicture(run)

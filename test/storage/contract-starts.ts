@@ -264,7 +264,7 @@ export function changeTests(openStore: OpenTestStore): void {
     ['\u0130stanbul', 'i\u0307STANBUL'],
     ['\u1E9B\u0323', '\u1E9B\u0323'],
     ['\uAC01', '\u1100\u1161\u11A8'],
-  ])('P246: %j is found by %j, whatever the case and the way to write an accent', async (prompt, search) => {
+  ])('P208: %j is found by %j, whatever the case and the way to write an accent', async (prompt, search) => {
     await using store = await openStore()
     const { accountId } = await store.createAccount('a', 1000)
     const { jobId } = await startJob(store, accountId, { input: { nested: [{ prompt }], other: 1 } })
@@ -273,7 +273,7 @@ export function changeTests(openStore: OpenTestStore): void {
     expect(await store.listJobs(filterOf(accountId, { search: `${search}!` }))).toEqual({ items: [], total: 0 })
   })
 
-  test('P247: a search finds what other filters leave, pages like any list, and lets other accounts read meanwhile', async () => {
+  test('P209: a search finds what other filters leave, pages like any list, and lets other accounts read meanwhile', async () => {
     await using store = await openStore()
     const [account, other] = [await store.createAccount('a', 100_000), await store.createAccount('b', 1000)]
     const { accountId } = account

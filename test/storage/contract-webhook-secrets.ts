@@ -1,4 +1,4 @@
-// The part of the store contract about secrets of webhook endpoints (P262).
+// The part of the store contract about secrets of webhook endpoints (P217).
 import { expect, test } from 'vitest'
 import { secretOverlapMs } from '@mediagen/core/webhook-secrets.ts'
 import { claim, endJob, makeWebhook, taken } from './contract-webhooks.ts'

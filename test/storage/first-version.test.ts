@@ -1,4 +1,4 @@
-// P248: a data directory that the first version left (ecea12d), opened by this program: what is owned is there, and work goes on.
+// P210: a data directory that the first version left (ecea12d), opened by this program: what is owned is there, and work goes on.
 // `first-version` has what its server left, as text; every later migration passes here.
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -64,7 +64,7 @@ async function expectAll(store: string, restore: (dataDir: string) => Promise<Re
   expect(await verify()).toEqual([])
 }
 
-test('P248: SQLite of the first version', async () => {
+test('P210: SQLite of the first version', async () => {
   await expectAll('sqlite', async (dataDir) => {
     using db = openRaw(join(dataDir, 'mediagen.db'))
     db.pragma('foreign_keys = OFF')
@@ -81,7 +81,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
   })
   afterAll(() => server[Symbol.asyncDispose]())
 
-  test('P248: PostgreSQL of the first version', async () => {
+  test('P210: PostgreSQL of the first version', async () => {
     await expectAll('postgres', async () => {
       const url = await server.createDatabase()
       await runSql(url, readDump('postgres'))

@@ -164,7 +164,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     expect(await tablesOf(url)).toEqual([])
   })
 
-  test('P251: a server that may lose what it acknowledged is refused in a sentence, unless it says that this loses nothing', async () => {
+  test('P213: a server that may lose what it acknowledged is refused in a sentence, unless it says that this loses nothing', async () => {
     const url = await createDatabase()
     await alter(url, 'SET mediagen.accept_data_loss = off')
     expect(await refusal(url)).toMatch(
@@ -178,7 +178,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     ['off', 'on'],
     ['local', 'local'],
     ['remote_apply', 'remote_apply'],
-  ])('P251: a role with synchronous_commit = %s commits with %s', async (set, used) => {
+  ])('P213: a role with synchronous_commit = %s commits with %s', async (set, used) => {
     const url = await createDatabase()
     await alter(url, `SET synchronous_commit = ${set}`)
     await using store = await openPostgresStore({ url })

@@ -50,7 +50,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     expect(await store.hasDueDelivery(wanted)).toBe(false)
   })
 
-  test('P250: a store whose tables are locked does not pass its check', async () => {
+  test('P212: a store whose tables are locked does not pass its check', async () => {
     const url = await createDatabase()
     await using store = await openPostgresStore({ url, listens: false })
     for (const table of ['jobs', 'ledger_entries', 'queue_shares']) {
@@ -63,7 +63,7 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     }
   })
 
-  test('P252: while the server takes no changes, starts hear of the storage, not of a slow disk', async () => {
+  test('P214: while the server takes no changes, starts hear of the storage, not of a slow disk', async () => {
     const url = await createDatabase()
     const maxQueueMs = 500
     await using store = await openPostgresStore({ url, listens: false, maxQueueMs })

@@ -1,4 +1,4 @@
-// P247: accounts take turns in reading lists.
+// P209: accounts take turns in reading lists.
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { createReadTurns } from '@mediagen/storage/read-turns.ts'

@@ -24,7 +24,7 @@ async function findFiles(path: string): Promise<Readonly<Record<string, string>>
   return Object.fromEntries(paths.map((one) => [one.split('.').at(-1), one]))
 }
 
-test('P263 the page refers to two files that are served, and to the pictures of the catalog, under a policy without exceptions', async () => {
+test('P218 the page refers to two files that are served, and to the pictures of the catalog, under a policy without exceptions', async () => {
   const { response, text } = await fetchText('/')
   expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
   const policy = response.headers.get('content-security-policy') ?? ''

@@ -18,7 +18,7 @@ describe('a delivery', () => {
     expect(delays(1)).toEqual([6, 24, 96, 384, 1536, 6144, 17280, 17280, 17280, 17280, 17280, 'failed'])
   })
 
-  test('P213 is not tried again before the endpoint wants it, up to the longest wait', () => {
+  test('P198 is not tried again before the endpoint wants it, up to the longest wait', () => {
     const asked = (askedMs: number | null, attempt = 1) => planDelivery(attempt, maxAttempts, refused, 0, askedMs)
     expect(asked(120_000)).toEqual({ status: 'pending', waitMs: 120_000 })
     expect(asked(1000)).toEqual({ status: 'pending', waitMs: 5000 })

@@ -1,4 +1,4 @@
-// Prices: CEL over the input, in exact numbers, whole credits or an error. Engines, section Prices (P65, P200).
+// Prices: CEL over the input, in exact numbers, whole credits or an error. Engines, section Prices (P65, P191).
 import { describe, expect, test } from 'vitest'
 import { compilePrice, PriceError } from '../src/pricing.ts'
 

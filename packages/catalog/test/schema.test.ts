@@ -1,4 +1,4 @@
-// The input schemas of models: multiples as they are written (P203), and schemas that no model can live with.
+// The input schemas of models: multiples as they are written (P194), and schemas that no model can live with.
 import { describe, expect, test } from 'vitest'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import { createSchemaCompiler } from '../src/schema.ts'

@@ -1,4 +1,4 @@
-// What the outputs of a job measure together (P200).
+// What the outputs of a job measure together (P191).
 import { expect, test } from 'vitest'
 import { type Asset, measureOutputs } from '@mediagen/core/asset.ts'
 

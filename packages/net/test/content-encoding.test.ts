@@ -13,7 +13,7 @@ test.each([
   'AWS-Chunked,identity',
   ',',
   ['', 'identity'],
-])('P212 %j is not compressed', (header) => expect(isCompressed(header)).toBe(false))
+])('P197 %j is not compressed', (header) => expect(isCompressed(header)).toBe(false))
 
 test.each(['gzip', 'GZIP', 'br', 'identity, gzip', 'aws-chunked,gzip', ['identity', 'deflate'], 'unknown'])(
   '%j is compressed',

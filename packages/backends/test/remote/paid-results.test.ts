@@ -1,5 +1,5 @@
 // What a paid run made is delivered: outputs are looked for where results have files, never in texts of the input, and what cannot be
-// had is left out or waits for the operator (P210, P211).
+// had is left out or waits for the operator (P195, P196).
 import { EngineError, Undelivered } from '@mediagen/engine/engine.ts'
 import { describe, expect, test } from 'vitest'
 import { type FakeAnswer, type FakeUpstream, serveFake, tinyPng } from './fakes/fake.ts'
@@ -49,7 +49,7 @@ describe('fal', () => {
     'data:image/png;base64,AAAA',
     'data:x;base64,A cat',
   ]
-  test.each(prompts)('P210 a prompt that is repeated in the result is no output: %s', async (prompt) => {
+  test.each(prompts)('P195 a prompt that is repeated in the result is no output: %s', async (prompt) => {
     const result: Result = (origin) => ({
       json: { prompt, images: [file(origin)], output: prompt, extra: { text: prompt, url: prompt } },
       headers: { 'x-fal-billable-units': '2' },
@@ -92,7 +92,7 @@ describe('fal', () => {
     expect(outcome).toHaveProperty('files')
   })
 
-  test('P211 of several files those that can be had are delivered, and the operator is told of the others', async () => {
+  test('P196 of several files those that can be had are delivered, and the operator is told of the others', async () => {
     const { outcome, warnings } = await runFal((origin) => ({
       json: { images: [file(origin), { url: `${origin}/lost/b.png` }, file(origin, 'c')] },
     }))
@@ -103,7 +103,7 @@ describe('fal', () => {
   test.each([
     ['no file can be had', (origin: string) => ({ images: [{ url: `${origin}/lost/b.png` }] })],
     ['there is none', () => ({ seed: 7 })],
-  ])('P211 a paid run of which %s waits for the operator', async (_, toJson) => {
+  ])('P196 a paid run of which %s waits for the operator', async (_, toJson) => {
     const { outcome } = await runFal((origin) => ({ json: toJson(origin) }))
     expect(outcome).toBeInstanceOf(Undelivered)
     expect(String(outcome)).not.toContain('Nothing was charged')

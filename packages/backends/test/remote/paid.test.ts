@@ -127,7 +127,7 @@ describe('replicate', () => {
     expect(await outcomeOf(engine.run(replicateSpec(served.origin), next))).toHaveProperty('files')
   })
 
-  test('P211 outputs that vanish wait for the operator', async () => {
+  test('P196 outputs that vanish wait for the operator', async () => {
     const clock = createFastClock()
     await using served = await serveFake(createFakeReplicate({ nowMs: clock.nowMs, outputsVanish: true }))
     await using engine = openRemote('replicate', secrets, clock)
