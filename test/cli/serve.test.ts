@@ -3,31 +3,29 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { startApp } from '../../src/app/start.ts'
+import { readConfig } from '../../src/config.ts'
+import { keepLog } from '../kept-log.ts'
+import { startTestApp, withBuiltin } from '../test-app.ts'
 import { isPostgres } from '../test-store.ts'
-import { type CommandLine, createTestAccount, openClient, openCommandLine, watchEnd } from './command-line.ts'
+import { createTestAccount, openClient, openCommandLine, watchEnd } from './command-line.ts'
 
-const gateModel = 'test/gate/text-to-image'
+const poster = 'builtin/image/poster/text-to-image'
 
-/** A server with a job that runs until its gate is opened, and a client that waits for the end of it. */
-async function serveWaiting(line: CommandLine, env: Readonly<Record<string, string>> = {}) {
-  const { key } = await createTestAccount(line)
-  const server = await line.serve(env)
-  const client = openClient(server.httpUrl, key)
-  const gate = join(line.folder, 'gate')
-  const waiting = client.generate(gateModel, { gate }, true)
-  await expect.poll(async () => (await client.send('/v1/jobs?status=running')).body.total).toBe(1)
-  return { key, server, waiting, open: () => writeFileSync(gate, '') }
-}
-
-test('it prints its addresses, serves, and a signal ends it with exit status 0 and nothing on stderr', async () => {
+test('it prints its addresses, serves, and ends with exit status 0 and nothing on stderr, whoever keeps a connection open', async () => {
   await using line = openCommandLine()
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    const server = await line.serve()
-    // A slow disk is a reason to wait.
-    await expect.poll(async () => (await fetch(`${server.httpUrl}/readyz`)).status).toBe(200)
-    expect(server.grpcUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
-    expect(await server.stop(signal)).toMatchObject({ status: 0, stderr: '' })
-  }
+  const server = await line.serve()
+  // A slow disk is a reason to wait.
+  await expect.poll(async () => (await fetch(`${server.httpUrl}/readyz`)).status).toBe(200)
+  expect(server.grpcUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+  const agent = new http.Agent({ keepAlive: true })
+  await new Promise((resolve) =>
+    http.get(`${server.httpUrl}/healthz`, { agent }, (answer) => answer.resume().on('end', resolve)),
+  )
+  // A signal and its echo, as npm and a terminal send them, are one wish to stop.
+  server.process.kill('SIGINT')
+  expect(await server.stop('SIGINT')).toMatchObject({ status: 0, stderr: '' })
+  agent.destroy()
 })
 
 test('a signal that comes while it starts stops it properly too', async () => {
@@ -41,78 +39,43 @@ test('a signal that comes while it starts stops it properly too', async () => {
   expect(await ended).toMatchObject({ status: 0, stderr: '' })
 })
 
-test('a connection that is kept open does not keep it from ending', async () => {
-  await using line = openCommandLine()
-  const server = await line.serve()
-  const agent = new http.Agent({ keepAlive: true })
-  await new Promise((resolve) =>
-    http.get(`${server.httpUrl}/healthz`, { agent }, (answer) => answer.resume().on('end', resolve)),
-  )
-  expect((await server.stop()).status).toBe(0)
-  agent.destroy()
-})
-
-test('when it stops, waiting clients get the record as it is, and the next start runs the job', async () => {
-  await using line = openCommandLine()
-  const { key, server, waiting, open } = await serveWaiting(line)
-  const stopped = server.stop()
-  const { status, body } = await waiting
-  expect({ status, job: body.status }).toEqual({ status: 202, job: 'running' })
+test('a stop hands waiting clients the record as it is; the next start in the role api leaves the job, one in the role worker ends it within its grace', async () => {
+  await using line = openCommandLine({ MEDIAGEN_STOP_GRACE_SECONDS: '600' })
+  const { key } = await createTestAccount(line)
+  const gate = join(line.folder, 'gate')
+  const first = await line.serve({ MEDIAGEN_STOP_GRACE_SECONDS: '0' })
+  const client = openClient(first.httpUrl, key)
+  const waiting = client.generate('test/gate/text-to-image', { gate }, true)
+  await expect.poll(async () => (await client.send('/v1/jobs?status=running')).body.total).toBe(1)
+  const stopped = first.stop()
+  const { status, body: job } = await waiting
+  expect({ status, job: job.status }).toEqual({ status: 202, job: 'running' })
   expect(await stopped).toMatchObject({ status: 0, stderr: '' })
 
-  open()
-  const next = await line.serve()
-  const again = openClient(next.httpUrl, key)
+  const api = await line.serve({ MEDIAGEN_ROLES: 'api' })
+  const { send, generate } = openClient(api.httpUrl, key)
+  const queued = (await generate('test/instant/text-to-image', { prompt: 'x' }, false)).body
+  expect(queued.status).toBe('queued')
+  const order = { model: queued.model, input: { prompt: 'x' }, quote_id: queued.quote_id }
+  const ending = send('/v1/generate?wait=true', order, { 'idempotency-key': 'another' })
+  const worker = await line.serve({ MEDIAGEN_ROLES: 'worker' })
+  expect((await ending).body).toMatchObject({ status: 'succeeded', attempts: 1 })
+  await expect.poll(async () => (await send(`/v1/jobs/${queued.job_id}`)).body.status).toBe('succeeded')
+
   await expect
-    .poll(async () => (await again.send(`/v1/jobs/${body.job_id}`)).body)
-    .toMatchObject({ status: 'succeeded', attempts: 2 })
-  expect((await again.send('/v1/wallet')).body).toEqual({ available: 990, held: 0 })
-  await next.stop()
+    .poll(async () => (await send(`/v1/jobs/${job.job_id}`)).body)
+    .toMatchObject({ status: 'running', attempts: 2 })
+  const ended = worker.stop()
+  writeFileSync(gate, '')
+  expect(await ended).toMatchObject({ status: 0, stderr: '' })
+  expect(await line.json(['jobs', 'show', job.job_id])).toMatchObject({ status: 'succeeded', attempts: 2 })
+  expect((await send('/v1/wallet')).body).toEqual({ available: 984, held: 0 })
   expect((await line.json(['ledger', 'verify'])).problems).toEqual([])
 })
 
-test('a job that ends within the grace is kept', async () => {
-  await using line = openCommandLine()
-  const { key, server, waiting, open } = await serveWaiting(line, { MEDIAGEN_STOP_GRACE_SECONDS: '600' })
-  const stopped = server.stop()
-  const { body } = await waiting
-  open()
-  expect((await stopped).status).toBe(0)
-  const next = await line.serve({ MEDIAGEN_ROLES: 'api' })
-  expect((await openClient(next.httpUrl, key).send(`/v1/jobs/${body.job_id}`)).body).toMatchObject({
-    status: 'succeeded',
-    attempts: 1,
-  })
-})
-
-test('a signal and its echo, as npm and a terminal send them, are one wish to stop', async () => {
-  await using line = openCommandLine()
-  const server = await line.serve()
-  server.process.kill('SIGINT')
-  expect((await server.stop('SIGINT')).status).toBe(0)
-})
-
-test('a server in the role api runs no jobs; one in the role worker on the same data takes them', async () => {
-  await using line = openCommandLine()
-  const { key } = await createTestAccount(line)
-  const api = await line.serve({ MEDIAGEN_ROLES: 'api' })
-  const client = openClient(api.httpUrl, key)
-  const { body } = await client.generate('test/instant/text-to-image', { prompt: 'x' }, false)
-  expect(body.status).toBe('queued')
-  const waiting = client.send(
-    `/v1/generate?wait=true`,
-    { model: body.model, input: { prompt: 'x' }, quote_id: body.quote_id },
-    { 'idempotency-key': 'another' },
-  )
-  const worker = await line.serve({ MEDIAGEN_ROLES: 'worker' })
-  expect((await waiting).body).toMatchObject({ status: 'succeeded', attempts: 1 })
-  await expect.poll(async () => (await client.send(`/v1/jobs/${body.job_id}`)).body.status).toBe('succeeded')
-  await worker.stop()
-})
-
 test('in front of a core that cannot be reached, it says so: 503 problems, and not ready', async () => {
-  await using line = openCommandLine()
-  const server = await line.serve({}, ['--core-url', 'http://127.0.0.1:1'])
+  const settings = { MEDIAGEN_HTTP_PORT: '0', MEDIAGEN_CORE_URL: 'http://127.0.0.1:1' }
+  await using server = await startApp(readConfig(settings), { log: keepLog().log })
   expect(server.grpcUrl).toBeNull()
   expect((await fetch(`${server.httpUrl}/healthz`)).status).toBe(200)
   const ready = await fetch(`${server.httpUrl}/readyz`)
@@ -122,21 +85,21 @@ test('in front of a core that cannot be reached, it says so: 503 problems, and n
   expect(status).toBe(503)
   expect(headers.get('content-type')).toContain('application/problem+json')
   expect(body).toMatchObject({ status: 503, retryable: true })
-  expect((await server.stop()).status).toBe(0)
 })
 
-test('in front of a core that runs, it serves what the core serves, and notices when the core is gone', async () => {
+test('--core-url: in front of a core that runs, it serves what the core serves, and notices when the core is gone', async () => {
   await using line = openCommandLine()
-  const { key } = await createTestAccount(line)
-  const core = await line.serve()
-  const server = await line.serve({ MEDIAGEN_CORE_URL: core.grpcUrl ?? '' })
+  await using core = await startTestApp()
+  const server = await line.serve({}, ['--core-url', core.app.grpcUrl ?? ''])
+  expect(server.grpcUrl).toBeNull()
   // A slow disk is a reason to wait.
   await expect.poll(async () => (await fetch(`${server.httpUrl}/readyz`)).status).toBe(200)
-  const client = openClient(server.httpUrl, key)
+  const client = openClient(server.httpUrl, core.account.key)
   expect((await client.generate('test/instant/text-to-image', { prompt: 'x' }, true)).body.status).toBe('succeeded')
-  await core.stop()
+  await core[Symbol.asyncDispose]()
   await expect.poll(async () => (await fetch(`${server.httpUrl}/readyz`)).status).toBe(503)
   expect((await client.send('/v1/wallet')).status).toBe(503)
+  expect((await server.stop()).status).toBe(0)
 })
 
 test.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
@@ -144,16 +107,19 @@ test.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
   async () => {
     await using line = openCommandLine({ MEDIAGEN_LOG_LEVEL: 'warn' })
     const { key } = await createTestAccount(line)
+    const makePoster = async (url: string): Promise<string> =>
+      (await openClient(url, key).generate(poster, { title: 'Contained' }, true)).body.status
     // What is above the data directory is the operator's.
     chmodSync(line.folder, 0o711)
     mkdirSync(line.dataDir, { recursive: true })
-    for (const mode of [0o711, 0o700]) {
-      chmodSync(line.dataDir, mode)
-      const server = await line.serve()
-      const { generate } = openClient(server.httpUrl, key)
-      const { body } = await generate('builtin/image/poster/text-to-image', { title: 'Contained' }, true)
-      expect(body.status).toBe('succeeded')
-      expect((await server.stop()).stdout).not.toMatch(/the user with id/)
-    }
+    const server = await line.serve()
+    expect(await makePoster(server.httpUrl)).toBe('succeeded')
+    expect((await server.stop()).stdout).not.toMatch(/the user with id/)
+
+    chmodSync(line.dataDir, 0o700)
+    const { lines, log } = keepLog()
+    await using app = await startTestApp({ MEDIAGEN_DATA_DIR: line.dataDir }, { ...withBuiltin, log })
+    expect(await makePoster(app.url)).toBe('succeeded')
+    expect(JSON.stringify(lines)).not.toMatch(/the user with id/)
   },
 )
