@@ -1,10 +1,13 @@
 // mediagen mcp: the tools on standard input and output, used by the official SDK's client, which starts the program.
 import { join } from 'node:path'
-import { Client, type ClientOptions } from '@modelcontextprotocol/client'
+import { createClient as createUser } from '@mediagen/client/client.ts'
+import { createToolServer } from '@mediagen/mcp/tools.ts'
+import { Client, type ClientOptions, InMemoryTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, expect, test } from 'vitest'
 import { openForgetfulProxy } from '../client/spoiled-proxy.ts'
 import { startTestApp } from '../test-app.ts'
+import { openCommandLine } from './command-line.ts'
 
 const app = await startTestApp()
 afterAll(() => app[Symbol.asyncDispose]())
@@ -12,20 +15,17 @@ const program = join(import.meta.dirname, '../../bin/mediagen.js')
 const model = 'test/instant/text-to-image'
 const input = { prompt: 'x' }
 
-/** A client of a program of its own; `said` is what the program wrote to standard error. */
-async function open(args: readonly string[] = [], env: Record<string, string> = {}, options: ClientOptions = {}) {
+/** A client of a program of its own. */
+function open(args: readonly string[] = [], env: Record<string, string> = {}, options: ClientOptions = {}) {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [program, 'mcp', ...args],
     env: { MEDIAGEN_URL: app.url, MEDIAGEN_KEY: app.account.key, XDG_CONFIG_HOME: app.folder, ...env },
-    stderr: 'pipe',
+    stderr: 'inherit',
   })
-  let said = ''
-  transport.stderr?.on('data', (piece) => void (said += String(piece)))
   const client = new Client({ name: 'test', version: '1' }, options)
   return {
     client,
-    said: () => said,
     connect: () => client.connect(transport),
     async ask(name: string, given: object = {}, how: Parameters<Client['callTool']>[1] = {}): Promise<any> {
       return (await client.callTool({ name, arguments: { ...given } }, how)).structuredContent
@@ -34,8 +34,15 @@ async function open(args: readonly string[] = [], env: Record<string, string> = 
   }
 }
 
-test.each(['legacy', { pin: '2026-07-28' }] as const)('an agent starts, waits and gets a link: %o', async (mode) => {
-  await using agent = await open([], {}, { versionNegotiation: { mode } })
+// A program for each revision of the protocol; they differ in what the agent may spend, too.
+const legacy = open([], {}, { versionNegotiation: { mode: 'legacy' } })
+const pinned = open(['--max-credits', '10'], {}, { versionNegotiation: { mode: { pin: '2026-07-28' } } })
+afterAll(() => Promise.all([legacy.client.close(), pinned.client.close()]))
+
+test.each([
+  ['legacy', legacy],
+  ['2026-07-28', pinned],
+])('an agent starts, waits and gets a link: %s', async (_, agent) => {
   await agent.connect()
   const gate = app.gate()
   const order = {
@@ -65,7 +72,7 @@ test.each(['legacy', { pin: '2026-07-28' }] as const)('an agent starts, waits an
 test('a start whose answer is lost is repeated: one job, one charge', async () => {
   const account = await app.createAccount(100)
   await using proxy = await openForgetfulProxy(app.url)
-  await using agent = await open([], { MEDIAGEN_URL: proxy.url, MEDIAGEN_KEY: account.key })
+  await using agent = open([], { MEDIAGEN_URL: proxy.url, MEDIAGEN_KEY: account.key })
   await agent.connect()
   const { job_id } = await agent.ask('start_generation', { model, input, max_credits: 3, idempotency_key: 'lost' })
   await agent.ask('wait_for_job', { job_id })
@@ -73,33 +80,40 @@ test('a start whose answer is lost is repeated: one job, one charge', async () =
 })
 
 test('a call that the agent cancels leaves the job to go on', async () => {
-  await using agent = await open()
-  await agent.connect()
   const gate = app.gate()
   const order = { model: 'test/gate/text-to-image', input: gate.input, max_credits: 10, idempotency_key: 'canceled' }
-  const { job_id } = await agent.ask('start_generation', order)
+  const { job_id } = await legacy.ask('start_generation', order)
   const given = new AbortController()
   const onprogress = (): void => given.abort()
-  await expect(agent.ask('wait_for_job', { job_id }, { signal: given.signal, onprogress })).rejects.toThrow()
+  await expect(legacy.ask('wait_for_job', { job_id }, { signal: given.signal, onprogress })).rejects.toThrow()
   gate.open()
-  expect(await agent.ask('wait_for_job', { job_id })).toMatchObject({ status: 'succeeded' })
+  expect(await legacy.ask('wait_for_job', { job_id })).toMatchObject({ status: 'succeeded' })
 })
 
 test('--max-credits holds, whatever the agent allows', async () => {
-  await using agent = await open(['--max-credits', '2'])
-  await agent.connect()
-  const { error } = await agent.ask('start_generation', { model, input, max_credits: 1000, idempotency_key: 'much' })
-  expect(error).toMatchObject({ code: 'too_expensive', message: expect.stringContaining('limit of 2') })
+  const order = { model: 'test/usage/text-to-image', input: { seconds: 6 }, max_credits: 1000, idempotency_key: 'much' }
+  const { error } = await pinned.ask('start_generation', order)
+  expect(error).toMatchObject({ code: 'too_expensive', message: expect.stringContaining('limit of 10') })
 })
 
-test('a wrong key and a missing server are results that say so; a missing key is a sentence', async () => {
-  await using wrong = await open([], { MEDIAGEN_KEY: 'mgk_wrong' })
-  await wrong.connect()
-  expect((await wrong.ask('get_wallet')).error).toMatchObject({ code: 'invalid_api_key' })
-  await using away = await open([], { MEDIAGEN_URL: 'http://127.0.0.1:1' })
-  await away.connect()
-  expect((await away.ask('get_wallet')).error).toMatchObject({ code: 'unreachable', retryable: true })
-  await using without = await open([], { MEDIAGEN_KEY: '' })
-  await expect(without.connect()).rejects.toThrow()
-  await expect.poll(without.said).toMatch(/^mediagen: There is no API key for .* Run mediagen login/)
+test.each([
+  ['a wrong key', app.url, { code: 'invalid_api_key' }],
+  ['a missing server', 'http://127.0.0.1:1', { code: 'unreachable', retryable: true }],
+])('%s is a result that says so', async (_, url, error) => {
+  const client = createUser({ url, key: 'mgk_wrong' })
+  const parts = { client, maxCredits: Infinity, waitSeconds: 1, pausesMs: [], report: console.error }
+  const server = createToolServer(parts)
+  const [near, far] = InMemoryTransport.createLinkedPair()
+  const agent = new Client({ name: 'test', version: '1' })
+  await Promise.all([server.connect(far), agent.connect(near)])
+  const { structuredContent } = await agent.callTool({ name: 'get_wallet' })
+  expect(structuredContent).toMatchObject({ error })
+  await agent.close()
+})
+
+test('a missing key is a sentence', async () => {
+  await using line = openCommandLine()
+  const { status, stdout, stderr } = await line.run(['mcp'], { XDG_CONFIG_HOME: app.folder })
+  expect([status, stdout]).toEqual([1, ''])
+  expect(stderr).toMatch(/^mediagen: There is no API key for .* Run mediagen login/)
 })
