@@ -7,12 +7,26 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import sharp from 'sharp'
 import { expect, test } from 'vitest'
+import { startTestApp } from '../test-app.ts'
 import { openClient, openCommandLine, watchEnd } from './command-line.ts'
 
-test('demo --once leaves a real picture and names it; the second run shows it again, and charges nothing', async () => {
+/** A server that knows no picture. */
+async function openStranger() {
+  const server = createServer((_request, response) => response.writeHead(404).end('{}')).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.close()
+    },
+  }
+}
+
+test('demo --once leaves a real picture and names it; the second run shows it again, and charges nothing; where it cannot be downloaded, one sentence says so', async () => {
   await using line = openCommandLine({ MEDIAGEN_CATALOG: '' })
-  // The whole program, to the end of its process; the other tests run it in theirs.
-  const { status, stdout, stderr } = await line.spawn(['demo', '--once', '--json'])
+  // test/readme.test.ts runs the whole program, to the end of its process.
+  const { status, stdout, stderr } = await line.run(['demo', '--once', '--json'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   const first = JSON.parse(stdout)
   const file = join(line.folder, first.file)
@@ -28,23 +42,36 @@ test('demo --once leaves a real picture and names it; the second run shows it ag
   expect(second.stdout).toContain('made by an earlier start; nothing was charged again')
   expect(second.stdout).toContain(`${first.file}  1280 x 800`)
   expect(existsSync(file)).toBe(true)
-  const balance = async () =>
-    (await line.json(['accounts', 'list'])).map(({ available }: { available: number }) => available)
-  expect(await balance()).toEqual([1000 - first.credits])
+  const balance = async () => {
+    const accounts: { account_id: string; available: number }[] = await line.json(['accounts', 'list'])
+    return accounts.find(({ account_id }) => account_id === first.account_id)?.available
+  }
+  expect(await balance()).toBe(1000 - first.credits)
+
+  // The same picture, where it cannot be had under the public address.
+  const demoFolder = join(line.dataDir, 'demo')
+  rmSync(demoFolder, { recursive: true })
+  await using stranger = await openStranger()
+  for (const url of [stranger.url, 'http://no-such-host.invalid']) {
+    const refused = await line.run(['demo', '--once'], { MEDIAGEN_PUBLIC_URL: url })
+    expect(refused).toMatchObject({ status: 1, stdout: '' })
+    expect(refused.stderr).toMatch(/^mediagen: The picture was made, but [^\n]+MEDIAGEN_PUBLIC_URL[^\n]+\n$/)
+  }
+  expect(existsSync(demoFolder)).toBe(false)
 
   // A picture that is gone is made again.
-  const user = openCommandLine({ MEDIAGEN_KEY: first.key, MEDIAGEN_DATA_DIR: line.dataDir, MEDIAGEN_CATALOG: '' })
-  await using _ = user
-  const server = await user.serve()
-  await user.json(['delete', first.job_id], { MEDIAGEN_URL: server.httpUrl })
-  await server.stop()
+  {
+    await using app = await startTestApp({ MEDIAGEN_DATA_DIR: line.dataDir })
+    const path = `/v1/jobs/${first.job_id}`
+    expect((await app.send(path, { method: 'DELETE', key: first.key })).status).toBe(204)
+  }
   const third = await line.json(['demo', '--once'])
   expect([third.account_id, third.job_id === first.job_id, third.credits]).toEqual([
     first.account_id,
     false,
     first.credits,
   ])
-  expect(await balance()).toEqual([1000 - 2 * first.credits])
+  expect(await balance()).toBe(1000 - 2 * first.credits)
 })
 
 test('a stop that waits for work in hand says so', async () => {
@@ -62,18 +89,4 @@ test('a stop that waits for work in hand says so', async () => {
   expect(news).toMatch(/^\nStopping\. Work in hand has 600 s to finish.*Ctrl-C again stops at once\.\n$/)
   writeFileSync(gate, '')
   expect((await ended).status).toBe(0)
-})
-
-test('a picture that cannot be had under the public address is one sentence and status 1, and no file', async () => {
-  await using line = openCommandLine({ MEDIAGEN_CATALOG: '' })
-  const stranger = createServer((_request, response) => response.writeHead(404).end('{}')).listen(0, '127.0.0.1')
-  await once(stranger, 'listening')
-  const { port } = stranger.address() as AddressInfo
-  for (const url of [`http://127.0.0.1:${port}`, 'http://no-such-host.invalid']) {
-    const { status, stdout, stderr } = await line.run(['demo', '--once'], { MEDIAGEN_PUBLIC_URL: url })
-    expect([status, stdout]).toEqual([1, ''])
-    expect(stderr).toMatch(/^mediagen: The picture was made, but [^\n]+MEDIAGEN_PUBLIC_URL[^\n]+\n$/)
-  }
-  stranger.close()
-  expect(existsSync(join(line.dataDir, 'demo'))).toBe(false)
 })
