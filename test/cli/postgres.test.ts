@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasPostgres, type PostgresServer, runSql, startPostgres } from '../storage/postgres-server.ts'
+import { startTestApp } from '../test-app.ts'
 import { createTestAccount, openClient, openCommandLine } from './command-line.ts'
 
 describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
@@ -39,10 +40,10 @@ describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
     const { body: job } = await client.generate('test/instant/text-to-image', { prompt: 'a lighthouse' }, true)
     expect(job).toMatchObject({ status: 'succeeded' })
     expect(await first.stop()).toMatchObject({ status: 0 })
-    const second = await line.serve({ MEDIAGEN_MIGRATE: 'false' })
-    const { body: again } = await openClient(second.httpUrl, account.key).send(`/v1/jobs/${job.job_id}`)
+    await using second = await startTestApp({ MEDIAGEN_DATABASE_URL: url, MEDIAGEN_MIGRATE: 'false' })
+    const { body: again } = await openClient(second.url, account.key).send(`/v1/jobs/${job.job_id}`)
     expect(again).toMatchObject({ job_id: job.job_id, status: 'succeeded' })
-    expect(await line.json(['ledger', 'verify'])).toMatchObject({ accounts: 1, jobs: 1, problems: [] })
+    expect(await line.json(['ledger', 'verify'])).toMatchObject({ accounts: 2, jobs: 1, problems: [] })
     expect(existsSync(`${line.dataDir}/mediagen.db`)).toBe(false)
   })
 
