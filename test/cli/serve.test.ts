@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { startApp } from '../../src/app/start.ts'
 import { readConfig } from '../../src/config.ts'
 import { keepLog } from '../kept-log.ts'
-import { startTestApp, withBuiltin } from '../test-app.ts'
+import { startTestApp } from '../test-app.ts'
 import { isPostgres } from '../test-store.ts'
 import { createTestAccount, openClient, openCommandLine, watchEnd } from './command-line.ts'
 
@@ -107,19 +107,19 @@ test.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
   async () => {
     await using line = openCommandLine({ MEDIAGEN_LOG_LEVEL: 'warn' })
     const { key } = await createTestAccount(line)
-    const makePoster = async (url: string): Promise<string> =>
-      (await openClient(url, key).generate(poster, { title: 'Contained' }, true)).body.status
     // What is above the data directory is the operator's.
     chmodSync(line.folder, 0o711)
     mkdirSync(line.dataDir, { recursive: true })
     const server = await line.serve()
-    expect(await makePoster(server.httpUrl)).toBe('succeeded')
+    const made = await openClient(server.httpUrl, key).generate(poster, { title: 'Contained' }, true)
+    expect(made.body.status).toBe('succeeded')
     expect((await server.stop()).stdout).not.toMatch(/the user with id/)
 
     chmodSync(line.dataDir, 0o700)
     const { lines, log } = keepLog()
-    await using app = await startTestApp({ MEDIAGEN_DATA_DIR: line.dataDir }, { ...withBuiltin, log })
-    expect(await makePoster(app.url)).toBe('succeeded')
+    await using app = await startTestApp({ MEDIAGEN_DATA_DIR: line.dataDir }, { log })
+    const { body } = await app.generate('test/instant/text-to-image', { prompt: 'x' })
+    expect(body.status).toBe('succeeded')
     expect(JSON.stringify(lines)).not.toMatch(/the user with id/)
   },
 )
