@@ -113,7 +113,7 @@ export function createPaidEngine(kind: string, backend: PaidBackend): Engine {
       for (;;) {
         run.signal.throwIfAborted()
         const files = await backend.fetch(id, run).catch(() => null)
-        if (files) return { files, usage: {} }
+        if (files) return { files, usage: {}, isPaid: true }
         await backend.pause()
       }
     },

@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import { EngineError, type EngineResult } from '@mediagen/engine/engine.ts'
 import { type HeldFolder, holdFolder } from '@mediagen/engine/held-folder.ts'
-import type { Asset } from '@mediagen/core/asset.ts'
+import type { Asset, PutOptions } from '@mediagen/core/asset.ts'
 import { type Attempt, toFolderName, toOutputFolder } from './attempt.ts'
 
 /** After this the log says that an output takes long. */
@@ -47,6 +47,7 @@ interface StoredOutputs {
  */
 export async function storeOutputs(result: EngineResult, attempt: Attempt): Promise<StoredOutputs> {
   const { isSubmitted, time, parts } = attempt
+  const { isPaid = false } = result
   if (isSubmitted) time.hold()
   const untilMs = performance.now() + parts.paidOutputMs
   const outputs: Asset[] = []
@@ -54,9 +55,9 @@ export async function storeOutputs(result: EngineResult, attempt: Attempt): Prom
   for (const [index, path] of (await findOutputs(result, attempt)).entries()) {
     const patienceMs = isSubmitted ? Math.max(0, untilMs - performance.now()) : undefined
     try {
-      outputs.push(await storeOutput(attempt, index, path, patienceMs))
+      outputs.push(await storeOutput(attempt, index, path, { patienceMs, keepsRefused: isPaid }))
     } catch (error) {
-      if (!isSubmitted || !(error instanceof EngineError) || error.code !== 'output_invalid') throw error
+      if (!isPaid || !(error instanceof EngineError) || error.code !== 'output_invalid') throw error
       refusals.push(error)
     }
   }
@@ -87,7 +88,7 @@ async function storeOutput(
   { claimed: { job }, parts, watched: { signal } }: Attempt,
   index: number,
   path: string,
-  patienceMs: number | undefined,
+  options: Pick<PutOptions, 'patienceMs' | 'keepsRefused'>,
 ): Promise<Asset> {
   let trouble: unknown = null
   const sayLate = (): void =>
@@ -98,8 +99,7 @@ async function storeOutput(
     return await parts.assets.put(toFolderName(job), index, path, {
       owner: job.accountId,
       signal,
-      patienceMs,
-      keepsRefused: patienceMs !== undefined,
+      ...options,
       onTrouble,
     })
   } catch (error) {

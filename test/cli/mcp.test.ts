@@ -1,7 +1,7 @@
 // mediagen mcp: the tools on standard input and output, used by the official SDK's client, which starts the program.
 import { join } from 'node:path'
 import { createClient as createUser } from '@mediagen/client/client.ts'
-import { createToolServer } from '@mediagen/mcp/tools.ts'
+import { createToolServer, createTools } from '@mediagen/mcp/tools.ts'
 import { Client, type ClientOptions, InMemoryTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, expect, test } from 'vitest'
@@ -101,8 +101,8 @@ test.each([
   ['a missing server', 'http://127.0.0.1:1', { code: 'unreachable', retryable: true }],
 ])('%s is a result that says so', async (_, url, error) => {
   const client = createUser({ url, key: 'mgk_wrong' })
-  const parts = { client, maxCredits: Infinity, waitSeconds: 1, pausesMs: [], report: console.error }
-  const server = createToolServer(parts)
+  const parts = { client, maxCredits: Infinity, pausesMs: [], report: console.error }
+  const server = createToolServer(createTools(1), parts)
   const [near, far] = InMemoryTransport.createLinkedPair()
   const agent = new Client({ name: 'test', version: '1' })
   await Promise.all([server.connect(far), agent.connect(near)])

@@ -111,6 +111,8 @@ export interface EngineResult {
   /** Names of the output files in the run's folder, in display order; empty only from an engine that makes nothing. */
   readonly files: readonly string[]
   readonly usage: Usage
+  /** Whether another server bills the run: a file of it that cannot be served is kept for the operator. Default: no. */
+  readonly isPaid?: boolean
 }
 
 /** The engine settings of a catalog entry: a kind and the settings of that kind. */

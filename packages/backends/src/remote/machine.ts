@@ -329,7 +329,7 @@ class RemoteRun {
     const isLast = this.#leftMs() <= 0
     try {
       const made = withoutInput(outputs, this.#run.input)
-      return { files: await fetchOutputs(connection, made, this.#run, isLast), usage }
+      return { files: await fetchOutputs(connection, made, this.#run, isLast), usage, isPaid: !backend.free }
     } catch (error) {
       if (!(error instanceof EngineError)) throw error
       if (error.retryable && !isLast) return null
