@@ -1,12 +1,13 @@
 // The README's commands, run as they stand there.
-import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import sharp from 'sharp'
 import { expect, test } from 'vitest'
-import { startTestApp, withBuiltin } from './test-app.ts'
+import { watchEnd } from './cli/command-line.ts'
+import { startTestApp } from './test-app.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
@@ -27,59 +28,69 @@ test('the first command of the README installs and starts, the second installs a
   expect(commandsOf(blocks[1] ?? '')).toEqual(['npm ci && npm test'])
 })
 
-test('npm start makes a real picture and names its file', async () => {
+/** `npm start` as a terminal runs it, on free ports and with a data directory of its own. */
+async function startByNpm(dataDir: string) {
+  const env = {
+    ...process.env,
+    MEDIAGEN_DATA_DIR: dataDir,
+    MEDIAGEN_HTTP_PORT: '0',
+    MEDIAGEN_GRPC_PORT: '0',
+    MEDIAGEN_STOP_GRACE_SECONDS: '0',
+    PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
+  }
+  const npm = spawn('npm', ['start', '--silent'], { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  const ended = watchEnd(npm)
+  let said = ''
+  // It ends with how to end it, or too early.
+  const isReady = new Promise<void>((resolve) =>
+    npm.stdout.on('data', (text) => (said += text).includes('Ctrl-C') && resolve()),
+  )
+  await Promise.race([isReady, ended])
+  return {
+    said,
+    find: (pattern: RegExp): string => pattern.exec(said)?.[1] ?? '',
+    async [Symbol.asyncDispose]() {
+      // Ctrl-C reaches npm and the server.
+      if (npm.pid !== undefined && npm.exitCode === null) process.kill(-npm.pid, 'SIGINT')
+      await ended
+    },
+  }
+}
+
+test('npm start makes a real picture and names its file; pasted one after the other, the lines of the README then end with a picture and a film on the disk', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-readme-'))
   try {
-    const env = {
-      ...process.env,
-      MEDIAGEN_DATA_DIR: folder,
-      MEDIAGEN_HTTP_PORT: '0',
-      MEDIAGEN_GRPC_PORT: '0',
-      PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
-    }
-    const { stdout, stderr } = await run('npm', ['start', '--silent', '--', '--once'], { cwd: root, env })
-    expect(stderr).toBe('')
-    const [file] = /\S+\.png/.exec(stdout) ?? []
-    expect(file, stdout).toBeDefined()
+    await using server = await startByNpm(join(folder, 'data'))
+    const file = server.find(/(\S+\.png)/)
+    expect(file, server.said).not.toBe('')
     // A picture of one colour has no entropy.
-    expect((await sharp(resolve(root, file as string)).stats()).entropy).toBeGreaterThan(2)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-})
+    expect((await sharp(resolve(root, file)).stats()).entropy).toBeGreaterThan(2)
 
-test('pasted one after the other, the lines of the README end with a picture and a film on the disk', async () => {
-  await using app = await startTestApp({}, withBuiltin)
-  const folder = mkdtempSync(join(tmpdir(), 'mediagen-paste-'))
-  try {
-    mkdirSync(join(folder, 'data'))
-    writeFileSync(
-      join(folder, 'data/demo.json'),
-      JSON.stringify({ account_id: 'acct_x', key: app.account.key }, null, 2),
-    )
     symlinkSync(join(root, 'bin'), join(folder, 'bin'))
+    const url = server.find(/^REST +(\S+)\/v1/m)
     const [, section = ''] = readme.split(/^## (?=A first picture|What it makes)/m)
     const pasted = blocks
       .filter((block) => section.includes(block))
       .join('')
-      .replaceAll('http://127.0.0.1:8080', app.url)
-      .replaceAll('http://127.0.0.1:9090', app.app.grpcUrl ?? '')
+      .replaceAll('http://127.0.0.1:8080', url)
+      .replaceAll('http://127.0.0.1:9090', server.find(/^gRPC +(\S+)/m))
       .replaceAll('npx @bufbuild/buf', 'buf')
     const path = `${join(root, 'node_modules/.bin')}:${process.env['PATH']}`
-    const env = { ...process.env, PATH: path, MEDIAGEN_URL: app.url, XDG_CONFIG_HOME: folder }
+    const env = { ...process.env, PATH: path, MEDIAGEN_URL: url, XDG_CONFIG_HOME: folder }
     // The start is sent again, as a client does that has lost the answer.
     const start = /^job=[\s\S]*?^echo.*$/m.exec(pasted)?.[0] ?? ''
+    const count = 'curl -sS -H "$auth" $api/v1/jobs'
     // Nobody stays at a line that failed.
-    const { stdout } = await run('sh', ['-euc', `${pasted}\n${start}`], { cwd: folder, env, maxBuffer: 100_000_000 })
+    const script = [pasted, start, count].join('\n')
+    const { stdout } = await run('sh', ['-euc', script], { cwd: folder, env, maxBuffer: 100_000_000 })
     expect(stdout).toContain('"object":"list"')
-    expect(stdout.match(/"status":"succeeded"/g)).toHaveLength(2)
+    expect(stdout.match(/^\{"job_id".*"status":"succeeded"/gm)).toHaveLength(2)
     expect(stdout).toContain('"quoteId":')
     expect((await sharp(join(folder, 'aurora.png')).stats()).entropy).toBeGreaterThan(2)
     expect(readFileSync(join(folder, 'aurora.mp4')).subarray(4, 8).toString()).toBe('ftyp')
-    // A picture and a film by mediagen, a picture by curl; what was sent again made none.
-    expect((await app.send('/v1/jobs')).body.total).toBe(3)
+    // One of npm start, a picture and a film by mediagen, a picture by curl; what was sent again made none.
+    expect(JSON.parse(stdout.slice(stdout.lastIndexOf('\n') + 1))).toMatchObject({ total: 4 })
     // Pasted once more, the lines begin another job: their key is the time.
-    expect(start).not.toBe('')
     expect(pasted).toContain('key=aurora-$(date +%s)\n')
   } finally {
     rmSync(folder, { recursive: true, force: true })

@@ -25,7 +25,6 @@ async function openStranger() {
 
 test('demo --once leaves a real picture and names it; the second run shows it again, and charges nothing; where it cannot be downloaded, one sentence says so', async () => {
   await using line = openCommandLine({ MEDIAGEN_CATALOG: '' })
-  // test/readme.test.ts runs the whole program, to the end of its process.
   const { status, stdout, stderr } = await line.run(['demo', '--once', '--json'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   const first = JSON.parse(stdout)
@@ -37,7 +36,8 @@ test('demo --once leaves a real picture and names it; the second run shows it ag
   expect(statSync(join(line.dataDir, 'demo.json')).mode & 0o077, 'the key is readable by its owner only').toBe(0)
 
   rmSync(file)
-  const second = await line.run(['demo', '--once'])
+  // The whole program, to the end of its process; the others run in this one.
+  const second = await line.spawn(['demo', '--once'])
   expect(second).toMatchObject({ status: 0, stderr: '' })
   expect(second.stdout).toContain('made by an earlier start; nothing was charged again')
   expect(second.stdout).toContain(`${first.file}  1280 x 800`)
