@@ -11,6 +11,12 @@ import { isPostgres } from '../test-store.ts'
 import { createTestAccount, openClient, openCommandLine, watchEnd } from './command-line.ts'
 
 const poster = 'builtin/image/poster/text-to-image'
+/** Whether a server is there and takes work. */
+const isReady = (url: string): Promise<boolean> =>
+  fetch(`${url}/readyz`).then(
+    ({ ok }) => ok,
+    () => false,
+  )
 
 test('it prints its addresses, serves, and ends with exit status 0 and nothing on stderr, whoever keeps a connection open', async () => {
   await using line = openCommandLine()
@@ -65,7 +71,10 @@ test('a stop hands waiting clients the record as it is; the next start in the ro
   await expect
     .poll(async () => (await send(`/v1/jobs/${job.job_id}`)).body)
     .toMatchObject({ status: 'running', attempts: 2 })
+  expect(await isReady(worker.httpUrl)).toBe(true)
   const ended = worker.stop()
+  // The gate opens when it is stopping.
+  await expect.poll(() => isReady(worker.httpUrl)).toBe(false)
   writeFileSync(gate, '')
   expect(await ended).toMatchObject({ status: 0, stderr: '' })
   expect(await line.json(['jobs', 'show', job.job_id])).toMatchObject({ status: 'succeeded', attempts: 2 })
