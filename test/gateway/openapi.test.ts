@@ -29,6 +29,7 @@ const interfaceRoutes = [
   'GET /v1/webhooks/{webhook_id}',
   'DELETE /v1/webhooks/{webhook_id}',
   'GET /v1/webhooks/{webhook_id}/deliveries',
+  'POST /v1/webhooks/{webhook_id}/rotate-secret',
   'GET /v1/files',
   'POST /v1/files',
   'GET /v1/files/{file_id}',

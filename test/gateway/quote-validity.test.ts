@@ -67,10 +67,6 @@ describe('a quote is valid only for the exact input', () => {
       'how a letter is escaped',
       String.raw`{"prompt":"a \u0066ox","width":512,"nested":{"a":[1,2],"b":{"\u0063":null}}}`,
     ],
-    [
-      'a key that is repeated, of which the last counts',
-      '{"prompt":"a cat","prompt":"a fox","width":512,"nested":{"a":[1,2],"b":{"c":null}}}',
-    ],
   ])('%s does not matter', async (_what, input) => {
     const { quote_id } = await app.quote(model, quoted)
     expect((await start(quote_id, input)).status).toBe(202)

@@ -8,8 +8,8 @@ export interface UpstreamRef extends JsonObject {
   id: string
 }
 
-/** An output: somewhere on the provider, or at hand. */
-export type Output = { readonly url: string } | { readonly data: Buffer }
+/** An output: somewhere on the provider, or at hand, then with the `data:` URI that it was found as. */
+export type Output = { readonly url: string } | { readonly data: Buffer; readonly uri?: string }
 
 /** What a provider made. */
 export interface UpstreamResult {

@@ -42,18 +42,16 @@ function toOutputs(text: string): Output[] {
   if (/^https?:\/\//.test(text)) return /\s/.test(text) || !URL.canParse(text) ? [] : [{ url: text }]
   const [head = ''] = text.slice(0, 200).split(',', 1)
   if (!head.startsWith('data:') || !head.endsWith(';base64') || /\s/.test(head)) return []
-  return decodeOutput(text)
+  return decodeOutput(text).map((output) => ({ ...output, uri: text }))
 }
 
 /** The outputs that are no texts of the input, which a provider may repeat anywhere. */
 export function withoutInput(outputs: readonly Output[], input: JsonValue): Output[] {
   const texts = listTexts(input)
-  const files = texts.filter((text) => text.startsWith('data:')).flatMap(decodeOutput)
-  return outputs.filter((output) =>
-    'url' in output
-      ? !texts.some((text) => text.includes(output.url))
-      : !files.some((file) => 'data' in file && file.data.equals(output.data)),
-  )
+  return outputs.filter((output) => {
+    const found = 'url' in output ? output.url : output.uri
+    return found === undefined || !texts.some((text) => text.includes(found))
+  })
 }
 
 function listTexts(value: JsonValue): string[] {
