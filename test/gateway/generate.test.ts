@@ -125,7 +125,7 @@ test.each([
   ['less than the bound', 3.2, 8, 12],
   ['exactly the bound', 10, 20, 0],
   ['more than the bound', 100, 20, 0],
-  ['more than a number carries exactly', 1e17, 20, 0],
+  ['more credits than a number carries exactly', Number.MAX_SAFE_INTEGER, 20, 0],
   ['nothing', 0, 0, 20],
 ])(
   'billed by usage: what used %s is charged for what it used, at most the quote',
