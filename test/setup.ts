@@ -46,11 +46,12 @@ async function hasEnded(child: ChildProcess): Promise<boolean> {
   )
 }
 
-const sharedTmpdir = process.env['TMPDIR']
-const folder = mkdtempSync(join(tmpdir(), 'mg-'))
+// As it was before the first file of this process: one that cannot be loaded does not come to the end.
+const base = (process.env['MEDIAGEN_TEST_TMPDIR'] ??= tmpdir())
+const folder = mkdtempSync(join(base, 'mg-'))
+process.env['TMPDIR'] = folder
 // Servers of other users, PostgreSQL's among them, pass through it.
 chmodSync(folder, 0o711)
-process.env['TMPDIR'] = folder
 
 // https://nodejs.org/api/diagnostics_channel.html#built-in-channels
 subscribe('child_process', onChild)
@@ -66,8 +67,7 @@ afterAll(async () => {
   for (const [server] of leftServers) server.close()
   const leftFiles = readdirSync(folder, { recursive: true })
   rmSync(folder, { recursive: true })
-  if (sharedTmpdir === undefined) delete process.env['TMPDIR']
-  else process.env['TMPDIR'] = sharedTmpdir
+  process.env['TMPDIR'] = base
 
   const processes = leftChildren.map(
     ([{ pid, spawnargs }, where]) => `${pid}: ${spawnargs.join(' ')}\n  started ${where}`,

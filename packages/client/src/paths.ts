@@ -21,7 +21,12 @@ export function toModelPath(id: string): string {
 
 function toSegment(text: string, refuse: () => Refused): string {
   if (text === '' || text === '.' || text === '..') throw refuse()
-  return encodeURIComponent(text.toWellFormed())
+  try {
+    return encodeURIComponent(text)
+  } catch {
+    // A lone surrogate, which no id has.
+    throw refuse()
+  }
 }
 
 function notFound(kind: 'job' | 'file' | 'model', id: string): Refused {
