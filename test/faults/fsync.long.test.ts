@@ -49,7 +49,7 @@ test.skipIf(unbuilt !== '')(
   },
 )
 
-test.skipIf(unbuilt !== '')(`an output that cannot be flushed fails its run and nothing else${unbuilt}`, async () => {
+test.skipIf(unbuilt !== '')(`an output that cannot be flushed fails its run, /readyz says so, and nothing else is lost${unbuilt}`, async () => {
   const { line, key } = await open()
   await using _line = line
   const { httpUrl } = await serve(line)
@@ -62,8 +62,9 @@ test.skipIf(unbuilt !== '')(`an output that cannot be flushed fails its run and 
     error: { code: 'output_not_stored', retryable: true },
     billing: { held: price, charged: 0, released: price },
   })
-  expect(await readReadiness(httpUrl)).toMatchObject({ status: 200 })
+  await expect.poll(() => readReadiness(httpUrl)).toMatchObject({ status: 503 })
   mendDisk()
+  await expect.poll(() => readReadiness(httpUrl)).toMatchObject({ status: 200 })
   expect((await client.generate(model, { prompt: 'x' }, true)).body).toMatchObject({ status: 'succeeded' })
   expect((await client.send('/v1/wallet')).body).toMatchObject({ available: 1_000_000 - price, held: 0 })
   expect(await line.json(['ledger', 'verify'])).toMatchObject({ ok: true })
