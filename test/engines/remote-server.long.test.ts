@@ -133,10 +133,10 @@ describe('a model of Replicate', () => {
     expect(ended).toMatchObject({ status: 'canceled', credits: 0 })
   })
 
-  test('a picture that is none fails the job with its credits back', async () => {
+  test('a picture that is none was paid for, and waits for the operator', async () => {
     await using remote = await startReplicate({}, failing(/^GET \/delivery/, { status: 200, body: '<html>no</html>' }))
     const { body } = await remote.app.generate('test/replicate', { prompt: 'x' })
-    expect(body).toMatchObject({ status: 'failed', credits: 0, error: { code: 'output_invalid' } })
+    expect(body).toMatchObject({ status: 'needs_review', billing: { held: 7 }, error: { code: 'output_invalid' } })
   })
 
   test('while it hangs, other models are served', async () => {
@@ -150,7 +150,7 @@ describe('a model of Replicate', () => {
   })
 })
 
-test('bytes of a package of the AI SDK that are no picture fail the job with its credits back', async () => {
+test('bytes of a package of the AI SDK that are no picture were paid for, and wait for the operator', async () => {
   const gemini = kindCases.find(({ title }) => title === 'ai-sdk google image') as KindCase
   const data = Buffer.from('<html>no</html>').toString('base64')
   const candidates = [{ content: { parts: [{ inlineData: { mimeType: 'image/png', data } }] }, finishReason: 'STOP' }]
@@ -163,7 +163,7 @@ test('bytes of a package of the AI SDK that are no picture fail the job with its
   const { body } = await server.app.generate('test/gemini', { prompt: 'x' })
   // What the package leaves out is in the log.
   expect(server.lines()).toContain('does not support the `size` option')
-  expect(body).toMatchObject({ status: 'failed', credits: 0, error: { code: 'output_invalid' } })
+  expect(body).toMatchObject({ status: 'needs_review', billing: { held: 7 }, error: { code: 'output_invalid' } })
 })
 
 test('of two equal jobs, the one whose submission never arrived does not take the run of the other', async () => {
