@@ -49,26 +49,29 @@ test.skipIf(unbuilt !== '')(
   },
 )
 
-test.skipIf(unbuilt !== '')(`an output that cannot be flushed fails its run, /readyz says so, and nothing else is lost${unbuilt}`, async () => {
-  const { line, key } = await open()
-  await using _line = line
-  const { httpUrl } = await serve(line)
-  const client = openClient(httpUrl, key)
-  breakDisk('/assets')
-  const { body: failed } = await client.generate(model, { prompt: 'x' }, true)
-  expect(failed).toMatchObject({
-    status: 'failed',
-    outputs: [],
-    error: { code: 'output_not_stored', retryable: true },
-    billing: { held: price, charged: 0, released: price },
-  })
-  await expect.poll(() => readReadiness(httpUrl)).toMatchObject({ status: 503 })
-  mendDisk()
-  await expect.poll(() => readReadiness(httpUrl)).toMatchObject({ status: 200 })
-  expect((await client.generate(model, { prompt: 'x' }, true)).body).toMatchObject({ status: 'succeeded' })
-  expect((await client.send('/v1/wallet')).body).toMatchObject({ available: 1_000_000 - price, held: 0 })
-  expect(await line.json(['ledger', 'verify'])).toMatchObject({ ok: true })
-})
+test.skipIf(unbuilt !== '')(
+  `an output that cannot be flushed fails its run, /readyz says so, and nothing else is lost${unbuilt}`,
+  async () => {
+    const { line, key } = await open()
+    await using _line = line
+    const { httpUrl } = await serve(line)
+    const client = openClient(httpUrl, key)
+    breakDisk('/assets')
+    const { body: failed } = await client.generate(model, { prompt: 'x' }, true)
+    expect(failed).toMatchObject({
+      status: 'failed',
+      outputs: [],
+      error: { code: 'output_not_stored', retryable: true },
+      billing: { held: price, charged: 0, released: price },
+    })
+    await expect.poll(() => readReadiness(httpUrl)).toMatchObject({ status: 503 })
+    mendDisk()
+    await expect.poll(() => readReadiness(httpUrl)).toMatchObject({ status: 200 })
+    expect((await client.generate(model, { prompt: 'x' }, true)).body).toMatchObject({ status: 'succeeded' })
+    expect((await client.send('/v1/wallet')).body).toMatchObject({ available: 1_000_000 - price, held: 0 })
+    expect(await line.json(['ledger', 'verify'])).toMatchObject({ ok: true })
+  },
+)
 
 test.skipIf(unbuilt !== '')(
   `a server that is killed while commits cannot be flushed comes back with all that was acknowledged, and nothing twice${unbuilt}`,
