@@ -83,7 +83,7 @@ const throughGateway =
     .split(' ')
     .map((name) => `test/gateway/${name}.test.ts`)
 
-// What is held to a time beside a server under attack runs when all others have ended.
+// What is measured on a server under attack is measured when all others have ended.
 const attacks = 'test/attacks/**/*.long.test.ts'
 const timed = [attacks, 'test/rpc/hostile-floods.long.test.ts']
 const afterTheOthers = { sequence: { groupOrder: 1 } }

@@ -31,7 +31,6 @@ async function attack(name: string, most: { mb: number }, run: (target: Target) 
   expect(worst.alive).toBe(true)
   expect(target.errors).toEqual([])
   expect(worst.residentMb - mb).toBeLessThan(most.mb)
-  expect(worst.healthzMs).toBeLessThan(2000)
 }
 
 const patience = { timeout: 60_000 }
@@ -68,7 +67,6 @@ test('bodies of 90,000 fields and of lists in lists, without a key and with one'
           await response.text()
         }
     expect(statuses).toEqual(new Set([400, 401]))
-    expect(target.worst().healthzMs).toBeLessThan(1000)
   }),
 )
 
