@@ -2,9 +2,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
-import { EngineError, type EngineRun } from '@mediagen/engine/engine.ts'
-import type { Output } from './backend.ts'
+import { EngineError, type EngineResult, type EngineRun, Undelivered } from '@mediagen/engine/engine.ts'
+import type { Candidate, Output, UpstreamResult } from './backend.ts'
 import type { Connection } from './connection.ts'
+import { withoutInput } from './outputs.ts'
 
 const mostOutputs = 100
 
@@ -24,11 +25,32 @@ async function keep(data: Uint8Array, file: string, run: Pick<EngineRun, 'folder
 }
 
 /**
- * Stores outputs, and returns their names in display order. What cannot be had is left out, unless nothing else came.
+ * Fetches what was made. Null if that failed in a way that may pass, and another attempt follows.
  * @param isLast whether what may pass is no longer waited for
+ * @throws Undelivered if nothing of what was paid can be had, EngineError if nothing of what was free can be had
+ */
+export async function fetchResult(
+  { connection, backend }: Candidate,
+  { outputs, usage }: Pick<UpstreamResult, 'outputs' | 'usage'>,
+  run: EngineRun,
+  isLast: boolean,
+): Promise<EngineResult | null> {
+  try {
+    const made = withoutInput(outputs, run.input)
+    return { files: await fetchOutputs(connection, made, run, isLast), usage, isPaid: !backend.free }
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error
+    if (error.retryable && !isLast) return null
+    if (backend.free) throw error
+    throw new Undelivered(error.message.replace('Nothing was charged.', '').trim(), { cause: error })
+  }
+}
+
+/**
+ * Stores outputs, and returns their names in display order. What cannot be had is left out, unless nothing else came.
  * @throws EngineError `provider_no_output` if there are none or too many, and whatever a download throws
  */
-export async function fetchOutputs(
+async function fetchOutputs(
   connection: Connection,
   outputs: readonly Output[],
   run: Pick<EngineRun, 'folder' | 'download' | 'signal'>,

@@ -5,7 +5,6 @@ import {
   type EngineResult,
   type EngineRun,
   OutcomeUnknown,
-  Undelivered,
   type UpstreamCost,
   type UpstreamVerdict,
 } from '@mediagen/engine/engine.ts'
@@ -13,9 +12,8 @@ import { type FoundSubmission, longestAnswerMs } from '@mediagen/engine/provider
 import type { Candidate, UpstreamBody, UpstreamRef, UpstreamResult, Verdict } from './backend.ts'
 import { openCheckpoint, type RemoteCheckpoint, toCheckpoint, toSubmissionId } from './checkpoint.ts'
 import { Failed, NoVerdict, PaidForNothing, Refused, toNoVerdict } from './connection.ts'
-import { fetchOutputs } from './fetch-outputs.ts'
+import { fetchResult } from './fetch-outputs.ts'
 import { findSubmission, type SubmissionMemory } from './find-submission.ts'
-import { withoutInput } from './outputs.ts'
 import type { Provider } from './provider.ts'
 import type { Throttle } from './throttle.ts'
 
@@ -148,7 +146,7 @@ class RemoteRun {
       const state = backend.free ? 'idle' : 'fetching'
       await this.#save({ ...this.#note, state }, 'succeeded', answer.cost as UpstreamCost | null)
       for (let pauseMs = firstPollMs; ; pauseMs = Math.min(longestPollMs, pauseMs * 1.5)) {
-        const result = await this.#fetch(answer as UpstreamResult)
+        const result = await fetchResult(this.#candidate, answer as UpstreamResult, this.#run, this.#leftMs() <= 0)
         if (result) return result
         await this.#wait(this.#jitter(pauseMs))
       }
@@ -267,7 +265,7 @@ class RemoteRun {
       switch (verdict.state) {
         case 'succeeded': {
           await this.#save({ ...this.#note, state: 'fetching' }, 'succeeded', verdict.cost)
-          const result = await this.#fetch(verdict)
+          const result = await fetchResult(candidate, verdict, this.#run, this.#leftMs() <= 0)
           if (result) return result
           break
         }
@@ -317,25 +315,6 @@ class RemoteRun {
       this.#trouble = message
       if (waitMs !== null) await this.#parts.throttle.pause(this.#note.provider, waitMs)
       return { state: 'waiting' }
-    }
-  }
-
-  /**
-   * Fetches what was made. Null if that failed in a way that may pass, and there is time to try again.
-   * @throws Undelivered if what was paid cannot be had
-   */
-  async #fetch({ outputs, usage }: Pick<UpstreamResult, 'outputs' | 'usage'>): Promise<EngineResult | null> {
-    const { connection, backend } = this.#candidate
-    const isLast = this.#leftMs() <= 0
-    try {
-      const made = withoutInput(outputs, this.#run.input)
-      return { files: await fetchOutputs(connection, made, this.#run, isLast), usage, isPaid: !backend.free }
-    } catch (error) {
-      if (!(error instanceof EngineError)) throw error
-      if (error.retryable && !isLast) return null
-      if (!backend.free)
-        throw new Undelivered(error.message.replace('Nothing was charged.', '').trim(), { cause: error })
-      throw error
     }
   }
 
