@@ -51,6 +51,8 @@ export async function openBrowser(path = chromiumPath ?? ''): Promise<Browser> {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, TMPDIR: profile },
   })
+  // Its own processes share its standard error: one that outlives it would go on writing into the profile.
+  const closed = new Promise<void>((resolve) => browser.once('close', () => resolve()))
   const socket = new WebSocket(await readAddress(browser))
   await once(socket, 'open')
   const waiting = new Map<number, PromiseWithResolvers<any>>()
@@ -90,9 +92,8 @@ export async function openBrowser(path = chromiumPath ?? ''): Promise<Browser> {
     },
     async [Symbol.asyncDispose]() {
       socket.close()
-      const ended = browser.exitCode === null ? once(browser, 'exit') : null
       browser.kill()
-      await ended
+      await closed
       rmSync(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
     },
   }
