@@ -66,7 +66,6 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
   const overload = {
     refuses: shedder.refuses,
     spare: shedder.spare,
-    isShedding: shedder.isShedding,
     refusal,
     connectBody: () => (connectBody ??= toConnectJson(refusal)),
   }

@@ -1,9 +1,6 @@
-// Load shedding of the HTTP server: an overloaded server refuses requests when their head has arrived, before it parses them.
+// Load shedding of the HTTP server: an overloaded server refuses requests when their head has arrived, before their body.
 import type { RequestListener } from 'node:http'
 import type { MediagenError } from '@mediagen/core/errors.ts'
-import { STATUS_CODES } from '@mediagen/net/http/node-http.ts'
-import { alwaysSent } from '@mediagen/net/http/protection.ts'
-import { findHeader, type TurnAway } from '@mediagen/net/http/turn-away.ts'
 import { readRequestId } from '@mediagen/net/request-id.ts'
 import { problemKinds } from './problem-kinds.ts'
 import { problemType, toProblem } from './problem.ts'
@@ -19,8 +16,6 @@ export interface Overload {
   readonly refuses: () => boolean
   /** Called for each request that is answered in any case. */
   readonly spare: () => void
-  /** Whether some requests are refused at present. */
-  readonly isShedding: () => boolean
   readonly refusal: MediagenError
   /** The refusal in the form of the Connect protocol. */
   readonly connectBody: () => string
@@ -44,21 +39,6 @@ export function shedRequests(handle: RequestListener, overload: Overload, public
       'x-request-id': requestId,
     })
     response.end(body)
-  }
-}
-
-/** The same for plain requests, before Node makes objects of them. */
-export function turnAwayRequests(overload: Overload, publicUrl: () => string): TurnAway {
-  const toRefusal = createRefusals(overload, publicUrl)
-  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${alwaysSent}retry-after: ${toRetryAfter(overload)}\r\n`
-  return {
-    isShedding: overload.isShedding,
-    refuse(url, headers) {
-      // Node makes a request of one that is spared, and shedRequests notes it.
-      if (isSpared(url) || !overload.refuses()) return null
-      const { type, requestId, body } = toRefusal(url, findHeader(headers, 'x-request-id'))
-      return `${head}content-type: ${type}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${requestId}\r\n\r\n${body}`
-    },
   }
 }
 

@@ -1,6 +1,6 @@
 // The only map from errors to HTTP: RFC 9457 problems. docs/contract.md, section 3.
-import { maxHeaderSize, STATUS_CODES } from '@mediagen/net/http/node-http.ts'
-import type { Socket } from 'node:net'
+import { maxHeaderSize, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorDetail, ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
@@ -48,11 +48,9 @@ export function sendProblem(
     .send(toProblem(error, request.id, publicUrl))
 }
 
-/** The refusal of a connection that sent something other than HTTP, or sent a request too slowly. */
+/** The refusal of a connection that sent something other than HTTP, or that was refused. */
 export function toConnectionError(thrown: NodeJS.ErrnoException): MediagenError {
   if (isRefusal(thrown)) return toRefusal(thrown)
-  if (thrown.code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return new MediagenError('request_timeout', 'The request took too long to arrive.')
   return new MediagenError(
     'invalid_request',
     thrown.code === 'HPE_HEADER_OVERFLOW'
@@ -62,7 +60,7 @@ export function toConnectionError(thrown: NodeJS.ErrnoException): MediagenError 
 }
 
 /** Writes an answer to a bare connection if it is still open, and closes it. */
-export function refuseConnection(error: MediagenError, socket: Socket, publicUrl: string): void {
+export function refuseConnection(error: MediagenError, socket: Duplex, publicUrl: string): void {
   if (!socket.writable) {
     socket.destroy()
     return
@@ -89,7 +87,7 @@ const mostLingering = 100
 let lingering = 0
 
 /** Closes a connection whose answer was sent. At once, the bytes that were not read would reset it, and destroy the answer on its way. */
-function closeSoon(socket: Socket): void {
+function closeSoon(socket: Duplex): void {
   if (lingering >= mostLingering || socket.destroyed) return void socket.destroy()
   lingering += 1
   const timer = setTimeout(() => socket.destroy(), lingerMs).unref()

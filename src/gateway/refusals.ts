@@ -1,5 +1,4 @@
 // Counts and logs what the REST door refuses by itself; the pipeline has logged the refusals of services.
-import type { Socket } from 'node:net'
 import { ConnectError } from '@connectrpc/connect'
 import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
@@ -12,7 +11,7 @@ import type { StrangerLog } from '@mediagen/net/stranger-log.ts'
 export interface RefusalNotes {
   request(request: FastifyRequest, error: MediagenError): void
   /** Logs and counts data on a connection that was not a request. */
-  connection(error: MediagenError, socket: Socket): void
+  connection(error: MediagenError, peer: { readonly remoteAddress: string }): void
 }
 
 /** Creates the log and the counter of one server. */

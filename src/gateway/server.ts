@@ -1,11 +1,7 @@
 // The HTTP server: the exact /v1 routes as a client of the services, and whatever else is served on its port.
-import { createServer as createHttpServer } from '@mediagen/net/http/node-http.ts'
-import Fastify, {
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  type FastifyServerFactory,
-} from 'fastify'
+import { createServer as createHttpServer } from 'node:http'
+import { once } from 'node:events'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { ConnectError, type Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
 import { MediagenError } from '@mediagen/core/errors.ts'
@@ -19,9 +15,9 @@ import type { FindClient } from '@mediagen/net/client-address.ts'
 import { type Caller, checkCallers, type Keys } from './access.ts'
 import { addAccountRoutes } from './account.ts'
 import { addAssetRoutes, type ServedAssets } from './assets.ts'
-import { handleInBatches } from '@mediagen/net/http/batches.ts'
 import { lateSchemas } from '@mediagen/net/http/late-schemas.ts'
 import { nameClients } from '@mediagen/net/http/clients.ts'
+import { Connection } from '@mediagen/net/http/connection.ts'
 import { boundConnections, type ConnectionBounds, type Cut } from '@mediagen/net/http/connections.ts'
 import { createCoreClient } from './core-client.ts'
 import { addFileRoutes } from './files.ts'
@@ -33,8 +29,8 @@ import { watchMethods } from './methods.ts'
 import { addModelRoutes } from './models.ts'
 import { collectOperations } from './openapi.ts'
 import { findHostProblem } from '@mediagen/net/http/host.ts'
-import { type Overload, shedRequests, turnAwayRequests } from './overload.ts'
-import { ProtectedResponse } from '@mediagen/net/http/protection.ts'
+import { type Overload, shedRequests } from './overload.ts'
+import { keepAliveMs, ProtectedResponse } from '@mediagen/net/http/protection.ts'
 import { refuseConnection, sendProblem, toConnectionError, toMediagenError } from './problem.ts'
 import { allowOrigins, type Origins } from './origins.ts'
 import { addProblemPages } from './problem-pages.ts'
@@ -44,8 +40,6 @@ import { createRefusalNotes } from './refusals.ts'
 import { addWalletRoutes } from './wallet.ts'
 import { addWebhookRoutes } from './webhooks.ts'
 
-// Time limit for the head of a request. The answer has none here.
-const headersTimeoutMs = 60_000
 const longestPath = 65_536
 // A request that is refused with one of these before a service sees it counts toward the rate of its key here.
 const countedHere: ReadonlySet<string> = new Set([
@@ -179,7 +173,8 @@ function createServer(
     // Requests that arrive while the server stops are answered as usual; starts are refused with our own error.
     return503OnClosing: false,
     requestIdHeader: false,
-    ...(overload && { serverFactory: createShedding(overload, parts.publicUrl) }),
+    serverFactory: (handle, { http }) =>
+      createHttpServer(http ?? {}, overload ? shedRequests(handle, overload, parts.publicUrl) : handle),
     genReqId: (request) => readRequestId(request.headers['x-request-id']),
     schemaController: lateSchemas,
     // Input is checked as it is: nothing is converted, completed or dropped on the way.
@@ -194,9 +189,7 @@ function createServer(
       plugins: [checkLengthsFast],
     },
     clientErrorHandler: (thrown, socket) => {
-      // While the server itself does not read, the head of a request is not late.
-      if (thrown.code === 'ERR_HTTP_REQUEST_TIMEOUT' && connections.isHeld(socket)) return
-      connections.refuse(thrown, socket)
+      if (socket instanceof Connection) connections.refuse(thrown, socket)
     },
     frameworkErrors: (error, request, reply) => {
       const refusal = toMediagenError(error)
@@ -207,21 +200,19 @@ function createServer(
   })
   if (origins && origins.size > 0) allowOrigins(app, origins)
   nameClients(app, parts.findClient)
-  app.server.headersTimeout = headersTimeoutMs
-  // Node would set and clear a timer for every request; connections.ts closes the connections that are idle.
-  app.server.keepAliveTimeout = 0
+  // Answers say so; connections.ts closes the connections that are idle.
+  app.server.keepAliveTimeout = keepAliveMs
   // By itself Node would ask for the body at once, also from a caller without a valid key.
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response))
-  const bounds = { ...parts.connections, ...(overload && { turnAway: turnAwayRequests(overload, parts.publicUrl) }) }
-  const connections = boundConnections(app, bounds, {
-    refuse(thrown, socket) {
+  const connections = boundConnections(app, parts.connections, {
+    refuse(thrown, connection) {
       const error = toConnectionError(thrown)
-      if (socket.writable) note.connection(error, socket)
-      refuseConnection(error, socket, parts.publicUrl())
+      if (connection.writable) note.connection(error, connection)
+      refuseConnection(error, connection, parts.publicUrl())
     },
-    note(cut, socket) {
+    note(cut, { remoteAddress }) {
       parts.countCut(cut)
-      parts.strangers({ code: cut, address: socket.remoteAddress }, 'connection cut off')
+      parts.strangers({ code: cut, address: remoteAddress }, 'connection cut off')
     },
   })
   addBodyParsers(app, parts.maxValues, keys)
@@ -259,17 +250,6 @@ function createServer(
   return { app, stopping: connections.stopping }
 }
 
-/**
- * Creates the HTTP server as Fastify would, with batches and load shedding in front of it. Each request is refused or not when its
- * batch is handled, so a round of the event loop (rounds.ts) contains the work of the batch.
- */
-function createShedding(overload: Overload, publicUrl: () => string): FastifyServerFactory {
-  return (handle, { http, requestTimeout, connectionTimeout }) => {
-    const server = createHttpServer(http ?? {}, handleInBatches(shedRequests(handle, overload, publicUrl)))
-    return Object.assign(server, { requestTimeout, timeout: connectionTimeout })
-  }
-}
-
 /** Accepts only JSON bodies, except on routes that read the body themselves. */
 function addBodyParsers(app: FastifyInstance, maxValues: number, keys: Keys | undefined): void {
   app.removeContentTypeParser('text/plain')
@@ -300,18 +280,20 @@ async function charge(caller: Caller, refusal: MediagenError, keys: Keys | undef
  * @throws StartupError when the port cannot be opened
  */
 export async function listen(app: FastifyInstance, host: string, port: number, door: Door = 'HTTP'): Promise<number> {
+  await app.ready()
+  const { listener } = app
   try {
-    await app.listen({ host, port })
+    listener.listen({ host, port })
+    await once(listener, 'listening')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === undefined) throw error
     throw toListenError(door, host, port, error as Error)
   }
-  const address = app.server.address()
+  const address = listener.address()
   if (address === null || typeof address === 'string') throw new Error('the server listens on no TCP address')
   return address.port
 }
 
 /** Sends the id of a request with its answer. */
 function nameRequest({ id }: FastifyRequest, reply: FastifyReply): void {
-  ;(reply.raw as ProtectedResponse).requestId = id
+  reply.raw.setHeader('x-request-id', id)
 }

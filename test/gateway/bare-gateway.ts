@@ -9,7 +9,6 @@ import { roomy } from './bounds.ts'
 const idle: Overload = {
   refuses: () => false,
   spare() {},
-  isShedding: () => false,
   refusal: overloaded(1000),
   connectBody: () => '',
 }

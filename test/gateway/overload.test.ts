@@ -136,7 +136,6 @@ async function startFull() {
       return true
     },
     spare: () => void (counted.spared += 1),
-    isShedding: () => true,
     refusal: overloaded(1000),
     connectBody: () => toConnectJson(overloaded(1000)),
   }

@@ -9,8 +9,6 @@ export interface Shedder {
   refuses(): boolean
   /** Notes a request that is answered in any case: it tells how long requests wait, and is not counted. */
   spare(): void
-  /** Whether some requests are refused at present. */
-  isShedding(): boolean
   /** An estimate of how long requests wait now, in milliseconds. */
   delayMs(): number
   /** Number of refused requests. */
@@ -151,7 +149,6 @@ export function createShedder({ maxQueueMs, nowMs, cpuMs, atEndOfRound, onBegin,
   return {
     refuses: () => refuses(false),
     spare: () => void refuses(true),
-    isShedding: () => isShedding,
     delayMs() {
       const atMs = nowMs()
       if (isInRound) return Math.max(lastRoundMs, atMs - roundBeganMs)

@@ -1,122 +1,209 @@
-// One connection of the HTTP port: its unanswered requests.
+// One connection of the HTTP port. It stands between the socket and Node's HTTP server, which by itself parses everything that
+// arrives at once: it hands on received bytes only as far as a client may send ahead of the answers.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { Duplex } from 'node:stream'
 
-/** A request that was refused while its body arrives. */
-export interface Dropped {
-  complete: boolean
-  readonly dropped: true
+/** How far a client may send ahead of the answers. */
+export interface ReadAhead {
+  /** How many requests of one connection are processed at once. */
+  readonly maxPipelined: number
+  /** How many bytes of answers may wait for the client; beyond that, no further request is read. */
+  readonly maxUnreadBytes: number
 }
 
-/** A property that Node does not declare: the answer that has its turn on a socket, if there is one. */
-type NodeSocket = Socket & { readonly _httpMessage?: ServerResponse | null }
+// Received bytes are handed on in pieces, to stop between two requests. The first piece is large enough for most requests. While a
+// request is unanswered, the pieces are too small for two requests: the shortest has 27 bytes.
+const firstPiece = 1024
+const nextPiece = 32
+// The length of a chunked body is unknown.
+const chunkedPiece = 512
+// Answers are sent in pieces, to see how much of them the client takes.
+const sentPiece = 16_384
 
-const kept = Symbol('connection')
+type Sent = (error?: Error | null) => void
 
-/** Keeps the connection of a socket with it, where it is found sooner than in a map; null once it is over. */
-export function keepConnection(socket: Socket, connection: Connection | null): void {
-  ;(socket as { [kept]?: Connection | null })[kept] = connection
-}
+const nothing = Buffer.alloc(0)
 
-/** The connection of a socket. */
-export function connectionOf(socket: Socket): Connection | null {
-  return (socket as { [kept]?: Connection | null })[kept] ?? null
-}
-
-/** A connection. */
-export interface Connection {
-  readonly socket: Socket
-  /** Node's parser. */
-  readonly parse: (bytes: Buffer) => void
+/** A connection. Node's HTTP server takes it for a socket. */
+export class Connection extends Duplex {
+  readonly remoteAddress: string
   /** Answers that are not sent completely, oldest first. */
-  readonly unanswered: ServerResponse[]
+  readonly unanswered: ServerResponse[] = []
   /** The number of requests so far. */
-  requests: number
-  /** The latest request, until it is complete. */
-  last: IncomingMessage | Dropped | null
-  /** Bytes of the body of `last` that may still come. */
-  bodyLeft: number
-  /** Whether reading is paused until answers are sent. */
-  held: boolean
-  /** The answer after which reading continues. */
-  awaited: ServerResponse | null
+  requests = 0
   /** Whether the connection was refused: whatever still arrives is dropped. */
-  refused: boolean
-  /** The body that is being received: its request, and when the current time window began, at how many bytes. */
-  body: { of: object; sinceMs: number; bytes: number } | null
-  /** The body that still arrives although its request was answered: the request, and since when. */
-  answered: { of: object; sinceMs: number } | null
-  /** The answer that is being sent: when the current time window began, at how many bytes. */
-  unread: { sinceMs: number; bytes: number } | null
-  /** While no request is under way: since when nothing arrived, and how many bytes had arrived by then. */
-  idle: { sinceMs: number; bytes: number } | null
-}
+  refused = false
+  /** Bytes of answers that the system has taken. */
+  takenBytes = 0
+  /** Since when the head of a request is awaited: the first from the beginning, others from their first byte. */
+  headSinceMs: number | null = performance.now()
+  readonly #socket: Socket
+  readonly #bounds: ReadAhead
+  /** The latest request. */
+  #latest: IncomingMessage | null = null
+  /** Bytes of its body that may still come. */
+  #bodyLeft = 0
+  /** Received bytes that were not handed on, and whether the client has sent all. */
+  #rest: Buffer = nothing
+  #isWhole = false
+  /** The answer after which reading continues. */
+  #awaited: ServerResponse | null = null
 
-/** A connection without requests. @param parse Node's parser */
-export function createConnection(socket: Socket, parse: Connection['parse']): Connection {
-  return {
-    socket,
-    parse,
-    unanswered: [],
-    requests: 0,
-    last: null,
-    bodyLeft: 0,
-    held: false,
-    awaited: null,
-    refused: false,
-    body: null,
-    answered: null,
-    unread: null,
-    idle: null,
+  constructor(socket: Socket, bounds: ReadAhead) {
+    super()
+    this.remoteAddress = socket.remoteAddress ?? ''
+    this.#socket = socket
+    this.#bounds = bounds
+    socket.on('data', (bytes: Buffer) => {
+      this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes])
+      this.#handOn()
+    })
+    socket.once('end', () => {
+      this.#isWhole = true
+      this.#handOn()
+    })
+    socket.once('error', (error) => this.destroy(error))
+    socket.once('close', () => this.destroy())
+    // Node's HTTP server pauses and resumes: while answers wait, and while nobody takes the body of a request.
+    this.on('resume', () => this.#handOn())
   }
-}
 
-/** Records a request when its head is parsed. */
-export function noteRequest(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
-  const length = request.headers['content-length']
-  connection.requests += 1
-  connection.last = request
-  connection.bodyLeft = length === undefined ? Number.POSITIVE_INFINITY : Number(length)
-  dropAnswered(connection)
-  connection.unanswered.push(response)
-}
+  /** Bytes that have arrived. */
+  get bytesRead(): number {
+    return this.#socket.bytesRead
+  }
 
-/** Records a request that was refused when its head was parsed. */
-export function noteDropped(connection: Connection, length: number): Dropped {
-  const dropped: Dropped = { complete: false, dropped: true }
-  connection.requests += 1
-  connection.last = dropped
-  connection.bodyLeft = length
-  return dropped
-}
+  /** Whether received bytes wait because of what the server has to do first. */
+  get isHeld(): boolean {
+    return this.isPaused() || this.#rest.length > 0
+  }
 
-/** Forgets the latest request if it is complete. */
-export function dropComplete(connection: Connection): void {
-  if (connection.last?.complete) connection.last = null
-}
+  /** The request whose body is still being received; null if there is none. */
+  get unfinished(): IncomingMessage | null {
+    return this.#latest === null || this.#latest.complete ? null : this.#latest
+  }
 
-/** The request whose body is still being received; null if there is none. */
-export function findUnfinished({ last }: Connection): IncomingMessage | Dropped | null {
-  return last === null || last.complete ? null : last
-}
+  /** Whether no request is under way; a part of a head is none. */
+  get isIdle(): boolean {
+    this.#dropAnswered()
+    return this.unanswered.length === 0 && this.unfinished === null
+  }
 
-/** Whether no request is under way; a part of a head is none. */
-export function isIdle(connection: Connection): boolean {
-  dropAnswered(connection)
-  return connection.unanswered.length === 0 && findUnfinished(connection) === null
-}
+  /** The number of bytes of answers that wait for the client. */
+  get unreadBytes(): number {
+    // The bytes of the first answer are in the buffer of the connection.
+    return this.unanswered.slice(1).reduce((sum, answer) => sum + answer.writableLength, this.writableLength)
+  }
 
-/** The number of bytes of answers that wait for the client. */
-export function countUnread({ socket, unanswered }: Connection): number {
-  let bytes = socket.writableLength
-  // The bytes of the first answer are in the buffer of the socket.
-  for (let i = 1; i < unanswered.length; i++) bytes += (unanswered[i] as ServerResponse).writableLength
-  return bytes
-}
+  /** Records a request when its head is parsed. */
+  noteRequest(request: IncomingMessage, response: ServerResponse): void {
+    const length = request.headers['content-length']
+    this.requests += 1
+    this.headSinceMs = null
+    this.#latest = request
+    this.#bodyLeft = length === undefined ? Number.POSITIVE_INFINITY : Number(length)
+    this.#dropAnswered()
+    this.unanswered.push(response)
+  }
 
-/** Forgets answers that were sent completely. */
-export function dropAnswered({ socket, unanswered }: Connection): void {
-  // The usual case, told without a look at answers that the processor no longer has in its caches. V8 sets a length slowly.
-  if ((socket as NodeSocket)._httpMessage === null) while (unanswered.length > 0) unanswered.pop()
-  while (unanswered[0] !== undefined && (unanswered[0].writableFinished || unanswered[0].destroyed)) unanswered.shift()
+  /** Closes the connection when everything was sent. */
+  destroySoon(): void {
+    if (this.writable) this.end()
+    if (this.writableFinished) this.destroy()
+    else this.once('finish', () => this.destroy())
+  }
+
+  /** Bytes are handed on as they come. */
+  override _read(): void {}
+
+  override _write(bytes: Buffer, _encoding: BufferEncoding, sent: Sent): void {
+    this.#send(bytes, 0, sent)
+  }
+
+  override _writev(chunks: { chunk: Buffer }[], sent: Sent): void {
+    this.#send(Buffer.concat(chunks.map(({ chunk }) => chunk)), 0, sent)
+  }
+
+  override _final(sent: Sent): void {
+    this.#socket.end(sent)
+  }
+
+  override _destroy(error: Error | null, destroyed: Sent): void {
+    this.#socket.destroy()
+    destroyed(error)
+  }
+
+  /** Sends the bytes from a position on, one piece after the other. */
+  #send(bytes: Buffer, at: number, sent: Sent): void {
+    const end = Math.min(bytes.length, at + sentPiece)
+    this.#socket.write(bytes.subarray(at, end), (error) => {
+      this.takenBytes += end - at
+      if (error || end === bytes.length) sent(error)
+      else this.#send(bytes, end, sent)
+    })
+  }
+
+  /** Hands on received bytes, one request per turn of the event loop, until too much is unanswered or Node's server pauses. */
+  #handOn(): void {
+    while (this.#rest.length > 0) {
+      if (this.destroyed) return
+      if (this.refused) this.#rest = nothing
+      else if (this.readableFlowing !== true) return this.#hold()
+      else if (this.#isAhead()) return this.#holdUntil(this.unanswered[0])
+      else if (this.#handOnPiece() && this.#rest.length > 0) {
+        this.#hold()
+        setImmediate(() => this.#handOn())
+        return
+      }
+    }
+    if (this.#isWhole) this.push(null)
+    else if (this.#socket.isPaused()) this.#socket.resume()
+  }
+
+  /** Hands on one piece; returns whether a request became complete by it. */
+  #handOnPiece(): boolean {
+    const { requests } = this
+    const length = this.#toPiece(this.#rest.length)
+    const piece = this.#rest.subarray(0, length)
+    this.#rest = this.#rest.subarray(length)
+    if (this.unfinished === null) this.headSinceMs ??= performance.now()
+    this.push(piece)
+    return this.requests !== requests && this.unfinished === null
+  }
+
+  /** The number of bytes to hand on next. */
+  #toPiece(left: number): number {
+    if (this.unfinished === null) return Math.min(left, this.unanswered.length === 0 ? firstPiece : nextPiece)
+    if (this.#bodyLeft === Number.POSITIVE_INFINITY) return Math.min(left, chunkedPiece)
+    // The part of the body in the first piece is not subtracted, so this may overshoot the end by that piece.
+    const piece = Math.min(left, Math.max(nextPiece, this.#bodyLeft))
+    this.#bodyLeft -= piece
+    return piece
+  }
+
+  #isAhead(): boolean {
+    // The body of an accepted request is always read.
+    if (this.unanswered.length === 0 || this.unfinished !== null) return false
+    this.#dropAnswered()
+    const { maxPipelined, maxUnreadBytes } = this.#bounds
+    return this.unanswered.length >= maxPipelined || this.unreadBytes > maxUnreadBytes
+  }
+
+  #hold(): void {
+    this.#socket.pause()
+  }
+
+  #holdUntil(answer: ServerResponse | undefined): void {
+    this.#hold()
+    if (answer === undefined || this.#awaited === answer) return
+    this.#awaited = answer
+    answer.once('close', () => this.#handOn())
+  }
+
+  /** Forgets answers that were sent completely. */
+  #dropAnswered(): void {
+    const { unanswered } = this
+    while (unanswered[0] && (unanswered[0].writableFinished || unanswered[0].destroyed)) unanswered.shift()
+  }
 }

@@ -1,16 +1,14 @@
 // All connections of a server: their number, those that stall, and how they are closed when the server stops.
-import type { ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import net from 'node:net'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { GuardError } from '../guard-error.ts'
 import { createPlaces } from '../places.ts'
 import { tooSlow } from '../progress.ts'
-import { type Connection, connectionOf, findUnfinished, isIdle, keepConnection, noteRequest } from './connection.ts'
+import { Connection, type ReadAhead } from './connection.ts'
 import { keepAliveMs } from './protection.ts'
-import { openConnection, type ReadAhead } from './read-ahead.ts'
-import { findHeaviest, findStall, isIdleFor, type Stall, type StallBounds } from './stalls.ts'
+import { findHeaviest, Progress, type Stall, type StallBounds } from './stalls.ts'
 
-// Node closes the connections that are idle when it begins to close; those that become idle later wait for this.
+// Connections that are idle when the server begins to stop are closed at once; those that become idle later wait for this.
 const sweepMs = 20
 // How often connections are checked for stalls.
 const lookMs = 1000
@@ -39,8 +37,8 @@ export type Cut = Stall | 'idle' | 'connections' | 'connections_per_address' | '
 /** What to do with connections that are not served. */
 export interface ConnectionFates {
   /** Sends a refusal on the bare connection and closes it. */
-  readonly refuse: (error: Error, socket: Socket) => void
-  readonly note: (cut: Cut, socket: Socket) => void
+  readonly refuse: (error: Error, connection: Connection) => void
+  readonly note: (cut: Cut, connection: Connection) => void
 }
 
 /** The connections of a server. */
@@ -48,31 +46,42 @@ export interface Connections {
   /** Aborts when the server begins to stop: waits are then answered, and watches end. */
   readonly stopping: AbortSignal
   /** Refuses the latest bytes of a connection after all its earlier requests are answered; whatever still arrives is dropped. */
-  refuse(error: Error, socket: Socket): void
-  /** Whether reading from a connection is paused because too much is unanswered. */
-  isHeld(socket: Socket): boolean
+  refuse(error: Error, connection: Connection): void
 }
 
-/** Bounds the connections of a server, and makes `app.close()` end. */
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Accepts the connections of a bounded server (connections.ts); `server` only reads requests from them. */
+    readonly listener: net.Server
+  }
+}
+
+/** A connection that is served. */
+interface Served {
+  readonly progress: Progress
+  /** Gives back the place of the connection. */
+  readonly leave: () => void
+}
+
+/** Accepts connections for a server that does not listen itself, bounds them, and makes `app.close()` end. */
 export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds, fates: ConnectionFates): Connections {
-  const connections = new Map<Socket, Connection>()
-  const given = new Map<Socket, () => void>()
+  // Oldest first.
+  const connections = new Map<Connection, Served>()
   const places = createPlaces({ inAll: bounds.maxConnections, perOwner: bounds.maxPerClient })
 
-  function leave(socket: Socket): void {
-    if (connections.delete(socket)) given.get(socket)?.()
-    given.delete(socket)
-    keepConnection(socket, null)
+  function leave(connection: Connection): void {
+    connections.get(connection)?.leave()
+    connections.delete(connection)
   }
 
   /** Closes the oldest idle connection; returns false if there is none. */
   function makeRoom(): boolean {
     let looked = 0
-    for (const connection of connections.values()) {
-      if (isIdle(connection)) {
-        leave(connection.socket)
-        fates.note('idle', connection.socket)
-        connection.socket.destroy()
+    for (const connection of connections.keys()) {
+      if (connection.isIdle) {
+        leave(connection)
+        fates.note('idle', connection)
+        connection.destroy()
         return true
       }
       if (++looked === mostLooked) return false
@@ -80,55 +89,59 @@ export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds,
     return false
   }
 
-  app.server.on('connection', (socket) => {
-    const client = bounds.toClient(socket.remoteAddress ?? '')
+  const listener = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    const connection = new Connection(socket, bounds)
+    const client = bounds.toClient(connection.remoteAddress)
     let place = places.take(client)
     if (place === 'inAll' && makeRoom()) place = places.take(client)
-    const connection = openConnection(socket, bounds)
+    // A broken connection is closed.
+    connection.on('error', () => {})
     if (typeof place === 'string') {
       connection.refused = true
-      fates.note(place === 'inAll' ? 'connections' : 'connections_per_address', socket)
-      fates.refuse(tooMany(place, bounds), socket)
+      fates.note(place === 'inAll' ? 'connections' : 'connections_per_address', connection)
+      fates.refuse(tooMany(place, bounds), connection)
       return
     }
-    connections.set(socket, connection)
-    keepConnection(socket, connection)
-    given.set(socket, place)
-    socket.once('close', () => leave(socket))
+    connections.set(connection, { progress: new Progress(connection, bounds), leave: place })
+    connection.once('close', () => leave(connection))
+    app.server.emit('connection', connection)
   })
-  app.server.on('request', (request, response) => {
-    const connection = connectionOf(request.socket)
-    if (connection) noteRequest(connection, request, response)
+  app.decorate('listener', listener)
+  app.server.prependListener('request', (request, response) => {
+    if (request.socket instanceof Connection) request.socket.noteRequest(request, response)
   })
 
-  function refuse(error: Error, socket: Socket): void {
-    const connection = connectionOf(socket)
-    if (!connection) return fates.refuse(error, socket)
+  function refuse(error: Error, connection: Connection): void {
     connection.refused = true
-    const unfinished = findUnfinished(connection)
-    const own = connection.unanswered.find(({ req }) => req === unfinished)
-    if (own?.headersSent) return void socket.destroy()
-    const earlier = connection.unanswered.findLast((answer) => answer !== own && isOpen(answer))
-    if (earlier) earlier.once('close', () => fates.refuse(error, socket))
-    else fates.refuse(error, socket)
+    const { unfinished, unanswered } = connection
+    const own = unanswered.find(({ req }) => req === unfinished)
+    if (own?.headersSent) return void connection.destroy()
+    const earlier = unanswered.findLast((answer) => answer !== own && !answer.writableFinished && !answer.destroyed)
+    if (earlier) earlier.once('close', () => fates.refuse(error, connection))
+    else fates.refuse(error, connection)
+  }
+
+  function cut(stall: Stall, connection: Connection): void {
+    const isRequest = stall === 'stalled_head' || stall === 'stalled_body'
+    // Refused already, and earlier requests are still being answered.
+    if (isRequest && connection.refused) return
+    fates.note(stall, connection)
+    if (isRequest) refuse(stall === 'stalled_body' ? tooSlow(bounds.windowMs) : tooLate(), connection)
+    else connection.destroy()
   }
 
   function look(): void {
     const nowMs = performance.now()
-    for (const connection of connections.values()) {
-      if (connection.socket.destroyed) continue
-      const stall = findStall(connection, bounds, nowMs)
+    for (const [connection, { progress }] of connections) {
+      if (connection.destroyed) continue
+      const stall = progress.findStall(nowMs)
       if (stall === null) {
-        if (isIdleFor(connection, idleMs, nowMs)) connection.socket.destroy()
-        continue
-      }
-      fates.note(stall, connection.socket)
-      if (stall === 'stalled_body') refuse(tooSlow(bounds.windowMs), connection.socket)
-      else connection.socket.destroy()
+        if (progress.isIdleFor(idleMs, nowMs)) connection.destroy()
+      } else cut(stall, connection)
     }
-    for (const { socket } of findHeaviest(connections.values(), bounds.maxUnreadTotalBytes)) {
-      fates.note('unread_in_all', socket)
-      socket.destroy()
+    for (const connection of findHeaviest(connections.keys(), bounds.maxUnreadTotalBytes)) {
+      fates.note('unread_in_all', connection)
+      connection.destroy()
     }
   }
 
@@ -137,14 +150,12 @@ export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds,
     clearInterval(timer)
     done()
   })
-  const stopping = boundClose(app, bounds.closeGraceMs, () =>
-    [...connections.values()].filter(({ requests }) => requests === 0),
-  )
-  return { stopping, refuse, isHeld: (socket) => connectionOf(socket)?.held ?? false }
+  const stopping = closeInTime(app, listener, connections, bounds.closeGraceMs)
+  return { stopping, refuse }
 }
 
-function isOpen(answer: ServerResponse): boolean {
-  return !answer.writableFinished && !answer.destroyed
+function tooLate(): GuardError {
+  return new GuardError('request_timeout', 'The request took too long to arrive.')
 }
 
 function tooMany(bound: 'perOwner' | 'inAll', { maxConnections, maxPerClient }: ConnectionBounds): GuardError {
@@ -161,25 +172,30 @@ function tooMany(bound: 'perOwner' | 'inAll', { maxConnections, maxPerClient }: 
       )
 }
 
-/**
- * Makes `app.close()` end. By itself it waits for every connection that is not idle, and Node does not count a connection as
- * idle before its first request; browsers and pools open such connections in advance.
- */
-function boundClose(app: FastifyInstance, graceMs: () => number, findSilent: () => readonly Connection[]): AbortSignal {
+/** Makes `app.close()` wait for requests under way, up to the grace, and close all connections. */
+function closeInTime(
+  app: FastifyInstance,
+  listener: net.Server,
+  connections: ReadonlyMap<Connection, unknown>,
+  graceMs: () => number,
+): AbortSignal {
   const stopping = new AbortController()
-  let cut: NodeJS.Timeout | undefined
-  let sweep: NodeJS.Timeout | undefined
   app.addHook('preClose', (done) => {
     stopping.abort()
-    for (const { socket } of findSilent()) socket.destroy()
-    sweep = setInterval(() => app.server.closeIdleConnections(), sweepMs)
-    cut = setTimeout(() => app.server.closeAllConnections(), graceMs())
-    done()
-  })
-  app.addHook('onClose', (_app, done) => {
-    clearInterval(sweep)
-    clearTimeout(cut)
-    done()
+    const closeIdle = (): void => {
+      for (const connection of connections.keys())
+        if (connection.requests === 0 || (connection.isIdle && connection.headSinceMs === null)) connection.destroy()
+    }
+    closeIdle()
+    const sweep = setInterval(closeIdle, sweepMs)
+    const cut = setTimeout(() => {
+      for (const connection of connections.keys()) connection.destroy()
+    }, graceMs())
+    listener.close(() => {
+      clearInterval(sweep)
+      clearTimeout(cut)
+      done()
+    })
   })
   return stopping.signal
 }
