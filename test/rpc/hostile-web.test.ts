@@ -7,6 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { CreateQuoteRequestSchema } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { keepLog } from '../kept-log.ts'
 import { startTestApp } from '../test-app.ts'
+import { openRaw } from '../gateway/raw-http.ts'
 import { readMetrics } from './metrics.ts'
 import { toFrame } from './raw-grpc.ts'
 
@@ -210,4 +211,10 @@ test('a name that is given twice is refused with our code and its place (P202)',
     message: 'invalid_request: /input/width is given more than once.',
     details: [{ type: 'mediagen.v1.ErrorDetail' }],
   })
+})
+
+test('HTTP/1.0 without a Host, which Connect needs, is refused in words', async () => {
+  using connection = await openRaw(app.app.httpUrl)
+  connection.write(`POST ${path} HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`)
+  expect(await connection.next()).toMatchObject({ status: 400, body: { detail: 'The request has no Host header.' } })
 })
