@@ -3,10 +3,9 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { StartupError } from '@mediagen/core/errors.ts'
-import { type LateDatabase, prepareLate } from './late-statements.ts'
 
 /** A connection. */
-export type Connection = LateDatabase
+export type Connection = Database.Database
 
 /** How long a connection waits for another process that is writing. */
 export const busyTimeoutMs = 5000
@@ -82,7 +81,6 @@ export function openReader(path: string): Connection {
   const db = openFile(path)
   setPragmas(db)
   db.pragma('query_only = ON')
-  prepareLate(db)
   return db
 }
 

@@ -15,7 +15,7 @@ import { createUploadReads } from './uploads.ts'
 import { createLedgerVerifier } from './verify.ts'
 import { createWebhookReads } from './webhook-endpoints.ts'
 
-/** Creates the reads; statements of lists are prepared when they are first used. */
+/** Creates the reads. */
 export function createReads(db: Connection, nowMs: () => number) {
   return {
     ...createAccountReads(db),

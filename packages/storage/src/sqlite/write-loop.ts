@@ -7,7 +7,6 @@ import { createBatchRunner, type Failure, toFailure } from './batch.ts'
 import { type Call, createCommands, runCommands } from './commands.ts'
 import { openFile, requireFile, setPragmas, toStartupError, type Connection } from './connection.ts'
 import type { Change, FromWriter, ToWriter, WriterOptions } from './group-commit.ts'
-import { prepareLate } from './late-statements.ts'
 import { migrate, requireSchema } from './migrate.ts'
 import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 
@@ -35,7 +34,6 @@ function openWriter({ path, migrates, nowMs }: WriterOptions): Connection {
     db.pragma('wal_checkpoint(PASSIVE)')
     // An unwritable disk must fail now, not at the first command.
     db.exec('BEGIN IMMEDIATE; ROLLBACK')
-    prepareLate(db)
     return db
   } catch (error) {
     db.close()
