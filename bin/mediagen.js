@@ -38,9 +38,7 @@ async function run() {
   const { findCompileCache } = await import('./compile-cache.ts')
   const cache = process.env.NODE_COMPILE_CACHE ? null : findCompileCache(root)
   if (cache !== null && nodeModule.enableCompileCache?.(cache)?.directory) process.env.NODE_COMPILE_CACHE = cache
-  const { compactHeap } = await import('@mediagen/engine/compact-heap.ts')
   setTimeout(() => {
-    compactHeap()
     for (const flag of ['--semi-space-growth-factor=2', '--opt', '--maglev', '--incremental-marking'])
       v8.setFlagsFromString(flag)
   }, startMs).unref()

@@ -1,11 +1,8 @@
 // The program of the writer thread.
 import { getPriority, setPriority } from 'node:os'
 import { type MessagePort, parentPort } from 'node:worker_threads'
-import { compactHeap } from '@mediagen/engine/compact-heap.ts'
 import { serveWrites } from './write-loop.ts'
 
-// By then the thread waits; bin/mediagen.js does the same for the main thread.
-const startMs = 2000
 // Added to the server's own niceness, and the largest that there is.
 const niceness = 5
 const mostNice = 19
@@ -24,7 +21,4 @@ function yieldToMainThread(): void {
   }
 }
 
-serveWrites(parentPort as MessagePort, () => {
-  yieldToMainThread()
-  setTimeout(compactHeap, startMs).unref()
-})
+serveWrites(parentPort as MessagePort, yieldToMainThread)
