@@ -106,6 +106,8 @@ export default defineConfig({
       ['json', { outputFile: process.env['MEDIAGEN_TEST_REPORT'] ?? 'node_modules/.cache/mediagen/tests.json' }],
     ],
     pool: 'forks',
+    // Tests of what is kept in memory collect the garbage first.
+    execArgv: ['--expose-gc'],
     sequence: { sequencer: LongestFirst },
     // For two cores: half of their time, tests wait for servers, programs and clocks.
     maxWorkers: 4,

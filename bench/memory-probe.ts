@@ -1,6 +1,5 @@
-// Preloaded into a server: at SIGUSR2 all its threads collect their garbage, and one line on standard output tells what is left.
-import { getHeapStatistics, setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+// Preloaded into a server that runs with --expose-gc: at SIGUSR2 all its threads collect their garbage, and one line on standard output tells what is left.
+import { getHeapStatistics } from 'node:v8'
 import { BroadcastChannel, isMainThread } from 'node:worker_threads'
 
 /** What a line says, in bytes; heap is that of all threads. */
@@ -11,12 +10,13 @@ export interface MemoryLine {
 // Long enough for the other threads to collect theirs.
 const othersMs = 300
 
-setFlagsFromString('--expose-gc')
-const gc = runInNewContext('gc') as (options: object) => void
+const { gc } = globalThis
+if (gc === undefined) throw new Error('the memory probe needs --expose-gc')
+const collectGarbage = gc
 
 /** Answers with the bytes that are left in the heap of this thread. */
 function collect(): number {
-  gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+  collectGarbage({ type: 'major', execution: 'sync', flavor: 'last-resort' })
   return getHeapStatistics().used_heap_size
 }
 

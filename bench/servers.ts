@@ -39,6 +39,8 @@ export interface Where {
 
 /** What is done to a server to look into it. */
 export interface Insight {
+  /** Flags of its Node. */
+  readonly flags?: readonly string[]
   /** Modules that it loads before all others. */
   readonly preload?: readonly string[]
   /** Is given every line that it prints. */
@@ -79,7 +81,7 @@ async function startServer(
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('MEDIAGEN_'))
   const pinned = cores ? ['taskset', '--cpu-list', String(cores.server)] : []
   const preloads = (insight?.preload ?? []).flatMap((file) => ['--import', join(import.meta.dirname, file)])
-  const [command = '', ...rest] = [...pinned, process.execPath, ...preloads, ...args]
+  const [command = '', ...rest] = [...pinned, process.execPath, ...(insight?.flags ?? []), ...preloads, ...args]
   const spawnedAt = performance.now()
   const child = spawn(command, rest, {
     env: { ...Object.fromEntries(inherited), ...settings },

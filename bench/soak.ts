@@ -71,7 +71,11 @@ async function soak(): Promise<number> {
   const memory = createMemoryReader()
   // A leak may be planted, to see that the verdict finds it.
   const preload = ['memory-probe.ts', ...(process.env['SOAK_LEAK_BYTES'] ? ['leak.ts'] : [])]
-  const server = await startMediagen(null, settings, { preload, onLine: memory.onLine })
+  const server = await startMediagen(null, settings, {
+    flags: ['--expose-gc'],
+    preload,
+    onLine: memory.onLine,
+  })
   const problems: string[] = []
   const samples: Sample[] = []
   const counts: Counts = { started: 0, waited: 0, canceled: 0, watched: 0, listed: 0, refused: 0 }

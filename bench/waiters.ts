@@ -46,6 +46,7 @@ export async function benchWaiters(bench: Bench): Promise<readonly Row[]> {
     MEDIAGEN_MAX_CONNECTIONS_PER_ADDRESS: '20000',
   }
   await using server = await startSpecialMediagen(bench.cores, 'gated-server.ts', settings, {
+    flags: ['--expose-gc'],
     preload: ['memory-probe.ts'],
     onLine: memory.onLine,
   })
