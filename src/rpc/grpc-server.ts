@@ -8,14 +8,14 @@ import { type Door, toListenError } from '../runtime/listen-error.ts'
 import { isRefusal, toRefusal } from '../runtime/refusal.ts'
 import { readRequestId } from '@mediagen/net/request-id.ts'
 import { toConnectError } from './errors.ts'
-import type { HeldCall } from '@mediagen/net/grpc/open-calls.ts'
+import type { GuardedCall } from '@mediagen/net/grpc/guarded-call.ts'
 import { addService } from '@mediagen/net/grpc/routes.ts'
 import { toStatus } from './grpc-status.ts'
 import { type GuardBounds, type GuardedServerOptions, startGuardedServer } from '@mediagen/net/grpc/guarded-server.ts'
 import { addOpenServices, type OpenServices } from './open-services.ts'
 import type { PipelineParts } from './pipeline.ts'
 import type { GuardedService } from '@mediagen/net/service.ts'
-import { findLargestMessage, type RequestBounds } from '@mediagen/net/grpc/request-bytes.ts'
+import type { RequestBounds } from '@mediagen/net/grpc/request-bytes.ts'
 
 /** A running gRPC server. */
 export interface GrpcServer {
@@ -27,7 +27,7 @@ export interface GrpcServer {
 }
 
 /** The limits of the port. */
-export interface GrpcBounds extends RequestBounds, Omit<GuardBounds, 'largestMessage'> {
+export interface GrpcBounds extends RequestBounds, GuardBounds {
   /** Size of a request to a service that needs no key. */
   readonly maxOpenRequestBytes: number
 }
@@ -59,12 +59,16 @@ export async function startGrpcServer(
   let open: OpenServices | undefined
   const guarded = await startGuardedServer({
     ...options,
-    bounds: { ...bounds, largestMessage: findLargestMessage(bounds) },
     addServices(server, admitted) {
       const names = services.map(({ service }) => service)
-      open = addOpenServices(server, names, { reflection, maxBytes: bounds.maxOpenRequestBytes, submissions })
-      const parts = { bounds, admitted }
-      return new Map([...open.routes, ...services.flatMap((service) => addService(server, service, parts))])
+      const openServices = addOpenServices(server, names, {
+        reflection,
+        maxBytes: bounds.maxOpenRequestBytes,
+        submissions,
+      })
+      open = openServices
+      const routes = new Map(services.flatMap((service) => [...addService(server, service, { bounds, admitted })]))
+      return (path) => routes.get(path) ?? openServices.findRoute(path)
     },
     readRequestId,
     toStatus: (error, requestId) =>
@@ -83,7 +87,7 @@ export async function startGrpcServer(
 /** Calls of services that need no key are logged and counted as the pipeline does it for all others. */
 function noteOpen(
   { metrics, strangers }: PipelineParts,
-  { route: { rpc }, head, beganAtMs }: HeldCall,
+  { route: { rpc }, head, beganAtMs }: GuardedCall,
   { code, details }: Pick<grpc.StatusObject, 'code' | 'details'>,
 ): void {
   const ms = performance.now() - beganAtMs

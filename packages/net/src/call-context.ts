@@ -5,9 +5,6 @@ import type { CallHead } from './service.ts'
 
 const neverAborts = new AbortController().signal
 
-/** How a call can be aborted: a signal, or a function that creates one on first use. */
-export type GivenSignal = AbortSignal | (() => AbortSignal) | undefined
-
 /**
  * The context of one call. A class, because a literal with getters is defined anew for each object. Connect's
  * `createHandlerContext` creates headers and a signal for each call, which our services do not look at.
@@ -18,12 +15,18 @@ export class CallContext implements HandlerContext {
   readonly requestMethod = 'POST'
   readonly protocolName = 'in-process'
   private readonly head: CallHead
-  private readonly given: GivenSignal
+  private readonly given: AbortSignal | undefined
   private readonly deadlineMs: number
   private readonly deadline: AbortSignal | undefined
   private joined: AbortSignal | undefined
 
-  constructor(method: DescMethod, head: CallHead, given: GivenSignal, timeoutMs?: number, values?: ContextValues) {
+  constructor(
+    method: DescMethod,
+    head: CallHead,
+    given: AbortSignal | undefined,
+    timeoutMs?: number,
+    values?: ContextValues,
+  ) {
     this.method = method
     this.values = values ?? createContextValues()
     this.head = head
@@ -42,7 +45,7 @@ export class CallContext implements HandlerContext {
   }
 
   get signal(): AbortSignal {
-    return (this.joined ??= joinSignals(typeof this.given === 'function' ? this.given() : this.given, this.deadline))
+    return (this.joined ??= joinSignals(this.given, this.deadline))
   }
 
   get host(): string | null {

@@ -1,9 +1,9 @@
 // Connections of the gRPC port over time: a peer that is gone, a trusted proxy, places that are free again.
 import { EventEmitter } from 'node:events'
-import type { Http2Session } from 'node:http2'
+import type { ServerHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { createSessions, type SessionBounds } from '../src/grpc/sessions.ts'
+import { type Connection, createSessions, type SessionBounds } from '../src/grpc/sessions.ts'
 
 const bounds: SessionBounds = {
   maxConnections: 3,
@@ -49,31 +49,42 @@ class FakeSession extends EventEmitter {
 
 function openSessions() {
   const reasons: string[] = []
+  const connections = new Map<FakeSession | null, Connection>()
   let nowMs = 0
-  const sessions = createSessions(
+  const sessions = createSessions({
     bounds,
-    () => nowMs,
-    (reason) => reasons.push(reason),
-  )
+    nowMs: () => nowMs,
+    shakeHands: (socket) => new FakeSession(socket.remoteAddress ?? '') as unknown as ServerHttp2Session,
+    serve() {},
+    report: (reason) => reasons.push(reason),
+  })
   /** Null when the connection was refused. */
   function connect(address: string): FakeSession | null {
     const socket = Object.assign(new EventEmitter(), { remoteAddress: address, destroy() {} })
-    if (!sessions.admit(socket as unknown as Socket)) return null
-    const session = new FakeSession(address)
+    const connection = sessions.accept(socket as unknown as Socket)
+    if (!connection) return null
+    const session = connection.session as unknown as FakeSession
     session.once('close', () => socket.emit('close'))
-    sessions.open(session as unknown as Http2Session)
+    connections.set(session, connection)
     return session
   }
   return {
     reasons,
     sessions,
     connect,
-    find: (session: FakeSession | null) => sessions.find(session as unknown as Http2Session)!,
+    find: (session: FakeSession | null) => connections.get(session)!,
     pass(ms: number) {
       nowMs += ms
       sessions.sweep()
     },
   }
+}
+
+/** Begins a call and gives it up. */
+function call(session: FakeSession | null): void {
+  const stream = new EventEmitter()
+  session?.emit('stream', stream, {})
+  stream.emit('close')
 }
 
 test('a peer that answers PINGs stays, one that does not is closed', () => {
@@ -91,11 +102,11 @@ test('a peer that answers PINGs stays, one that does not is closed', () => {
 })
 
 test('a trusted proxy is bound by no address, by no key and by no number of calls', () => {
-  const { connect, find, sessions, pass, reasons } = openSessions()
+  const { connect, pass, reasons } = openSessions()
   const session = connect('proxy')
   connect('proxy')
   expect(connect('proxy')).not.toBeNull()
-  for (let at = 0; at < 1000; at++) sessions.noteCall(find(session))
+  for (let at = 0; at < 1000; at++) call(session)
   if (session) session.socket.bytesRead = 1_000_000
   session?.once('close', () => expect.unreachable())
   pass(29_000)

@@ -1,90 +1,59 @@
-// The framing of gRPC messages in a stream of bytes: each has a flag and its length in front of it.
+// Follows the framing of gRPC messages, which grpc-js reads: each has a flag and its length in front of it.
 import { GuardError } from '../guard-error.ts'
+import { invalid } from './request-errors.ts'
 
 const headBytes = 5
-// Initial size of the buffer for a message that arrives in pieces. It grows as they arrive: an announced length alone must not take memory.
-const leastRoomBytes = 65_536
 
-/** A message as it was sent. */
-export interface Frame {
-  readonly compressed: boolean
-  readonly bytes: Buffer
-}
-
-/** The buffer of a message that arrives in pieces. Pieces are copied, since a small slice would keep the whole socket buffer alive. */
-interface Room {
-  readonly compressed: boolean
-  readonly length: number
-  bytes: Buffer
-  filled: number
-}
-
-/** Puts a frame around a message. */
-export function toFrame(message: Uint8Array, compressed = false): Buffer {
-  const frame = Buffer.allocUnsafe(headBytes + message.length)
-  frame[0] = compressed ? 1 : 0
-  frame.writeUInt32BE(message.length, 1)
-  frame.set(message, headBytes)
-  return frame
-}
-
-/** Splits the received bytes into messages. */
-export class FrameReader {
+/** Follows the messages of one request without keeping them. */
+export class FrameFollower {
+  /** Number of messages that have begun. */
+  begun = 0
+  /** Whether each message that is complete is compressed, in order. Whoever handles a message removes its entry. */
+  readonly complete: boolean[] = []
+  /** Bytes that are kept for the unfinished message: its pieces are parts of what was read from the socket at once. */
+  keptBytes = 0
   readonly #maxBytes: number
-  readonly #hold: (bytes: number) => void
-  /** The head of a message, when it arrives in pieces. */
-  #head: Buffer | null = null
+  readonly #head = Buffer.allocUnsafe(headBytes)
   #headFilled = 0
-  #piece: Buffer | null = null
-  #room: Room | null = null
+  #missing = 0
+  #latest: ArrayBufferLike | null = null
 
-  /**
-   * @param maxBytes length of the largest message
-   * @param hold called when the buffer of an unfinished message grows by this many bytes, or with a negative number when it is freed
-   */
-  constructor(maxBytes: number, hold: (bytes: number) => void) {
+  /** @param maxBytes length of the largest message */
+  constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
-    this.#hold = hold
   }
 
   /** Whether a message has begun and is incomplete. */
   get isAmid(): boolean {
-    return this.#room !== null || this.#headFilled > 0 || this.#piece !== null
-  }
-
-  /** Hands over the next piece. All messages of the one before must have been taken. */
-  push(piece: Buffer): void {
-    this.#piece = piece
+    return this.#headFilled > 0
   }
 
   /**
-   * The next complete message; null when more bytes are needed.
-   * @throws GuardError `payload_too_large` as soon as the announced length is too large
+   * Follows the next piece.
+   * @throws GuardError `payload_too_large` as soon as the announced length is too large; `invalid_request`
    */
-  take(): Frame | null {
-    const piece = this.#piece
-    if (piece === null) return null
-    if (this.#room === null && this.#headFilled === 0 && piece.length >= headBytes) {
-      const end = headBytes + this.#readLength(piece)
-      // The usual case: nothing is copied.
-      if (piece.length >= end) {
-        this.#piece = piece.length > end ? piece.subarray(end) : null
-        return { compressed: isCompressed(piece), bytes: piece.subarray(headBytes, end) }
-      }
+  push(piece: Buffer): void {
+    for (let at = 0; at < piece.length;) {
+      at += this.#headFilled < headBytes ? this.#readHead(piece, at) : this.#skip(piece.length - at)
+      if (this.#headFilled === headBytes && this.#missing === 0) this.#end()
     }
-    return this.#assemble(piece)
+    if (!this.isAmid || piece.buffer === this.#latest) return
+    this.#latest = piece.buffer
+    this.keptBytes += piece.buffer.byteLength
   }
 
-  /** Drops an unfinished message. */
-  discard(): void {
-    this.#piece = null
-    this.#headFilled = 0
-    if (this.#room) this.#hold(-this.#room.bytes.length)
-    this.#room = null
+  #readHead(piece: Buffer, at: number): number {
+    if (this.#headFilled === 0) this.begun += 1
+    const copied = piece.copy(this.#head, this.#headFilled, at)
+    this.#headFilled += copied
+    if (this.#headFilled === headBytes) this.#missing = this.#readLength()
+    return copied
   }
 
-  #readLength(head: Buffer): number {
-    const length = head.readUInt32BE(1)
+  #readLength(): number {
+    const flags = this.#head.readUInt8()
+    if (flags > 1) throw invalid(`A request has the unknown flags ${flags}.`)
+    const length = this.#head.readUInt32BE(1)
     if (length > this.#maxBytes)
       throw new GuardError(
         'payload_too_large',
@@ -93,50 +62,16 @@ export class FrameReader {
     return length
   }
 
-  #assemble(piece: Buffer): Frame | null {
-    let at = 0
-    if (this.#room === null) {
-      this.#head ??= Buffer.alloc(headBytes)
-      at = piece.copy(this.#head, this.#headFilled)
-      this.#headFilled += at
-      if (this.#headFilled < headBytes) return this.#wait()
-      this.#room = this.#openRoom(this.#head, piece.length - at)
-    }
-    const room = this.#room
-    const more = Math.min(piece.length - at, room.length - room.filled)
-    this.#fit(room, room.filled + more)
-    piece.copy(room.bytes, room.filled, at, at + more)
-    room.filled += more
-    if (room.filled < room.length) return this.#wait()
-    const rest = at + more
-    this.discard()
-    this.#piece = rest < piece.length ? piece.subarray(rest) : null
-    return { compressed: room.compressed, bytes: room.bytes.subarray(0, room.length) }
+  #skip(bytes: number): number {
+    const skipped = Math.min(bytes, this.#missing)
+    this.#missing -= skipped
+    return skipped
   }
 
-  #wait(): null {
-    this.#piece = null
-    return null
+  #end(): void {
+    this.complete.push(this.#head.readUInt8() === 1)
+    this.#headFilled = 0
+    this.keptBytes = 0
+    this.#latest = null
   }
-
-  #openRoom(head: Buffer, arrivedBytes: number): Room {
-    const length = this.#readLength(head)
-    const bytes = Buffer.allocUnsafeSlow(Math.min(length, Math.max(leastRoomBytes, arrivedBytes)))
-    this.#hold(bytes.length)
-    return { compressed: isCompressed(head), length, bytes, filled: 0 }
-  }
-
-  #fit(room: Room, bytes: number): void {
-    if (bytes <= room.bytes.length) return
-    const larger = Buffer.allocUnsafeSlow(Math.min(room.length, Math.max(bytes, 2 * room.bytes.length)))
-    room.bytes.copy(larger, 0, 0, room.filled)
-    this.#hold(larger.length - room.bytes.length)
-    room.bytes = larger
-  }
-}
-
-function isCompressed(head: Buffer): boolean {
-  const flags = head[0] as number
-  if (flags > 1) throw new GuardError('invalid_request', `A request has the unknown flags ${flags}.`)
-  return flags === 1
 }

@@ -3,14 +3,17 @@ import { constants, type ServerHttp2Stream } from 'node:http2'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { Metadata, ServerInterceptingCall, type ServerInterceptingCallInterface, status as Status } from '@grpc/grpc-js'
 import { leastProgressBytes, tooSlow } from '../progress.ts'
-import type { CallKeeper, HeldCall } from './open-calls.ts'
-import { brokeOff, givenUp, invalid, passedDeadline, tooLarge } from './request-errors.ts'
 import type { CallHead } from '../service.ts'
-import { FrameReader, toFrame } from './frames.ts'
+import { FrameFollower } from './frames.ts'
+import type { OpenCalls } from './open-calls.ts'
+import { inflate } from './request-bytes.ts'
+import { brokeOff, givenUp, invalid, passedDeadline } from './request-errors.ts'
 import type { Connection } from './sessions.ts'
 
 // Smaller pieces of a message cost more to handle than to send.
 const fragmentBytes = 64
+// Node has no longer timers.
+const longestTimerMs = 2 ** 31 - 1
 
 type Listener = Parameters<ServerInterceptingCallInterface['start']>[0]
 type PartialStatus = Parameters<ServerInterceptingCallInterface['sendStatus']>[0]
@@ -23,8 +26,10 @@ export interface GrpcRoute {
   readonly maxBytes: number
   /** Whether the client sends a stream of messages. */
   readonly takesMany: boolean
-  /** Answers a call. Null for a service that needs no key, which a handler of grpc-js answers. */
-  readonly serve: ((call: GuardedCall) => void) | null
+  /** Who answers: a service behind the pipeline, or a handler of grpc-js that needs no key and gets decoded messages. */
+  readonly answer:
+    | { readonly by: 'service'; serve(call: GuardedCall): void }
+    | { readonly by: 'handler'; decode(bytes: Buffer): unknown }
 }
 
 /** What a call needs. */
@@ -33,22 +38,19 @@ export interface CallParts {
   readonly connection: Connection
   readonly route: GrpcRoute
   readonly head: CallHead
-  readonly keeper: CallKeeper
-  /** Calls back when the calls that arrive together are handled (batches.ts). */
-  readonly inBatch: (handle: () => void) => void
-}
-
-/** A pending read of a message; null means the end. */
-interface Waiting {
-  resolve(message: Buffer | null): void
-  reject(failure: Error): void
+  readonly encoding: string
+  /** How long the client waits; null if that is unknown. */
+  readonly timeoutMs: number | null
+  /** Why the call is refused at once. */
+  readonly error: Error | null
+  readonly calls: OpenCalls
 }
 
 /**
- * One call. As an interceptor it stands between grpc-js and the handler, and in front of what grpc-js reads from the stream.
- * Handlers of ours talk to it; those of the open services (health, reflection) talk to grpc-js as usual.
+ * One call. As an interceptor it stands between grpc-js and the handler. Our services talk to it; the handlers of the open
+ * services (health, reflection) talk to grpc-js as usual.
  */
-export class GuardedCall extends ServerInterceptingCall implements HeldCall {
+export class GuardedCall extends ServerInterceptingCall {
   readonly connection: Connection
   readonly route: GrpcRoute
   readonly head: CallHead
@@ -56,99 +58,86 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
   /** Bytes of an unfinished request and of answers that were not read. */
   heldBytes = 0
   readonly #stream: ServerHttp2Stream
-  readonly #keeper: CallKeeper
-  readonly #inBatch: CallParts['inBatch']
-  readonly #reader: FrameReader
-  /** The handlers of grpc-js for received bytes, for their end, and for a status to send. */
-  readonly #feed: (bytes: Buffer) => void
-  readonly #finish: () => void
-  readonly #send: (status: PartialStatus) => void
-  #gone: AbortController | undefined
-  #waiting: Waiting | null = null
-  /** Whether the handler wants a message; grpc-js has one to inflate; the client has sent all. */
-  #isAsked = false
-  #isFed = false
-  #isWhole = false
-  #messages = 0
-  #inflatingBytes = 0
+  readonly #calls: OpenCalls
+  readonly #error: Error | null
+  readonly #encoding: string
+  readonly #frames: FrameFollower
+  readonly #gone = new AbortController()
+  readonly #deadline: NodeJS.Timeout | undefined
+  /** Who gets the messages: a handler of grpc-js, or a read of our own that is pending. */
+  #listener: Pick<Listener, 'onReceiveMessage' | 'onReceiveHalfClose'>
+  #waiting: PromiseWithResolvers<Buffer | null> | null = null
   #failure: Error | null = null
   #answered = false
-  #settled = false
-  #receivedBytes = 0
+  /** Bytes of the request that are held, and those of them that arrived since a time while the call waits for its request. */
+  #keptBytes = 0
   #window: { sinceMs: number; bytes: number } | null = null
   #unread = { sinceMs: 0, bytes: 0 }
+  #isReadPostponed = false
   #goOn: (() => void) | undefined
 
-  constructor(call: ServerInterceptingCallInterface, { stream, connection, route, head, keeper, inBatch }: CallParts) {
+  constructor(call: ServerInterceptingCallInterface, parts: CallParts) {
     super(call)
+    const { stream, connection, route, head, encoding, timeoutMs, error, calls } = parts
     this.connection = connection
     this.route = route
     this.head = head
     this.#stream = stream
-    this.#keeper = keeper
-    this.#inBatch = inBatch
-    this.#reader = new FrameReader(route.maxBytes, (bytes) => this.#hold(bytes))
-    // grpc-js ends a call by itself when it cannot read it. This replaces its status by our error and counts the call.
-    this.#send = call.sendStatus.bind(call)
-    call.sendStatus = (status) => this.#refuseForLibrary(status)
-    // grpc-js inflates everything at once and keeps slices of whole socket buffers, so it gets one complete message at a time.
-    this.#feed = takeListener(stream, 'data')
-    this.#finish = takeListener(stream, 'end')
-    stream.on('data', (piece: Buffer) => this.#take(piece))
-    stream.once('end', () => {
-      this.#isWhole = true
-      if (this.#isAsked) this.#pump()
-    })
+    this.#calls = calls
+    this.#error = error
+    this.#encoding = encoding
+    this.#frames = new FrameFollower(route.maxBytes)
+    this.#listener = {
+      onReceiveMessage: (message) => this.#settle(message as Buffer),
+      onReceiveHalfClose: () => this.#settle(null),
+    }
+    if (timeoutMs !== null && timeoutMs <= longestTimerMs) this.#deadline = setTimeout(() => this.#expire(), timeoutMs)
+    // Ahead of the listener of grpc-js, so that it decodes nothing of a call that is refused here.
+    stream.prependListener('data', (piece: Buffer) => this.#follow(piece))
     stream.once('close', () => this.#close())
     // The bytes that arrived before the client gave up must be read, or the stream is never closed.
     stream.once('aborted', () => stream.resume())
+    calls.add(this)
   }
 
-  /** Aborts when the client hangs up and when its deadline passes. Created on first use. */
+  /** Aborts when the client hangs up and when its deadline passes. */
   get signal(): AbortSignal {
-    this.#gone ??= new AbortController()
-    if (this.#stream.destroyed) this.#abort()
     return this.#gone.signal
   }
 
   override start(listener: Listener): void {
+    if (this.#error) return this.refuse(this.#error)
+    const { answer } = this.route
+    if (answer.by === 'handler')
+      this.#listener = {
+        onReceiveMessage: (bytes) => listener.onReceiveMessage(answer.decode(bytes as Buffer)),
+        onReceiveHalfClose: () => listener.onReceiveHalfClose(),
+      }
     super.start({
       onReceiveMetadata: (metadata) => {
-        // The handler of grpc-js would create a Duplex that nobody needs.
-        if (this.route.serve) this.route.serve(this)
-        else listener.onReceiveMetadata(metadata)
+        if (answer.by === 'handler') listener.onReceiveMetadata(metadata)
+        else answer.serve(this)
       },
-      onReceiveMessage: (message) => {
-        this.#release()
-        if (this.route.serve === null) return listener.onReceiveMessage(message)
-        this.#settle(message as Buffer)
-      },
-      onReceiveHalfClose: () => {
-        this.#window = null
-        if (this.route.serve === null) return listener.onReceiveHalfClose()
-        this.#settle(null)
-      },
-      onCancel: () => {
-        this.#abort()
-        listener.onCancel()
-      },
+      onReceiveMessage: (message) => void this.#receive(message as Buffer),
+      onReceiveHalfClose: () => this.#receiveEnd(),
+      onCancel: () => listener.onCancel(),
     })
   }
 
   override startRead(): void {
-    this.#isAsked = true
+    if (this.#isOver()) return
     // The next request of a stream is read only after the client has read the previous answer.
-    if (this.#unread.bytes > 0 || this.#isOver()) return
-    if (!this.route.takesMany) this.#window ??= { sinceMs: this.#keeper.latestMs, bytes: 0 }
+    this.#isReadPostponed = this.#unread.bytes > 0
+    if (this.#isReadPostponed) return
+    if (!this.route.takesMany) this.#window ??= { sinceMs: performance.now(), bytes: 0 }
     super.startRead()
-    this.#pump()
   }
 
   override sendMessage(message: unknown, callback: () => void): void {
     if (this.#isOver()) return
     const before = this.#stream.writableLength
     super.sendMessage(message, () => {
-      this.#countRead(bytes)
+      this.#countUnread(-bytes)
       callback()
     })
     const bytes = this.#stream.writableLength - before
@@ -159,23 +148,21 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
     if (this.#isOver()) return
     this.#answered = true
     this.#window = null
+    if (this.route.answer.by === 'handler') this.#calls.noteOpen(this, status)
     const { headersSent } = this.#stream
-    if (this.route.serve === null) this.#keeper.noteOpen(this, status)
-    this.#send(status)
-    if (headersSent) this.#stream.once('wantTrailers', () => this.#leave())
-    else this.#leave()
-    this.#noteCall()
+    super.sendStatus(status)
+    if (headersSent) this.#stream.once('wantTrailers', () => stopReading(this.#stream))
+    else stopReading(this.#stream)
   }
 
   /**
-   * Reads the one request of a call, to be handled with those that arrive together with it.
+   * Reads the one request of a call.
    * @throws GuardError when it is none, is too large, stalls, or breaks off
    */
   async readOne(): Promise<Buffer> {
     const request = await this.#next()
     if (!request) throw invalid('The call carries no request.')
     await this.#next()
-    await new Promise<void>((resolve) => this.#inBatch(resolve))
     return request
   }
 
@@ -217,26 +204,15 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
 
   /** Ends the call with an error, whatever was answered before. */
   refuse(error: Error): void {
-    this.sendStatus(this.#keeper.toStatus(error, this.head.requestId))
-  }
-
-  /** Ends the reading of the request: rejects the pending read, or refuses the call if grpc-js handles it. */
-  fail(failure: Error): void {
-    this.#failure ??= failure
-    this.#window = null
-    this.#release()
-    this.#reader.discard()
-    if (this.route.serve === null) return this.refuse(failure)
-    this.#waiting?.reject(this.#failure)
-    this.#waiting = null
+    this.sendStatus(this.#calls.toStatus(error, this.head.requestId))
   }
 
   /** Ends the call when its client takes or sends nothing for too long. */
   sweep(nowMs: number): void {
-    const { stallMs } = this.#keeper
+    const { stallMs } = this.#calls
     if (this.#window && nowMs - this.#window.sinceMs >= stallMs) {
-      if (this.#receivedBytes - this.#window.bytes < leastProgressBytes) this.fail(tooSlow(stallMs))
-      else this.#window = { sinceMs: nowMs, bytes: this.#receivedBytes }
+      if (this.#window.bytes < leastProgressBytes) this.#fail(tooSlow(stallMs))
+      else this.#window = { sinceMs: nowMs, bytes: 0 }
     }
     const { sinceMs, bytes } = this.#unread
     if (bytes > 0 && nowMs - sinceMs >= stallMs * Math.ceil(bytes / leastProgressBytes)) this.#cut()
@@ -245,72 +221,82 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
   /** Ends the call, so that calls that hold fewer bytes have room. */
   giveUp(): void {
     if (this.#unread.bytes > 0) this.#cut()
-    else this.fail(givenUp())
+    else this.#fail(givenUp())
   }
 
   #isOver(): boolean {
     return this.#answered || this.#stream.destroyed || this.#stream.closed
   }
 
-  #take(piece: Buffer): void {
+  /** Looks at a piece of the request before grpc-js does. */
+  #follow(piece: Buffer): void {
     if (this.#failure || this.#isOver()) return
-    this.#receivedBytes += piece.length
-    this.#reader.push(piece)
-    this.#pump()
-    if (piece.length < fragmentBytes && this.#reader.isAmid) this.#keeper.noteFragment(this)
+    if (this.#window) this.#window.bytes += piece.length
+    try {
+      this.#frames.push(piece)
+      if (this.#frames.begun > 1 && !this.route.takesMany) throw invalid('The call carries more than one request.')
+    } catch (error) {
+      return this.#fail(error as Error)
+    }
+    this.#keep(this.#frames.keptBytes)
+    if (piece.length < fragmentBytes && this.#frames.isAmid) this.#calls.noteFragment(this.connection)
   }
 
-  /** Hands grpc-js the next message, if it is complete, or the end. */
-  #pump(): void {
-    if (this.#failure || !this.#isAsked) return
+  async #receive(message: Buffer): Promise<void> {
+    const isCompressed = this.#frames.complete.shift()
+    if (this.#failure) return
     try {
-      const frame = this.#reader.take()
-      if (frame) {
-        this.#messages += 1
-        if (!this.route.takesMany && (this.#messages > 1 || this.#reader.isAmid))
-          throw invalid('The call carries more than one request.')
-        this.#isAsked = false
-        this.#isFed = true
-        if (frame.compressed) this.#hold((this.#inflatingBytes = this.route.maxBytes))
-        this.#feed(toFrame(frame.bytes, frame.compressed))
-      } else if (this.#isWhole) {
-        if (this.#reader.isAmid) throw brokeOff()
-        this.#isAsked = false
-        this.#finish()
-      }
+      this.#listener.onReceiveMessage(isCompressed ? await this.#inflate(message) : message)
     } catch (error) {
-      this.fail(error as Error)
+      this.#fail(error as Error)
     }
   }
 
-  #release(): void {
-    this.#isFed = false
-    this.#hold(-this.#inflatingBytes)
-    this.#inflatingBytes = 0
+  async #inflate(message: Buffer): Promise<Buffer> {
+    const { maxBytes } = this.route
+    this.#hold(maxBytes)
+    try {
+      return await inflate(this.#encoding, message, maxBytes)
+    } finally {
+      this.#hold(-maxBytes)
+    }
+  }
+
+  #receiveEnd(): void {
+    this.#window = null
+    if (this.#frames.isAmid) this.#fail(brokeOff())
+    else this.#listener.onReceiveHalfClose()
   }
 
   #next(): Promise<Buffer | null> {
-    return new Promise((resolve, reject) => {
-      if (this.#stream.destroyed) this.#failure ??= brokeOff()
-      if (this.#failure) return reject(this.#failure)
-      this.#waiting = { resolve, reject }
-      this.startRead()
-    })
-  }
-
-  /** Handles a status of grpc-js itself: it refuses a message, ends the call at its deadline, or cannot write. */
-  #refuseForLibrary(status: PartialStatus): void {
-    if (status.code === Status.DEADLINE_EXCEEDED) {
-      this.refuse(new ConnectError('The deadline of the call passed.', Code.DeadlineExceeded))
-      this.fail(passedDeadline())
-    } else if (!this.#isFed) this.sendStatus(status)
-    else if (status.code === Status.RESOURCE_EXHAUSTED) this.fail(tooLarge(this.route.maxBytes))
-    else this.fail(invalid(`A request cannot be read: ${status.details}.`))
+    if (this.#stream.destroyed) this.#failure ??= brokeOff()
+    if (this.#failure) return Promise.reject(this.#failure)
+    const { promise } = (this.#waiting = Promise.withResolvers<Buffer | null>())
+    this.startRead()
+    return promise
   }
 
   #settle(message: Buffer | null): void {
     this.#waiting?.resolve(message)
     this.#waiting = null
+  }
+
+  /** Ends the reading of the request: the read that is pending fails, or the call if a handler of grpc-js reads it. */
+  #fail(failure: Error): void {
+    this.#failure ??= failure
+    this.#window = null
+    this.#keep(0)
+    // Else grpc-js would keep what still comes.
+    if (!this.#isOver()) this.#stream.pause()
+    if (this.route.answer.by === 'handler') return this.refuse(failure)
+    this.#waiting?.reject(this.#failure)
+    this.#waiting = null
+  }
+
+  #expire(): void {
+    this.refuse(new ConnectError('The deadline of the call passed.', Code.DeadlineExceeded))
+    this.#abort()
+    this.#fail(passedDeadline())
   }
 
   #sendHeader(): void {
@@ -321,65 +307,53 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
     this.sendStatus({ code: Status.OK, details: 'OK' })
   }
 
-  /** Tells the client to stop sending, so that it cannot keep the stream open. */
-  #leave(): void {
-    if (this.#stream.destroyed || this.#stream.readableEnded) return
-    this.#stream.resume()
-    if (this.#stream.state.remoteClose !== 1) this.#stream.close(constants.NGHTTP2_NO_ERROR)
-  }
-
   /** Ends the stream and drops what the client has not read. */
   #cut(): void {
-    this.#keeper.noteUnread(this)
+    this.#calls.noteUnread(this)
     this.#answered = true
     this.#stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM)
   }
 
   #countUnread(bytes: number): void {
-    if (this.#unread.bytes === 0) this.#unread.sinceMs = this.#keeper.latestMs
-    this.#unread.bytes += bytes
+    const isFirst = this.#unread.bytes === 0
+    const sinceMs = isFirst || bytes < 0 ? performance.now() : this.#unread.sinceMs
+    this.#unread = { sinceMs, bytes: this.#unread.bytes + bytes }
     this.#hold(bytes)
+    if (this.#isReadPostponed) this.startRead()
   }
 
-  #countRead(bytes: number): void {
-    this.#unread = { sinceMs: this.#keeper.latestMs, bytes: this.#unread.bytes - bytes }
-    this.#hold(-bytes)
-    if (this.#isAsked && this.#unread.bytes === 0) this.startRead()
+  #keep(bytes: number): void {
+    const more = bytes - this.#keptBytes
+    this.#keptBytes = bytes
+    if (more !== 0) this.#hold(more)
   }
 
   #hold(bytes: number): void {
-    if (bytes === 0 || this.#stream.destroyed) return
-    this.#keeper.hold(this, bytes)
-  }
-
-  #noteCall(): void {
-    if (this.#settled) return
-    this.#settled = true
-    this.#keeper.noteCall(this)
+    if (!this.#stream.destroyed) this.#calls.hold(this, bytes)
   }
 
   #abort(): void {
-    this.#gone?.abort(new ConnectError('the client hung up or its deadline passed', Code.Canceled))
+    this.#gone.abort(new ConnectError('the client hung up or its deadline passed', Code.Canceled))
   }
 
   #close(): void {
-    if (this.route.serve === null && !this.#answered) this.#keeper.noteOpen(this, { code: Status.OK, details: '' })
-    this.#noteCall()
+    clearTimeout(this.#deadline)
+    if (!this.#answered) {
+      if (this.route.answer.by === 'handler') this.#calls.noteOpen(this, { code: Status.OK, details: '' })
+      this.#abort()
+    }
     this.#answered = true
-    this.#reader.discard()
-    // Creating an error costs time, and most calls do not need one.
-    if (this.#waiting) this.fail(brokeOff())
-    this.#keeper.forget(this)
-    this.#abort()
+    if (this.#waiting) this.#fail(brokeOff())
+    this.#calls.forget(this)
     this.#goOn?.()
   }
 }
 
-/** Removes the listener that was added last and returns it. */
-function takeListener(stream: ServerHttp2Stream, event: 'data' | 'end'): (bytes?: Buffer) => void {
-  const listener = stream.listeners(event).at(-1) as (bytes?: Buffer) => void
-  stream.removeListener(event, listener)
-  return listener
+/** Tells the client of a call that was answered to stop sending, so that it cannot keep the stream open. */
+export function stopReading(stream: ServerHttp2Stream): void {
+  if (stream.destroyed || stream.readableEnded) return
+  stream.resume()
+  if (stream.state.remoteClose !== 1) stream.close(constants.NGHTTP2_NO_ERROR)
 }
 
 /** The header of every answer. */

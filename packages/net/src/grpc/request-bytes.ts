@@ -1,7 +1,9 @@
-// Decodes a request after checking its size and the number of its values.
+// Inflates and decodes a request, within bounds of its size and the number of its values.
+import zlib from 'node:zlib'
 import { type DescMethod, fromBinary, type Message, toJson } from '@bufbuild/protobuf'
 import { GuardError } from '../guard-error.ts'
 import { tooManyValues } from '../json-values.ts'
+import { invalid } from './request-errors.ts'
 import { countWireValues } from './wire-values.ts'
 
 /** The limits of one request. */
@@ -18,6 +20,35 @@ const slackBytes = 1024
 /** Length of the largest binary message that can be within the limits. */
 export function findLargestMessage({ maxBodyBytes, maxValues }: RequestBounds): number {
   return maxBodyBytes + maxValues * valueOverhead + slackBytes
+}
+
+/** The encodings of requests. */
+export const encodings: readonly string[] = ['identity', 'deflate', 'gzip']
+
+/**
+ * Inflates a message.
+ * @throws GuardError `invalid_request`, or `payload_too_large` when it would be larger than `maxBytes`
+ */
+export async function inflate(encoding: string, bytes: Uint8Array, maxBytes: number): Promise<Buffer> {
+  if (encoding === 'identity') throw invalid('A request is compressed, but does not say how.')
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  const run = encoding === 'gzip' ? zlib.gunzip : zlib.inflate
+  run(bytes, { maxOutputLength: maxBytes }, (error, inflated) => {
+    if (!error) resolve(inflated)
+    else reject(isTooLarge(error) ? tooLarge(maxBytes) : invalid(`A request is not valid ${encoding}.`, error))
+  })
+  return await promise
+}
+
+function isTooLarge({ code }: NodeJS.ErrnoException): boolean {
+  return code === 'ERR_BUFFER_TOO_LARGE'
+}
+
+function tooLarge(maxBytes: number): GuardError {
+  return new GuardError(
+    'payload_too_large',
+    `A request is larger than the ${maxBytes} bytes that this server accepts, once it is inflated.`,
+  )
 }
 
 /**
@@ -42,7 +73,7 @@ function decode({ input }: DescMethod, bytes: Uint8Array, maxValues: number): Me
   } catch (error) {
     if (error instanceof GuardError) throw error
     const reason = error instanceof RangeError ? `: ${error.message}` : ''
-    throw new GuardError('invalid_request', `The request is not a ${input.typeName}${reason}.`, null, { cause: error })
+    throw invalid(`The request is not a ${input.typeName}${reason}.`, error)
   }
 }
 

@@ -4,21 +4,13 @@ import { GuardError } from '../guard-error.ts'
 const retryGivenUpSeconds = 1
 
 /** The request is missing or malformed. */
-export function invalid(message: string): GuardError {
-  return new GuardError('invalid_request', message)
+export function invalid(message: string, cause?: unknown): GuardError {
+  return new GuardError('invalid_request', message, null, { cause })
 }
 
 /** The client ended the request in the middle of a message. */
 export function brokeOff(): GuardError {
   return invalid('The request broke off before it was complete.')
-}
-
-/** The inflated message is larger than this. */
-export function tooLarge(maxBytes: number): GuardError {
-  return new GuardError(
-    'payload_too_large',
-    `A request is larger than the ${maxBytes} bytes that this server accepts, once it is inflated.`,
-  )
 }
 
 /** The deadline that the client set passed meanwhile. */

@@ -18,28 +18,24 @@ export interface RouteParts {
 type Answer = (call: GuardedCall, context: HandlerContext) => Promise<void>
 
 /** Adds a service to a server; returns its routes by their paths. */
-export function addService(
-  server: Server,
-  service: GuardedService,
-  parts: RouteParts,
-): (readonly [string, GrpcRoute])[] {
-  const answers = [...createAnswers(service, parts)].map(
-    ([method, answer]) => [method, `/${method.parent.typeName}/${method.name}`, answer] as const,
-  )
-  server.addService(Object.fromEntries(answers.map(([{ name }, path]) => [name, toDefinition(path)])), {})
-  return answers.map(([method, path, answer]) => [
-    path,
-    {
-      rpc: `${method.parent.name}.${method.name}`,
-      maxBytes: findLargestMessage(parts.bounds),
-      takesMany: method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming',
-      serve: (call) => serve(call, method, answer),
-    },
-  ])
+export function addService(server: Server, service: GuardedService, parts: RouteParts): Map<string, GrpcRoute> {
+  const maxBytes = findLargestMessage(parts.bounds)
+  const routes = new Map<string, GrpcRoute>()
+  for (const [method, answer] of createAnswers(service, parts)) {
+    const { methodKind, name, parent } = method
+    routes.set(`/${parent.typeName}/${name}`, {
+      rpc: `${parent.name}.${name}`,
+      maxBytes,
+      takesMany: methodKind === 'client_streaming' || methodKind === 'bidi_streaming',
+      answer: { by: 'service', serve: (call) => serve(call, method, answer) },
+    })
+  }
+  server.addService(Object.fromEntries([...routes.keys()].map((path) => [path, toDefinition(path)])), {})
+  return routes
 }
 
 function serve(call: GuardedCall, method: DescMethod, answer: Answer): void {
-  const context = new CallContext(method, call.head, () => call.signal)
+  const context = new CallContext(method, call.head, call.signal)
   answer(call, context).catch((error: unknown) => call.refuse(ConnectError.from(error)))
 }
 

@@ -1,6 +1,6 @@
 // Connections of the gRPC port: their number, the limits of each, and stricter limits until a valid key was used on one.
 // Node limits a single connection; it knows neither the total of all connections nor which callers have a key.
-import { constants, type Http2Session } from 'node:http2'
+import { constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 import { createPlaces } from '../places.ts'
 import { createTokenBuckets } from '../token-bucket.ts'
@@ -37,7 +37,9 @@ export type SessionRefusal =
 
 /** One connection. */
 export interface Connection {
-  readonly session: Http2Session
+  readonly session: ServerHttp2Session
+  /** The address of its other end. */
+  readonly peer: string
   /** Null for a trusted proxy. */
   readonly client: string | null
   readonly openedAtMs: number
@@ -53,21 +55,29 @@ export interface Connection {
   readonly leave: () => void
 }
 
+/** What sessions need. */
+export interface SessionParts {
+  readonly bounds: SessionBounds
+  /** A monotonic clock. */
+  readonly nowMs: () => number
+  /** Begins a session of HTTP/2. */
+  shakeHands(socket: Socket): ServerHttp2Session
+  /** Serves a stream. */
+  serve(connection: Connection, stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void
+  /** Called for each connection that is refused or ended. */
+  report(reason: SessionRefusal, client: string | null): void
+}
+
 const keylessBurstSeconds = 30
 const pingIntervalMs = 30_000
 const pingTimeoutMs = 20_000
 
 /** The connections of one port. */
 export interface Sessions {
-  /** Whether there is room for a connection; if not, it is closed. */
-  admit(socket: Socket): boolean
-  /** Begins a session on a connection that was admitted. */
-  open(session: Http2Session): void
-  find(session: Http2Session | undefined): Connection | undefined
+  /** Begins a session on a connection; closes it when there is no room, and returns null. */
+  accept(socket: Socket): Connection | null
   /** A valid key was used on the connection: lifts the limits of connections without one. */
   noteKey(connection: Connection): void
-  /** A call was answered, refused or given up. */
-  noteCall(connection: Connection): void
   /** A small piece of a message arrived that does not complete it. */
   noteFragment(connection: Connection): void
   /** Ends connections that are over a limit or no longer answer pings. Called about once a second. */
@@ -76,22 +86,13 @@ export interface Sessions {
   close(graceMs: number): Promise<void>
 }
 
-/**
- * Creates the connections of a port.
- * @param nowMs a monotonic clock
- * @param report called for each connection that is refused or ended
- */
-export function createSessions(
-  bounds: SessionBounds,
-  nowMs: () => number,
-  report: (reason: SessionRefusal, client: string | null) => void,
-): Sessions {
-  const connections = new Map<Http2Session, Connection>()
+/** Creates the connections of a port. */
+export function createSessions({ bounds, nowMs, shakeHands, serve, report }: SessionParts): Sessions {
+  // Oldest first.
+  const connections = new Set<Connection>()
   const places = createPlaces({ inAll: bounds.maxConnections, perOwner: bounds.maxConnectionsPerAddress })
   const { maxKeylessCalls: perSecond, toClient } = bounds
   const keylessCalls = createTokenBuckets({ perSecond, burst: perSecond * keylessBurstSeconds }, nowMs)
-  // Belongs to the connection that is being handed over: Node opens its session synchronously.
-  let leaveArriving = (): void => {}
   let allClosed: (() => void) | undefined
 
   /** Whether the limits of connections without a key apply to a connection. */
@@ -105,7 +106,7 @@ export function createSessions(
 
   /** Makes room by closing a connection that does nothing: one without a key first, the oldest first. */
   function closeIdle(): boolean {
-    const idle = [...connections.values()].filter(({ calls, session }) => calls === 0 && !session.closed)
+    const idle = [...connections].filter(({ calls, session }) => calls === 0 && !session.closed)
     const longest = idle.find(({ keySeen }) => !keySeen) ?? idle[0]
     longest?.session.close()
     longest?.leave()
@@ -128,51 +129,72 @@ export function createSessions(
     }
   }
 
+  /** Takes a place for a connection; null when there is none. */
+  function takePlace(client: string | null): (() => void) | null {
+    let place = places.take(client)
+    if (place === 'inAll' && closeIdle()) place = places.take(client)
+    if (typeof place === 'function') return once(place)
+    report(place === 'inAll' ? 'too_many_connections' : 'too_many_connections_of_address', client)
+    return null
+  }
+
+  function open(socket: Socket, leave: () => void): Connection {
+    const now = nowMs()
+    const peer = socket.remoteAddress ?? ''
+    return {
+      session: shakeHands(socket),
+      peer,
+      client: toClient(peer),
+      openedAtMs: now,
+      keySeen: false,
+      calls: 0,
+      heldBytes: 0,
+      fragments: { sinceMs: now, count: 0 },
+      ping: { sentAtMs: now, answered: true },
+      leave,
+    }
+  }
+
+  /** A call was answered, refused or given up. */
+  function endCall(connection: Connection): void {
+    connection.calls -= 1
+    if (connection.client === null || !isStranger(connection)) return
+    // Counted after the call, so a first call with a valid key is answered wherever it comes from.
+    if (keylessCalls.take(connection.client, 1) > 0) end(connection, 'too_many_calls_without_key')
+  }
+
   return {
-    admit(socket) {
-      const client = toClient(socket.remoteAddress ?? '')
-      let place = places.take(client)
-      if (place === 'inAll' && closeIdle()) place = places.take(client)
-      if (typeof place === 'string') {
-        report(place === 'inAll' ? 'too_many_connections' : 'too_many_connections_of_address', client)
+    accept(socket) {
+      const leave = takePlace(toClient(socket.remoteAddress ?? ''))
+      if (!leave) {
         socket.destroy()
-        return false
+        return null
       }
-      leaveArriving = once(place)
-      socket.once('close', leaveArriving)
-      return true
-    },
-    open(session) {
-      const now = nowMs()
-      const client = toClient(session.socket.remoteAddress ?? '')
-      const ping = { sentAtMs: now, answered: true }
-      const state = {
-        openedAtMs: now,
-        keySeen: false,
-        calls: 0,
-        heldBytes: 0,
-        fragments: { sinceMs: now, count: 0 },
-        ping,
-      }
-      connections.set(session, { session, client, ...state, leave: leaveArriving })
+      socket.once('close', leave)
+      const connection = open(socket, leave)
+      connections.add(connection)
+      const { session } = connection
+      session.on('stream', (stream, headers) => {
+        // An error closes the stream; nothing else is to be done.
+        stream.on('error', () => {})
+        if (session.destroyed || stream.destroyed) return
+        connection.calls += 1
+        stream.once('close', () => endCall(connection))
+        serve(connection, stream, headers)
+      })
       // A broken connection is closed; nothing else is to be done.
       session.on('error', () => {})
       session.once('close', () => {
-        connections.delete(session)
+        connections.delete(connection)
         if (connections.size === 0) allClosed?.()
       })
+      return connection
     },
-    find: (session) => session && connections.get(session),
     noteKey(connection) {
       if (connection.keySeen) return
       connection.keySeen = true
       const { session } = connection
       if (!session.closed && !session.destroyed) session.settings({ maxConcurrentStreams: bounds.maxStreams })
-    },
-    noteCall(connection) {
-      if (connection.client === null || !isStranger(connection)) return
-      // Counted after the call, so a first call with a valid key is answered wherever it comes from.
-      if (keylessCalls.take(connection.client, 1) > 0) end(connection, 'too_many_calls_without_key')
     },
     noteFragment(connection) {
       const { fragments } = connection
@@ -185,15 +207,15 @@ export function createSessions(
     },
     sweep() {
       const now = nowMs()
-      for (const connection of connections.values()) sweepOne(connection, now)
+      for (const connection of connections) sweepOne(connection, now)
     },
     async close(graceMs) {
       if (connections.size === 0) return
       const { promise, resolve } = Promise.withResolvers<void>()
       allClosed = resolve
-      for (const { session } of connections.values()) if (!session.closed) session.close()
+      for (const { session } of connections) if (!session.closed) session.close()
       const timer = setTimeout(() => {
-        for (const { session } of connections.values()) session.destroy(undefined, constants.NGHTTP2_CANCEL)
+        for (const { session } of connections) session.destroy(undefined, constants.NGHTTP2_CANCEL)
       }, graceMs)
       await promise
       clearTimeout(timer)

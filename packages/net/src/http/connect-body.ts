@@ -6,7 +6,7 @@ import { type DescMessage, type DescMethod, fromJson, type JsonValue } from '@bu
 import { toPointerToken } from '../schema-violations.ts'
 import { refuseRepeatedNames } from '../json-names.ts'
 import { refuseManyValues } from '../json-values.ts'
-import { FrameReader, toFrame } from '../grpc/frames.ts'
+import { FrameReader, toFrame } from './frames.ts'
 import type { Spend } from '../service.ts'
 import { decodeRequest, findLargestMessage, type RequestBounds } from '../grpc/request-bytes.ts'
 import { GuardError } from '../guard-error.ts'
@@ -60,8 +60,7 @@ export async function* readBody(
     yield bytes
     return
   }
-  // Connections bound what arrives on the HTTP port; nothing needs to be counted here.
-  const reader = new FrameReader(largest, () => {})
+  const reader = new FrameReader(largest)
   for await (const piece of pieces) {
     reader.push(piece)
     for (let frame = reader.take(); frame; frame = reader.take()) {
