@@ -8,7 +8,7 @@ import { type Door, toListenError } from '../runtime/listen-error.ts'
 import { isRefusal, toRefusal } from '../runtime/refusal.ts'
 import { readRequestId } from '@mediagen/net/request-id.ts'
 import { toConnectError } from './errors.ts'
-import type { GuardedCall } from '@mediagen/net/grpc/guarded-call.ts'
+import type { HeldCall } from '@mediagen/net/grpc/open-calls.ts'
 import { addService } from '@mediagen/net/grpc/routes.ts'
 import { toStatus } from './grpc-status.ts'
 import { type GuardBounds, type GuardedServerOptions, startGuardedServer } from '@mediagen/net/grpc/guarded-server.ts'
@@ -87,7 +87,7 @@ export async function startGrpcServer(
 /** Calls of services that need no key are logged and counted as the pipeline does it for all others. */
 function noteOpen(
   { metrics, strangers }: PipelineParts,
-  { route: { rpc }, head, beganAtMs }: GuardedCall,
+  { route: { rpc }, head, beganAtMs }: HeldCall,
   { code, details }: Pick<grpc.StatusObject, 'code' | 'details'>,
 ): void {
   const ms = performance.now() - beganAtMs

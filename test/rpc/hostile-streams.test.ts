@@ -100,6 +100,27 @@ describe('MEDIAGEN_STALL_SECONDS', () => {
   })
 })
 
+describe('the deadline of a call', () => {
+  test('ends a request that does not come, and one that is kept open', async () => {
+    using client = await open({}, patient)
+    const headers = { 'grpc-timeout': '50m' }
+    const calls = [
+      client.call(createQuote, { headers, ends: false }),
+      client.call('/grpc.health.v1.Health/Watch', { headers, body: empty }),
+    ]
+    for (const { ended } of calls) expect(await ended).toMatchObject({ status: DEADLINE_EXCEEDED, rstCode: 0 })
+    expect(await readMetrics(patient)).toMatch(
+      /mediagen_rpc_total\{rpc="QuotesService.CreateQuote",code="request_timeout"\} [1-9]/,
+    )
+  })
+
+  test('may be later than any timer', async () => {
+    using client = await open({}, patient)
+    const headers = { 'grpc-timeout': '99999999H' }
+    expect(await client.call(createQuote, { body: frame, headers }).ended).toMatchObject({ status: OK })
+  })
+})
+
 test('MEDIAGEN_MAX_GRPC_CONNECTION_BYTES: unfinished requests of a connection that are more lose the one that began first', async () => {
   using client = await open({}, patient)
   const first = await beginLarge(client)

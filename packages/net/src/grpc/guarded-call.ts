@@ -5,7 +5,7 @@ import { Metadata, ServerInterceptingCall, type ServerInterceptingCallInterface,
 import { leastProgressBytes, tooSlow } from '../progress.ts'
 import type { CallHead } from '../service.ts'
 import { FrameFollower } from './frames.ts'
-import type { OpenCalls } from './open-calls.ts'
+import type { HeldCall, OpenCalls } from './open-calls.ts'
 import { inflate } from './request-bytes.ts'
 import { brokeOff, givenUp, invalid, passedDeadline } from './request-errors.ts'
 import type { Connection } from './sessions.ts'
@@ -50,12 +50,11 @@ export interface CallParts {
  * One call. As an interceptor it stands between grpc-js and the handler. Our services talk to it; the handlers of the open
  * services (health, reflection) talk to grpc-js as usual.
  */
-export class GuardedCall extends ServerInterceptingCall {
+export class GuardedCall extends ServerInterceptingCall implements HeldCall {
   readonly connection: Connection
   readonly route: GrpcRoute
   readonly head: CallHead
   readonly beganAtMs = performance.now()
-  /** Bytes of an unfinished request and of answers that were not read. */
   heldBytes = 0
   readonly #stream: ServerHttp2Stream
   readonly #calls: OpenCalls
@@ -207,7 +206,6 @@ export class GuardedCall extends ServerInterceptingCall {
     this.sendStatus(this.#calls.toStatus(error, this.head.requestId))
   }
 
-  /** Ends the call when its client takes or sends nothing for too long. */
   sweep(nowMs: number): void {
     const { stallMs } = this.#calls
     if (this.#window && nowMs - this.#window.sinceMs >= stallMs) {
@@ -218,7 +216,6 @@ export class GuardedCall extends ServerInterceptingCall {
     if (bytes > 0 && nowMs - sinceMs >= stallMs * Math.ceil(bytes / leastProgressBytes)) this.#cut()
   }
 
-  /** Ends the call, so that calls that hold fewer bytes have room. */
   giveUp(): void {
     if (this.#unread.bytes > 0) this.#cut()
     else this.#fail(givenUp())

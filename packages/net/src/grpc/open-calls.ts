@@ -1,7 +1,21 @@
 // All open calls of the gRPC port, and the bytes that they hold: unfinished requests and answers that were not read.
 import type { StatusObject } from '@grpc/grpc-js'
-import type { GuardedCall } from './guarded-call.ts'
+import type { CallHead } from '../service.ts'
 import type { Connection } from './sessions.ts'
+
+/** An open call. */
+export interface HeldCall {
+  readonly connection: Connection
+  readonly route: { readonly rpc: string }
+  readonly head: CallHead
+  readonly beganAtMs: number
+  /** Bytes of an unfinished request and of answers that were not read. */
+  heldBytes: number
+  /** Ends the call when its client takes or sends nothing for too long. */
+  sweep(nowMs: number): void
+  /** Ends the call, so that calls that hold fewer bytes have room. */
+  giveUp(): void
+}
 
 /** Limits of what calls may hold. */
 export interface CallBounds {
@@ -15,11 +29,11 @@ export interface CallBounds {
 /** Callbacks that count and log calls, and convert their errors. */
 export interface CallNotes {
   /** An answer was not read in time, or had to make room. */
-  noteUnread(call: GuardedCall): void
+  noteUnread(call: HeldCall): void
   /** A small piece of a message arrived that does not complete it. */
   noteFragment(connection: Connection): void
   /** A call that needs no key has ended. */
-  noteOpen(call: GuardedCall, status: Pick<StatusObject, 'code' | 'details'>): void
+  noteOpen(call: HeldCall, status: Pick<StatusObject, 'code' | 'details'>): void
   /** Converts an error into the status of a refused call. */
   toStatus(error: Error, requestId: string): StatusObject
 }
@@ -27,11 +41,11 @@ export interface CallNotes {
 /** The open calls of one port. */
 export interface OpenCalls extends CallNotes {
   readonly stallMs: number
-  add(call: GuardedCall): void
+  add(call: HeldCall): void
   /** Adds to the bytes that a call holds; a negative number releases them. */
-  hold(call: GuardedCall, bytes: number): void
+  hold(call: HeldCall, bytes: number): void
   /** A call is over and its stream closed. */
-  forget(call: GuardedCall): void
+  forget(call: HeldCall): void
   /** Ends calls that stall. */
   sweep(): void
 }
@@ -39,10 +53,10 @@ export interface OpenCalls extends CallNotes {
 /** Creates the registry of open calls. */
 export function createOpenCalls({ stallMs, maxConnectionBytes, maxBytes }: CallBounds, notes: CallNotes): OpenCalls {
   // Oldest first.
-  const calls = new Set<GuardedCall>()
+  const calls = new Set<HeldCall>()
   let heldBytes = 0
 
-  function count(call: GuardedCall, bytes: number): void {
+  function count(call: HeldCall, bytes: number): void {
     call.heldBytes += bytes
     call.connection.heldBytes += bytes
     heldBytes += bytes
