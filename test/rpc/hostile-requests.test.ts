@@ -219,7 +219,8 @@ test('a refusal that lists more than trailers can hold is answered with as much 
 test('what the port itself refuses is logged and counted, too', async () => {
   lines.length = 0
   using client = await open(null)
-  expect(await client.call('/no.such.Service/Method').ended).toMatchObject({ status: UNIMPLEMENTED })
+  const unknown = await client.call('/no.such.Service/100%').ended
+  expect(unknown).toMatchObject({ status: UNIMPLEMENTED, message: expect.stringContaining('/no.such.Service/100%') })
   expect(await client.call(createQuote, { headers: { 'grpc-encoding': 'br' } }).ended).toMatchObject({
     status: UNIMPLEMENTED,
   })
