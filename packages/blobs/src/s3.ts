@@ -113,12 +113,23 @@ async function* listObjects(
     before = marker
     const query = { prefix, marker, ...(pageSize !== undefined && { 'max-keys': String(pageSize) }) }
     const page = await (await client.send('GET', { query, patienceMs: readPatienceMs })).text()
-    for (const [, entry = ''] of page.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
+    for (const entry of readElements(page, 'Contents')) {
       marker = readTag(entry, 'Key') ?? ''
       // HEAD knows only seconds.
       const storedAtMs = Math.floor(Date.parse(readTag(entry, 'LastModified') ?? '') / 1000) * 1000
       yield { name: marker, bytes: Number(readTag(entry, 'Size')), storedAtMs }
     }
     if (readTag(page, 'IsTruncated') !== 'true') return
+  }
+}
+
+/** What the elements of a name hold, one after the other. A pattern would look for the end of each that has none once more. */
+function* readElements(xml: string, name: string): Iterable<string> {
+  const [begin, end] = [`<${name}>`, `</${name}>`]
+  for (let from = xml.indexOf(begin); from >= 0;) {
+    const to = xml.indexOf(end, from)
+    if (to < 0) return
+    yield xml.slice(from + begin.length, to)
+    from = xml.indexOf(begin, to)
   }
 }

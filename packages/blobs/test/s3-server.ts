@@ -149,3 +149,16 @@ function meet(fault: Fault | null, incoming: IncomingMessage, outgoing: ServerRe
   passed.on('error', cut)
   incoming.pipe(passed)
 }
+
+/** Starts a store that answers everything with this body. */
+export async function startAnswering(body: string): Promise<AsyncDisposable & { readonly endpoint: string }> {
+  const server = createServer((_, answer) => void answer.end(body))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

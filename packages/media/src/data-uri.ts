@@ -28,7 +28,8 @@ function* decodeBase64(text: string, from: number, field: string): Generator<Buf
   let ended = false
   for (const piece of decodePercent(text, from, field)) {
     const written = rest + piece.toString('latin1').replaceAll(/\s+/g, '')
-    const letters = written.replace(/=*$/, '')
+    // Tried at the first mark of a row only: from each of them it would take the square of their number.
+    const letters = written.replace(/(?<!=)=+$/, '')
     // Buffer.from skips what is not base64 and would turn a typing error into another file.
     if (/[^A-Za-z0-9+/_-]/.test(letters) || (ended && written !== '')) throw invalidMedia(field, 'is not valid base64')
     ended ||= letters !== written

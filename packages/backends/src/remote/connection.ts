@@ -167,7 +167,7 @@ export interface ConnectionParts {
 /** Creates a connection. */
 export function createConnection(parts: ConnectionParts): Connection {
   const { provider, client, maxBytes } = parts
-  const base = parts.baseUrl.replace(/\/+$/, '')
+  const base = parts.baseUrl.replace(/(?<!\/)\/+$/, '')
   const quote = createQuote(parts.hide)
   const toUrl = (at: string): string => (/^https?:\/\//.test(at) ? at : base + at)
 

@@ -5,8 +5,8 @@ import { isObject } from './connection.ts'
 
 const deepest = 6
 // What a provider repeats of the input, or says about it.
-const wordFields =
-  /^(inputs?|request|payload|parameters|arguments|logs?|.*(prompt|text|caption|description|title|message).*)$/i
+const wordFields = /^(inputs?|request|payload|parameters|arguments|logs?)$/i
+const wordsWithin = /prompt|text|caption|description|title|message/i
 // Where results of fal have files: in objects with a URL, or under the name of what they are.
 const fileFields = /^(urls?|(image|video|audio|file|output)s?)$/i
 // Less usual, and fields of inputs have such names, too.
@@ -33,8 +33,12 @@ function walk(
   if (typeof value === 'string') return holdsFiles(field) ? toOutputs(value) : []
   if (depth > deepest) return []
   if (Array.isArray(value)) return value.flatMap((item) => walk(item, holdsFiles, field, depth + 1))
-  const fields = isObject(value) ? Object.entries(value).filter(([name]) => !wordFields.test(name)) : []
+  const fields = isObject(value) ? Object.entries(value).filter(([name]) => !holdsWords(name)) : []
   return fields.flatMap(([name, item]) => walk(item, holdsFiles, name, depth + 1))
+}
+
+function holdsWords(field: string): boolean {
+  return wordFields.test(field) || wordsWithin.test(field)
 }
 
 function toOutputs(text: string): Output[] {

@@ -1,7 +1,7 @@
 // What a provider says is bounded: its words are hidden, cut and matched in linear time, its JSON is looked through before it is
 // parsed, and its numbers are usage only as far as a price can name them.
 import { describe, expect, test } from 'vitest'
-import { toNumbers } from '../../src/remote/outputs.ts'
+import { findFiles, toNumbers } from '../../src/remote/outputs.ts'
 import { createQuote } from '../../src/remote/quote.ts'
 import { readJson } from '../../src/remote/short-json.ts'
 import { createSecrets } from '../../src/secrets.ts'
@@ -53,6 +53,11 @@ describe('JSON', () => {
   test('what is neither a list nor an object, or is broken, is no answer', () => {
     for (const text of ['', '   ', 'null', '"x"', 'RIFF', '{"a":', '["']) expect(readJson(Buffer.from(text))).toBeNull()
   })
+})
+
+test('a name of a field is matched in linear time', () => {
+  // The old expression needs minutes.
+  expect(findFiles({ [`${'text'.repeat(100_000)}\n`]: { url: 'https://a.test/x' } })).toEqual([])
 })
 
 test('only a hundred numbers that a price can name are usage', () => {
