@@ -6,7 +6,8 @@ import { findBuiltin } from '../app/builtin.ts'
 import { importModel } from '../app/import-model.ts'
 import { readConfig } from '../config.ts'
 import { StartupError } from '@mediagen/core/errors.ts'
-import { escapeHidden } from '@mediagen/core/hidden-characters.ts'
+import { escapeHidden, hasHidden } from '@mediagen/core/hidden-characters.ts'
+import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { openCatalog, openIdleEngines, openSecrets, readModels } from '../app/models.ts'
 import { print, say } from '@mediagen/terminal/print.ts'
 
@@ -87,7 +88,7 @@ export function addModelCommands(program: Command): Command {
           throw new StartupError(`Nothing was imported from ${target}: ${escapeHidden((error as Error).message)}.`)
         })
         if (json) print(entry, true)
-        else process.stdout.write(dump({ models: [entry] }, { lineWidth: 120 }))
+        else say(writeCatalog(entry))
         // Standard output is the file.
         say('Set price, and check id, category, modality and description.\n', process.stderr)
         if (media.length > 0)
@@ -98,4 +99,14 @@ export function addModelCommands(program: Command): Command {
       },
     )
   return models
+}
+
+/**
+ * A catalog of one entry in YAML. With characters that act on a terminal it is JSON, which is YAML, too: all of its texts are in
+ * quotes, in which such characters can be escaped and stay what they are.
+ */
+function writeCatalog(entry: JsonObject): string {
+  const catalog = { models: [entry] }
+  const yaml = dump(catalog, { lineWidth: 120 })
+  return hasHidden(yaml.replaceAll('\n', '')) ? `${JSON.stringify(catalog, null, 2)}\n` : yaml
 }

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { hasHidden } from '@mediagen/core/hidden-characters.ts'
 import { dump, load } from 'js-yaml'
 import { serveFake } from '../../packages/backends/test/remote/fakes/fake.ts'
 import { openCommandLine } from './command-line.ts'
@@ -133,6 +134,18 @@ test('comfyui: what people set in a workflow, and where it goes', async () => {
     width: { type: 'integer', default: 64 },
     image: { type: 'string', format: 'media' },
   })
+})
+
+test('what a provider says acts on no terminal, and is imported as it is', async () => {
+  const description = 'a\u202Eb\u2066c\u009B31md\u001B[2Je\u200Ff\ng'
+  const properties = { prompt: { type: 'string', description }, 'size\u202E': { type: 'string', description } }
+  const json = { components: { schemas: { Input: { type: 'object', required: ['prompt'], properties } } } }
+  await using served = await serveFake({ answer: () => ({ status: 200, json }) })
+  await using line = openCommandLine()
+  const { stdout } = await line.run(['models', 'import', 'cog', served.origin, '--provider', 'p'])
+  expect(hasHidden(stdout.replaceAll('\n', ''))).toBe(false)
+  const [entry] = (load(stdout) as any).models
+  expect(entry.input.properties).toMatchObject({ prompt: { description }, 'size\u202E': { description } })
 })
 
 test('an import that fails says why', async () => {

@@ -26,3 +26,13 @@ test('options have their titles where these say more than their names, and their
     '         - clara: A woman, lower.',
   ])
 })
+
+test('no text of a server ends its line or acts on the terminal', () => {
+  const forged = 'a\u001B[2J\nPrice: free'
+  const field = { type: 'string', enum: [forged], default: forged }
+  const properties = { [forged]: field }
+  const schema = { type: 'object', properties, required: [forged] }
+  const openapi = { paths: { '/a/b': { post: { requestBody: { content: { 'application/json': { schema } } } } } } }
+  const page = describeModel({ ...model, id: forged, unready_reason: forged, openapi } as never, 80)
+  expect(page.split('\n').filter((line) => line.startsWith('Price: '))).toEqual(['Price: 1 credit'])
+})

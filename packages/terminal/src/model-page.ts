@@ -17,7 +17,8 @@ const widestName = 24
 export function describeModel(model: ModelDetail, columns: number): string {
   const { properties = {}, required = [] } = findSchema(model.openapi)
   const width = Math.min(widestName, Math.max(0, ...Object.keys(properties).map((name) => name.length)))
-  const fields = Object.entries(properties).map(([name, field]) => {
+  const fields = Object.entries(properties).map(([key, field]) => {
+    const name = escapeHidden(key)
     const said = [describeField(field, required.includes(name)), field.description?.trim()]
     const text = [...said, ...describeOptions(field)].filter(Boolean)
     const lines = text.flatMap((one) => wrap(one as string, columns - width - 4))
@@ -29,8 +30,8 @@ export function describeModel(model: ModelDetail, columns: number): string {
     ...model.description.split('\n').flatMap((line) => wrap(line, columns)),
     ...wrap(`Price: ${model.pricing.summary}`, columns),
   ]
-  const notReady = model.unready_reason === null ? [] : [`Not ready: ${model.unready_reason}`]
-  const example = `Example:\n  ${writeExample(model.id, properties, required)}`
+  const notReady = model.unready_reason === null ? [] : [`Not ready: ${escapeHidden(model.unready_reason)}`]
+  const example = `Example:\n  ${escapeHidden(writeExample(model.id, properties, required))}`
   return `${[...head, ...notReady].join('\n')}\n\nFields:\n${fields.join('\n')}\n\n${example}\n`
 }
 
