@@ -1,16 +1,14 @@
 // Signed URLs of files: anyone with a URL may read the file until it expires, without a key.
-
-import { timingSafeEqual } from 'node:crypto'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { AssetUrls } from '@mediagen/core/asset.ts'
-import { createMac, createMacKey, type MacKey } from '@mediagen/core/mac.ts'
-import type { SigningKey } from '@mediagen/core/store.ts'
+import type { UrlKey } from './url-keys.ts'
 
 export interface AssetUrlsOptions {
   /**
-   * Keys of the signatures, the newest last, at least 16 random bytes each; the same on every node and after every restart.
-   * A URL of a key that is no longer among them is not genuine.
+   * Keys of the signatures, the newest last; the same on every node and after every restart. A URL of a key that is no longer
+   * among them is not genuine.
    */
-  readonly keys: () => readonly SigningKey[]
+  readonly keys: () => readonly UrlKey[]
   /** Public address of this server, for example `https://media.example`; called for each URL. */
   readonly baseUrl: () => string
   /** Whether callers may be given URLs below the address at which they reached this server. Default: false. */
@@ -23,8 +21,6 @@ export interface AssetUrlsOptions {
 const hourMs = 60 * 60 * 1000
 /** 128 bits cannot be guessed, and keep the URL short. */
 const signatureBytes = 16
-/** The secrets of keys, prepared once for each. */
-const macKeys = new WeakMap<SigningKey, MacKey>()
 /** A new key signs after this long, when every process has read it and accepts what it signed. */
 const spreadMs = 5000
 
@@ -36,13 +32,13 @@ const spreadMs = 5000
  */
 export function createAssetUrls(options: AssetUrlsOptions): AssetUrls {
   const { keys, baseUrl, ttlMs, clock, followsCaller = false } = options
-  const toSignature = (signer: SigningKey, key: string, expires: string): string => {
-    const mac = createMac(toMacKey(signer), Buffer.from(`mediagen asset\n${expires}\n${key}`), 'binary')
-    return `${signer.number}.${Buffer.from(mac.slice(0, signatureBytes), 'binary').toString('base64url')}`
+  const toSignature = (signer: UrlKey, key: string, expires: string): string => {
+    const mac = createHmac('sha256', signer.secret).update(`mediagen asset\n${expires}\n${key}`).digest()
+    return `${signer.number}.${mac.toString('base64url', 0, signatureBytes)}`
   }
 
   /** The key that signs now. */
-  const findSigner = (): SigningKey => {
+  const findSigner = (): UrlKey => {
     const all = keys()
     const spread = all.findLast(({ createdAtMs }) => createdAtMs + spreadMs <= clock.nowMs())
     const signer = spread ?? all.at(-1)
@@ -121,17 +117,6 @@ function decode(path: string): string | null {
   } catch {
     return null
   }
-}
-
-function toMacKey(signer: SigningKey): MacKey {
-  const { secret } = signer
-  let made = macKeys.get(signer)
-  if (made === undefined) {
-    if (secret.length < signatureBytes) throw new RangeError(`the asset secret has fewer than ${signatureBytes} bytes`)
-    made = createMacKey(secret)
-    macKeys.set(signer, made)
-  }
-  return made
 }
 
 /** Remembers the last result: most callers reach a server at the same address. */

@@ -1,6 +1,6 @@
 // Seals and opens quotes with the keys of the store, which may be rotated while the server runs.
+import { createSecretKey } from 'node:crypto'
 import type { Clock } from '@mediagen/core/clock.ts'
-import { createMacKey } from '@mediagen/core/mac.ts'
 import { openQuote, type Quote, type SealingKey, sealQuote } from '@mediagen/core/quote-seal.ts'
 import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 import type { Store } from '@mediagen/core/store.ts'
@@ -44,7 +44,7 @@ export function createQuoteBook(store: Pick<Store, 'signingKeys'>, clock: Clock,
     const all = await store.signingKeys('quote')
     // A key that was replaced this long ago sealed no quote that could still be valid, and a stolen one must not seal new ones.
     const live = all.filter((_, index) => nowMs <= (all[index + 1]?.createdAtMs ?? nowMs) + longestTtlMs + refreshMs)
-    keys = new Map(live.map(({ number, secret }) => [number, { number, secret: createMacKey(secret) }]))
+    keys = new Map(live.map(({ number, secret }) => [number, { number, secret: createSecretKey(secret) }]))
     newest = [...keys.values()].at(-1)
   }
 

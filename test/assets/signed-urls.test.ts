@@ -1,14 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { createAssetUrls } from '../../src/assets/signed-urls.ts'
-import type { SigningKey } from '@mediagen/core/store.ts'
+import { toUrlKey } from '../../src/assets/url-keys.ts'
 
 const hourMs = 3_600_000
 const noonMs = Date.parse('2026-11-20T12:00:00.000Z')
-const toKey = (number: number, createdAtMs = 0): SigningKey => ({
-  number,
-  createdAtMs,
-  secret: Buffer.alloc(32, number),
-})
+const toKey = (number: number, createdAtMs = 0, secret = Buffer.alloc(32, number)) =>
+  toUrlKey({ number, createdAtMs, secret })
 const key = 'job_01jd/0.png'
 
 function createUrls(nowMs: number, baseUrl = 'https://media.example', keys = [toKey(7)]) {
@@ -47,8 +44,7 @@ describe('signing', () => {
   })
 
   test('needs a real secret', () => {
-    const { urls } = createUrls(noonMs, '', [{ ...toKey(1), secret: Buffer.alloc(4) }])
-    expect(() => urls.sign(key)).toThrow(RangeError)
+    expect(() => toKey(1, 0, Buffer.alloc(4))).toThrow(RangeError)
   })
 })
 
@@ -104,7 +100,7 @@ describe('URLs of this installation', () => {
   })
 
   test('are refused if another key or no key signed them', () => {
-    const others = createUrls(noonMs, 'https://elsewhere.example', [{ ...toKey(7), secret: Buffer.alloc(32, 9) }])
+    const others = createUrls(noonMs, 'https://elsewhere.example', [toKey(7, 0, Buffer.alloc(32, 9))])
     const { url } = others.urls.sign(key)
     expect(own.read(url)).toBeNull()
     expect(own.read(url.replace(/\?.*/, ''))).toBeNull()
@@ -135,7 +131,7 @@ describe('verifying', () => {
     const query = toQuery(urls.sign(key).url)
     expect(urls.msLeft('job_01jd/1.png', query)).toBe(null)
     expect(urls.msLeft(key, { ...query, expires: String(Number(query.expires) + 1) })).toBe(null)
-    const others = createUrls(clock.now, '', [{ ...toKey(7), secret: Buffer.alloc(32, 8) }])
+    const others = createUrls(clock.now, '', [toKey(7, 0, Buffer.alloc(32, 8))])
     expect(others.urls.msLeft(key, query)).toBe(null)
   })
 

@@ -1,7 +1,6 @@
 // Sealed quotes: the id carries the whole quote under a MAC, so making one writes nothing and checking one reads nothing.
 // The account is only in the MAC: a quote opens for the account that asked for it and for no other.
-import { timingSafeEqual } from 'node:crypto'
-import { createMac, type MacKey } from './mac.ts'
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 
 const prefix = 'quote_'
 const version = 1
@@ -14,7 +13,7 @@ const longestId = 1024
 export interface SealingKey {
   /** Counts from 1; names the key in the quotes that it sealed. */
   readonly number: number
-  readonly secret: MacKey
+  readonly secret: KeyObject
 }
 
 /** The content of a quote. */
@@ -42,7 +41,7 @@ export function sealQuote(key: SealingKey, accountId: string, quote: Quote, nonc
   sealed.set(nonce, start + 21)
   sealed.write(quote.digest, start + 29, 'hex')
   sealed.write(quote.model, start + headBytes)
-  sealed.write(createMac(key.secret, sealed.subarray(0, bodyEnd), 'binary'), bodyEnd, macBytes, 'binary')
+  createHmac('sha256', key.secret).update(sealed.subarray(0, bodyEnd)).digest().copy(sealed, bodyEnd, 0, macBytes)
   return prefix + sealed.toString('base64url', start)
 }
 
@@ -52,8 +51,8 @@ export function openQuote(keys: ReadonlyMap<number, SealingKey>, accountId: stri
   const key = sealed && keys.get(sealed.readUInt32BE(1))
   if (!key) return null
   const body = sealed.subarray(0, -macBytes)
-  const mac = createMac(key.secret, Buffer.concat([Buffer.from(toOwner(accountId)), body]), 'binary')
-  if (!timingSafeEqual(sealed.subarray(-macBytes), Buffer.from(mac.slice(0, macBytes), 'binary'))) return null
+  const mac = createHmac('sha256', key.secret).update(toOwner(accountId)).update(body).digest().subarray(0, macBytes)
+  if (!timingSafeEqual(sealed.subarray(-macBytes), mac)) return null
   return {
     model: body.toString('utf8', headBytes),
     credits: body.readDoubleBE(5),

@@ -1,12 +1,11 @@
 // Sealed quotes: what was sealed opens for whom it was sealed, and nothing else opens (P7, P9, P11).
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createMacKey } from '@mediagen/core/mac.ts'
 import { openQuote, type Quote, type SealingKey, sealQuote } from '@mediagen/core/quote-seal.ts'
 
 const secret = randomBytes(32)
-const createKey = (number: number, bytes = randomBytes(32)): SealingKey => ({ number, secret: createMacKey(bytes) })
+const createKey = (number: number, bytes = randomBytes(32)): SealingKey => ({ number, secret: createSecretKey(bytes) })
 const key = createKey(7, secret)
 const keysOf = (...keys: SealingKey[]) => new Map(keys.map((one) => [one.number, one]))
 const keys = keysOf(createKey(6), key, createKey(8))
