@@ -1,7 +1,6 @@
 // `serve`: runs a server until a signal ends it.
 import type { Command } from 'commander'
 import type { App } from '../app/app.ts'
-import { keepTickShape } from '../app/tick-shape.ts'
 import { startWriterAhead } from '../app/writer-ahead.ts'
 import { readConfig } from '../config.ts'
 import { print, type Printed } from '@mediagen/terminal/print.ts'
@@ -14,7 +13,6 @@ export function addServeCommand(program: Command): void {
     .option('--core-url <url>', 'serve only REST, in front of another server at this gRPC address (MEDIAGEN_CORE_URL)')
     .option('--json', 'print the addresses as one line of JSON')
     .action(async ({ coreUrl, json }: { coreUrl?: string; json?: boolean }) => {
-      keepTickShape()
       const config = readConfig({ ...process.env, ...(coreUrl !== undefined && { MEDIAGEN_CORE_URL: coreUrl }) })
       // Installed first, so a signal during the start also stops the server properly.
       const stopped = stopSignal()
