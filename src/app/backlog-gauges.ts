@@ -1,6 +1,5 @@
 // Gauges of what waits in an installation, read from the store when somebody asks for the metrics. Each process shows the same.
-import Gauge from 'prom-client/lib/gauge.js'
-import type Registry from 'prom-client/lib/registry.js'
+import { Gauge, type Registry } from 'prom-client'
 import type { Backlog } from '@mediagen/core/backlog.ts'
 
 // What several readers of the metrics ask for within this time is read once.

@@ -1,8 +1,7 @@
 // Times the store and the files for operators, and counts the leases that were lost.
 import type { Blobs } from '@mediagen/blobs/blobs.ts'
 import type { Store } from '@mediagen/core/store.ts'
-import type { Metrics } from './metrics.ts'
-import type { Timer } from './times.ts'
+import type { Metrics, Timer } from './metrics.ts'
 
 const storeOperations = [
   'startGeneration',

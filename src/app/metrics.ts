@@ -1,12 +1,14 @@
 // Everything that a server counts, as Prometheus metrics. Each part gets only the functions that it calls.
-import Counter from 'prom-client/lib/counter.js'
-import Gauge from 'prom-client/lib/gauge.js'
-import Registry from 'prom-client/lib/registry.js'
-import { onFirstUse } from '@mediagen/engine/first-use.ts'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Backlog } from '@mediagen/core/backlog.ts'
 import type { CallMetrics } from '../rpc/pipeline.ts'
 import { createBacklogGauges } from './backlog-gauges.ts'
-import { createTimes, type Timer } from './times.ts'
+
+// In seconds.
+const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 180]
+
+/** Makes what records how long one operation took, in seconds. */
+export type Timer = (operation: string) => (seconds: number) => void
 
 /** Counters of one server. */
 export interface Metrics extends CallMetrics {
@@ -42,25 +44,14 @@ export interface Metrics extends CallMetrics {
 export function createMetrics(monotonicMs = () => performance.now()): Metrics {
   const registry = new Registry()
   let refresh = (): Promise<void> => Promise.resolve()
-  const watchProcess = onFirstUse(async () => {
-    const { collectDefaultMetrics } = await import('prom-client')
-    collectDefaultMetrics({ register: registry })
+  let watchesProcess = false
+  const calls = new Counter({
+    name: 'mediagen_rpc_total',
+    help: 'Calls by rpc and outcome (ok or error code)',
+    labelNames: ['rpc', 'code'],
+    registers: [registry],
   })
-  // Counted in plain numbers until somebody reads them, at a twentieth of what `inc` takes.
-  const outcomes = new Map<string, Map<string, number>>()
-  registry.registerMetric(
-    new Counter({
-      name: 'mediagen_rpc_total',
-      help: 'Calls by rpc and outcome (ok or error code)',
-      labelNames: ['rpc', 'code'],
-      registers: [],
-      collect() {
-        this.reset()
-        for (const [rpc, counts] of outcomes) for (const [code, count] of counts) this.inc({ rpc, code }, count)
-      },
-    }),
-  )
-  const timeCalls = createTimes(registry, 'rpc', 'mediagen_rpc_seconds', 'How long calls took')
+  const timeCalls = createTimer(registry, 'rpc', 'mediagen_rpc_seconds', 'How long calls took')
   const refusals = new Counter({
     name: 'mediagen_http_refusals_total',
     help: 'Requests that the REST door refused by itself, before any call, by error code',
@@ -99,10 +90,8 @@ export function createMetrics(monotonicMs = () => performance.now()): Metrics {
   return {
     countCalls(rpc) {
       const recordTime = timeCalls(rpc)
-      const counts = outcomes.get(rpc) ?? new Map<string, number>()
-      outcomes.set(rpc, counts)
       return (code, seconds) => {
-        counts.set(code, (counts.get(code) ?? 0) + 1)
+        calls.inc({ rpc, code })
         recordTime(seconds)
       }
     },
@@ -115,23 +104,34 @@ export function createMetrics(monotonicMs = () => performance.now()): Metrics {
     showBacklog: (measure) => (refresh = createBacklogGauges(registry, measure, monotonicMs)),
     setRunning: (count) => running.set(count),
     showGauge(name, help, read) {
-      const gauge: Gauge = new Gauge({ name, help, registers: [], collect: (): void => gauge.set(read()) })
-      registry.registerMetric(gauge)
+      registry.registerMetric(
+        new Gauge({
+          name,
+          help,
+          registers: [],
+          collect() {
+            this.set(read())
+          },
+        }),
+      )
     },
     showCounter(name, help, read) {
-      const counter: Counter = new Counter({
-        name,
-        help,
-        registers: [],
-        collect(): void {
-          counter.reset()
-          counter.inc(read())
-        },
-      })
-      registry.registerMetric(counter)
+      registry.registerMetric(
+        new Counter({
+          name,
+          help,
+          registers: [],
+          collect() {
+            this.reset()
+            this.inc(read())
+          },
+        }),
+      )
     },
     async render() {
-      await Promise.all([watchProcess(), refresh()])
+      if (!watchesProcess) collectDefaultMetrics({ register: registry })
+      watchesProcess = true
+      await refresh()
       return { contentType: registry.contentType, body: await registry.metrics() }
     },
   }
@@ -146,17 +146,26 @@ function createStoreMetrics(registry: Registry): Pick<Metrics, 'countLostLeases'
   })
   return {
     countLostLeases: (noticedBy, jobs) => lostLeases.labels(noticedBy).inc(jobs),
-    timeStore: createTimes(
+    timeStore: createTimer(
       registry,
       'operation',
       'mediagen_store_seconds',
       'How long operations of the database took, waits included',
     ),
-    timeFiles: createTimes(
+    timeFiles: createTimer(
       registry,
       'operation',
       'mediagen_files_seconds',
       'How long operations of the store of files took',
     ),
+  }
+}
+
+/** Adds a histogram with one label to the metrics. An operation is shown once it was timed. */
+function createTimer(registry: Registry, label: string, name: string, help: string): Timer {
+  const histogram = new Histogram({ name, help, labelNames: [label], buckets, registers: [registry] })
+  return (operation) => {
+    const times = histogram.labels(operation)
+    return (seconds) => times.observe(seconds)
   }
 }
