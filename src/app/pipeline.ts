@@ -3,7 +3,6 @@ import type { Config } from '../config.ts'
 import type { Clock } from '@mediagen/core/clock.ts'
 import type { Store } from '@mediagen/core/store.ts'
 import { createAccess } from '../rpc/access.ts'
-import { createCallLog } from '../rpc/call-log.ts'
 import { createKeyUses } from '../rpc/key-uses.ts'
 import { startKeyWatch } from '../rpc/key-watch.ts'
 import type { PipelineParts } from '../rpc/pipeline.ts'
@@ -33,20 +32,17 @@ export function startPipeline(
   const uses = createKeyUses(store)
   const access = createAccess(store, clock, uses, config, { takeTokens: store.takeTokens, isAlone: () => isAlone })
   const keys = startKeyWatch(access)
-  const calls = createCallLog(log)
   return {
     access,
     keys,
     metrics,
     log,
-    calls,
     strangers: createStrangerLog(log, config.maxRefusalLines),
     maxViolations: config.maxViolations,
     [Symbol.dispose]() {
       stopLooking()
       keys.stop()
       uses.flush()
-      calls.flush()
     },
   }
 }

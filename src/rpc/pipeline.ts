@@ -25,7 +25,7 @@ import { boundViolations } from '@mediagen/core/violations.ts'
 import { callerKey, callerOf } from '../services/caller.ts'
 import { toPermission } from '../services/convert.ts'
 import type { Access } from './access.ts'
-import { type CallLog, createJobFinder, type FindJobId } from './call-log.ts'
+import { createJobFinder, type FindJobId } from './call-job.ts'
 import { toConnectError, toMediagenError } from './errors.ts'
 import { type FollowedCall, followKey, type KeyWatch } from './key-watch.ts'
 
@@ -43,8 +43,6 @@ export interface PipelineParts {
   readonly keys: KeyWatch
   readonly metrics: CallMetrics
   readonly log: Logger
-  /** Where calls that were answered go. */
-  readonly calls: CallLog
   /** Where refusals of callers without a valid key go. */
   readonly strangers: StrangerLog
   /** Maximum number of violations in an answer. */
@@ -263,16 +261,17 @@ function createKeyGuard(method: DescMethod, parts: PipelineParts): CallGuard {
 }
 
 function createCallGuard(method: DescMethod, parts: PipelineParts, admit: Admit): CallGuard {
-  const { access, metrics, log, calls, strangers, maxViolations } = parts
+  const { access, metrics, log, strangers, maxViolations } = parts
   const isLogged = !isBeforeCall(method)
   const rpc = `${method.parent.name}.${method.name}`
   const count = metrics.countCalls(rpc)
 
-  function toLine({ head, caller }: Call, ms: number) {
+  function toLine({ head, caller }: Call, code: string, ms: number) {
     return {
       rpc,
-      request_id: head.requestId,
+      code,
       ms: Math.round(ms * 100) / 100,
+      request_id: head.requestId,
       ...(caller && { key_id: caller.keyId, account_id: caller.accountId }),
     }
   }
@@ -281,28 +280,21 @@ function createCallGuard(method: DescMethod, parts: PipelineParts, admit: Admit)
     begin: (head) => ({ head, startedAt: performance.now(), caller: toKey(head) }),
     admit,
     spend: (caller, bytes) => (caller ? access.spend(caller, bytes) : undefined),
-    succeed({ head, startedAt, caller }, jobId) {
-      const ms = performance.now() - startedAt
+    succeed(call, jobId) {
+      const ms = performance.now() - call.startedAt
       count('ok', ms / 1000)
-      if (caller && isLogged)
-        calls.note({
-          rpc,
-          requestId: head.requestId,
-          ms,
-          keyId: caller.keyId,
-          accountId: caller.accountId,
-          jobId,
-        })
+      if (call.caller && isLogged)
+        log.info({ ...toLine(call, 'ok', ms), ...(jobId !== null && { job_id: jobId }) }, 'call')
     },
     fail(call, thrown) {
       const ms = performance.now() - call.startedAt
-      const line = toLine(call, ms)
       const error = boundViolations(toMediagenError(thrown), maxViolations)
+      const line = toLine(call, error.code, ms)
       count(error.code, ms / 1000)
       if (error.code === 'internal' || error.code === 'storage_unavailable')
-        log.error({ ...line, code: error.code, err: error.cause }, 'call failed')
-      else if (call.caller) log.info({ ...line, code: error.code, detail: error.message }, 'call refused')
-      else strangers({ ...line, code: error.code, detail: error.message }, 'call refused')
+        log.error({ ...line, err: error.cause }, 'call failed')
+      else if (call.caller) log.info({ ...line, detail: error.message }, 'call refused')
+      else strangers({ ...line, detail: error.message }, 'call refused')
       return toConnectError(error, call.head.requestId)
     },
   }

@@ -5,10 +5,8 @@ import { afterAll, expect, test } from 'vitest'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
 import { CatalogService } from '../../gen/mediagen/v1/catalog_pb.ts'
 import { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'
-import { createLogger } from '../../src/app/log.ts'
 import { startApp } from '../../src/app/start.ts'
-import { createCallLog } from '../../src/rpc/call-log.ts'
-import { keepLines, keepLog } from '../kept-log.ts'
+import { keepLog } from '../kept-log.ts'
 import { startTestApp } from '../test-app.ts'
 import { openForeignClient } from './foreign-client.ts'
 
@@ -56,7 +54,19 @@ test('REST: one line, in the in-process door and nowhere else', async () => {
   await app.send(`/v1/jobs/${job_id}`, { headers: { 'x-request-id': 'rest-read' } })
   expect(await linesOf('rest-read')).toEqual([lineOf('GenerationService.GetJob', { request_id: 'rest-read', job_id })])
   await app.send('/v1/wallet', { headers: { 'x-request-id': 'rest-wallet' } })
-  expect(await linesOf('rest-wallet')).toEqual([lineOf('WalletService.GetWallet', { request_id: 'rest-wallet' })])
+  const read = await linesOf('rest-wallet')
+  expect(read).toEqual([lineOf('WalletService.GetWallet', { request_id: 'rest-wallet' })])
+  expect(Object.keys(read[0])).toEqual([
+    'level',
+    'time',
+    'rpc',
+    'code',
+    'ms',
+    'request_id',
+    'key_id',
+    'account_id',
+    'msg',
+  ])
   await app.send(`/v1/jobs/${job_id}/events`, { headers: { 'x-request-id': 'rest-events' } })
   expect(await linesOf('rest-events')).toEqual([
     lineOf('GenerationService.WatchJob', { request_id: 'rest-events', job_id }),
@@ -105,45 +115,6 @@ test('a gateway asks who calls without a line of its own in the log of the core'
   expect(await linesOf('through-gateway')).toEqual([
     lineOf('WalletService.GetWallet', { request_id: 'through-gateway' }),
   ])
-})
-
-const call = {
-  rpc: 'A.B',
-  requestId: 'r',
-  ms: 1.239,
-  keyId: 'key_1',
-  accountId: 'acct_1',
-  jobId: null,
-}
-
-test('lines are written in batches, without secrets, and not below the level of the log', () => {
-  const { lines: written, sink } = keepLines()
-  const calls = createCallLog(createLogger('info', sink), () => 1_700_000_000_000)
-  calls.note({ ...call, requestId: `mgk_${'x'.repeat(43)}` })
-  calls.note({ ...call, jobId: 'job_1' })
-  expect(written).toEqual([])
-  calls.flush()
-  expect(written).toEqual([
-    {
-      level: 30,
-      time: '2023-11-14T22:13:20.000Z',
-      rpc: 'A.B',
-      code: 'ok',
-      ms: 1.24,
-      request_id: 'mgk_[redacted]',
-      key_id: 'key_1',
-      account_id: 'acct_1',
-      msg: 'call',
-    },
-    expect.objectContaining({ request_id: 'r', job_id: 'job_1' }),
-  ])
-  for (let at = 0; at < 200; at++) calls.note(call)
-  expect(written.length, 'a long batch is written at once').toBeGreaterThan(50)
-  const quiet = keepLines()
-  const silent = createCallLog(createLogger('warn', quiet.sink))
-  silent.note(call)
-  silent.flush()
-  expect(quiet.lines).toEqual([])
 })
 
 test('a job that a request names and that is no id is left out', async () => {
