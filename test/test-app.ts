@@ -12,7 +12,7 @@ import { startApp } from '../src/app/start.ts'
 import { type Config, readConfig } from '../src/config.ts'
 import { type Permission, permissions } from '@mediagen/core/key.ts'
 import { toPermissionCode } from '../src/services/convert.ts'
-import { storeSettings, threads } from './test-store.ts'
+import { createDataDir, storeSettings, threads } from './test-store.ts'
 
 /** What most tests use instead of the defaults; MEDIAGEN_TEST_GATEWAY=1 puts a gateway of its own in front, over gRPC. */
 const testSettings = {
@@ -105,6 +105,7 @@ export async function startTestApp(
   // Forked processes may have a user of their own.
   chmodSync(folder, 0o711)
   const dataDir = settings['MEDIAGEN_DATA_DIR'] ?? join(folder, 'data')
+  if (settings['MEDIAGEN_DATA_DIR'] === undefined) await createDataDir(dataDir)
   const config = readConfig({
     ...testSettings,
     MEDIAGEN_DATA_DIR: dataDir,

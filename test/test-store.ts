@@ -1,4 +1,5 @@
 // Which store tests run on: in the projects of PostgreSQL, each data directory and each store has a database there.
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
@@ -6,7 +7,7 @@ import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import type { Clock } from '@mediagen/core/clock.ts'
 import type { OpenTestStore, TestStore } from './storage/fixture.ts'
 import { connectPostgres, hasPostgres, runSql, startPostgres } from './storage/postgres-server.ts'
-import { openRaw, openTemporaryStore, threads } from './storage/sqlite-fixture.ts'
+import { createMigrated, openRaw, openTemporaryStore, threads } from './storage/sqlite-fixture.ts'
 
 export { threads }
 
@@ -32,6 +33,13 @@ function databaseOf(dataDir: string): Promise<string> {
 export async function storeSettings(dataDir: string): Promise<Readonly<Record<string, string>>> {
   if (!isPostgres) return {}
   return { MEDIAGEN_DATABASE_URL: await databaseOf(dataDir), MEDIAGEN_DATABASE_CONNECTIONS: '4' }
+}
+
+/** Makes a data directory with an empty database, where the database is in it. */
+export async function createDataDir(dataDir: string): Promise<void> {
+  if (isPostgres) return
+  mkdirSync(dataDir)
+  await createMigrated(join(dataDir, 'mediagen.db'))
 }
 
 /** Opens the store of a data directory, beside the servers that use it. */

@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest'
 import type { EngineRun } from '@mediagen/engine/engine.ts'
 import { createAllowance } from '../../src/runner/allowance.ts'
 import { openHost, openRawHost } from '../media/media-app.ts'
-import { type Bench, leavePicture, startBench, untilAborted } from './fixture.ts'
+import { type Bench, leaveNothing, startBench, untilAborted } from './fixture.ts'
 
 const picture = readFileSync(join(import.meta.dirname, '../models/picture.png'))
 const soon = { interval: 20 }
@@ -22,7 +22,7 @@ function createGates() {
       const { promise, resolve } = Promise.withResolvers<void>()
       gates.set(name, resolve)
       await Promise.race([promise, untilAborted(run)])
-      return leavePicture(run)
+      return leaveNothing()
     },
     open: (name: string) => gates.get(name)?.(),
   }
@@ -35,7 +35,7 @@ const openSilentHost = () => openRawHost(() => {})
 
 test('while jobs of one account wait for slow servers, as many as it may have, the job of another ends', async () => {
   await using slow = await openSilentHost()
-  await using bench = await startBench({ run: leavePicture, places: 2, concurrency: 2 })
+  await using bench = await startBench({ run: leaveNothing, places: 2, concurrency: 2 })
   const other = await bench.store.createAccount('other', 100)
   const waiting = []
   for (let i = 0; i < 6; i++) waiting.push(await bench.start(10, promptOf('slow', `${slow.url}/${i}`)))
@@ -53,7 +53,7 @@ test('one claim of several jobs does not take their account beyond its maximum',
   let isHeld = false
   await using slow = await openSilentHost()
   await using bench = await startBench({
-    run: leavePicture,
+    run: leaveNothing,
     places: 2,
     concurrency: 2,
     wrapStore: (store) => ({
@@ -78,7 +78,7 @@ test('one claim of several jobs does not take their account beyond its maximum',
 
 test('of many accounts, what waits beyond the bound takes places: a worker fetches only so much at a time', async () => {
   await using slow = await openSilentHost()
-  await using bench = await startBench({ run: leavePicture, places: 1, concurrency: 100 })
+  await using bench = await startBench({ run: leaveNothing, places: 1, concurrency: 100 })
   for (let i = 0; i < 12; i++) {
     const { accountId } = await bench.store.createAccount(`account ${i}`, 100)
     await bench.start(10, { accountId, ...promptOf('slow', `${slow.url}/${i}`) })
@@ -178,7 +178,7 @@ test('four files of a job are fetched at a time, and the first that cannot be ha
     asked.push(url)
     if (url === '/4') response.writeHead(404).end()
   })
-  await using bench = await startBench({ run: leavePicture })
+  await using bench = await startBench({ run: leaveNothing })
   const urls = Array.from({ length: 9 }, (_, index) => `${host.url}/${index}`)
   const job = await bench.start(10, promptOf('many', ...urls))
   await expect.poll(() => asked.toSorted(), soon).toEqual(['/0', '/1', '/2', '/3'])

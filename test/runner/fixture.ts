@@ -26,6 +26,8 @@ import { openTestStore } from '../test-store.ts'
 
 const picture = join(import.meta.dirname, '../models/picture.png')
 
+const schemas = createSchemaCompiler([])
+
 /** A signal of a caller that stays. */
 export const stays = new AbortController().signal
 
@@ -34,6 +36,9 @@ export async function leavePicture(run: EngineRun, name = 'out.png'): Promise<En
   copyFileSync(picture, join(await run.folder(), name))
   return { files: [name], usage: {} }
 }
+
+/** Succeeds without an output: for what is not about outputs, which are checked in a process of their own. */
+export const leaveNothing = (): EngineResult => ({ files: [], usage: {} })
 
 /** Ends, by rejecting, when the run is aborted. */
 export function untilAborted({ signal }: EngineRun): Promise<never> {
@@ -121,7 +126,6 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     refused: join(folder, 'refused'),
     maxBytes: 1_000_000,
   })
-  const schemas = createSchemaCompiler([])
   const createTold = (price: CatalogEntry['price'] = { credits: 10 }) =>
     createModel(toEntry(settings, price), join(folder, 'models.yaml'), schemas)
   let model = createTold(settings.price)

@@ -11,7 +11,7 @@ import type { ProviderEntry } from '@mediagen/engine/provider-share.ts'
 import { expect, test, vi } from 'vitest'
 import type { Attempt } from '../../src/runner/attempt.ts'
 import { closeOutputFolder, openOutputFolder } from '../../src/runner/outputs.ts'
-import { type Bench, leavePicture, startBench, untilAborted } from './fixture.ts'
+import { type Bench, leaveNothing, leavePicture, startBench, untilAborted } from './fixture.ts'
 
 const descriptors = vi.hoisted(() => ({ lacking: 0 }))
 vi.mock('@mediagen/engine/held-folder.ts', async (load) => {
@@ -63,7 +63,7 @@ function createTroubledEntry(code: string) {
     const throttle = createThrottle({ ...store, enterProvider }, () => untilAborted(run))
     await run.waiting(throttle.enter({ name: 'p', kind: 'told', concurrency: 1 }, run.jobId, 60_000, run.signal))
     await throttle.leave('p', run.jobId)
-    return leavePicture(run)
+    return leaveNothing()
   }
   return run
 }

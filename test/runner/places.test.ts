@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import type { Store } from '@mediagen/core/store.ts'
 import type { EngineRun } from '@mediagen/engine/engine.ts'
 import { openHost } from '../media/media-app.ts'
-import { type Bench, type BenchSettings, leavePicture, startBench, untilAborted } from './fixture.ts'
+import { type Bench, type BenchSettings, leaveNothing, startBench, untilAborted } from './fixture.ts'
 
 const soon = { interval: 20 }
 
@@ -21,7 +21,7 @@ function createGates() {
       gates.set(name, resolve)
       await Promise.race([promise, untilAborted(run)])
       gates.delete(name)
-      return leavePicture(run)
+      return leaveNothing()
     },
     open: (name: string) => gates.get(name)?.(),
   }

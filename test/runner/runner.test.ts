@@ -1,10 +1,10 @@
 // How runs end: what the job says, what is charged, what is left on the disk (P58, P59, P64, P65, P66).
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Job } from '@mediagen/core/job.ts'
 import { EngineError, type EngineRun } from '@mediagen/engine/engine.ts'
-import { anyJob, leavePicture, startBench, stays, untilAborted } from './fixture.ts'
+import { anyJob, leaveNothing, leavePicture, startBench, stays, untilAborted } from './fixture.ts'
 
 test('a run that succeeds leaves its outputs and is charged what was held', async () => {
   await using bench = await startBench({ run: leavePicture })
@@ -37,8 +37,11 @@ test('the folder of a run is empty when it begins and gone when it has ended', a
   const seen: string[] = []
   await using bench = await startBench({
     async run(run) {
-      seen.push(await run.folder())
-      return leavePicture(run)
+      const folder = await run.folder()
+      expect(readdirSync(folder)).toEqual([])
+      writeFileSync(join(folder, 'draft.png'), '')
+      seen.push(folder)
+      return leaveNothing()
     },
   })
   await bench.end(await bench.start())
@@ -108,7 +111,7 @@ test('a missing output fails the job', async () => {
 })
 
 const usagePrice = { at_most: 20, actual: 'ceil(usage.seconds) * 2' }
-const report = (usage: Record<string, number>) => async (run: EngineRun) => ({ ...(await leavePicture(run)), usage })
+const report = (usage: Record<string, number>) => () => ({ files: [], usage })
 
 test.for([
   ['less than the hold', 3.2, 8],
@@ -135,7 +138,8 @@ test.for([
   ['is not a number', { seconds: Number.NaN }],
   ['is negative', { seconds: -5 }],
 ] as const)('usage that %s fails the job, removes its outputs, and everything comes back', async ([, usage]) => {
-  await using bench = await startBench({ run: report(usage), price: usagePrice })
+  const run = async (run: EngineRun) => ({ ...(await leavePicture(run)), usage })
+  await using bench = await startBench({ run, price: usagePrice })
   const job = await bench.end(await bench.start(20))
   expect(job).toMatchObject({
     status: 'failed',
@@ -160,7 +164,7 @@ test.for([
     places: 1,
     async run(run) {
       if (runs.push(run.jobId) === 1) await gate.promise
-      return report({ seconds: 3.2 })(run)
+      return report({ seconds: 3.2 })()
     },
   })
   const first = await bench.start(20)
@@ -249,7 +253,7 @@ test('progress is told as it grows, and never backwards', async () => {
     async run(run) {
       for (const step of steps) run.onProgress(step)
       await gate
-      return leavePicture(run)
+      return leaveNothing()
     },
   })
   const job = await bench.start()
@@ -288,7 +292,7 @@ test('a runner that stops lets runs end within the grace and gives others back t
       runs.push(run)
       if (runs.length === 1) {
         await gate
-        return leavePicture(run)
+        return leaveNothing()
       }
       await run.saveCheckpoint({ step: 3 })
       // As a program does that is told to end.
@@ -343,7 +347,7 @@ function createGated() {
     gated.most = Math.max(gated.most, gated.running)
     await gate
     gated.running -= 1
-    return leavePicture(run)
+    return leaveNothing()
   }
   return gated
 }

@@ -1,7 +1,7 @@
 // A run that waits for its turn at another server: its time limit does not count, and other ends of it do.
 import type { EngineRun } from '@mediagen/engine/engine.ts'
 import { afterEach, expect, test, vi } from 'vitest'
-import { leavePicture, startBench, untilAborted } from './fixture.ts'
+import { leaveNothing, startBench, untilAborted } from './fixture.ts'
 
 // A minute, for which tests wait for the end of a job, is longer than it takes twice.
 const limitSeconds = 20
@@ -16,7 +16,7 @@ test('a turn at another server is waited for longer than the time limit, which c
   let ends = false
   const run = async (run: EngineRun) => {
     await run.waiting(Promise.resolve().then(passLimit))
-    if (!ends) return leavePicture(run)
+    if (!ends) return leaveNothing()
     await passLimit()
     return untilAborted(run)
   }

@@ -1,5 +1,5 @@
 // What the tests of the SQLite store share: files in a temporary folder, and a raw connection past the store.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -23,9 +23,23 @@ export function createTestFolder(): { folder: string; path: string } & Disposabl
   }
 }
 
+let migrated: Promise<Buffer> | undefined
+
+async function readMigrated(): Promise<Buffer> {
+  using file = createTestFolder()
+  await (await openSqliteStore({ path: file.path, threads })).close()
+  return readFileSync(file.path)
+}
+
+/** Writes a database that is empty but for the schema of this program. All are copies of one, which is migrated once. */
+export async function createMigrated(path: string): Promise<void> {
+  writeFileSync(path, await (migrated ??= readMigrated()), { mode: 0o600 })
+}
+
 /** A store on a file of its own. */
 export async function openTemporaryStore(clock: Clock = systemClock): ReturnType<OpenTestStore> {
   const { path, ...folder } = createTestFolder()
+  await createMigrated(path)
   const store = await openSqliteStore({ path, clock, threads })
   return {
     ...store,
