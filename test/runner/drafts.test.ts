@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { EngineRun } from '@mediagen/engine/engine.ts'
 import type { Job } from '@mediagen/core/job.ts'
-import { type Bench, leavePicture, startBench, stays } from './fixture.ts'
+import { type Bench, leaveNothing, leavePicture, startBench, stays } from './fixture.ts'
 
 const picture = join(import.meta.dirname, '../models/picture.png')
 
@@ -48,7 +48,7 @@ test('a draft that is no picture, is not there or lies elsewhere harms nothing',
     async run(run) {
       writeFileSync(join(await run.folder(), '.bad.png'), 'no picture')
       for (const name of ['.bad.png', '.missing.png', '../../x', '/etc/passwd']) run.preview(name)
-      return leavePicture(run)
+      return leaveNothing()
     },
   })
   expect(await bench.end(await bench.start())).toMatchObject({ status: 'succeeded', previewKey: null })

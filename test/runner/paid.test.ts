@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Engine, EngineError } from '@mediagen/engine/engine.ts'
 import { createPaidEngine, type PaidBackend, type PaidState } from '../paid-engine.ts'
-import { anyJob, type Bench, type BenchSettings, leavePicture, startBench } from './fixture.ts'
+import { anyJob, type Bench, type BenchSettings, leaveNothing, leavePicture, startBench } from './fixture.ts'
 
 /** A backend in this process, whose runs end when the test says so. */
 function createBackend() {
@@ -32,14 +32,14 @@ function createBackend() {
       if (run?.state === 'running') run.state = 'canceled'
       return run?.state ?? 'failed'
     },
-    fetch: async (_, run) => (await leavePicture(run)).files,
+    fetch: async () => [],
     pause: () => new Promise((resolve) => setTimeout(resolve, 5)),
   }
   return Object.assign(backend, { heard })
 }
 
 const startPaid = (backend: PaidBackend, settings: Partial<BenchSettings> = {}): Promise<Bench> =>
-  startBench({ run: (run) => leavePicture(run), engine: createPaidEngine('told', backend), ...settings })
+  startBench({ run: leaveNothing, engine: createPaidEngine('told', backend), ...settings })
 const inspect = async (bench: Bench, jobId: string) => bench.store.inspectJob(jobId)
 
 test('a run is on record before it is sent, and its end with its cost outlives the job', async () => {
@@ -141,6 +141,7 @@ test.each([
   'paid work without a price is kept until an operator charges %i for it',
   async (charge, status, error, balance) => {
     const backend = createBackend()
+    backend.fetch = async (_, run) => (await leavePicture(run)).files
     await using bench = await startPaid(backend, { price: unpriced })
     const job = await bench.start()
     await expect.poll(() => backend.heard).toEqual(['submit 1'])
@@ -209,9 +210,9 @@ test.each([
   async (most, status, ended, balance) => {
     let runs = 0
     await using bench = await startBench({
-      run(run) {
+      run() {
         if ((runs += 1) < 3) throw new EngineError('busy', 'Come back later.', true)
-        return leavePicture(run)
+        return leaveNothing()
       },
     })
     const job = await bench.start(10, { maxAttempts: most })

@@ -12,7 +12,7 @@ test('a job that ended is told, and the published library verifies who told it',
   await using hooks = await startWebhookApp()
   await using receiver = await openReceiver()
   const { webhook_id, secret } = await hooks.register(receiver.url)
-  const job = await hooks.runJob()
+  const job = await hooks.runJob('test/instant/text-to-image')
   const { headers, body, path } = await receiver.next()
   expect(path).toBe('/hooks')
   expect(headers).toMatchObject({ 'content-type': 'application/json', 'webhook-id': expect.stringMatching(/^dlv_/) })

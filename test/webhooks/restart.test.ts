@@ -14,7 +14,7 @@ test('an end without a running sender is delivered after the restart, as the job
   {
     await using hooks = await startWebhookApp({ MEDIAGEN_DATA_DIR: folder, MEDIAGEN_ROLES: 'api' })
     await hooks.register(receiver.url)
-    const { job_id } = (await hooks.app.generate('test/instant/text-to-image', { prompt: 'x' }, { wait: false })).body
+    const { job_id } = (await hooks.app.generate('test/nothing/text-to-image', { prompt: 'x' }, { wait: false })).body
     canceled = (await hooks.app.send(`/v1/jobs/${job_id}/cancel`, { method: 'POST' })).body
   }
   expect(receiver.received).toEqual([])
@@ -45,7 +45,7 @@ test('a server that is killed while it delivers delivers again, under the same i
     return answer
   }
   await send('/v1/webhooks', { url: receiver.url })
-  const model = 'test/instant/text-to-image'
+  const model = 'test/nothing/text-to-image'
   const input = { prompt: 'x' }
   const { quote_id } = await send('/v1/quotes', { model, input })
   const { job_id } = await send('/v1/generate?wait=true', { model, input, quote_id })
