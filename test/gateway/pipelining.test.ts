@@ -157,16 +157,17 @@ async function openServer(maxUnreadBytes: number) {
 
 test('MEDIAGEN_MAX_UNREAD_BYTES: while answers wait for their client no further request is read; then all are answered', async () => {
   const { fastify, url, requests } = await openServer(1_000_000)
+  const asked = 600
   using connection = await openRaw(url)
   connection.socket.pause()
-  connection.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(1000))
+  connection.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(asked))
   let before = -1
   await expect.poll(() => before === (before = requests()) && before > 0, { interval: 300 }).toBe(true)
   // What the two kernels hold, and a megabyte.
   expect(requests()).toBeLessThan(300)
   connection.socket.resume()
-  for (let i = 0; i < 1000; i++) expect((await connection.next()).status).toBe(200)
-  expect(requests()).toBe(1000)
+  for (let i = 0; i < asked; i++) expect((await connection.next()).status).toBe(200)
+  expect(requests()).toBe(asked)
   connection.socket.destroy()
   await fastify.close()
 })

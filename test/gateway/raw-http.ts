@@ -72,23 +72,32 @@ export async function openRaw(url: string, localAddress?: string): Promise<RawCo
   socket.on('error', () => {})
   await once(socket, 'connect')
   let chunks: Buffer[] = []
+  let bytesHere = 0
+  /** Of the next answer, once its head has told. */
+  let bytesNeeded = 0
   const news = new EventEmitter()
   socket.on('data', (bytes: Buffer) => {
     chunks.push(bytes)
+    bytesHere += bytes.length
     news.emit('bytes')
   })
   void closed.then(() => news.emit('bytes'))
 
   function take(): RawAnswer | null {
-    const received = Buffer.concat(chunks)
+    if (bytesHere < bytesNeeded) return null
+    const [only, ...others] = chunks
+    const received = only && others.length === 0 ? only : Buffer.concat(chunks)
     chunks = [received]
     const head = received.indexOf('\r\n\r\n')
     if (head < 0) return null
     const length = Number(/\r\ncontent-length: (\d+)/i.exec(received.subarray(0, head).toString('latin1'))?.[1] ?? 0)
     const end = head + 4 + length
+    bytesNeeded = end
     if (received.length < end) return null
     const answer = parseAnswer(received.subarray(0, end))
     chunks = [received.subarray(end)]
+    bytesHere -= end
+    bytesNeeded = 0
     return answer
   }
 
