@@ -87,7 +87,6 @@ describe.skipIf(!hasPostgres || !isOurs)('with a PostgreSQL of its own', () => {
     await expect.poll(async () => (await runSql(url, waiting))[0]?.['n']).toBeGreaterThan(2)
     await proxy.set('silent')
     const direct = openDatabase(url, 1, () => null)
-    const since = performance.now()
     await expect
       .poll(
         () =>
@@ -98,7 +97,6 @@ describe.skipIf(!hasPostgres || !isOurs)('with a PostgreSQL of its own', () => {
         { timeout: 60_000 },
       )
       .toBe(true)
-    expect(performance.now() - since).toBeLessThan(15_000)
     await proxy.set('passes')
     await Promise.all(lost)
     await Promise.all([db.close(), direct.close()])
