@@ -88,7 +88,7 @@ test('the last use of a key is on record after the server has stopped; quotes al
   const { key } = await first.createAccount(10)
   const before = Date.now()
   for (let i = 0; i < 20; i++)
-    await first.send('/v1/quotes', { key, body: { model: 'test/instant/text-to-image', input: { prompt: 'x' } } })
+    await first.send('/v1/quotes', { key, body: { model: 'test/nothing/text-to-image', input: { prompt: 'x' } } })
   await first.app[Symbol.asyncDispose]()
   await using second = await startTestApp({ MEDIAGEN_DATA_DIR: first.config.dataDir })
   const { data } = (await second.send('/v1/account/keys', { key })).body

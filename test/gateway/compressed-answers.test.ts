@@ -8,7 +8,7 @@ import { startTestApp, withBuiltin } from '../test-app.ts'
 
 const app = await startTestApp({ MEDIAGEN_CORS_ORIGINS: 'https://app.example' }, withBuiltin)
 afterAll(() => app[Symbol.asyncDispose]())
-const start = (): Promise<unknown> => app.generate('test/instant/text-to-image', { prompt: 'a fox' }, { wait: true })
+const start = (): Promise<unknown> => app.generate('test/nothing/text-to-image', { prompt: 'a fox' }, { wait: true })
 for (let started = 0; started < 4; started += 1) await start()
 
 /** Asks as fetch would not: it compresses and decompresses by itself. */

@@ -84,7 +84,7 @@ describe('a cancel', () => {
 
   test('that races the end has one winner', async () => {
     const jobs = await Promise.all(
-      Array.from({ length: 12 }, () => app.generate('test/instant/text-to-image', { prompt: 'x' }, { wait: false })),
+      Array.from({ length: 12 }, () => app.generate('test/nothing/text-to-image', { prompt: 'x' }, { wait: false })),
     )
     await Promise.all(jobs.map(({ body }) => app.send(`/v1/jobs/${body.job_id}/cancel`, { method: 'POST' })))
     for (const { body } of jobs) {

@@ -11,7 +11,7 @@ const clock = createTestClock()
 const app = await startTestApp({ MEDIAGEN_ROLES: 'api' }, { clock })
 afterAll(() => app[Symbol.asyncDispose]())
 
-const model = 'test/instant/text-to-image'
+const model = 'test/nothing/text-to-image'
 const input = { prompt: 'x' }
 
 interface Start {

@@ -84,7 +84,7 @@ test('progress is 1 exactly when the job succeeded', async () => {
 })
 
 test('a job that is over is told once, and the stream ends', async () => {
-  const { body } = await app.generate('test/instant/text-to-image', { prompt: 'x' })
+  const { body } = await app.generate('test/nothing/text-to-image', { prompt: 'x' })
   const events = await collect(await watch(body.job_id))
   expect(events.map(({ job }) => job)).toEqual([body])
 })
@@ -106,7 +106,7 @@ test('a client that reconnects with Last-Event-ID gets only new events', async (
 })
 
 test('a client that has seen the end is told not to connect again', async () => {
-  const { body } = await app.generate('test/instant/text-to-image', { prompt: 'x' })
+  const { body } = await app.generate('test/nothing/text-to-image', { prompt: 'x' })
   const [end] = await collect(await watch(body.job_id))
   const again = await watch(body.job_id, { lastEventId: String(end?.id) })
   expect([again.status, await again.text()]).toEqual([204, ''])
@@ -115,7 +115,7 @@ test('a client that has seen the end is told not to connect again', async () => 
 test.each(['', 'abc', '-1', '1.5', '99999999999999999999', 'a'.repeat(1000)])(
   'a Last-Event-ID that no event of ours had (%s) is passed over',
   async (lastEventId) => {
-    const { body } = await app.generate('test/instant/text-to-image', { prompt: 'x' })
+    const { body } = await app.generate('test/nothing/text-to-image', { prompt: 'x' })
     const events = await collect(await watch(body.job_id, { lastEventId }))
     expect(events.map(({ job }) => job.status)).toEqual(['succeeded'])
   },
@@ -141,7 +141,7 @@ test('a client that stops watching cancels nothing', async () => {
 })
 
 test("a missing job, or another account's, is answered with a problem, not with a stream", async () => {
-  const { body } = await app.generate('test/instant/text-to-image', { prompt: 'x' })
+  const { body } = await app.generate('test/nothing/text-to-image', { prompt: 'x' })
   const payer = await app.createAccount(0)
   for (const response of [await watch('job_none'), await watch(body.job_id, { payer })]) {
     expect(response.status).toBe(404)

@@ -9,7 +9,7 @@ import { createTestClock } from './test-clock.ts'
 
 const app = await startTestApp()
 afterAll(() => app[Symbol.asyncDispose]())
-const model = 'test/instant/text-to-image'
+const model = 'test/nothing/text-to-image'
 const long = 'x'.repeat(1023)
 const input = { prompt: 'a fox in snow', width: 512, nested: { deep: ['Ünder', long] } }
 const brief = { prompt: 'a fox in snow', width: 512 }

@@ -8,7 +8,7 @@ import { openForeignClient, toStruct } from '../rpc/foreign-client.ts'
 import { startTestApp } from '../test-app.ts'
 import { createTestClock } from './test-clock.ts'
 
-const model = 'test/instant/text-to-image'
+const model = 'test/nothing/text-to-image'
 const input = { prompt: 'x' }
 const settings = { MEDIAGEN_KEEP_JOBS_DAYS: '1', MEDIAGEN_ROLES: 'api' }
 

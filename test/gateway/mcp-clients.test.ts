@@ -4,7 +4,7 @@ import { startTestApp } from '../test-app.ts'
 
 const app = await startTestApp()
 afterAll(() => app[Symbol.asyncDispose]())
-const model = 'test/instant/text-to-image'
+const model = 'test/nothing/text-to-image'
 const input = { prompt: 'x' }
 
 /** Sends a bare message; `undefined` sends no Accept. */

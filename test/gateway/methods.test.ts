@@ -12,7 +12,7 @@ const allowed = {
   '/v1/generate': ['POST'],
   '/v1/models': ['GET', 'HEAD'],
   '/v1/models/categories': ['GET', 'HEAD'],
-  '/v1/models/test/instant/text-to-image': ['GET', 'HEAD'],
+  '/v1/models/test/nothing/text-to-image': ['GET', 'HEAD'],
   '/v1/jobs': ['GET', 'HEAD'],
   '/v1/jobs/job_x': ['DELETE', 'GET', 'HEAD'],
   '/v1/jobs/job_x/cancel': ['POST'],
@@ -53,7 +53,7 @@ test.each(Object.entries(allowed).filter(([path, known]) => known.includes('HEAD
 )
 
 test('HEAD of a job that runs ends at once', async () => {
-  const { body } = await app.generate('test/instant/text-to-image', { prompt: 'x' }, { wait: false })
+  const { body } = await app.generate('test/nothing/text-to-image', { prompt: 'x' }, { wait: false })
   const head = await send('HEAD', `/v1/jobs/${body.job_id}/events`)
   expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
 })

@@ -62,7 +62,7 @@ test('MEDIAGEN_MAX_QUEUE_MS: requests that wait longer are refused until the ser
 
 test('starts do not pile up while the disk stands still; quotes go on, and starts do when the disk does', async () => {
   await using app = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_QUEUE_MS: '100' }, { threads: ownThreads })
-  const model = 'test/instant/text-to-image'
+  const model = 'test/nothing/text-to-image'
   const input = { prompt: 'x' }
   const { quote_id } = await app.quote(model, input)
   const start = (key: string) =>

@@ -9,7 +9,7 @@ import { parseAnswer } from './raw-http.ts'
 const sockets: Socket[] = []
 afterAll(() => sockets.forEach((socket) => socket.destroy()))
 
-const model = 'test/instant/text-to-image'
+const model = 'test/nothing/text-to-image'
 
 async function open(url: string): Promise<Socket> {
   const { hostname, port } = new URL(url)

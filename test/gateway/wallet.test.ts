@@ -51,7 +51,7 @@ test('an entry is exactly what the ledger wrote', async () => {
 
 test('a success is a hold and a charge, newest first', async () => {
   const payer = await app.createAccount(10)
-  const { body: job } = await app.generate('test/instant/text-to-image', { prompt: 'x' }, { account: payer })
+  const { body: job } = await app.generate('test/nothing/text-to-image', { prompt: 'x' }, { account: payer })
   const { data } = await entries(payer)
   expect(data.map(brief)).toEqual([
     ['charge', 3, 7, 0],
@@ -97,7 +97,7 @@ test('grants and adjustments show their notes', async () => {
 
 test('the entries explain the balance to the last credit', async () => {
   const payer = await app.createAccount(100)
-  const jobs = ['test/instant/text-to-image', 'test/failing/text-to-image', 'test/instant/edit']
+  const jobs = ['test/nothing/text-to-image', 'test/failing/text-to-image', 'test/instant/edit']
   await Promise.all(jobs.map((model) => app.generate(model, { prompt: 'x' }, { account: payer })))
   const { data } = await entries(payer)
   const balance = { available: 0, held: 0 }
