@@ -1,24 +1,35 @@
 // What bounds a call over gRPC: its deadline, its cancel, its size; and the request id that names it (P110, P122, P166, P190).
 import * as grpc from '@grpc/grpc-js'
-import { expect, test } from 'vitest'
-import { readMetrics } from './metrics.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { countCalls } from './metrics.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { type ForeignClient, openForeignClient, toStruct } from './foreign-client.ts'
 
 const gateModel = 'test/gate/text-to-image'
+let app: TestApp
+let client: ForeignClient
+
+beforeAll(async () => {
+  app = await startTestApp({ MEDIAGEN_MAX_BODY_BYTES: '20000' })
+  client = await openForeignClient(app.app.grpcUrl, app.account.key)
+})
+
+afterAll(async () => {
+  client[Symbol.dispose]()
+  await app[Symbol.asyncDispose]()
+})
 
 /** A start that waits for the end of a job whose gate is shut. */
-async function prepareGated(app: TestApp, client: ForeignClient) {
+async function prepareGated() {
   const gate = app.gate()
   const input = toStruct(gate.input)
   const { quote } = await client.call('QuotesService/CreateQuote', { model: gateModel, input })
-  return { gate, request: { model: gateModel, input, quote_id: quote.quote_id, idempotency_key: 'k', wait: true } }
+  const idempotency_key = crypto.randomUUID()
+  return { gate, request: { model: gateModel, input, quote_id: quote.quote_id, idempotency_key, wait: true } }
 }
 
 test('a deadline ends a wait, not the job', async () => {
-  await using app = await startTestApp()
-  using client = await openForeignClient(app.app.grpcUrl, app.account.key)
-  const { gate, request } = await prepareGated(app, client)
+  const { gate, request } = await prepareGated()
   const refused = await client.refusal('GenerationService/StartGeneration', request, { deadlineMs: 3000 })
   expect(refused.status).toBe('DEADLINE_EXCEEDED')
   gate.open()
@@ -27,27 +38,24 @@ test('a deadline ends a wait, not the job', async () => {
 })
 
 test('a client that hangs up ends its wait, not the job', async () => {
-  await using app = await startTestApp()
-  using client = await openForeignClient(app.app.grpcUrl, app.account.key)
-  const { gate, request } = await prepareGated(app, client)
+  const { gate, request } = await prepareGated()
+  const countJobs = async (): Promise<number> => (await client.call('GenerationService/ListJobs', {})).total
+  const countEnded = () => countCalls(app, 'GenerationService.StartGeneration', 'ok')
+  const before = { jobs: await countJobs(), ended: await countEnded() }
   const { call, done } = client.begin('GenerationService/StartGeneration', request)
-  await expect.poll(async () => (await client.call('GenerationService/ListJobs', {})).total).toBe(1)
+  await expect.poll(countJobs).toBe(before.jobs + 1)
   call.cancel()
   await expect(done).rejects.toMatchObject({ status: 'CANCELLED' })
-  await expect.poll(() => readMetrics(app)).toMatch(/mediagen_rpc_total\{rpc="GenerationService.StartGeneration"/)
+  await expect.poll(countEnded).toBe(before.ended + 1)
   gate.open()
   expect((await client.call('GenerationService/StartGeneration', request)).job.status).toBe('JOB_STATUS_SUCCEEDED')
 })
 
 test('a deadline that has passed already ends the call', async () => {
-  await using app = await startTestApp()
-  using client = await openForeignClient(app.app.grpcUrl, app.account.key)
   expect((await client.refusal('WalletService/GetWallet', {}, { deadlineMs: -1000 })).status).toBe('DEADLINE_EXCEEDED')
 })
 
 test('a message above the limit is refused, one below it is read', async () => {
-  await using app = await startTestApp({ MEDIAGEN_MAX_BODY_BYTES: '20000' })
-  using client = await openForeignClient(app.app.grpcUrl, app.account.key)
   const model = 'test/instant/text-to-image'
   const ask = (input: object) => client.refusal('QuotesService/CreateQuote', { model, input: toStruct(input) })
   expect(await ask({ prompt: 'x'.repeat(19_000) })).toMatchObject({ detail: { code: 'invalid_input' } })
@@ -62,8 +70,6 @@ test('a message above the limit is refused, one below it is read', async () => {
 })
 
 test('the limit is that of the request as JSON: what REST takes, the gRPC port takes', async () => {
-  await using app = await startTestApp({ MEDIAGEN_MAX_BODY_BYTES: '20000' })
-  using client = await openForeignClient(app.app.grpcUrl, app.account.key)
   const input = { prompt: 'x', nested: { list: Array.from({ length: 9000 }, () => 0) } }
   expect(JSON.stringify(input).length).toBeLessThan(20_000)
   const { quote } = await client.call('QuotesService/CreateQuote', {
@@ -74,7 +80,6 @@ test('the limit is that of the request as JSON: what REST takes, the gRPC port t
 })
 
 test('malformed bytes are an error of the client', async () => {
-  await using app = await startTestApp()
   const client = new grpc.Client(new URL(app.app.grpcUrl ?? '').host, grpc.credentials.createInsecure())
   const metadata = new grpc.Metadata()
   metadata.set('authorization', `Bearer ${app.account.key}`)
@@ -94,8 +99,6 @@ test('malformed bytes are an error of the client', async () => {
 })
 
 test('the request id of the client is echoed, on answers, on refusals and on streams', async () => {
-  await using app = await startTestApp()
-  using client = await openForeignClient(app.app.grpcUrl, app.account.key)
   const metadata = { 'x-request-id': 'mine-1' }
   expect((await client.answer('WalletService/GetWallet', {}, { metadata })).header.get('x-request-id')).toEqual([
     'mine-1',
@@ -111,8 +114,6 @@ test('the request id of the client is echoed, on answers, on refusals and on str
 })
 
 test('a call without a request id, or with an odd one, gets one of the server', async () => {
-  await using app = await startTestApp()
-  using client = await openForeignClient(app.app.grpcUrl, app.account.key)
   const ids = []
   for (const metadata of [{}, {}, { 'x-request-id': 'x'.repeat(500) }, { 'x-request-id': 'with spaces' }] as Record<
     string,

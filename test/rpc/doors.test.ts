@@ -17,7 +17,7 @@ import { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import type { App } from '../../src/app/app.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
-import { readMetrics } from './metrics.ts'
+import { countCalls } from './metrics.ts'
 
 interface Door {
   readonly catalog: Client<typeof CatalogService>
@@ -45,13 +45,13 @@ let app: TestApp
 
 beforeAll(async () => {
   const models = ['models', 'unpriced'].map((name) => join(import.meta.dirname, `../models/${name}.yaml`))
-  app = await startTestApp({ MEDIAGEN_CATALOG: models.join(':') })
+  app = await startTestApp({ MEDIAGEN_CATALOG: models.join(':'), MEDIAGEN_MAX_BODY_BYTES: '20000' })
 })
 
 afterAll(() => app[Symbol.asyncDispose]())
 
-function openDoor(name: string, on: App = app.app): Door {
-  const transport = transports[name]?.(on) as Transport
+function openDoor(name: string): Door {
+  const transport = transports[name]?.(app.app) as Transport
   return {
     catalog: createClient(CatalogService, transport),
     generation: createClient(GenerationService, transport),
@@ -215,10 +215,7 @@ describe.for(Object.keys(transports))('through %s', (name) => {
 
   test('a client that leaves ends its watch on the server too, not its job', async () => {
     const { jobId, gate, door, options } = await startGated()
-    const count = async (): Promise<number> =>
-      Number(
-        /mediagen_rpc_total\{rpc="GenerationService.WatchJob",code="ok"\} (\d+)/.exec(await readMetrics(app))?.[1] ?? 0,
-      )
+    const count = () => countCalls(app, 'GenerationService.WatchJob', 'ok')
     const before = await count()
     const leave = new AbortController()
     const watch = (async () => {
@@ -255,10 +252,9 @@ describe.for(Object.keys(transports))('through %s', (name) => {
 test.for(Object.keys(transports).filter((name) => name !== 'in-process'))(
   'a request above the limit is refused through %s',
   async (name) => {
-    await using small = await startTestApp({ MEDIAGEN_MAX_BODY_BYTES: '20000' })
-    const { quotes } = openDoor(name, small.app)
+    const { quotes } = openDoor(name)
     const ask = (length: number) =>
-      refusalOf(quotes.createQuote({ model, input: { prompt: 'x'.repeat(length) } }, as(small.account.key)))
+      refusalOf(quotes.createQuote({ model, input: { prompt: 'x'.repeat(length) } }, as(key())))
     expect(await ask(19_000)).toMatchObject({ status: 'InvalidArgument', code: 'invalid_input' })
     expect(await ask(130_000)).toMatchObject({ status: 'ResourceExhausted' })
     agent.destroy()

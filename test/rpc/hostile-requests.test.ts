@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test, vi } from 'vitest'
 import { CreateQuoteRequestSchema } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { keepLog } from '../kept-log.ts'
 import { startTestApp } from '../test-app.ts'
-import { readMetrics } from './metrics.ts'
+import { countCalls, readMetrics } from './metrics.ts'
 import { openRawClient, toField, toFrame } from './raw-grpc.ts'
 
 const maxBytes = 20_000
@@ -40,12 +40,7 @@ async function send(bytes: Buffer, key: string | null = app.account.key, headers
   return await client.call(createQuote, { body: bytes, headers }).ended
 }
 
-/** How often calls of an rpc ended with a code. */
-async function countOf(rpc: string, code: string): Promise<number> {
-  const [, count = '0'] =
-    new RegExp(`mediagen_rpc_total\\{rpc="${rpc}",code="${code}"\\} (\\d+)`).exec(await readMetrics(app)) ?? []
-  return Number(count)
-}
+const countOf = (rpc: string, code: string) => countCalls(app, rpc, code)
 
 describe('a caller without a key', () => {
   test('is refused before a byte of its request is read, and told to stop', async () => {

@@ -8,7 +8,7 @@ import { CreateQuoteRequestSchema } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { keepLog } from '../kept-log.ts'
 import { startTestApp } from '../test-app.ts'
 import { openRaw } from '../gateway/raw-http.ts'
-import { readMetrics } from './metrics.ts'
+import { countCalls } from './metrics.ts'
 import { toFrame } from './raw-grpc.ts'
 
 const maxBytes = 20_000
@@ -62,12 +62,7 @@ async function send(options: WebRequest): Promise<{ status: number; text: string
   }
 }
 
-/** How often calls ended with a code. */
-async function countOf(code: string, of = rpc): Promise<number> {
-  const [, count = '0'] =
-    new RegExp(`mediagen_rpc_total\\{rpc="${of}",code="${code}"\\} (\\d+)`).exec(await readMetrics(app)) ?? []
-  return Number(count)
-}
+const countOf = (code: string, of = rpc) => countCalls(app, of, code)
 
 const toProto = (input: JsonObject) =>
   Buffer.from(toBinary(CreateQuoteRequestSchema, create(CreateQuoteRequestSchema, { model, input })))

@@ -24,16 +24,21 @@ interface ReflectionAnswer {
   readonly error_response: { readonly error_code: number; readonly error_message: string } | null
 }
 
+const protocols = join(createRequire(import.meta.url).resolve('@grpc/reflection'), '../../proto/grpc/reflection')
+const services = new Map<ReflectionVersion, any>()
+
+/** The service of a version as grpc-js calls it, loaded once. */
+function findService(version: ReflectionVersion): any {
+  if (!services.has(version)) {
+    const definition = loadSync(join(protocols, version, 'reflection.proto'), foreignOptions)
+    services.set(version, (grpc.loadPackageDefinition(definition) as any).grpc.reflection[version].ServerReflection)
+  }
+  return services.get(version)
+}
+
 /** Opens a connection to the reflection service at `address` (`host:port`). */
 export function openReflection(address: string, version: ReflectionVersion = 'v1'): ReflectionClient {
-  const folder = join(
-    createRequire(import.meta.url).resolve('@grpc/reflection'),
-    '../../proto/grpc/reflection',
-    version,
-  )
-  const service = (grpc.loadPackageDefinition(loadSync(join(folder, 'reflection.proto'), foreignOptions)) as any).grpc
-    .reflection[version].ServerReflection
-  const client = new service(address, grpc.credentials.createInsecure())
+  const client = new (findService(version))(address, grpc.credentials.createInsecure())
 
   function ask(question: object): Promise<ReflectionAnswer> {
     return new Promise((resolve, reject) => {
@@ -61,6 +66,9 @@ export function openReflection(address: string, version: ReflectionVersion = 'v1
   }
 }
 
+// Every server of a file declares the same, and to make a schema of it takes as long as a server's start.
+const schemas = new Map<string, PackageDefinition>()
+
 /** Everything that the server declares of the named symbols, as proto-loader sees it; imports are followed by name. */
 export async function readSchema(reflection: ReflectionClient, symbols: readonly string[]): Promise<PackageDefinition> {
   const files = new Map<string, Buffer>()
@@ -72,7 +80,11 @@ export async function readSchema(reflection: ReflectionClient, symbols: readonly
       if (!files.has(needed)) for (const file of await reflection.file(needed)) await add(file)
   }
   for (const symbol of symbols) for (const file of await reflection.filesOf(symbol)) await add(file)
-  return loadFileDescriptorSetFromBuffer(Buffer.concat([...files.values()].map(toSetEntry)), foreignOptions)
+  const declared = Buffer.concat([...files.values()].map(toSetEntry))
+  const id = declared.toString('latin1')
+  const schema = schemas.get(id) ?? loadFileDescriptorSetFromBuffer(declared, foreignOptions)
+  schemas.set(id, schema)
+  return schema
 }
 
 /** Name and imports of a serialized FileDescriptorProto: its fields 1 and 3, both texts. */

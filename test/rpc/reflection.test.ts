@@ -1,6 +1,6 @@
 // Server reflection: a client without a schema learns all of it (P186).
-import { expect, test } from 'vitest'
-import { startTestApp } from '../test-app.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestApp, type TestApp } from '../test-app.ts'
 import { openForeignClient } from './foreign-client.ts'
 import { openReflection, type ReflectionVersion } from './reflection-client.ts'
 
@@ -14,11 +14,17 @@ const services = [
   'WalletService',
   'WebhooksService',
 ]
+let app: TestApp
+
+beforeAll(async () => {
+  app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
+})
+
+afterAll(() => app[Symbol.asyncDispose]())
 
 test.for<ReflectionVersion>(['v1', 'v1alpha'])(
   'reflection %s lists every service and its own file',
   async (version) => {
-    await using app = await startTestApp()
     using reflection = openReflection(new URL(app.app.grpcUrl ?? '').host, version)
     expect((await reflection.listServices()).toSorted()).toEqual(
       expect.arrayContaining(['grpc.health.v1.Health', ...services.map((name) => `mediagen.v1.${name}`)]),
@@ -29,7 +35,6 @@ test.for<ReflectionVersion>(['v1', 'v1alpha'])(
 )
 
 test('the schema that reflection tells is whole: every import resolves, and error details are in it', async () => {
-  await using app = await startTestApp()
   using client = await openForeignClient(app.app.grpcUrl, app.account.key)
   expect(new Set(client.rpcs.map(({ name }) => name.split('/')[0]))).toEqual(new Set(services))
   expect(client.schema).toHaveProperty(['mediagen.v1.ErrorDetail'])
