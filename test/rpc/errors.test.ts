@@ -44,9 +44,18 @@ const produced = new Set<string>()
 let app: TestApp
 let client: ForeignClient
 let adminKey: string
+/** Ahead of the time, or broken. */
+const clock = {
+  aheadMs: 0,
+  error: null as Error | null,
+  nowMs() {
+    if (clock.error) throw clock.error
+    return Date.now() + clock.aheadMs
+  },
+}
 
 beforeAll(async () => {
-  app = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_QUEUED_JOBS: '4' })
+  app = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_QUEUED_JOBS: '4' }, { clock })
   client = await openForeignClient(app.app.grpcUrl, app.account.key)
   adminKey = await app.createKey(app.account.accountId, ['admin'])
 })
@@ -209,21 +218,11 @@ test('a quote for another model or input is refused and says which', async () =>
 })
 
 test('an expired quote is refused', async () => {
-  let aheadMs = 0
-  await using later = await startTestApp({}, { clock: { nowMs: () => Date.now() + aheadMs } })
-  using laterClient = await openForeignClient(later.app.grpcUrl, later.account.key)
-  const { quote } = await laterClient.call('QuotesService/CreateQuote', { model, input })
-  aheadMs = 601_000
-  check(
-    await laterClient.refusal('GenerationService/StartGeneration', {
-      model,
-      input,
-      quote_id: quote.quote_id,
-      idempotency_key: 'late',
-    }),
-    'quote_expired',
-    /expired at \d{4}-/,
-  )
+  const request = { model, input, quote_id: await quote(), idempotency_key: 'late' }
+  clock.aheadMs = 601_000
+  const refused = await client.refusal('GenerationService/StartGeneration', request)
+  clock.aheadMs = 0
+  check(refused, 'quote_expired', /expired at \d{4}-/)
 })
 
 test('an idempotency key that started something else is refused', async () => {
@@ -308,29 +307,22 @@ test.each([
   ['a change that may have been made says so', 'DATABASE_DOUBT', 'storage_unavailable', /may have made it.*look/],
   ['a read-only disk is answered as storage_unavailable', 'SQLITE_READONLY', 'storage_unavailable', /database.*later/],
 ])('%s, without its cause', async (_title, sqliteCode, code, message) => {
-  let broken = false
-  const clock = {
-    nowMs() {
-      if (broken) throw Object.assign(new Error('the secret cause'), sqliteCode && { code: sqliteCode })
-      return Date.now()
-    },
-  }
-  await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' }, { clock })
-  using client = await openForeignClient(app.app.grpcUrl, app.account.key)
-  broken = true
-  const error = check(await client.refusal('WalletService/GetWallet', {}), code, message)
-  broken = false
+  clock.error = Object.assign(new Error('the secret cause'), sqliteCode && { code: sqliteCode })
+  const refused = await client.refusal('WalletService/GetWallet', {})
+  clock.error = null
+  const error = check(refused, code, message)
   expect(error.message).not.toContain('secret')
   expect(JSON.stringify(error.detail)).not.toContain('secret')
   if (sqliteCode) expect(error.detail.retry_after_seconds).toBeGreaterThan(0)
 })
 
 test('an overloaded server refuses some calls', async () => {
-  const clock = createSlowClock(15)
-  await using behind = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_QUEUE_MS: '20' }, { clock })
+  const slowClock = createSlowClock(15)
+  const settings = { MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_QUEUE_MS: '20' }
+  await using behind = await startTestApp(settings, { clock: slowClock })
   using behindClient = await openForeignClient(behind.app.grpcUrl, behind.account.key)
   await behindClient.call('WalletService/GetWallet', {})
-  clock.slow = true
+  slowClock.slow = true
   const calls = await Promise.allSettled(
     Array.from({ length: 40 }, () => behindClient.call('WalletService/GetWallet', {})),
   )

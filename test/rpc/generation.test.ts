@@ -1,18 +1,33 @@
 // StartGeneration over gRPC: idempotency, waiting, what a refusal leaves behind (P93, P95, P98).
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import { type ForeignClient, openForeignClient, toStruct } from './foreign-client.ts'
 
 const model = 'test/instant/text-to-image'
 const input = toStruct({ prompt: 'x' })
 
-const open = (app: TestApp) => openForeignClient(app.app.grpcUrl, app.account.key)
+const clock = { aheadMs: 0, nowMs: () => Date.now() + clock.aheadMs }
+let working: TestApp
+/** A server on which jobs stay in the queue. */
+let idle: TestApp
+
+beforeAll(async () => {
+  working = await startTestApp({}, { clock })
+  idle = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_WAIT_SECONDS: '1' })
+})
+
+afterAll(async () => {
+  await working[Symbol.asyncDispose]()
+  await idle[Symbol.asyncDispose]()
+})
+
+/** A client of a new account. */
+const open = async (app: TestApp) => openForeignClient(app.app.grpcUrl, (await app.createAccount(1000)).key)
 const quote = async (client: ForeignClient, quotedModel = model, quoted = input): Promise<string> =>
   (await client.call('QuotesService/CreateQuote', { model: quotedModel, input: quoted })).quote.quote_id
 
 test('40 concurrent starts with one key make one job and one hold', async () => {
-  await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
-  using client = await open(app)
+  using client = await open(idle)
   const request = { model, input, quote_id: await quote(client), idempotency_key: 'one' }
   const answers = await Promise.all(
     Array.from({ length: 40 }, () => client.call('GenerationService/StartGeneration', request)),
@@ -24,13 +39,12 @@ test('40 concurrent starts with one key make one job and one hold', async () => 
 })
 
 test('the same key answers with the job as it is now, also after the quote expired', async () => {
-  let aheadMs = 0
-  await using app = await startTestApp({}, { clock: { nowMs: () => Date.now() + aheadMs } })
-  using client = await open(app)
+  using client = await open(working)
   const request = { model, input, quote_id: await quote(client), idempotency_key: '"quoted"' }
   const first = await client.call('GenerationService/StartGeneration', { ...request, wait: true })
-  aheadMs = 700_000
+  clock.aheadMs = 700_000
   const again = await client.call('GenerationService/StartGeneration', { ...request, idempotency_key: 'quoted' })
+  clock.aheadMs = 0
   expect(again).toMatchObject({
     replayed: true,
     job: { job_id: first.job.job_id, status: 'JOB_STATUS_SUCCEEDED', billing: first.job.billing },
@@ -38,8 +52,7 @@ test('the same key answers with the job as it is now, also after the quote expir
 })
 
 test('an input that is equal in canonical JSON is the same input', async () => {
-  await using app = await startTestApp()
-  using client = await open(app)
+  using client = await open(working)
   const quote_id = await quote(client, model, toStruct({ prompt: 'x', width: 640, nested: { a: 1, b: [2] } }))
   const { job } = await client.call('GenerationService/StartGeneration', {
     model,
@@ -52,8 +65,7 @@ test('an input that is equal in canonical JSON is the same input', async () => {
 })
 
 test('a start that was refused leaves its key free', async () => {
-  await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
-  using client = await open(app)
+  using client = await open(idle)
   const request = { model, input, quote_id: await quote(client), idempotency_key: 'free' }
   expect(
     (await client.refusal('GenerationService/StartGeneration', { ...request, input: toStruct({ prompt: 'other' }) }))
@@ -63,8 +75,7 @@ test('a start that was refused leaves its key free', async () => {
 })
 
 test('one quote serves any number of generations until it expires', async () => {
-  await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
-  using client = await open(app)
+  using client = await open(idle)
   const quote_id = await quote(client)
   const ids = await Promise.all(
     ['1', '2', '3'].map(
@@ -77,8 +88,8 @@ test('one quote serves any number of generations until it expires', async () => 
 })
 
 /** A start of a job whose gate is shut. */
-async function prepareGated(app: TestApp, client: ForeignClient) {
-  const gate = app.gate()
+async function prepareGated(client: ForeignClient) {
+  const gate = working.gate()
   const gateModel = 'test/gate/text-to-image'
   const input = toStruct(gate.input)
   const quote_id = await quote(client, gateModel, input)
@@ -86,9 +97,8 @@ async function prepareGated(app: TestApp, client: ForeignClient) {
 }
 
 test('without wait the answer comes at once; with wait it comes with the end of the job', async () => {
-  await using app = await startTestApp()
-  using client = await open(app)
-  const { gate, request } = await prepareGated(app, client)
+  using client = await open(working)
+  const { gate, request } = await prepareGated(client)
   const { job } = await client.call('GenerationService/StartGeneration', request)
   expect(['JOB_STATUS_QUEUED', 'JOB_STATUS_RUNNING']).toContain(job.status)
   const waiting = client.call('GenerationService/StartGeneration', { ...request, wait: true })
@@ -97,8 +107,7 @@ test('without wait the answer comes at once; with wait it comes with the end of 
 })
 
 test('a wait that is over answers with the record as it is', async () => {
-  await using app = await startTestApp({ MEDIAGEN_WAIT_SECONDS: '1', MEDIAGEN_ROLES: 'api' })
-  using client = await open(app)
+  using client = await open(idle)
   const begun = performance.now()
   const { job } = await client.call('GenerationService/StartGeneration', {
     model,
@@ -112,9 +121,8 @@ test('a wait that is over answers with the record as it is', async () => {
 })
 
 test('40 who wait for one job are all answered by its end', async () => {
-  await using app = await startTestApp()
-  using client = await open(app)
-  const { gate, request } = await prepareGated(app, client)
+  using client = await open(working)
+  const { gate, request } = await prepareGated(client)
   const waiting = Array.from({ length: 40 }, () =>
     client.call('GenerationService/StartGeneration', { ...request, wait: true }),
   )
@@ -129,9 +137,8 @@ test('40 who wait for one job are all answered by its end', async () => {
 })
 
 test('a job, its quote and its key are of one account: others see nothing of them', async () => {
-  await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
-  using client = await open(app)
-  const other = await app.createAccount(100)
+  using client = await open(idle)
+  const other = await idle.createAccount(100)
   const { job } = await client.call('GenerationService/StartGeneration', {
     model,
     input,

@@ -1,8 +1,8 @@
 // grpc.health.v1: Check and Watch, before and while the server stops (P186).
 import { once } from 'node:events'
 import * as grpc from '@grpc/grpc-js'
-import { expect, test } from 'vitest'
-import { startTestApp } from '../test-app.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestApp, type TestApp } from '../test-app.ts'
 import { foreignOptions, openReflection, readSchema } from './reflection-client.ts'
 
 /** A health client whose schema comes from reflection. */
@@ -23,22 +23,30 @@ const services = [
   'mediagen.v1.QuotesService',
   'mediagen.v1.WalletService',
 ]
+let app: TestApp
+let health: any
+
+// The last test stops the server.
+beforeAll(async () => {
+  app = await startTestApp({ MEDIAGEN_STOP_GRACE_SECONDS: '20' })
+  health = await openHealth(app.app.grpcUrl)
+})
+
+afterAll(async () => {
+  health.close()
+  await app[Symbol.asyncDispose]()
+})
 
 test('Check answers SERVING for the server and each service, without a key, and NOT_FOUND for others', async () => {
-  await using app = await startTestApp()
-  const health = await openHealth(app.app.grpcUrl)
   const check = (service: string) =>
     new Promise<any>((resolve) =>
       health.Check({ service }, (error: grpc.ServiceError | null, answer: unknown) => resolve(error ?? answer)),
     )
   for (const service of services) expect(await check(service)).toEqual({ status: 'SERVING' })
   expect(await check('mediagen.v1.NoService')).toMatchObject({ code: grpc.status.NOT_FOUND })
-  health.close()
 })
 
 test('Watch tells NOT_SERVING as soon as the server stops, while running jobs may still end', async () => {
-  const app = await startTestApp({ MEDIAGEN_STOP_GRACE_SECONDS: '20' })
-  const health = await openHealth(app.app.grpcUrl)
   const gate = app.gate()
   await app.generate('test/gate/text-to-image', gate.input, { wait: false })
   await expect.poll(async () => (await app.send('/v1/jobs?status=running')).body.total).toBe(1)
@@ -51,5 +59,4 @@ test('Watch tells NOT_SERVING as soon as the server stops, while running jobs ma
   watch.cancel()
   gate.open()
   await stopped
-  health.close()
 })
