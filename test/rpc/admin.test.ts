@@ -3,12 +3,12 @@ import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
-import { openStore } from '../../src/app/store.ts'
 import { permissions } from '@mediagen/core/key.ts'
 import type { Store } from '@mediagen/core/store.ts'
 import { keepLog } from '../kept-log.ts'
 import { claimPaid, startJob } from '../storage/fixture.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
+import { openStoreOf } from '../test-store.ts'
 import { type ForeignClient, openForeignClient } from './foreign-client.ts'
 
 const hourMs = 3_600_000
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const { accountId } = app.account
   const key = await app.createKey(accountId, ['admin'])
   client = await openForeignClient(app.app.grpcUrl, key)
-  store = await openStore(app.config)
+  store = await openStoreOf(app.config.dataDir)
   const [{ key_id } = { key_id: '' }] = (await call('ListKeys', {})).keys
   actor = { key_id, account_id: accountId, os_user: '' }
 })

@@ -1,5 +1,5 @@
-// The real `buf curl`: each service over gRPC without a schema file, over Connect and gRPC-Web with the proto folder.
-// P185, P186.
+// The real `buf curl`: each service over gRPC without a schema file, one call and one stream over Connect and gRPC-Web with
+// the proto folder. What else goes through these doors is in doors.test.ts. P185, P186.
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -12,6 +12,8 @@ import { startTestApp, type TestApp } from '../test-app.ts'
 const root = join(import.meta.dirname, '../..')
 const buf = join(root, 'node_modules/.bin/buf')
 const model = 'test/instant/text-to-image'
+const input = { prompt: 'x' }
+const grpc = 'gRPC, schema by reflection'
 
 let app: TestApp
 let key: string
@@ -25,7 +27,7 @@ afterAll(() => app[Symbol.asyncDispose]())
 
 /** How buf curl reaches a door: options and base address. */
 const doors: Readonly<Record<string, () => readonly [readonly string[], string]>> = {
-  'gRPC, schema by reflection': () => [['--protocol', 'grpc', '--http2-prior-knowledge'], app.app.grpcUrl ?? ''],
+  [grpc]: () => [['--protocol', 'grpc', '--http2-prior-knowledge'], app.app.grpcUrl ?? ''],
   'Connect, schema from the folder': () => [
     ['--protocol', 'connect', '--schema', join(root, 'proto')],
     app.app.httpUrl,
@@ -53,24 +55,28 @@ async function bufCurl(door: string, rpc: string, request: object, authorization
   return { messages: documents.map((text) => JSON.parse(text)), error: run.stderr }
 }
 
-test.for(Object.keys(doors))('%s: each service is called', async (door) => {
-  const call = async (rpc: string, request: object): Promise<any> => {
-    const { messages, error } = await bufCurl(door, rpc, request)
-    expect(error).toBe('')
-    return messages[0]
-  }
-  const input = { prompt: 'x' }
-  const { models } = await call('CatalogService/ListModels', { search: 'instant' })
-  expect(models[0].id).toBe(model)
-  const { quote } = await call('QuotesService/CreateQuote', { model, input })
+async function call(door: string, rpc: string, request: object): Promise<any> {
+  const { messages, error } = await bufCurl(door, rpc, request)
+  expect(error).toBe('')
+  return messages.at(-1)
+}
+
+test.for(Object.keys(doors))('%s: a call with a nested input, and a stream', async (door) => {
+  const { quote } = await call(door, 'QuotesService/CreateQuote', { model, input })
   expect(quote).toMatchObject({ model, credits: '3' })
-  const start = { model, input, quoteId: quote.quoteId, idempotencyKey: door.replaceAll(' ', '-'), wait: true }
-  const { job } = await call('GenerationService/StartGeneration', start)
+  const { job_id } = (await app.generate(model, input)).body
+  expect((await call(door, 'GenerationService/WatchJob', { jobId: job_id })).job.status).toBe('JOB_STATUS_SUCCEEDED')
+})
+
+test('each service is called over gRPC', async () => {
+  const { models } = await call(grpc, 'CatalogService/ListModels', { search: 'instant' })
+  expect(models[0].id).toBe(model)
+  const { quote_id } = await app.quote(model, input)
+  const start = { model, input, quoteId: quote_id, idempotencyKey: 'k', wait: true }
+  const { job } = await call(grpc, 'GenerationService/StartGeneration', start)
   expect(job.status).toBe('JOB_STATUS_SUCCEEDED')
-  expect(await call('WalletService/GetAccess', {})).toMatchObject({ accountId: app.account.accountId })
-  expect((await call('AdminService/ListAccounts', {})).accounts).toHaveLength(1)
-  const watched = await bufCurl(door, 'GenerationService/WatchJob', { jobId: job.jobId })
-  expect(watched.messages.at(-1).job.status).toBe('JOB_STATUS_SUCCEEDED')
+  expect(await call(grpc, 'WalletService/GetAccess', {})).toMatchObject({ accountId: app.account.accountId })
+  expect((await call(grpc, 'AdminService/ListAccounts', {})).accounts).toHaveLength(1)
 })
 
 test.for(Object.keys(doors))('%s: a refusal is shown with its typed detail', async (door) => {
@@ -83,18 +89,12 @@ test.for(Object.keys(doors))('%s: a refusal is shown with its typed detail', asy
   expect(fromBinary(ErrorDetailSchema, Buffer.from(detail.value, 'base64')).code).toBe('job_not_found')
 })
 
-test.for(Object.keys(doors))('%s: a call without a key is refused', async (door) => {
-  const { error } = await bufCurl(door, 'WalletService/GetWallet', {}, 'nothing')
+test('a call without a key is refused', async () => {
+  const { error } = await bufCurl(grpc, 'WalletService/GetWallet', {}, 'nothing')
   expect(JSON.parse(error).code).toBe('unauthenticated')
 })
 
-test('services are listed by reflection', async () => {
-  const args = ['curl', '--protocol', 'grpc', '--http2-prior-knowledge', '--list-services', app.app.grpcUrl ?? '']
-  const { stdout } = await promisify(execFile)(buf, args, { cwd: root })
-  expect(stdout).toContain('mediagen.v1.GenerationService')
-})
-
-test('health is described by reflection: its methods are listed, and it is called without a schema', async () => {
+test('services are described by reflection: their methods are listed, and health is called without a schema', async () => {
   const curl = (...args: string[]) =>
     promisify(execFile)(buf, ['curl', '--protocol', 'grpc', '--http2-prior-knowledge', ...args], { cwd: root })
   const address = app.app.grpcUrl ?? ''
