@@ -7,7 +7,7 @@ import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import type { Clock } from '@mediagen/core/clock.ts'
 import type { OpenTestStore, TestStore } from './storage/fixture.ts'
 import { connectPostgres, hasPostgres, runSql, startPostgres } from './storage/postgres-server.ts'
-import { createMigrated, openRaw, openTemporaryStore, threads } from './storage/sqlite-fixture.ts'
+import { makeDatabase, openRaw, openTemporaryStore, threads } from './storage/sqlite-fixture.ts'
 
 export { threads }
 
@@ -39,7 +39,7 @@ export async function storeSettings(dataDir: string): Promise<Readonly<Record<st
 export async function createDataDir(dataDir: string): Promise<void> {
   if (isPostgres) return
   mkdirSync(dataDir)
-  await createMigrated(join(dataDir, 'mediagen.db'))
+  await makeDatabase(join(dataDir, 'mediagen.db'))
 }
 
 /** Opens the store of a data directory, beside the servers that use it. */

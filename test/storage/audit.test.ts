@@ -1,8 +1,7 @@
 // Audit entries in SQLite: nobody changes them, and no act is without one.
 import { expect, test } from 'vitest'
-import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { firstPage } from './fixture.ts'
-import { createTestFolder, openRaw } from './sqlite-fixture.ts'
+import { createTestFolder, openRaw, openStoreAt } from './sqlite-fixture.ts'
 
 test.each([
   ["UPDATE audit_entries SET after = '{}'", 'does not change'],
@@ -23,7 +22,7 @@ test.each([
   ],
 ])('the database refuses %s', async (sql, message) => {
   using file = createTestFolder()
-  const store = await openSqliteStore({ path: file.path })
+  const store = await openStoreAt(file.path)
   await store.createAccount('a', 1)
   await store.close()
   using db = openRaw(file.path)
@@ -32,7 +31,7 @@ test.each([
 
 test('an act that cannot be recorded does not happen', async () => {
   using file = createTestFolder()
-  await using store = await openSqliteStore({ path: file.path })
+  await using store = await openStoreAt(file.path)
   const { accountId } = await store.createAccount('a', 1)
   {
     using db = openRaw(file.path)
@@ -52,7 +51,7 @@ test('an act that cannot be recorded does not happen', async () => {
 
 test('acts of an account are found by an index', async () => {
   using file = createTestFolder()
-  await (await openSqliteStore({ path: file.path })).close()
+  await (await openStoreAt(file.path)).close()
   using db = openRaw(file.path)
   const plan = db
     .prepare<[], { detail: string }>(

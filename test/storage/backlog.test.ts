@@ -1,16 +1,15 @@
 // How the databases count what waits: by indexes of what has not ended, so that ended jobs cost nothing.
 import { describe, expect, test } from 'vitest'
 import { selectBacklog } from '@mediagen/storage/backlog.ts'
-import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { useServer } from './postgres-fixture.ts'
 import { hasPostgres, runSql } from './postgres-server.ts'
-import { createTestFolder, openRaw } from './sqlite-fixture.ts'
+import { createTestFolder, openRaw, openStoreAt } from './sqlite-fixture.ts'
 
 const indexes = ['jobs_queued', 'jobs_by_retry', 'jobs_by_lease', 'jobs_in_review', 'webhooks_due']
 
 test('SQLite reads only small indexes', async () => {
   using file = createTestFolder()
-  await (await openSqliteStore({ path: file.path })).close()
+  await (await openStoreAt(file.path)).close()
   using db = openRaw(file.path)
   const plan = db.prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${selectBacklog}`).all()
   const reads = plan.map(({ detail }) => detail).filter((detail) => /^(SCAN|SEARCH) (?!q$)/.test(detail))

@@ -1,9 +1,8 @@
 // What the database itself refuses, whoever writes: wrong money, states out of order, a rewritten past. Each rule by raw SQL.
 // P61, P62, P63.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { claimOne, claimPaid, startJob, testError } from './fixture.ts'
-import { createTestFolder, openRaw } from './sqlite-fixture.ts'
+import { createTestFolder, openRaw, openStoreAt } from './sqlite-fixture.ts'
 
 const file = createTestFolder()
 const jobs = { queued: '', running: '', succeeded: '', failed: '', review: '', free: '', paid: '', lost: '' }
@@ -11,7 +10,7 @@ let account = ''
 let other = ''
 
 beforeAll(async () => {
-  await using store = await openSqliteStore({ path: file.path })
+  await using store = await openStoreAt(file.path)
   account = (await store.createAccount('a', 1000)).accountId
   other = (await store.createAccount('b', 1000)).accountId
   for (const name of ['succeeded', 'failed', 'review', 'running', 'paid', 'lost'] as const) {

@@ -1,12 +1,11 @@
 // Which jobs SQLite lets go, and what it keeps of them, whoever writes. Each rule by raw SQL.
 import { beforeAll, afterAll, expect, test } from 'vitest'
-import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { makeJobs } from './fixture.ts'
-import { createTestFolder, openRaw } from './sqlite-fixture.ts'
+import { createTestFolder, openRaw, openStoreAt } from './sqlite-fixture.ts'
 
 const file = createTestFolder()
 beforeAll(async () => {
-  await using store = await openSqliteStore({ path: file.path })
+  await using store = await openStoreAt(file.path)
   await makeJobs(store)
 })
 afterAll(() => file[Symbol.dispose]())
@@ -75,7 +74,7 @@ test.each([
 
 test('a job goes when all is settled, and the ledger and the counts add up', async () => {
   attempt(forget)
-  await using store = await openSqliteStore({ path: file.path })
+  await using store = await openStoreAt(file.path)
   expect(await store.verifyLedger()).toMatchObject({ jobs: 3, problems: [] })
   expect(() => attempt("DELETE FROM ledger_entries WHERE kind = 'release'")).toThrow('append-only')
 })

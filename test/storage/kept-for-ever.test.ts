@@ -2,16 +2,15 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { claimOne, createHeldClock, startJob, testAsset } from './fixture.ts'
-import { createTestFolder, openRaw } from './sqlite-fixture.ts'
+import { createTestFolder, openRaw, openStoreAt } from './sqlite-fixture.ts'
 
 const docs = readFileSync(join(import.meta.dirname, '../../docs/when-things-go-wrong.md'), 'utf8')
 
 test('outputs that are kept for ever go when the operator says so, and no others', async () => {
   using file = createTestFolder()
   const clock = createHeldClock()
-  await using store = await openSqliteStore({ path: file.path, clock })
+  await using store = await openStoreAt(file.path, { clock })
   const { accountId } = await store.createAccount('a', 100)
   const made: string[] = []
   for (const retainMs of [null, 1e12]) {

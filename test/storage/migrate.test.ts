@@ -6,12 +6,14 @@ import { StartupError } from '@mediagen/core/errors.ts'
 import { openFile, setPragmas, toStartupError } from '@mediagen/storage/sqlite/connection.ts'
 import { loadMigrations, migrate } from '@mediagen/storage/sqlite/migrate.ts'
 import { openSqliteTables } from '@mediagen/storage/sqlite/tables.ts'
+import { noThreads } from '@mediagen/storage/sqlite/no-threads.ts'
 import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
+import { ownThreads } from '@mediagen/storage/sqlite/threads.ts'
 import Database from 'better-sqlite3'
-import { createTestFolder, openRaw } from './sqlite-fixture.ts'
+import { createTestFolder, openRaw, openStoreAt } from './sqlite-fixture.ts'
 
-async function refusal(path: string): Promise<string> {
-  const error: unknown = await openSqliteStore({ path }).then(
+async function refusal(path: string, threads = noThreads): Promise<string> {
+  const error: unknown = await openSqliteStore({ path, threads }).then(
     (store) => store.close(),
     (reason: unknown) => reason,
   )
@@ -20,7 +22,7 @@ async function refusal(path: string): Promise<string> {
 }
 
 async function makeDatabase(path: string, sql = ''): Promise<void> {
-  const store = await openSqliteStore({ path })
+  const store = await openStoreAt(path)
   await store.createAccount('kept', 5)
   await store.close()
   using db = openRaw(path)
@@ -29,7 +31,7 @@ async function makeDatabase(path: string, sql = ''): Promise<void> {
 
 test('a new database is sound', async () => {
   using file = createTestFolder()
-  await makeDatabase(file.path)
+  await (await openSqliteStore({ path: file.path })).close()
   using db = openRaw(file.path)
   expect(db.pragma('integrity_check', { simple: true })).toBe('ok')
 })
@@ -87,7 +89,7 @@ test('a later migration that says it is compatible is worked with, but not copie
     migrate(db, file.path, 77, [...loadMigrations(), next])
   }
   for (const migrates of [true, false]) {
-    await using store = await openSqliteStore({ path: file.path, migrates })
+    await using store = await openStoreAt(file.path, { migrates })
     expect(await store.createAccount('new', 1)).toMatchObject({ available: 1 })
   }
   expect(() => openSqliteTables(file.path)).toThrow(/newer version of mediagen \(migration 9000-later is unknown/)
@@ -113,7 +115,10 @@ describe('refuses, in one sentence, and leaves as it is', () => {
     using file = createTestFolder()
     await makeDatabase(file.path, "INSERT INTO migrations VALUES (9001, '9001-future', 'ff', 0, 0)")
     const before = readFileSync(file.path)
-    expect(await refusal(file.path)).toMatch(/newer version of mediagen \(migration 9001-future is unknown here\)/)
+    for (const threads of [ownThreads, noThreads])
+      expect(await refusal(file.path, threads)).toMatch(
+        /newer version of mediagen \(migration 9001-future is unknown here\)/,
+      )
     expect(readFileSync(file.path)).toEqual(before)
   })
 

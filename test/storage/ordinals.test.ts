@@ -2,13 +2,12 @@
 // walked to.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createJobReads } from '@mediagen/storage/sqlite/jobs.ts'
-import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { filterOf, makeJobs } from './fixture.ts'
-import { createTestFolder, openRaw } from './sqlite-fixture.ts'
+import { createTestFolder, openRaw, openStoreAt } from './sqlite-fixture.ts'
 
 const file = createTestFolder()
 beforeAll(async () => {
-  await using store = await openSqliteStore({ path: file.path })
+  await using store = await openStoreAt(file.path)
   await makeJobs(store)
 })
 afterAll(() => file[Symbol.dispose]())

@@ -1,13 +1,13 @@
 // What the tests of the SQLite store share: files in a temporary folder, and a raw connection past the store.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { systemClock, type Clock } from '@mediagen/core/clock.ts'
 import { noThreads } from '@mediagen/storage/sqlite/no-threads.ts'
-import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
+import { openSqliteStore, type SqliteOptions } from '@mediagen/storage/sqlite/open.ts'
 import { ownThreads } from '@mediagen/storage/sqlite/threads.ts'
-import type { OpenTestStore } from './fixture.ts'
+import type { OpenTestStore, TestStore } from './fixture.ts'
 
 // Starting a thread and loading its modules takes three times as long as the rest of a server.
 /** Where the stores of tests work: in this thread, but in the long tests, which load and break them, in threads of their own. */
@@ -23,27 +23,32 @@ export function createTestFolder(): { folder: string; path: string } & Disposabl
   }
 }
 
-let migrated: Promise<Buffer> | undefined
+let template: Promise<Buffer> | null = null
 
-async function readMigrated(): Promise<Buffer> {
+/** Makes a database as a new store does: a copy, since each migration takes longer than most tests. */
+export async function makeDatabase(path: string): Promise<void> {
+  writeFileSync(path, await (template ??= makeTemplate()), { mode: 0o600 })
+}
+
+async function makeTemplate(): Promise<Buffer> {
   using file = createTestFolder()
-  await (await openSqliteStore({ path: file.path, threads })).close()
+  await (await openSqliteStore({ path: file.path, threads: noThreads })).close()
   return readFileSync(file.path)
 }
 
-/** Writes a database that is empty but for the schema of this program. All are copies of one, which is migrated once. */
-export async function createMigrated(path: string): Promise<void> {
-  writeFileSync(path, await (migrated ??= readMigrated()), { mode: 0o600 })
+/** Opens a store at a path, where it makes the database that is not there yet. */
+export async function openStoreAt(path: string, options: Omit<SqliteOptions, 'path'> = {}): Promise<TestStore> {
+  if (!existsSync(path)) await makeDatabase(path)
+  return openSqliteStore({ threads, ...options, path })
 }
 
 /** A store on a file of its own. */
 export async function openTemporaryStore(clock: Clock = systemClock): ReturnType<OpenTestStore> {
   const { path, ...folder } = createTestFolder()
-  await createMigrated(path)
-  const store = await openSqliteStore({ path, clock, threads })
+  const store = await openStoreAt(path, { clock })
   return {
     ...store,
-    another: (name) => openSqliteStore({ path, clock, threads, ...(name !== undefined && { name }) }),
+    another: (name) => openStoreAt(path, { clock, ...(name !== undefined && { name }) }),
     async [Symbol.asyncDispose]() {
       await store.close()
       folder[Symbol.dispose]()

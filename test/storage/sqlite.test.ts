@@ -19,7 +19,7 @@ import {
   startOf,
   testError,
 } from './fixture.ts'
-import { createTestFolder, openRaw, openTemporaryStore } from './sqlite-fixture.ts'
+import { createTestFolder, openRaw, openStoreAt, openTemporaryStore } from './sqlite-fixture.ts'
 
 storeContract('sqlite', openTemporaryStore)
 
@@ -30,7 +30,7 @@ describe('reviews', () => {
     { charge: 0, status: 'failed', progress: 0.5, error: { code: 'outcome_unknown' }, entries: ['release 10'] },
   ])('a job under review is resolved with $charge of 10', async ({ charge, entries, ...expected }) => {
     using file = createTestFolder()
-    await using store = await openSqliteStore({ path: file.path })
+    await using store = await openStoreAt(file.path)
     const { accountId } = await store.createAccount('a', 100)
     await startJob(store, accountId)
     const { job, token } = await claimPaid(store)
@@ -92,7 +92,7 @@ describe('several connections', () => {
 
   test('a failing command does not affect others, and the writer goes on', async () => {
     using file = createTestFolder()
-    await using store = await openSqliteStore({ path: file.path })
+    await using store = await openStoreAt(file.path)
     const { accountId } = await store.createAccount('a', 100)
     const results = await Promise.allSettled([
       store.startGeneration(startOf(accountId)),
@@ -120,7 +120,7 @@ describe('the writer thread', () => {
   test('writes the time of the clock that it was opened with', async () => {
     using file = createTestFolder()
     let nowMs = 1_000_000
-    await using store = await openSqliteStore({ path: file.path, clock: { nowMs: () => nowMs } })
+    await using store = await openStoreAt(file.path, { clock: { nowMs: () => nowMs } })
     const { accountId, createdAtMs } = await store.createAccount('a', 100)
     nowMs += 500
     const job = await startJob(store, accountId)
@@ -169,7 +169,7 @@ describe('the writer thread', () => {
   test('the input of a job is removed when its retention is over, however it ended; its start can still be repeated', async () => {
     using file = createTestFolder()
     const clock = createHeldClock()
-    await using store = await openSqliteStore({ path: file.path, clock })
+    await using store = await openStoreAt(file.path, { clock })
     const { accountId } = await store.createAccount('a', 100)
     const hourMs = 3_600_000
     const commandOf = (idempotencyKey: string, retainMs: number | null) =>
@@ -206,7 +206,7 @@ describe('the writer thread', () => {
 
   test('MEDIAGEN_MAX_QUEUED_READS: a list is refused while this many wait', async () => {
     using file = createTestFolder()
-    await using store = await openSqliteStore({ path: file.path, maxQueuedReads: 2 })
+    await using store = await openStoreAt(file.path, { maxQueuedReads: 2 })
     const lists = Array.from({ length: 3 }, () => store.listAccounts(firstPage))
     await expect(lists[2]).rejects.toMatchObject({
       code: 'overloaded',

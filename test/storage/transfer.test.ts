@@ -6,14 +6,13 @@ import type { Store } from '@mediagen/core/store.ts'
 import { describe, expect, test } from 'vitest'
 import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
 import { createPostgresTables, openPostgresTables } from '@mediagen/storage/postgres/tables.ts'
-import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { createSqliteTables, openSqliteTables } from '@mediagen/storage/sqlite/tables.ts'
 import { movedTables, passingTables, type TableTarget } from '@mediagen/storage/tables.ts'
 import { transfer } from '@mediagen/storage/transfer.ts'
 import { balanceOf, claimOne, claimPaid, filterOf, keyOf, startJob, testAsset, testError } from './fixture.ts'
 import { useServer } from './postgres-fixture.ts'
 import { hasPostgres, runSql } from './postgres-server.ts'
-import { createTestFolder, openRaw } from './sqlite-fixture.ts'
+import { createTestFolder, openRaw, openStoreAt } from './sqlite-fixture.ts'
 
 const later = { creditsActual: 4, outputs: [testAsset], status: 'succeeded' } as const
 
@@ -109,7 +108,7 @@ describe.skipIf(!hasPostgres)('between SQLite and PostgreSQL', () => {
     using folder = createTestFolder()
     const back = join(folder.folder, 'back.db')
     const url = await postgres.server().createDatabase()
-    const original = await openSqliteStore({ path: folder.path })
+    const original = await openStoreAt(folder.path)
     const { accountId, secret } = await fill(original)
     const told = await tell(original, accountId)
     await original.close()
@@ -137,7 +136,7 @@ describe.skipIf(!hasPostgres)('between SQLite and PostgreSQL', () => {
       await using to = createSqliteTables(back, Date.now())
       await transfer(from, to)
     }
-    await using returned = await openSqliteStore({ path: back, migrates: false })
+    await using returned = await openStoreAt(back, { migrates: false })
     expect(await tell(returned, accountId)).toEqual(after)
     await workOn2(returned, accountId)
   })
@@ -145,7 +144,7 @@ describe.skipIf(!hasPostgres)('between SQLite and PostgreSQL', () => {
   test('the rules of the database hold again after a copy', async () => {
     using folder = createTestFolder()
     const url = await postgres.server().createDatabase()
-    const original = await openSqliteStore({ path: folder.path })
+    const original = await openStoreAt(folder.path)
     await fill(original)
     await original.close()
     {
@@ -160,7 +159,7 @@ describe.skipIf(!hasPostgres)('between SQLite and PostgreSQL', () => {
   test('a copy that ends early leaves nothing, and can be made again', async () => {
     using folder = createTestFolder()
     const url = await postgres.server().createDatabase()
-    const original = await openSqliteStore({ path: folder.path })
+    const original = await openStoreAt(folder.path)
     await fill(original)
     await original.close()
     const attempt = async (disturb: (to: TableTarget) => TableTarget) => {
@@ -196,7 +195,7 @@ describe.skipIf(!hasPostgres)('between SQLite and PostgreSQL', () => {
 
   test('nobody writes to the original meanwhile', async () => {
     using folder = createTestFolder()
-    await (await openSqliteStore({ path: folder.path })).close()
+    await (await openStoreAt(folder.path)).close()
     await using _ = openSqliteTables(folder.path)
     using raw = openRaw(folder.path)
     raw.pragma('busy_timeout = 0')

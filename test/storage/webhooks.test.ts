@@ -1,14 +1,13 @@
 // Webhooks in SQLite: jobs under review, rules that the database itself keeps, and reads that stay cheap.
 import { expect, test } from 'vitest'
-import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
 import { claimOne, claimPaid, firstPage, startJob, testError } from './fixture.ts'
-import { createTestFolder, openRaw } from './sqlite-fixture.ts'
+import { createTestFolder, openRaw, openStoreAt } from './sqlite-fixture.ts'
 
 const caps = { perWebhook: 8, perAccount: 8, unproven: { inAll: 8, perWebhook: 8, perAccount: 8 } }
 const claimAll = { limit: 8, ...caps, unprovenHere: 0, leaseMs: 1000 }
 
 async function openWithWebhook(path: string) {
-  const store = await openSqliteStore({ path })
+  const store = await openStoreAt(path)
   const { accountId } = await store.createAccount('a', 100)
   await store.createWebhook(
     { accountId, url: 'https://example.com/', description: null, includeInput: false, secret: Buffer.alloc(32) },
