@@ -1,15 +1,23 @@
 // The console in a real browser: key, quote, generation, picture; a refusal at its field; a failure in words; the library.
-import { expect } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { openProxy } from '../client/spoiled-proxy.ts'
-import { startTestApp, withBuiltin } from '../test-app.ts'
+import { startTestApp, type TestApp, withBuiltin } from '../test-app.ts'
 import { fill, inBrowser, press, textOf, useBrowser } from './browser-tests.ts'
 
 const browser = useBrowser()
+let app: TestApp
+
+// Each test has an account of its own.
+beforeAll(async () => {
+  app = await startTestApp({}, withBuiltin)
+})
+
+afterAll(() => app[Symbol.asyncDispose]())
 
 inBrowser('from a key in the address to a picture', async () => {
-  await using app = await startTestApp({}, withBuiltin)
+  const account = await app.createAccount(1000)
   await using page = await browser.openPage()
-  await page.open(`${app.url}/#key=${app.account.key}`)
+  await page.open(`${app.url}/#key=${account.key}`)
   await page.until(`document.querySelectorAll('.product').length > 2`)
   expect(await page.evaluate('location.href')).toBe(`${app.url}/#/`)
   await page.until(`${textOf('.wallet')}.startsWith('1,000 credits')`)
@@ -61,9 +69,9 @@ inBrowser('from a key in the address to a picture', async () => {
 })
 
 inBrowser('refusals appear at the field; a failed job says why and costs nothing', async () => {
-  await using app = await startTestApp({}, withBuiltin)
+  const account = await app.createAccount(1000)
   await using page = await browser.openPage()
-  await page.open(`${app.url}/#key=${app.account.key}&/model/test/failing/text-to-image`)
+  await page.open(`${app.url}/#key=${account.key}&/model/test/failing/text-to-image`)
   await fill(page, '.field[data-name=width] .number', '9999')
   await fill(page, 'textarea', 'x')
   expect(await page.until(textOf('.field[data-name=width].wrong .field-error'))).toBe('At most 2,048.')
@@ -75,7 +83,7 @@ inBrowser('refusals appear at the field; a failed job says why and costs nothing
 })
 
 inBrowser('“Try again” after a refused price asks for the price, and starts nothing', async () => {
-  await using app = await startTestApp()
+  const account = await app.createAccount(1000)
   let refuses = true
   const sent: string[] = []
   await using proxy = await openProxy(app.url, (path, _pass, response) => {
@@ -86,7 +94,7 @@ inBrowser('“Try again” after a refused price asks for the price, and starts 
     return true
   })
   await using page = await browser.openPage()
-  await page.open(`${proxy.url}/#key=${app.account.key}&/model/test/instant/text-to-image`)
+  await page.open(`${proxy.url}/#key=${account.key}&/model/test/instant/text-to-image`)
   await fill(page, 'textarea', 'x')
   await page.until(textOf('.generate-bar .notice .button'))
   refuses = false
@@ -97,14 +105,14 @@ inBrowser('“Try again” after a refused price asks for the price, and starts 
 })
 
 inBrowser('a press before the price is known shows the price, and starts nothing', async () => {
-  await using app = await startTestApp({}, withBuiltin)
+  const account = await app.createAccount(1000)
   const sent: string[] = []
   await using proxy = await openProxy(app.url, (path) => {
     sent.push(path)
     return false
   })
   await using page = await browser.openPage()
-  await page.open(`${proxy.url}/#key=${app.account.key}&/model/builtin/image/art/text-to-image`)
+  await page.open(`${proxy.url}/#key=${account.key}&/model/builtin/image/art/text-to-image`)
   await page.until(`document.querySelector('.panel textarea')`)
   await page.evaluate(`{
     const words = document.querySelector('.panel textarea')
@@ -119,9 +127,9 @@ inBrowser('a press before the price is known shows the price, and starts nothing
 })
 
 inBrowser('a model that is not there is explained to people, the code is folded away', async () => {
-  await using app = await startTestApp({}, withBuiltin)
+  const account = await app.createAccount(1000)
   await using page = await browser.openPage()
-  await page.open(`${app.url}/#key=${app.account.key}&/model/no/such`)
+  await page.open(`${app.url}/#key=${account.key}&/model/no/such`)
   expect(await page.until(`document.querySelector('.notice')?.innerText.split('\\n').filter(Boolean)`)).toEqual([
     'There is no such model',
     'It may have been removed, or the link is wrong. The Models page lists all of them.',
@@ -137,10 +145,10 @@ inBrowser('a model that is not there is explained to people, the code is folded 
 })
 
 inBrowser('a running job shows its progress and can be canceled', async () => {
-  await using app = await startTestApp({}, withBuiltin)
+  const account = await app.createAccount(1000)
   await using page = await browser.openPage()
   const gate = app.gate()
-  await page.open(`${app.url}/#key=${app.account.key}&/model/test/gate/text-to-image`)
+  await page.open(`${app.url}/#key=${account.key}&/model/test/gate/text-to-image`)
   await fill(page, '.field[data-name=gate] .input', gate.input.gate)
   await page.until(`${textOf('.large')} === 'Generate for 10 credits'`)
   await press(page, '.large')
@@ -150,13 +158,13 @@ inBrowser('a running job shows its progress and can be canceled', async () => {
 })
 
 inBrowser('a video and a sound are played, and the library shows what they look like', async () => {
-  await using app = await startTestApp({}, withBuiltin)
+  const account = await app.createAccount(1000)
   const [film, speech] = await Promise.all([
-    app.generate('builtin/video/motion/text-to-video', { prompt: 'waves', duration: 2 }),
-    app.generate('builtin/audio/speech/text-to-speech', { text: 'Good morning.' }),
+    app.generate('builtin/video/motion/text-to-video', { prompt: 'waves', duration: 2 }, { account }),
+    app.generate('builtin/audio/speech/text-to-speech', { text: 'Good morning.' }, { account }),
   ])
   await using page = await browser.openPage()
-  await page.open(`${app.url}/#key=${app.account.key}&/library`)
+  await page.open(`${app.url}/#key=${account.key}&/library`)
   await page.until(`document.querySelectorAll('.tile img').length === 2`)
   await page.until(
     `[...document.querySelectorAll('.tile img')].every(({ complete, naturalWidth }) => complete && naturalWidth === 512)`,
@@ -176,7 +184,7 @@ inBrowser('a video and a sound are played, and the library shows what they look 
 })
 
 inBrowser('an answer that the end of its job has overtaken changes nothing', async () => {
-  await using app = await startTestApp({}, withBuiltin)
+  const account = await app.createAccount(1000)
   await using page = await browser.openPage()
   const gate = app.gate()
   await page.open(`${app.url}/`)
@@ -193,7 +201,7 @@ inBrowser('an answer that the end of its job has overtaken changes nothing', asy
       if (path === '/v1/wallet') window.wallets += 1
       return answer
     }
-    location.hash = '#key=${app.account.key}&/model/test/gate/text-to-image'
+    location.hash = '#key=${account.key}&/model/test/gate/text-to-image'
   }`)
   await fill(page, '.field[data-name=gate] .input', gate.input.gate)
   await page.until(`${textOf('.large')} === 'Generate for 10 credits'`)
@@ -210,19 +218,19 @@ inBrowser('an answer that the end of its job has overtaken changes nothing', asy
 })
 
 inBrowser('a wrong key is refused in words, and the right one opens the catalog', async () => {
-  await using app = await startTestApp({}, withBuiltin)
+  const account = await app.createAccount(1000)
   await using page = await browser.openPage()
   await page.open(`${app.url}/`)
   await fill(page, '#key-field', 'mgk_wrong')
   await press(page, '.key-form button')
   expect(await page.until(textOf('#key-error'))).toMatch(/unknown/)
-  await fill(page, '#key-field', app.account.key)
+  await fill(page, '#key-field', account.key)
   await press(page, '.key-form button')
   await page.until(`document.querySelectorAll('.product').length > 2`)
   // A link with a key also works in a tab that asks for one, and the key leaves the address.
   await press(page, '[aria-label="Sign out"]')
   await page.until(`document.querySelector('#key-field')`)
-  await page.evaluate(`location.hash = '#key=${app.account.key}&/library'`)
+  await page.evaluate(`location.hash = '#key=${account.key}&/library'`)
   await page.until(`${textOf('h1')} === 'Library'`)
   expect(await page.evaluate('location.hash')).toBe('#/library')
   // On a telephone nothing is wider than the page.
@@ -240,10 +248,10 @@ inBrowser('a wrong key is refused in words, and the right one opens the catalog'
 inBrowser(
   'a card of the catalog shows what its model made, be it a sound, and whether its price only begins there',
   async () => {
-    await using app = await startTestApp({}, withBuiltin)
-    await app.generate('builtin/audio/speech/text-to-speech', { text: 'Hello there.' }, { wait: true })
+    const account = await app.createAccount(1000)
+    await app.generate('builtin/audio/speech/text-to-speech', { text: 'Hello there.' }, { wait: true, account })
     await using page = await browser.openPage()
-    await page.open(`${app.url}/#key=${app.account.key}`)
+    await page.open(`${app.url}/#key=${account.key}`)
     const card = (name: string): string =>
       `[...document.querySelectorAll('.product')].find((card) => card.querySelector('h2').textContent === '${name}')`
     await page.until(`${card('Speech')}.querySelector('.cover img.wave')?.naturalWidth`)
