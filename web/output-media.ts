@@ -10,11 +10,14 @@ export function outputMedia(output: OutputRecord, words: string): HTMLElement {
   const { content_type, width, height } = output
   const url = local(output.url)
   if (url === null) return expired(output)
+  const preview = local(output.preview_url)
+  // Few browsers show TIFF.
+  const isShown = content_type !== 'image/tiff'
   if (content_type.startsWith('image/'))
     return blurred(
       output,
-      sized(output, element('img', { src: url, alt: words, width, height })),
-      local(output.preview_url),
+      sized(output, element('img', { src: (isShown && url) || preview, alt: words, width, height })),
+      preview,
     )
   if (content_type.startsWith('video/')) {
     const video = element('video', {

@@ -3,22 +3,20 @@
 import { readFile } from 'node:fs/promises'
 import { fileTypeFromBuffer } from 'file-type'
 import sharp from 'sharp'
+import { contentTypes, findContentType } from '@mediagen/engine/content-types.ts'
 import type { EngineError } from '@mediagen/engine/engine.ts'
-import { invalidMedia, toFieldName, whyTooLarge } from '@mediagen/engine/media.ts'
+import { invalidMedia, toFieldName, toStillAvif, whyTooLarge } from '@mediagen/engine/media.ts'
 import type { RenderTask } from './renderer.ts'
 
 // Each render process does one job; more threads would only take cores from the other processes.
 sharp.concurrency(1)
 sharp.cache(false)
 
-const acceptedImages = new Map([
-  ['image/png', 'PNG'],
-  ['image/apng', 'PNG'],
-  ['image/jpeg', 'JPEG'],
-  ['image/webp', 'WebP'],
-  ['image/avif', 'AVIF'],
-  ['image/gif', 'GIF'],
+const acceptedImages: ReadonlySet<string> = new Set([
+  'image/apng',
+  ...Object.values(contentTypes).filter((type) => type.startsWith('image/')),
 ])
+const accepted = 'PNG, JPEG, WebP, AVIF, GIF or TIFF'
 
 /** What reading an image needs to know of a task. */
 export type MediaTask = Pick<RenderTask, 'media' | 'bounds'>
@@ -33,13 +31,15 @@ export async function readImageInput(task: MediaTask, pointer: string): Promise<
   const path = task.media.get(pointer)
   if (path === undefined) throw new Error(`The input has no media at ${pointer}`)
   const field = toFieldName(pointer)
-  const bytes = await readFile(path)
-  const kind = await fileTypeFromBuffer(bytes)
-  if (!kind || !acceptedImages.has(kind.mime)) {
-    const accepted = [...new Set(acceptedImages.values())].join(', ')
-    const found = kind ? `of type ${kind.mime}` : 'not recognised'
-    throw invalidMedia(field, `must be an image (${accepted}), but its content is ${found}`)
-  }
+  const content = await readFile(path)
+  // A fetched file is named by its content.
+  const type = findContentType(path) ?? (await fileTypeFromBuffer(content))?.mime
+  if (type === undefined || !acceptedImages.has(type))
+    throw invalidMedia(
+      field,
+      `must be an image (${accepted}), but its content is ${type ? `of type ${type}` : 'not recognised'}`,
+    )
+  const bytes = type === 'image/avif' ? toStillAvif(content) : content
   const { width, height } = await sharp(bytes, { limitInputPixels: false })
     .metadata()
     .catch((cause: unknown) => {

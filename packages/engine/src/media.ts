@@ -27,6 +27,15 @@ export interface PictureBounds {
 /** The default limits. */
 export const usualPictureBounds: PictureBounds = { pixels: 50_000_000, side: 32_768 }
 
+// The brands of AVIF files that libvips knows; they are at the same place in every file.
+const knownBrands: ReadonlySet<string> = new Set(['avif', 'mif1', 'msf1'])
+
+/** An AVIF file as sharp takes it: of a sequence, sharp does not know the brand, though it decodes the picture in it. */
+export function toStillAvif(bytes: Buffer): Buffer {
+  if (bytes.toString('latin1', 4, 8) !== 'ftyp' || knownBrands.has(bytes.toString('latin1', 8, 12))) return bytes
+  return Buffer.concat([bytes.subarray(0, 8), Buffer.from('avif'), bytes.subarray(12)])
+}
+
 /** What is wrong with the size of a picture, as a clause after its name; null if it is within the limits. */
 export function whyTooLarge(width: number, height: number, { pixels, side }: PictureBounds): string | null {
   if (width * height > pixels)

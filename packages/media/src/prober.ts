@@ -117,7 +117,7 @@ export function createProber(options: ProberOptions): Prober {
 function checkInspection(inspection: Inspection): Inspection {
   const { contentType, extension, sha256 } = inspection
   const isSound = /^[a-z0-9]{1,8}$/.test(extension) && /^[0-9a-f]{64}$/.test(sha256)
-  if (!isSound || !/^(image\/(png|jpeg|webp|avif|gif)|(video|audio)\/[a-z0-9]+)$/.test(contentType))
+  if (!isSound || !/^(image\/(png|jpeg|webp|avif|gif|tiff)|(video|audio)\/[a-z0-9]+)$/.test(contentType))
     throw broke('makes its decoder give an impossible answer')
   return inspection
 }

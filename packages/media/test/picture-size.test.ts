@@ -39,6 +39,7 @@ test.each([
   ['lossless WebP', 'image/webp', () => draw().webp({ lossless: true })],
   ['AVIF', 'image/avif', () => draw().avif({ effort: 0 })],
   ['GIF', 'image/gif', () => draw().gif()],
+  ['TIFF', 'image/tiff', () => draw().tiff()],
 ])('of %s', async (_name, contentType, make) => {
   const bytes = await make().toBuffer()
   expect(await sizeOf(bytes, contentType)).toEqual({ width: 301, height: 203 })

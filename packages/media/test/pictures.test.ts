@@ -1,9 +1,10 @@
 // Pictures as outputs: recognised, decoded to the end, measured as they are shown, and made small; everything else refused.
-// P17, P19.
+// P17, P19, P219.
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import sharp, { type Sharp } from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decode } from 'blurhash'
@@ -33,6 +34,18 @@ function draw(width = 64, height = 48) {
   return sharp({ create: { width, height, channels: 3, background: '#fff', noise } })
 }
 
+function toWords(...numbers: readonly number[]): Buffer {
+  const words = Buffer.alloc(4 * numbers.length)
+  numbers.forEach((number, index) => words.writeUInt32BE(number, 4 * index))
+  return words
+}
+
+/** A chunk of a PNG. */
+function toChunk(type: string, data: Buffer): Buffer {
+  const content = Buffer.concat([Buffer.from(type), data])
+  return Buffer.concat([toWords(data.length), content, toWords(crc32(content))])
+}
+
 async function drawAnimation(format: 'gif' | 'webp', count = 3) {
   const frames = await Promise.all(Array.from({ length: count }, async () => await draw().png().toBuffer()))
   const animation = sharp(frames, { join: { animated: true } })
@@ -46,6 +59,7 @@ describe('pictures', () => {
     ['webp', 'image/webp', 'webp'],
     ['avif', 'image/avif', 'avif'],
     ['gif', 'image/gif', 'gif'],
+    ['tiff', 'image/tiff', 'tiff'],
   ] as const)('%s: recognised, measured, decoded to the end', async (format, contentType, extension) => {
     const content = await draw().toFormat(format).toBuffer()
     expect(await probe(content)).toMatchObject({ contentType, extension, width: 64, height: 48, durationSeconds: null })
@@ -81,24 +95,52 @@ describe('pictures', () => {
     expect(seen).toMatchObject({ contentType: 'image/png', extension: 'png', width: 64, height: 48 })
   })
 
-  test('AVIF whose major brand is that of all HEIF pictures', async () => {
+  test.each(['mif1', 'msf1', 'miaf', 'MA1B', 'avis'])('AVIF of the major brand %s', async (brand) => {
     const content = await draw().avif().toBuffer()
-    content.write('mif1', 8, 'latin1')
-    expect(await probe(content)).toMatchObject({ contentType: 'image/avif', extension: 'avif' })
+    content.write(brand, 8, 'latin1')
+    expect(await probe(content)).toMatchObject({ contentType: 'image/avif', extension: 'avif', width: 64 })
   })
 
   test.each([
-    ['HTML', '<html>', ''],
-    ['PDF', '%PDF-1.7', ''],
-    ['ZIP', '', `PK\x05\x06${'\0'.repeat(18)}`],
-  ])('a picture that is %s too is refused, as it is where it is an input', async (other, comment, end) => {
+    ['whole', (content: Buffer) => content, null],
+    ['with a broken checksum', (content: Buffer) => content.with(content.indexOf('fdAT') + 30, 99), /damaged picture/],
+    ['cut short', (content: Buffer) => content.subarray(0, content.indexOf('fdAT') + 30), /damaged picture/],
+  ] as const)('the second frame of an animated PNG, %s', async (_, change, message) => {
+    const [first, second] = [await draw().png().toBuffer(), await draw().png().toBuffer()]
+    const control = (number: number) => toChunk('fcTL', toWords(number, 64, 48, 0, 0, 0x0001_000a, 0))
+    const data = second.subarray(second.indexOf('IDAT') + 4, second.indexOf('IEND') - 8)
+    const content = Buffer.concat([
+      first.subarray(0, 33),
+      toChunk('acTL', toWords(2, 0)),
+      control(0),
+      first.subarray(33, first.indexOf('IEND') - 4),
+      control(1),
+      toChunk('fdAT', Buffer.concat([toWords(2), data])),
+      toChunk('IEND', Buffer.alloc(0)),
+    ])
+    const seen = probe(Buffer.from(change(content)))
+    // Browsers stop playing at the frame that is broken.
+    if (message) await expect(seen).rejects.toMatchObject({ code: 'output_invalid', message })
+    else expect(await seen).toMatchObject({ contentType: 'image/png', width: 64, height: 48 })
+  })
+
+  test.each(['png', 'jpeg', 'webp'] as const)('P219: %s may repeat a prompt with tags', async (format) => {
+    const prompt = '<!doctype html><html><script>alert(1)</script><svg onload=alert(1)> %PDF-1.7'
     const content = await draw()
-      .jpeg()
-      .withExif({ IFD0: { ImageDescription: comment || 'none' } })
+      .toFormat(format)
+      .withExif({ IFD0: { ImageDescription: prompt } })
       .toBuffer()
-    await expect(probe(Buffer.concat([content, Buffer.from(end, 'latin1')]))).rejects.toMatchObject({
+    expect(content.includes(prompt)).toBe(true)
+    expect(await probe(content)).toMatchObject({ contentType: `image/${format}` })
+  })
+
+  test.each([
+    ['HTML', (content: Buffer) => Buffer.concat([Buffer.from('<!--'), content.subarray(4)])],
+    ['ZIP', (content: Buffer) => Buffer.concat([content, Buffer.from(`PK\x05\x06${'\0'.repeat(18)}`)])],
+  ])('P219: a picture that is %s too is refused, as it is where it is an input', async (other, change) => {
+    await expect(probe(change(await draw().avif().toBuffer()))).rejects.toMatchObject({
       code: 'output_invalid',
-      message: `Output out is image/jpeg and ${other} at the same time.`,
+      message: `Output out is image/avif and ${other} at the same time.`,
     })
   })
 

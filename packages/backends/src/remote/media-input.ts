@@ -1,29 +1,12 @@
 // The input as a provider gets it: with the fixed fields of the model, and its media as data: URIs or whatever else it takes.
 import { readFile } from 'node:fs/promises'
-import { extname } from 'node:path'
+import { findContentType } from '@mediagen/engine/content-types.ts'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import type { Preparation } from './backend.ts'
 
-const types: Readonly<Record<string, string>> = {
-  '.png': 'image/png',
-  '.jpg': 'image/jpeg',
-  '.webp': 'image/webp',
-  '.avif': 'image/avif',
-  '.gif': 'image/gif',
-  '.mp4': 'video/mp4',
-  '.mov': 'video/quicktime',
-  '.webm': 'video/webm',
-  '.mp3': 'audio/mpeg',
-  '.wav': 'audio/wav',
-  '.flac': 'audio/flac',
-  '.ogg': 'audio/ogg',
-  '.m4a': 'audio/mp4',
-  '.aac': 'audio/aac',
-}
-
 /** The type of a fetched file, which is named by its content. */
 export function toContentType(path: string): string {
-  return types[extname(path)] ?? 'application/octet-stream'
+  return findContentType(path) ?? 'application/octet-stream'
 }
 
 /** A file as a `data:` URI. */

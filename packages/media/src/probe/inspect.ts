@@ -14,14 +14,14 @@ import { toBlurhash, writePreview } from './preview.ts'
  */
 export async function inspectOutput(request: InspectRequest): Promise<Inspection> {
   const { path, name, previewPath, bounds } = request
-  const { picture, ...type } = await recogniseOutput(path, name)
-  const { preview, isPicture, ...seen } = picture
-    ? { ...type, ...(await inspectPicture(path, name, picture, bounds)) }
+  const type = await recogniseOutput(path, name)
+  const { preview, isPicture, ...seen } = type.contentType.startsWith('image/')
+    ? { ...type, ...(await inspectPicture(path, name, toSharpFormat(type), bounds)) }
     : // What reads recordings takes longer to load than most pictures take to decode.
       await (await import('./recording.ts')).inspectRecording(request, type)
   if (preview) await writePreview(preview, previewPath)
-  // Further digits are rounding errors: WebM counts milliseconds, and rounds where a packet begins and how long it is.
-  const digits = seen.extension === 'webm' ? 100 : 1000
+  // Further digits are rounding errors: Matroska counts milliseconds, and rounds where a packet begins and how long it is.
+  const digits = ['webm', 'mkv', 'mka'].includes(seen.extension) ? 100 : 1000
   const durationSeconds = seen.durationSeconds === null ? null : Math.round(seen.durationSeconds * digits) / digits
   const blurhash = preview && isPicture ? await toBlurhash(preview) : null
   return { ...seen, durationSeconds, ...(await digest(path)), hasPreview: preview !== null, blurhash }
@@ -39,6 +39,10 @@ async function recogniseOutput(path: string, name: string): Promise<Kind> {
     )
   if (also !== null) throw invalidOutput(name, `is ${kind.contentType} and ${also} at the same time`)
   return kind
+}
+
+function toSharpFormat({ contentType }: Kind): string {
+  return contentType === 'image/avif' ? 'heif' : contentType.replace('image/', '')
 }
 
 async function digest(path: string): Promise<{ bytes: number; sha256: string }> {

@@ -1,6 +1,7 @@
 // What an encoder added to an MP3 before and after the sound: its info frame says how many samples.
 // http://gabriel.mp3-tech.org/mp3infotag.html
 import { open } from 'node:fs/promises'
+import { readAt } from '../read-at.ts'
 
 // The info frame is the first one; this much holds it and what comes before its fields.
 const frameBytes = 512
@@ -9,10 +10,7 @@ const tagHeadBytes = 10
 /** The samples of encoder delay and padding of an MP3; 0 if it does not say. */
 export async function readMp3Gap(path: string): Promise<number> {
   await using file = await open(path, 'r')
-  const read = async (at: number, length: number): Promise<Buffer> => {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, at)
-    return buffer.subarray(0, bytesRead)
-  }
+  const read = (at: number, length: number): Promise<Buffer> => readAt(file, at, length)
   const tag = await read(0, tagHeadBytes)
   const isTag = tag.length === tagHeadBytes && tag.toString('latin1', 0, 3) === 'ID3'
   const frame = await read(isTag ? tagHeadBytes + readId3Length(tag) : 0, frameBytes)

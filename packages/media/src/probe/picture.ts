@@ -1,9 +1,11 @@
 // Decodes pictures to the last pixel, because encoders have reported success on files that nobody can open.
 
+import { readFile } from 'node:fs/promises'
 import sharp, { type Sharp } from 'sharp'
 import { EngineError } from '@mediagen/engine/engine.ts'
-import type { PictureBounds } from '@mediagen/engine/media.ts'
+import { type PictureBounds, toStillAvif } from '@mediagen/engine/media.ts'
 import { invalidOutput } from '../invalid-output.ts'
+import { hasWholeFrames } from './apng.ts'
 
 /** The properties of a picture, or of the picture of a recording. */
 export interface Seen {
@@ -43,16 +45,18 @@ export async function inspectPicture(
   const options = { limitInputPixels: pixels, sequentialRead: true, failOn: 'error' } as const
   const everyFrame = animated ? { ...options, limitInputPixels: pixels * mostFrames, pages: -1 } : options
   try {
-    const metadata = await sharp(path, everyFrame).metadata()
+    const source = format === 'heif' ? toStillAvif(await readFile(path)) : path
+    const metadata = await sharp(source, everyFrame).metadata()
     if (metadata.format !== format)
       throw invalidOutput(name, `cannot be identified as ${format} or as any other format`)
     const { width: across, pageHeight: down = metadata.height, orientation = 1 } = metadata
     if (Math.max(across, down) > side) throw invalidOutput(name, `has a side of more than ${side} pixels`)
     if (across * down > pixels) throw invalidOutput(name, `is larger than ${pixels} pixels`)
     const isKept = (metadata.pages ?? 1) === 1 && across * down <= mostKeptPixels
-    const preview = isKept ? await decode(sharp(path, options)) : sharp(path, options).autoOrient()
+    const preview = isKept ? await decode(sharp(source, options)) : sharp(source, options).autoOrient()
     // Made small row by row, so that everything is decoded and nothing kept.
-    if (!isKept) await sharp(path, everyFrame).resize(1, 1, { fit: 'fill', fastShrinkOnLoad: false }).raw().toBuffer()
+    if (!isKept) await sharp(source, everyFrame).resize(1, 1, { fit: 'fill', fastShrinkOnLoad: false }).raw().toBuffer()
+    if (format === 'png' && !(await hasWholeFrames(path))) throw new Error('a frame is damaged')
     // EXIF orientations from 5 on rotate the picture by 90 degrees.
     const [width, height] = orientation < 5 ? [across, down] : [down, across]
     return { width, height, durationSeconds: null, preview, isPicture: true }
