@@ -1,12 +1,12 @@
 // What the built-in engines' encoders make is measured, decoded and given a preview; what is cut short or damaged is refused.
-// P17, P19.
+// P17, P19, P220.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { writeTrueLengths } from '@mediagen/media/wave-lengths.ts'
-import { cutShort, damage, garble, look, makeFilm, makeSound, toneAfterSilence } from './recordings.ts'
+import { box, cutShort, damage, ffmpeg, garble, look, makeFilm, makeSound, toneAfterSilence } from './recordings.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -140,6 +140,55 @@ describe('WAV files that were streamed', () => {
     expect((await look(path)).durationSeconds).toBeCloseTo(3, 2)
   })
 
+  const id = (text: string) => Buffer.from(text, 'latin1')
+  const words = (...lengths: readonly number[]) => Buffer.from(Uint32Array.from(lengths).buffer)
+
+  /** A second of silence at 8000 samples of two bytes a second. */
+  const toWave = (form: string, lengths: Buffer, samples: number, data: number) =>
+    Buffer.concat([
+      id(form),
+      lengths,
+      id('fmt '),
+      words(16, 0x0001_0001, 8000, 16_000, 0x0010_0002),
+      id('fact'),
+      words(4, samples),
+      id('data'),
+      words(data),
+      Buffer.alloc(16_000),
+    ])
+  const toLarge = (form: number, data: number, samples: number) =>
+    Buffer.concat([words(0xffff_ffff), id('WAVEds64'), words(28, form, 0, data, 0, samples, 0, 0)])
+  const toPlain = (form: number) => Buffer.concat([words(form), id('WAVE')])
+  const large = toWave('RF64', toLarge(16_084, 16_000, 8000), 8000, 0xffff_ffff)
+
+  test.each([
+    ['of 64 bits that are nothing', toWave('RF64', toLarge(0, 0, 0), 0xffff_ffff, 0xffff_ffff), large],
+    ['of 64 bits that are true', large, large],
+    [
+      'and a number of samples',
+      toWave('RIFF', toPlain(0xffff_ffff), 0xffff_ffff, 0xffff_ffff),
+      toWave('RIFF', toPlain(16_048), 8000, 16_000),
+    ],
+    [
+      'and something behind them',
+      Buffer.concat([toWave('RIFF', toPlain(16_048), 8000, 16_000), id('TAG')]),
+      Buffer.concat([toWave('RIFF', toPlain(16_048), 8000, 16_000), id('TAG')]),
+    ],
+  ])('P220: lengths %s', async (_, streamed, whole) => {
+    const path = join(folder, 'lengths.wav')
+    await writeFile(path, streamed)
+    await writeTrueLengths(path)
+    expect(await readFile(path)).toEqual(whole)
+    expect(await look(path)).toMatchObject({ contentType: 'audio/wav', durationSeconds: 1 })
+  })
+
+  test('P220: a file with lengths of 64 bits that was cut short is refused', async () => {
+    const path = join(folder, 'cut.wav')
+    await writeFile(path, large.subarray(0, 12_000))
+    await writeTrueLengths(path)
+    await expect(look(path)).rejects.toMatchObject(refusal(/claims to last 1.0 s, but contains only 0.7 s/))
+  })
+
   test('a file that lacks a half is not given the length of the rest', async () => {
     const cut = await cutShort(await makeSound(folder, 'wav'), 0.5)
     await writeTrueLengths(cut)
@@ -200,13 +249,36 @@ test('what an encoder of MP3 adds to a sound is no sound', async () => {
   expect((await look(path)).durationSeconds).toBe(seconds(40 * 1152))
 })
 
-/** A box of an MP4 file. */
-function box(type: string, ...content: string[]): Buffer {
-  const body = Buffer.from(content.join(''), 'latin1')
-  const size = Buffer.alloc(4)
-  size.writeUInt32BE(body.length + 8)
-  return Buffer.concat([size, Buffer.from(type, 'latin1'), body])
-}
+describe('what comes after a sound is no part of it', () => {
+  const junk = [Buffer.alloc(3, 0xff), Buffer.alloc(500, 0xfe), Buffer.alloc(100), Buffer.from('\r\n--boundary--\r\n')]
+
+  test.each(['m4a', 'ogg', 'mp3'] as const)('%s: bytes of anything', async (format) => {
+    const path = await makeSound(folder, format)
+    const { durationSeconds } = await look(path)
+    const content = await readFile(path)
+    for (const [index, bytes] of junk.entries()) {
+      await writeFile(`${path}.${index}`, Buffer.concat([content, bytes]))
+      expect(await look(`${path}.${index}`)).toMatchObject({ durationSeconds })
+    }
+  })
+
+  test('flac: a tag', async () => {
+    const path = await makeSound(folder, 'flac')
+    await writeFile(path, Buffer.concat([await readFile(path), Buffer.from('TAG'.padEnd(128))]))
+    for (const ffmpegPath of [null, ffmpeg?.ffmpeg ?? null])
+      expect(await look(path, ffmpegPath)).toMatchObject({ contentType: 'audio/flac', durationSeconds: 3 })
+  })
+
+  test('ogg: a last page that is not marked as the last is a whole end, and half of a page is none', async () => {
+    const path = await makeSound(folder, 'ogg')
+    const content = await readFile(path)
+    content.writeUInt8(0, content.lastIndexOf('OggS') + 5)
+    await writeFile(path, content)
+    expect((await look(path)).durationSeconds).toBeCloseTo(3, 1)
+    await writeFile(path, content.subarray(0, -20))
+    await expect(look(path)).rejects.toMatchObject(refusal(/cut short/))
+  })
+})
 
 describe('files that only look like recordings', () => {
   test.each([

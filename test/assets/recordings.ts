@@ -111,3 +111,11 @@ export async function garble(path: string, kind: 'audio' | 'video'): Promise<str
   await writeFile(`${path}.garbled`, content)
   return `${path}.garbled`
 }
+
+/** A box of an MP4 file. */
+export function box(type: string, ...content: string[]): Buffer {
+  const body = Buffer.from(content.join(''), 'latin1')
+  const size = Buffer.alloc(4)
+  size.writeUInt32BE(body.length + 8)
+  return Buffer.concat([size, Buffer.from(type, 'latin1'), body])
+}

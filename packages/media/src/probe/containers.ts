@@ -1,16 +1,17 @@
 // Whether the file of a recording is complete, as far as its container states its length.
 
-import { type FileHandle, open } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
+import { type Read, readAt } from '../read-at.ts'
+import { readWaveHeader } from '../wave-lengths.ts'
+import { readBoxes } from './boxes.ts'
 import { readId3Length } from './mp3-gap.ts'
-
-/** Reads bytes at an offset of the file; fewer at its end. */
-type Read = (at: number, length: number) => Promise<Buffer>
 
 const checks: Readonly<Record<string, (read: Read, size: number) => Promise<boolean>>> = {
   'video/mp4': isWholeMp4,
   'video/quicktime': isWholeMp4,
   'audio/mp4': isWholeMp4,
   'video/webm': isWholeWebm,
+  'video/matroska': isWholeWebm,
   'audio/wav': isWholeWave,
   'audio/ogg': isWholeOgg,
   'audio/aac': isWholeAdts,
@@ -25,24 +26,18 @@ export async function isWhole(path: string, contentType: string): Promise<boolea
   return await check((at, length) => readAt(file, at, length), size)
 }
 
-async function readAt(file: FileHandle, at: number, length: number): Promise<Buffer> {
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, at)
-  return buffer.subarray(0, bytesRead)
-}
+const mediaBoxes: ReadonlySet<string> = new Set(['moov', 'moof', 'mdat'])
 
-/** Boxes fill the file, ISO/IEC 14496-12, 4.2; size 1 is written after the type, size 0 goes to the end. */
+/** Boxes fill the file. What is no box of a film, and behind one that is whole, is no part of it. */
 async function isWholeMp4(read: Read, size: number): Promise<boolean> {
-  for (let at = 0; at < size;) {
-    const head = await read(at, 16)
-    if (head.length < 8) return false
-    const short = head.readUInt32BE(0)
-    if (short === 0) return true
-    if (short === 1 && head.length < 16) return false
-    const length = short === 1 ? Number(head.readBigUInt64BE(8)) : short
-    if (length < 8 || at + length > size) return false
-    at += length
+  const seen = new Set<string>()
+  let end = 0
+  for await (const box of readBoxes(read, 0, size)) {
+    end = box.end
+    if (end > size && mediaBoxes.has(box.type)) return false
+    if (end <= size) seen.add(box.type)
   }
-  return true
+  return end === size || (seen.has('moov') && seen.has('mdat'))
 }
 
 /** The segment ends within the file, RFC 8794; one of unknown size is live and ends where it ends. */
@@ -57,7 +52,7 @@ async function isWholeWebm(read: Read, size: number): Promise<boolean> {
 }
 
 /** A number whose leading zero bits tell its length; the value is null when all of its bits are set: unknown. */
-function readVint(bytes: Buffer): { readonly length: number; readonly value: number | null } | null {
+export function readVint(bytes: Buffer): { readonly length: number; readonly value: number | null } | null {
   const length = Math.clz32(bytes[0] ?? 0) - 23
   if (length > 8 || bytes.length < length) return null
   const marker = 1n << BigInt(7 * length)
@@ -65,19 +60,23 @@ function readVint(bytes: Buffer): { readonly length: number; readonly value: num
   return { length, value: value === marker - 1n ? null : Number(value) }
 }
 
-/** RIFF states its length; a program that wrote to a pipe left 0 or the largest number. */
+/** The samples, or the whole, end within the file; placeholders were replaced before. */
 async function isWholeWave(read: Read, size: number): Promise<boolean> {
-  const head = await read(0, 8)
-  const length = head.length === 8 ? head.readUInt32LE(4) : size
-  return length === 0 || length === 0xffff_ffff || length + 8 <= size
+  const header = await readWaveHeader(read)
+  return header !== null && Math.min(header.formBytes + 8, header.dataAt + header.dataBytes) <= size
 }
 
-/** The last page is marked as the last, RFC 3533, 6. */
+/** The last page is whole, RFC 3533, 6; what writes to a stream need not mark it as the last. */
 async function isWholeOgg(read: Read, size: number): Promise<boolean> {
   // A page is at most 65,307 bytes long.
   const tail = await read(Math.max(0, size - 65_536), 65_536)
   const page = tail.lastIndexOf('OggS')
-  return page >= 0 && ((tail[page + 5] ?? 0) & 4) === 4
+  if (page < 0 || page + 27 > tail.length) return false
+  const segments = tail.readUInt8(page + 26)
+  const lengths = tail.subarray(page + 27, page + 27 + segments)
+  return (
+    lengths.length === segments && lengths.reduce((end, length) => end + length, page + 27 + segments) <= tail.length
+  )
 }
 
 /** Frames follow each other, ISO/IEC 13818-7, 6.2; tags may come before and after them. */

@@ -3,24 +3,28 @@
 
 import {
   ADTS,
+  BlobSource,
   BufferSource,
   FilePathSource,
   FLAC,
   Input,
   type InputTrack,
+  MATROSKA,
   MP3,
   MP4,
   OGG,
   QTFF,
+  type Source,
   WAVE,
   WEBM,
 } from 'mediabunny'
+import { openAsBlob } from 'node:fs'
 import { EngineError } from '@mediagen/engine/engine.ts'
 import { invalidOutput } from '../invalid-output.ts'
 import type { Kind } from '../kinds.ts'
 import { isWhole } from './containers.ts'
+import { measureDuration } from './duration.ts'
 import type { InspectRequest } from './inspection.ts'
-import { readMp3Gap } from './mp3-gap.ts'
 import { readOggFlac } from './ogg-flac.ts'
 import { type Walked, walkPackets } from './packets.ts'
 import type { Seen } from './picture.ts'
@@ -37,22 +41,23 @@ const shortSoundSeconds = 1
 // Decoders drop less than this at the beginning and the end.
 const leastHeardShare = 0.9
 const leastHeardSlackSeconds = 0.1
-
-type Type = Pick<Kind, 'contentType' | 'extension'>
+// https://id3.org/ID3v1
+const id3v1Bytes = 128
 
 /**
  * Inspects a recording.
  * @throws EngineError `output_invalid` if it is truncated, damaged, too large, or not what it claims to be
  */
-export async function inspectRecording(request: InspectRequest, type: Type): Promise<Type & Seen> {
+export async function inspectRecording(request: InspectRequest, type: Kind): Promise<Kind & Seen> {
   const { path, name } = request
   const { contentType } = type
   const damaged = (cause: unknown): EngineError => invalidOutput(name, `is a damaged file (${contentType})`, { cause })
   if (!(await isWhole(path, contentType).catch(() => false)))
     throw invalidOutput(name, `is cut short (${contentType}): the file ends before it should`)
-  const unwrapped = contentType === 'audio/ogg' ? await readOggFlac(path) : null
-  const source = unwrapped === null ? new FilePathSource(path) : new BufferSource(unwrapped)
-  using input = new Input({ formats: [MP4, QTFF, WEBM, OGG, MP3, WAVE, FLAC, ADTS], source })
+  using input = new Input({
+    formats: [MP4, QTFF, WEBM, MATROSKA, OGG, MP3, WAVE, FLAC, ADTS],
+    source: await openSource(path, contentType),
+  })
   try {
     return await inspectInput(input, request, type)
   } catch (error) {
@@ -60,17 +65,27 @@ export async function inspectRecording(request: InspectRequest, type: Type): Pro
   }
 }
 
-async function inspectInput(input: Input, request: InspectRequest, type: Type): Promise<Type & Seen> {
+/** The part of a file that Mediabunny reads: FLAC out of Ogg, and FLAC without the tag behind it. */
+async function openSource(path: string, contentType: string): Promise<Source> {
+  const unwrapped = contentType === 'audio/ogg' ? await readOggFlac(path) : null
+  if (unwrapped !== null) return new BufferSource(unwrapped)
+  if (contentType !== 'audio/flac') return new FilePathSource(path)
+  const file = await openAsBlob(path)
+  const sound = file.slice(0, -id3v1Bytes)
+  const isTagged = (await file.slice(sound.size, sound.size + 3).text()) === 'TAG'
+  return new BlobSource(isTagged ? sound : file)
+}
+
+async function inspectInput(input: Input, request: InspectRequest, type: Kind): Promise<Kind & Seen> {
   const { name, path, bounds, ffmpegPath } = request
   const [film, sound] = [await input.getPrimaryVideoTrack(), await input.getPrimaryAudioTrack()]
   if (!film && !sound) throw invalidOutput(name, `holds no video and no sound that can be read (${type.contentType})`)
   const walked = new Map<InputTrack, Walked>()
-  for (const track of [film, sound]) if (track) walked.set(track, await checkTrack(track, name))
+  for (const track of [film, sound]) if (track) walked.set(track, await checkTrack(track, request))
   await checkLength(input, walked, name)
-  // The first frame may be shown a little after the beginning if frames are reordered.
-  const wholeSeconds = (await input.computeDuration()) - Math.max(0, await input.getFirstTimestamp())
-  const gap = type.contentType === 'audio/mpeg' && sound ? (await readMp3Gap(path)) / (await sound.getSampleRate()) : 0
-  const durationSeconds = gap < wholeSeconds ? wholeSeconds - gap : wholeSeconds
+  const sampleRate = film || !sound ? null : await sound.getSampleRate()
+  const { contentType } = type
+  const durationSeconds = await measureDuration({ input, tracks: [...walked.values()], path, contentType, sampleRate })
 
   if (sound) {
     const isLong = film !== null || durationSeconds > wholeSoundSeconds
@@ -99,14 +114,14 @@ async function inspectInput(input: Input, request: InspectRequest, type: Type): 
 }
 
 /** A video container with only sound is a sound. */
-function toSoundType(type: Type): Type {
+function toSoundType(type: Kind): Kind {
   if (type.contentType === 'video/mp4') return { contentType: 'audio/mp4', extension: 'm4a' }
+  if (type.contentType === 'video/matroska') return { contentType: 'audio/matroska', extension: 'mka' }
   return type.contentType === 'video/webm' ? { ...type, contentType: 'audio/webm' } : type
 }
 
-async function checkTrack(track: InputTrack, name: string): Promise<Walked> {
-  const codec = await track.getCodec()
-  if (codec === null) {
+async function checkTrack(track: InputTrack, { name, ffmpegPath }: InspectRequest): Promise<Walked> {
+  if ((await track.getCodec()) === null && ffmpegPath === null) {
     const id = await track.getInternalCodecId()
     throw invalidOutput(name, `holds ${track.type} in an unknown codec (${typeof id === 'string' ? id : '?'})`)
   }

@@ -41,12 +41,22 @@ export interface Heard {
 }
 
 /**
- * Decodes a sound; null if no decoder exists for its codec.
- * @throws when it cannot be decoded
+ * Decodes a sound by the first decoder that can; null if none exists for its codec.
+ * @throws when none of them can decode it
  */
 export async function listen(sound: Sound, parts: number): Promise<Heard | null> {
-  const hear = sound.ffmpegPath === null ? await findDecoder(sound.track) : hearWithOperatorsFfmpeg
-  if (!hear) return null
+  const own = await findDecoder(sound.track)
+  if (sound.ffmpegPath !== null)
+    try {
+      return await hearAll(sound, hearWithOperatorsFfmpeg, parts)
+    } catch (error) {
+      // FFmpeg gives up at what is only beside the sound, such as a tag behind FLAC.
+      if (!own) throw error
+    }
+  return own && (await hearAll(sound, own, parts))
+}
+
+async function hearAll(sound: Sound, hear: Hear, parts: number): Promise<Heard> {
   const peaks = new Float32Array(parts)
   const partsASecond = parts / sound.durationSeconds
   let heard = 0
