@@ -54,6 +54,27 @@ describe('put', () => {
     expect((await readdir(join(root, 'job_1'))).toSorted()).toEqual(['2.png', '2.preview.webp'])
   })
 
+  test('P220: a WAV that was streamed is stored with true lengths, and described as it is stored', async () => {
+    const toWave = (form: number, data: number): Buffer => {
+      const head = Buffer.from(
+        'RIFF....WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data....',
+        'latin1',
+      )
+      head.writeUInt32LE(form, 4)
+      head.writeUInt32LE(data, 40)
+      return Buffer.concat([head, Buffer.alloc(16_000)])
+    }
+    const whole = toWave(16_036, 16_000)
+    const asset = await store.put('job_1', 0, await leave('speech', toWave(0xffff_ffff, 0x7fff_ffff)))
+    expect(asset).toMatchObject({
+      contentType: 'audio/wav',
+      bytes: whole.length,
+      durationSeconds: 1,
+      sha256: createHash('sha256').update(whole).digest('hex'),
+    })
+    expect(await readFile(join(root, asset.key))).toEqual(whole)
+  })
+
   test('several outputs at the same time, and one again', async () => {
     const paths = await Promise.all(['a', 'b', 'c'].map((name) => leave(name, png)))
     await Promise.all(paths.map((path, index) => store.put('job_1', index, path)))
