@@ -1,5 +1,8 @@
 // mediagen mcp: the tools on standard input and output, used by the official SDK's client, which starts the program.
+import { once } from 'node:events'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { createClient as createUser } from '@mediagen/client/client.ts'
 import { createToolServer, createTools } from '@mediagen/mcp/tools.ts'
 import { Client, type ClientOptions, InMemoryTransport } from '@modelcontextprotocol/client'
@@ -7,7 +10,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, expect, test } from 'vitest'
 import { openForgetfulProxy } from '../client/spoiled-proxy.ts'
 import { startTestApp } from '../test-app.ts'
-import { openCommandLine } from './command-line.ts'
+import { openCommandLine, watchEnd } from './command-line.ts'
 
 const app = await startTestApp()
 afterAll(() => app[Symbol.asyncDispose]())
@@ -116,4 +119,41 @@ test('a missing key is a sentence', async () => {
   const { status, stdout, stderr } = await line.run(['mcp'], { XDG_CONFIG_HOME: app.folder })
   expect([status, stdout]).toEqual([1, ''])
   expect(stderr).toMatch(/^mediagen: There is no API key for .* Run mediagen login/)
+})
+
+test('P223 a message that gives a name twice is refused, and the next one is served', async () => {
+  await using line = openCommandLine({ MEDIAGEN_URL: app.url, MEDIAGEN_KEY: app.account.key })
+  const child = await line.start(['mcp'], { XDG_CONFIG_HOME: app.folder }, undefined, 'pipe')
+  const answers = createInterface({ input: child.stdout as Readable })[Symbol.asyncIterator]()
+  const say = (...messages: readonly string[]) => child.stdin?.write(messages.map((text) => `${text}\n`).join(''))
+  const hear = async () => JSON.parse((await answers.next()).value as string)
+  const named = (id: number, given: string) =>
+    `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"quote","arguments":${given}}}`
+
+  const who = '{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}'
+  say(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":${who}}`)
+  expect(await hear()).toMatchObject({ id: 0, result: {} })
+  say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+  const error = (pointer: string) => ({ code: -32600, message: `${pointer} is given more than once.` })
+  // `\u0069` is `i`.
+  const parts = named(1, `{"model":"${model}","input":{"prompt":"é"},"\\u0069nput":{}}`)
+  child.stdin?.write(Buffer.from(parts).subarray(0, parts.indexOf('é') + 1))
+  child.stdin?.write(Buffer.from(`${parts}\n`).subarray(parts.indexOf('é') + 1))
+  expect(await hear()).toEqual({ jsonrpc: '2.0', id: 1, error: error('/params/arguments/input') })
+  say(`{"jsonrpc":"2.0","id":2,"id":3,"method":"ping"}`)
+  expect(await hear()).toEqual({ jsonrpc: '2.0', id: null, error: error('/id') })
+  // A notification has no answer.
+  say('{"jsonrpc":"2.0","method":"x","method":"y"}', 'no message', '{"jsonrpc":"2.0","id":"a","method":"ping"}')
+  expect(await hear()).toMatchObject({ id: 'a', result: {} })
+  child.stdin?.end()
+  expect(await once(child, 'close')).toEqual([0, null])
+})
+
+test('a message without an end stops the program', async () => {
+  await using line = openCommandLine({ MEDIAGEN_URL: app.url, MEDIAGEN_KEY: app.account.key })
+  const child = await line.start(['mcp'], { XDG_CONFIG_HOME: app.folder }, undefined, 'pipe')
+  child.stdin?.on('error', () => {})
+  const ended = watchEnd(child)
+  child.stdin?.write(' '.repeat(11 * 1024 * 1024))
+  expect(await ended).toMatchObject({ status: 0, stdout: '', stderr: expect.stringContaining('longer than') })
 })
