@@ -1,6 +1,7 @@
 // The core: builds every part in reading order, disposes of them in reverse.
 import type { Logger } from 'pino'
 import { startExpiry } from '../assets/expiry.ts'
+import { startRefusedRemoval } from '../assets/refused.ts'
 import type { Config } from '../config.ts'
 import { createIdSource } from '@mediagen/core/ids.ts'
 import type { Store } from '@mediagen/core/store.ts'
@@ -124,17 +125,21 @@ export async function startCore(
     }),
   )
 
+  const retainMs = config.retainHours * 3_600_000
   // Done by the leader, whatever its role. Two at once do no harm.
   const retention = startExpiry({
     store,
     folders: files.folders,
-    retainMs: config.retainHours * 3_600_000,
+    retainMs,
     keepJobsMs: config.keepJobsDays && config.keepJobsDays * 86_400_000,
     log,
   })
   parts.defer(() => retention.stop())
 
   if (config.roles.has('worker')) {
+    const { refused: folder } = layOut(config.dataDir)
+    const removal = startRefusedRemoval({ folder, store, retainMs, clock }, log)
+    parts.defer(() => removal.stop())
     // Stopped after the runner, so that the ends of the last jobs are sent, too.
     parts.use(startWebhooks(config, { store, urls, clock, log, metrics, grace }))
     parts.use(startWorker(config, { ...files, store, catalog, engines, home, log, metrics, grace, overrides }))

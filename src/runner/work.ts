@@ -6,10 +6,10 @@ import {
   type EngineResult,
   type EngineRun,
   type JsonObject,
-  type Usage,
 } from '@mediagen/engine/engine.ts'
 import type { JobOutcome } from '@mediagen/core/job.ts'
 import { type Asset, measureOutputs } from '@mediagen/core/asset.ts'
+import { shareOf } from '@mediagen/core/ledger.ts'
 import { priceUsage } from '@mediagen/catalog/pricing.ts'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import { type Attempt, continues, toOutputFolder } from './attempt.ts'
@@ -38,7 +38,7 @@ export async function produce(attempt: Attempt): Promise<JobOutcome> {
     const { outputs, refusals } = await storeOutputs(result, attempt)
     watched.signal.throwIfAborted()
     if (refusals.length > 0) return refuse(attempt, outputs, refusals)
-    return price(attempt, outputs, { ...measureOutputs(outputs), ...result.usage })
+    return price(attempt, outputs, result)
   } catch (error) {
     await removeOutputs(attempt)
     throw error
@@ -46,14 +46,20 @@ export async function produce(attempt: Attempt): Promise<JobOutcome> {
 }
 
 /**
- * The success with its price. What was made elsewhere and has no known price is neither given away nor thrown away: an operator
+ * The success with its price. Of a fixed price for files of which some could not be had, those that came are paid. What was made elsewhere and has no known price is neither given away nor thrown away: an operator
  * decides.
  * @throws PriceError for what was made here
  */
-function price({ claimed, isSubmitted, parts }: Attempt, outputs: readonly Asset[], usage: Usage): JobOutcome {
+function price(
+  { claimed, isSubmitted, parts }: Attempt,
+  outputs: readonly Asset[],
+  { usage: reported, made = outputs.length }: EngineResult,
+): JobOutcome {
   const { job, usagePrice } = claimed
+  const usage = { ...measureOutputs(outputs), ...reported }
   try {
-    const creditsActual = usagePrice === null ? job.creditsHeld : priceUsage(usagePrice, usage)
+    const creditsActual =
+      usagePrice === null ? shareOf(job.creditsHeld, outputs.length, made) : priceUsage(usagePrice, usage)
     return { status: 'succeeded', outputs, creditsActual }
   } catch (error) {
     if (!isSubmitted) throw error

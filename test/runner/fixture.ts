@@ -108,6 +108,8 @@ export interface Bench extends AsyncDisposable {
   entries(): Promise<string[]>
   /** Files below the assets of a job. */
   assetsOf(job: Job): string[]
+  /** Folder for files that the store of outputs refused. */
+  readonly refused: string
   /** Folders of runs that are there. */
   runFolders(): string[]
   /** Files that a first run of a job was handed, as far as they are there. */
@@ -120,10 +122,11 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
   const store = await openTestStore()
   const { accountId } = await store.createAccount('test', 1000)
   const blobs = createDiskBlobs(join(folder, 'assets'))
+  const refused = join(folder, 'refused')
   const assets = openOutputs({
     blobs: settings.wrapBlobs?.(blobs) ?? blobs,
     intake: join(folder, 'intake'),
-    refused: join(folder, 'refused'),
+    refused,
     maxBytes: 1_000_000,
   })
   const createTold = (price: CatalogEntry['price'] = { credits: 10 }) =>
@@ -200,6 +203,7 @@ export async function startBench(settings: BenchSettings): Promise<Bench> {
     balance: () => balanceOf(store, accountId),
     entries: () => entriesOf(store, accountId),
     assetsOf: (job) => list(join(folder, 'assets', job.jobId)),
+    refused,
     runFolders: () => list(workFolder),
     mediaOf: (job) => list(join(workFolder, `${job.jobId}-1`, 'media')),
     async [Symbol.asyncDispose]() {

@@ -1,11 +1,13 @@
 // A run that costs money elsewhere, on a real runner and a real store: saved before it is sent, waited for by the next run, never
 // sent twice, ended there when nobody wants it any more. Many more histories of this: test/simulation/paid.ts.
+import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Engine, EngineError } from '@mediagen/engine/engine.ts'
+import { removeRefused } from '../../src/assets/refused.ts'
 import { createPaidEngine, type PaidBackend, type PaidState } from '../paid-engine.ts'
 import { anyJob, type Bench, type BenchSettings, leaveNothing, leavePicture, startBench } from './fixture.ts'
 
@@ -231,18 +233,24 @@ test('what was refused for good is not tried again', async () => {
   expect(await bench.end(await bench.start())).toMatchObject({ status: 'failed', attempts: 1 })
 })
 
-test('P196 an output of a paid run that cannot be served waits for the operator, with its file', async () => {
+/** A job whose paid run made a picture and a file that is none. */
+async function endTorn(settings: Partial<BenchSettings> = {}) {
   const backend = createBackend()
   backend.fetch = async (_, run) => {
     const { files } = await leavePicture(run)
     await writeFile(join(await run.folder(), 'torn.png'), 'no picture')
     return [...files, 'torn.png']
   }
-  await using bench = await startPaid(backend)
+  const bench = await startPaid(backend, settings)
   const job = await bench.start()
   await expect.poll(() => backend.heard).toEqual(['submit 1'])
   backend.end('up_0')
-  const ended = await bench.end(job)
+  return { bench, job, ended: await bench.end(job) }
+}
+
+test('P196 an output of a paid run that cannot be served waits for the operator, with its file', async () => {
+  const { bench, job, ended } = await endTorn()
+  await using _ = bench
   expect(ended).toMatchObject({ status: 'needs_review', error: { code: 'output_invalid', retryable: false } })
   const [, kept = ''] = /as (refused\/\S+) in its data directory/.exec(ended.error?.message ?? '') ?? []
   expect(kept).toBe(`refused/${job.jobId}/1`)
@@ -250,3 +258,83 @@ test('P196 an output of a paid run that cannot be served waits for the operator,
   await bench.store.resolveReview(job.jobId, 10)
   expect(await bench.end(job)).toMatchObject({ status: 'succeeded', creditsCharged: 10, outputs: [{}] })
 })
+
+test.each([
+  ['fixed', { credits: 10 }],
+  ['by usage', unpriced],
+] as const)('a review that is released says why nothing is delivered: a price that is %s', async (_name, price) => {
+  const { bench, job } = await endTorn({ price })
+  await using _ = bench
+  await bench.store.resolveReview(job.jobId, 0)
+  expect(await bench.end(job)).toMatchObject({
+    status: 'failed',
+    error: { code: 'output_invalid', message: expect.stringContaining('not every file can be served') },
+  })
+  expect(await bench.balance()).toEqual([1000, 0])
+})
+
+test.each([
+  ['decided', 1001, true],
+  ['decided, and its owner deletes it', 0, true],
+  ['decided a while ago', 999, false],
+  ['open', 1_000_000, false],
+] as const)(
+  'P224 a refused file is kept for the usual time after its review: one that is %s',
+  async (how, ms, gone) => {
+    const { bench, job } = await endTorn()
+    await using _ = bench
+    if (how !== 'open') await bench.store.resolveReview(job.jobId, 0)
+    if (how.includes('deletes')) await bench.store.deleteJob(bench.accountId, job.jobId)
+    const { finishedAtMs } = await bench.end(job)
+    const clock = { nowMs: () => (finishedAtMs ?? 0) + ms }
+    const parts = { folder: bench.refused, store: bench.store, retainMs: 1000, clock }
+    expect(await removeRefused(parts)).toBe(gone ? 1 : 0)
+    expect(existsSync(join(bench.refused, job.jobId, '1'))).toBe(!gone)
+  },
+)
+
+test('P224 of what no job is known, refused files are kept for the usual time', async () => {
+  const { bench, job } = await endTorn()
+  await using _ = bench
+  const removeAt = (ms: number) =>
+    removeRefused({
+      folder: bench.refused,
+      store: { getJob: async () => null },
+      retainMs: 60_000,
+      clock: { nowMs: () => Date.now() + ms },
+    })
+  expect(await removeAt(0)).toBe(0)
+  expect(await removeAt(120_000)).toBe(1)
+  expect(existsSync(join(bench.refused, job.jobId))).toBe(false)
+  // Not even the folder need be there.
+  expect(
+    await removeRefused({
+      folder: join(bench.refused, 'none'),
+      store: bench.store,
+      retainMs: 0,
+      clock: { nowMs: Date.now },
+    }),
+  ).toBe(0)
+})
+
+test.each([
+  [{ credits: 10 }, 4, 5],
+  [{ credits: 10 }, 3, 7],
+  [{ credits: 10 }, 2, 10],
+  [{ at_most: 10, actual: '3 * ceil(usage.images)' }, 4, 6],
+] as const)(
+  'P222 of files that did not all come, those that came are paid: %j for %i',
+  async (price, made, charged) => {
+    await using bench = await startBench({
+      price,
+      async run(run) {
+        const files = await Promise.all(['a.png', 'b.png'].map(async (name) => (await leavePicture(run, name)).files))
+        return { files: files.flat(), usage: {}, isPaid: true, made }
+      },
+    })
+    const job = await bench.end(await bench.start())
+    expect(job).toMatchObject({ status: 'succeeded', creditsCharged: charged, creditsReleased: 10 - charged })
+    expect(await bench.balance()).toEqual([1000 - charged, 0])
+    expect((await bench.store.verifyLedger()).problems).toEqual([])
+  },
+)

@@ -61,6 +61,12 @@ export function adjust(balance: Balance, credits: number): Posting | null {
   return { kind: 'adjust', credits, after: { available, held: balance.held } }
 }
 
+/** What `some` of `all` parts of something cost, rounded up to a whole credit; the whole is `credits`. */
+export function shareOf(credits: number, some: number, all: number): number {
+  if (some >= all) return credits
+  return Number((BigInt(credits) * BigInt(some) + BigInt(all) - 1n) / BigInt(all))
+}
+
 /** The resolution of a hold: what is charged and what is released. */
 export interface Settlement {
   readonly charged: number

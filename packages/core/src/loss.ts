@@ -26,18 +26,25 @@ export const expiredError: JobError = {
   retryable: true,
 }
 
-/** The error of a job whose review ended without a decision. */
-export const releasedInReview: JobError = {
+const releasedInReview: JobError = {
   code: 'outcome_unknown',
   message: 'The outcome of the job stayed unknown; its credits were released.',
   retryable: true,
 }
 
-/** The error of a job that was made, and released because nobody knew its price. */
-export const releasedUnpricedError: JobError = {
-  code: 'usage_unknown',
-  message: 'What the job made has no known price; it was not delivered, and its credits were released.',
-  retryable: true,
+// Why the others were under review.
+const releasedErrors: ReadonlyMap<string, JobError> = new Map(
+  Object.entries({
+    usage_unknown: 'What the job made has no known price; it was not delivered, and its credits were released.',
+    output_invalid:
+      'Of what the job made not every file can be served; none was delivered, and its credits were released.',
+    output_unavailable: 'What the job made could not be fetched; nothing was delivered, and its credits were released.',
+  }).map(([code, message]) => [code, { code, message, retryable: true }]),
+)
+
+/** The error of a job that was released in its review, or whose review ended without a decision; `code` is why it was under review. */
+export function releasedError(code: string | null): JobError {
+  return releasedErrors.get(code ?? '') ?? releasedInReview
 }
 
 /** The error of a job whose submissions were lost too often. */

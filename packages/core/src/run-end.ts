@@ -8,8 +8,7 @@ import {
   canceledError,
   deadlineError,
   expiredError,
-  releasedInReview,
-  releasedUnpricedError,
+  releasedError,
   submissionLostError,
   unknownOutcomeError,
   usageUnknownError,
@@ -134,10 +133,10 @@ export function decideReconciled(
   return { status: 'queued', spent: true, availableAtMs: nowMs + backoffMs(job.attempts, 1) }
 }
 
-/** What becomes of a job under review when an operator charges it, or when its time is over. */
-export function decideReview(creditsActual: number, hasOutputs: boolean): RunEnd {
+/** What becomes of a job that is under review for `code`, when an operator charges or releases it, or when its time is over. */
+export function decideReview(creditsActual: number, code: string | null): RunEnd {
   if (creditsActual > 0) return { status: 'succeeded', creditsActual }
-  return { status: 'failed', error: hasOutputs ? releasedUnpricedError : releasedInReview, spent: false }
+  return { status: 'failed', error: releasedError(code), spent: false }
 }
 
 /** Whether the deadline of the job has passed. */

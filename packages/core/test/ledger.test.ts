@@ -1,7 +1,7 @@
-// The arithmetic of credits: nothing is made, nothing is lost, nothing falls below zero (P3, P15, P58, P61).
+// The arithmetic of credits: nothing is made, nothing is lost, nothing falls below zero (P3, P15, P58, P61, P222).
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { adjust, type Balance, grant, hold, isCredits, maxCredits, settle } from '@mediagen/core/ledger.ts'
+import { adjust, type Balance, grant, hold, isCredits, maxCredits, settle, shareOf } from '@mediagen/core/ledger.ts'
 
 const sumOf = ({ available, held }: Balance): number => available + held
 const balances = fc
@@ -111,4 +111,12 @@ test('what a posting leaves is always a number that JSON carries exactly', () =>
       }
     }),
   )
+})
+
+test('P222 a share is exact, rounded up, and never more than the whole', () => {
+  expect([shareOf(40, 2, 4), shareOf(10, 1, 3), shareOf(1, 1, 4), shareOf(7, 4, 4), shareOf(7, 5, 4)]).toEqual([
+    20, 4, 1, 7, 7,
+  ])
+  expect(shareOf(0, 1, 2)).toBe(0)
+  expect(shareOf(maxCredits, 99, 100)).toBe(8_917_127_262_193_582)
 })

@@ -113,6 +113,8 @@ export interface EngineResult {
   readonly usage: Usage
   /** Whether another server bills the run: a file of it that cannot be served is kept for the operator. Default: no. */
   readonly isPaid?: boolean
+  /** How many files the run made, where not all of them could be had. Default: as many as there are in `files`. */
+  readonly made?: number
 }
 
 /** The engine settings of a catalog entry: a kind and the settings of that kind. */

@@ -33,6 +33,7 @@ export interface JobState extends Pick<
   | 'progress'
   | 'creditsHeld'
   | 'outputs'
+  | 'error'
   | 'attempts'
   | 'createdAtMs'
   | 'startedAtMs'
@@ -49,7 +50,7 @@ export interface JobState extends Pick<
 }
 
 /** Selects `JobState`s. */
-export const selectStates = `SELECT job_id AS jobId, account_id AS accountId, status, model, progress, credits_held AS creditsHeld, outputs, attempts,
+export const selectStates = `SELECT job_id AS jobId, account_id AS accountId, status, model, progress, credits_held AS creditsHeld, outputs, error, attempts,
   created_at AS createdAtMs, started_at AS startedAtMs, finished_at AS finishedAtMs, cancel_requested AS cancelRequested,
   deleted_at AS deletedAtMs, number, token, after_loss AS afterLoss, max_attempts AS maxAttempts, lost_runs AS lostRuns, deadline_at AS deadlineAtMs FROM jobs`
 
@@ -60,9 +61,9 @@ export function toRunState(job: JobState | null): RunState | null {
   return job && { ...job, cancelRequested: job.cancelRequested === 1 }
 }
 
-/** Whether a run has left files. */
-export function hasOutputs({ outputs }: Pick<JobRow, 'outputs'>): boolean {
-  return outputs !== '[]'
+/** The code of the error of a job; null without one. */
+export function toErrorCode({ error }: Pick<JobRow, 'error'>): string | null {
+  return error === null ? null : (JSON.parse(error) as JobError).code
 }
 
 /** The fields that determine the position of a queued job. */

@@ -39,7 +39,7 @@ export async function fetchResult(
 ): Promise<EngineResult | null> {
   try {
     const made = outputs.length > mostListed ? outputs : withoutInput(outputs, run.input)
-    return { files: await fetchOutputs(connection, made, run, isLast), usage, isPaid: !backend.free }
+    return { files: await fetchOutputs(connection, made, run, isLast), usage, isPaid: !backend.free, made: made.length }
   } catch (error) {
     if (!(error instanceof EngineError)) throw error
     if (error.retryable && !isLast) return null

@@ -96,7 +96,7 @@ describe('fal', () => {
     const { outcome, warnings } = await runFal((origin) => ({
       json: { images: [file(origin), { url: `${origin}/lost/b.png` }, file(origin, 'c')] },
     }))
-    expect(outcome).toMatchObject({ files: ['output-0', 'output-2'] })
+    expect(outcome).toMatchObject({ files: ['output-0', 'output-2'], made: 3 })
     expect(warnings).toEqual([expect.stringContaining('/lost/b.png is gone')])
   })
 

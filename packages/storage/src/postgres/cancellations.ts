@@ -5,7 +5,7 @@ import type { Job } from '@mediagen/core/job.ts'
 import { isCredits } from '@mediagen/core/ledger.ts'
 import { decideCancel, decideReview } from '@mediagen/core/run-end.ts'
 import type { ResolveOutcome } from '@mediagen/core/store.ts'
-import { hasOutputs, jobColumns, type JobRow, toJob, toRunState } from '../job-rows.ts'
+import { jobColumns, type JobRow, toErrorCode, toJob, toRunState } from '../job-rows.ts'
 import { record } from './audit.ts'
 import { sayGone } from './retention.ts'
 import { endRun, lockJobs } from './run-ends.ts'
@@ -54,7 +54,7 @@ export async function resolveReview(
   if (job === undefined) return { outcome: 'no_job' }
   if (job.status !== 'needs_review') return { outcome: 'not_in_review', status: job.status }
   if (charge > job.creditsHeld) return { outcome: 'above_hold', creditsHeld: job.creditsHeld }
-  const ended = await endRun(tx, locked, job, decideReview(charge, hasOutputs(job)), await tx.nowMs())
+  const ended = await endRun(tx, locked, job, decideReview(charge, toErrorCode(job)), await tx.nowMs())
   const { status, creditsCharged: charged, creditsReleased: released, accountId } = ended
   const before = { status: job.status, held: job.creditsHeld }
   await record(tx, { act: 'job.resolved', subject: jobId, accountId, before, after: { status, charged, released } }, by)

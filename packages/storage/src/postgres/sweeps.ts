@@ -4,7 +4,7 @@ import { longestBackoffMs, spreadJitter } from '@mediagen/core/loss.ts'
 import { decideDeadline, decideLoss, decideReview, type RunEnd } from '@mediagen/core/run-end.ts'
 import { nothingSwept, type SweepCommand, type SweepOutcome, type SweepTerms } from '@mediagen/core/sweep.ts'
 import { keptDeliveryMs } from '@mediagen/core/webhook.ts'
-import { hasOutputs, type JobState, toRunState } from '../job-rows.ts'
+import { type JobState, toErrorCode, toRunState } from '../job-rows.ts'
 import type { Database } from './connection.ts'
 import { deliveriesToSweep, sweepDeliveries } from './deliveries.ts'
 import { dropLead } from './leaders.ts'
@@ -98,7 +98,7 @@ async function sweepDeadlines(tx: Writing, command: SweepCommand): Promise<Sweep
 
 async function sweepReviews(tx: Writing, command: SweepCommand): Promise<SweepOutcome> {
   const { length: released } = await endAll(tx, stale, 'finished_at', command, (job) =>
-    decideReview(0, hasOutputs(job)),
+    decideReview(0, toErrorCode(job)),
   )
   return { ...nothingSwept, released, more: released === command.limit }
 }

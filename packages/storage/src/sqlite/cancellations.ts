@@ -6,7 +6,7 @@ import { isCredits } from '@mediagen/core/ledger.ts'
 import { decideCancel, decideReview } from '@mediagen/core/run-end.ts'
 import type { ResolveOutcome } from '@mediagen/core/store.ts'
 import { createAuditWriter } from './audit.ts'
-import { hasOutputs, jobColumns, toJob, toRunState, type JobRow } from '../job-rows.ts'
+import { jobColumns, toErrorCode, toJob, toRunState, type JobRow } from '../job-rows.ts'
 import { createJobFinder } from './jobs.ts'
 import { sayGone } from './retention.ts'
 import { createRunEnds } from './run-ends.ts'
@@ -55,7 +55,7 @@ export function createCancelCommands(writing: Writing) {
       if (job === null) return { outcome: 'no_job' }
       if (job.status !== 'needs_review') return { outcome: 'not_in_review', status: job.status }
       if (charge > job.creditsHeld) return { outcome: 'above_hold', creditsHeld: job.creditsHeld }
-      const ended = endRun(job, decideReview(charge, hasOutputs(job)))
+      const ended = endRun(job, decideReview(charge, toErrorCode(job)))
       const { status, creditsCharged: charged, creditsReleased: released } = ended
       const before = { status: job.status, held: job.creditsHeld }
       const after = { status, charged, released }

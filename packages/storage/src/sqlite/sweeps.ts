@@ -6,7 +6,7 @@ import { nothingSwept, type SweepCommand, type SweepOutcome, type SweepTerms } f
 import { keptDeliveryMs } from '@mediagen/core/webhook.ts'
 import type { Connection } from './connection.ts'
 import { createDeliverySweep, deliveriesToSweep } from './deliveries.ts'
-import { hasOutputs, selectStates, toRunState, type JobState } from '../job-rows.ts'
+import { selectStates, toErrorCode, toRunState, type JobState } from '../job-rows.ts'
 import { createRunEnds } from './run-ends.ts'
 import type { Writing } from './writing.ts'
 
@@ -135,7 +135,7 @@ function createReviewSweep(writing: Writing): (command: SweepCommand) => number 
   const find = createFinder(db, stale, 'finished_at')
   return ({ reviewMs, limit }) => {
     const jobs = find.all({ oldestReview: nowMs() - reviewMs, limit })
-    for (const job of jobs) endRun(job, decideReview(0, hasOutputs(job)))
+    for (const job of jobs) endRun(job, decideReview(0, toErrorCode(job)))
     return jobs.length
   }
 }
