@@ -275,3 +275,19 @@ client.download({"url": "${other.url}/x.png", "sha256": "${sum}"}, "x.png")`
   expect(await run(code, { env: { HOME: home } })).toEqual([0])
   expect([seen, existsSync(join(folder, 'x.png'))]).toEqual([['none'], true])
 })
+
+inPython(`P225 the secret of a webhook is replaced${missing}`, async () => {
+  const key = await app.createKey(app.account.accountId, ['webhooks'])
+  const { body: made } = await app.send('/v1/webhooks', { key, body: { url: 'https://example.com/hooks' } })
+  const code = `
+try:
+    client.rotate_webhook_secret("../wallet")
+except mediagen.Refused as error:
+    tell(error.code)
+tell(client.rotate_webhook_secret("${made.webhook_id}"))`
+  const [refused, rotated] = await run(code, { account: { ...app.account, key } })
+  expect(refused).toBe('webhook_not_found')
+  expect(rotated).toMatchObject({ webhook_id: made.webhook_id, previous_secret_until: expect.any(String) })
+  expect(rotated.secret).toMatch(/^whsec_/)
+  expect(rotated.secret).not.toBe(made.secret)
+})

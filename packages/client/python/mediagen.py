@@ -264,6 +264,10 @@ class Client:
         """Credits that are available and held."""
         return self._json("GET", "/v1/wallet")
 
+    def rotate_webhook_secret(self, webhook_id: str) -> Dict[str, Any]:
+        """Gives a webhook endpoint another `secret`; for a day messages are signed with the one before it, too."""
+        return self._json("POST", f"/v1/webhooks/{escape(webhook_id, safe='')}/rotate-secret")
+
     def upload(self, path: _Path) -> Dict[str, Any]:
         """Stores a picture, a video or a sound; its `file_id` is a value for a media field of an input."""
         guessed = mimetypes.guess_type(os.fspath(path))[0] or ""
