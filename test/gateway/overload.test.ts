@@ -4,8 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as pass } from 'node:timers/promises'
 import { ConnectError, createClient } from '@connectrpc/connect'
 import { createConnectTransport } from '@connectrpc/connect-node'
-import { pino } from 'pino'
-import { afterEach, expect, test } from 'vitest'
+import { afterAll, afterEach, expect, test } from 'vitest'
 import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { overloaded } from '../../src/app/overload.ts'
@@ -13,6 +12,7 @@ import { shedRequests } from '../../src/gateway/overload.ts'
 import { toConnectJson } from '../../src/rpc/errors.ts'
 import { openForeignClient, type ForeignError } from '../rpc/foreign-client.ts'
 import { readMetrics } from '../rpc/metrics.ts'
+import { keepLog } from '../kept-log.ts'
 import { createSlowClock } from '../slow-clock.ts'
 import { startTestApp, type TestAnswer } from '../test-app.ts'
 import { ownThreads } from '@mediagen/storage/sqlite/threads.ts'
@@ -20,15 +20,14 @@ import { holdStore } from '../test-store.ts'
 import { expectProblem } from './problem.ts'
 import { exchange, parseAnswer, sendRaw } from './raw-http.ts'
 
-const settings = { MEDIAGEN_ROLES: 'api', MEDIAGEN_MAX_QUEUE_MS: '20' }
 const atOnce = 12
 const clock = createSlowClock(15)
 afterEach(() => (clock.slow = false))
+const { log, lines } = keepLog('warn')
+const app = await startTestApp({ MEDIAGEN_MAX_QUEUE_MS: '20' }, { clock, log })
+afterAll(() => app[Symbol.asyncDispose]())
 
 test('MEDIAGEN_MAX_QUEUE_MS: requests that wait longer are refused until the server has caught up, except /healthz', async () => {
-  const lines: string[] = []
-  const log = pino({ level: 'warn' }, { write: (line) => void lines.push(line) })
-  await using app = await startTestApp(settings, { clock, log })
   let seen = 0
   const ask = async () => {
     const answers = await Promise.all(Array.from({ length: atOnce }, () => app.send('/v1/wallet')))
@@ -53,7 +52,7 @@ test('MEDIAGEN_MAX_QUEUE_MS: requests that wait longer are refused until the ser
 
   clock.slow = false
   await expect.poll(async () => (await ask()).every(({ status }) => status === 200)).toBe(true)
-  expect(lines.some((line) => line.includes('overloaded'))).toBe(true)
+  expect(lines.some((line) => JSON.stringify(line).includes('overloaded'))).toBe(true)
   const [, shed] = /^mediagen_shed_total (\d+)$/m.exec(await readMetrics(app)) ?? []
   // Through a gateway these metrics are those of the core, and the gateway refused some itself.
   expect(Number(shed)).toBeGreaterThanOrEqual(process.env['MEDIAGEN_TEST_GATEWAY'] === '1' ? 0 : seen)
@@ -99,7 +98,6 @@ test('starts do not pile up while the disk stands still; quotes go on, and start
 })
 
 test('a request that waits for its job is not refused', async () => {
-  await using app = await startTestApp({ ...settings, MEDIAGEN_ROLES: 'api,worker' }, { clock })
   const gate = app.gate()
   const waiting = app.generate('test/gate/text-to-image', gate.input)
   await expect.poll(() => readMetrics(app)).toMatch(/^mediagen_waits_open 1$/m)
@@ -111,7 +109,6 @@ test('a request that waits for its job is not refused', async () => {
 })
 
 test('over gRPC the refusal is UNAVAILABLE with the same code', async () => {
-  await using app = await startTestApp(settings, { clock })
   using client = await openForeignClient(app.app.grpcUrl, app.account.key)
   await client.call('WalletService/GetWallet', {})
   clock.slow = true
