@@ -159,8 +159,9 @@ inBrowser('a running job shows its progress and can be canceled', async () => {
 
 inBrowser('a video and a sound are played, and the library shows what they look like', async () => {
   const account = await app.createAccount(1000)
-  const [film, speech] = await Promise.all([
-    app.generate('builtin/video/motion/text-to-video', { prompt: 'waves', duration: 2 }, { account }),
+  const film = { prompt: 'waves', duration: 2, width: 512, height: 288, fps: 24 }
+  const [video, speech] = await Promise.all([
+    app.generate('builtin/video/motion/text-to-video', film, { account }),
     app.generate('builtin/audio/speech/text-to-speech', { text: 'Good morning.' }, { account }),
   ])
   await using page = await browser.openPage()
@@ -173,7 +174,7 @@ inBrowser('a video and a sound are played, and the library shows what they look 
     await page.evaluate(`[...document.querySelectorAll('.tile-length')].map(({ textContent }) => textContent).sort()`),
   ).toEqual([expect.stringMatching(/^0:0[01]$/), '0:02'])
   for (const [{ body }, player] of [
-    [film, 'video[poster]'],
+    [video, 'video[poster]'],
     [speech, '.sound audio'],
   ] as const) {
     await page.evaluate(`location.hash = '#/job/${body.job_id}'`)
