@@ -1,11 +1,23 @@
 // The page of the account: what the server says of its keys, its webhooks and its limits.
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { toPermissionCode } from '../../src/services/convert.ts'
 import { formatSpan } from '../../web/account-view.ts'
-import { startTestApp } from '../test-app.ts'
+import { startTestApp, type TestApp } from '../test-app.ts'
 import { inBrowser, press, textOf, useBrowser } from './browser-tests.ts'
 
 const browser = useBrowser()
+let app: TestApp
+
+beforeAll(async () => {
+  app = await startTestApp({
+    MEDIAGEN_RATE_LIMIT: '70',
+    MEDIAGEN_MAX_QUEUED_JOBS: '6000',
+    MEDIAGEN_RETAIN_HOURS: '48',
+  })
+})
+
+afterAll(() => app[Symbol.asyncDispose]())
+
 const cellsOf = (selector: string) =>
   `[...document.querySelectorAll('${selector}')].map(({ cells }) => [...cells].map(({ textContent }) => textContent))`
 const limitsOf = `Object.fromEntries([...document.querySelectorAll('.limits div')].map(({ children: [name, value] }) => [name.textContent, value.textContent]))`
@@ -13,11 +25,6 @@ const limitsOf = `Object.fromEntries([...document.querySelectorAll('.limits div'
 inBrowser(
   'keys are shown by their name and beginning, with their last use; limits are those of the server',
   async () => {
-    await using app = await startTestApp({
-      MEDIAGEN_RATE_LIMIT: '70',
-      MEDIAGEN_MAX_QUEUED_JOBS: '6000',
-      MEDIAGEN_RETAIN_HOURS: '48',
-    })
     const { accountId, key } = app.account
     const permissions = [toPermissionCode('generate'), toPermissionCode('jobs:read')]
     const shop = await app.admin.createKey({ accountId, permissions, name: 'print shop' })
@@ -56,7 +63,6 @@ inBrowser(
 )
 
 inBrowser('a key that may see nothing else sees itself and its limits', async () => {
-  await using app = await startTestApp()
   const key = await app.createKey(app.account.accountId, ['models:read'])
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${key}&/account`)

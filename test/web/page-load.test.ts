@@ -1,10 +1,17 @@
 // How much the console loads: the bounds of docs/decisions/console-bundle.md in a browser.
-import { expect } from 'vitest'
-import { startTestApp, withBuiltin } from '../test-app.ts'
+import { afterAll, beforeAll, expect } from 'vitest'
+import { startTestApp, type TestApp, withBuiltin } from '../test-app.ts'
 import type { BrowserPage } from './browser-page.ts'
 import { inBrowser, useBrowser } from './browser-tests.ts'
 
 const browser = useBrowser()
+let app: TestApp
+
+beforeAll(async () => {
+  app = await startTestApp({}, withBuiltin)
+})
+
+afterAll(() => app[Symbol.asyncDispose]())
 
 interface SentRequest {
   readonly url: string
@@ -37,7 +44,6 @@ async function seePictures(page: BrowserPage): Promise<void> {
 const sum = (requests: readonly SentRequest[]): number => requests.reduce((total, { bytes }) => total + bytes, 0)
 
 inBrowser('a first visit takes at most ten requests and 120 kB; a reload only asks what may have changed', async () => {
-  await using app = await startTestApp({}, withBuiltin)
   await using page = await browser.openPage()
   await page.resize(1440)
   await page.open(`${app.url}/#key=${app.account.key}`)
@@ -56,7 +62,6 @@ inBrowser('a first visit takes at most ten requests and 120 kB; a reload only as
 })
 
 inBrowser('a model page and the page of a job take as little', async () => {
-  await using app = await startTestApp({}, withBuiltin)
   const model = 'builtin/image/art/text-to-image'
   const { body: job } = await app.generate(model, { prompt: 'aurora', width: 256, height: 256 }, { wait: true })
   await using page = await browser.openPage()

@@ -3,19 +3,26 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import sharp from 'sharp'
-import { expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { paintEntry } from '../catalog/paint-entry.ts'
-import { startTestApp, withBuiltin } from '../test-app.ts'
+import { startTestApp, type TestApp, withBuiltin } from '../test-app.ts'
 import { fill, inBrowser, press, textOf, useBrowser } from './browser-tests.ts'
 import { toField } from '../../web/form-model.ts'
 
 const browser = useBrowser()
+let app: TestApp
+
+beforeAll(async () => {
+  app = await startTestApp({}, withBuiltin)
+})
+
+afterAll(() => app[Symbol.asyncDispose]())
+
 const card = (name: string): string =>
   `[...document.querySelectorAll('.product')].find((card) => card.querySelector('h2').textContent === '${name}')`
 const names = "[...document.querySelectorAll('.product h2')].map((name) => name.textContent)"
 
 inBrowser('a card shows a sample, whose words are its alternative text and whose place is kept', async () => {
-  await using app = await startTestApp({}, withBuiltin)
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${app.account.key}`)
   const picture = `${card('Poster')}.querySelector('.cover img')`
@@ -54,10 +61,10 @@ inBrowser(
       }),
     )
     writeFileSync(join(folder, 'models.yaml'), JSON.stringify({ models }))
-    await using app = await startTestApp({ MEDIAGEN_CATALOG: join(folder, 'models.yaml') })
+    await using other = await startTestApp({ MEDIAGEN_CATALOG: join(folder, 'models.yaml') })
     await using page = await browser.openPage()
     await page.resize(390)
-    await page.open(`${app.url}/#key=${app.account.key}`)
+    await page.open(`${other.url}/#key=${other.account.key}`)
     const picture = (name: string): string => `${card(name)}.querySelector('.cover img')`
     await page.until(`${picture('small-0')}?.naturalWidth === 16 && ${picture('large-1')}?.naturalWidth === 200`)
     const asked = `performance.getEntriesByType('resource').filter(({ name }) => name.includes('/samples/')).length`
@@ -71,7 +78,6 @@ inBrowser(
 )
 
 inBrowser('where the small pictures do not come together, each comes by itself', async () => {
-  await using app = await startTestApp({}, withBuiltin)
   await using page = await browser.openPage()
   await page.send('Network.enable')
   await page.send('Network.setBlockedURLs', { urls: ['*/console/covers.*'] })
@@ -81,7 +87,6 @@ inBrowser('where the small pictures do not come together, each comes by itself',
 })
 
 inBrowser('where the small pictures are cut off on the way, each comes by itself', async () => {
-  await using app = await startTestApp({}, withBuiltin)
   await using page = await browser.openPage()
   await page.send('Page.addScriptToEvaluateOnNewDocument', {
     source: `const { json } = Response.prototype
@@ -97,7 +102,6 @@ inBrowser('where the small pictures are cut off on the way, each comes by itself
 inBrowser(
   'settings of a sample fill the form, a voice is heard and explained, and the fine print is folded',
   async () => {
-    await using app = await startTestApp({}, withBuiltin)
     await using page = await browser.openPage()
     await page.open(`${app.url}/#key=${app.account.key}&/model/builtin/audio/speech/text-to-speech`)
     await page.until("document.querySelectorAll('.sample').length === 2")
@@ -135,7 +139,6 @@ inBrowser(
 )
 
 inBrowser('a sample with pictures as its input can be made again as it is', async () => {
-  await using app = await startTestApp({}, withBuiltin)
   await using page = await browser.openPage()
   await page.open(`${app.url}/#key=${app.account.key}&/model/builtin/image/art/edit`)
   await page.until("document.querySelectorAll('.sample').length === 2")
