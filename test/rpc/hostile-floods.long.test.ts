@@ -169,6 +169,22 @@ test('reflection that is asked and not read', { timeout: 120_000 }, async () => 
   })
 })
 
+test('thousands of questions to reflection in each frame, and no answer is read', { timeout: 120_000 }, async () => {
+  await using target = await startTarget({ MEDIAGEN_STALL_SECONDS: '60' })
+  // Questions for the services, as many as a frame of 16 KiB holds.
+  const questions = Buffer.concat(Array.from({ length: 2300 }, () => toFrame(toField(7, ''))))
+  await attack(target, async () => {
+    const sessions: ClientHttp2Session[] = []
+    await keepOn(async () => {
+      const session = http2.connect(target.grpcUrl, { settings: { initialWindowSize: 0 } })
+      sessions.push(session.on('error', () => {}).setMaxListeners(0))
+      for (let at = 0; at < 60; at++) begin(session, reflect).resume().write(questions)
+      await sleep(100)
+    })
+    for (const session of sessions) session.destroy()
+  })
+})
+
 test('answers that are not read, with a key', { timeout: 120_000 }, async () => {
   await using target = await startTarget({
     MEDIAGEN_STALL_SECONDS: '60',

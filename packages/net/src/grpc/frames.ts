@@ -3,19 +3,22 @@ import { GuardError } from '../guard-error.ts'
 import { invalid } from './request-errors.ts'
 
 const headBytes = 5
+// What grpc-js keeps of a message beside its bytes, until it is handled.
+const messageOverhead = 1024
 
 /** Follows the messages of one request without keeping them. */
 export class FrameFollower {
   /** Number of messages that have begun. */
   begun = 0
-  /** Whether each message that is complete is compressed, in order. Whoever handles a message removes its entry. */
-  readonly complete: boolean[] = []
-  /** Bytes that are kept for the unfinished message: its pieces are parts of what was read from the socket at once. */
+  /** Bytes that grpc-js keeps of messages that are unfinished or not handled. A piece keeps all that was read from the socket with it. */
   keptBytes = 0
+  /** Whether each message that is complete and not handled is compressed. */
+  readonly #waiting: boolean[] = []
   readonly #maxBytes: number
   readonly #head = Buffer.allocUnsafe(headBytes)
   #headFilled = 0
   #missing = 0
+  #piecesBytes = 0
   #latest: ArrayBufferLike | null = null
 
   /** @param maxBytes length of the largest message */
@@ -39,7 +42,14 @@ export class FrameFollower {
     }
     if (!this.isAmid || piece.buffer === this.#latest) return
     this.#latest = piece.buffer
+    this.#piecesBytes += piece.buffer.byteLength
     this.keptBytes += piece.buffer.byteLength
+  }
+
+  /** The next complete message, which has this length, is handled now; returns whether it is compressed. */
+  take(length: number): boolean {
+    this.keptBytes -= length + messageOverhead
+    return this.#waiting.shift() ?? false
   }
 
   #readHead(piece: Buffer, at: number): number {
@@ -69,9 +79,10 @@ export class FrameFollower {
   }
 
   #end(): void {
-    this.complete.push(this.#head.readUInt8() === 1)
+    this.#waiting.push(this.#head.readUInt8() === 1)
+    this.keptBytes += this.#head.readUInt32BE(1) + messageOverhead - this.#piecesBytes
     this.#headFilled = 0
-    this.keptBytes = 0
+    this.#piecesBytes = 0
     this.#latest = null
   }
 }

@@ -240,8 +240,9 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
   }
 
   async #receive(message: Buffer): Promise<void> {
-    const isCompressed = this.#frames.complete.shift()
     if (this.#failure) return
+    const isCompressed = this.#frames.take(message.length)
+    this.#keep(this.#frames.keptBytes)
     try {
       this.#listener.onReceiveMessage(isCompressed ? await this.#inflate(message) : message)
     } catch (error) {
