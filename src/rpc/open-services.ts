@@ -1,6 +1,7 @@
 // The services of the gRPC port that need no key: health, reflection if it is on, and the reports that gateways pass on.
 import type { DescService } from '@bufbuild/protobuf'
 import type { Server, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js'
+import { MediagenError } from '@mediagen/core/errors.ts'
 import type { SubmissionNews } from '@mediagen/core/submission-url.ts'
 import type { GrpcRoute } from '@mediagen/net/grpc/guarded-call.ts'
 import type { FindRoute } from '@mediagen/net/grpc/guarded-server.ts'
@@ -69,6 +70,14 @@ function toRoute({ path, requestStream, requestDeserialize }: ServiceDefinition[
     rpc: `${service}.${method}`,
     maxBytes,
     takesMany: requestStream,
-    answer: { by: 'handler', decode: requestDeserialize },
+    answer: { by: 'handler', decode: (bytes) => decode(requestDeserialize, bytes) },
+  }
+}
+
+function decode(deserialize: (bytes: Buffer) => unknown, bytes: Buffer): unknown {
+  try {
+    return deserialize(bytes)
+  } catch (error) {
+    throw new MediagenError('invalid_request', 'The request cannot be decoded.', {}, { cause: error })
   }
 }

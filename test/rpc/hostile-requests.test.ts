@@ -129,6 +129,11 @@ describe('the size of a request', () => {
     expect(await client.call(check, { body: toFrame(toField(1, '')) }).ended).toMatchObject({ status: OK })
     expect(await client.call(check, { body: toFrame(toField(1, 'x'.repeat(300_000))) }).ended).toMatchObject({
       status: RESOURCE_EXHAUSTED,
+      detail: 'payload_too_large',
+    })
+    expect(await client.call(check, { body: toFrame(Buffer.from([0x0a, 0xff])) }).ended).toMatchObject({
+      status: INVALID_ARGUMENT,
+      detail: 'invalid_request',
     })
   })
 

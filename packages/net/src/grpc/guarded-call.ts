@@ -26,7 +26,7 @@ export interface GrpcRoute {
   readonly maxBytes: number
   /** Whether the client sends a stream of messages. */
   readonly takesMany: boolean
-  /** Who answers: a service behind the pipeline, or a handler of grpc-js that needs no key and gets decoded messages. */
+  /** Who answers: a service behind the pipeline, or a handler of grpc-js that needs no key and gets what `decode` returns. */
   readonly answer:
     | { readonly by: 'service'; serve(call: GuardedCall): void }
     | { readonly by: 'handler'; decode(bytes: Buffer): unknown }
