@@ -12,7 +12,13 @@ import { startApp } from '../src/app/start.ts'
 import { type Config, readConfig } from '../src/config.ts'
 import { type Permission, permissions } from '@mediagen/core/key.ts'
 import { toPermissionCode } from '../src/services/convert.ts'
+import { createGateEngine } from './gate-engine.ts'
 import { createDataDir, storeSettings, threads } from './test-store.ts'
+
+/** The models of most tests. */
+export const testCatalog = ['models.yaml', 'gate.yaml']
+  .map((name) => join(import.meta.dirname, 'models', name))
+  .join(':')
 
 /** What most tests use instead of the defaults; MEDIAGEN_TEST_GATEWAY=1 puts a gateway of its own in front, over gRPC. */
 const testSettings = {
@@ -24,7 +30,7 @@ const testSettings = {
   // However few cores there are, and however much else they do.
   MEDIAGEN_PLACES: '4',
   MEDIAGEN_MAX_QUEUE_MS: '60000',
-  MEDIAGEN_CATALOG: join(import.meta.dirname, 'models/models.yaml'),
+  MEDIAGEN_CATALOG: testCatalog,
 }
 
 /** For a server with the built-in models. Others start in half the time: their catalog is long. */
@@ -112,8 +118,9 @@ export async function startTestApp(
     ...(await storeSettings(dataDir)),
     ...settings,
   })
+  const engines = [createGateEngine(), ...(overrides.engines ?? [])]
   const log = overrides.log ?? pino({ level: 'silent' })
-  const app = started.use(await startApp(config, { builtin: null, threads, ...overrides, log }))
+  const app = started.use(await startApp(config, { builtin: null, threads, ...overrides, engines, log }))
   if (!app.operator || !app.grpcUrl) throw new Error('tests need a core')
   const gateway =
     process.env['MEDIAGEN_TEST_GATEWAY'] === '1'

@@ -15,7 +15,9 @@ const root = join(import.meta.dirname, '../..')
 const compileCache = join(root, 'node_modules/.cache/mediagen/compile')
 
 /** The catalog of the tests. */
-export const testCatalog = join(import.meta.dirname, '../models/models.yaml')
+export const testCatalog = ['models.yaml', 'gate-program.yaml']
+  .map((name) => join(import.meta.dirname, '../models', name))
+  .join(':')
 
 /** A server that runs. */
 export interface Served {

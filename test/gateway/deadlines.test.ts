@@ -1,9 +1,9 @@
 // Cancel-After, cancels and priorities over REST (P22, P100, P101, P102, P104).
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { startTestApp, type TestApp } from '../test-app.ts'
+import { startTestApp, type TestApp, testCatalog } from '../test-app.ts'
 
-const catalog = `${join(import.meta.dirname, '../models/models.yaml')}:${join(import.meta.dirname, '../runner/models.yaml')}`
+const catalog = `${testCatalog}:${join(import.meta.dirname, '../runner/models.yaml')}`
 const app = await startTestApp({ MEDIAGEN_CATALOG: catalog })
 const idle = await startTestApp({ MEDIAGEN_CATALOG: catalog, MEDIAGEN_ROLES: 'api' })
 afterAll(() => Promise.all([app[Symbol.asyncDispose](), idle[Symbol.asyncDispose]()]))

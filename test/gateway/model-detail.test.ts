@@ -6,14 +6,14 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { afterAll, expect, test } from 'vitest'
 import { load } from 'js-yaml'
-import { startTestApp, withBuiltin } from '../test-app.ts'
+import { startTestApp, testCatalog, withBuiltin } from '../test-app.ts'
 import { expectProblem } from './problem.ts'
 
 const app = await startTestApp({ MEDIAGEN_ROLES: 'api' }, withBuiltin)
 afterAll(() => app[Symbol.asyncDispose]())
 
 const validator = new Validator()
-const { models } = load(readFileSync(join(import.meta.dirname, '../models/models.yaml'), 'utf8')) as any
+const models = testCatalog.split(':').flatMap((path) => (load(readFileSync(path, 'utf8')) as any).models)
 const listed: { id: string }[] = (await app.send('/v1/models')).body.data
 const operationOf = (openapi: any) => Object.values<any>(Object.values<any>(openapi.paths)[0])[0]
 const schemaOf = (openapi: any) => operationOf(openapi).requestBody.content['application/json'].schema

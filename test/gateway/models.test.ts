@@ -3,17 +3,17 @@ import { copyFileSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { load } from 'js-yaml'
-import { startTestApp, withBuiltin } from '../test-app.ts'
+import { startTestApp, testCatalog, withBuiltin } from '../test-app.ts'
 import { createTestClock } from './test-clock.ts'
 
 const app = await startTestApp({ MEDIAGEN_ROLES: 'api' }, withBuiltin)
 afterAll(() => app[Symbol.asyncDispose]())
 
-const file = load(readFileSync(join(import.meta.dirname, '../models/models.yaml'), 'utf8')) as {
-  models: { id: string }[]
-}
-const inFile = file.models.map(({ id }) => id)
-const readyInFile = inFile.filter((id) => id !== 'test/unready/video-to-video')
+const entries = testCatalog
+  .split(':')
+  .flatMap((path) => (load(readFileSync(path, 'utf8')) as { models: { id: string }[] }).models)
+const inFiles = entries.map(({ id }) => id)
+const readyInFiles = inFiles.filter((id) => id !== 'test/unready/video-to-video')
 
 async function list(query = '') {
   const { status, body } = await app.send(`/v1/models${query}`)
@@ -60,7 +60,7 @@ test('mode is the category and product the model itself where the catalog names 
 
 test('models are in catalog order: those that ship, then those of MEDIAGEN_CATALOG, each in the order of its file', async () => {
   const { ids } = await list()
-  expect(ids.filter((id) => id.startsWith('test/'))).toEqual(readyInFile)
+  expect(ids.filter((id) => id.startsWith('test/'))).toEqual(readyInFiles)
   expect(ids.findIndex((id) => id.startsWith('test/'))).toBe(ids.filter((id) => id.startsWith('builtin/')).length)
 })
 
@@ -73,7 +73,7 @@ test('a model that becomes ready is listed a few seconds later', async () => {
   const clock = createTestClock()
   const catalog = join(app.folder, 'late.yaml')
   const program = join(app.folder, 'late-program')
-  const late = { ...file.models[0], id: 'late/model', product: 'late', engine: { kind: 'command', run: [program] } }
+  const late = { ...entries[0], id: 'late/model', product: 'late', engine: { kind: 'command', run: [program] } }
   await import('node:fs').then(({ writeFileSync }) => writeFileSync(catalog, JSON.stringify({ models: [late] })))
   await using fresh = await startTestApp({ MEDIAGEN_ROLES: 'api', MEDIAGEN_CATALOG: catalog }, { clock })
   const { total: others } = (await fresh.send('/v1/models')).body

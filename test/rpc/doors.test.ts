@@ -16,7 +16,7 @@ import { GenerationService, JobStatus } from '../../gen/mediagen/v1/generation_p
 import { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import type { App } from '../../src/app/app.ts'
-import { startTestApp, type TestApp } from '../test-app.ts'
+import { startTestApp, type TestApp, testCatalog } from '../test-app.ts'
 import { countCalls } from './metrics.ts'
 
 interface Door {
@@ -44,8 +44,10 @@ const input = { prompt: 'x', width: 640, nested: { list: [1, null, true, 'y', 1.
 let app: TestApp
 
 beforeAll(async () => {
-  const models = ['models', 'unpriced'].map((name) => join(import.meta.dirname, `../models/${name}.yaml`))
-  app = await startTestApp({ MEDIAGEN_CATALOG: models.join(':'), MEDIAGEN_MAX_BODY_BYTES: '20000' })
+  app = await startTestApp({
+    MEDIAGEN_CATALOG: `${testCatalog}:${join(import.meta.dirname, '../models/unpriced.yaml')}`,
+    MEDIAGEN_MAX_BODY_BYTES: '20000',
+  })
 })
 
 afterAll(() => app[Symbol.asyncDispose]())
