@@ -11,7 +11,7 @@ const clock = createTestClock()
 const app = await startTestApp({ MEDIAGEN_ASSET_URL_TTL_SECONDS: '60' }, { clock })
 afterAll(() => app[Symbol.asyncDispose]())
 
-const { body: job } = await app.generate('test/instant/text-to-image', { prompt: 'x' })
+const { body: job } = await app.generate('test/usage/text-to-image', { seconds: 1, used: 1 })
 const [output] = job.outputs
 const picture = readFileSync(join(import.meta.dirname, '../models/picture.png'))
 // Assets are served by the core, whoever answered with the URL.

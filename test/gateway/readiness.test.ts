@@ -8,6 +8,7 @@ import { startApp } from '../../src/app/start.ts'
 import { createReadiness } from '../../src/gateway/health.ts'
 import { StorageError } from '@mediagen/storage/storage-error.ts'
 import { startOf } from '../storage/fixture.ts'
+import { createGateEngine } from '../gate-engine.ts'
 import { startTestApp } from '../test-app.ts'
 import { ownThreads } from '@mediagen/storage/sqlite/threads.ts'
 import { holdStore, openTestStore } from '../test-store.ts'
@@ -87,8 +88,8 @@ test('readiness is asked once a second, however many ask', async () => {
 
 test('a pure worker serves health and metrics and nothing else, and runs jobs', async () => {
   await using app = await startTestApp({ MEDIAGEN_ROLES: 'api' })
-  const log = pino({ level: 'silent' })
-  await using worker = await startApp({ ...app.config, roles: new Set(['worker']) }, { log })
+  const parts = { log: pino({ level: 'silent' }), builtin: null, engines: [createGateEngine()] }
+  await using worker = await startApp({ ...app.config, roles: new Set(['worker']) }, parts)
   expect(worker.grpcUrl).toBeNull()
   const statusOf = async (path: string): Promise<number> => (await fetch(worker.httpUrl + path)).status
   for (const path of ['/healthz', '/readyz', '/metrics']) expect([path, await statusOf(path)]).toEqual([path, 200])
