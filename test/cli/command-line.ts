@@ -2,11 +2,12 @@
 // is about processes as the real bin/mediagen.js.
 import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
+import { makeDatabase } from '../storage/sqlite-fixture.ts'
 import { isPostgres, storeSettings } from '../test-store.ts'
 import { type Ended, runMain } from './run-main.ts'
 
@@ -44,7 +45,7 @@ export interface CommandLine extends AsyncDisposable {
     node?: string,
     stdio?: StdioOptions,
   ): Promise<ChildProcess>
-  /** Runs a command with --json and parses what it printed; rejects when it fails. Where there is no database yet, `migrate` creates it. */
+  /** Runs a command with --json and parses what it printed; rejects when it fails. Where there is no database yet, there is one first. */
   json(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<any>
   /** Starts a server and waits until it says where it is. */
   serve(env?: Readonly<Record<string, string>>, args?: readonly string[]): Promise<Served>
@@ -135,7 +136,11 @@ export function openCommandLine(
     spawn: async (args, env = {}, node = usualNode) => watchEnd(await start(args, env, node)),
     serve,
     async json(args, env) {
-      if (!isPostgres && !existsSync(join(dataDir, 'mediagen.db'))) expectDone(await run(['migrate']))
+      const database = join(dataDir, 'mediagen.db')
+      if (!isPostgres && !existsSync(database)) {
+        mkdirSync(dataDir, { mode: 0o711, recursive: true })
+        await makeDatabase(database)
+      }
       return JSON.parse(expectDone(await run([...args, '--json'], env)))
     },
     async [Symbol.asyncDispose]() {

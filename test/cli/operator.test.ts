@@ -199,6 +199,7 @@ test('a balance cannot fall below zero or rise above 2^53 - 1', async () => {
 // Over PostgreSQL, commands make none.
 test.skipIf(isPostgres)('the data directory is readable for its user alone', async () => {
   await using line = openCommandLine()
+  await line.run(['migrate'])
   await createTestAccount(line)
   // Forked processes with a user of their own pass through it to their folders, and may not list it.
   expect(statSync(line.dataDir).mode & 0o777).toBe(0o711)
