@@ -26,20 +26,19 @@ export type RoutePermission = 'any' | Exclude<Permission, 'admin'>
 export interface Keys {
   /**
    * Finds the owner of the key in an `Authorization` header.
-   * @throws MediagenError or ConnectError: `authentication_required`, `invalid_api_key`, `rate_limited`; or rejects with it
+   * @throws MediagenError or ConnectError: `authentication_required`, `invalid_api_key`, `rate_limited`
    */
-  authenticate(sent: { authorization: string | null; address: string; requestId: string }): Caller | Promise<Caller>
+  authenticate(sent: { authorization: string | null; address: string; requestId: string }): Promise<Caller>
   /**
-   * Counts a request that no service will see toward the rate of its key; services count the others. A promise where other
-   * processes have to be asked.
-   * @throws MediagenError `rate_limited`, or rejects with it
+   * Counts a request that no service will see toward the rate of its key; services count the others.
+   * @throws MediagenError `rate_limited`
    */
-  limit(caller: Caller): Promise<void> | undefined
+  limit(caller: Caller): Promise<void>
   /**
-   * Counts the bytes of a body toward the rate of its key, before it is parsed. A promise as above.
-   * @throws MediagenError `rate_limited`, or rejects with it
+   * Counts the bytes of a body toward the rate of its key, before it is parsed.
+   * @throws MediagenError `rate_limited`
    */
-  spend(caller: Caller, bytes: number): Promise<void> | undefined
+  spend(caller: Caller, bytes: number): Promise<void>
 }
 
 // A checked caller is cached for at most this long. That is safe, because the core checks the key of each call again.

@@ -41,13 +41,8 @@ export function explainRefusals(
     })
   }
   return (request, bytes, done) => {
-    try {
-      const counted = request.caller ? spend(request.caller, bytes.length) : undefined
-      if (counted === undefined) return parse(request, bytes, done)
-      counted.then(() => parse(request, bytes, done), done)
-    } catch (error) {
-      done(error as Error)
-    }
+    const counted = request.caller ? spend(request.caller, bytes.length) : Promise.resolve()
+    counted.then(() => parse(request, bytes, done), done)
   }
 }
 

@@ -259,7 +259,7 @@ function addBodyParsers(app: FastifyInstance, maxValues: number, keys: Keys | un
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer' },
-    explainRefusals(app.getDefaultJsonParser('error', 'error'), maxValues, (caller, bytes) =>
+    explainRefusals(app.getDefaultJsonParser('error', 'error'), maxValues, async (caller, bytes) =>
       keys?.spend(caller, bytes),
     ),
   )

@@ -8,9 +8,6 @@ import type { SharedRates } from '../runtime/shared-buckets.ts'
 import type { KeyUses } from './key-uses.ts'
 import { createKeyRates, type KeyRates, type RateLimits } from './key-rates.ts'
 
-const mostSecrets = 1000
-const longestRemembered = 256
-
 /** The caller, as the door read it from the request. */
 export interface Credentials {
   /** The `Authorization` header as sent; null if there was none. */
@@ -22,15 +19,15 @@ export interface Credentials {
 /** Checks callers. */
 export interface Access extends KeyRates {
   /**
-   * The key behind an `Authorization` header; a promise where the store has to ask its database.
-   * @throws MediagenError `authentication_required` or `invalid_api_key`, or rejects with it
+   * The key behind an `Authorization` header.
+   * @throws MediagenError `authentication_required` or `invalid_api_key`
    */
-  findKey(authorization: string | null): ApiKey | Promise<ApiKey>
+  findKey(authorization: string | null): Promise<ApiKey>
   /**
    * The key that a caller sent, as `findKey` does; invalid keys are counted.
    * @throws MediagenError also `rate_limited`, after too many invalid keys
    */
-  authenticate(credentials: Credentials): ApiKey | Promise<ApiKey>
+  authenticate(credentials: Credentials): Promise<ApiKey>
   /** @throws MediagenError `missing_permission` */
   authorize(key: ApiKey, permission: Permission): void
 }
@@ -55,15 +52,11 @@ export function createAccess(
   monotonicMs: () => number = () => performance.now(),
 ): Access {
   const failed = createFailedKeys(limits.failedKeysPerMinute, monotonicMs)
-  const read = rememberSecrets()
 
-  function find(authorization: string | null, counted: Credentials | null): ApiKey | Promise<ApiKey> {
-    const found = store.findKey(read(authorization))
-    return found instanceof Promise ? found.then((key) => check(key, counted)) : check(found, counted)
-  }
-
-  function check(key: ApiKey | null, counted: Credentials | null): ApiKey {
+  async function find(authorization: string | null, counted: Credentials | null): Promise<ApiKey> {
+    const secret = readSecret(authorization)
     const nowMs = clock.nowMs()
+    const key = await store.findKey(secret)
     if (key && isLive(key, nowMs)) {
       uses.note(key, nowMs)
       return key
@@ -80,22 +73,6 @@ export function createAccess(
         throw new MediagenError('missing_permission', `The API key lacks the permission ${permission}.`, { permission })
     },
     ...createKeyRates(limits, shared, monotonicMs),
-  }
-}
-
-/**
- * Reads secrets, and remembers those of the latest headers: to match each again, and to hash each new text for the store, takes
- * 3 % of a short call.
- */
-function rememberSecrets(): typeof readSecret {
-  const secrets = new Map<string, string>()
-  return (authorization) => {
-    const known = authorization === null ? undefined : secrets.get(authorization)
-    if (known !== undefined) return known
-    const secret = readSecret(authorization)
-    if (secrets.size >= mostSecrets) secrets.clear()
-    if (authorization !== null && authorization.length <= longestRemembered) secrets.set(authorization, secret)
-    return secret
   }
 }
 

@@ -16,15 +16,12 @@ export interface RateLimits {
   readonly maxBodyBytes: number
 }
 
-/** Counts something of a caller; a promise where other processes have to be asked. @throws MediagenError `rate_limited`, or rejects with it */
-type Count = Promise<void> | undefined
-
 /** The rates of all keys. */
 export interface KeyRates {
-  /** Counts a request, or `weight` of one. */
-  limit(key: Pick<ApiKey, 'keyId'>, weight?: number): Count
-  /** Counts the bytes of a request, before they are parsed. */
-  spend(key: Pick<ApiKey, 'keyId'>, bytes: number): Count
+  /** Counts a request, or `weight` of one. @throws MediagenError `rate_limited` */
+  limit(key: Pick<ApiKey, 'keyId'>, weight?: number): Promise<void>
+  /** Counts the bytes of a request, before they are parsed. @throws MediagenError `rate_limited` */
+  spend(key: Pick<ApiKey, 'keyId'>, bytes: number): Promise<void>
 }
 
 /**
@@ -46,25 +43,17 @@ export function createKeyRates(
     `This key may send ${byteRate} bytes of requests per second, files not counted (MEDIAGEN_BYTE_RATE).`,
   )
   return {
-    limit({ keyId }, weight = 1) {
-      return rateLimit === 0 ? undefined : settle(requests.take(keyId, weight), refuseRequest)
+    async limit({ keyId }, weight = 1) {
+      if (rateLimit > 0) refuseRequest(await requests.take(keyId, weight))
     },
-    spend({ keyId }, bytes) {
+    async spend({ keyId }, bytes) {
       // A request above the limit of size is refused for its size elsewhere, with an error of its own.
-      return byteRate === 0 ? undefined : settle(sent.take(keyId, Math.min(bytes, burst)), refuseBytes)
+      if (byteRate > 0) refuseBytes(await sent.take(keyId, Math.min(bytes, burst)))
     },
   }
 }
 
-type Refuse = (waitMs: number) => void
-
-function settle(waitMs: number | Promise<number>, refuseLate: Refuse): Count {
-  if (typeof waitMs !== 'number') return waitMs.then(refuseLate)
-  refuseLate(waitMs)
-  return undefined
-}
-
-function refuse(message: string): Refuse {
+function refuse(message: string): (waitMs: number) => void {
   return (waitMs) => {
     if (waitMs === 0) return
     throw new MediagenError('rate_limited', message, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })

@@ -68,8 +68,8 @@ export function trustService<Service extends DescService>(
 ): GuardedService {
   const guard: CallGuard = {
     begin: (head) => ({ head, startedAt: 0, caller: null }),
-    admit: () => undefined,
-    spend: () => undefined,
+    async admit() {},
+    async spend() {},
     succeed() {},
     fail: (_call, thrown) => toConnectError(toMediagenError(thrown), ''),
   }
@@ -91,14 +91,11 @@ function wrapService(
     gates.set(method, createGate(guard))
     const served = (impl as Record<string, ((...call: never[]) => unknown) | undefined>)[method.localName]
     if (!served) throw new Error(`${service.typeName}.${method.name} is not implemented`)
-    const run = served.bind(impl)
+    const run = served.bind(impl) as Served<unknown>
     const { methodKind: kind } = method
     const read = kind === 'client_streaming' || kind === 'bidi_streaming' ? readAll : readOne
     if (kind === 'unary' || kind === 'client_streaming')
-      singles.set(
-        method,
-        guardSingle(guard, read, waitWithKey(method, run as Served<Response | Promise<Response>>, keys), findJobId),
-      )
+      singles.set(method, guardSingle(guard, read, waitWithKey(run, keys), findJobId))
     else streams.set(method, guardStream(guard, read, run as Served<AsyncIterable<Response>>, keys, findJobId))
   }
   return { service, singles, streams, gates }
@@ -108,29 +105,21 @@ type Request = MessageShape<DescMessage>
 type Response = MessageInitShape<DescMessage>
 
 /** Reads what an implementation takes: one request, or the stream of all. */
-type Read = (requests: Requests, spend: Spend) => Request | Promise<Request> | AsyncIterable<Request>
+type Read = (requests: Requests, spend: Spend) => Promise<Request | AsyncIterable<Request>>
 
 const readOne: Read = (requests, spend) => requests.one(spend)
-const readAll: Read = (requests) => blameCaller(requests.all())
+const readAll: Read = async (requests) => blameCaller(requests.all())
 
 /** An rpc as its service implements it, which ignores the head. */
 type Served<Answer> = (request: Request | AsyncIterable<Request>, context: HandlerContext, head: CallHead) => Answer
 
-function guardSingle(
-  guard: CallGuard,
-  read: Read,
-  run: Served<Response | Promise<Response>>,
-  findJobId: FindJobId,
-): SingleCall {
+function guardSingle(guard: CallGuard, read: Read, run: Served<Promise<Response>>, findJobId: FindJobId): SingleCall {
   return async (requests, context, head) => {
     const call = guard.begin(head)
     try {
-      const admitted = guard.admit(call, context)
-      if (admitted) await admitted
-      const reading = read(requests, (bytes) => guard.spend(call.caller, bytes))
-      const request = reading instanceof Promise ? await reading : reading
-      const answer = run(request, context, head)
-      const response = answer instanceof Promise ? await answer : answer
+      await guard.admit(call, context)
+      const request = await read(requests, (bytes) => guard.spend(call.caller, bytes))
+      const response = await run(request, context, head)
       guard.succeed(call, findJobId(request, response))
       return response
     } catch (thrown) {
@@ -140,23 +129,15 @@ function guardSingle(
 }
 
 /** Ends the wait of a call when its key no longer works. The call then answers with the job as it is, because the job goes on. */
-function waitWithKey(
-  { input }: DescMethod,
-  run: Served<Response | Promise<Response>>,
-  keys: KeyWatch | undefined,
-): Served<Response | Promise<Response>> {
-  if (!keys || input.field['wait'] === undefined) return run
-  async function wait(authorization: string, ...[request, context, head]: Parameters<typeof run>): Promise<Response> {
-    const followed = followKey(keys as KeyWatch, authorization, context)
+function waitWithKey(run: Served<unknown>, keys: KeyWatch | undefined): Served<Promise<Response>> {
+  return async (request, context, head) => {
+    const waits = (request as { wait?: boolean }).wait === true
+    const followed = keys && waits && head.authorization !== null ? followKey(keys, head.authorization, context) : null
     try {
-      return await run(request, followed.context, head)
+      return (await run(request, followed?.context ?? context, head)) as Response
     } finally {
-      followed.end()
+      followed?.end()
     }
-  }
-  return (request, context, head) => {
-    const authorization = (request as { wait?: boolean }).wait ? head.authorization : null
-    return authorization === null ? run(request, context, head) : wait(authorization, request, context, head)
   }
 }
 
@@ -238,25 +219,21 @@ interface CallGuard {
   fail(call: Call, thrown: unknown): Error
 }
 
-/** Authenticates and authorizes the caller; a promise where the database or other processes have to be asked. */
-type Admit = (call: Call, context: HandlerContext) => Promise<void> | undefined
+/** Authenticates and authorizes the caller. */
+type Admit = (call: Call, context: HandlerContext) => Promise<void>
 
 function createKeyGuard(method: DescMethod, parts: PipelineParts): CallGuard {
   const { access } = parts
   const permission = readPermission(method)
   const weight = weigh(method)
 
-  function admitKey(key: ApiKey, call: Call, context: HandlerContext): Promise<void> | undefined {
+  return createCallGuard(method, parts, async (call, context) => {
+    if (call.caller) return void context.values.set(callerKey, call.caller)
+    const key = await access.authenticate(call.head)
     call.caller = key
     context.values.set(callerKey, key)
     if (permission) access.authorize(key, permission)
-    return weight === 0 ? undefined : access.limit(key, weight)
-  }
-
-  return createCallGuard(method, parts, (call, context) => {
-    if (call.caller) return void context.values.set(callerKey, call.caller)
-    const key = access.authenticate(call.head)
-    return key instanceof Promise ? key.then((found) => admitKey(found, call, context)) : admitKey(key, call, context)
+    if (weight > 0) await access.limit(key, weight)
   })
 }
 
@@ -279,7 +256,9 @@ function createCallGuard(method: DescMethod, parts: PipelineParts, admit: Admit)
   return {
     begin: (head) => ({ head, startedAt: performance.now(), caller: toKey(head) }),
     admit,
-    spend: (caller, bytes) => (caller ? access.spend(caller, bytes) : undefined),
+    async spend(caller, bytes) {
+      if (caller) await access.spend(caller, bytes)
+    },
     succeed(call, jobId) {
       const ms = performance.now() - call.startedAt
       count('ok', ms / 1000)

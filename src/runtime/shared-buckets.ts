@@ -14,11 +14,8 @@ export interface SharedRates extends RateStore {
 
 /** Buckets of equal size, one for each name. */
 export interface SharedBuckets {
-  /**
-   * Takes `amount` if it is available and answers 0, else the milliseconds until it may be. A promise where the other
-   * processes have to be asked.
-   */
-  take(name: string, amount: number): number | Promise<number>
+  /** Takes `amount` if it is available and answers 0, else the milliseconds until it may be. */
+  take(name: string, amount: number): Promise<number>
 }
 
 /** What this process holds of a bucket. */
@@ -83,10 +80,10 @@ export function createSharedBuckets(
   const toMs = (tokens: number): number => (tokens * 1000) / size.perSecond
 
   return {
-    take(name, amount) {
+    async take(name, amount) {
       if (shared === null || shared.isAlone()) return own.take(name, amount)
       const lease = findLease(name)
-      return takeOf(lease, amount) ?? ask(shared, name, amount, lease)
+      return takeOf(lease, amount) ?? (await ask(shared, name, amount, lease))
     },
   }
 }

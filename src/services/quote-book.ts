@@ -12,8 +12,7 @@ const longestTtlMs = 600_000
 
 /** Seals and opens quotes. */
 export interface QuoteBook {
-  /** A promise where the keys have to be read. */
-  seal(accountId: string, promise: Omit<Quote, 'expiresAtMs'>): Sealed | Promise<Sealed>
+  seal(accountId: string, promise: Omit<Quote, 'expiresAtMs'>): Promise<Sealed>
   /** Null if the quote is not genuine or belongs to another account. The quote may have expired. */
   open(accountId: string, quoteId: string): Promise<Quote | null>
 }
@@ -48,16 +47,13 @@ export function createQuoteBook(store: Pick<Store, 'signingKeys'>, clock: Clock,
     newest = [...keys.values()].at(-1)
   }
 
-  function sealNow(accountId: string, quote: Quote): Sealed {
-    if (!newest) throw new Error('the store has no key for quotes')
-    return { quoteId: sealQuote(newest, accountId, quote, takeRandomBytes(8)), quote }
-  }
-
   return {
-    seal(accountId, { model, credits, digest }) {
+    async seal(accountId, { model, credits, digest }) {
       const nowMs = clock.nowMs()
       const quote = { model, credits, digest, expiresAtMs: nowMs + ttlMs }
-      return isStale(nowMs) ? refresh(nowMs).then(() => sealNow(accountId, quote)) : sealNow(accountId, quote)
+      if (isStale(nowMs)) await refresh(nowMs)
+      if (!newest) throw new Error('the store has no key for quotes')
+      return { quoteId: sealQuote(newest, accountId, quote, takeRandomBytes(8)), quote }
     },
     async open(accountId, quoteId) {
       const nowMs = clock.nowMs()

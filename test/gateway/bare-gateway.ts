@@ -30,8 +30,8 @@ export async function startBareGateway(
     log: pino({ level: 'silent' }),
     keys: {
       authenticate: async () => ({ keyId: 'key_x', accountId: 'acct_x', permissions: ['jobs:read', 'generate'] }),
-      limit() {},
-      spend() {},
+      async limit() {},
+      async spend() {},
     },
     maxValues: 100,
     strangers() {},

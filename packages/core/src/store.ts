@@ -207,7 +207,7 @@ export interface Store extends RateStore, WebhookStore, UploadStore, RetentionSt
   revokeKey(keyId: string, by?: Actor): Promise<ApiKey | null>
   listKeys(accountId: string | null, page: PageRequest): Promise<Page<ApiKey>>
   /** The key with this text. A key that exists may be answered from a cache for half a second; a promise where it is not. */
-  findKey(secret: string): ApiKey | null | Promise<ApiKey | null>
+  findKey(secret: string): Promise<ApiKey | null>
   /** Records when keys were last used, each at most once a minute (`keyUseMs`). */
   recordKeyUses(uses: readonly KeyUse[]): Promise<void>
 

@@ -27,7 +27,7 @@ export function createInProcessTransport(services: readonly GuardedService[]): T
       if (!run) throw notServed(method)
       const head = readHead(header)
       const context = new CallContext(method, head, signal, timeoutMs, contextValues)
-      const one = () => create(method.input, input)
+      const one = async () => create(method.input, input)
       const message = await run({ one, all: noStream }, context, head)
       throwIfOver(context.signal)
       return new Answer(method, context, create(method.output, message as MessageInitShape<typeof method.output>))

@@ -19,13 +19,13 @@ export interface CallHead {
 /** The requests of a call. The service asks for one or for all once the caller is admitted; a door need not read them earlier. */
 export interface Requests {
   /** @param spend called with the size of the request before it is decoded, by doors that can; throws when it is too much */
-  one(spend: Spend): Request | Promise<Request>
+  one(spend: Spend): Promise<Request>
   /** Messages are read only as fast as they are used. */
   all(): AsyncIterable<Request>
 }
 
-/** Counts bytes of requests; returns a promise if it has to query the shared bucket. @throws or rejects when they are too many */
-export type Spend = (bytes: number) => Promise<void> | undefined
+/** Counts bytes of requests. @throws when they are too many */
+export type Spend = (bytes: number) => Promise<void>
 
 type Request = MessageShape<DescMessage>
 type Response = MessageInitShape<DescMessage>

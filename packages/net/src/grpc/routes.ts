@@ -44,8 +44,7 @@ function createAnswers({ singles, streams }: GuardedService, { bounds, admitted 
     async one(spend) {
       admitted(call.connection)
       const bytes = await call.readOne()
-      const counted = spend(bytes.length)
-      if (counted) await counted
+      await spend(bytes.length)
       return decodeRequest(method, bytes, bounds)
     },
     async *all() {

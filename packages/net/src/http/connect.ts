@@ -106,7 +106,7 @@ function openBody(
   if (!form) return undefined
   const { method, gate } = call
   // The pipeline already handles the upload, and reports its errors.
-  if (method.methodKind === 'client_streaming') return readBody(raw, method, form, bounds, () => undefined)
+  if (method.methodKind === 'client_streaming') return readBody(raw, method, form, bounds, async () => {})
   const body = readBody(raw, method, form, bounds, (bytes) => gate.spend(call.head, bytes))
   return (async function* () {
     try {
@@ -164,7 +164,10 @@ function toWebStream(run: StreamCall) {
 type WebInput = MessageShape<DescMessage> | AsyncIterable<MessageShape<DescMessage>>
 
 function toRequests(input: WebInput): Requests {
-  return { one: () => input as MessageShape<DescMessage>, all: () => input as AsyncIterable<MessageShape<DescMessage>> }
+  return {
+    one: async () => input as MessageShape<DescMessage>,
+    all: () => input as AsyncIterable<MessageShape<DescMessage>>,
+  }
 }
 
 /** The HTTP answer has the request id in a header; as error metadata too, clients would see it twice. */

@@ -117,8 +117,8 @@ export function createKeyReads(db: Database) {
 
   return {
     /** A cache of keys by their text, which saves a question for each call. An unknown key is not cached: a new key works at once. */
-    findKey(secret: string): ApiKey | null | Promise<ApiKey | null> {
-      return believed.get(secret) ?? (isKeySecret(secret) ? readKey(secret) : null)
+    async findKey(secret: string): Promise<ApiKey | null> {
+      return believed.get(secret) ?? (isKeySecret(secret) ? await readKey(secret) : null)
     },
     /** Clears the cache, because this process has revoked a key. */
     forgetKeys: () => believed.clear(),

@@ -98,7 +98,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
       reads.forgetKeys()
       return key
     },
-    findKey: reads.findKey,
+    findKey: async (secret) => reads.findKey(secret),
     recordKeyUses: (uses) => ask('recordKeyUses', uses),
 
     takeTokens: (bucket, size, most) => ask('takeTokens', bucket, size, most),
