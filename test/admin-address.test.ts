@@ -12,6 +12,7 @@ import { isLoopback } from '@mediagen/net/hosts.ts'
 import { keepLog } from './kept-log.ts'
 import { openForeignClient } from './rpc/foreign-client.ts'
 import { openReflection } from './rpc/reflection-client.ts'
+import { createGateEngine } from './gate-engine.ts'
 import { startTestApp, type TestApp } from './test-app.ts'
 
 // Without an address for clients, a server on all addresses logs a warning of its own.
@@ -110,12 +111,14 @@ test('a key without the permission admin is refused there, too', async () => {
   })
 })
 
+/** What another server of this process needs beside the settings of a server under test. */
+const createParts = () => ({ log: keepLog().log, builtin: null, engines: [createGateEngine()] })
+
 test('a pure worker and a pure gateway have their metrics there, too', async () => {
   await using app = await startTestApp(ownPorts)
-  const { log } = keepLog()
   const statusOf = async (url: string) => (await fetch(`${url}/metrics`)).status
   for (const difference of [{ roles: new Set(['worker'] as const) }, { coreUrl: app.app.grpcUrl }]) {
-    await using other = await startApp({ ...app.config, ...difference }, { log })
+    await using other = await startApp({ ...app.config, ...difference }, createParts())
     expect([await statusOf(other.httpUrl), await statusOf(other.adminUrl ?? '')]).toEqual([404, 200])
     expect(other.adminGrpcUrl).toBeNull()
   }
@@ -124,10 +127,9 @@ test('a pure worker and a pure gateway have their metrics there, too', async () 
 test('a port that cannot be had is named by its setting', async () => {
   await using app = await startTestApp(ownPorts)
   const taken = Number(new URL(app.app.adminUrl ?? '').port)
-  const { log } = keepLog()
-  await expect(startApp({ ...app.config, adminPort: taken }, { log })).rejects.toThrow(/MEDIAGEN_ADMIN_PORT/)
+  await expect(startApp({ ...app.config, adminPort: taken }, createParts())).rejects.toThrow(/MEDIAGEN_ADMIN_PORT/)
   await expect(
-    startApp({ ...app.config, adminGrpcPort: Number(new URL(app.app.adminGrpcUrl ?? '').port) }, { log }),
+    startApp({ ...app.config, adminGrpcPort: Number(new URL(app.app.adminGrpcUrl ?? '').port) }, createParts()),
   ).rejects.toThrow(/MEDIAGEN_ADMIN_GRPC_PORT/)
 })
 
