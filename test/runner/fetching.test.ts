@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest'
 import type { EngineRun } from '@mediagen/engine/engine.ts'
 import { createAllowance } from '../../src/runner/allowance.ts'
 import { openHost, openRawHost } from '../media/media-app.ts'
-import { type Bench, leaveNothing, startBench, untilAborted } from './fixture.ts'
+import { type Bench, leaveNothing, leavePicture, startBench, untilAborted } from './fixture.ts'
 
 const picture = readFileSync(join(import.meta.dirname, '../models/picture.png'))
 const soon = { interval: 20 }
@@ -22,7 +22,7 @@ function createGates() {
       const { promise, resolve } = Promise.withResolvers<void>()
       gates.set(name, resolve)
       await Promise.race([promise, untilAborted(run)])
-      return leaveNothing()
+      return leavePicture(run)
     },
     open: (name: string) => gates.get(name)?.(),
   }
