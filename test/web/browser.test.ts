@@ -30,7 +30,7 @@ inBrowser('from a key in the address to a picture', async () => {
     await page.until(
       `(() => { const picture = document.querySelector('.result img'); return picture?.complete && picture.naturalWidth })()`,
     ),
-  ).toBe(8)
+  ).toBe(1)
   await page.until(`${textOf('.wallet')}.startsWith('997 credits')`)
   expect(await page.evaluate(textOf('.job-status'))).toBe('Done3 credits charged')
   expect(await page.evaluate(`document.querySelector('.result a[download]').download`)).toMatch(/^instant-\w+\.png$/)
