@@ -25,7 +25,7 @@ test('neighbours are written together, with what is replayed among them, and oth
   const results = db.transaction(() => runCommands(commands, [...calls, grant, start('k41')]))()
   const answers = results.toSpliced(42, 1).map((result) => (result as StartAnswer[])[0])
   const jobs = db.prepare<[], { jobId: string }>('SELECT job_id AS jobId FROM jobs ORDER BY number').all()
-  const jobIds = answers.map((answer) => (answer === undefined || 'outcome' in answer ? null : answer[0]))
+  const jobIds = answers.map((answer) => (answer?.outcome === 'created' ? answer.jobId : null))
   expect(jobIds.map((jobId) => (jobId === null ? 'replayed' : 'created'))).toEqual([
     ...Array<string>(40).fill('created'),
     'replayed',

@@ -4,6 +4,9 @@ import { sqliteCode, type Connection } from './connection.ts'
 /** The result of one command. */
 export type Answer = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: Failure }
 
+/** An answer on its way to the thread that asked. */
+export type SentAnswer = Answer & { readonly id: number }
+
 /** An error in the form that crosses threads. */
 export interface Failure {
   readonly message: string

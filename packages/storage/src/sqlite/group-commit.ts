@@ -4,22 +4,18 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AuditEntry } from '@mediagen/core/audit.ts'
 import type { Clock } from '@mediagen/core/clock.ts'
 import { StartupError } from '@mediagen/core/errors.ts'
-import type { Job } from '@mediagen/core/job.ts'
 import type { JobNews, NewsListener } from '@mediagen/core/store.ts'
 import { StorageError } from '../storage-error.ts'
-import type { Failure } from './batch.ts'
-import type { CommandName, Commands } from './commands.ts'
+import type { Failure, SentAnswer } from './batch.ts'
+import type { Call, CommandName, Commands } from './commands.ts'
 import type { Thread } from './threads.ts'
 
-/** One command on its way to the writer. No names: they would be written and read with each. */
-export type Submission = readonly [id: number, name: CommandName, args: readonly unknown[]]
+/** One command on its way to the writer. */
+export type Submission = Call & { readonly id: number }
 
 export type ToWriter =
   | { readonly kind: 'commands'; readonly nowMs: number; readonly submissions: readonly Submission[] }
   | { readonly kind: 'close' }
-
-/** A changed job in the form that crosses threads: its record where that is at hand, else its id. */
-export type Change = Job | string
 
 export type FromWriter =
   /** Another process has changed something. */
@@ -28,11 +24,8 @@ export type FromWriter =
   | { readonly kind: 'refused'; readonly failure: Failure; readonly startup: boolean }
   | {
       readonly kind: 'answers'
-      /** Ids of the commands, and what each answered; nothing for those that failed. */
-      readonly ids: readonly number[]
-      readonly values: readonly unknown[]
-      readonly failures: readonly (readonly [id: number, failure: Failure])[]
-      readonly changed: readonly Change[]
+      readonly answers: readonly SentAnswer[]
+      readonly changed: readonly JobNews[]
       readonly acted: readonly AuditEntry[]
     }
 
@@ -131,7 +124,7 @@ function createGroupCommit(
       worker.postMessage({ kind: 'commands', nowMs: clock.nowMs(), submissions: sent } satisfies ToWriter)
     } catch (error) {
       groups.pop()
-      for (const [id] of sent)
+      for (const { id } of sent)
         takeWaiter(id)?.reject(new StorageError('a command holds what cannot be stored', null, { cause: error }))
     }
   }
@@ -158,13 +151,15 @@ function createGroupCommit(
   worker.on('message', (message: FromWriter) => {
     if (message.kind === 'elsewhere') listener.onNews(null)
     if (message.kind !== 'answers') return
-    const { ids, values, failures } = message
-    for (const [id, failure] of failures) takeWaiter(id)?.reject(toStorageError(failure))
-    for (const [index, id] of ids.entries()) takeWaiter(id)?.resolve(values[index])
+    for (const answer of message.answers) {
+      const waiter = takeWaiter(answer.id)
+      if (answer.ok) waiter?.resolve(answer.value)
+      else waiter?.reject(toStorageError(answer.error))
+    }
     // All commands of a group are answered together.
-    const answeredId = ids.at(-1) ?? 0
+    const answeredId = message.answers.at(-1)?.id ?? 0
     while (groups[0] && groups[0].lastId <= answeredId) groups.shift()
-    if (message.changed.length > 0) listener.onNews(message.changed.map(toNews))
+    if (message.changed.length > 0) listener.onNews(message.changed)
     if (message.acted.length > 0) listener.onActs(message.acted)
   })
   worker.on('error', (error) => stop(new StorageError('the storage writer has died', null, { cause: error })))
@@ -183,7 +178,7 @@ function createGroupCommit(
         if (waiters.size === 0) worker.ref()
         const id = (lastId += 1)
         waiters.set(id, { resolve, reject })
-        if (submissions.push([id, name, args]) > 1) return
+        if (submissions.push({ id, name, args }) > 1) return
         submittedMs = monotonicMs()
         setImmediate(flush)
       })
@@ -208,11 +203,6 @@ function createGroupCommit(
       return closing
     },
   }
-}
-
-function toNews(change: Change): JobNews {
-  if (typeof change === 'string') return { jobId: change, job: null, queued: true }
-  return { jobId: change.jobId, job: change, queued: change.status === 'queued' }
 }
 
 /** The error of a command or a read in another thread. */

@@ -1,6 +1,6 @@
 // The main thread's side of the thread for long reads: lists with their totals, and the check of the ledger.
 import type { Clock } from '@mediagen/core/clock.ts'
-import type { Failure } from './batch.ts'
+import type { SentAnswer } from './batch.ts'
 import { StorageError } from '../storage-error.ts'
 import { toStorageError } from './group-commit.ts'
 import type { LongRead, Reads } from './reads.ts'
@@ -13,10 +13,6 @@ export interface ReadRequest {
   readonly name: LongRead
   readonly args: readonly unknown[]
 }
-
-export type ReadAnswer =
-  | { readonly id: number; readonly ok: true; readonly value: unknown }
-  | { readonly id: number; readonly ok: false; readonly error: Failure }
 
 /** The connection to the thread. */
 export interface LongReads {
@@ -40,7 +36,7 @@ export function createLongReads(path: string, clock: Clock, startReader: Threads
 
   function start(): Thread {
     const started = startReader(path)
-    started.on('message', (answer: ReadAnswer) => {
+    started.on('message', (answer: SentAnswer) => {
       const waiter = waiters.get(answer.id)
       waiters.delete(answer.id)
       // An idle store does not keep the process alive.

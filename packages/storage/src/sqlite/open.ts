@@ -115,8 +115,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store & A
 
     async startGeneration(command) {
       const answer = (await ask('startGenerations', toStartRequest(command)))[0] as StartAnswer
-      if ('outcome' in answer)
-        return answer.outcome === 'replayed' ? { outcome: 'replayed', job: reads.place(answer.job) } : answer
+      if (answer.outcome === 'replayed') return { outcome: 'replayed', job: reads.place(answer.job) }
+      if (answer.outcome !== 'created') return answer
       const { job, place } = toPlacedJob(command, answer)
       return { outcome: 'created', job: reads.place(job, place) }
     },

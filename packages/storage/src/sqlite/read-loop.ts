@@ -1,8 +1,8 @@
 // Reads what takes long, with a connection of its own. long-reads.ts is its other side.
 import type { MessagePort } from 'node:worker_threads'
-import { toFailure } from './batch.ts'
+import { type SentAnswer, toFailure } from './batch.ts'
 import { openReader } from './connection.ts'
-import type { ReadAnswer, ReadRequest } from './long-reads.ts'
+import type { ReadRequest } from './long-reads.ts'
 import { createReads } from './reads.ts'
 
 /** Answers reads until the port closes. @param path the database file */
@@ -12,7 +12,7 @@ export function serveReads(port: MessagePort, path: string): void {
   const reads = createReads(db, () => nowMs)
 
   async function answer(id: number, read: (...args: unknown[]) => unknown, args: readonly unknown[]): Promise<void> {
-    let message: ReadAnswer
+    let message: SentAnswer
     try {
       message = { id, ok: true, value: await read(...args) }
     } catch (error) {

@@ -12,66 +12,38 @@ import { createQueueShares } from './queue-shares.ts'
 import { createRowInsert, type Value } from './row-insert.ts'
 import type { Writing } from './writing.ts'
 
-/**
- * A start in the form that crosses threads: without names, which would be written and read with every start, and with text in place
- * of objects and buffers.
- */
-export type StartRequest = readonly [
-  accountId: string,
-  keyId: string,
-  model: string,
-  quoteId: string,
-  idempotencyKey: string,
-  /** In Latin-1, a character for each byte */
-  requestDigest: string,
-  credits: number,
-  /** JSON */
-  usagePrice: string | null,
-  maxQueuedJobs: number,
-  priority: number,
-  expiresInMs: number | null,
-  retainMs: number | null,
-  maxAttempts: number,
-  /** JSON */
-  input: string,
+/** A start in the form that crosses threads. */
+export interface StartRequest extends Omit<StartCommand, 'requestDigest' | 'usagePrice' | 'input'> {
+  /** Hexadecimal: a Buffer may be a view of a large pool, all of which would be cloned. */
+  readonly requestDigest: string
+  /** JSON. */
+  readonly usagePrice: string | null
+  /** JSON. */
+  readonly input: string
   /** JSON of the input without its large values; null if it has none. */
-  brief: string | null,
-]
+  readonly brief: string | null
+}
 
 /** Packs a start for the writer thread. */
 export function toStartRequest(command: StartCommand): StartRequest {
-  const { accountId, keyId, model, quoteId, idempotencyKey, credits } = command
-  const { maxQueuedJobs, priority, expiresInMs, retainMs, maxAttempts } = command
-  const { input, brief, usagePrice } = toStartTexts(command)
-  const digest = command.requestDigest.toString('latin1')
-  return [
-    accountId,
-    keyId,
-    model,
-    quoteId,
-    idempotencyKey,
-    digest,
-    credits,
-    usagePrice,
-    maxQueuedJobs,
-    priority,
-    expiresInMs,
-    retainMs,
-    maxAttempts,
-    input,
-    brief,
-  ]
+  return { ...command, ...toStartTexts(command), requestDigest: command.requestDigest.toString('hex') }
 }
 
 /** A queued job in the form that crosses threads: only what the request did not have. */
-type StartedJob = readonly [jobId: string, createdAtMs: number, number: number, fair: number]
+interface StartedJob {
+  readonly outcome: 'created'
+  readonly jobId: string
+  readonly createdAtMs: number
+  readonly number: number
+  readonly fair: number
+}
 
 /** The result of a start in the form that crosses threads. */
 export type StartAnswer = Exclude<StartOutcome, { outcome: 'created' }> | StartedJob
 
 /** The record of a newly queued job without its position, and the fields that determine the position. */
 export function toPlacedJob(command: StartCommand, started: StartedJob): { job: Job; place: Place } {
-  const [jobId, createdAtMs, number, fair] = started
+  const { jobId, createdAtMs, number, fair } = started
   const { model, priority } = command
   return { job: toStartedJob(command, { jobId, createdAtMs }), place: { model, number, priority, fair } }
 }
@@ -125,24 +97,9 @@ export function createStartCommands(writing: Writing) {
   }
 
   function startOne(request: StartRequest, starter: Starter, number: number, rows: Unwritten): StartAnswer {
-    const [
-      accountId,
-      keyId,
-      model,
-      quoteId,
-      idempotencyKey,
-      requestDigest,
-      credits,
-      usagePrice,
-      maxQueuedJobs,
-      priority,
-      expiresInMs,
-      retainMs,
-      maxAttempts,
-      input,
-      brief,
-    ] = request
-    const digest = Buffer.from(requestDigest, 'latin1')
+    const { accountId, keyId, model, quoteId, idempotencyKey, requestDigest, credits, usagePrice } = request
+    const { maxQueuedJobs, priority, expiresInMs, retainMs, maxAttempts, input, brief } = request
+    const digest = Buffer.from(requestDigest, 'hex')
     const earlier = findEarlier(accountId, idempotencyKey, digest)
     const share = findShare(starter, model, accountId)
     const asked = { accountId, credits, maxQueuedJobs, expiresInMs }
@@ -167,7 +124,7 @@ export function createStartCommands(writing: Writing) {
     const counts = { entryCount, jobCount: ordinal, queuedJobs: account.queuedJobs + 1 }
     starter.account = { ...account, ...postings.at(-1)?.after, ...counts }
     changed(jobId)
-    return [jobId, createdAtMs, number, fair]
+    return { outcome: 'created', jobId, createdAtMs, number, fair }
   }
 
   return {
@@ -187,7 +144,7 @@ export function createStartCommands(writing: Writing) {
       }
 
       const answers = requests.map((request) => {
-        const [accountId, , , , idempotencyKey] = request
+        const { accountId, idempotencyKey } = request
         let starter = starters.get(accountId)
         if (starter === undefined) {
           starter = { account: findAccount(accountId), shares: new Map(), moved: new Set(), keys: new Set() }
@@ -196,7 +153,7 @@ export function createStartCommands(writing: Writing) {
         // A replay finds the job in the table.
         if (starter.keys.has(idempotencyKey)) write()
         const answer = startOne(request, starter, last + 1, rows)
-        if (!('outcome' in answer)) last += 1
+        if (answer.outcome === 'created') last += 1
         return answer
       })
       write()

@@ -3,10 +3,11 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { StartupError } from '@mediagen/core/errors.ts'
 import type { AuditEntry } from '@mediagen/core/audit.ts'
 import { createIdSource } from '@mediagen/core/ids.ts'
-import { createBatchRunner, type Failure, toFailure } from './batch.ts'
+import type { JobNews } from '@mediagen/core/store.ts'
+import { type Answer, createBatchRunner, type SentAnswer, toFailure } from './batch.ts'
 import { type Call, createCommands, runCommands } from './commands.ts'
 import { openFile, requireFile, setPragmas, toStartupError, type Connection } from './connection.ts'
-import type { Change, FromWriter, ToWriter, WriterOptions } from './group-commit.ts'
+import type { FromWriter, ToWriter, WriterOptions } from './group-commit.ts'
 import { migrate, requireSchema } from './migrate.ts'
 import { takeRandomBytes } from '@mediagen/engine/random-bytes.ts'
 
@@ -18,7 +19,7 @@ const lookMs = 250
 /** What a command answered and changed. */
 interface Done {
   readonly value: unknown
-  readonly changes: readonly Change[]
+  readonly changes: readonly JobNews[]
   readonly acts: readonly AuditEntry[]
 }
 
@@ -43,14 +44,14 @@ function openWriter({ path, migrates, nowMs }: WriterOptions): Connection {
 
 function serve(db: Connection, port: MessagePort): void {
   let nowMs = 0
-  let changes: Change[] = []
+  let changes: JobNews[] = []
   let acts: AuditEntry[] = []
   const clock = () => nowMs
   const commands = createCommands({
     db,
     nowMs: clock,
     ids: createIdSource(clock, takeRandomBytes),
-    changed: (jobId, job) => changes.push(job ?? jobId),
+    changed: (jobId, job) => changes.push({ jobId, job: job ?? null, queued: !job || job.status === 'queued' }),
     acted: (entry) => acts.push(entry),
   })
   const runBatch = createBatchRunner(db)
@@ -65,24 +66,22 @@ function serve(db: Connection, port: MessagePort): void {
 
   function run(messages: readonly Extract<ToWriter, { kind: 'commands' }>[]): void {
     const submissions = messages.flatMap((message) => message.submissions)
-    const calls = submissions.map(([, name, args]): Call => ({ name, args }))
     nowMs = messages.at(-1)?.nowMs ?? nowMs
     const answers = runBatch(
-      calls.map((call) => () => execute([call])[0]),
-      () => execute(calls),
+      submissions.map((call) => () => execute([call])[0]),
+      () => execute(submissions),
     )
-    const ids = submissions.map(([id]) => id)
-    const failures: [number, Failure][] = []
-    const changed: Change[] = []
+    const changed: JobNews[] = []
     const acted: AuditEntry[] = []
-    const values = answers.map((answer, index) => {
-      if (!answer.ok) return void failures.push([ids[index] ?? 0, answer.error])
-      const done = answer.value as Done
-      changed.push(...done.changes)
-      acted.push(...done.acts)
-      return done.value
+    const sent = submissions.map(({ id }, index): SentAnswer => {
+      const answer = answers[index] as Answer
+      if (!answer.ok) return { id, ...answer }
+      const { value, changes: changedNow, acts: actedNow } = answer.value as Done
+      changed.push(...changedNow)
+      acted.push(...actedNow)
+      return { id, ok: true, value }
     })
-    port.postMessage({ kind: 'answers', ids, values, failures, changed, acted } satisfies FromWriter)
+    port.postMessage({ kind: 'answers', answers: sent, changed, acted } satisfies FromWriter)
   }
 
   // Detects changes by other processes; only the connection that writes can tell its own changes from theirs.
