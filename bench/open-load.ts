@@ -1,6 +1,7 @@
 // Open-loop load: requests are due at a fixed rate, whether or not earlier ones were answered, as from many who know nothing of
 // each other. Over a bounded number of connections, pipelined up to a bounded depth; what finds no room waits, and its time runs.
 // Or as much as these connections can ask: each asks again when it is answered.
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
 /** What is asked, how fast and for how long. */
@@ -101,7 +102,7 @@ export async function sendOpenLoad(load: OpenLoad): Promise<LoadOutcome> {
   } finally {
     clearInterval(timer)
     clearTimeout(giveUp)
-    for (const { socket } of lanes) socket.removeAllListeners('close').destroy()
+    for (const { socket } of lanes) socket.destroy()
   }
   return { startMs, answers }
 }
@@ -109,11 +110,7 @@ export async function sendOpenLoad(load: OpenLoad): Promise<LoadOutcome> {
 async function openLane(port: number): Promise<Lane> {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true })
   socket.setEncoding('latin1')
-  await new Promise<void>((resolve, reject) => {
-    socket.once('connect', resolve)
-    socket.once('error', reject)
-  })
-  socket.removeAllListeners('error')
+  await once(socket, 'connect')
   return { socket, due: [], received: '' }
 }
 

@@ -1,4 +1,5 @@
 // A light HTTP client for thousands of connections that wait: a socket each, one request at a time on it.
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
 /** An answer. */
@@ -18,11 +19,7 @@ export interface RawConnection {
 /** Connects. @throws Error of the socket */
 export async function connectRaw(port: number): Promise<RawConnection> {
   const socket = connect({ host: '127.0.0.1', port })
-  await new Promise<void>((resolve, reject) => {
-    socket.once('connect', resolve)
-    socket.once('error', reject)
-  })
-  socket.removeAllListeners('error')
+  await once(socket, 'connect')
   return toConnection(socket)
 }
 

@@ -1,6 +1,4 @@
 // The pipeline of every call, through any door: authenticate, authorize, rate-limit, run, log, count, convert errors.
-// The global of the same name is a getter, which costs more than the clock itself.
-import { performance } from 'node:perf_hooks'
 import {
   type DescMessage,
   type DescMethod,
