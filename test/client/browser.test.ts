@@ -14,10 +14,10 @@ const browser = useBrowser()
 async function bundleClient(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-browser-'))
   try {
-    const entry = join(folder, 'entry.ts')
     const client = join(import.meta.dirname, '../../packages/client/src/client.ts')
-    writeFileSync(entry, `import { createClient } from '${client}'\nObject.assign(globalThis, { createClient })`)
-    return await bundle(entry)
+    const entry = `import { createClient } from '${client}'\nObject.assign(globalThis, { createClient })`
+    writeFileSync(join(folder, 'entry.ts'), entry)
+    return (await bundle(folder, ['entry.ts'])).get('entry') ?? ''
   } finally {
     rmSync(folder, { recursive: true })
   }
@@ -29,7 +29,8 @@ inBrowser('generates over a line that is cut, uploads with progress, and names w
   await using proxy = await openCuttingProxy(app.url, gate.open)
   await using page = await browser.openPage()
   await page.open(`${proxy.url}/problems`)
-  await page.evaluate(await bundleClient())
+  // The value of the last statement would be all of the window.
+  await page.evaluate(`${await bundleClient()};null`)
   await page.evaluate(`window.client = createClient({ url: '', key: '${app.account.key}' })`)
   const job = await page.evaluate(`client.generate('test/gate/text-to-image', ${JSON.stringify(gate.input)})`)
   expect(job).toMatchObject({ status: 'succeeded', billing: { held: 10, charged: 10 } })

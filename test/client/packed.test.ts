@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { bundle } from '@mediagen/pages/bundle.ts'
 import { afterAll, expect, test } from 'vitest'
 import { findOldNode } from '../old-node.ts'
 import { startTestApp } from '../test-app.ts'
@@ -66,8 +67,8 @@ test.each([
 
 test('a bundle for browsers imports nothing', async () => {
   writeFileSync(join(project, 'page.js'), example(pages[0] ?? ''))
-  await run(program('rolldown'), ['page.js', '--platform', 'browser', '--file', 'out/bundle.mjs'])
-  const bundle = readFileSync(join(project, 'out/bundle.mjs'), 'utf8')
-  expect(bundle).not.toMatch(/\bimport\b|\brequire\b/)
-  expect(await run(process.execPath, ['out/bundle.mjs'])).toMatch(/^image\/png \d+ 3$/m)
+  const script = (await bundle(project, ['page.js'])).get('page') ?? ''
+  expect(script).not.toMatch(/\bimport\b|\brequire\b/)
+  writeFileSync(join(project, 'script.mjs'), script)
+  expect(await run(process.execPath, ['script.mjs'])).toMatch(/^image\/png \d+ 3$/m)
 })

@@ -1,8 +1,8 @@
 // The files of a folder as pages load them: one style sheet, a script for each kind of page, the icons within the page.
 // The names of files change with their content, so that browsers keep them for ever. They are made at the first request.
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { findOrMake } from '@mediagen/engine/first-use.ts'
+import { join, parse } from 'node:path'
+import { findOrMake, onFirstUse } from '@mediagen/engine/first-use.ts'
 import { createServedFile, type ServedFile } from './served-file.ts'
 
 /** A page: the frame in `frame.html`, filled. */
@@ -72,12 +72,13 @@ export function createSite<Script extends string>(
     })
   }
   const placeStyle = (): Promise<string> => place('style.css', 'css', 'text/css; charset=utf-8', () => joinStyles(read))
+  const bundleScripts = onFirstUse(async () => {
+    // A start does not need the bundler.
+    const { bundle } = await import('./bundle.ts')
+    return bundle(folder, scripts)
+  })
   const placeScript = (name: string): Promise<string> =>
-    place(name, 'js', 'text/javascript; charset=utf-8', async () => {
-      // A start does not need the parser.
-      const { bundle } = await import('./bundle.ts')
-      return bundle(join(folder, name))
-    })
+    place(name, 'js', 'text/javascript; charset=utf-8', async () => (await bundleScripts()).get(parse(name).name) ?? '')
 
   return {
     async page({ title, description, main, script, data = {} }) {
