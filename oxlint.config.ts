@@ -92,7 +92,6 @@ const folders: Readonly<Record<string, Part>> = {
   'packages/client': { imports: [] },
   'packages/terminal': { imports: [client, core, mcp] },
   'packages/mcp': { imports: [client, engine, net] },
-  'packages/bundler': { imports: [] },
   'packages/pages': { imports: [engine] },
   'packages/backends': { imports: [engine, net] },
   'packages/builtin': { imports: [engine] },

@@ -19,6 +19,6 @@ export function runPinned(cores: Cores | null, program: string, args: readonly s
 /** Runs a script that makes media, from the package of the models that ship; it prints one JSON value. */
 export async function runScript(cores: Cores | null, script: string, args: readonly string[]): Promise<unknown> {
   const path = join(import.meta.dirname, '../packages/builtin/bench', script)
-  const { stdout } = await runPinned(cores, process.execPath, ['--disable-warning=ExperimentalWarning', path, ...args])
+  const { stdout } = await runPinned(cores, process.execPath, [path, ...args])
   return JSON.parse(stdout)
 }

@@ -8,8 +8,6 @@ import { readFamilyCpuSeconds } from './process-cpu.ts'
 
 const startTimeoutMs = 60_000
 const stopTimeoutMs = 5000
-// As bin/mediagen.js does it: that Node strips types is no news.
-const quiet = '--disable-warning=ExperimentalWarning'
 // Free ports, and no limit that would be measured instead.
 const free = {
   MEDIAGEN_HTTP_PORT: '0',
@@ -64,7 +62,7 @@ export function startSpecialMediagen(
   settings: Readonly<Record<string, string>>,
   insight: Insight,
 ): Promise<Server> {
-  return startServer(cores, [quiet, join(import.meta.dirname, program)], { ...free, ...settings }, insight)
+  return startServer(cores, [join(import.meta.dirname, program)], { ...free, ...settings }, insight)
 }
 
 /** Starts a baseline program of this folder. */

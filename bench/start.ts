@@ -1,13 +1,10 @@
 // From spawning `bin/mediagen.js serve` to 200 from /readyz, with a fresh data directory and with one that was used before. On all
 // cores, because threads that load at the same time are a part of it; and on one, as the servers of the other benchmarks.
-import { join } from 'node:path'
-import { findBundle } from '../bin/bundle.ts'
 import { type Bench, makeFolder, type Row } from './bench.ts'
 import { toAllCores } from './cores.ts'
 import { toSpread } from './rounds.ts'
 import { startMediagen, type Where } from './servers.ts'
 
-const root = join(import.meta.dirname, '..')
 const starts = 5
 const targetSeconds = 0.8
 
@@ -49,7 +46,7 @@ function toStartRow(what: string, seconds: readonly number[], target: number | n
     byCpu: '',
     target: target === null ? '' : `≤ ${target} s`,
     reached: target === null || median <= target,
-    figures: `median of ${starts}, from ${findBundle(root) ? 'the bundle' : 'the modules: npm run prepare bundles them'}`,
+    figures: `median of ${starts}`,
     bars: [{ name: '', spread, target, unit: ' s' }],
   }
 }

@@ -1,8 +1,6 @@
 // A machine whose own Node is too old: the command line hands over to the Node that npm installed.
-import { execFile } from 'node:child_process'
 import { cpSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
 import { findOldNode } from '../old-node.ts'
@@ -26,11 +24,6 @@ describe.skipIf(!oldNode)(`Node is too old${skipped}`, () => {
     expect((await fetch(`${server.httpUrl}/healthz`)).status).toBe(200)
     expect((await server.stop(signal)).status).toBe(0)
     await expect(fetch(`${server.httpUrl}/healthz`)).rejects.toThrow()
-  })
-
-  test('an install does without a bundle, and without a word', async () => {
-    const prepare = join(import.meta.dirname, '../../bin/prepare.js')
-    expect(await promisify(execFile)(oldNode?.path ?? '', [prepare])).toEqual({ stdout: '', stderr: '' })
   })
 
   test('where none was installed one sentence says so', async () => {
