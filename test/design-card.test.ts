@@ -8,6 +8,7 @@ const root = join(import.meta.dirname, '..')
 const ofTheService = [
   '@bufbuild/protobuf',
   '@connectrpc/connect',
+  '@connectrpc/connect-fastify',
   '@connectrpc/connect-node',
   '@grpc/grpc-js',
   'better-sqlite3',
