@@ -7,7 +7,6 @@ import { importModel } from '../app/import-model.ts'
 import { readConfig } from '../config.ts'
 import { StartupError } from '@mediagen/core/errors.ts'
 import { escapeHidden, hasHidden } from '@mediagen/core/hidden-characters.ts'
-import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { openCatalog, openIdleEngines, openSecrets, readModels } from '../app/models.ts'
 import { print, say } from '@mediagen/terminal/print.ts'
 
@@ -105,7 +104,7 @@ export function addModelCommands(program: Command): Command {
  * A catalog of one entry in YAML. With characters that act on a terminal it is JSON, which is YAML, too: all of its texts are in
  * quotes, in which such characters can be escaped and stay what they are.
  */
-function writeCatalog(entry: JsonObject): string {
+function writeCatalog(entry: object): string {
   const catalog = { models: [entry] }
   const yaml = dump(catalog, { lineWidth: 120 })
   return hasHidden(yaml.replaceAll('\n', '')) ? `${JSON.stringify(catalog, null, 2)}\n` : yaml
