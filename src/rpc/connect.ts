@@ -72,8 +72,10 @@ function openCalls(scope: FastifyInstance, services: readonly GuardedService[], 
     if (method.methodKind === 'server_streaming')
       reply.headers({ 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' })
   })
-  scope.addHook('onResponse', async ({ rpc }: FastifyRequest, _reply: FastifyReply) => {
+  scope.addHook('onResponse', async ({ rpc, raw }: FastifyRequest, _reply: FastifyReply) => {
     if (rpc && !rpc.isKnown) rpc.gate.refuse(rpc.head, keepsToNoProtocol())
+    // The rest of a body that was refused: what comes after it on the connection is to be read.
+    raw.resume()
   })
 }
 
@@ -105,9 +107,10 @@ function openBody(
   const form = takeBodyForm(raw.headers)
   if (!form) return undefined
   const { method, gate } = call
+  const pieces = raw.iterator({ destroyOnReturn: false })
   // The pipeline already handles the upload, and reports its errors.
-  if (method.methodKind === 'client_streaming') return readBody(raw, method, form, bounds, async () => {})
-  const body = readBody(raw, method, form, bounds, (bytes) => gate.spend(call.head, bytes))
+  if (method.methodKind === 'client_streaming') return readBody(pieces, method, form, bounds, async () => {})
+  const body = readBody(pieces, method, form, bounds, (bytes) => gate.spend(call.head, bytes))
   return (async function* () {
     try {
       yield* body

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { CreateQuoteRequestSchema } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { keepLog } from '../kept-log.ts'
 import { startTestApp } from '../test-app.ts'
-import { openRaw } from '../gateway/raw-http.ts'
+import { exchange, openRaw } from '../gateway/raw-http.ts'
 import { countCalls } from './metrics.ts'
 import { toFrame } from './raw-grpc.ts'
 
@@ -213,3 +213,16 @@ test('HTTP/1.0 without a Host, which Connect needs, is refused in words', async 
   connection.write(`POST ${path} HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`)
   expect(await connection.next()).toMatchObject({ status: 400, body: { detail: 'The request has no Host header.' } })
 })
+
+test.each(['application/json', 'application/proto', 'application/grpc-web+json', 'application/connect+json'])(
+  '%s: a body that is too large is refused with its code, and the next request on its connection is answered',
+  async (type) => {
+    const body = toFrame(Buffer.alloc(2_000_000, ' '))
+    const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.account.key}\r\nContent-Type: ${type}\r\nContent-Length: ${body.length}\r\n\r\n`
+    const next = 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+    const answers = String(await exchange(app.app.httpUrl, Buffer.concat([Buffer.from(head), body, Buffer.from(next)])))
+    if (type === 'application/connect+json') expect(answers).toContain('HTTP/1.1 415 ')
+    else expect(answers).toContain('payload_too_large')
+    expect(answers).toMatch(/\{"status":"ok"\}$/)
+  },
+)

@@ -35,7 +35,7 @@ export function takeBodyForm(headers: IncomingHttpHeaders): BodyForm | null {
   const encoding = headers[encodingHeader] ?? 'identity'
   if (encoding !== 'identity' && encoding !== 'gzip' && encoding !== 'br') return null
   delete headers[encodingHeader]
-  if (encoding !== 'identity') delete headers['content-length']
+  delete headers['content-length']
   return { isJson: json !== undefined, isFramed: protocol !== '', encoding: encoding === 'identity' ? null : encoding }
 }
 
