@@ -137,7 +137,7 @@ export function openCommandLine(
     serve,
     async json(args, env) {
       const database = join(dataDir, 'mediagen.db')
-      if (!isPostgres && !existsSync(database)) {
+      if (!isPostgres && settings['MEDIAGEN_DATABASE_URL'] === undefined && !existsSync(database)) {
         mkdirSync(dataDir, { mode: 0o711, recursive: true })
         await makeDatabase(database)
       }

@@ -279,7 +279,7 @@ test('one job of a user is shown, canceled and deleted', async () => {
   expect(await line.json(['show', id])).toMatchObject({
     job_id: id,
     billing: { charged: 3 },
-    outputs: [{ width: 8 }],
+    outputs: [{ width: 1 }],
   })
   expect(await line.json(['delete', id])).toEqual({ deleted: id })
   expect((await line.run(['show', id])).stdout).toMatch(/^deleted_at +2/m)
