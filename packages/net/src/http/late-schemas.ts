@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module'
 import type AjvCompiler from '@fastify/ajv-compiler'
 import type SerializerSelector from '@fastify/fast-json-stringify-compiler'
-import type { FastifySchemaControllerOptions } from 'fastify/types/schema.js'
+import type { FastifyServerOptions } from 'fastify'
 
 const require = createRequire(import.meta.url)
 
@@ -23,7 +23,9 @@ const buildSerializer: SerializerSelector.SerializerFactory = (...options) => {
 }
 
 /** The compilers of Fastify, late. Schemas of headers must name these in lower case. */
-export const lateSchemas: FastifySchemaControllerOptions = { compilersFactory: { buildValidator, buildSerializer } }
+export const lateSchemas: NonNullable<FastifyServerOptions['schemaController']> = {
+  compilersFactory: { buildValidator, buildSerializer },
+}
 
 type Validate = ReturnType<ReturnType<AjvCompiler.BuildCompilerFromPool>>
 
