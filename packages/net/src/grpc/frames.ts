@@ -26,6 +26,11 @@ export class FrameFollower {
     this.#maxBytes = maxBytes
   }
 
+  /** Number of messages that are complete and not handled. */
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
   /** Whether a message has begun and is incomplete. */
   get isAmid(): boolean {
     return this.#headFilled > 0

@@ -12,6 +12,8 @@ import type { Connection } from './sessions.ts'
 
 // Smaller pieces of a message cost more to handle than to send.
 const fragmentBytes = 64
+// Clients of health and reflection ask one question after the other.
+const mostQuestions = 100
 // Node has no longer timers.
 const longestTimerMs = 2 ** 31 - 1
 
@@ -234,6 +236,11 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
       if (this.#frames.begun > 1 && !this.route.takesMany) throw invalid('The call carries more than one request.')
     } catch (error) {
       return this.#fail(error as Error)
+    }
+    if (this.#frames.waiting > mostQuestions && this.route.answer.by === 'handler') {
+      this.#fail(givenUp())
+      // grpc-js, which sees the piece next, keeps nothing for a closed stream.
+      return this.#stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM)
     }
     this.#keep(this.#frames.keptBytes)
     if (piece.length < fragmentBytes && this.#frames.isAmid) this.#calls.noteFragment(this.connection)
