@@ -16,6 +16,7 @@ import { type Caller, checkCallers, type Keys } from './access.ts'
 import { addAccountRoutes } from './account.ts'
 import { addAssetRoutes, type ServedAssets } from './assets.ts'
 import { lateSchemas } from '@mediagen/net/http/late-schemas.ts'
+import { handleInBatches } from '@mediagen/net/http/batches.ts'
 import { nameClients } from '@mediagen/net/http/clients.ts'
 import { Connection } from '@mediagen/net/http/connection.ts'
 import { boundConnections, type ConnectionBounds, type Cut } from '@mediagen/net/http/connections.ts'
@@ -174,7 +175,10 @@ function createServer(
     return503OnClosing: false,
     requestIdHeader: false,
     serverFactory: (handle, { http }) =>
-      createHttpServer(http ?? {}, overload ? shedRequests(handle, overload, parts.publicUrl) : handle),
+      createHttpServer(
+        http ?? {},
+        handleInBatches(overload ? shedRequests(handle, overload, parts.publicUrl) : handle),
+      ),
     genReqId: (request) => readRequestId(request.headers['x-request-id']),
     schemaController: lateSchemas,
     // Input is checked as it is: nothing is converted, completed or dropped on the way.
