@@ -3,19 +3,9 @@
 import { defineConfig, type OxlintOverride } from 'oxlint'
 
 const wire = ['@connectrpc/**', '@grpc/**', '@bufbuild/protobuf', '@bufbuild/protobuf/**', 'fastify']
-const engine = '@mediagen/engine'
-const net = '@mediagen/net'
-const openapi = '@mediagen/openapi'
-const media = '@mediagen/media'
-const blobs = '@mediagen/blobs'
-const catalog = '@mediagen/catalog'
-const backends = '@mediagen/backends'
+const builtin = '@mediagen/builtin'
 const client = '@mediagen/client'
-const mcp = '@mediagen/mcp'
-const pages = '@mediagen/pages'
-const core = '@mediagen/core'
-const storage = '@mediagen/storage'
-const terminal = '@mediagen/terminal'
+const engine = '@mediagen/engine'
 // No part has folders deeper than this.
 const mostDeep = 6
 
@@ -28,80 +18,71 @@ interface Part {
 
 /** Who may import whom, in `src/`. test/docs.test.ts holds the table of ARCHITECTURE.md against it. */
 export const parts: Readonly<Record<string, Part>> = {
+  // Rules alone: no I/O, no wire.
+  core: { imports: [engine, 'catalog'], not: ['node:*', 'node:*/**', '!node:crypto', ...wire, 'better-sqlite3'] },
+  schema: { imports: ['core'], not: wire },
+  catalog: { imports: [engine, 'core', 'files', 'schema'], not: wire },
+  engines: { imports: [engine, 'outgoing'], not: wire },
+  storage: { imports: [engine, 'catalog', 'core'], not: wire },
+  files: { imports: [engine, 'core', 'outgoing'], not: wire },
+  outgoing: { imports: [engine], not: wire },
+  guards: { imports: ['core', 'outgoing', 'schema'], not: ['@grpc/**', 'better-sqlite3'] },
   services: {
-    imports: [core, catalog, 'gen', engine, net, 'runtime'],
+    imports: [engine, 'catalog', 'core', 'gen', 'guards', 'schema'],
     not: ['fastify', '@grpc/**', 'better-sqlite3', 'node:fs', 'node:fs/**'],
   },
-  rpc: { imports: [core, 'gen', engine, net, 'services', 'runtime'], not: ['better-sqlite3'] },
+  rpc: {
+    imports: [engine, 'core', 'gen', 'guards', 'schema', 'services', 'node-internals.ts'],
+    not: ['better-sqlite3'],
+  },
   gateway: {
-    imports: [core, 'gen', blobs, engine, net, openapi, pages, 'runtime'],
+    imports: [engine, 'core', 'files', 'gen', 'guards', 'schema'],
     not: ['@grpc/**', 'better-sqlite3', '@connectrpc/connect-node'],
   },
-  runner: { imports: [core, catalog, engine, media, 'runtime'], not: wire },
-  feed: { imports: [core, 'runtime'], not: wire },
-  runtime: { imports: [core, net], not: wire },
-  assets: { imports: [core, engine, blobs, media, 'runtime'], not: wire },
-  media: { imports: [core, engine, blobs, media], not: wire },
-  webhooks: { imports: [core, net, 'runtime'], not: wire },
-  catalog: { imports: [core, catalog, engine, 'runtime'], not: wire },
+  mcp: { imports: [client, engine, 'guards', 'package.json'], not: ['@grpc/**', 'better-sqlite3'] },
+  runner: { imports: [engine, 'catalog', 'core', 'files'], not: wire },
+  feed: { imports: ['core'], not: wire },
+  webhooks: { imports: ['core', 'outgoing'], not: wire },
   // The composition root; nothing but the command line imports it.
   app: {
     imports: [
-      'assets',
-      catalog,
+      engine,
       'catalog',
-      core,
+      'config.ts',
+      'core',
+      'engines',
       'feed',
+      'files',
       'gateway',
-      'media',
-      net,
+      'gen',
+      'guards',
+      'mcp',
+      'outgoing',
       'rpc',
       'runner',
-      'runtime',
       'services',
-      storage,
+      'storage',
       'webhooks',
-      'config.ts',
-      'gen',
-      engine,
-      blobs,
-      media,
-      backends,
     ],
   },
-  cli: { imports: ['app', backends, client, 'config.ts', core, 'gateway', 'gen', 'services', terminal] },
+  cli: { imports: [client, 'app', 'config.ts', 'core', 'engines', 'gateway', 'gen', 'mcp', 'services'] },
 }
 
 /** The files of `src/` itself. */
 const files: Readonly<Record<string, Part>> = {
-  'main.ts': { imports: ['cli', core, terminal, 'package.json'] },
-  'config.ts': { imports: [core, engine, net, blobs, 'limits.ts', 'setting.ts'] },
+  'main.ts': { imports: ['cli', 'core', 'package.json'] },
+  'config.ts': { imports: [engine, 'core', 'files', 'guards', 'outgoing', 'limits.ts', 'setting.ts'] },
   'limits.ts': { imports: ['setting.ts', 'media-limits.ts'] },
   'media-limits.ts': { imports: ['setting.ts'] },
   'setting.ts': { imports: [] },
+  'node-internals.ts': { imports: [] },
 }
 
 /** The packages and the console: what they may import of ours. */
 const folders: Readonly<Record<string, Part>> = {
   'packages/engine': { imports: [] },
-  'packages/net': { imports: [engine] },
-  'packages/openapi': { imports: [] },
-  'packages/media': { imports: [engine, net] },
-  'packages/blobs': { imports: [engine] },
-  'packages/catalog': { imports: [engine, media, net] },
-  'packages/client': { imports: [] },
-  'packages/terminal': { imports: [client, core, mcp] },
-  'packages/mcp': { imports: [client, engine, net] },
-  'packages/pages': { imports: [engine] },
-  'packages/backends': { imports: [engine, net] },
   'packages/builtin': { imports: [engine] },
-  // Rules alone: no I/O, no wire.
-  'packages/core/src': {
-    imports: [engine, catalog],
-    not: ['node:*', 'node:*/**', '!node:crypto', ...wire, 'better-sqlite3'],
-  },
-  'packages/storage': { imports: [core, catalog, engine], not: wire },
-  'packages/core/test': { imports: [core, engine, catalog, net] },
+  'packages/client': { imports: [] },
   web: { imports: [client] },
 }
 
@@ -112,8 +93,10 @@ const folders: Readonly<Record<string, Part>> = {
 function restrict(name: string, up: string, { imports, not = [] }: Part): NonNullable<OxlintOverride['rules']> {
   const allowed = imports.map((one) => {
     if (one.startsWith('@')) return `!${one}/**`
-    if (one === 'package.json') return '!../package.json'
-    if (one === 'gen') return up === './' ? '!../gen/**' : `!${up}../gen/**`
+    // They lie beside `src/`.
+    const out = up === './' ? '../' : `${up}../`
+    if (one === 'package.json') return `!${out}package.json`
+    if (one === 'gen') return `!${out}gen/**`
     return one.endsWith('.ts') ? `!${up}${one}` : `!${up}${one}/**`
   })
   const message = `${name} imports ${imports.length === 0 ? 'nothing else of ours' : `only ${imports.join(', ')}`}.`
@@ -181,22 +164,17 @@ export default defineConfig({
       files: [`src/${name}`],
       rules: restrict(`src/${name}`, './', part),
     })),
-    // The files that know the packages of a full install.
+    // The file that knows the package of the built-in models.
     {
       files: ['src/app/builtin.ts'],
-      rules: restrict('src/app/builtin.ts', '../', { imports: ['@mediagen/builtin', engine] }),
-    },
-    {
-      files: ['src/app/mcp.ts'],
-      rules: restrict('src/app/mcp.ts', '../', { imports: [mcp] }),
+      rules: restrict('src/app/builtin.ts', '../', { imports: [builtin, engine] }),
     },
     ...Object.entries(folders).flatMap(([name, part]) => restrictFolder(name, part)),
     {
       files: [
         'src/cli/**',
-        'packages/terminal/**',
         'src/app/models.ts',
-        'src/app/operator-engines.ts',
+        'src/app/operator/operator-engines.ts',
         'test/**',
         'packages/*/test/**',
         'bench/**',

@@ -1,6 +1,6 @@
 // Accounts with credits and a key, made in a data directory before a server opens it; and the requests that they send.
-import { openStore } from '../src/app/store.ts'
-import { createKeySecret, hashKeySecret, keyPrefix } from '@mediagen/core/key.ts'
+import { openStore } from '../src/app/store/store.ts'
+import { createKeySecret, hashKeySecret, keyPrefix } from '../src/core/accounts/key.ts'
 import type { HttpRequest } from './http-load.ts'
 import { createTimeOrderedKey } from './time-ordered-key.ts'
 

@@ -1,7 +1,7 @@
 // Whether a claim and the end of a job cost more when 1,000,000 jobs have succeeded before: against none, at the store.
-import { openStore } from '../src/app/store.ts'
-import type { ClaimedJob } from '@mediagen/core/job.ts'
-import type { Store } from '@mediagen/core/store.ts'
+import { openStore } from '../src/app/store/store.ts'
+import type { ClaimedJob } from '../src/core/jobs/job.ts'
+import type { Store } from '../src/core/store.ts'
 import { createBenchAccount, order } from './accounts.ts'
 import { type Bench, makeFolder, type Row, toRow } from './bench.ts'
 import { readOwnCpuSeconds } from './process-cpu.ts'

@@ -1,9 +1,9 @@
 // Many processes on one PostgreSQL: complete jobs against the queues that people would pick there, starts with more and more
 // processes, how long jobs wait for four workers, and claims, starts and lists when a million jobs are stored.
-import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
-import { createPostgresTables } from '@mediagen/storage/postgres/tables.ts'
-import { openSqliteTables } from '@mediagen/storage/sqlite/tables.ts'
-import { transfer } from '@mediagen/storage/transfer.ts'
+import { openPostgresStore } from '../src/storage/postgres/open.ts'
+import { createPostgresTables } from '../src/storage/postgres/tables.ts'
+import { openSqliteTables } from '../src/storage/sqlite/tables.ts'
+import { transfer } from '../src/storage/transfer.ts'
 import { join } from 'node:path'
 import { hasPostgres, type PostgresServer, startPostgres } from '../test/storage/postgres-server.ts'
 import { type BenchAccount, createBenchAccount, order, quoteStart } from './accounts.ts'

@@ -2,7 +2,7 @@
 import type { Engine } from '@mediagen/engine/engine.ts'
 import { startApp } from '../src/app/start.ts'
 import { readConfig } from '../src/config.ts'
-import { createNullEngine } from '@mediagen/backends/null.ts'
+import { createNullEngine } from '../src/engines/null.ts'
 
 let gate: PromiseWithResolvers<void> | null = Promise.withResolvers()
 process.on('SIGHUP', () => {

@@ -1,7 +1,7 @@
 // Whether quoting, starting, claiming and listing cost more when many jobs are stored (MEDIAGEN_BENCH_JOBS, 200,000 when nothing is
 // said; 5,000,000 take about 7 GB): a full database against an empty one.
 import { rmSync } from 'node:fs'
-import { openStore } from '../src/app/store.ts'
+import { openStore } from '../src/app/store/store.ts'
 import { type BenchAccount, createBenchAccount, order, quoteStart } from './accounts.ts'
 import { type Bench, makeFolder, type Row, toRow } from './bench.ts'
 import { fireHttp } from './http-load.ts'

@@ -1,7 +1,7 @@
 // Fills a database with jobs by bulk SQL: some of them succeeded, the others queued, every credit and every place accounted for.
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { queueCost } from '@mediagen/core/fair-queue.ts'
+import { queueCost } from '../src/core/jobs/fair-queue.ts'
 import { order } from './accounts.ts'
 
 /** What is stored. */

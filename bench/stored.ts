@@ -1,5 +1,5 @@
 // What a store does with few jobs and with many, side by side: starts, first and deep pages of lists.
-import type { Store } from '@mediagen/core/store.ts'
+import type { Store } from '../src/core/store.ts'
 import { order } from './accounts.ts'
 import { type Row, toRow } from './bench.ts'
 import { readOwnCpuSeconds } from './process-cpu.ts'

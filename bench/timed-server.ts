@@ -2,7 +2,7 @@
 import type { Engine } from '@mediagen/engine/engine.ts'
 import { startApp } from '../src/app/start.ts'
 import { readConfig } from '../src/config.ts'
-import { createNullEngine } from '@mediagen/backends/null.ts'
+import { createNullEngine } from '../src/engines/null.ts'
 
 /** What a line says: a job whose run begins, and when, in nanoseconds of the machine's monotonic clock. */
 export interface Begun {

@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path'
 import sharp from 'sharp'
 import { makeSample, sampleWorks } from '../packages/builtin/catalog/samples.ts'
 import { createBuiltinEngine } from '@mediagen/builtin/engine.ts'
-import { createProber } from '@mediagen/media/prober.ts'
+import { createProber } from '../src/files/media/prober.ts'
 
 // Half again as large as a card shows it, and of a few kilobytes: the catalog loads them all.
 const small = { width: 400, height: 300, fit: 'inside' } as const

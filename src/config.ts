@@ -1,13 +1,13 @@
 // The only reader of the environment: one table of settings, parsed into one frozen Config, or one error that lists every problem.
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { StartupError } from '@mediagen/core/errors.ts'
+import { StartupError } from './core/errors.ts'
 import { parseProgramLimitsText } from '@mediagen/engine/program-limits.ts'
 import { limits } from './limits.ts'
-import { parseProxies } from '@mediagen/net/client-address.ts'
-import { parseBucketAddress } from '@mediagen/blobs/s3-address.ts'
-import { parseAllowedHosts } from '@mediagen/net/hosts.ts'
-import { parseAllowedPorts } from '@mediagen/net/outgoing/ports.ts'
+import { parseProxies } from './guards/client-address.ts'
+import { parseBucketAddress } from './files/blobs/s3-address.ts'
+import { parseAllowedHosts } from './outgoing/hosts.ts'
+import { parseAllowedPorts } from './outgoing/ports.ts'
 import { integer, text } from './setting.ts'
 
 /** The settings that are not limits; those are in limits.ts. docs/settings.md is made from this table (`npm run docs`). */

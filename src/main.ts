@@ -1,8 +1,8 @@
 // The command line. Every command is a few lines in src/cli.
 import { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
-import { StartupError, withoutCode } from '@mediagen/core/errors.ts'
-import { escapeHidden } from '@mediagen/core/hidden-characters.ts'
+import { StartupError, withoutCode } from './core/errors.ts'
+import { escapeHidden } from './core/hidden-characters.ts'
 
 /**
  * Creates the command line.
@@ -37,7 +37,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   } catch (error) {
     const { ConnectError } = await import('@connectrpc/connect')
     if (!(error instanceof StartupError) && !(error instanceof ConnectError)) throw error
-    const { say } = await import('@mediagen/terminal/print.ts')
+    const { say } = await import('./cli/user/print.ts')
     const words = error instanceof ConnectError ? escapeHidden(withoutCode(error.rawMessage)) : error.message
     say(`mediagen: ${words}\n`, process.stderr)
     process.exitCode = 1

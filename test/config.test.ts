@@ -1,7 +1,7 @@
 // The settings: one table in the code, and every wrong value refused by name. test/docs.test.ts holds docs/settings.md against it.
 import { describe, expect, test } from 'vitest'
 import { findUnknownSettings, readConfig, settings } from '../src/config.ts'
-import { StartupError } from '@mediagen/core/errors.ts'
+import { StartupError } from '../src/core/errors.ts'
 
 const all = Object.values(settings)
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { expect, test, vi } from 'vitest'
-import { layOut, protectDatabase } from '../src/app/data-dir.ts'
+import { layOut, protectDatabase } from '../src/app/store/data-dir.ts'
 import { startTestApp, withBuiltin } from './test-app.ts'
 
 vi.setConfig({ testTimeout: 30_000 })

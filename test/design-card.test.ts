@@ -22,7 +22,7 @@ function isImported(name: string, ...globs: string[]): boolean {
 }
 
 test.each(ofTheService)('the service imports %s', (name) => {
-  expect(isImported(name, 'src/**/*.ts', 'packages/*/src/**/*.ts')).toBe(true)
+  expect(isImported(name, 'src/**/*.ts')).toBe(true)
   expect(manifest.dependencies).toHaveProperty([name])
 })
 
@@ -32,6 +32,6 @@ test('the tests import vitest', () => {
 })
 
 test('a package that nobody imports, or only for its types, is found out', () => {
-  expect(isImported('not-installed', 'src/**/*.ts', 'packages/*/src/**/*.ts')).toBe(false)
+  expect(isImported('not-installed', 'src/**/*.ts')).toBe(false)
   expect(isImported('fastify', 'src/gateway/console.ts')).toBe(false)
 })

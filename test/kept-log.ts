@@ -1,6 +1,6 @@
 // A log whose lines a test may look into.
 import type { Logger } from 'pino'
-import { createLogger } from '../src/app/log.ts'
+import { createLogger } from '../src/app/observe/log.ts'
 
 /** What a logger may write to, and the lines that it wrote so far. */
 export function keepLines(): { readonly lines: any[]; readonly sink: { write(text: string): void } } {

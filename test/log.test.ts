@@ -1,6 +1,6 @@
 // What clients send is cut in the log, and keys are left out of it, whatever field they stand in.
 import { expect, test } from 'vitest'
-import { createLogger } from '../src/app/log.ts'
+import { createLogger } from '../src/app/observe/log.ts'
 
 const key = `mgk_${'0Az'.repeat(14)}9`
 

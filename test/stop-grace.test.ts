@@ -5,8 +5,8 @@ import { createClient } from '@connectrpc/connect'
 import { createGrpcTransport } from '@connectrpc/connect-node'
 import { expect, test } from 'vitest'
 import { FilesService } from '../gen/mediagen/v1/files_pb.ts'
-import { createGrace } from '../src/app/grace.ts'
-import { openReceiver } from '../packages/net/test/receiver.ts'
+import { createGrace } from '../src/app/doors/grace.ts'
+import { openReceiver } from './outgoing/receiver.ts'
 import { startWebhookApp } from './webhooks/webhook-app.ts'
 
 test('MEDIAGEN_STOP_GRACE_SECONDS ends jobs, webhooks and calls over gRPC and HTTP, and nothing is lost', async () => {

@@ -3,11 +3,11 @@ import type { lookup } from 'node:dns'
 import type { Transport } from '@connectrpc/connect'
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
-import type { Clock } from '@mediagen/core/clock.ts'
-import type { Threads } from '@mediagen/storage/sqlite/threads.ts'
-import type { Secrets } from '@mediagen/backends/secrets.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Threads } from '../storage/sqlite/threads.ts'
+import type { Secrets } from '../engines/secrets.ts'
 import type { Builtin } from './builtin.ts'
-import type { Addresses } from './doors.ts'
+import type { Addresses } from './doors/doors.ts'
 
 /** A server that runs. */
 export interface App extends Addresses, AsyncDisposable {

@@ -7,7 +7,7 @@ import { type Containment, findContainment } from '@mediagen/engine/containment.
 import { onFirstUse } from '@mediagen/engine/first-use.ts'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import { layOut } from './data-dir.ts'
+import { layOut } from './store/data-dir.ts'
 
 /** Finds out, when it is first called, how processes are contained. */
 export type ContainmentFinder = () => Promise<Containment>

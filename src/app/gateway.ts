@@ -1,15 +1,15 @@
 // A pure gateway: the REST door in front of a core elsewhere.
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import { createKeyRates } from '../rpc/key-rates.ts'
+import { createKeyRates } from '../rpc/keys/key-rates.ts'
 import { createRemoteCore } from '../rpc/remote.ts'
 import { createRemoteSubmissions } from '../rpc/submissions.ts'
-import { createStrangerLog } from '@mediagen/net/stranger-log.ts'
+import { createStrangerLog } from '../guards/stranger-log.ts'
 import type { App } from './app.ts'
-import { createGrace } from './grace.ts'
-import { openDoors, logReady } from './doors.ts'
-import { showLostLines } from './log.ts'
-import { createMetrics } from './metrics.ts'
+import { createGrace } from './doors/grace.ts'
+import { openDoors, logReady } from './doors/doors.ts'
+import { showLostLines } from './observe/log.ts'
+import { createMetrics } from './observe/metrics.ts'
 
 /** Starts a gateway; it connects to the core when the first request comes. */
 export async function startGateway(config: Config, coreUrl: string, log: Logger): Promise<App> {

@@ -5,17 +5,17 @@ import type { Engine } from '@mediagen/engine/engine.ts'
 import type { PictureBounds } from '@mediagen/engine/media.ts'
 import type { Builtin } from './builtin.ts'
 import { type AskingCatalog, createCatalog } from '../catalog/catalog.ts'
-import { createNamedFiles } from '@mediagen/blobs/named-files.ts'
-import { CatalogError, loadCatalog } from '@mediagen/catalog/load.ts'
-import type { Model } from '@mediagen/catalog/model.ts'
+import { createNamedFiles } from '../files/blobs/named-files.ts'
+import { CatalogError, loadCatalog } from '../catalog/load.ts'
+import type { Model } from '../catalog/model.ts'
 import type { Config } from '../config.ts'
 import type { ContainmentFinder } from './containment.ts'
-import { type Clock, systemClock } from '@mediagen/core/clock.ts'
-import { StartupError } from '@mediagen/core/errors.ts'
-import { createSecrets, type Secrets } from '@mediagen/backends/secrets.ts'
-import { guardEngine } from '@mediagen/backends/guarded.ts'
-import { createLogger } from './log.ts'
-import type { OperatorEngineParts } from './operator-engines.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
+import { StartupError } from '../core/errors.ts'
+import { createSecrets, type Secrets } from '../engines/secrets.ts'
+import { guardEngine } from '../engines/guarded.ts'
+import { createLogger } from './observe/log.ts'
+import type { OperatorEngineParts } from './operator/operator-engines.ts'
 
 /** What engines have from the rest of a server. */
 export interface EngineParts extends OperatorEngineParts {
@@ -55,7 +55,7 @@ function createShippedEngines(builtin: Builtin | null, config: Config, { log, pr
 }
 
 async function loadOperatorEngines(config: Config, parts: EngineParts): Promise<Engine[]> {
-  const { createOperatorEngines } = await import('./operator-engines.ts')
+  const { createOperatorEngines } = await import('./operator/operator-engines.ts')
   return createOperatorEngines(config, parts)
 }
 

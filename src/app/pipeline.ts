@@ -1,13 +1,13 @@
 // What all calls of a core go through.
 import type { Config } from '../config.ts'
-import type { Clock } from '@mediagen/core/clock.ts'
-import type { Store } from '@mediagen/core/store.ts'
-import { createAccess } from '../rpc/access.ts'
-import { createKeyUses } from '../rpc/key-uses.ts'
-import { startKeyWatch } from '../rpc/key-watch.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Store } from '../core/store.ts'
+import { createAccess } from '../rpc/keys/access.ts'
+import { createKeyUses } from '../rpc/keys/key-uses.ts'
+import { startKeyWatch } from '../rpc/keys/key-watch.ts'
 import type { PipelineParts } from '../rpc/pipeline.ts'
-import { createStrangerLog } from '@mediagen/net/stranger-log.ts'
-import { everySecond } from '../runtime/every-second.ts'
+import { createStrangerLog } from '../guards/stranger-log.ts'
+import { everySecond } from '../core/every-second.ts'
 
 /** Starts what checks, limits and logs calls. */
 export function startPipeline(

@@ -4,11 +4,11 @@ import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { ProviderStore } from '@mediagen/engine/provider-share.ts'
-import type { Secrets } from '@mediagen/backends/secrets.ts'
-import { createRemoteEngines } from '@mediagen/backends/remote/remote-engine.ts'
-import { createThrottle, type Throttle } from '@mediagen/backends/remote/throttle.ts'
-import type { Store } from '@mediagen/core/store.ts'
-import { toSubmissionPath } from '@mediagen/core/submission-url.ts'
+import type { Secrets } from '../engines/secrets.ts'
+import { createRemoteEngines } from '../engines/remote/remote-engine.ts'
+import { createThrottle, type Throttle } from '../engines/remote/throttle.ts'
+import type { Store } from '../core/store.ts'
+import { toSubmissionPath } from '../core/jobs/submission-url.ts'
 
 /** What remote engines use of the store. */
 export type SharedStore = ProviderStore & Pick<Store, 'signingKeys'>

@@ -1,11 +1,11 @@
 // The composition root begins here: a core with its doors, or a gateway in front of a core elsewhere.
-import type { Secrets } from '@mediagen/backends/secrets.ts'
+import type { Secrets } from '../engines/secrets.ts'
 import type { Logger } from 'pino'
 import { type Config, findUnknownSettings } from '../config.ts'
 import type { App, Overrides } from './app.ts'
 import { openSecrets } from './models.ts'
 import { startCore } from './core.ts'
-import { createLogger } from './log.ts'
+import { createLogger } from './observe/log.ts'
 
 /**
  * Starts a server: a core with its doors, or with `coreUrl` a pure gateway in front of a core elsewhere.

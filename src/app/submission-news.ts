@@ -1,6 +1,6 @@
 // What providers tell this server about submissions.
-import type { Store } from '@mediagen/core/store.ts'
-import { isSubmissionToken, isUpstreamId, type SubmissionNews } from '@mediagen/core/submission-url.ts'
+import type { Store } from '../core/store.ts'
+import { isSubmissionToken, isUpstreamId, type SubmissionNews } from '../core/jobs/submission-url.ts'
 
 /** What the address that providers are given leads to. */
 export function createSubmissionNews(store: Pick<Store, 'signingKeys' | 'findSubmission'>): SubmissionNews {

@@ -2,16 +2,16 @@
 import type { Logger } from 'pino'
 import { JobSchema } from '../../gen/mediagen/v1/generation_pb.ts'
 import type { Config } from '../config.ts'
-import type { AssetUrls } from '@mediagen/core/asset.ts'
-import type { Clock } from '@mediagen/core/clock.ts'
-import type { Store } from '@mediagen/core/store.ts'
+import type { AssetUrls } from '../core/files/asset.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Store } from '../core/store.ts'
 import { toRecord } from '../gateway/records.ts'
-import type { Grace } from './grace.ts'
-import { type AllowedHosts, everyHost, onlyPublic } from '@mediagen/net/hosts.ts'
+import type { Grace } from './doors/grace.ts'
+import { type AllowedHosts, everyHost, onlyPublic } from '../outgoing/hosts.ts'
 import { toJobMessage } from '../services/job-message.ts'
-import { createPoster } from '@mediagen/net/outgoing/poster.ts'
+import { createPoster } from '../outgoing/poster.ts'
 import { startWebhookSender } from '../webhooks/sender.ts'
-import type { Metrics } from './metrics.ts'
+import type { Metrics } from './observe/metrics.ts'
 
 /** Which hosts webhooks may be sent to. */
 export function readWebhookHosts(config: Config): AllowedHosts {

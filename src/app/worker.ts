@@ -3,14 +3,14 @@ import { availableParallelism } from 'node:os'
 import type { Engine } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import type { AssetStore } from '@mediagen/core/asset.ts'
-import type { Catalog } from '@mediagen/catalog/model.ts'
+import type { AssetStore } from '../core/files/asset.ts'
+import type { Catalog } from '../catalog/model.ts'
 import type { PlaceBounds } from '../runner/places.ts'
 import { startRunner } from '../runner/runner.ts'
 import type { Home } from '../runner/home.ts'
-import type { Grace } from './grace.ts'
+import type { Grace } from './doors/grace.ts'
 import { createMedia, createOutputDownloader, type MediaParts } from './media.ts'
-import type { Metrics } from './metrics.ts'
+import type { Metrics } from './observe/metrics.ts'
 
 /** What the worker needs. */
 export interface WorkerParts extends MediaParts {

@@ -1,7 +1,7 @@
 // Finds the media references of an input: the places whose schema says `format: media`.
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-import { isMediaReference, type MediaReference } from '@mediagen/media/reference.ts'
-import { toPointerToken } from '@mediagen/net/schema-violations.ts'
+import { isMediaReference, type MediaReference } from '../files/media/reference.ts'
+import { toPointerToken } from '../schema/violations.ts'
 
 /** Keywords whose value is one schema, or a list of schemas, for the very same place of the input. */
 const samePlace = ['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else'] as const

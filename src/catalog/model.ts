@@ -1,8 +1,8 @@
 // A model of the catalog: its description, its input, its price and its engine.
 import type { EngineSpec, JsonObject } from '@mediagen/engine/engine.ts'
-import type { SchemaViolation } from '@mediagen/net/schema-violations.ts'
+import type { SchemaViolation } from '../schema/violations.ts'
 import type { UsagePrice } from './pricing.ts'
-import type { MediaReference } from '@mediagen/media/reference.ts'
+import type { MediaReference } from '../files/media/reference.ts'
 
 /** What kind of media a model makes. */
 export type Modality = 'image' | 'video' | 'audio'

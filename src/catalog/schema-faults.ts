@@ -2,7 +2,7 @@
 // no input can carry.
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import { findInexact, inexactNumber } from '@mediagen/engine/exact-numbers.ts'
-import { toPointerToken } from '@mediagen/net/schema-violations.ts'
+import { toPointerToken } from '../schema/violations.ts'
 import { EntryError } from './entry.ts'
 import { isObject, resolveRef } from './media-fields.ts'
 

@@ -3,12 +3,12 @@ import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
 import { type Client, createClient } from '@connectrpc/connect'
 import { type Command, InvalidArgumentError } from 'commander'
 import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
-import { openExistingStore } from '../app/store.ts'
-import { pageBounds } from '@mediagen/core/page.ts'
+import { openExistingStore } from '../app/store/store.ts'
+import { pageBounds } from '../core/page.ts'
 import { readConfig } from '../config.ts'
-import { createLogger } from '../app/log.ts'
-import { createOperatorTransport, logActs } from '../app/operator.ts'
-import { print, type Printed } from '@mediagen/terminal/print.ts'
+import { createLogger } from '../app/observe/log.ts'
+import { createOperatorTransport, logActs } from '../app/operator/operator.ts'
+import { print, type Printed } from './user/print.ts'
 
 /** A client of AdminService that needs no key. */
 export type Admin = Client<typeof AdminService>

@@ -1,10 +1,10 @@
 // The operator's commands about the audit record.
 import type { Command } from 'commander'
 import type { AuditEntry } from '../../gen/mediagen/v1/admin_pb.ts'
-import { pageBounds } from '@mediagen/core/page.ts'
+import { pageBounds } from '../core/page.ts'
 import { toTime, withAdmin } from './admin.ts'
-import { parsePageLimit } from '@mediagen/terminal/counts.ts'
-import type { Printed } from '@mediagen/terminal/print.ts'
+import { parsePageLimit } from './user/counts.ts'
+import type { Printed } from './user/print.ts'
 
 const defaultLimit = 50
 

@@ -1,9 +1,9 @@
 // The commands that there are.
 import type { Command } from 'commander'
-import { addCompletionCommand } from '@mediagen/terminal/completion.ts'
-import { addGenerateCommands } from '@mediagen/terminal/generate.ts'
-import { addUserCommands } from '@mediagen/terminal/lists.ts'
-import { addMcpCommand } from '@mediagen/terminal/mcp.ts'
+import { addCompletionCommand } from './user/completion.ts'
+import { addGenerateCommands } from './user/generate.ts'
+import { addUserCommands } from './user/lists.ts'
+import { addMcpCommand } from './user/mcp.ts'
 import { addAssetCommands } from './assets.ts'
 import { addAuditCommands } from './audit.ts'
 import { addDemoCommand } from './demo.ts'

@@ -1,12 +1,12 @@
 // The operator's commands about jobs of all accounts.
 import { type Command, Option } from 'commander'
 import type { InspectJobResponse, JobSummary } from '../../gen/mediagen/v1/admin_pb.ts'
-import { jobStatuses, type JobStatus } from '@mediagen/core/job.ts'
+import { jobStatuses, type JobStatus } from '../core/jobs/job.ts'
 import { toJobStatusCode, toJobStatusName } from '../services/job-message.ts'
-import { pageBounds } from '@mediagen/core/page.ts'
+import { pageBounds } from '../core/page.ts'
 import { parseCredits, toTime, withAdmin } from './admin.ts'
-import { parsePageLimit } from '@mediagen/terminal/counts.ts'
-import type { Printed } from '@mediagen/terminal/print.ts'
+import { parsePageLimit } from './user/counts.ts'
+import type { Printed } from './user/print.ts'
 
 const defaultLimit = 50
 

@@ -1,8 +1,8 @@
 // `migrate`: creates the database, or brings it to the schema of this version.
 import type { Command } from 'commander'
-import { describeDatabase, openStore } from '../app/store.ts'
+import { describeDatabase, openStore } from '../app/store/store.ts'
 import { readConfig } from '../config.ts'
-import { print } from '@mediagen/terminal/print.ts'
+import { print } from './user/print.ts'
 
 /** Adds the command. */
 export function addMigrateCommand(program: Command): void {

@@ -3,12 +3,12 @@ import type { Command } from 'commander'
 import { resolve } from 'node:path'
 import { dump } from 'js-yaml'
 import { findBuiltin } from '../app/builtin.ts'
-import { importModel } from '../app/import-model.ts'
+import { importModel } from '../app/operator/import-model.ts'
 import { readConfig } from '../config.ts'
-import { StartupError } from '@mediagen/core/errors.ts'
-import { escapeHidden, hasHidden } from '@mediagen/core/hidden-characters.ts'
+import { StartupError } from '../core/errors.ts'
+import { escapeHidden, hasHidden } from '../core/hidden-characters.ts'
 import { openCatalog, openIdleEngines, openSecrets, readModels } from '../app/models.ts'
-import { print, say } from '@mediagen/terminal/print.ts'
+import { print, say } from './user/print.ts'
 
 /** Adds the commands; returns the one that holds them. */
 export function addModelCommands(program: Command): Command {

@@ -1,11 +1,11 @@
 // `move`: copies an installation to another database and another store of files.
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { systemClock } from '@mediagen/core/clock.ts'
-import { StartupError } from '@mediagen/core/errors.ts'
-import { print } from '@mediagen/terminal/print.ts'
+import { systemClock } from '../core/clock.ts'
+import { StartupError } from '../core/errors.ts'
+import { print } from './user/print.ts'
 import { createBlobs, type FilesPlace } from '../app/files.ts'
-import { type DatabasePlace, moveInstallation } from '../app/move.ts'
+import { type DatabasePlace, moveInstallation } from '../app/operator/move.ts'
 import { readConfig, settings } from '../config.ts'
 
 interface MoveOptions {

@@ -3,11 +3,11 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { AccountSchema, type Key, KeySchema } from '../../gen/mediagen/v1/admin_pb.ts'
 import { toPermissionCode } from '../services/convert.ts'
-import { escapeHidden } from '@mediagen/core/hidden-characters.ts'
-import { isPermission, type Permission, permissions } from '@mediagen/core/key.ts'
+import { escapeHidden } from '../core/hidden-characters.ts'
+import { isPermission, type Permission, permissions } from '../core/accounts/key.ts'
 import { toRecord } from '../gateway/records.ts'
 import { parseCredits, readAll, withAdmin } from './admin.ts'
-import { type Printed, say } from '@mediagen/terminal/print.ts'
+import { type Printed, say } from './user/print.ts'
 
 const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const longestLifeMs = 36_500 * 86_400_000

@@ -1,8 +1,8 @@
 // Commands about the servers that make media for this one.
 import { type Command, InvalidArgumentError } from 'commander'
-import { checkProviders, isBroken, type ProviderReport } from '../app/check-providers.ts'
+import { checkProviders, isBroken, type ProviderReport } from '../app/operator/check-providers.ts'
 import { readConfig } from '../config.ts'
-import { print } from '@mediagen/terminal/print.ts'
+import { print } from './user/print.ts'
 
 const longestSeconds = 60
 

@@ -1,9 +1,9 @@
 // `serve`: runs a server until a signal ends it.
 import type { Command } from 'commander'
 import type { App } from '../app/app.ts'
-import { startWriterAhead } from '../app/writer-ahead.ts'
+import { startWriterAhead } from '../app/store/writer-ahead.ts'
 import { readConfig } from '../config.ts'
-import { print, type Printed } from '@mediagen/terminal/print.ts'
+import { print, type Printed } from './user/print.ts'
 
 /** Adds the command. */
 export function addServeCommand(program: Command): void {

@@ -1,12 +1,12 @@
 // The operator's commands about webhooks: endpoints, deliveries, and sending a delivery again.
 import { type Command, Option } from 'commander'
 import { type Delivery, DeliverySchema, WebhookSchema } from '../../gen/mediagen/v1/webhooks_pb.ts'
-import { pageBounds } from '@mediagen/core/page.ts'
+import { pageBounds } from '../core/page.ts'
 import { deliveryStatusCodes, toRecord } from '../gateway/records.ts'
 import { readAll, withAdmin } from './admin.ts'
-import { parsePageLimit } from '@mediagen/terminal/counts.ts'
-import type { Printed } from '@mediagen/terminal/print.ts'
-import { withServer } from '@mediagen/terminal/server.ts'
+import { parsePageLimit } from './user/counts.ts'
+import type { Printed } from './user/print.ts'
+import { withServer } from './user/server.ts'
 
 interface DeliveryOptions {
   readonly account: string

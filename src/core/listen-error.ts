@@ -1,5 +1,5 @@
 // Why a port cannot be opened, and which setting fixes it.
-import { StartupError } from '@mediagen/core/errors.ts'
+import { StartupError } from './errors.ts'
 
 const settings = {
   HTTP: ['MEDIAGEN_HOST', 'MEDIAGEN_HTTP_PORT'],

@@ -1,20 +1,20 @@
 // The storage port. Each method is one business transaction: atomic, durable when it resolves, safe to repeat.
 // Business outcomes are values; exceptions are failures of the infrastructure.
-import type { Actor, AuditStore } from './audit.ts'
-import type { Backlog } from './backlog.ts'
-import type { DeleteOutcome } from './deletion.ts'
+import type { Actor, AuditStore } from './accounts/audit.ts'
+import type { Backlog } from './jobs/backlog.ts'
+import type { DeleteOutcome } from './jobs/deletion.ts'
 import type { AfterLoss, JsonObject, JsonValue, UpstreamRun } from '@mediagen/engine/engine.ts'
-import type { ClaimedJob, Job, JobError, JobOutcome, JobStatus, OperatorJob } from './job.ts'
-import type { ApiKey, KeyUse, NewKey } from './key.ts'
-import type { Balance, LedgerEntry } from './ledger.ts'
+import type { ClaimedJob, Job, JobError, JobOutcome, JobStatus, OperatorJob } from './jobs/job.ts'
+import type { ApiKey, KeyUse, NewKey } from './accounts/key.ts'
+import type { Balance, LedgerEntry } from './credits/ledger.ts'
 import type { Page, PageRequest } from './page.ts'
-import type { UsagePrice } from '@mediagen/catalog/pricing.ts'
+import type { UsagePrice } from '../catalog/pricing.ts'
 import type { ProviderStore } from '@mediagen/engine/provider-share.ts'
-import type { RateStore } from './rate.ts'
-import type { RetentionStore } from './retention.ts'
-import type { SweepCommand, SweepOutcome, SweepTerms } from './sweep.ts'
-import type { UploadStore } from './upload.ts'
-import type { WebhookStore } from './webhook.ts'
+import type { RateStore } from './accounts/rate.ts'
+import type { RetentionStore } from './jobs/retention.ts'
+import type { SweepCommand, SweepOutcome, SweepTerms } from './jobs/sweep.ts'
+import type { UploadStore } from './files/upload.ts'
+import type { WebhookStore } from './accounts/webhook.ts'
 
 /** An account with its balance. */
 export interface Account extends Balance {

@@ -1,10 +1,10 @@
 // Distributes changes of jobs to their watchers: one read of a job per change, for all its watchers.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { MediagenError } from '@mediagen/core/errors.ts'
-import type { JobFeed } from '@mediagen/core/feed.ts'
-import { isTerminal, type Job } from '@mediagen/core/job.ts'
-import { createRound } from '../runtime/round.ts'
-import type { Store } from '@mediagen/core/store.ts'
+import { MediagenError } from '../core/errors.ts'
+import type { JobFeed } from '../core/jobs/feed.ts'
+import { isTerminal, type Job } from '../core/jobs/job.ts'
+import { createRound } from '../core/round.ts'
+import type { Store } from '../core/store.ts'
 
 // News may be lost, so all watched jobs are compared with the store at this interval, this many in one read.
 const lookIntervalMs = 2000

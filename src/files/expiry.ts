@@ -7,11 +7,11 @@ import {
   type RetentionStore,
   type StuckFolder,
   surveyFolders,
-} from '@mediagen/core/retention.ts'
-import { leadMs } from '@mediagen/core/leader.ts'
-import type { Store } from '@mediagen/core/store.ts'
-import { everySecond } from '../runtime/every-second.ts'
-import { createRound } from '../runtime/round.ts'
+} from '../core/jobs/retention.ts'
+import { leadMs } from '../core/jobs/leader.ts'
+import type { Store } from '../core/store.ts'
+import { everySecond } from '../core/every-second.ts'
+import { createRound } from '../core/round.ts'
 
 // Orphans are rare, and finding them visits every folder.
 const surveyMs = 6 * 3_600_000

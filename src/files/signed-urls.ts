@@ -1,6 +1,6 @@
 // Signed URLs of files: anyone with a URL may read the file until it expires, without a key.
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { AssetUrls } from '@mediagen/core/asset.ts'
+import type { AssetUrls } from '../core/files/asset.ts'
 import type { UrlKey } from './url-keys.ts'
 
 export interface AssetUrlsOptions {

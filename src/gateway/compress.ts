@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer'
 import type { DoneFuncWithErrOrRes, FastifyReply, FastifyRequest } from 'fastify'
 import { findOrMake } from '@mediagen/engine/first-use.ts'
-import { chooseEncoding, encode, type Encoding } from '@mediagen/pages/encoding.ts'
+import { chooseEncoding, encode, type Encoding } from './pages/encoding.ts'
 
 // Smaller ones fit into a packet or two in any case.
 const leastBytes = 2048

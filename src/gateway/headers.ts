@@ -1,8 +1,8 @@
 // The headers of a start: Idempotency-Key, Cancel-After, Mediagen-Priority and Retain-For.
 import type { FastifyRequest } from 'fastify'
-import { MediagenError } from '@mediagen/core/errors.ts'
-import { longestDeadlineSeconds, priorityRange } from '@mediagen/core/fair-queue.ts'
-import { toMediagenError } from './problem.ts'
+import { MediagenError } from '../core/errors.ts'
+import { longestDeadlineSeconds, priorityRange } from '../core/jobs/fair-queue.ts'
+import { toMediagenError } from './problems/problem.ts'
 import { integer, type Parameter, readParameters, type Values } from './query.ts'
 
 const unitSeconds = { d: 86_400, h: 3600, m: 60 } as const

@@ -2,12 +2,12 @@
 import { isUtf8 } from 'node:buffer'
 import type { JsonValue } from '@bufbuild/protobuf'
 import type { FastifyBodyParser, FastifyReply, FastifyRequest } from 'fastify'
-import { MediagenError, type Violation } from '@mediagen/core/errors.ts'
-import { cutText } from '@mediagen/core/log-text.ts'
-import { refuseRepeatedNames } from '@mediagen/net/json-names.ts'
-import { refuseManyValues } from '@mediagen/net/json-values.ts'
-import { describeViolations } from '@mediagen/core/violations.ts'
-import { toPointerToken } from '@mediagen/net/schema-violations.ts'
+import { MediagenError, type Violation } from '../core/errors.ts'
+import { cutText } from '../core/log-text.ts'
+import { refuseRepeatedNames } from '../guards/json-names.ts'
+import { refuseManyValues } from '../guards/json-values.ts'
+import { describeViolations } from '../core/violations.ts'
+import { toPointerToken } from '../schema/violations.ts'
 import type { Keys } from './access.ts'
 
 /**

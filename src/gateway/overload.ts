@@ -1,9 +1,9 @@
 // Load shedding of the HTTP server: an overloaded server refuses requests when their head has arrived, before their body.
 import type { RequestListener } from 'node:http'
-import type { MediagenError } from '@mediagen/core/errors.ts'
-import { readRequestId } from '@mediagen/net/request-id.ts'
-import { problemKinds } from './problem-kinds.ts'
-import { problemType, toProblem } from './problem.ts'
+import type { MediagenError } from '../core/errors.ts'
+import { readRequestId } from '../guards/request-id.ts'
+import { problemKinds } from './problems/problem-kinds.ts'
+import { problemType, toProblem } from './problems/problem.ts'
 
 // Operators need these most when the server is overloaded.
 const spared: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])

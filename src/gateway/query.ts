@@ -1,7 +1,7 @@
 // Parameters in the query and in headers: unknown, repeated and malformed ones are refused by name.
 import type { FastifyRequest } from 'fastify'
-import { MediagenError, type Violation } from '@mediagen/core/errors.ts'
-import { pageBounds } from '@mediagen/core/page.ts'
+import { MediagenError, type Violation } from '../core/errors.ts'
+import { pageBounds } from '../core/page.ts'
 
 /** A parameter: what the OpenAPI document says about it, and how it is read. */
 export interface Parameter<Value> {

@@ -13,7 +13,7 @@ import { type Model, ModelSchema, ProductSchema } from '../../gen/mediagen/v1/ca
 import { JobStatus, JobStatusSchema, type Output, OutputSchema } from '../../gen/mediagen/v1/generation_pb.ts'
 import { PermissionSchema } from '../../gen/mediagen/v1/options_pb.ts'
 import { type DeliveryStatus, DeliveryStatusSchema } from '../../gen/mediagen/v1/webhooks_pb.ts'
-import { toTimestampText } from '@mediagen/core/clock.ts'
+import { toTimestampText } from '../core/clock.ts'
 
 /** A record; the response schema of a route says which of its fields are sent. */
 export type JsonRecord = Record<string, unknown>

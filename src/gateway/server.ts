@@ -4,42 +4,42 @@ import { once } from 'node:events'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { ConnectError, type Transport } from '@connectrpc/connect'
 import type { Logger } from 'pino'
-import { MediagenError } from '@mediagen/core/errors.ts'
-import { type Door, toListenError } from '../runtime/listen-error.ts'
-import { checkLengthsFast } from '@mediagen/net/schema-lengths.ts'
-import type { PlaceBounds } from '@mediagen/net/places.ts'
-import { readRequestId } from '@mediagen/net/request-id.ts'
-import type { StrangerLog } from '@mediagen/net/stranger-log.ts'
-import { boundViolations } from '@mediagen/core/violations.ts'
-import type { FindClient } from '@mediagen/net/client-address.ts'
+import { MediagenError } from '../core/errors.ts'
+import { type Door, toListenError } from '../core/listen-error.ts'
+import { checkLengthsFast } from '../schema/lengths.ts'
+import type { PlaceBounds } from '../guards/places.ts'
+import { readRequestId } from '../guards/request-id.ts'
+import type { StrangerLog } from '../guards/stranger-log.ts'
+import { boundViolations } from '../core/violations.ts'
+import type { FindClient } from '../guards/client-address.ts'
 import { type Caller, checkCallers, type Keys } from './access.ts'
-import { addAccountRoutes } from './account.ts'
-import { addAssetRoutes, type ServedAssets } from './assets.ts'
-import { lateSchemas } from '@mediagen/net/http/late-schemas.ts'
-import { handleInBatches } from '@mediagen/net/http/batches.ts'
-import { nameClients } from '@mediagen/net/http/clients.ts'
-import { Connection } from '@mediagen/net/http/connection.ts'
-import { boundConnections, type ConnectionBounds, type Cut } from '@mediagen/net/http/connections.ts'
+import { addAccountRoutes } from './routes/account.ts'
+import { addAssetRoutes, type ServedAssets } from './routes/assets.ts'
+import { lateSchemas } from './http/late-schemas.ts'
+import { handleInBatches } from './http/batches.ts'
+import { nameClients } from './http/clients.ts'
+import { Connection } from './http/connection.ts'
+import { boundConnections, type ConnectionBounds, type Cut } from './http/connections.ts'
 import { createCoreClient } from './core-client.ts'
-import { addFileRoutes } from './files.ts'
-import { addGenerateRoutes } from './generate.ts'
-import { addHealthRoutes, type Health } from './health.ts'
+import { addFileRoutes } from './routes/files.ts'
+import { addGenerateRoutes } from './routes/generate.ts'
+import { addHealthRoutes, type Health } from './routes/health.ts'
 import { bodyTooLarge, checkAnnouncedBody, explainRefusals, forgetEmptyBody, notJson } from './input.ts'
-import { addJobRoutes } from './jobs.ts'
+import { addJobRoutes } from './routes/jobs.ts'
 import { watchMethods } from './methods.ts'
-import { addModelRoutes } from './models.ts'
-import { collectOperations } from './openapi.ts'
-import { findHostProblem } from '@mediagen/net/http/host.ts'
+import { addModelRoutes } from './routes/models.ts'
+import { collectOperations } from './openapi/route.ts'
+import { findHostProblem } from './http/host.ts'
 import { type Overload, shedRequests } from './overload.ts'
-import { keepAliveMs, ProtectedResponse } from '@mediagen/net/http/protection.ts'
-import { refuseConnection, sendProblem, toConnectionError, toMediagenError } from './problem.ts'
+import { keepAliveMs, ProtectedResponse } from './http/protection.ts'
+import { refuseConnection, sendProblem, toConnectionError, toMediagenError } from './problems/problem.ts'
 import { allowOrigins, type Origins } from './origins.ts'
-import { addProblemPages } from './problem-pages.ts'
+import { addProblemPages } from './problems/problem-pages.ts'
 import { nameParameters } from './query.ts'
-import { addQuoteRoutes } from './quotes.ts'
-import { createRefusalNotes } from './refusals.ts'
-import { addWalletRoutes } from './wallet.ts'
-import { addWebhookRoutes } from './webhooks.ts'
+import { addQuoteRoutes } from './routes/quotes.ts'
+import { createRefusalNotes } from './problems/refusals.ts'
+import { addWalletRoutes } from './routes/wallet.ts'
+import { addWebhookRoutes } from './routes/webhooks.ts'
 
 const longestPath = 65_536
 // A request that is refused with one of these before a service sees it counts toward the rate of its key here.
@@ -89,13 +89,11 @@ export interface GatewayParts extends ServerParts, RouteParts {
   readonly keys: Keys
   /** Websites whose scripts may use this server from a browser; empty for its own console only. */
   readonly origins: Origins
-  /** Makes what answers `POST /mcp`; null where the package is not installed. */
-  readonly createMcp:
-    | ((
-        app: FastifyInstance,
-        stopping: AbortSignal,
-      ) => (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>)
-    | null
+  /** Makes what answers `POST /mcp`. */
+  readonly createMcp: (
+    app: FastifyInstance,
+    stopping: AbortSignal,
+  ) => (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
   /** Adds whatever else is served on this port: Connect, the console. */
   readonly extend: (app: FastifyInstance) => void
 }
@@ -112,8 +110,7 @@ export function createGateway(parts: GatewayParts): FastifyInstance {
 
 /** Each message counts as a request of its key, besides what its tool calls. */
 function addMcpRoute(app: FastifyInstance, { createMcp, keys }: GatewayParts, stopping: AbortSignal): void {
-  const answer = createMcp?.(app, stopping)
-  if (!answer) return
+  const answer = createMcp(app, stopping)
   app.post('/mcp', { config: { permission: 'any' } }, async (request, reply) => {
     if (request.caller) await keys.limit(request.caller)
     return answer(request, reply)

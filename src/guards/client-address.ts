@@ -1,7 +1,7 @@
 // The address of a client, possibly behind proxies.
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { type AllowedHosts, isAmong, parseAllowedHosts } from './hosts.ts'
+import { type AllowedHosts, isAmong, parseAllowedHosts } from '../outgoing/hosts.ts'
 
 /** The address of a client: `peer` is the other end of the connection, `forwarded` the header X-Forwarded-For. */
 export type FindClient = (peer: string, forwarded: string | null) => string

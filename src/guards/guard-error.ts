@@ -1,5 +1,5 @@
 // The error of a guard that refuses something that a client sent.
-import type { SchemaViolation } from './schema-violations.ts'
+import type { SchemaViolation } from '../schema/violations.ts'
 
 /** What is wrong, by the name that clients get. */
 export type GuardCode = 'invalid_request' | 'payload_too_large' | 'request_timeout' | 'rate_limited' | 'overloaded'

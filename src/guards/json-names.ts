@@ -1,6 +1,6 @@
 // Names that a JSON text gives twice in one object. A parser keeps the last value of each, silently.
 import { GuardError } from './guard-error.ts'
-import { toPointerToken } from './schema-violations.ts'
+import { toPointerToken } from '../schema/violations.ts'
 
 const [quote, comma, openArray, closeArray, openObject, closeObject] = [0x22, 0x2c, 0x5b, 0x5d, 0x7b, 0x7d]
 

@@ -1,8 +1,8 @@
 // Refusals by guards as errors of ours.
-import { MediagenError } from '@mediagen/core/errors.ts'
-import { cutText } from '@mediagen/core/log-text.ts'
-import { describeViolations } from '@mediagen/core/violations.ts'
-import { GuardError } from '@mediagen/net/guard-error.ts'
+import { MediagenError } from '../core/errors.ts'
+import { cutText } from '../core/log-text.ts'
+import { describeViolations } from '../core/violations.ts'
+import { GuardError } from './guard-error.ts'
 
 /** Whether a thrown value is meant for the client. */
 export function isRefusal(thrown: unknown): thrown is MediagenError | GuardError {

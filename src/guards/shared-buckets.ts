@@ -1,7 +1,7 @@
 // Token buckets of an installation. A process takes tokens from the shared bucket in batches, so most requests need no query.
 import { LRUCache } from 'lru-cache'
-import type { BucketSize, RateStore } from '@mediagen/core/rate.ts'
-import { createTokenBuckets, mostBuckets } from '@mediagen/net/token-bucket.ts'
+import type { BucketSize, RateStore } from '../core/accounts/rate.ts'
+import { createTokenBuckets, mostBuckets } from './token-bucket.ts'
 
 // A batch is this part of a burst: what a process holds and does not use is lost to the others.
 const batchPart = 8

@@ -9,7 +9,7 @@ import {
   type Tool as ListedTool,
 } from '@modelcontextprotocol/server'
 import * as z from 'zod'
-import manifest from '../package.json' with { type: 'json' }
+import manifest from '../../package.json' with { type: 'json' }
 import { abridgeText, toErrorFacts, toViolationFacts, unexpected } from './errors.ts'
 import { createProgress } from './progress.ts'
 import {

@@ -2,7 +2,7 @@
 // it half of its four threads), so a few names whose servers never answer would delay all others.
 import { lookup, type LookupAddress } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
-import type { AllowedHosts } from '../hosts.ts'
+import type { AllowedHosts } from './hosts.ts'
 
 // Each name server is queried twice, the second time with twice the time limit.
 const firstTryMs = 2000

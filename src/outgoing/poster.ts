@@ -1,6 +1,6 @@
 // One POST to one endpoint: bounded in time and size, never redirected, with a readable error.
 import { toFailure } from './failure.ts'
-import { PrivateAddressError } from '../hosts.ts'
+import { PrivateAddressError } from './hosts.ts'
 import { RefusedPortError } from './ports.ts'
 import { readRetryAfter } from './retry-after.ts'
 import { createPublicClient, type PublicClientOptions } from './public-client.ts'

@@ -5,7 +5,7 @@ import type { lookup } from 'node:dns'
 import type { LookupFunction, Socket } from 'node:net'
 import { Agent, buildConnector } from 'undici'
 import { markUnsent } from './failure.ts'
-import { type AllowedHosts, isRefusedHost, mayConnect, PrivateAddressError } from '../hosts.ts'
+import { type AllowedHosts, isRefusedHost, mayConnect, PrivateAddressError } from './hosts.ts'
 import { type AllowedPorts, findRefusedPort, noFurtherPorts, RefusedPortError } from './ports.ts'
 
 /** Settings of an agent. */

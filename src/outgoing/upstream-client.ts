@@ -3,7 +3,7 @@
 import type { lookup } from 'node:dns'
 import type { Dispatcher } from 'undici'
 import { toFailure, wasNotSent } from './failure.ts'
-import { onlyPublic, parseAllowedHosts, PrivateAddressError } from '../hosts.ts'
+import { onlyPublic, parseAllowedHosts, PrivateAddressError } from './hosts.ts'
 import type { Listener, ListenRequest } from './listener.ts'
 import { noFurtherPorts, RefusedPortError } from './ports.ts'
 import { createPublicClient, type PublicClient } from './public-client.ts'

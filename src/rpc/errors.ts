@@ -2,9 +2,9 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { errorToJson } from '@connectrpc/connect/protocol-connect'
 import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
-import { type ErrorCode, MediagenError, retryable, withCode } from '@mediagen/core/errors.ts'
-import { isStorageTrouble, storageUnavailable } from '@mediagen/core/storage-trouble.ts'
-import { isRefusal, toRefusal } from '../runtime/refusal.ts'
+import { type ErrorCode, MediagenError, retryable, withCode } from '../core/errors.ts'
+import { isStorageTrouble, storageUnavailable } from '../core/storage-trouble.ts'
+import { isRefusal, toRefusal } from '../guards/refusal.ts'
 
 /** The gRPC status of each error. */
 export const grpcCodes = {

@@ -4,7 +4,7 @@ import { ConnectError } from '@connectrpc/connect'
 import { setTrailerStatus } from '@connectrpc/connect/protocol-grpc'
 import type { StatusObject } from '@grpc/grpc-js'
 import { ErrorDetailSchema, ViolationSchema } from '../../gen/mediagen/v1/errors_pb.ts'
-import { toHeader } from '@mediagen/net/grpc/guarded-call.ts'
+import { toHeader } from './grpc/guarded-call.ts'
 
 // Clients accept trailers of a limited size: some of only 8 KiB, most of 64 KiB.
 const longestMessage = 3000

@@ -9,9 +9,9 @@ import {
   type MessageShape,
 } from '@bufbuild/protobuf'
 import { Code, ConnectError, type Transport, type UnaryResponse } from '@connectrpc/connect'
-import { readRequestId } from './request-id.ts'
-import { CallContext } from './call-context.ts'
-import type { CallHead, GuardedService, SingleCall, StreamCall } from './service.ts'
+import { readRequestId } from '../guards/request-id.ts'
+import { CallContext } from '../services/call-context.ts'
+import type { CallHead, GuardedService, SingleCall, StreamCall } from '../services/service.ts'
 
 const noStream = (): never => {
   throw new Error('a unary call has one request')

@@ -1,12 +1,12 @@
 // The services of the gRPC port that need no key: health, reflection if it is on, and the reports that gateways pass on.
 import type { DescService } from '@bufbuild/protobuf'
 import type { Server, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js'
-import { MediagenError } from '@mediagen/core/errors.ts'
-import type { SubmissionNews } from '@mediagen/core/submission-url.ts'
-import type { GrpcRoute } from '@mediagen/net/grpc/guarded-call.ts'
-import type { FindRoute } from '@mediagen/net/grpc/guarded-server.ts'
-import { createHealth } from './health.ts'
-import { createReflection } from './reflection.ts'
+import { MediagenError } from '../core/errors.ts'
+import type { SubmissionNews } from '../core/jobs/submission-url.ts'
+import type { GrpcRoute } from './grpc/guarded-call.ts'
+import type { FindRoute } from './grpc/guarded-server.ts'
+import { createHealth } from './grpc/health.ts'
+import { createReflection } from './grpc/reflection.ts'
 import { addSubmissions } from './submissions.ts'
 
 /** Options of these services. */

@@ -9,7 +9,7 @@ import {
   type TellSubmissionResponse,
   TellSubmissionResponseSchema,
 } from '../../gen/mediagen/v1/submissions_pb.ts'
-import type { SubmissionNews } from '@mediagen/core/submission-url.ts'
+import type { SubmissionNews } from '../core/jobs/submission-url.ts'
 import { toConnectError, toMediagenError } from './errors.ts'
 import { toStatus } from './grpc-status.ts'
 

@@ -1,7 +1,7 @@
 // Draft pictures of a run: stored one at a time while it goes on, and removed when it ends.
 import { basename } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { createRound } from '../runtime/round.ts'
+import { createRound } from '../core/round.ts'
 import type { Attempt, Drafts } from './attempt.ts'
 import { openOutputFolder } from './outputs.ts'
 

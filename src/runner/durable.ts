@@ -1,8 +1,8 @@
 // Writes the checkpoints and the end of a run to the store.
 import { setTimeout as pause } from 'node:timers/promises'
 import { ClaimLost, type Engine, type JsonValue, type UpstreamRun } from '@mediagen/engine/engine.ts'
-import type { Job, JobError, JobOutcome } from '@mediagen/core/job.ts'
-import { isRefusedForGood } from '@mediagen/core/storage-trouble.ts'
+import type { Job, JobError, JobOutcome } from '../core/jobs/job.ts'
+import { isRefusedForGood } from '../core/storage-trouble.ts'
 import type { Attempt } from './attempt.ts'
 
 // Wait before another try.

@@ -2,11 +2,11 @@
 // ended. Asked again with growing pauses until they have answered; question-places.ts has how many at once.
 import type { Engine, PastRun } from '@mediagen/engine/engine.ts'
 import type { Logger } from 'pino'
-import { backoffMs } from '@mediagen/core/loss.ts'
-import type { Catalog } from '@mediagen/catalog/model.ts'
-import type { Duty, DutyAnswer, Store } from '@mediagen/core/store.ts'
-import { everySecond } from '../runtime/every-second.ts'
-import { createRound } from '../runtime/round.ts'
+import { backoffMs } from '../core/jobs/loss.ts'
+import type { Catalog } from '../catalog/model.ts'
+import type { Duty, DutyAnswer, Store } from '../core/store.ts'
+import { everySecond } from '../core/every-second.ts'
+import { createRound } from '../core/round.ts'
 import { createQuestionPlaces } from './question-places.ts'
 
 /** How long another server may take to answer. */

@@ -1,8 +1,8 @@
 // Assigns the places of a worker to runs that have their files and to queued jobs, in turns.
 import type { Engine } from '@mediagen/engine/engine.ts'
-import type { ClaimedJob } from '@mediagen/core/job.ts'
-import type { Catalog, Model } from '@mediagen/catalog/model.ts'
-import type { PlaceShare, Store } from '@mediagen/core/store.ts'
+import type { ClaimedJob } from '../core/jobs/job.ts'
+import type { Catalog, Model } from '../catalog/model.ts'
+import type { PlaceShare, Store } from '../core/store.ts'
 import { countModels, countPlaces, type PlaceBounds, type TakenPlaces } from './places.ts'
 import { isLight, type Run } from './run.ts'
 

@@ -3,9 +3,9 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { isId } from '@mediagen/core/ids.ts'
-import type { Store } from '@mediagen/core/store.ts'
-import { createLock, type FileLock, seizeLock } from '../runtime/file-lock.ts'
+import { isId } from '../core/ids.ts'
+import type { Store } from '../core/store.ts'
+import { createLock, type FileLock, seizeLock } from './file-lock.ts'
 
 /** The folders in which every process has one of its own. */
 export interface HomeFolders {

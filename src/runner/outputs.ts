@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import { EngineError, type EngineResult } from '@mediagen/engine/engine.ts'
 import { type HeldFolder, holdFolder } from '@mediagen/engine/held-folder.ts'
-import type { Asset, PutOptions } from '@mediagen/core/asset.ts'
+import type { Asset, PutOptions } from '../core/files/asset.ts'
 import { type Attempt, toFolderName, toOutputFolder } from './attempt.ts'
 
 /** After this the log says that an output takes long. */

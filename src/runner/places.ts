@@ -1,7 +1,7 @@
 // How the places of a worker are shared: an account may have all of them while nobody else waits, at most its share while
 // somebody does, and there is a spare place for an account that has none when all are taken.
-import type { Model } from '@mediagen/catalog/model.ts'
-import type { PlaceShare } from '@mediagen/core/store.ts'
+import type { Model } from '../catalog/model.ts'
+import type { PlaceShare } from '../core/store.ts'
 import type { Phase } from './run.ts'
 
 /** How many places there are, and for whom. */

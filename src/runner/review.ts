@@ -1,6 +1,6 @@
 // The reviews of runs that another server was paid for.
-import type { Asset } from '@mediagen/core/asset.ts'
-import type { JobOutcome } from '@mediagen/core/job.ts'
+import type { Asset } from '../core/files/asset.ts'
+import type { JobOutcome } from '../core/jobs/job.ts'
 
 /** The outcome of a run that another server was paid for, and whose outputs are not all there. */
 export function review(outputs: readonly Asset[], code: string, words: string): JobOutcome {

@@ -1,9 +1,9 @@
 // One run of one job: its time, its place, its folder and its end.
 import { rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ClaimedJob } from '@mediagen/core/job.ts'
-import type { Model } from '@mediagen/catalog/model.ts'
-import type { Heartbeat } from '@mediagen/core/store.ts'
+import type { ClaimedJob } from '../core/jobs/job.ts'
+import type { Model } from '../catalog/model.ts'
+import type { Heartbeat } from '../core/store.ts'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import { createAllowance } from './allowance.ts'
 import { type Attempt, continues, type RunParts, type StopReason, toOutputFolder } from './attempt.ts'

@@ -7,10 +7,10 @@ import {
   type EngineRun,
   type JsonObject,
 } from '@mediagen/engine/engine.ts'
-import type { JobOutcome } from '@mediagen/core/job.ts'
-import { type Asset, measureOutputs } from '@mediagen/core/asset.ts'
-import { shareOf } from '@mediagen/core/ledger.ts'
-import { priceUsage } from '@mediagen/catalog/pricing.ts'
+import type { JobOutcome } from '../core/jobs/job.ts'
+import { type Asset, measureOutputs } from '../core/files/asset.ts'
+import { shareOf } from '../core/credits/ledger.ts'
+import { priceUsage } from '../catalog/pricing.ts'
 import { whenDescriptors } from '@mediagen/engine/descriptors.ts'
 import { type Attempt, continues, toOutputFolder } from './attempt.ts'
 import { createDrafts } from './drafts.ts'

@@ -1,5 +1,5 @@
 // Turns a JSON Schema validator's errors into violations that a client can read.
-import { suggest } from './similar-names.ts'
+import { suggest } from '../core/similar-names.ts'
 
 /** One place of a request that is wrong. */
 export interface SchemaViolation {

@@ -2,7 +2,7 @@
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect'
 import type { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
-import type { Actor, AuditStore } from '@mediagen/core/audit.ts'
+import type { Actor, AuditStore } from '../core/accounts/audit.ts'
 import {
   type FilesFolders,
   foldersAtOnce,
@@ -11,7 +11,7 @@ import {
   type RetentionStore,
   type StuckFolder,
   surveyFolders,
-} from '@mediagen/core/retention.ts'
+} from '../core/jobs/retention.ts'
 
 /** Creates the operator's part, for AdminService. */
 export function createFilesAdmin(

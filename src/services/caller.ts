@@ -1,7 +1,7 @@
 // The caller of an rpc: the pipeline puts its key into the context, and the services read it.
 import { createContextKey, type HandlerContext } from '@connectrpc/connect'
-import type { Actor } from '@mediagen/core/audit.ts'
-import type { ApiKey } from '@mediagen/core/key.ts'
+import type { Actor } from '../core/accounts/audit.ts'
+import type { ApiKey } from '../core/accounts/key.ts'
 
 /** The context key under which the pipeline leaves the caller's API key. */
 export const callerKey = createContextKey<ApiKey | null>(null, { description: 'API key of the caller' })

@@ -9,9 +9,9 @@ import {
   type Model as ModelMessage,
   type ProductSchema,
 } from '../../gen/mediagen/v1/catalog_pb.ts'
-import type { Catalog, Model } from '@mediagen/catalog/model.ts'
-import { pageBounds } from '@mediagen/core/page.ts'
-import { foldText, longestSearch } from '@mediagen/core/search-text.ts'
+import type { Catalog, Model } from '../catalog/model.ts'
+import { pageBounds } from '../core/page.ts'
+import { foldText, longestSearch } from '../core/search-text.ts'
 import { callerOf } from './caller.ts'
 import { toModalityCode, toModelMessage } from './convert.ts'
 import { findModel } from './model-input.ts'

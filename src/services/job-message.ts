@@ -2,14 +2,8 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import type { Asset, AssetUrls } from '@mediagen/core/asset.ts'
-import {
-  creditsShown,
-  type Job,
-  type JobStatus,
-  type OperatorJob,
-  type RecordedUpstreamRun,
-} from '@mediagen/core/job.ts'
+import type { Asset, AssetUrls } from '../core/files/asset.ts'
+import { creditsShown, type Job, type JobStatus, type OperatorJob, type RecordedUpstreamRun } from '../core/jobs/job.ts'
 import type { InspectJobResponseSchema, JobSummarySchema, UpstreamRunSchema } from '../../gen/mediagen/v1/admin_pb.ts'
 import {
   type Job as JobMessage,

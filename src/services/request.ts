@@ -1,14 +1,14 @@
 // Checks that several services make on their requests. Violations name the field, the same through every door.
 import { JobStatus as JobStatusCode } from '../../gen/mediagen/v1/generation_pb.ts'
-import { MediagenError, type Violation } from '@mediagen/core/errors.ts'
-import { hasHidden } from '@mediagen/core/hidden-characters.ts'
-import type { JobStatus } from '@mediagen/core/job.ts'
-import { pageBounds, type PageRequest } from '@mediagen/core/page.ts'
-import { describeMissing } from '@mediagen/core/violations.ts'
-import { hasAtMost } from '@mediagen/net/schema-lengths.ts'
+import { MediagenError, type Violation } from '../core/errors.ts'
+import { hasHidden } from '../core/hidden-characters.ts'
+import type { JobStatus } from '../core/jobs/job.ts'
+import { pageBounds, type PageRequest } from '../core/page.ts'
+import { describeMissing } from '../core/violations.ts'
+import { hasAtMost } from '../schema/lengths.ts'
 import { toJobStatus } from './job-message.ts'
 
-// packages/catalog/src/entry.ts
+// catalog/entry.ts
 const longestName = 200
 const { usualLimit, largestLimit, largestOffset } = pageBounds
 

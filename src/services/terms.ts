@@ -1,7 +1,7 @@
 // The optional terms of a start: a deadline, a priority, and how long its outputs are kept.
-import { longestDeadlineSeconds, priorityRange } from '@mediagen/core/fair-queue.ts'
-import type { Violation } from '@mediagen/core/errors.ts'
-import type { StartCommand } from '@mediagen/core/store.ts'
+import { longestDeadlineSeconds, priorityRange } from '../core/jobs/fair-queue.ts'
+import type { Violation } from '../core/errors.ts'
+import type { StartCommand } from '../core/store.ts'
 import { refuse } from './request.ts'
 
 /** The terms of a start. */

@@ -1,7 +1,7 @@
 // WalletService: the balance of an account, its ledger, and the identity of the calling key. docs/contract.md, section 1, Money.
 import type { ServiceImpl } from '@connectrpc/connect'
 import type { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
-import type { Store } from '@mediagen/core/store.ts'
+import type { Store } from '../core/store.ts'
 import { readAccount } from './account.ts'
 import { callerOf } from './caller.ts'
 import { toAccess, toEntryMessage } from './convert.ts'

@@ -1,6 +1,6 @@
 // Bounds concurrent watches and waits: a watch beyond the bound is refused, a wait is answered at once.
-import { MediagenError } from '@mediagen/core/errors.ts'
-import { createPlaces, type PlaceBounds, type Places } from '@mediagen/net/places.ts'
+import { MediagenError } from '../core/errors.ts'
+import { createPlaces, type PlaceBounds, type Places } from '../guards/places.ts'
 
 const retryFullSeconds = 5
 

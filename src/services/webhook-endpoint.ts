@@ -1,6 +1,6 @@
 // The URL and the secret of a webhook endpoint: checks the one, and creates the other in the form of Standard Webhooks.
 import { randomBytes } from 'node:crypto'
-import { hasAtMost } from '@mediagen/net/schema-lengths.ts'
+import { hasAtMost } from '../schema/lengths.ts'
 
 const secretPrefix = 'whsec_'
 const secretBytes = 32

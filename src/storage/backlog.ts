@@ -1,6 +1,6 @@
 // How much waits, in one statement that both databases understand. Each part reads an index of what has not ended, so ended jobs
 // cost nothing.
-import type { Backlog } from '@mediagen/core/backlog.ts'
+import type { Backlog } from '../core/jobs/backlog.ts'
 
 /** A line of the answer: a model's queue, or one of the other counts. */
 export interface BacklogRow {

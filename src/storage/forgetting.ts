@@ -1,5 +1,5 @@
 // How old jobs are found and removed, in words that both databases understand. The rules are triggers and foreign keys of the schema.
-import type { Forgotten } from '@mediagen/core/retention.ts'
+import type { Forgotten } from '../core/jobs/retention.ts'
 
 const inPage = 'number > :after AND number <= :last'
 const old = "finished_at <= :before AND status IN ('succeeded', 'failed', 'canceled', 'expired')"

@@ -1,10 +1,10 @@
 // Rows of jobs as every engine of storage selects them, and the records that they make.
 import type { AfterLoss, JsonObject } from '@mediagen/engine/engine.ts'
-import type { Asset } from '@mediagen/core/asset.ts'
-import { briefInput } from '@mediagen/core/job-input.ts'
-import type { Job, JobError, OperatorJob, RecordedUpstreamRun } from '@mediagen/core/job.ts'
-import type { RunState } from '@mediagen/core/run-end.ts'
-import type { JobFilter, StartCommand } from '@mediagen/core/store.ts'
+import type { Asset } from '../core/files/asset.ts'
+import { briefInput } from '../core/jobs/job-input.ts'
+import type { Job, JobError, OperatorJob, RecordedUpstreamRun } from '../core/jobs/job.ts'
+import type { RunState } from '../core/jobs/run-end.ts'
+import type { JobFilter, StartCommand } from '../core/store.ts'
 
 /** The row of a job. */
 export interface JobRow extends Omit<Job, 'outputs' | 'outputsGone' | 'error' | 'cancelRequested' | 'queuePosition'> {

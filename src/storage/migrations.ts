@@ -1,7 +1,7 @@
 // The migrations of this program: numbered SQL files, and whether a database has been made by them.
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
-import { StartupError } from '@mediagen/core/errors.ts'
+import { StartupError } from '../core/errors.ts'
 
 /** One step of the schema. */
 export interface Migration {

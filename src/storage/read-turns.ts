@@ -1,5 +1,5 @@
 // Accounts take turns in reading lists: whatever one of them reads, the next list of another waits for a few pieces of it.
-import { tooManyReads } from '@mediagen/core/storage-trouble.ts'
+import { tooManyReads } from '../core/storage-trouble.ts'
 
 // One account leaves this part of the waiting places to others.
 const partForOthers = 1 / 4

@@ -1,10 +1,10 @@
 // Searches of jobs. They are read in pieces, so that none holds up other reads, and looked at here, so that every store finds the same.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import type { Job } from '@mediagen/core/job.ts'
-import type { Page } from '@mediagen/core/page.ts'
-import { foldText, hasText } from '@mediagen/core/search-text.ts'
-import { listTookTooLong } from '@mediagen/core/storage-trouble.ts'
-import type { JobFilter } from '@mediagen/core/store.ts'
+import type { Job } from '../core/jobs/job.ts'
+import type { Page } from '../core/page.ts'
+import { foldText, hasText } from '../core/search-text.ts'
+import { listTookTooLong } from '../core/storage-trouble.ts'
+import type { JobFilter } from '../core/store.ts'
 import { orderOf } from './job-rows.ts'
 import type { Turn } from './read-turns.ts'
 

@@ -1,6 +1,6 @@
 // Copies all tables from one database to another, and holds every row of the copy against the original before it counts.
 import { isDeepStrictEqual } from 'node:util'
-import { StartupError } from '@mediagen/core/errors.ts'
+import { StartupError } from '../core/errors.ts'
 import { type Cell, movedTables, type MovedTable, type TableSource, type TableTarget } from './tables.ts'
 
 /** Rows that were copied, by table. */

@@ -1,4 +1,4 @@
-// What the check of the ledger loads, page by page. The rules are in @mediagen/core/ledger-check.ts.
+// What the check of the ledger loads, page by page. The rules are in core/credits/ledger-check.ts.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   type AccountFacts,
@@ -6,8 +6,8 @@ import {
   type EntryFacts,
   type ForgottenFacts,
   type JobFacts,
-} from '@mediagen/core/ledger-check.ts'
-import type { LedgerReport } from '@mediagen/core/store.ts'
+} from '../core/credits/ledger-check.ts'
+import type { LedgerReport } from '../core/store.ts'
 
 // A page is one statement, so it is consistent; others come between pages. Pages of accounts are small, because each counts its jobs.
 const pageSize = 1000

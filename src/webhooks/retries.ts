@@ -1,5 +1,5 @@
 // When a delivery that failed is tried again, and when it is given up.
-import type { AttemptResult, DeliveryNext } from '@mediagen/core/webhook.ts'
+import type { AttemptResult, DeliveryNext } from '../core/accounts/webhook.ts'
 
 const firstDelayMs = 5000
 const delayFactor = 4

@@ -2,18 +2,18 @@
 // Jobs never wait for it: their ends leave deliveries in the store. Most places are reserved for endpoints that answer promptly; the others
 // share the rest.
 import type { Logger } from 'pino'
-import type { Clock } from '@mediagen/core/clock.ts'
-import type { Job } from '@mediagen/core/job.ts'
-import { everySecond } from '../runtime/every-second.ts'
-import { createRound } from '../runtime/round.ts'
-import type { Store } from '@mediagen/core/store.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Job } from '../core/jobs/job.ts'
+import { everySecond } from '../core/every-second.ts'
+import { createRound } from '../core/round.ts'
+import type { Store } from '../core/store.ts'
 import {
   type ClaimedDelivery,
   type DeliveryCaps,
   type DeliveryReport,
   type WebhookStore,
-} from '@mediagen/core/webhook.ts'
-import type { Poster, PostResult } from '@mediagen/net/outgoing/poster.ts'
+} from '../core/accounts/webhook.ts'
+import type { Poster, PostResult } from '../outgoing/poster.ts'
 import { planDelivery } from './retries.ts'
 import { signWebhook, toWebhookBody } from './signature.ts'
 

@@ -1,7 +1,7 @@
 // What metrics cost a server that nobody asks for them.
 import perfHooks from 'node:perf_hooks'
 import { expect, test, vi } from 'vitest'
-import { createMetrics } from '../../src/app/metrics.ts'
+import { createMetrics } from '../../src/app/observe/metrics.ts'
 
 test('the event loop is watched from the first reading of the metrics on, and once', async () => {
   using watched = vi.spyOn(perfHooks, 'monitorEventLoopDelay')

@@ -2,8 +2,8 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { startPipeline } from '../../src/app/pipeline.ts'
 import { readConfig } from '../../src/config.ts'
-import { systemClock } from '@mediagen/core/clock.ts'
-import type { Store } from '@mediagen/core/store.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import type { Store } from '../../src/core/store.ts'
 import { keepLog } from '../kept-log.ts'
 
 afterEach(() => void vi.useRealTimers())

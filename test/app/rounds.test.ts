@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { openRounds } from '../src/rounds.ts'
+import { openRounds } from '../../src/app/doors/rounds.ts'
 
 const pairs = 1300
 const rounds = 3

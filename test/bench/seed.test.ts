@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createBenchAccount, order } from '../../bench/accounts.ts'
 import { seedJobs } from '../../bench/seed.ts'
-import { openStore } from '../../src/app/store.ts'
+import { openStore } from '../../src/app/store/store.ts'
 
 test('seeded jobs fit the schema, add up and can be claimed and ended', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'mediagen-seed-'))

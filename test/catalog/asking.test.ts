@@ -1,6 +1,6 @@
 // How often the catalog asks engines whether models are ready.
 import type { Engine } from '@mediagen/engine/engine.ts'
-import type { Model } from '@mediagen/catalog/model.ts'
+import type { Model } from '../../src/catalog/model.ts'
 import { expect, test } from 'vitest'
 import { createCatalog } from '../../src/catalog/catalog.ts'
 

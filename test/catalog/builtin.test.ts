@@ -2,10 +2,10 @@
 import { describe, expect, test } from 'vitest'
 import { builtinCatalog } from '@mediagen/builtin/catalog.ts'
 import type { JsonObject, JsonValue, Usage } from '@mediagen/engine/engine.ts'
-import { loadCatalog } from '@mediagen/catalog/load.ts'
+import { loadCatalog } from '../../src/catalog/load.ts'
 import { readConfig } from '../../src/config.ts'
-import type { Model } from '@mediagen/catalog/model.ts'
-import { priceUsage } from '@mediagen/catalog/pricing.ts'
+import type { Model } from '../../src/catalog/model.ts'
+import { priceUsage } from '../../src/catalog/pricing.ts'
 import { kinds } from './kinds.ts'
 
 const models = loadCatalog(builtinCatalog, kinds)

@@ -4,8 +4,8 @@ import { workOfEncoding, workOfOpening, workOfOperation } from '@mediagen/builti
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { loadCatalog } from '@mediagen/catalog/load.ts'
-import { priceUsage } from '@mediagen/catalog/pricing.ts'
+import { loadCatalog } from '../../src/catalog/load.ts'
+import { priceUsage } from '../../src/catalog/pricing.ts'
 import { kinds } from './kinds.ts'
 
 const model = loadCatalog(builtinCatalog, kinds).find(({ id }) => id === 'builtin/image/art/edit')

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { isStringOneByteRepresentation } from 'node:v8'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, describe, expect, test } from 'vitest'
-import { createEntrySchema } from '@mediagen/catalog/entry.ts'
-import { CatalogError, loadCatalog } from '@mediagen/catalog/load.ts'
-import { priceUsage } from '@mediagen/catalog/pricing.ts'
+import { createEntrySchema } from '../../src/catalog/entry.ts'
+import { CatalogError, loadCatalog } from '../../src/catalog/load.ts'
+import { priceUsage } from '../../src/catalog/pricing.ts'
 import { kinds } from './kinds.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'mediagen-catalog-'))

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { toFieldName } from '@mediagen/engine/media.ts'
-import { createMediaFinder } from '../src/media-fields.ts'
+import { createMediaFinder } from '../../src/catalog/media-fields.ts'
 
 const media = { type: 'string', format: 'media' }
 const a = 'data:,a'

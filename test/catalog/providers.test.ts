@@ -3,16 +3,16 @@
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { RemoteSpec } from '@mediagen/backends/remote/provider.ts'
+import type { RemoteSpec } from '../../src/engines/remote/provider.ts'
 import { afterAll, describe, expect, test } from 'vitest'
-import { loadCatalog } from '@mediagen/catalog/load.ts'
+import { loadCatalog } from '../../src/catalog/load.ts'
 import { kinds } from './kinds.ts'
 import { paintEntry } from './paint-entry.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'mediagen-providers-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const workflow = readFileSync(join(import.meta.dirname, '../../packages/backends/test/remote/workflow.json'), 'utf8')
+const workflow = readFileSync(join(import.meta.dirname, '../engines/remote/workflow.json'), 'utf8')
 writeFileSync(join(folder, 'portrait.json'), workflow)
 writeFileSync(join(folder, 'ui.json'), '{"nodes": [], "links": []}')
 

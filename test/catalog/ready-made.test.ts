@@ -3,26 +3,16 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-import { loadCatalog } from '@mediagen/catalog/load.ts'
-import type { Model } from '@mediagen/catalog/model.ts'
-import { createSecrets } from '@mediagen/backends/secrets.ts'
+import { loadCatalog } from '../../src/catalog/load.ts'
+import type { Model } from '../../src/catalog/model.ts'
+import { createSecrets } from '../../src/engines/secrets.ts'
 import { describe, expect, test } from 'vitest'
 import { load } from 'js-yaml'
-import {
-  createFakeBfl,
-  createFakeElevenlabs,
-  createFakeGoogle,
-  createFakeXai,
-} from '../../packages/backends/test/remote/fakes/ai-sdk.ts'
-import {
-  type FakeUpstream,
-  type ServedFake,
-  serveFake,
-  tinyPng,
-} from '../../packages/backends/test/remote/fakes/fake.ts'
-import { createFakeFal } from '../../packages/backends/test/remote/fakes/fal.ts'
-import { createFakeOpenai } from '../../packages/backends/test/remote/fakes/openai.ts'
-import { createFakeReplicate } from '../../packages/backends/test/remote/fakes/replicate.ts'
+import { createFakeBfl, createFakeElevenlabs, createFakeGoogle, createFakeXai } from '../engines/remote/fakes/ai-sdk.ts'
+import { type FakeUpstream, type ServedFake, serveFake, tinyPng } from '../engines/remote/fakes/fake.ts'
+import { createFakeFal } from '../engines/remote/fakes/fal.ts'
+import { createFakeOpenai } from '../engines/remote/fakes/openai.ts'
+import { createFakeReplicate } from '../engines/remote/fakes/replicate.ts'
 import { startTestApp } from '../test-app.ts'
 import { kinds } from './kinds.ts'
 

@@ -5,7 +5,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFil
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { loadCatalog } from '@mediagen/catalog/load.ts'
+import { loadCatalog } from '../../src/catalog/load.ts'
 import { kinds } from './kinds.ts'
 import { paintEntry } from './paint-entry.ts'
 

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-import { compilePrice } from '@mediagen/catalog/pricing.ts'
+import { compilePrice } from '../../src/catalog/pricing.ts'
 import { load } from 'js-yaml'
 import { expect, test } from 'vitest'
 import { seed } from '../seed.ts'

@@ -2,9 +2,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { hasHidden } from '@mediagen/core/hidden-characters.ts'
+import { hasHidden } from '../../src/core/hidden-characters.ts'
 import { dump, load } from 'js-yaml'
-import { serveFake } from '../../packages/backends/test/remote/fakes/fake.ts'
+import { serveFake } from '../engines/remote/fakes/fake.ts'
 import { openCommandLine } from './command-line.ts'
 
 const cogSchema = {
@@ -74,7 +74,7 @@ async function importEntry(args: readonly string[], provider: object): Promise<a
   return { ...entry, said: stderr }
 }
 
-const workflow = join(import.meta.dirname, '../../packages/backends/test/remote/workflow.json')
+const workflow = join(import.meta.dirname, '../engines/remote/workflow.json')
 
 test('cog: order, enums and ranges of the server itself, and media fields that are named', async () => {
   await using served = await serveFake({ answer: () => ({ status: 200, json: cogSchema }) })

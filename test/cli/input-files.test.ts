@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
 import { type ModelDetail, Refused } from '@mediagen/client/client.ts'
-import { mediaReferenceForm } from '@mediagen/media/reference.ts'
-import { explainInput } from '@mediagen/terminal/input-fields.ts'
-import { buildInput } from '@mediagen/terminal/input.ts'
+import { mediaReferenceForm } from '../../src/files/media/reference.ts'
+import { explainInput } from '../../src/cli/user/input-fields.ts'
+import { buildInput } from '../../src/cli/user/input.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'mediagen-input-'))
 const notes = join(folder, 'notes.txt')

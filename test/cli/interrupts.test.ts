@@ -1,6 +1,6 @@
 // Ctrl-C while a job is made, on a clock that stands still.
 import { afterEach, expect, test, vi } from 'vitest'
-import { watchInterrupts } from '@mediagen/terminal/interrupts.ts'
+import { watchInterrupts } from '../../src/cli/user/interrupts.ts'
 
 afterEach(() => vi.useRealTimers())
 

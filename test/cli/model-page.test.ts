@@ -1,6 +1,6 @@
 // What `mediagen models MODEL` says of a model whose schema names and explains its options.
 import { expect, test } from 'vitest'
-import { describeModel } from '../../packages/terminal/src/model-page.ts'
+import { describeModel } from '../../src/cli/user/model-page.ts'
 
 const voice = {
   enum: ['slt', 'clara', 'kal', 'constructor'],

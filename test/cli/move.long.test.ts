@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bucketName, type S3Server, startS3 } from '../../packages/blobs/test/s3-server.ts'
+import { bucketName, type S3Server, startS3 } from '../files/blobs/s3-server.ts'
 import { hasPostgres, type PostgresServer, runSql, startPostgres } from '../storage/postgres-server.ts'
 import { createTestAccount, openClient, openCommandLine } from './command-line.ts'
 

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { createProgram } from '../../src/main.ts'
-import { loadMigrations } from '@mediagen/storage/sqlite/migrate.ts'
+import { loadMigrations } from '../../src/storage/sqlite/migrate.ts'
 import { listCommands } from './commands.ts'
 import { openCommandLine } from './command-line.ts'
 
 // What a command needs beside its name to get as far as the database.
-const workflow = join(import.meta.dirname, '../../packages/backends/test/remote/workflow.json')
+const workflow = join(import.meta.dirname, '../engines/remote/workflow.json')
 const needed: Readonly<Record<string, readonly string[]>> = {
   'accounts create': ['--name', 'x'],
   'keys create': ['--account', 'acct_x', '--permissions', 'admin'],

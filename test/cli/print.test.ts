@@ -1,7 +1,7 @@
 // Tables on terminals of different widths.
 import { afterEach, expect, test, vi } from 'vitest'
-import { print, say } from '@mediagen/terminal/print.ts'
-import { createProgress } from '@mediagen/terminal/progress.ts'
+import { print, say } from '../../src/cli/user/print.ts'
+import { createProgress } from '../../src/cli/user/progress.ts'
 
 const { isTTY, columns } = process.stdout
 afterEach(() => {

@@ -5,9 +5,9 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { EngineSpec } from '@mediagen/engine/engine.ts'
 import { expect, test } from 'vitest'
-import { type Faults, html, serveFake } from '../../packages/backends/test/remote/fakes/fake.ts'
-import { type KindCase, kindCases, secrets } from '../../packages/backends/test/remote/kinds.ts'
-import type { Provider } from '@mediagen/backends/remote/provider.ts'
+import { type Faults, html, serveFake } from '../engines/remote/fakes/fake.ts'
+import { type KindCase, kindCases, secrets } from '../engines/remote/kinds.ts'
+import type { Provider } from '../../src/engines/remote/provider.ts'
 import { openCommandLine } from './command-line.ts'
 import type { Ended } from './run-main.ts'
 
@@ -29,10 +29,7 @@ async function check(
   more: { readonly fallback?: object; readonly providers?: object; readonly specs?: readonly EngineSpec[] } = {},
 ): Promise<Ended & { readonly reports: any[] }> {
   await using line = openCommandLine(key === null ? {} : { KEY: key })
-  copyFileSync(
-    join(import.meta.dirname, '../../packages/backends/test/remote/workflow.json'),
-    join(line.folder, 'workflow.json'),
-  )
+  copyFileSync(join(import.meta.dirname, '../engines/remote/workflow.json'), join(line.folder, 'workflow.json'))
   const specs = more.specs ?? Object.entries(origins).map(([kind, origin]) => findCase(kind).toSpec(origin))
   const providers = Object.fromEntries(
     specs.map(({ kind, provider }) => [kind, { ...(provider as Provider), name: undefined }]),

@@ -1,6 +1,6 @@
 // The operator's commands about webhooks: what there is, what was sent, and sending it again.
 import { expect, test } from 'vitest'
-import { openReceiver } from '../../packages/net/test/receiver.ts'
+import { openReceiver } from '../outgoing/receiver.ts'
 import { startWebhookApp } from '../webhooks/webhook-app.ts'
 import { openCommandLine } from './command-line.ts'
 

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { bundle } from '@mediagen/pages/bundle.ts'
+import { bundle } from '../../src/gateway/pages/bundle.ts'
 import { expect } from 'vitest'
 import { startTestApp } from '../test-app.ts'
 import { inBrowser, useBrowser } from '../web/browser-tests.ts'

@@ -1,6 +1,6 @@
 // What the outputs of a job measure together (P191).
 import { expect, test } from 'vitest'
-import { type Asset, measureOutputs } from '@mediagen/core/asset.ts'
+import { type Asset, measureOutputs } from '../../src/core/files/asset.ts'
 
 const sound = (durationSeconds: number): Asset => ({
   key: 'job_1/0.wav',

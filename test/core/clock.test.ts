@@ -1,7 +1,7 @@
 // Times as text (P2).
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { toTimestampText } from '@mediagen/core/clock.ts'
+import { toTimestampText } from '../../src/core/clock.ts'
 
 test('an instant is written as Date writes it, whichever were written before', () => {
   const soon = Date.parse('2026-11-22T23:59:59.900Z')

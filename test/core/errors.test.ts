@@ -1,6 +1,6 @@
 // What an error carries besides its words.
 import { expect, test } from 'vitest'
-import { MediagenError } from '@mediagen/core/errors.ts'
+import { MediagenError } from '../../src/core/errors.ts'
 
 test('a bug carries its stack, a refusal does not: a flood of refusals would pay for it', () => {
   const here = /errors\.test\.ts/

@@ -1,6 +1,6 @@
 // What is looked at once a second shares one timer, so that an idle process wakes up once.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { everySecond } from '../../src/runtime/every-second.ts'
+import { everySecond } from '../../src/core/every-second.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

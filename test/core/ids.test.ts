@@ -1,6 +1,6 @@
 // Ids: prefixed, unique, and their text order is the order of time (P30).
 import { expect, test } from 'vitest'
-import { createIdSource, isId } from '@mediagen/core/ids.ts'
+import { createIdSource, isId } from '../../src/core/ids.ts'
 import { randomBytes } from 'node:crypto'
 
 test('an id is its prefix and 26 digits of Crockford base32, lower case', () => {

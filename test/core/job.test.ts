@@ -1,6 +1,13 @@
 // The states of a job, and which may follow which (P14, P31, P34).
 import { expect, test } from 'vitest'
-import { creditsShown, isTerminal, type Job, jobStatuses, mayFollow, terminalStatuses } from '@mediagen/core/job.ts'
+import {
+  creditsShown,
+  isTerminal,
+  type Job,
+  jobStatuses,
+  mayFollow,
+  terminalStatuses,
+} from '../../src/core/jobs/job.ts'
 
 const machine: Record<string, readonly string[]> = {
   queued: ['running', 'canceled', 'expired'],

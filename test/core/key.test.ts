@@ -9,7 +9,7 @@ import {
   isLive,
   isPermission,
   permissions,
-} from '@mediagen/core/key.ts'
+} from '../../src/core/accounts/key.ts'
 
 const key: ApiKey = {
   keyId: 'key_1',

@@ -1,7 +1,16 @@
 // The arithmetic of credits: nothing is made, nothing is lost, nothing falls below zero (P3, P15, P58, P61, P222).
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { adjust, type Balance, grant, hold, isCredits, maxCredits, settle, shareOf } from '@mediagen/core/ledger.ts'
+import {
+  adjust,
+  type Balance,
+  grant,
+  hold,
+  isCredits,
+  maxCredits,
+  settle,
+  shareOf,
+} from '../../src/core/credits/ledger.ts'
 
 const sumOf = ({ available, held }: Balance): number => available + held
 const balances = fc

@@ -1,6 +1,6 @@
 // Why a port cannot be listened on: the setting that mends it is named.
 import { expect, test } from 'vitest'
-import { toListenError } from '../../src/runtime/listen-error.ts'
+import { toListenError } from '../../src/core/listen-error.ts'
 
 test.for([
   ['HTTP', 'EADDRNOTAVAIL', 'listen EADDRNOTAVAIL: address not available 10.9.9.9', 'MEDIAGEN_HOST'],

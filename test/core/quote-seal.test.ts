@@ -2,7 +2,7 @@
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { openQuote, type Quote, type SealingKey, sealQuote } from '@mediagen/core/quote-seal.ts'
+import { openQuote, type Quote, type SealingKey, sealQuote } from '../../src/core/credits/quote-seal.ts'
 
 const secret = randomBytes(32)
 const createKey = (number: number, bytes = randomBytes(32)): SealingKey => ({ number, secret: createSecretKey(bytes) })

@@ -1,6 +1,6 @@
 // What the end of a job writes, by the state that it finds (P58, P59, P63).
 import { expect, test } from 'vitest'
-import { decideSettlement, type Ending, type SettlementState } from '@mediagen/core/settlement.ts'
+import { decideSettlement, type Ending, type SettlementState } from '../../src/core/credits/settlement.ts'
 
 const nowMs = 1000
 const job = {

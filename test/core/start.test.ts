@@ -1,6 +1,6 @@
 // What a start does, by the state that it finds (P48, P57, P92, P175).
 import { expect, test } from 'vitest'
-import { decideStart, type StartState } from '@mediagen/core/start.ts'
+import { decideStart, type StartState } from '../../src/core/jobs/start.ts'
 
 const nowMs = 1_000_000
 const terms = { accountId: 'acct_x', credits: 10, maxQueuedJobs: 2, expiresInMs: 500 }

@@ -1,9 +1,9 @@
 // What a validator found, in words that a client can act on: every place, by its JSON pointer (P135).
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
-import { MediagenError } from '@mediagen/core/errors.ts'
-import { boundViolations, describeViolations } from '@mediagen/core/violations.ts'
-import { toViolations, toPointerToken } from '@mediagen/net/schema-violations.ts'
+import { MediagenError } from '../../src/core/errors.ts'
+import { boundViolations, describeViolations } from '../../src/core/violations.ts'
+import { toViolations, toPointerToken } from '../../src/schema/violations.ts'
 
 const schema = {
   type: 'object',

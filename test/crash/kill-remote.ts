@@ -2,12 +2,12 @@
 // it handles it. No job is paid twice, and every accepted run is delivered.
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Provider } from '@mediagen/backends/remote/provider.ts'
+import type { Provider } from '../../src/engines/remote/provider.ts'
 import { expect } from 'vitest'
-import { createFakeComfyui } from '../../packages/backends/test/remote/fakes/comfyui.ts'
-import { type Fault, serveFake } from '../../packages/backends/test/remote/fakes/fake.ts'
-import { createFakeReplicate } from '../../packages/backends/test/remote/fakes/replicate.ts'
-import { kindCases, secrets } from '../../packages/backends/test/remote/kinds.ts'
+import { createFakeComfyui } from '../engines/remote/fakes/comfyui.ts'
+import { type Fault, serveFake } from '../engines/remote/fakes/fake.ts'
+import { createFakeReplicate } from '../engines/remote/fakes/replicate.ts'
+import { kindCases, secrets } from '../engines/remote/kinds.ts'
 import { openClient, openCommandLine } from '../cli/command-line.ts'
 import { createChance } from '../simulation/random.ts'
 
@@ -125,10 +125,7 @@ function writeCatalog(
   origins: Readonly<Record<(typeof kinds)[number], string>>,
   maxAttempts: number,
 ): string {
-  copyFileSync(
-    join(import.meta.dirname, '../../packages/backends/test/remote/workflow.json'),
-    join(folder, 'workflow.json'),
-  )
+  copyFileSync(join(import.meta.dirname, '../engines/remote/workflow.json'), join(folder, 'workflow.json'))
   const providers: Record<string, unknown> = {}
   const models = kinds.map((kind) => {
     const spec = kindCases.find(({ title }) => title === kind)?.toSpec(origins[kind])

@@ -2,14 +2,8 @@
 // money may have been spent, and another model is served meanwhile. All jobs run at once.
 import type { EngineSpec } from '@mediagen/engine/engine.ts'
 import { expect, test } from 'vitest'
-import {
-  type FakeAnswer,
-  type Fault,
-  html,
-  type ServedFake,
-  serveFake,
-} from '../../packages/backends/test/remote/fakes/fake.ts'
-import { type KindCase, kindCases } from '../../packages/backends/test/remote/kinds.ts'
+import { type FakeAnswer, type Fault, html, type ServedFake, serveFake } from './remote/fakes/fake.ts'
+import { type KindCase, kindCases } from './remote/kinds.ts'
 import { runMain } from '../cli/run-main.ts'
 import { storeSettings } from '../test-store.ts'
 import { startServer } from './remote-fixture.ts'

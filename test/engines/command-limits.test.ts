@@ -8,7 +8,7 @@ import type { ProgramLimits } from '@mediagen/engine/limited-program.ts'
 import { hasTool } from '@mediagen/engine/system-tools.ts'
 import { afterAll, describe, expect, test } from 'vitest'
 import { parseProgramLimits, parseProgramLimitsText } from '@mediagen/engine/program-limits.ts'
-import { createCommandEngine } from '../src/command.ts'
+import { createCommandEngine } from '../../src/engines/command.ts'
 import { runOf } from '@mediagen/engine/run-of.ts'
 
 const isRoot = process.getuid?.() === 0

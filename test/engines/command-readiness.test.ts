@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import { createCommandEngine } from '../src/command.ts'
+import { createCommandEngine } from '../../src/engines/command.ts'
 
 let base: string
 

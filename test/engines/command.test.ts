@@ -8,8 +8,8 @@ import { performance } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EngineRun, JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-import { createCommandEngine } from '../src/command.ts'
-import type { CommandEngineOptions, ProgramFailure } from '../src/command.ts'
+import { createCommandEngine } from '../../src/engines/command.ts'
+import type { CommandEngineOptions, ProgramFailure } from '../../src/engines/command.ts'
 import { runOf } from '@mediagen/engine/run-of.ts'
 
 const node = process.execPath
@@ -366,7 +366,7 @@ describe('how a program is stopped', () => {
   test('a server that is killed takes its programs along', async () => {
     const folder = await mkdtemp(join(base, 'run-'))
     const server = `
-      const { createCommandEngine } = await import(${JSON.stringify(join(import.meta.dirname, '../src/command.ts'))})
+      const { createCommandEngine } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/engines/command.ts'))})
       const engine = createCommandEngine({ environment: process.env, killAfterMs: 500 })
       await engine.run({ kind: 'command', run: [process.execPath, '-e', ${JSON.stringify(stubborn)}] }, {
         jobId: 'job_1', model: 'm', attempt: 1, input: {}, media: async () => new Map(), checkpoint: null, folder: async () => ${JSON.stringify(folder)},

@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest'
 import { type Engine, EngineError, type EngineRun, type UpstreamRun } from '@mediagen/engine/engine.ts'
 import { runOf } from '@mediagen/engine/run-of.ts'
-import { createLogger } from '../../src/app/log.ts'
-import { createSecrets } from '@mediagen/backends/secrets.ts'
-import { guardEngine } from '@mediagen/backends/guarded.ts'
+import { createLogger } from '../../src/app/observe/log.ts'
+import { createSecrets } from '../../src/engines/secrets.ts'
+import { guardEngine } from '../../src/engines/guarded.ts'
 
 const key = 'r8_abc/def+"1'
 const upstream: UpstreamRun = { n: 1, provider: 'p', upstreamId: key, verdict: 'failed', cost: null }

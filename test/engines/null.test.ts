@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createNullEngine } from '@mediagen/backends/null.ts'
+import { createNullEngine } from '../../src/engines/null.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 
 const input = { prompt: 'nothing' }

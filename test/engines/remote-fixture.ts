@@ -3,11 +3,11 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EngineSpec } from '@mediagen/engine/engine.ts'
-import type { Provider } from '@mediagen/backends/remote/provider.ts'
-import { createSecrets } from '@mediagen/backends/secrets.ts'
+import type { Provider } from '../../src/engines/remote/provider.ts'
+import { createSecrets } from '../../src/engines/secrets.ts'
 import { keepLog } from '../kept-log.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
-import { secrets } from '../../packages/backends/test/remote/kinds.ts'
+import { secrets } from './remote/kinds.ts'
 
 function toModel(id: string, spec: EngineSpec, { price = { credits: 7 } }: { readonly price?: object }): object {
   const { base_folder: _, provider, ...engine } = spec
@@ -42,10 +42,7 @@ export async function startServer(
   settings: Record<string, string> = {},
 ): Promise<Started> {
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-remote-'))
-  copyFileSync(
-    join(import.meta.dirname, '../../packages/backends/test/remote/workflow.json'),
-    join(folder, 'workflow.json'),
-  )
+  copyFileSync(join(import.meta.dirname, './remote/workflow.json'), join(folder, 'workflow.json'))
   const named = Object.entries(specs).map(([name, spec]) => [name, spec.provider as Provider] as const)
   const providers = Object.fromEntries(named.map(([name, provider]) => [name, { ...provider, name: undefined }]))
   const models = Object.entries(specs).map(([name, spec]) =>

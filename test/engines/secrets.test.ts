@@ -1,6 +1,6 @@
 // The values of secrets are removed from texts, in whatever spelling a provider says them.
 import { expect, test, vi } from 'vitest'
-import { createSecrets } from '../src/secrets.ts'
+import { createSecrets } from '../../src/engines/secrets.ts'
 
 test.each(['sk-very-secret-0123456789', 'päßwörd+/?&%', '123456', 'a"b\\c d\n!', 'sk-of-a-file\n'])(
   '%j is hidden',

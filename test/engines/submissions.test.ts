@@ -4,9 +4,9 @@ import { startApp } from '../../src/app/start.ts'
 import { readConfig } from '../../src/config.ts'
 import { keepLog } from '../kept-log.ts'
 import { openRawClient, toField, toFrame } from '../rpc/raw-grpc.ts'
-import { failing, serveFake } from '../../packages/backends/test/remote/fakes/fake.ts'
-import { createFakeFal } from '../../packages/backends/test/remote/fakes/fal.ts'
-import { type KindCase, kindCases } from '../../packages/backends/test/remote/kinds.ts'
+import { failing, serveFake } from './remote/fakes/fake.ts'
+import { createFakeFal } from './remote/fakes/fal.ts'
+import { type KindCase, kindCases } from './remote/kinds.ts'
 import { startServer } from './remote-fixture.ts'
 
 const fal = kindCases.find(({ kind }) => kind === 'fal') as KindCase

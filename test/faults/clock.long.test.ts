@@ -1,7 +1,7 @@
 // The clock jumps an hour forward or back at every point of a job's life: jobs still end once, lists keep the order of starts, and every credit is accounted for.
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openStore } from '../../src/app/store.ts'
+import { openStore } from '../../src/app/store/store.ts'
 import { createQuoteBook } from '../../src/services/quote-book.ts'
 import { openTestStore } from '../test-store.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'

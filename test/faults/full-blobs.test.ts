@@ -2,7 +2,7 @@
 import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createDiskBlobs } from '@mediagen/blobs/disk.ts'
+import { createDiskBlobs } from '../../src/files/blobs/disk.ts'
 import { expect, test } from 'vitest'
 import { makeFolder, mountDisk, whyNoMounts } from './fixture.ts'
 

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Loss, LogStream } from '../../src/app/log-stream.ts'
+import { type Loss, LogStream } from '../../src/app/observe/log-stream.ts'
 import { openCommandLine, watchEnd } from '../cli/command-line.ts'
 import { makeFolder, mountDisk, whyNoMounts } from './fixture.ts'
 

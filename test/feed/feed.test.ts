@@ -2,8 +2,8 @@
 // P111, P178.
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
-import type { Job } from '@mediagen/core/job.ts'
-import type { Store } from '@mediagen/core/store.ts'
+import type { Job } from '../../src/core/jobs/job.ts'
+import type { Store } from '../../src/core/store.ts'
 import { startFeed } from '../../src/feed/feed.ts'
 import { claimOne, startJob, testError, type TestStore } from '../storage/fixture.ts'
 import { openTestStore } from '../test-store.ts'

@@ -1,7 +1,7 @@
 // Expired files are removed although others cannot be, and the log says so in few lines.
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { startExpiry } from '../../src/assets/expiry.ts'
+import { startExpiry } from '../../src/files/expiry.ts'
 import { createHeldClock } from '../storage/fixture.ts'
 import { openTestStore } from '../test-store.ts'
 

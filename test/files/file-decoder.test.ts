@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ADTS, FilePathSource, Input, MP4, OGG } from 'mediabunny'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hearWithFileDecoder } from '@mediagen/media/probe/file-decoder.ts'
+import { hearWithFileDecoder } from '../../src/files/media/probe/file-decoder.ts'
 import { ffmpeg, makeSound, runFfmpeg } from './recordings.ts'
 
 if (!ffmpeg)

@@ -1,7 +1,7 @@
 // Looks into outputs for tests of what holds it: does what the file says, and nothing with media.
 import { readFile } from 'node:fs/promises'
 import { serveTasks } from '@mediagen/engine/serve.ts'
-import type { InspectRequest } from '@mediagen/media/probe/inspection.ts'
+import type { InspectRequest } from '../../src/files/media/probe/inspection.ts'
 
 const hoard: Buffer[] = []
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { writeTrueLengths } from '@mediagen/media/wave-lengths.ts'
+import { writeTrueLengths } from '../../src/files/media/wave-lengths.ts'
 import { box, cutShort, damage, ffmpeg, garble, look, makeFilm, makeSound, toneAfterSilence } from './recordings.ts'
 
 let folder: string
@@ -82,7 +82,7 @@ describe('films', () => {
 
   test('a frame that is larger than any may be is refused', async () => {
     const path = await makeFilm(folder, 'webm', null)
-    const { inspectOutput } = await import('@mediagen/media/probe/inspect.ts')
+    const { inspectOutput } = await import('../../src/files/media/probe/inspect.ts')
     const inspect = (pixels: number, side: number) =>
       inspectOutput({ path, name: 'out', previewPath: `${path}.p`, bounds: { pixels, side }, ffmpegPath: null })
     await expect(inspect(96 * 64 - 1, 96)).rejects.toMatchObject(refusal(/frames of more than 6143 pixels/))

@@ -7,8 +7,8 @@ import { EncodedPacketSink, FilePathSource, Input, MP4, OGG, WEBM } from 'mediab
 import { openFilm } from '@mediagen/builtin/film/film.ts'
 import { encodeSound, type SoundFormat } from '@mediagen/builtin/sound/encode.ts'
 import type { Sound } from '@mediagen/builtin/sound/sound.ts'
-import { inspectOutput } from '@mediagen/media/probe/inspect.ts'
-import type { Inspection } from '@mediagen/media/probe/inspection.ts'
+import { inspectOutput } from '../../src/files/media/probe/inspect.ts'
+import type { Inspection } from '../../src/files/media/probe/inspection.ts'
 
 /** Where Debian has FFmpeg and its prober; null where they are not installed. */
 export const ffmpeg = ['/usr/bin/ffmpeg', '/usr/bin/ffprobe'].every((path) => existsSync(path))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createAssetUrls } from '../../src/assets/signed-urls.ts'
-import { toUrlKey } from '../../src/assets/url-keys.ts'
+import { createAssetUrls } from '../../src/files/signed-urls.ts'
+import { toUrlKey } from '../../src/files/url-keys.ts'
 
 const hourMs = 3_600_000
 const noonMs = Date.parse('2026-11-20T12:00:00.000Z')

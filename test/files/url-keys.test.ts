@@ -1,7 +1,7 @@
 // Reads of the keys that sign URLs: they do not overtake each other, or an old answer would bring a revoked key back.
 import { afterEach, expect, test, vi } from 'vitest'
-import type { SigningKey } from '@mediagen/core/store.ts'
-import { startUrlKeys } from '../../src/assets/url-keys.ts'
+import type { SigningKey } from '../../src/core/store.ts'
+import { startUrlKeys } from '../../src/files/url-keys.ts'
 
 afterEach(() => {
   vi.useRealTimers()

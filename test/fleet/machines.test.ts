@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bucketName, type S3Server, startS3 } from '../../packages/blobs/test/s3-server.ts'
+import { bucketName, type S3Server, startS3 } from '../files/blobs/s3-server.ts'
 import { createTestAccount, openClient, openCommandLine, type Served } from '../cli/command-line.ts'
 import { hasPostgres, type PostgresServer, startPostgres } from '../storage/postgres-server.ts'
 
@@ -11,7 +11,7 @@ const model = 'test/copy/image-to-image'
 const picture = 'test/instant/text-to-image'
 // A second and a key: few, so that those of two doors that do not share it differ however slow the machine is.
 const rate = 10
-const catalogs = ['../media/models.yaml', '../models/models.yaml'].map((file) => join(import.meta.dirname, file))
+const catalogs = ['../files/media/models.yaml', '../models/models.yaml'].map((file) => join(import.meta.dirname, file))
 
 describe.skipIf(!hasPostgres)('a fleet', () => {
   let postgres: PostgresServer

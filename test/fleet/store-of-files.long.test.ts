@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createS3Blobs } from '@mediagen/blobs/s3.ts'
+import { createS3Blobs } from '../../src/files/blobs/s3.ts'
 import {
   bucketName,
   type Fault,
@@ -13,14 +13,14 @@ import {
   startLine,
   startS3,
   toBucket,
-} from '../../packages/blobs/test/s3-server.ts'
+} from '../files/blobs/s3-server.ts'
 import { openClient } from '../cli/command-line.ts'
 import { hasPostgres, type PostgresServer, startPostgres } from '../storage/postgres-server.ts'
 import { startFleet } from './fleet.ts'
 import { startLoad } from './load.ts'
 
 const picture = readFileSync(join(import.meta.dirname, '../models/picture.png'))
-const catalogs = ['../media/models.yaml', '../models/models.yaml'].map((file) => join(import.meta.dirname, file))
+const catalogs = ['../files/media/models.yaml', '../models/models.yaml'].map((file) => join(import.meta.dirname, file))
 const copyModel = 'test/copy/image-to-image'
 const copyCredits = 7
 const paceMs = 200

@@ -9,7 +9,7 @@ import { startFleet } from './fleet.ts'
 import { startLoad } from './load.ts'
 
 const root = join(import.meta.dirname, '../..')
-const migrations = 'packages/storage/src/postgres/migrations'
+const migrations = 'src/storage/postgres/migrations'
 const notCopied = new Set(['node_modules', 'test', 'gallery'])
 
 /** Makes a next version of this program: a copy with one more migration, and another number. */

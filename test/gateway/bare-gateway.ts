@@ -1,7 +1,7 @@
 // A gateway without a core: the test itself is the transport behind it.
 import type { Transport } from '@connectrpc/connect'
 import { pino } from 'pino'
-import { overloaded } from '../../src/app/overload.ts'
+import { overloaded } from '../../src/app/doors/overload.ts'
 import type { Overload } from '../../src/gateway/overload.ts'
 import { createGateway, listen } from '../../src/gateway/server.ts'
 import { roomy } from './bounds.ts'
@@ -40,7 +40,7 @@ export async function startBareGateway(
     findClient: (peer) => peer,
     origins: new Set(),
     overload,
-    createMcp: null,
+    createMcp: () => async (_request, reply) => reply.send(),
     extend() {},
   })
   const port = await listen(gateway, '127.0.0.1', 0)

@@ -1,5 +1,5 @@
 // Bounds of connections that no test reaches by accident.
-import type { ConnectionBounds } from '@mediagen/net/http/connections.ts'
+import type { ConnectionBounds } from '../../src/gateway/http/connections.ts'
 
 /** Bounds with room for everything; tests narrow what they are about. */
 export const roomy: ConnectionBounds = {

@@ -3,8 +3,8 @@
 // P160, P161, P166, P167, P168, P169, P170, P172, P173.
 import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
-import type { ErrorCode } from '@mediagen/core/errors.ts'
-import { problemKinds } from '../../src/gateway/problem-kinds.ts'
+import type { ErrorCode } from '../../src/core/errors.ts'
+import { problemKinds } from '../../src/gateway/problems/problem-kinds.ts'
 import { createSlowClock } from '../slow-clock.ts'
 import { startTestApp, type TestAnswer } from '../test-app.ts'
 import { expectProblem } from './problem.ts'

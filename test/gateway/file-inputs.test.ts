@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { copyModel as model, startMediaApp } from '../media/media-app.ts'
+import { copyModel as model, startMediaApp } from '../files/media/media-app.ts'
 import type { TestAccount } from '../test-app.ts'
 
 const media = await startMediaApp()

@@ -1,7 +1,7 @@
 // Answers say how long a connection may stay idle, and it is closed a second later.
 import { afterEach, expect, test, vi } from 'vitest'
 import { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'
-import { createInProcessTransport } from '@mediagen/net/in-process.ts'
+import { createInProcessTransport } from '../../src/rpc/in-process.ts'
 import { startBareGateway } from './bare-gateway.ts'
 import { openRaw, toRequest } from './raw-http.ts'
 

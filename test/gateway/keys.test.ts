@@ -1,6 +1,6 @@
 // API keys: how they are sent, when they work, and what they may do (P84, P85, P86).
 import { afterAll, describe, expect, test } from 'vitest'
-import { permissions } from '@mediagen/core/key.ts'
+import { permissions } from '../../src/core/accounts/key.ts'
 import { toPermissionCode } from '../../src/services/convert.ts'
 import { startTestApp } from '../test-app.ts'
 import { expectProblem } from './problem.ts'

@@ -1,7 +1,7 @@
 // Requests that are sent before the answers to earlier ones were read: so many at once, each answered in its turn.
 import { afterAll, describe, expect, test } from 'vitest'
 import Fastify from 'fastify'
-import { boundConnections } from '@mediagen/net/http/connections.ts'
+import { boundConnections } from '../../src/gateway/http/connections.ts'
 import { listen } from '../../src/gateway/server.ts'
 import { keepLog } from '../kept-log.ts'
 import { createChance } from '../simulation/random.ts'

@@ -1,6 +1,6 @@
 // The type of every problem resolves to a page that explains it (P137).
 import { afterAll, expect, test } from 'vitest'
-import { problemKinds } from '../../src/gateway/problem-kinds.ts'
+import { problemKinds } from '../../src/gateway/problems/problem-kinds.ts'
 import { startTestApp } from '../test-app.ts'
 import { expectProblem } from './problem.ts'
 

@@ -1,7 +1,7 @@
 // What every error answer has in common, whatever it is about. docs/contract.md, section 3.
 import { expect } from 'vitest'
-import { type ErrorCode, retryable } from '@mediagen/core/errors.ts'
-import { problemKinds } from '../../src/gateway/problem-kinds.ts'
+import { type ErrorCode, retryable } from '../../src/core/errors.ts'
+import { problemKinds } from '../../src/gateway/problems/problem-kinds.ts'
 
 /** An answer that may be a problem. */
 export interface ProblemAnswer {

@@ -1,7 +1,7 @@
 // An upload that the core refuses before it has read all of it: the client gets the reason of the core.
 import type { Transport } from '@connectrpc/connect'
 import { expect, test } from 'vitest'
-import { MediagenError } from '@mediagen/core/errors.ts'
+import { MediagenError } from '../../src/core/errors.ts'
 import { toConnectError } from '../../src/rpc/errors.ts'
 import { startBareGateway } from './bare-gateway.ts'
 

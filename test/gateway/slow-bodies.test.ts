@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { afterEach, expect, test, vi } from 'vitest'
-import { boundConnections } from '@mediagen/net/http/connections.ts'
+import { boundConnections } from '../../src/gateway/http/connections.ts'
 import { listen } from '../../src/gateway/server.ts'
 import { roomy } from './bounds.ts'
 

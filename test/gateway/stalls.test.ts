@@ -1,7 +1,7 @@
 // Requests whose head or body does not end, and connections without requests.
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
-import { Progress, type Watched } from '../src/http/stalls.ts'
+import { Progress, type Watched } from '../../src/gateway/http/stalls.ts'
 
 const bounds = { windowMs: 60_000, headMs: 60_000, answeredMs: 5000 }
 

@@ -1,5 +1,5 @@
 // A clock that stands still until a test moves it.
-import type { Clock } from '@mediagen/core/clock.ts'
+import type { Clock } from '../../src/core/clock.ts'
 
 /** Milliseconds since 1970 that the test sets. */
 export interface TestClock extends Clock {

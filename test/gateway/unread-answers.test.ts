@@ -2,7 +2,7 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 import Fastify from 'fastify'
 import { afterAll, describe, expect, test } from 'vitest'
-import { boundConnections } from '@mediagen/net/http/connections.ts'
+import { boundConnections } from '../../src/gateway/http/connections.ts'
 import { listen } from '../../src/gateway/server.ts'
 import { startTestApp } from '../test-app.ts'
 import { roomy } from './bounds.ts'

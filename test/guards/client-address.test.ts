@@ -1,6 +1,6 @@
 // Whose address counts behind proxies: what a trusted one says, and nobody else.
 import { expect, test } from 'vitest'
-import { createFindClient, parseProxies, toClientNetwork } from '../src/client-address.ts'
+import { createFindClient, parseProxies, toClientNetwork } from '../../src/guards/client-address.ts'
 
 const find = createFindClient(parseProxies('10.0.0.0/8, 192.0.2.7, fd00::/8'))
 

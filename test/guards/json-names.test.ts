@@ -1,8 +1,8 @@
 // Names that a JSON text gives twice.
 import { assert, json, property } from 'fast-check'
 import { expect, test } from 'vitest'
-import type { GuardError } from '../src/guard-error.ts'
-import { refuseRepeatedNames } from '../src/json-names.ts'
+import type { GuardError } from '../../src/guards/guard-error.ts'
+import { refuseRepeatedNames } from '../../src/guards/json-names.ts'
 
 /** Where a text is refused. */
 function findPlaces(text: string): string[] {

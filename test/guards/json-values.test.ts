@@ -1,7 +1,7 @@
 // How many values a JSON text holds, counted before it is parsed.
 import { assert, constantFrom, json, property } from 'fast-check'
 import { expect, test } from 'vitest'
-import { countJsonValues, refuseManyValues } from '../src/json-values.ts'
+import { countJsonValues, refuseManyValues } from '../../src/guards/json-values.ts'
 
 function countParsed(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 1

@@ -1,6 +1,6 @@
 // Places are given and given back, by owner and in all.
 import { expect, test } from 'vitest'
-import { createPlaces } from '../src/places.ts'
+import { createPlaces } from '../../src/guards/places.ts'
 
 test('places are limited per owner and in total, and a returned place is free', () => {
   const places = createPlaces({ perOwner: 2, inAll: 3 })

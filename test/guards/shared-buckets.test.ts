@@ -1,7 +1,7 @@
 // Buckets that processes share, by a held clock.
 import { expect, test } from 'vitest'
-import { type BucketSize, takeFromBucket } from '@mediagen/core/rate.ts'
-import { createSharedBuckets } from '../../src/runtime/shared-buckets.ts'
+import { type BucketSize, takeFromBucket } from '../../src/core/accounts/rate.ts'
+import { createSharedBuckets } from '../../src/guards/shared-buckets.ts'
 
 /** Processes over one store. */
 function open(size: BucketSize, processes = 2) {

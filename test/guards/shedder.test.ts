@@ -1,6 +1,6 @@
 // When requests are refused, by a held clock and rounds of an event loop that are made by hand.
 import { expect, test } from 'vitest'
-import { createShedder } from '../src/shedder.ts'
+import { createShedder } from '../../src/guards/shedder.ts'
 
 const maxQueueMs = 1000
 

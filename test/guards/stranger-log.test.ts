@@ -1,6 +1,6 @@
 // Refusals of strangers in the log: so many a second, then how many more.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createStrangerLog } from '../src/stranger-log.ts'
+import { createStrangerLog } from '../../src/guards/stranger-log.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

@@ -1,6 +1,6 @@
 // Token buckets by a held clock: so much at once, so much again each second, debts included.
 import { expect, test } from 'vitest'
-import { createTokenBuckets } from '../src/token-bucket.ts'
+import { createTokenBuckets } from '../../src/guards/token-bucket.ts'
 
 function open(size: { perSecond: number; burst: number }) {
   const clock = { ms: 0 }

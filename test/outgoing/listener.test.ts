@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { onlyPublic, parseAllowedHosts } from '../src/hosts.ts'
-import type { Listener } from '../src/outgoing/listener.ts'
-import { createPublicClient } from '../src/outgoing/public-client.ts'
-import { createUpstreamClient } from '../src/outgoing/upstream-client.ts'
+import { onlyPublic, parseAllowedHosts } from '../../src/outgoing/hosts.ts'
+import type { Listener } from '../../src/outgoing/listener.ts'
+import { createPublicClient } from '../../src/outgoing/public-client.ts'
+import { createUpstreamClient } from '../../src/outgoing/upstream-client.ts'
 
 /** A server that hands over each connection with the head of its request. */
 async function openServer(

@@ -1,8 +1,8 @@
 // Names of strangers are resolved without holding up others: a name whose servers never answer delays no other name.
 import type { LookupAddress } from 'node:dns'
 import { expect, test } from 'vitest'
-import { everyHost, onlyPublic, parseAllowedHosts } from '../src/hosts.ts'
-import { createNameResolver, type NameResolverOptions } from '../src/outgoing/name-resolver.ts'
+import { everyHost, onlyPublic, parseAllowedHosts } from '../../src/outgoing/hosts.ts'
+import { createNameResolver, type NameResolverOptions } from '../../src/outgoing/name-resolver.ts'
 import { openNameServer } from './name-server.ts'
 
 const zone = (name: string) =>

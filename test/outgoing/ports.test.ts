@@ -2,9 +2,9 @@
 import { lookup } from 'node:dns'
 import { request } from 'undici'
 import { expect, test } from 'vitest'
-import { everyHost } from '../src/hosts.ts'
-import { findRefusedPort, noFurtherPorts, parseAllowedPorts } from '../src/outgoing/ports.ts'
-import { createPublicAgent } from '../src/outgoing/public-agent.ts'
+import { everyHost } from '../../src/outgoing/hosts.ts'
+import { findRefusedPort, noFurtherPorts, parseAllowedPorts } from '../../src/outgoing/ports.ts'
+import { createPublicAgent } from '../../src/outgoing/public-agent.ts'
 import { openReceiver } from './receiver.ts'
 
 const isRefused = (url: string, allowed = noFurtherPorts): boolean => findRefusedPort(allowed, new URL(url)) !== null

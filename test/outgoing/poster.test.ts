@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { everyHost } from '../src/hosts.ts'
-import { createPoster } from '../src/outgoing/poster.ts'
+import { everyHost } from '../../src/outgoing/hosts.ts'
+import { createPoster } from '../../src/outgoing/poster.ts'
 import { openReceiver } from './receiver.ts'
 
 const never = new AbortController().signal

@@ -2,8 +2,8 @@
 import type { lookup } from 'node:dns'
 import { request } from 'undici'
 import { expect, test } from 'vitest'
-import { isPublicAddress, isRefusedHost, mayConnect, onlyPublic, parseAllowedHosts } from '../src/hosts.ts'
-import { createPublicAgent } from '../src/outgoing/public-agent.ts'
+import { isPublicAddress, isRefusedHost, mayConnect, onlyPublic, parseAllowedHosts } from '../../src/outgoing/hosts.ts'
+import { createPublicAgent } from '../../src/outgoing/public-agent.ts'
 import { openReceiver } from './receiver.ts'
 
 /** Resolves every name to these addresses. */

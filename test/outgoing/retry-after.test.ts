@@ -1,6 +1,6 @@
 // How long an answer asks to wait.
 import { expect, test } from 'vitest'
-import { readRetryAfter } from '../src/outgoing/retry-after.ts'
+import { readRetryAfter } from '../../src/outgoing/retry-after.ts'
 
 const date = 'Fri, 27 Nov 2026 10:00:00 GMT'
 

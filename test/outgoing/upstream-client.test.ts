@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import { type AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { createUpstreamClient, getsCredentials, NoAnswer } from '../src/outgoing/upstream-client.ts'
+import { createUpstreamClient, getsCredentials, NoAnswer } from '../../src/outgoing/upstream-client.ts'
 import { openReceiver } from './receiver.ts'
 
 test.each([

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { fromBinary } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
-import { permissions } from '@mediagen/core/key.ts'
+import { permissions } from '../../src/core/accounts/key.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 
 const root = join(import.meta.dirname, '../..')

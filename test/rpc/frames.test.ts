@@ -1,6 +1,6 @@
 // The framing of gRPC messages as it is followed, and what unfinished ones are counted to keep.
 import { expect, test } from 'vitest'
-import { FrameFollower } from '../src/grpc/frames.ts'
+import { FrameFollower } from '../../src/rpc/grpc/frames.ts'
 
 const maxBytes = 1000
 const overhead = 1024

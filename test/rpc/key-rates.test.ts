@@ -1,6 +1,6 @@
 // Requests and bytes per second of each key, by a held clock.
 import { expect, test } from 'vitest'
-import { createKeyRates, type RateLimits } from '../../src/rpc/key-rates.ts'
+import { createKeyRates, type RateLimits } from '../../src/rpc/keys/key-rates.ts'
 
 const key = { keyId: 'key_a' }
 

@@ -1,7 +1,7 @@
 // The last use of keys costs next to no writes: one for all keys in some seconds, and each key once a minute.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { ApiKey, KeyUse } from '@mediagen/core/key.ts'
-import { createKeyUses } from '../../src/rpc/key-uses.ts'
+import type { ApiKey, KeyUse } from '../../src/core/accounts/key.ts'
+import { createKeyUses } from '../../src/rpc/keys/key-uses.ts'
 
 beforeEach(() => vi.useFakeTimers())
 afterEach(() => vi.useRealTimers())

@@ -5,7 +5,7 @@ import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
 import { GenerationService } from '../../gen/mediagen/v1/generation_pb.ts'
-import type { Permission } from '@mediagen/core/key.ts'
+import type { Permission } from '../../src/core/accounts/key.ts'
 import { startTestApp, type TestAccount, type TestApp } from '../test-app.ts'
 import { countCalls } from './metrics.ts'
 

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import type { ServerHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { type Connection, createSessions, type SessionBounds } from '../src/grpc/sessions.ts'
+import { type Connection, createSessions, type SessionBounds } from '../../src/rpc/grpc/sessions.ts'
 
 const bounds: SessionBounds = {
   maxConnections: 3,

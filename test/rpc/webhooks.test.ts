@@ -1,7 +1,7 @@
 // Webhooks over gRPC, and the operator's view of them.
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openReceiver, type Receiver } from '../../packages/net/test/receiver.ts'
+import { openReceiver, type Receiver } from '../outgoing/receiver.ts'
 import { startWebhookApp, type WebhookApp } from '../webhooks/webhook-app.ts'
 import { type ForeignClient, openForeignClient } from './foreign-client.ts'
 

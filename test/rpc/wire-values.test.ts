@@ -5,8 +5,8 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CreateKeyRequestSchema } from '../../gen/mediagen/v1/admin_pb.ts'
 import { CreateQuoteRequestSchema } from '../../gen/mediagen/v1/quotes_pb.ts'
-import { countJsonValues } from '@mediagen/net/json-values.ts'
-import { countWireValues } from '@mediagen/net/grpc/wire-values.ts'
+import { countJsonValues } from '../../src/guards/json-values.ts'
+import { countWireValues } from '../../src/rpc/grpc/wire-values.ts'
 
 const most = 1_000_000
 const count = (bytes: Uint8Array) => countWireValues(CreateQuoteRequestSchema, bytes, most)

@@ -3,7 +3,7 @@ import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { EngineRun } from '@mediagen/engine/engine.ts'
-import type { Job } from '@mediagen/core/job.ts'
+import type { Job } from '../../src/core/jobs/job.ts'
 import { type Bench, leaveNothing, leavePicture, startBench, stays } from './fixture.ts'
 
 const picture = join(import.meta.dirname, '../models/picture.png')

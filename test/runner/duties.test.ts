@@ -1,7 +1,7 @@
 // Questions to other servers about jobs without a run: which are asked at once. Their answers: reviews.test.ts and paid.test.ts.
 import { pino } from 'pino'
 import { afterEach, expect, test, vi } from 'vitest'
-import type { Duty } from '@mediagen/core/store.ts'
+import type { Duty } from '../../src/core/store.ts'
 import { startDuties } from '../../src/runner/duties.ts'
 
 const mostAtOnce = 16

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import type { EngineRun } from '@mediagen/engine/engine.ts'
 import { createAllowance } from '../../src/runner/allowance.ts'
-import { openHost, openRawHost } from '../media/media-app.ts'
+import { openHost, openRawHost } from '../files/media/media-app.ts'
 import { type Bench, leaveNothing, leavePicture, startBench, untilAborted } from './fixture.ts'
 
 const picture = readFileSync(join(import.meta.dirname, '../models/picture.png'))

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Engine, EngineError } from '@mediagen/engine/engine.ts'
-import { removeRefused } from '../../src/assets/refused.ts'
+import { removeRefused } from '../../src/files/refused.ts'
 import { createPaidEngine, type PaidBackend, type PaidState } from '../paid-engine.ts'
 import { anyJob, type Bench, type BenchSettings, leaveNothing, leavePicture, startBench } from './fixture.ts'
 

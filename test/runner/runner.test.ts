@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { Job } from '@mediagen/core/job.ts'
+import type { Job } from '../../src/core/jobs/job.ts'
 import { EngineError, type EngineRun } from '@mediagen/engine/engine.ts'
 import { anyJob, leaveNothing, leavePicture, startBench, stays, untilAborted } from './fixture.ts'
 

@@ -1,7 +1,7 @@
 // The sweeper: one process sweeps, the others only ask whether they lead.
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { nothingSwept } from '@mediagen/core/sweep.ts'
+import { nothingSwept } from '../../src/core/jobs/sweep.ts'
 import { startSweeper } from '../../src/runner/sweeper.ts'
 
 function startCounted(leads: () => boolean, needed: () => boolean = () => true) {

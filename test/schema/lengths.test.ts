@@ -2,7 +2,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { checkLengthsFast } from '../src/schema-lengths.ts'
+import { checkLengthsFast } from '../../src/schema/lengths.ts'
 
 const slow = new Ajv2020({ allErrors: true })
 const fast = checkLengthsFast(new Ajv2020({ allErrors: true }))

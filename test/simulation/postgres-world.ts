@@ -1,7 +1,7 @@
 // A store on PostgreSQL for histories: the store as servers open it, on a database of its own.
-import { openDatabase } from '@mediagen/storage/postgres/connection.ts'
-import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
-import type { Store } from '@mediagen/core/store.ts'
+import { openDatabase } from '../../src/storage/postgres/connection.ts'
+import { openPostgresStore } from '../../src/storage/postgres/open.ts'
+import type { Store } from '../../src/core/store.ts'
 import { testDatabases } from '../test-store.ts'
 import type { Submission, World } from './world.ts'
 

@@ -1,7 +1,7 @@
 // One random history of a service: clients, workers that crash, clocks that jump, restarts. All of it follows from the seed.
 import type { AfterLoss, UpstreamRun } from '@mediagen/engine/engine.ts'
-import type { JobOutcome } from '@mediagen/core/job.ts'
-import type { DutyAnswer } from '@mediagen/core/store.ts'
+import type { JobOutcome } from '../../src/core/jobs/job.ts'
+import type { DutyAnswer } from '../../src/core/store.ts'
 import { createWatcher, type JobLine } from './invariants.ts'
 import { createChance } from './random.ts'
 import type { Submission, World } from './world.ts'

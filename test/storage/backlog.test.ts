@@ -1,6 +1,6 @@
 // How the databases count what waits: by indexes of what has not ended, so that ended jobs cost nothing.
 import { describe, expect, test } from 'vitest'
-import { selectBacklog } from '@mediagen/storage/backlog.ts'
+import { selectBacklog } from '../../src/storage/backlog.ts'
 import { useServer } from './postgres-fixture.ts'
 import { hasPostgres, runSql } from './postgres-server.ts'
 import { createTestFolder, openRaw, openStoreAt } from './sqlite-fixture.ts'

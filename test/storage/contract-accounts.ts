@@ -1,7 +1,7 @@
 // The part of the store contract about accounts, the ledger, API keys and signing keys (P3, P47, P51, P62).
 import { expect, test } from 'vitest'
-import { createKeySecret, hashKeySecret } from '@mediagen/core/key.ts'
-import { maxCredits } from '@mediagen/core/ledger.ts'
+import { createKeySecret, hashKeySecret } from '../../src/core/accounts/key.ts'
+import { maxCredits } from '../../src/core/credits/ledger.ts'
 import { balanceOf, digestOf, keyOf, entriesOf, firstPage, startJob, type OpenTestStore } from './fixture.ts'
 
 export function accountTests(openStore: OpenTestStore): void {

@@ -1,6 +1,6 @@
 // The part of the store contract about administrative acts: each is on record, with who did it and what it changed.
 import { expect, test } from 'vitest'
-import type { Actor, AuditEntry } from '@mediagen/core/audit.ts'
+import type { Actor, AuditEntry } from '../../src/core/accounts/audit.ts'
 import {
   claimPaid,
   createHeldClock,

@@ -1,6 +1,6 @@
 // The part of the store contract about how much waits, for operators.
 import { expect, test } from 'vitest'
-import type { Backlog } from '@mediagen/core/backlog.ts'
+import type { Backlog } from '../../src/core/jobs/backlog.ts'
 import { claimFirst, makeWebhook, taken } from './contract-webhooks.ts'
 import { claimOne, claimPaid, createHeldClock, type OpenTestStore, startJob, sweepOf, testError } from './fixture.ts'
 

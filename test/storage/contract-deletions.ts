@@ -1,8 +1,8 @@
 // The part of the store contract about jobs that their owners delete (P40, P41).
 import { expect, test } from 'vitest'
-import type { Job } from '@mediagen/core/job.ts'
-import { removeExpired } from '@mediagen/core/retention.ts'
-import type { StartCommand, Store } from '@mediagen/core/store.ts'
+import type { Job } from '../../src/core/jobs/job.ts'
+import { removeExpired } from '../../src/core/jobs/retention.ts'
+import type { StartCommand, Store } from '../../src/core/store.ts'
 import {
   balanceOf,
   claimOne,

@@ -1,8 +1,8 @@
 // The part of the store contract about who is next, and what a queued job says of its place (P22, P102).
 import { expect, test } from 'vitest'
-import { lastQueuePosition } from '@mediagen/core/fair-queue.ts'
-import type { Job } from '@mediagen/core/job.ts'
-import type { Store } from '@mediagen/core/store.ts'
+import { lastQueuePosition } from '../../src/core/jobs/fair-queue.ts'
+import type { Job } from '../../src/core/jobs/job.ts'
+import type { Store } from '../../src/core/store.ts'
 import { createHeldClock, filterOf, type OpenTestStore, startJob, startOf, sweepOf, testError } from './fixture.ts'
 
 const claim = async (store: Store, limit: number, models: readonly string[] = ['test/image']) =>

@@ -1,9 +1,9 @@
 // The part of the store contract about jobs whose records are removed a long time after their end, and about the money that stays.
 // P43, P96, P97.
 import { expect, test } from 'vitest'
-import type { Job } from '@mediagen/core/job.ts'
-import { removeExpired } from '@mediagen/core/retention.ts'
-import type { StartCommand, Store } from '@mediagen/core/store.ts'
+import type { Job } from '../../src/core/jobs/job.ts'
+import { removeExpired } from '../../src/core/jobs/retention.ts'
+import type { StartCommand, Store } from '../../src/core/store.ts'
 import { claim, list, makeWebhook, taken } from './contract-webhooks.ts'
 import {
   balanceOf,

@@ -1,6 +1,6 @@
 // The part of the store contract about what several processes share: two stores on the same data, both used at the same time.
 import { expect, test } from 'vitest'
-import type { Store } from '@mediagen/core/store.ts'
+import type { Store } from '../../src/core/store.ts'
 import { claim, endJob, list, makeWebhook, wanted } from './contract-webhooks.ts'
 import {
   balanceOf,

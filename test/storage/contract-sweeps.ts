@@ -1,8 +1,8 @@
 // The part of the store contract about what nobody else sees to: lost workers, retries, reviews and deadlines.
 // P32, P33, P60, P101.
 import { expect, test } from 'vitest'
-import { longestBackoffMs } from '@mediagen/core/loss.ts'
-import type { StartCommand } from '@mediagen/core/store.ts'
+import { longestBackoffMs } from '../../src/core/jobs/loss.ts'
+import type { StartCommand } from '../../src/core/store.ts'
 import {
   balanceOf,
   claimOne,

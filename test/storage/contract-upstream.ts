@@ -1,7 +1,7 @@
 // The store port: submissions to other servers, what these are still to be asked, and what is learned late (P33).
 import { expect, test } from 'vitest'
 import type { UpstreamRun, UpstreamVerdict } from '@mediagen/engine/engine.ts'
-import type { SavedCheckpoint, Store } from '@mediagen/core/store.ts'
+import type { SavedCheckpoint, Store } from '../../src/core/store.ts'
 import { balanceOf, claimOne, createHeldClock, type OpenTestStore, startJob, sweepOf, testError } from './fixture.ts'
 
 const leaseMs = 15_000

@@ -1,7 +1,7 @@
 // The part of the store contract about the places of senders, which go to endpoints that have proven to answer promptly, and about
 // endpoints that leave.
 import { expect, test } from 'vitest'
-import type { ClaimedDelivery, DeliveryClaim } from '@mediagen/core/webhook.ts'
+import type { ClaimedDelivery, DeliveryClaim } from '../../src/core/accounts/webhook.ts'
 import { claim, endJob, list, makeWebhook, taken, wanted } from './contract-webhooks.ts'
 import { createHeldClock, firstPage, type OpenTestStore, sweepOf, type TestStore } from './fixture.ts'
 

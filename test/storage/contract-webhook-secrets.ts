@@ -1,6 +1,6 @@
 // The part of the store contract about secrets of webhook endpoints (P217).
 import { expect, test } from 'vitest'
-import { secretOverlapMs } from '@mediagen/core/webhook-secrets.ts'
+import { secretOverlapMs } from '../../src/core/accounts/webhook-secrets.ts'
 import { claim, endJob, makeWebhook, taken } from './contract-webhooks.ts'
 import { createHeldClock, type OpenTestStore } from './fixture.ts'
 

@@ -1,6 +1,6 @@
 // A process that starts and finishes jobs as fast as it can and says on stdout what the store acknowledged, until it is killed. Started by kill.test.ts.
 import { writeSync } from 'node:fs'
-import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
+import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
 import { startOf, testError } from './fixture.ts'
 
 const [path = '', accountId = '', round = ''] = process.argv.slice(2)

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
-import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
+import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
 import { createTestFolder } from './sqlite-fixture.ts'
 
 const script = new URL('./kill-child.ts', import.meta.url).pathname

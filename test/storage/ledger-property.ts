@@ -2,8 +2,8 @@
 // Either way credits are conserved and the ledger verifies. A failure prints its seed and path.
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
-import type { Job, JobOutcome } from '@mediagen/core/job.ts'
-import type { Store } from '@mediagen/core/store.ts'
+import type { Job, JobOutcome } from '../../src/core/jobs/job.ts'
+import type { Store } from '../../src/core/store.ts'
 import { isPostgres, openTestStore } from '../test-store.ts'
 import { filterOf, startOf, testError } from './fixture.ts'
 import { cancel, change, claim, finish, start, type Expected, type Model } from './money-model.ts'

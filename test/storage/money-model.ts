@@ -1,5 +1,5 @@
 // A model of accounts and jobs in a few lines of plain arithmetic, for the property tests: what the store must answer.
-import type { JobStatus } from '@mediagen/core/job.ts'
+import type { JobStatus } from '../../src/core/jobs/job.ts'
 
 export interface ModelAccount {
   readonly accountId: string

@@ -2,9 +2,9 @@
 // bounded time, and everything goes on by itself.
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { isDatabaseAway, isStorageTrouble } from '@mediagen/core/storage-trouble.ts'
-import { type Database, openDatabase } from '@mediagen/storage/postgres/connection.ts'
-import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
+import { isDatabaseAway, isStorageTrouble } from '../../src/core/storage-trouble.ts'
+import { type Database, openDatabase } from '../../src/storage/postgres/connection.ts'
+import { openPostgresStore } from '../../src/storage/postgres/open.ts'
 import { startCuttingProxy } from './cutting-proxy.ts'
 import { balanceOf, startJob, startOf } from './fixture.ts'
 import { useServer } from './postgres-fixture.ts'

@@ -1,7 +1,7 @@
 // What a PostgreSQL database refuses by itself, whatever program speaks to it: money that does not add up, and jobs that leave the
 // path of their states (P61, P62).
 import { describe, expect, test } from 'vitest'
-import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
+import { openPostgresStore } from '../../src/storage/postgres/open.ts'
 import { makeJobs } from './fixture.ts'
 import { useServer } from './postgres-fixture.ts'
 import { hasPostgres, runSql } from './postgres-server.ts'

@@ -1,8 +1,8 @@
 // The PostgreSQL store when connections are lost, transactions collide, or the server is away: nothing is done twice or forgotten.
 import { describe, expect, test } from 'vitest'
-import { isStorageTrouble } from '@mediagen/core/storage-trouble.ts'
-import { openDatabase } from '@mediagen/storage/postgres/connection.ts'
-import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
+import { isStorageTrouble } from '../../src/core/storage-trouble.ts'
+import { openDatabase } from '../../src/storage/postgres/connection.ts'
+import { openPostgresStore } from '../../src/storage/postgres/open.ts'
 import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts'
 import { balanceOf, claimOne, entriesOf, firstPage, startJob, startOf, type TestStore } from './fixture.ts'
 import { useServer } from './postgres-fixture.ts'

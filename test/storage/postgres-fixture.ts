@@ -1,7 +1,7 @@
 // What the tests of the PostgreSQL store share: a database of its own for each, as a copy of one that is migrated.
-import { systemClock } from '@mediagen/core/clock.ts'
+import { systemClock } from '../../src/core/clock.ts'
 import { afterAll, beforeAll } from 'vitest'
-import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
+import { openPostgresStore } from '../../src/storage/postgres/open.ts'
 import type { OpenTestStore } from './fixture.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 

@@ -2,15 +2,15 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { StartupError } from '@mediagen/core/errors.ts'
-import { loadMigrations } from '@mediagen/storage/migrations.ts'
-import { prepareDatabase } from '@mediagen/storage/postgres/migrate.ts'
-import { openPostgresTables } from '@mediagen/storage/postgres/tables.ts'
-import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
+import { StartupError } from '../../src/core/errors.ts'
+import { loadMigrations } from '../../src/storage/migrations.ts'
+import { prepareDatabase } from '../../src/storage/postgres/migrate.ts'
+import { openPostgresTables } from '../../src/storage/postgres/tables.ts'
+import { openPostgresStore } from '../../src/storage/postgres/open.ts'
 import { useServer } from './postgres-fixture.ts'
 import { hasPostgres, runSql } from './postgres-server.ts'
 
-const known = loadMigrations(new URL('../../packages/storage/src/postgres/migrations/', import.meta.url))
+const known = loadMigrations(new URL('../../src/storage/postgres/migrations/', import.meta.url))
 
 describe.skipIf(!hasPostgres)('with a PostgreSQL', () => {
   const { createDatabase, server } = useServer()

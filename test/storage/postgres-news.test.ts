@@ -1,6 +1,6 @@
 // News between stores on one PostgreSQL: how soon they are told, and which of them call workers to the queue.
-import type { JobNews } from '@mediagen/core/store.ts'
-import { openPostgresStore } from '@mediagen/storage/postgres/open.ts'
+import type { JobNews } from '../../src/core/store.ts'
+import { openPostgresStore } from '../../src/storage/postgres/open.ts'
 import { describe, expect, test, vi } from 'vitest'
 import { claimOne, startJob, type TestStore } from './fixture.ts'
 import { useServer } from './postgres-fixture.ts'

@@ -1,7 +1,7 @@
 // P209: accounts take turns in reading lists.
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { createReadTurns } from '@mediagen/storage/read-turns.ts'
+import { createReadTurns } from '../../src/storage/read-turns.ts'
 
 /** Reads that end when they are told to, in the order of their beginnings. */
 function createReads() {

@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { systemClock, type Clock } from '@mediagen/core/clock.ts'
-import { noThreads } from '@mediagen/storage/sqlite/no-threads.ts'
-import { openSqliteStore, type SqliteOptions } from '@mediagen/storage/sqlite/open.ts'
-import { ownThreads } from '@mediagen/storage/sqlite/threads.ts'
+import { systemClock, type Clock } from '../../src/core/clock.ts'
+import { noThreads } from '../../src/storage/sqlite/no-threads.ts'
+import { openSqliteStore, type SqliteOptions } from '../../src/storage/sqlite/open.ts'
+import { ownThreads } from '../../src/storage/sqlite/threads.ts'
 import type { OpenTestStore, TestStore } from './fixture.ts'
 
 // Starting a thread and loading its modules takes three times as long as the rest of a server.

@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { describe, expect, test } from 'vitest'
-import { openGroupCommit } from '@mediagen/storage/sqlite/group-commit.ts'
-import { startWriterThread } from '@mediagen/storage/sqlite/threads.ts'
-import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
+import { openGroupCommit } from '../../src/storage/sqlite/group-commit.ts'
+import { startWriterThread } from '../../src/storage/sqlite/threads.ts'
+import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
 import { storeContract } from './contract.ts'
 import {
   balanceOf,

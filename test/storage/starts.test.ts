@@ -1,9 +1,9 @@
 // Starts that run as one command in SQLite.
 import { expect, test } from 'vitest'
-import { createIdSource } from '@mediagen/core/ids.ts'
-import { createCommands, runCommands } from '@mediagen/storage/sqlite/commands.ts'
-import { loadMigrations } from '@mediagen/storage/sqlite/migrate.ts'
-import { toStartRequest, type StartAnswer } from '@mediagen/storage/sqlite/starts.ts'
+import { createIdSource } from '../../src/core/ids.ts'
+import { createCommands, runCommands } from '../../src/storage/sqlite/commands.ts'
+import { loadMigrations } from '../../src/storage/sqlite/migrate.ts'
+import { toStartRequest, type StartAnswer } from '../../src/storage/sqlite/starts.ts'
 import { startOf } from './fixture.ts'
 import { openRaw } from './sqlite-fixture.ts'
 

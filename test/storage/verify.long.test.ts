@@ -1,6 +1,6 @@
 // The check of the ledger finds what the database can no longer refuse: stores that were tampered with or damaged.
 import { describe, expect, test } from 'vitest'
-import type { LedgerReport } from '@mediagen/core/store.ts'
+import type { LedgerReport } from '../../src/core/store.ts'
 import { makeJobs } from './fixture.ts'
 import { openStoreOf, tamper } from '../test-store.ts'
 import { createTestFolder } from './sqlite-fixture.ts'

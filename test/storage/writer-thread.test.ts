@@ -3,10 +3,10 @@ import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { openSqliteStore } from '@mediagen/storage/sqlite/open.ts'
-import { ownThreads, startWriterThread } from '@mediagen/storage/sqlite/threads.ts'
+import { openSqliteStore } from '../../src/storage/sqlite/open.ts'
+import { ownThreads, startWriterThread } from '../../src/storage/sqlite/threads.ts'
 import { readConfig } from '../../src/config.ts'
-import { startWriterAhead } from '../../src/app/writer-ahead.ts'
+import { startWriterAhead } from '../../src/app/store/writer-ahead.ts'
 import { createTestFolder } from './sqlite-fixture.ts'
 
 test('a thread that was started ahead of time opens the database that it is told', async () => {
@@ -25,7 +25,7 @@ test('a thread that was started ahead of time opens the database that it is told
 })
 
 test('a process that never tells it a database ends', async () => {
-  const module = import.meta.resolve('@mediagen/storage/sqlite/threads.ts')
+  const module = import.meta.resolve('../../src/storage/sqlite/threads.ts')
   const program = `const { startWriterThread } = await import(${JSON.stringify(module)}); startWriterThread()`
   const running = promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program], { timeout: 60_000 })
   expect((await running).stdout).toBe('')

@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createSecrets } from '@mediagen/backends/secrets.ts'
+import { createSecrets } from '../../src/engines/secrets.ts'
 import { afterAll, expect } from 'vitest'
-import { serveFake } from '../../packages/backends/test/remote/fakes/fake.ts'
-import { createFakeReplicate } from '../../packages/backends/test/remote/fakes/replicate.ts'
+import { serveFake } from '../engines/remote/fakes/fake.ts'
+import { createFakeReplicate } from '../engines/remote/fakes/replicate.ts'
 import { startTestApp } from '../test-app.ts'
 import { fill, inBrowser, press, textOf, useBrowser } from './browser-tests.ts'
 

@@ -5,13 +5,13 @@ import { basename, join } from 'node:path'
 import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestAccount, openCommandLine } from '../cli/command-line.ts'
-import { copyModel } from '../media/media-app.ts'
+import { copyModel } from '../files/media/media-app.ts'
 import { openProxy } from '../client/spoiled-proxy.ts'
 import { startTestApp, type TestApp } from '../test-app.ts'
 import type { BrowserPage } from './browser-page.ts'
 import { type Browser, chromiumPath, openBrowser } from './chromium.ts'
 
-const catalog = join(import.meta.dirname, '../media/models.yaml')
+const catalog = join(import.meta.dirname, '../files/media/models.yaml')
 const maxBytes = 200_000
 const folder = mkdtempSync(join(tmpdir(), 'mediagen-pictures-'))
 const place = `#/model/${copyModel}`

@@ -14,7 +14,7 @@ import {
 } from '../../web/job-words.ts'
 import type { JobRecord, OutputRecord } from '../../web/records.ts'
 import { chooseFiles, isReference } from '../../web/media-file.ts'
-import { retryable } from '@mediagen/core/errors.ts'
+import { retryable } from '../../src/core/errors.ts'
 import { Refused } from '@mediagen/client/errors.ts'
 import { isOlder } from '@mediagen/client/records.ts'
 import { explain } from '../../web/refusal-words.ts'

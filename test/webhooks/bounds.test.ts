@@ -1,7 +1,7 @@
 // What bounds webhooks: each setting, with one step past it. docs/limits.md, "Webhooks".
 import { afterAll, expect, test } from 'vitest'
 import { createTestClock } from '../gateway/test-clock.ts'
-import { openReceiver, type Receiver } from '../../packages/net/test/receiver.ts'
+import { openReceiver, type Receiver } from '../outgoing/receiver.ts'
 import { startWebhookApp, type WebhookApp } from './webhook-app.ts'
 
 const clock = createTestClock()

@@ -3,7 +3,7 @@
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
 import { createTestClock } from '../gateway/test-clock.ts'
-import { openReceiver } from '../../packages/net/test/receiver.ts'
+import { openReceiver } from '../outgoing/receiver.ts'
 import { startWebhookApp } from './webhook-app.ts'
 
 const hourMs = 3_600_000

@@ -5,7 +5,7 @@ import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { TestAccount } from '../test-app.ts'
-import { openReceiver } from '../../packages/net/test/receiver.ts'
+import { openReceiver } from '../outgoing/receiver.ts'
 import { startWebhookApp } from './webhook-app.ts'
 
 const hosts = [

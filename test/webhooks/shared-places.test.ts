@@ -1,6 +1,6 @@
 // Places of endpoints and accounts hold for an installation: two senders on one data directory make no more attempts than one.
 import { afterAll, expect, test } from 'vitest'
-import { openReceiver } from '../../packages/net/test/receiver.ts'
+import { openReceiver } from '../outgoing/receiver.ts'
 import { startWebhookApp } from './webhook-app.ts'
 
 /** Two senders on one data directory. */

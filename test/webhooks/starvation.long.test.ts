@@ -1,6 +1,6 @@
 // Endpoints that do not answer take nothing from those that do, however many accounts they belong to. docs/webhooks.md.
 import { expect, test } from 'vitest'
-import { openReceiver } from '../../packages/net/test/receiver.ts'
+import { openReceiver } from '../outgoing/receiver.ts'
 import { startWebhookApp } from './webhook-app.ts'
 
 test('silent endpoints of 18 accounts delay no delivery to a nineteenth', async () => {

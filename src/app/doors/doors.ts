@@ -1,21 +1,20 @@
 // Everything that listens: the public HTTP and gRPC ports, and those of operators.
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import type { Config } from '../config.ts'
-import type { MediagenError } from '@mediagen/core/errors.ts'
-import type { Health } from '../gateway/health.ts'
-import { createHealthServer, listen, type ServerParts } from '../gateway/server.ts'
-import { createFindClient } from '@mediagen/net/client-address.ts'
-import { readFileLimit, shareFiles } from '@mediagen/net/open-files.ts'
-import { addConnect } from '../rpc/connect.ts'
-import { toConnectJson } from '../rpc/errors.ts'
-import { type GrpcServer, type GrpcServerOptions, startGrpcServer } from '../rpc/grpc-server.ts'
-import { openRounds } from '@mediagen/net/rounds.ts'
-import type { StrangerLog } from '@mediagen/net/stranger-log.ts'
+import type { Config } from '../../config.ts'
+import type { MediagenError } from '../../core/errors.ts'
+import type { Health } from '../../gateway/routes/health.ts'
+import { createHealthServer, listen, type ServerParts } from '../../gateway/server.ts'
+import { createFindClient } from '../../guards/client-address.ts'
+import { readFileLimit, shareFiles } from './open-files.ts'
+import { addConnect } from '../../rpc/connect/connect.ts'
+import { toConnectJson } from '../../rpc/errors.ts'
+import { type GrpcServer, type GrpcServerOptions, startGrpcServer } from '../../rpc/grpc/grpc-server.ts'
+import { openRounds } from './rounds.ts'
+import type { StrangerLog } from '../../guards/stranger-log.ts'
 import type { Grace } from './grace.ts'
 import { toConnectionBounds, toGrpcBounds } from './door-bounds.ts'
-import { findMcp } from './mcp.ts'
-import type { Metrics } from './metrics.ts'
+import type { Metrics } from '../observe/metrics.ts'
 import { createPublicServer, placeAdmin, type PublicParts, toPublicServices } from './public-server.ts'
 import { overloaded, startShedder } from './overload.ts'
 import { followsCaller, toUrl } from './urls.ts'
@@ -115,7 +114,7 @@ export async function openDoors(config: Config, parts: DoorParts): Promise<Doors
   const { rpc } = parts
   const publicRpc = rpc && { ...rpc, services: toPublicServices(rpc.services, place) }
   const httpUrl = await openHttp(
-    createPublicServer(config, parts, { ...server, overload }, place, files, await findMcp()),
+    createPublicServer(config, parts, { ...server, overload }, place, files),
     host,
     config.httpPort,
   )

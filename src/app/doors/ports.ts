@@ -1,8 +1,8 @@
 // Tries the ports of a server before anything is made for it, so that a start that they refuse leaves no data directory behind.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import type { Config } from '../config.ts'
-import { type Door, toListenError } from '../runtime/listen-error.ts'
+import type { Config } from '../../config.ts'
+import { type Door, toListenError } from '../../core/listen-error.ts'
 
 /** @throws StartupError when a port cannot be had */
 export async function tryPorts({ roles, host, adminHost, ...ports }: Config): Promise<void> {

@@ -1,19 +1,19 @@
 // The server of the public HTTP port, and what of the operators' services it serves.
 import type { Transport } from '@connectrpc/connect'
 import type { FastifyInstance } from 'fastify'
-import { AdminService } from '../../gen/mediagen/v1/admin_pb.ts'
-import type { Config } from '../config.ts'
-import type { Keys } from '../gateway/access.ts'
-import { addConsole } from '../gateway/console.ts'
-import { createGateway, createHealthServer, type GatewayParts, type ServerParts } from '../gateway/server.ts'
-import type { SubmissionNews } from '@mediagen/core/submission-url.ts'
-import { addSubmissionRoute } from '../gateway/submissions.ts'
-import { isLoopback } from '@mediagen/net/hosts.ts'
-import { type FileShares } from '@mediagen/net/open-files.ts'
-import { addConnect } from '../rpc/connect.ts'
-import type { FoundMcp } from './mcp.ts'
-import type { PipelineParts } from '../rpc/pipeline.ts'
-import type { GuardedService } from '@mediagen/net/service.ts'
+import { AdminService } from '../../../gen/mediagen/v1/admin_pb.ts'
+import type { Config } from '../../config.ts'
+import type { Keys } from '../../gateway/access.ts'
+import { addConsole } from '../../gateway/console.ts'
+import { createGateway, createHealthServer, type GatewayParts, type ServerParts } from '../../gateway/server.ts'
+import type { SubmissionNews } from '../../core/jobs/submission-url.ts'
+import { addSubmissionRoute } from '../../gateway/routes/submissions.ts'
+import { isLoopback } from '../../outgoing/hosts.ts'
+import { type FileShares } from './open-files.ts'
+import { addConnect } from '../../rpc/connect/connect.ts'
+import { createMcpRoute } from '../../mcp/route.ts'
+import type { PipelineParts } from '../../rpc/pipeline.ts'
+import type { GuardedService } from '../../services/service.ts'
 
 /** What the public HTTP port serves. */
 export interface PublicParts {
@@ -53,7 +53,6 @@ export function createPublicServer(
   server: ServerParts & Pick<GatewayParts, 'overload'>,
   place: AdminPlace,
   files: FileShares,
-  createMcpRoute: FoundMcp,
 ): FastifyInstance {
   const health = place === 'public' ? server.health : { ...server.health, metrics: null }
   if (transport === null) return createHealthServer({ ...server, health })
@@ -63,13 +62,11 @@ export function createPublicServer(
     transport,
     keys,
     origins: config.corsOrigins,
-    createMcp:
-      createMcpRoute &&
-      ((app, stopping) => {
-        const report = (err: unknown): void => server.log.error({ err }, 'a tool of MCP failed')
-        const { corsOrigins: origins, waitSeconds } = config
-        return createMcpRoute(app, { origins, waitSeconds, report, publicUrl: server.publicUrl }, stopping)
-      }),
+    createMcp(app, stopping) {
+      const report = (err: unknown): void => server.log.error({ err }, 'a tool of MCP failed')
+      const { corsOrigins: origins, waitSeconds } = config
+      return createMcpRoute(app, { origins, waitSeconds, report, publicUrl: server.publicUrl }, stopping)
+    },
     maxUploadBytes: config.maxUploadBytes,
     ...(assets && { assets }),
     downloads: {

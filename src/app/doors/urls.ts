@@ -1,5 +1,5 @@
 // At which addresses this server is reached.
-import type { Config } from '../config.ts'
+import type { Config } from '../../config.ts'
 
 /** Whether URLs name the host of the request: the settings name no public URL, and the server listens on all addresses. */
 export function followsCaller({ publicUrl, host }: Pick<Config, 'publicUrl' | 'host'>): boolean {

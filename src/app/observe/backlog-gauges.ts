@@ -1,6 +1,6 @@
 // Gauges of what waits in an installation, read from the store when somebody asks for the metrics. Each process shows the same.
 import { Gauge, type Registry } from 'prom-client'
-import type { Backlog } from '@mediagen/core/backlog.ts'
+import type { Backlog } from '../../core/jobs/backlog.ts'
 
 // What several readers of the metrics ask for within this time is read once.
 const keptMs = 2000

@@ -1,7 +1,7 @@
 // The logger of a process: JSON lines on standard output, with clients' texts cut and secrets redacted.
 import { type DestinationStream, type Logger, pino } from 'pino'
-import { cutText, redactSecrets } from '@mediagen/core/log-text.ts'
-import type { Secrets } from '@mediagen/backends/secrets.ts'
+import { cutText, redactSecrets } from '../../core/log-text.ts'
+import type { Secrets } from '../../engines/secrets.ts'
 import { LogStream } from './log-stream.ts'
 import type { Metrics } from './metrics.ts'
 

@@ -1,6 +1,6 @@
 // Times the store and the files for operators, and counts the leases that were lost.
-import type { Blobs } from '@mediagen/blobs/blobs.ts'
-import type { Store } from '@mediagen/core/store.ts'
+import type { Blobs } from '../../files/blobs/blobs.ts'
+import type { Store } from '../../core/store.ts'
 import type { Metrics, Timer } from './metrics.ts'
 
 const storeOperations = [

@@ -1,7 +1,7 @@
 // Everything that a server counts, as Prometheus metrics. Each part gets only the functions that it calls.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Backlog } from '@mediagen/core/backlog.ts'
-import type { CallMetrics } from '../rpc/pipeline.ts'
+import type { Backlog } from '../../core/jobs/backlog.ts'
+import type { CallMetrics } from '../../rpc/pipeline.ts'
 import { createBacklogGauges } from './backlog-gauges.ts'
 
 // In seconds.

@@ -1,10 +1,10 @@
 // Whether this server can do its work now: the database takes changes, starts among them, and the store of files takes files.
 import { Readable } from 'node:stream'
-import type { Blobs } from '@mediagen/blobs/blobs.ts'
-import { isDatabaseTrouble } from '@mediagen/core/storage-trouble.ts'
-import type { Store } from '@mediagen/core/store.ts'
-import { createReadiness } from '../gateway/health.ts'
-import { within } from '@mediagen/storage/storage-error.ts'
+import type { Blobs } from '../../files/blobs/blobs.ts'
+import { isDatabaseTrouble } from '../../core/storage-trouble.ts'
+import type { Store } from '../../core/store.ts'
+import { createReadiness } from '../../gateway/routes/health.ts'
+import { within } from '../../storage/storage-error.ts'
 
 // A small change may still succeed where starts fail, on a full disk for example: so long, the last start counts.
 const startCountsMs = 30_000

@@ -1,11 +1,11 @@
 // Asks every provider of the catalog how it is, and says which models wait for what.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine, JsonObject, ProviderCheck } from '@mediagen/engine/engine.ts'
-import { loadProviders } from '@mediagen/catalog/load.ts'
-import type { Model } from '@mediagen/catalog/model.ts'
-import type { Config } from '../config.ts'
-import { findBuiltin } from './builtin.ts'
-import { openIdleEngines, readModels } from './models.ts'
+import { loadProviders } from '../../catalog/load.ts'
+import type { Model } from '../../catalog/model.ts'
+import type { Config } from '../../config.ts'
+import { findBuiltin } from '../builtin.ts'
+import { openIdleEngines, readModels } from '../models.ts'
 
 /** A provider and the models that name it. */
 export interface ProviderReport extends ProviderCheck {

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-import { importOpenapi, importWorkflow } from '@mediagen/backends/remote/import-schema.ts'
-import { createUpstreamClient } from '@mediagen/net/outgoing/upstream-client.ts'
+import { importOpenapi, importWorkflow } from '../../engines/remote/import-schema.ts'
+import { createUpstreamClient } from '../../outgoing/upstream-client.ts'
 
 const timeoutMs = 30_000
 const maxBytes = 16 * 1024 * 1024

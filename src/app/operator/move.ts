@@ -3,14 +3,14 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Blobs } from '@mediagen/blobs/blobs.ts'
-import { BlobsError } from '@mediagen/blobs/s3-requests.ts'
-import { StartupError } from '@mediagen/core/errors.ts'
-import { createSqliteTables, openSqliteTables, refuseFile } from '@mediagen/storage/sqlite/tables.ts'
-import type { TableSource, TableTarget } from '@mediagen/storage/tables.ts'
-import { transfer, type TransferCounts } from '@mediagen/storage/transfer.ts'
-import { isInhabited } from '../runner/home.ts'
-import { layOut, makeFolder } from './data-dir.ts'
+import type { Blobs } from '../../files/blobs/blobs.ts'
+import { BlobsError } from '../../files/blobs/s3-requests.ts'
+import { StartupError } from '../../core/errors.ts'
+import { createSqliteTables, openSqliteTables, refuseFile } from '../../storage/sqlite/tables.ts'
+import type { TableSource, TableTarget } from '../../storage/tables.ts'
+import { transfer, type TransferCounts } from '../../storage/transfer.ts'
+import { isInhabited } from '../../runner/home.ts'
+import { layOut, makeFolder } from '../store/data-dir.ts'
 
 const copiesAtOnce = 8
 
@@ -62,7 +62,7 @@ async function createTables(place: DatabasePlace, nowMs: number): Promise<TableT
 }
 
 /** The driver is loaded where it is used. */
-const loadPostgres = () => import('@mediagen/storage/postgres/tables.ts')
+const loadPostgres = () => import('../../storage/postgres/tables.ts')
 
 async function copyFiles(from: Blobs, to: Blobs): Promise<{ files: number; bytes: number }> {
   const folder = mkdtempSync(join(tmpdir(), 'mediagen-move-'))

@@ -1,7 +1,7 @@
 // The data directory: its layout, and its creation.
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { StartupError } from '@mediagen/core/errors.ts'
+import { StartupError } from '../../core/errors.ts'
 
 /** The paths in a data directory. */
 export function layOut(dataDir: string) {

@@ -1,9 +1,9 @@
 // The store of an installation: PostgreSQL where the settings name a database, else SQLite in the data directory.
-import type { Clock } from '@mediagen/core/clock.ts'
-import type { Store } from '@mediagen/core/store.ts'
-import type { PostgresOptions } from '@mediagen/storage/postgres/open.ts'
-import { openSqliteStore, type SqliteOptions } from '@mediagen/storage/sqlite/open.ts'
-import type { Config } from '../config.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { Store } from '../../core/store.ts'
+import type { PostgresOptions } from '../../storage/postgres/open.ts'
+import { openSqliteStore, type SqliteOptions } from '../../storage/sqlite/open.ts'
+import type { Config } from '../../config.ts'
 import { layOut, makeFolder, protectDatabase } from './data-dir.ts'
 
 /** What says where the store is. */
@@ -52,7 +52,7 @@ export async function openStore(
  */
 export async function openExistingStore(place: StorePlace): Promise<Store & AsyncDisposable> {
   if (place.databaseUrl) return openPostgres(place, place.databaseUrl, { listens: false })
-  const { noThreads } = await import('@mediagen/storage/sqlite/no-threads.ts')
+  const { noThreads } = await import('../../storage/sqlite/no-threads.ts')
   return openSqliteStore({ path: layOut(place.dataDir).database, migrates: false, threads: noThreads })
 }
 
@@ -62,7 +62,7 @@ async function openPostgres(
   url: string,
   options: Omit<PostgresOptions, 'url'>,
 ): Promise<Store & AsyncDisposable> {
-  const { openPostgresStore } = await import('@mediagen/storage/postgres/open.ts')
+  const { openPostgresStore } = await import('../../storage/postgres/open.ts')
   return openPostgresStore({
     ...options,
     url,
@@ -74,6 +74,6 @@ async function openPostgres(
 /** The database, as an operator may read it. */
 export async function describeDatabase({ databaseUrl, dataDir }: StorePlace): Promise<string> {
   if (!databaseUrl) return layOut(dataDir).database
-  const { describeUrl } = await import('@mediagen/storage/postgres/migrate.ts')
+  const { describeUrl } = await import('../../storage/postgres/migrate.ts')
   return describeUrl(databaseUrl)
 }

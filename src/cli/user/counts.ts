@@ -1,5 +1,5 @@
 // Numbers as options of commands: sizes of pages, credits.
-import { pageBounds } from '@mediagen/core/page.ts'
+import { pageBounds } from '../../core/page.ts'
 import { InvalidArgumentError } from 'commander'
 
 /** @throws InvalidArgumentError unless it is a whole number within the bounds of pages */

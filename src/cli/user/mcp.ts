@@ -1,6 +1,5 @@
 // mediagen mcp: a server's tools for an agent that starts this program.
 import { inspect } from 'node:util'
-import { StartupError } from '@mediagen/core/errors.ts'
 import type { Command } from 'commander'
 import { parseCount } from './counts.ts'
 import { say } from './print.ts'
@@ -17,10 +16,7 @@ export function addMcpCommand(program: Command): void {
     .option('--max-credits <credits>', 'start nothing that costs more, whatever the agent allows', parseCount)
     .action(
       withServer(async ({ client }, { maxCredits = Infinity }: { maxCredits?: number }, _command: Command) => {
-        const { serveMcp } = await import('@mediagen/mcp/stdio.ts').catch((error: NodeJS.ErrnoException) => {
-          if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
-          throw new StartupError('MCP is not installed here: it comes with npm ci, without --workspaces=false.')
-        })
+        const { serveMcp } = await import('../../mcp/stdio.ts')
         serveMcp(client, maxCredits, report)
         return undefined
       }),

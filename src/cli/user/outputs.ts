@@ -4,7 +4,7 @@ import { access, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Job, MediagenClient } from '@mediagen/client/client.ts'
 import { nameOutput } from '@mediagen/client/output-name.ts'
-import { StartupError } from '@mediagen/core/errors.ts'
+import { StartupError } from '../../core/errors.ts'
 import { countCredits, describeFileError } from './words.ts'
 
 /**

@@ -11,8 +11,8 @@ import {
   Unreachable,
 } from '@mediagen/client/client.ts'
 import type { Command } from 'commander'
-import { StartupError } from '@mediagen/core/errors.ts'
-import { escapeHidden } from '@mediagen/core/hidden-characters.ts'
+import { StartupError } from '../../core/errors.ts'
+import { escapeHidden } from '../../core/hidden-characters.ts'
 import { describeFileError } from './words.ts'
 import { print, type Printed } from './print.ts'
 

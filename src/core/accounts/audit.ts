@@ -1,6 +1,6 @@
 // The audit record: who did what to which object, and the state before and after. Entries are never changed or removed.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import type { Page, PageRequest } from './page.ts'
+import type { Page, PageRequest } from '../page.ts'
 
 /** The actor. */
 export type Actor =

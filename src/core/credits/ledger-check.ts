@@ -1,9 +1,9 @@
 // The checks of the ledger: the rules for credits and job states, with a message and a repair for each violation. A store
 // loads the rows.
 import type { AfterLoss } from '@mediagen/engine/engine.ts'
-import type { JobStatus } from './job.ts'
+import type { JobStatus } from '../jobs/job.ts'
 import { type EntryKind, isCredits } from './ledger.ts'
-import type { LedgerReport } from './store.ts'
+import type { LedgerReport } from '../store.ts'
 
 const maxProblems = 100
 

@@ -1,9 +1,9 @@
 // What is written at the end of a job: the resolution of its hold, and the account's new place in the queue. Pure.
-import type { Asset } from './asset.ts'
-import { leavePlace, newQueue, type QueueShare } from './fair-queue.ts'
-import { type Job, type JobError, mayFollow } from './job.ts'
+import type { Asset } from '../files/asset.ts'
+import { leavePlace, newQueue, type QueueShare } from '../jobs/fair-queue.ts'
+import { type Job, type JobError, mayFollow } from '../jobs/job.ts'
 import { type Balance, isCredits, settle, type Settlement } from './ledger.ts'
-import type { RunEnd } from './run-end.ts'
+import type { RunEnd } from '../jobs/run-end.ts'
 
 /** How a job ends. */
 export type Ending = Exclude<RunEnd, { status: 'queued' | 'needs_review' }>

@@ -1,5 +1,5 @@
 // Uploads: files that accounts upload as inputs of their generations, and the ports to their storage.
-import type { Page, PageRequest } from './page.ts'
+import type { Page, PageRequest } from '../page.ts'
 
 /** An uploaded file, as the store keeps it. Times are milliseconds since 1970. */
 export interface Upload {

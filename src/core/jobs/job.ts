@@ -1,7 +1,7 @@
 // A job: its record, its states and their transitions. docs/contract.md, section 1.
 import type { AfterLoss, JsonObject, JsonValue, UpstreamRun } from '@mediagen/engine/engine.ts'
-import type { Asset } from './asset.ts'
-import type { UsagePrice } from '@mediagen/catalog/pricing.ts'
+import type { Asset } from '../files/asset.ts'
+import type { UsagePrice } from '../../catalog/pricing.ts'
 
 /** The state of a job. */
 export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled' | 'expired' | 'needs_review'

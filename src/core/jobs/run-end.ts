@@ -1,7 +1,7 @@
 // The transitions of a job when its run reports, ends or is lost, and when its owner or another server decides. Pure: the
 // stores write the results of these functions. docs/contract.md, section 1.
 import type { AfterLoss } from '@mediagen/engine/engine.ts'
-import type { Asset } from './asset.ts'
+import type { Asset } from '../files/asset.ts'
 import type { JobError, JobOutcome, JobStatus } from './job.ts'
 import {
   backoffMs,

@@ -18,7 +18,7 @@ import {
   createUpstreamClient,
   type UpstreamClient,
   type UpstreamClientOptions,
-} from '@mediagen/net/outgoing/upstream-client.ts'
+} from '../../outgoing/upstream-client.ts'
 import type { Backend, Candidate } from './backend.ts'
 import { backends } from './backends.ts'
 import { readCheckpoint, type RemoteCheckpoint, toCheckpoint } from './checkpoint.ts'

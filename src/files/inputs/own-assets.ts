@@ -1,8 +1,8 @@
 // References that are URLs of this server's own outputs: read from the store, since its own address is often a private one.
 import { invalidMedia } from '@mediagen/engine/media.ts'
-import type { AssetUrls } from '@mediagen/core/asset.ts'
-import type { Blobs } from '@mediagen/blobs/blobs.ts'
-import type { MediaReader } from '@mediagen/media/reader.ts'
+import type { AssetUrls } from '../../core/files/asset.ts'
+import type { Blobs } from '../blobs/blobs.ts'
+import type { MediaReader } from '../media/reader.ts'
 import { copyStored } from './stored.ts'
 
 /** Creates a reader of earlier outputs. As everywhere, anyone with a validly signed URL may read the file. */

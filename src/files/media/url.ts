@@ -1,15 +1,15 @@
 // References that are http: and https: URLs, fetched within limits, because the server is not trusted.
-import { isCompressed } from '@mediagen/net/content-encoding.ts'
+import { isCompressed } from './content-encoding.ts'
 import type { lookup } from 'node:dns'
 import { open } from 'node:fs/promises'
 import type { Dispatcher } from 'undici'
 import { EngineError } from '@mediagen/engine/engine.ts'
 import { invalidMedia } from '@mediagen/engine/media.ts'
 import { type MediaReader, type MediaRequest, mediaTooLarge } from './reader.ts'
-import { toFailure, toFailureCode } from '@mediagen/net/outgoing/failure.ts'
-import { type AllowedHosts, PrivateAddressError } from '@mediagen/net/hosts.ts'
-import { type AllowedPorts, findRefusedPort, noFurtherPorts } from '@mediagen/net/outgoing/ports.ts'
-import { createPublicClient, type PublicClient } from '@mediagen/net/outgoing/public-client.ts'
+import { toFailure, toFailureCode } from '../../outgoing/failure.ts'
+import { type AllowedHosts, PrivateAddressError } from '../../outgoing/hosts.ts'
+import { type AllowedPorts, findRefusedPort, noFurtherPorts } from '../../outgoing/ports.ts'
+import { createPublicClient, type PublicClient } from '../../outgoing/public-client.ts'
 
 const maxRedirects = 3
 const maxUrlChars = 8192

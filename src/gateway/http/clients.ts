@@ -1,6 +1,6 @@
 // The client of a request: the peer of its connection, or the client that a trusted proxy names.
 import type { FastifyInstance } from 'fastify'
-import type { FindClient } from '../client-address.ts'
+import type { FindClient } from '../../guards/client-address.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

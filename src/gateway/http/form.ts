@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { BusboyHeaders, BusboyInstance } from '@fastify/busboy'
-import { GuardError } from '../guard-error.ts'
+import { GuardError } from '../../guards/guard-error.ts'
 
 const partName = 'file'
 // More than one of each is refused by name, so the bounds only need to detect that.

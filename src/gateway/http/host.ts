@@ -1,6 +1,6 @@
 // A request has exactly one Host header (RFC 9112, section 3.2). With two, a proxy and a server may use different ones.
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { GuardError } from '../guard-error.ts'
+import { GuardError } from '../../guards/guard-error.ts'
 
 /** Returns what is wrong with the Host of a request, if anything, and closes the connection after the answer. */
 export function findHostProblem({ raw }: FastifyRequest, reply: FastifyReply): GuardError | undefined {

@@ -1,5 +1,5 @@
 // Finds connections that stall (bodies that stop or never end, answers that the client does not read), and those that are idle.
-import { leastProgressBytes } from '../progress.ts'
+import { leastProgressBytes } from '../../guards/progress.ts'
 import type { Connection } from './connection.ts'
 
 /** In milliseconds and bytes. */

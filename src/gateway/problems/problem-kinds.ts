@@ -1,5 +1,5 @@
 // The HTTP form of every error: its status, its title, and the text of the page behind the problem's `type`.
-import type { ErrorCode } from '@mediagen/core/errors.ts'
+import type { ErrorCode } from '../../core/errors.ts'
 
 /** The properties of an error code over HTTP. */
 export interface ProblemKind {

@@ -3,7 +3,7 @@ import { maxHeaderSize, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { type ErrorDetail, ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
+import { type ErrorDetail, ErrorDetailSchema } from '../../../gen/mediagen/v1/errors_pb.ts'
 import {
   type ErrorCode,
   type ErrorDetails,
@@ -11,12 +11,12 @@ import {
   MediagenError,
   retryable,
   withoutCode,
-} from '@mediagen/core/errors.ts'
-import { isRefusal, toRefusal } from '../runtime/refusal.ts'
-import { readRequestId } from '@mediagen/net/request-id.ts'
-import { isStorageTrouble, storageUnavailable } from '@mediagen/core/storage-trouble.ts'
-import { describeMissing, describeViolations } from '@mediagen/core/violations.ts'
-import { toViolations } from '@mediagen/net/schema-violations.ts'
+} from '../../core/errors.ts'
+import { isRefusal, toRefusal } from '../../guards/refusal.ts'
+import { readRequestId } from '../../guards/request-id.ts'
+import { isStorageTrouble, storageUnavailable } from '../../core/storage-trouble.ts'
+import { describeMissing, describeViolations } from '../../core/violations.ts'
+import { toViolations } from '../../schema/violations.ts'
 import { problemKinds } from './problem-kinds.ts'
 
 /** The media type of a problem. */

@@ -2,10 +2,10 @@
 import { ConnectError } from '@connectrpc/connect'
 import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
-import type { MediagenError } from '@mediagen/core/errors.ts'
+import { ErrorDetailSchema } from '../../../gen/mediagen/v1/errors_pb.ts'
+import type { MediagenError } from '../../core/errors.ts'
 import { problemKinds } from './problem-kinds.ts'
-import type { StrangerLog } from '@mediagen/net/stranger-log.ts'
+import type { StrangerLog } from '../../guards/stranger-log.ts'
 
 /** Logs and counts requests that are answered with an error. */
 export interface RefusalNotes {

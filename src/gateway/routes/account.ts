@@ -1,11 +1,11 @@
 // /v1/account: the account of the calling key, its keys without their text, and its limits.
 import type { FastifyInstance } from 'fastify'
-import { GetAccountResponseSchema } from '../../gen/mediagen/v1/account_pb.ts'
-import { KeySchema } from '../../gen/mediagen/v1/admin_pb.ts'
-import { type CoreClient, forward } from './core-client.ts'
-import { page, readQuery } from './query.ts'
-import { toListOf, toRecord } from './records.ts'
-import { accountSchema, keyListSchema } from './schemas.ts'
+import { GetAccountResponseSchema } from '../../../gen/mediagen/v1/account_pb.ts'
+import { KeySchema } from '../../../gen/mediagen/v1/admin_pb.ts'
+import { type CoreClient, forward } from '../core-client.ts'
+import { page, readQuery } from '../query.ts'
+import { toListOf, toRecord } from '../records.ts'
+import { accountSchema, keyListSchema } from '../schemas.ts'
 
 /** Adds the routes. */
 export function addAccountRoutes(app: FastifyInstance, core: CoreClient): void {

@@ -2,14 +2,14 @@
 // conditional requests.
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { AssetUrls } from '@mediagen/core/asset.ts'
-import { type Blobs, contentTypeOf, type StoredBlob } from '@mediagen/blobs/blobs.ts'
-import { MediagenError } from '@mediagen/core/errors.ts'
-import { whenClosed } from '@mediagen/net/http/connections.ts'
-import { createPlaces, type PlaceBounds } from '@mediagen/net/places.ts'
-import { toClientNetwork } from '@mediagen/net/client-address.ts'
-import { readAsked } from '@mediagen/blobs/byte-range.ts'
-import { text } from './query.ts'
+import type { AssetUrls } from '../../core/files/asset.ts'
+import { type Blobs, contentTypeOf, type StoredBlob } from '../../files/blobs/blobs.ts'
+import { MediagenError } from '../../core/errors.ts'
+import { whenClosed } from '../../guards/hang-ups.ts'
+import { createPlaces, type PlaceBounds } from '../../guards/places.ts'
+import { toClientNetwork } from '../../guards/client-address.ts'
+import { readAsked } from '../../files/blobs/byte-range.ts'
+import { text } from '../query.ts'
 
 const retryAfterSeconds = 5
 const sampleAgeSeconds = 365 * 24 * 3600

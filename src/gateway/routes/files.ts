@@ -1,14 +1,14 @@
 // /v1/files: uploads. A body goes to the core chunk by chunk; nothing holds a whole file.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { FileSchema, type UploadFileRequestSchema } from '../../gen/mediagen/v1/files_pb.ts'
-import { MediagenError } from '@mediagen/core/errors.ts'
-import { isRefusal, toRefusal } from '../runtime/refusal.ts'
-import { type CoreClient, forward } from './core-client.ts'
-import { isForm, readForm } from '@mediagen/net/http/form.ts'
-import { page, readQuery } from './query.ts'
-import { toListOf, toRecord } from './records.ts'
-import { fileListSchema, fileSchema } from './schemas.ts'
+import { FileSchema, type UploadFileRequestSchema } from '../../../gen/mediagen/v1/files_pb.ts'
+import { MediagenError } from '../../core/errors.ts'
+import { isRefusal, toRefusal } from '../../guards/refusal.ts'
+import { type CoreClient, forward } from '../core-client.ts'
+import { isForm, readForm } from '../http/form.ts'
+import { page, readQuery } from '../query.ts'
+import { toListOf, toRecord } from '../records.ts'
+import { fileListSchema, fileSchema } from '../schemas.ts'
 
 type Piece = MessageInitShape<typeof UploadFileRequestSchema>
 

@@ -2,13 +2,13 @@
 import type { CallOptions } from '@connectrpc/connect'
 import type { FastifyInstance } from 'fastify'
 import type { JsonObject } from '@bufbuild/protobuf'
-import { JobSchema, type StartGenerationRequest } from '../../gen/mediagen/v1/generation_pb.ts'
-import { patienceOf } from '@mediagen/net/http/connections.ts'
-import { type CoreClient, forward } from './core-client.ts'
-import { startHeaders, nameHeaders, readHeaders } from './headers.ts'
-import { flag, readQuery } from './query.ts'
-import { isTerminalStatus, toRecord } from './records.ts'
-import { generateBodySchema, jobSchema } from './schemas.ts'
+import { JobSchema, type StartGenerationRequest } from '../../../gen/mediagen/v1/generation_pb.ts'
+import { patienceOf } from '../../guards/hang-ups.ts'
+import { type CoreClient, forward } from '../core-client.ts'
+import { startHeaders, nameHeaders, readHeaders } from '../headers.ts'
+import { flag, readQuery } from '../query.ts'
+import { isTerminalStatus, toRecord } from '../records.ts'
+import { generateBodySchema, jobSchema } from '../schemas.ts'
 
 const query = {
   wait: flag('Answer once the job is terminal or after about three minutes, whichever comes first.'),

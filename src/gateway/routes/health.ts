@@ -1,6 +1,6 @@
 // Liveness, readiness and metrics, for operators.
 import type { FastifyInstance } from 'fastify'
-import { json } from '@mediagen/openapi/document.ts'
+import { json } from '../openapi/document.ts'
 
 /** The health of the server. */
 export interface Health {

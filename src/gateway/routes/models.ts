@@ -7,15 +7,15 @@ import {
   type Model,
   ModelSchema,
   ProductSchema,
-} from '../../gen/mediagen/v1/catalog_pb.ts'
+} from '../../../gen/mediagen/v1/catalog_pb.ts'
 import { create, type JsonObject } from '@bufbuild/protobuf'
-import { MediagenError } from '@mediagen/core/errors.ts'
-import { compressLarge } from './compress.ts'
-import { type CoreClient, forward } from './core-client.ts'
-import { json } from '@mediagen/openapi/document.ts'
-import { flag, page, readQuery, text } from './query.ts'
-import { toList, toListOf, toRecord } from './records.ts'
-import { categoryListSchema, modelDetailSchema, modelListSchema, productListSchema } from './schemas.ts'
+import { MediagenError } from '../../core/errors.ts'
+import { compressLarge } from '../compress.ts'
+import { type CoreClient, forward } from '../core-client.ts'
+import { json } from '../openapi/document.ts'
+import { flag, page, readQuery, text } from '../query.ts'
+import { toList, toListOf, toRecord } from '../records.ts'
+import { categoryListSchema, modelDetailSchema, modelListSchema, productListSchema } from '../schemas.ts'
 
 const listQuery = {
   search: text('Words; each matches the name, the description or the model id.', 200),

@@ -1,8 +1,8 @@
 // POST /submissions/…: the callback of providers about a submission, under the unguessable URL that they were given. Only the
 // id is taken from it; everything else is queried from the provider.
 import type { FastifyInstance } from 'fastify'
-import { MediagenError } from '@mediagen/core/errors.ts'
-import { isUpstreamId, type Submission, type SubmissionNews } from '@mediagen/core/submission-url.ts'
+import { MediagenError } from '../../core/errors.ts'
+import { isUpstreamId, type Submission, type SubmissionNews } from '../../core/jobs/submission-url.ts'
 
 interface Params {
   readonly provider: string

@@ -1,11 +1,11 @@
 // /v1/wallet: the balance of the account and its ledger. docs/contract.md, section 1.
 import type { FastifyInstance } from 'fastify'
-import { EntrySchema } from '../../gen/mediagen/v1/wallet_pb.ts'
-import { compressLarge } from './compress.ts'
-import { type CoreClient, forward } from './core-client.ts'
-import { page, readQuery } from './query.ts'
-import { toListOf } from './records.ts'
-import { entryListSchema, walletSchema } from './schemas.ts'
+import { EntrySchema } from '../../../gen/mediagen/v1/wallet_pb.ts'
+import { compressLarge } from '../compress.ts'
+import { type CoreClient, forward } from '../core-client.ts'
+import { page, readQuery } from '../query.ts'
+import { toListOf } from '../records.ts'
+import { entryListSchema, walletSchema } from '../schemas.ts'
 
 /** Adds the routes. */
 export function addWalletRoutes(app: FastifyInstance, core: CoreClient): void {

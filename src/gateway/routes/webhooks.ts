@@ -1,11 +1,11 @@
 // /v1/webhooks: webhook endpoints and their deliveries.
 import { timestampMs } from '@bufbuild/protobuf/wkt'
-import { toTimestampText } from '@mediagen/core/clock.ts'
+import { toTimestampText } from '../../core/clock.ts'
 import type { FastifyInstance } from 'fastify'
-import { DeliverySchema, WebhookSchema } from '../../gen/mediagen/v1/webhooks_pb.ts'
-import { type CoreClient, forward } from './core-client.ts'
-import { oneOf, page, readQuery } from './query.ts'
-import { deliveryStatusCodes, toListOf, toRecord } from './records.ts'
+import { DeliverySchema, WebhookSchema } from '../../../gen/mediagen/v1/webhooks_pb.ts'
+import { type CoreClient, forward } from '../core-client.ts'
+import { oneOf, page, readQuery } from '../query.ts'
+import { deliveryStatusCodes, toListOf, toRecord } from '../records.ts'
 import {
   createdWebhookSchema,
   deliveryListSchema,
@@ -13,7 +13,7 @@ import {
   webhookBodySchema,
   webhookListSchema,
   webhookSchema,
-} from './schemas.ts'
+} from '../schemas.ts'
 
 interface WebhookParams {
   webhook_id: string

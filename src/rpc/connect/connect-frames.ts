@@ -1,5 +1,5 @@
 // The framing of messages of Connect and gRPC-Web in a body: each has a flag and its length in front of it.
-import { GuardError } from '../guard-error.ts'
+import { GuardError } from '../../guards/guard-error.ts'
 
 const headBytes = 5
 // Initial size of the buffer for a message that arrives in pieces. It grows as they arrive: an announced length alone must not take memory.

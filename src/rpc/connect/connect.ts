@@ -9,10 +9,10 @@ import {
 } from '@connectrpc/connect'
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { findLargestMessage, type RequestBounds } from '@mediagen/net/grpc/request-bytes.ts'
-import { GuardError } from '@mediagen/net/guard-error.ts'
-import type { CallHead, Gate, GuardedService, Requests, SingleCall, StreamCall } from '@mediagen/net/service.ts'
-import { checkQuery, readBody, takeBodyForm } from '@mediagen/net/http/connect-body.ts'
+import { findLargestMessage, type RequestBounds } from '../grpc/request-bytes.ts'
+import { GuardError } from '../../guards/guard-error.ts'
+import type { CallHead, Gate, GuardedService, Requests, SingleCall, StreamCall } from '../../services/service.ts'
+import { checkQuery, readBody, takeBodyForm } from './connect-body.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

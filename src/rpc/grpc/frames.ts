@@ -1,5 +1,5 @@
 // Follows the framing of gRPC messages, which grpc-js reads: each has a flag and its length in front of it.
-import { GuardError } from '../guard-error.ts'
+import { GuardError } from '../../guards/guard-error.ts'
 import { invalid } from './request-errors.ts'
 
 const headBytes = 5

@@ -5,7 +5,7 @@ import { type FileDescriptorProto, FileDescriptorProtoSchema } from '@bufbuild/p
 import type * as ProtoLoader from '@grpc/proto-loader'
 import type * as Reflection from '@grpc/reflection'
 import type * as HealthCheck from 'grpc-health-check'
-import { file_mediagen_v1_errors } from '../../gen/mediagen/v1/errors_pb.ts'
+import { file_mediagen_v1_errors } from '../../../gen/mediagen/v1/errors_pb.ts'
 
 const require = createRequire(import.meta.url)
 

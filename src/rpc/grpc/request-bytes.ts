@@ -1,8 +1,8 @@
 // Inflates and decodes a request, within bounds of its size and the number of its values.
 import zlib from 'node:zlib'
 import { type DescMethod, fromBinary, type Message, toJson } from '@bufbuild/protobuf'
-import { GuardError } from '../guard-error.ts'
-import { tooManyValues } from '../json-values.ts'
+import { GuardError } from '../../guards/guard-error.ts'
+import { tooManyValues } from '../../guards/json-values.ts'
 import { invalid } from './request-errors.ts'
 import { countWireValues } from './wire-values.ts'
 

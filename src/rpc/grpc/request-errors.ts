@@ -1,5 +1,5 @@
 // The errors of a request over gRPC that cannot be read.
-import { GuardError } from '../guard-error.ts'
+import { GuardError } from '../../guards/guard-error.ts'
 
 const retryGivenUpSeconds = 1
 

@@ -2,8 +2,8 @@
 // Node limits a single connection; it knows neither the total of all connections nor which callers have a key.
 import { constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
-import { createPlaces } from '../places.ts'
-import { createTokenBuckets } from '../token-bucket.ts'
+import { createPlaces } from '../../guards/places.ts'
+import { createTokenBuckets } from '../../guards/token-bucket.ts'
 
 /** The limits of connections. */
 export interface SessionBounds {

@@ -1,10 +1,10 @@
 // Authentication, authorization and rate limits of callers.
-import type { Clock } from '@mediagen/core/clock.ts'
-import { MediagenError } from '@mediagen/core/errors.ts'
-import { type ApiKey, isLive, type Permission } from '@mediagen/core/key.ts'
-import type { Store } from '@mediagen/core/store.ts'
+import type { Clock } from '../../core/clock.ts'
+import { MediagenError } from '../../core/errors.ts'
+import { type ApiKey, isLive, type Permission } from '../../core/accounts/key.ts'
+import type { Store } from '../../core/store.ts'
 import { createFailedKeys } from './failed-keys.ts'
-import type { SharedRates } from '../runtime/shared-buckets.ts'
+import type { SharedRates } from '../../guards/shared-buckets.ts'
 import type { KeyUses } from './key-uses.ts'
 import { createKeyRates, type KeyRates, type RateLimits } from './key-rates.ts'
 

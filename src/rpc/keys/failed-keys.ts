@@ -1,7 +1,7 @@
 // Counts invalid keys by client address, and rate-limits clients that try many.
-import { createTokenBuckets } from '@mediagen/net/token-bucket.ts'
-import { MediagenError } from '@mediagen/core/errors.ts'
-import { toClientNetwork } from '@mediagen/net/client-address.ts'
+import { createTokenBuckets } from '../../guards/token-bucket.ts'
+import { MediagenError } from '../../core/errors.ts'
+import { toClientNetwork } from '../../guards/client-address.ts'
 
 /** Counts failed keys. */
 export interface FailedKeys {

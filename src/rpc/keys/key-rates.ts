@@ -1,7 +1,7 @@
 // Rate limits of each key: requests per second, and bytes of requests per second.
-import { MediagenError } from '@mediagen/core/errors.ts'
-import type { ApiKey } from '@mediagen/core/key.ts'
-import { createSharedBuckets, type SharedRates } from '../runtime/shared-buckets.ts'
+import { MediagenError } from '../../core/errors.ts'
+import type { ApiKey } from '../../core/accounts/key.ts'
+import { createSharedBuckets, type SharedRates } from '../../guards/shared-buckets.ts'
 
 // The burst of the byte rate, in seconds.
 const byteBurstSeconds = 4

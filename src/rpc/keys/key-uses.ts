@@ -1,6 +1,6 @@
 // When keys were last used: remembered here, and written for all of them together some seconds later, so that no call waits for it.
-import { type ApiKey, type KeyUse, keyUseMs } from '@mediagen/core/key.ts'
-import type { Store } from '@mediagen/core/store.ts'
+import { type ApiKey, type KeyUse, keyUseMs } from '../../core/accounts/key.ts'
+import type { Store } from '../../core/store.ts'
 
 const writeMs = 5000
 

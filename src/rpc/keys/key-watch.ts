@@ -1,6 +1,6 @@
 // Watches the keys of open streams and of waits: a key that is revoked or expires ends them.
 import type { HandlerContext } from '@connectrpc/connect'
-import { MediagenError } from '@mediagen/core/errors.ts'
+import { MediagenError } from '../../core/errors.ts'
 import type { Access } from './access.ts'
 
 // A revoked key ends its streams within this time plus the lifetime of a cached key.

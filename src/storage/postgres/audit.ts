@@ -1,6 +1,6 @@
 // Audit entries: appended in the transaction of the act, and listed. Triggers number them and prevent changes.
-import { type Actor, type AuditDraft, type AuditEntry, systemActor } from '@mediagen/core/audit.ts'
-import type { Page, PageRequest } from '@mediagen/core/page.ts'
+import { type Actor, type AuditDraft, type AuditEntry, systemActor } from '../../core/accounts/audit.ts'
+import type { Page, PageRequest } from '../../core/page.ts'
 import { auditColumns, type AuditRow, toAuditEntry, toAuditValues } from '../rows.ts'
 import type { Database } from './connection.ts'
 import { ofAccount, readPage } from './pages.ts'

@@ -1,7 +1,7 @@
 // The webhook outbox: claims due deliveries, and records the outcome of attempts. Triggers on jobs fill it.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import { type Actor, systemActor } from '@mediagen/core/audit.ts'
-import type { Page } from '@mediagen/core/page.ts'
+import { type Actor, systemActor } from '../../core/accounts/audit.ts'
+import type { Page } from '../../core/page.ts'
 import {
   createRoom,
   keptAttempts,
@@ -15,8 +15,8 @@ import {
   type DeliveryReport,
   type Endpoint,
   type RedeliverOutcome,
-} from '@mediagen/core/webhook.ts'
-import { readPreviousSecrets } from '@mediagen/core/webhook-secrets.ts'
+} from '../../core/accounts/webhook.ts'
+import { readPreviousSecrets } from '../../core/accounts/webhook-secrets.ts'
 import { jobColumns, type JobRow, toJob } from '../job-rows.ts'
 import {
   deliveryColumns,

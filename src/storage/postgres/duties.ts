@@ -1,7 +1,7 @@
 // The commands for questions to other servers about jobs that have no run any more.
 import type { JsonValue } from '@mediagen/engine/engine.ts'
-import { decideReconciled } from '@mediagen/core/run-end.ts'
-import type { Duty, DutyAnswer } from '@mediagen/core/store.ts'
+import { decideReconciled } from '../../core/jobs/run-end.ts'
+import type { Duty, DutyAnswer } from '../../core/store.ts'
 import { toRunState } from '../job-rows.ts'
 import { endRun, type Found, lockJobs } from './run-ends.ts'
 import { dropDuty, recordRun } from './upstream.ts'

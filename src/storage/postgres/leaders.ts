@@ -1,5 +1,5 @@
 // The lease of the process that sweeps for all. The rule is in core.
-import { judgeLead, type Lead } from '@mediagen/core/leader.ts'
+import { judgeLead, type Lead } from '../../core/jobs/leader.ts'
 import type { Transaction } from './connection.ts'
 import type { Writing } from './writing.ts'
 

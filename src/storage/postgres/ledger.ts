@@ -1,5 +1,5 @@
 // The ledger: appends entries, each of which changes the balance of its account by a trigger.
-import type { Posting } from '@mediagen/core/ledger.ts'
+import type { Posting } from '../../core/credits/ledger.ts'
 import { type AccountState, accountStateColumns } from '../rows.ts'
 import type { Writing } from './writing.ts'
 

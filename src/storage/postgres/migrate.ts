@@ -1,6 +1,6 @@
 // Migrates a database to the schema of this program: numbered SQL files, forward only, one transaction each, recorded with their SHA-256.
 import { Client } from 'pg'
-import { StartupError } from '@mediagen/core/errors.ts'
+import { StartupError } from '../../core/errors.ts'
 import { checkApplied, loadMigrations, madeBeforeFirst, type Migration } from '../migrations.ts'
 import { StorageError } from '../storage-error.ts'
 import { toClientConfig } from './connection.ts'

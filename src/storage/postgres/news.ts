@@ -1,9 +1,9 @@
 // News of changes: told here at once, and to other processes by NOTIFY, packed and a moment later. A NOTIFY within a transaction
 // would take a lock of the whole database at its commit. News may be lost; whoever must not miss a change also looks.
 import { Client } from 'pg'
-import type { AuditEntry } from '@mediagen/core/audit.ts'
-import { StartupError } from '@mediagen/core/errors.ts'
-import type { JobNews, NewsListener } from '@mediagen/core/store.ts'
+import type { AuditEntry } from '../../core/accounts/audit.ts'
+import { StartupError } from '../../core/errors.ts'
+import type { JobNews, NewsListener } from '../../core/store.ts'
 import { type Database, toClientConfig } from './connection.ts'
 
 const channel = 'mediagen_news'

@@ -1,6 +1,6 @@
 // Pages of rows that meet some conditions, with the total.
-import type { Page, PageRequest } from '@mediagen/core/page.ts'
-import { listTookTooLong } from '@mediagen/core/storage-trouble.ts'
+import type { Page, PageRequest } from '../../core/page.ts'
+import { listTookTooLong } from '../../core/storage-trouble.ts'
 import { mostListMs } from '../search.ts'
 import { StorageError } from '../storage-error.ts'
 import type { Database } from './connection.ts'

@@ -1,5 +1,5 @@
 // Token buckets that processes share.
-import { type BucketSize, takeFromBucket } from '@mediagen/core/rate.ts'
+import { type BucketSize, takeFromBucket } from '../../core/accounts/rate.ts'
 import type { Writing } from './writing.ts'
 
 // Each change removes so many buckets that are full again, so the table holds little more than those in use.

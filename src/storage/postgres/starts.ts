@@ -1,9 +1,9 @@
 // Starting generations: the replay check, the limits, the hold and the queued job. Starts that are asked for together share a
 // transaction: one round trip loads what they need, another one writes and commits.
-import { lastQueuePosition } from '@mediagen/core/fair-queue.ts'
-import type { Job } from '@mediagen/core/job.ts'
-import { decideStart, type StartWrites } from '@mediagen/core/start.ts'
-import type { StartCommand, StartOutcome } from '@mediagen/core/store.ts'
+import { lastQueuePosition } from '../../core/jobs/fair-queue.ts'
+import type { Job } from '../../core/jobs/job.ts'
+import { decideStart, type StartWrites } from '../../core/jobs/start.ts'
+import type { StartCommand, StartOutcome } from '../../core/store.ts'
 import { toStartedJob, toStartTexts } from '../job-rows.ts'
 import { placedColumns, type PlacedRow, readPositions, toPlaced } from './jobs.ts'
 import { lockAccounts, post } from './ledger.ts'

@@ -1,6 +1,6 @@
 // The tables of a PostgreSQL database, to copy an installation from it or into an empty one.
 import { Client } from 'pg'
-import { StartupError } from '@mediagen/core/errors.ts'
+import { StartupError } from '../../core/errors.ts'
 import { batchRows, type Cell, movedTables, type MovedTable, type TableSource, type TableTarget } from '../tables.ts'
 import { toClientConfig } from './connection.ts'
 import { prepareDatabase } from './migrate.ts'

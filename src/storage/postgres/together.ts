@@ -1,7 +1,7 @@
 // Group commit: commands of one kind that are asked for together run in one transaction, and so do those that are asked for while
 // it runs. The slower the server, the larger the groups.
 
-import { isDatabaseAway } from '@mediagen/core/storage-trouble.ts'
+import { isDatabaseAway } from '../../core/storage-trouble.ts'
 
 // More would save nothing and delay the first.
 const mostAtOnce = 256

@@ -1,7 +1,7 @@
 // What every command gets: its transaction, ids, and the lists of its changes.
-import type { AuditEntry } from '@mediagen/core/audit.ts'
-import type { IdSource } from '@mediagen/core/ids.ts'
-import type { Job } from '@mediagen/core/job.ts'
+import type { AuditEntry } from '../../core/accounts/audit.ts'
+import type { IdSource } from '../../core/ids.ts'
+import type { Job } from '../../core/jobs/job.ts'
 import type { Transaction } from './connection.ts'
 
 /** A command's side of a transaction. */

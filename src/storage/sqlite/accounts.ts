@@ -1,8 +1,8 @@
 // Accounts: created, read, and credited or debited.
-import { type Act, type Actor, systemActor } from '@mediagen/core/audit.ts'
-import { adjust, grant, isCredits } from '@mediagen/core/ledger.ts'
-import type { Page, PageRequest } from '@mediagen/core/page.ts'
-import type { Account, AdjustOutcome } from '@mediagen/core/store.ts'
+import { type Act, type Actor, systemActor } from '../../core/accounts/audit.ts'
+import { adjust, grant, isCredits } from '../../core/credits/ledger.ts'
+import type { Page, PageRequest } from '../../core/page.ts'
+import type { Account, AdjustOutcome } from '../../core/store.ts'
 import { accountColumns, type AccountState, accountStateColumns, toAccount } from '../rows.ts'
 import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'

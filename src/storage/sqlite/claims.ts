@@ -1,9 +1,9 @@
 // The commands of workers: claim queued jobs, renew claims, report the end of a run. A token fences each claim.
 import type { AfterLoss } from '@mediagen/engine/engine.ts'
-import { createClaimChoice, type Look, type QueuedCandidate } from '@mediagen/core/claim-choice.ts'
-import type { Job, JobOutcome } from '@mediagen/core/job.ts'
-import { decideFinish, decideHeartbeat, decideReconciled } from '@mediagen/core/run-end.ts'
-import type { ClaimCommand, Heartbeat, HeartbeatOutcome, SavedCheckpoint } from '@mediagen/core/store.ts'
+import { createClaimChoice, type Look, type QueuedCandidate } from '../../core/jobs/claim-choice.ts'
+import type { Job, JobOutcome } from '../../core/jobs/job.ts'
+import { decideFinish, decideHeartbeat, decideReconciled } from '../../core/jobs/run-end.ts'
+import type { ClaimCommand, Heartbeat, HeartbeatOutcome, SavedCheckpoint } from '../../core/store.ts'
 import type { Connection } from './connection.ts'
 import { jobColumns, toJob, toRunState, type JobRow, type JobState } from '../job-rows.ts'
 import { createJobFinder } from './jobs.ts'

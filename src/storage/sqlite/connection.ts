@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
-import { StartupError } from '@mediagen/core/errors.ts'
+import { StartupError } from '../../core/errors.ts'
 
 /** A connection. */
 export type Connection = Database.Database

@@ -1,6 +1,6 @@
 // The webhook outbox: claims due deliveries, and records the outcome of attempts. Triggers on jobs fill it.
-import { type Actor, systemActor } from '@mediagen/core/audit.ts'
-import type { Page } from '@mediagen/core/page.ts'
+import { type Actor, systemActor } from '../../core/accounts/audit.ts'
+import type { Page } from '../../core/page.ts'
 import {
   createRoom,
   keptAttempts,
@@ -14,8 +14,8 @@ import {
   type DeliveryReport,
   type Endpoint,
   type RedeliverOutcome,
-} from '@mediagen/core/webhook.ts'
-import { readPreviousSecrets } from '@mediagen/core/webhook-secrets.ts'
+} from '../../core/accounts/webhook.ts'
+import { readPreviousSecrets } from '../../core/accounts/webhook-secrets.ts'
 import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'
 import { createPages } from './pages.ts'

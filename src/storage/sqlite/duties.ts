@@ -1,6 +1,6 @@
 // The commands for questions to other servers about jobs that have no run any more.
-import { decideReconciled, type RunEnd } from '@mediagen/core/run-end.ts'
-import type { Duty, DutyAnswer } from '@mediagen/core/store.ts'
+import { decideReconciled, type RunEnd } from '../../core/jobs/run-end.ts'
+import type { Duty, DutyAnswer } from '../../core/store.ts'
 import { type JobState, toRunState } from '../job-rows.ts'
 import { createJobFinder } from './jobs.ts'
 import { createRunEnds, type Found } from './run-ends.ts'

@@ -1,10 +1,10 @@
 // The main thread's side of the writer thread. Commands of one turn of the event loop are sent in one message, run in one
 // transaction, and are answered when it is durable.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { AuditEntry } from '@mediagen/core/audit.ts'
-import type { Clock } from '@mediagen/core/clock.ts'
-import { StartupError } from '@mediagen/core/errors.ts'
-import type { JobNews, NewsListener } from '@mediagen/core/store.ts'
+import type { AuditEntry } from '../../core/accounts/audit.ts'
+import type { Clock } from '../../core/clock.ts'
+import { StartupError } from '../../core/errors.ts'
+import type { JobNews, NewsListener } from '../../core/store.ts'
 import { StorageError } from '../storage-error.ts'
 import type { Failure, SentAnswer } from './batch.ts'
 import type { Call, CommandName, Commands } from './commands.ts'

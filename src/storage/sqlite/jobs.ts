@@ -1,9 +1,9 @@
 // Reads of jobs. Changes of jobs are in starts, claims, cancellations and settlement.
 import type { JsonObject } from '@mediagen/engine/engine.ts'
-import type { Backlog } from '@mediagen/core/backlog.ts'
-import type { Job, OperatorJob } from '@mediagen/core/job.ts'
-import type { Page, PageRequest } from '@mediagen/core/page.ts'
-import type { JobFilter, StartedJob } from '@mediagen/core/store.ts'
+import type { Backlog } from '../../core/jobs/backlog.ts'
+import type { Job, OperatorJob } from '../../core/jobs/job.ts'
+import type { Page, PageRequest } from '../../core/page.ts'
+import type { JobFilter, StartedJob } from '../../core/store.ts'
 import { type BacklogRow, selectBacklog, toBacklog } from '../backlog.ts'
 import {
   inspectedColumns,

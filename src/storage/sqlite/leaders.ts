@@ -1,5 +1,5 @@
-// The lease of the process that sweeps for all. packages/core/src/leader.ts has the rule.
-import { judgeLead, type Lead } from '@mediagen/core/leader.ts'
+// The lease of the process that sweeps for all. core/jobs/leader.ts has the rule.
+import { judgeLead, type Lead } from '../../core/jobs/leader.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'
 

@@ -1,6 +1,6 @@
 // The ledger: appends entries, each of which changes the balance of its account by a trigger; lists entries.
-import type { LedgerEntry, Posting } from '@mediagen/core/ledger.ts'
-import type { Page, PageRequest } from '@mediagen/core/page.ts'
+import type { LedgerEntry, Posting } from '../../core/credits/ledger.ts'
+import type { Page, PageRequest } from '../../core/page.ts'
 import { entryColumns } from '../rows.ts'
 import type { Connection } from './connection.ts'
 import { createPages, ofAccount } from './pages.ts'

@@ -1,5 +1,5 @@
 // The main thread's side of the thread for long reads: lists with their totals, and the check of the ledger.
-import type { Clock } from '@mediagen/core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
 import type { SentAnswer } from './batch.ts'
 import { StorageError } from '../storage-error.ts'
 import { toStorageError } from './group-commit.ts'

@@ -1,5 +1,5 @@
 // Migrates a database file to the schema of this program: numbered SQL files, forward only, one transaction each, recorded with their SHA-256.
-import { StartupError } from '@mediagen/core/errors.ts'
+import { StartupError } from '../../core/errors.ts'
 import {
   type AppliedMigration,
   checkApplied,

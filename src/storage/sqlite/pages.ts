@@ -1,5 +1,5 @@
 // Pages of rows that meet some conditions, with the total.
-import type { Page, PageRequest } from '@mediagen/core/page.ts'
+import type { Page, PageRequest } from '../../core/page.ts'
 import type { Connection } from './connection.ts'
 
 /** Reads pages of one kind of row. */

@@ -1,5 +1,5 @@
 // The position of a queued job: a bounded count along the index of claims.
-import { lastQueuePosition, priorityRange } from '@mediagen/core/fair-queue.ts'
+import { lastQueuePosition, priorityRange } from '../../core/jobs/fair-queue.ts'
 import type { Place } from '../job-rows.ts'
 import type { Connection } from './connection.ts'
 

@@ -1,5 +1,5 @@
 // The virtual times of queues and accounts, from which fair keys are made.
-import type { QueueShare } from '@mediagen/core/fair-queue.ts'
+import type { QueueShare } from '../../core/jobs/fair-queue.ts'
 import type { Connection } from './connection.ts'
 
 /** The reads and writes of queues. */

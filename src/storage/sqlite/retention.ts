@@ -1,5 +1,5 @@
 // Retention: finds expired jobs and uploads, forgets inputs, and tracks which files are still to be removed.
-import { isId } from '@mediagen/core/ids.ts'
+import { isId } from '../../core/ids.ts'
 import {
   type FolderOwner,
   type ForgetCommand,
@@ -8,7 +8,7 @@ import {
   longestRemovalWaitMs,
   type Removal,
   removalWaitMs,
-} from '@mediagen/core/retention.ts'
+} from '../../core/jobs/retention.ts'
 import {
   deleteDeliveries,
   deleteJobs,

@@ -1,7 +1,7 @@
 // Writes the decisions of core about a job: settled, queued again, or under review.
 import type { AfterLoss } from '@mediagen/engine/engine.ts'
-import type { Job } from '@mediagen/core/job.ts'
-import type { RunEnd } from '@mediagen/core/run-end.ts'
+import type { Job } from '../../core/jobs/job.ts'
+import type { RunEnd } from '../../core/jobs/run-end.ts'
 import { jobColumns, toJob, type JobRow, type JobState } from '../job-rows.ts'
 import { createSettlement } from './settlement.ts'
 import { createDuties } from './upstream.ts'

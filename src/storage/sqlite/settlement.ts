@@ -1,6 +1,6 @@
 // Writes the end of a job: its last state, the resolution of its hold and the ledger entries, atomically.
-import type { Job } from '@mediagen/core/job.ts'
-import { decideSettlement, type Ending } from '@mediagen/core/settlement.ts'
+import type { Job } from '../../core/jobs/job.ts'
+import { decideSettlement, type Ending } from '../../core/credits/settlement.ts'
 import { createAccountFinder } from './accounts.ts'
 import { jobColumns, toJob, type JobRow, type JobState } from '../job-rows.ts'
 import { createLedgerWriter } from './ledger.ts'

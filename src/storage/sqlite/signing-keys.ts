@@ -1,7 +1,7 @@
 // Signing keys: the secrets that seal quotes and sign asset URLs, numbered within their purpose.
 import { randomBytes } from 'node:crypto'
-import { type Actor, systemActor } from '@mediagen/core/audit.ts'
-import type { SigningKey, SigningPurpose } from '@mediagen/core/store.ts'
+import { type Actor, systemActor } from '../../core/accounts/audit.ts'
+import type { SigningKey, SigningPurpose } from '../../core/store.ts'
 import { createAuditWriter } from './audit.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'

@@ -1,9 +1,9 @@
 // Starting generations: the replay check, the limits, the hold and the queued job. Those of one transaction that follow one another
 // are written together.
-import { decideStart } from '@mediagen/core/start.ts'
-import type { Job } from '@mediagen/core/job.ts'
-import type { StartCommand, StartOutcome } from '@mediagen/core/store.ts'
-import type { QueueShare } from '@mediagen/core/fair-queue.ts'
+import { decideStart } from '../../core/jobs/start.ts'
+import type { Job } from '../../core/jobs/job.ts'
+import type { StartCommand, StartOutcome } from '../../core/store.ts'
+import type { QueueShare } from '../../core/jobs/fair-queue.ts'
 import type { AccountState } from '../rows.ts'
 import { createAccountFinder } from './accounts.ts'
 import { jobColumns, toJob, toStartedJob, toStartTexts, type JobRow, type Place } from '../job-rows.ts'

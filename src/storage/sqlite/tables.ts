@@ -1,6 +1,6 @@
 // The tables of an SQLite file, to copy an installation from it or into a new one.
 import { renameSync, rmSync } from 'node:fs'
-import { StartupError } from '@mediagen/core/errors.ts'
+import { StartupError } from '../../core/errors.ts'
 import { batchRows, type Cell, movedTables, type TableSource, type TableTarget } from '../tables.ts'
 import { type Connection, openFile, requireFile, setPragmas, toStartupError } from './connection.ts'
 import { migrate, requireSchema } from './migrate.ts'

@@ -1,8 +1,8 @@
 // Submissions to other servers, and the pending questions to them: the outcome of unknown runs, and the cancellation of runs
 // whose jobs have ended.
 import type { JsonValue, UpstreamRun } from '@mediagen/engine/engine.ts'
-import type { RecordedUpstreamRun } from '@mediagen/core/job.ts'
-import type { Duty } from '@mediagen/core/store.ts'
+import type { RecordedUpstreamRun } from '../../core/jobs/job.ts'
+import type { Duty } from '../../core/store.ts'
 import { toUpstreamRun, upstreamColumns, type UpstreamRow } from '../job-rows.ts'
 import type { Connection } from './connection.ts'
 import type { Writing } from './writing.ts'

@@ -1,5 +1,5 @@
 // The check of the ledger, over the connection for long reads.
-import type { LedgerReport } from '@mediagen/core/store.ts'
+import type { LedgerReport } from '../../core/store.ts'
 import { type ReadRows, verifyLedger } from '../verify.ts'
 import type { Connection } from './connection.ts'
 

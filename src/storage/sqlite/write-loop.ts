@@ -1,9 +1,9 @@
 // The writer: owns the one connection that writes, and commits what arrives in groups. group-commit.ts is its other side.
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
-import { StartupError } from '@mediagen/core/errors.ts'
-import type { AuditEntry } from '@mediagen/core/audit.ts'
-import { createIdSource } from '@mediagen/core/ids.ts'
-import type { JobNews } from '@mediagen/core/store.ts'
+import { StartupError } from '../../core/errors.ts'
+import type { AuditEntry } from '../../core/accounts/audit.ts'
+import { createIdSource } from '../../core/ids.ts'
+import type { JobNews } from '../../core/store.ts'
 import { type Answer, createBatchRunner, type SentAnswer, toFailure } from './batch.ts'
 import { type Call, createCommands, runCommands } from './commands.ts'
 import { openFile, requireFile, setPragmas, toStartupError, type Connection } from './connection.ts'

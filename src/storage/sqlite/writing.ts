@@ -1,7 +1,7 @@
 // The parameters of every command of the writer thread.
-import type { AuditEntry } from '@mediagen/core/audit.ts'
-import type { IdSource } from '@mediagen/core/ids.ts'
-import type { Job } from '@mediagen/core/job.ts'
+import type { AuditEntry } from '../../core/accounts/audit.ts'
+import type { IdSource } from '../../core/ids.ts'
+import type { Job } from '../../core/jobs/job.ts'
 import type { Connection } from './connection.ts'
 
 /** The writer's side of a command: its connection, its time, its ids, and the lists of its changes. */

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type EngineError, type EngineSpec, type JsonObject, OutcomeUnknown } from '@mediagen/engine/engine.ts'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { packages } from '../../src/remote/backends/ai-sdk-packages.ts'
+import { packages } from '../../../src/engines/remote/backends/ai-sdk-packages.ts'
 import { createFakeBfl, createFakeElevenlabs, createFakeGoogle, createFakeXai, type PaidFake } from './fakes/ai-sdk.ts'
 import { failing, type Faults, serveFake, tinyPng } from './fakes/fake.ts'
 import { kindCases, secrets } from './kinds.ts'
@@ -298,7 +298,7 @@ describe('whether it is ready', () => {
   })
 
   test('the versions that are named are those that these tests ran on', async () => {
-    const { default: manifest } = await import('../../package.json', { with: { type: 'json' } })
+    const { default: manifest } = await import('../../../package.json', { with: { type: 'json' } })
     const tested = Object.entries(packages).map(([name, { version }]) => [`@ai-sdk/${name}`, version])
     expect(manifest.devDependencies).toMatchObject(Object.fromEntries(tested))
   })

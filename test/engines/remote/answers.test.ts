@@ -1,10 +1,10 @@
 // What a provider says is bounded: its words are hidden, cut and matched in linear time, its JSON is looked through before it is
 // parsed, and its numbers are usage only as far as a price can name them.
 import { describe, expect, test } from 'vitest'
-import { findFiles, toNumbers } from '../../src/remote/outputs.ts'
-import { createQuote } from '../../src/remote/quote.ts'
-import { readJson } from '../../src/remote/short-json.ts'
-import { createSecrets } from '../../src/secrets.ts'
+import { findFiles, toNumbers } from '../../../src/engines/remote/outputs.ts'
+import { createQuote } from '../../../src/engines/remote/quote.ts'
+import { readJson } from '../../../src/engines/remote/short-json.ts'
+import { createSecrets } from '../../../src/engines/secrets.ts'
 
 describe('words', () => {
   const secrets = createSecrets({ KEY: 'k3y-of-the-provider' })

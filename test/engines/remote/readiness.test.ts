@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { createRemoteEngines, type RemoteEngineParts } from '../../src/remote/remote-engine.ts'
-import { createSecrets } from '../../src/secrets.ts'
+import { createRemoteEngines, type RemoteEngineParts } from '../../../src/engines/remote/remote-engine.ts'
+import { createSecrets } from '../../../src/engines/secrets.ts'
 
 const count = 50
 

@@ -13,10 +13,10 @@ import {
   type UpstreamRun,
   type PastRun,
 } from '@mediagen/engine/engine.ts'
-import { createRemoteEngines, type RemoteEngineParts } from '../../src/remote/remote-engine.ts'
-import { createSecrets } from '../../src/secrets.ts'
-import { guardEngine } from '../../src/guarded.ts'
-import type { Throttle } from '../../src/remote/throttle.ts'
+import { createRemoteEngines, type RemoteEngineParts } from '../../../src/engines/remote/remote-engine.ts'
+import { createSecrets } from '../../../src/engines/secrets.ts'
+import { guardEngine } from '../../../src/engines/guarded.ts'
+import type { Throttle } from '../../../src/engines/remote/throttle.ts'
 
 export const noThrottle: Throttle = { enter: async () => {}, leave: async () => {}, pause: async () => {} }
 

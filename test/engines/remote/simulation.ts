@@ -10,7 +10,7 @@ import {
   OutcomeUnknown,
   type UpstreamRun,
 } from '@mediagen/engine/engine.ts'
-import type { UpstreamClient } from '@mediagen/net/outgoing/upstream-client.ts'
+import type { UpstreamClient } from '../../../src/outgoing/upstream-client.ts'
 import { createFakeClient, type Fault, type FakeUpstream, html } from './fakes/fake.ts'
 import type { KindCase } from './kinds.ts'
 import { secrets } from './kinds.ts'

@@ -1,7 +1,7 @@
 // The throttle: of the runs that wait in this process one asks the store, and the others follow in order.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createThrottle } from '../../src/remote/throttle.ts'
+import { createThrottle } from '../../../src/engines/remote/throttle.ts'
 
 const provider = { name: 'fal', kind: 'fal', concurrency: 1 }
 const forever = new AbortController().signal

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type BlobContent, type Blobs, deleteAll } from '../src/blobs.ts'
+import { type BlobContent, type Blobs, deleteAll } from '../../../src/files/blobs/blobs.ts'
 
 /** An empty store of files; `again` is another process's view of the same files. */
 export interface OpenedBlobs extends AsyncDisposable {

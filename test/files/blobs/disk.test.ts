@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, symlink, utimes, writeFile } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createDiskBlobs } from '../src/disk.ts'
+import { createDiskBlobs } from '../../../src/files/blobs/disk.ts'
 import { describeBlobs } from './contract.ts'
 
 async function openRoot() {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseBucketAddress, toBucketUrl } from '../src/s3-address.ts'
+import { parseBucketAddress, toBucketUrl } from '../../../src/files/blobs/s3-address.ts'
 
 test.each([
   ['', null],

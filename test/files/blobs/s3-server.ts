@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import S3rver from 's3rver'
-import type { Bucket } from '../src/s3-requests.ts'
+import type { Bucket } from '../../../src/files/blobs/s3-requests.ts'
 
 /** The bucket of a test server, empty at first. */
 export interface S3Server extends AsyncDisposable {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createS3Blobs, type S3Options } from '../src/s3.ts'
+import { createS3Blobs, type S3Options } from '../../../src/files/blobs/s3.ts'
 import { describeBlobs } from './contract.ts'
 import { type Line, type S3Server, startAnswering, startLine, startS3, toBucket } from './s3-server.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shareFlushes } from '../src/shared-flushes.ts'
+import { shareFlushes } from '../../../src/files/blobs/shared-flushes.ts'
 
 function openFlushes() {
   const begun: { folder: string; end: PromiseWithResolvers<void> }[] = []

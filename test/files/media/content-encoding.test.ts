@@ -1,6 +1,6 @@
 // A file is compressed only if its Content-Encoding says so.
 import { expect, test } from 'vitest'
-import { isCompressed } from '../src/content-encoding.ts'
+import { isCompressed } from '../../../src/files/media/content-encoding.ts'
 
 test.each([
   undefined,

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { createDownloader, type DownloaderOptions } from '@mediagen/media/download.ts'
-import { onlyPublic, parseAllowedHosts } from '@mediagen/net/hosts.ts'
+import { createDownloader, type DownloaderOptions } from '../../../src/files/media/download.ts'
+import { onlyPublic, parseAllowedHosts } from '../../../src/outgoing/hosts.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'mediagen-download-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

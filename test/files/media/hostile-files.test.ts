@@ -5,7 +5,7 @@ import { crc32, deflateSync, gzipSync } from 'node:zlib'
 import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type MediaApp, openHost, startMediaApp } from './media-app.ts'
-import { withBuiltin } from '../test-app.ts'
+import { withBuiltin } from '../../test-app.ts'
 
 const edit = 'builtin/image/art/edit'
 let media: MediaApp
@@ -210,6 +210,6 @@ test('a video is no picture', async () => {
 })
 
 test('more references than a hundred are refused', async () => {
-  const image = toUri(readFileSync(join(import.meta.dirname, '../models/picture.png')))
+  const image = toUri(readFileSync(join(import.meta.dirname, '../../models/picture.png')))
   expect((await media.refusal({ images: Array.from({ length: 101 }, () => image) })).message).toContain('100 files')
 })

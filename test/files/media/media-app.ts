@@ -4,8 +4,8 @@ import { createServer as createHttpServer, type RequestListener } from 'node:htt
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import type { Overrides } from '../../src/app/app.ts'
-import { startTestApp, type TestApp } from '../test-app.ts'
+import type { Overrides } from '../../../src/app/app.ts'
+import { startTestApp, type TestApp } from '../../test-app.ts'
 
 export const copyModel = 'test/copy/image-to-image'
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readPictureSize } from '../src/picture-size.ts'
+import { readPictureSize } from '../../../src/files/media/picture-size.ts'
 
 let folder: string
 beforeAll(async () => {

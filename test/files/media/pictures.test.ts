@@ -8,8 +8,8 @@ import { crc32 } from 'node:zlib'
 import sharp, { type Sharp } from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decode } from 'blurhash'
-import { inspectOutput } from '../src/probe/inspect.ts'
-import { inspectPicture } from '../src/probe/picture.ts'
+import { inspectOutput } from '../../../src/files/media/probe/inspect.ts'
+import { inspectPicture } from '../../../src/files/media/probe/picture.ts'
 
 let base: string
 beforeAll(async () => {

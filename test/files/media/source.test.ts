@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { usualPictureBounds } from '@mediagen/engine/media.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { dataUris } from '@mediagen/media/data-uri.ts'
-import { createRecogniser } from '@mediagen/media/recognise.ts'
-import { createMediaSource } from '@mediagen/media/source.ts'
+import { dataUris } from '../../../src/files/media/data-uri.ts'
+import { createRecogniser } from '../../../src/files/media/recognise.ts'
+import { createMediaSource } from '../../../src/files/media/source.ts'
 
 const source = createMediaSource([dataUris], createRecogniser(usualPictureBounds))
 let folder: string

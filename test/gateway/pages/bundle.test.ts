@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { bundle } from '../src/bundle.ts'
+import { bundle } from '../../../src/gateway/pages/bundle.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'mediagen-bundle-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

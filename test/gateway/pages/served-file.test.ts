@@ -1,7 +1,7 @@
 // What a request for a file is answered with.
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { createServedFile } from '../src/served-file.ts'
+import { createServedFile } from '../../../src/gateway/pages/served-file.ts'
 
 const content = 'a text that is said again and again. '.repeat(100)
 const file = createServedFile({ contentType: 'text/plain', content, headers: { 'x-more': '1' } })

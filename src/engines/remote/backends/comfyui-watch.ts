@@ -4,7 +4,7 @@
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { JsonValue } from '@mediagen/engine/engine.ts'
-import type { Listener } from '@mediagen/net/outgoing/listener.ts'
+import type { Listener } from '../../../outgoing/listener.ts'
 import type { UpstreamRef, Watch, Watched } from '../backend.ts'
 import { type Connection, isObject } from '../connection.ts'
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { NoAnswer, type UpstreamAnswer, type UpstreamClient } from '@mediagen/net/outgoing/upstream-client.ts'
+import { NoAnswer, type UpstreamAnswer, type UpstreamClient } from '../../../../src/outgoing/upstream-client.ts'
 import { acceptSocket, type FakeSocket } from './socket.ts'
 
 export interface FakeRequest {

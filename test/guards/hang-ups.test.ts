@@ -2,7 +2,7 @@
 import { type AddressInfo, connect } from 'node:net'
 import Fastify from 'fastify'
 import { expect, test } from 'vitest'
-import { patienceOf, whenClosed } from '../src/http/connections.ts'
+import { patienceOf, whenClosed } from '../../src/guards/hang-ups.ts'
 
 test('a wait whose client hung up while its key was looked up is over at once, and gives back what it held', async () => {
   await using app = Fastify()
