@@ -39,7 +39,7 @@ export const parts: Readonly<Record<string, Part>> = {
     imports: [engine, 'core', 'files', 'gen', 'guards', 'schema'],
     not: ['@grpc/**', 'better-sqlite3', '@connectrpc/connect-node'],
   },
-  mcp: { imports: [client, engine, 'guards', 'package.json'], not: ['@grpc/**', 'better-sqlite3'] },
+  mcp: { imports: [client, engine, 'core', 'guards', 'package.json'], not: ['@grpc/**', 'better-sqlite3'] },
   runner: { imports: [engine, 'catalog', 'core', 'files'], not: wire },
   feed: { imports: ['core'], not: wire },
   webhooks: { imports: ['core', 'outgoing'], not: wire },

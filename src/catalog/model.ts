@@ -1,6 +1,6 @@
 // A model of the catalog: its description, its input, its price and its engine.
 import type { EngineSpec, JsonObject } from '@mediagen/engine/engine.ts'
-import type { SchemaViolation } from '../schema/violations.ts'
+import type { Violation } from '../core/errors.ts'
 import type { UsagePrice } from './pricing.ts'
 import type { MediaReference } from '../files/media/reference.ts'
 
@@ -11,7 +11,7 @@ export const modalities = ['image', 'video', 'audio'] as const satisfies readonl
 /** The result of validating an input: the input with defaults applied, or all violations. */
 export type CheckedInput =
   | { readonly ok: true; readonly input: JsonObject }
-  | { readonly ok: false; readonly violations: readonly SchemaViolation[] }
+  | { readonly ok: false; readonly violations: readonly Violation[] }
 
 /** An output with the input that makes it. */
 export interface Sample {

@@ -1,12 +1,12 @@
 // Names that a JSON text gives twice in one object. A parser keeps the last value of each, silently.
-import { GuardError } from './guard-error.ts'
+import { MediagenError } from '../core/errors.ts'
+import { describeViolations } from '../core/violations.ts'
 import { toPointerToken } from '../schema/violations.ts'
 
 const [quote, comma, openArray, closeArray, openObject, closeObject] = [0x22, 0x2c, 0x5b, 0x5d, 0x7b, 0x7d]
 
 // More are not looked for: texts that nest deep would have long pointers.
 const mostFound = 100
-const longestShown = 256
 
 /** An object or a list that is being read: the names so far (null in a list), and where in it. */
 interface Open {
@@ -65,15 +65,11 @@ function findRepeatedNames(text: string): string[] {
 /**
  * Refuses a JSON text that gives a name twice.
  * @param text valid JSON
- * @throws GuardError `invalid_request` that names each place
+ * @throws MediagenError `invalid_request` that names each place
  */
 export function refuseRepeatedNames(text: string): void {
   const violations = findRepeatedNames(text).map((pointer) => ({ pointer, detail: 'is given more than once' }))
-  const [first] = violations
-  if (first)
-    throw new GuardError('invalid_request', `${first.pointer.slice(0, longestShown)} ${first.detail}.`, null, {
-      violations,
-    })
+  if (violations.length > 0) throw new MediagenError('invalid_request', describeViolations(violations), { violations })
 }
 
 /** The closing quote of the text that begins at `start`. */

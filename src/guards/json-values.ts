@@ -1,5 +1,5 @@
 // Bounds the number of values in a request: the cost of parsing, copying and checking depends on values, not on bytes.
-import { GuardError } from './guard-error.ts'
+import { MediagenError } from '../core/errors.ts'
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
 const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
@@ -41,7 +41,7 @@ function endOfString(bytes: Uint8Array, start: number): number {
 
 /**
  * Refuses a JSON text that holds too many values.
- * @throws GuardError `invalid_request`
+ * @throws MediagenError `invalid_request`
  */
 export function refuseManyValues(bytes: Uint8Array, most: number): void {
   // Each value takes at least two bytes, itself and a separator, so most bodies need no count.
@@ -49,8 +49,8 @@ export function refuseManyValues(bytes: Uint8Array, most: number): void {
 }
 
 /** The refusal of a request with too many values, at every door. */
-export function tooManyValues(most: number): GuardError {
-  return new GuardError(
+export function tooManyValues(most: number): MediagenError {
+  return new MediagenError(
     'invalid_request',
     `The request holds more than the ${most} values that this server accepts: each object, list, text, number, true, false and null counts as one (MEDIAGEN_MAX_VALUES).`,
   )

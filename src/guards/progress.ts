@@ -1,12 +1,12 @@
 // The slowest allowed client: a number of bytes, or the end, in each window. The same for bodies and streams.
-import { GuardError } from './guard-error.ts'
+import { MediagenError } from '../core/errors.ts'
 
 /** Bytes that must arrive in each window. */
 export const leastProgressBytes = 65_536
 
 /**
  * Passes on the chunks of a stream. Only the time spent waiting for the client counts, not the time spent on a chunk.
- * @throws GuardError `request_timeout` when `windowMs` were spent waiting and fewer than `leastProgressBytes` arrived
+ * @throws MediagenError `request_timeout` when `windowMs` were spent waiting and fewer than `leastProgressBytes` arrived
  */
 export async function* boundWaiting<Piece>(
   pieces: AsyncIterable<Piece>,
@@ -36,8 +36,8 @@ export async function* boundWaiting<Piece>(
 }
 
 /** The refusal of a client that sends too slowly. */
-export function tooSlow(windowMs: number): GuardError {
-  return new GuardError(
+export function tooSlow(windowMs: number): MediagenError {
+  return new MediagenError(
     'request_timeout',
     `The request stalled: fewer than ${leastProgressBytes} bytes of it, and not its end, arrived within ${windowMs / 1000} seconds. Nothing was stored.`,
   )

@@ -2,7 +2,7 @@
 // same checks, counts toward the same rates and has the same lines in the log. The SDK is loaded with the first request.
 import { Readable } from 'node:stream'
 import { onFirstUse } from '@mediagen/engine/first-use.ts'
-import { GuardError } from '../guards/guard-error.ts'
+import { MediagenError } from '../core/errors.ts'
 import { patienceOf } from '../guards/hang-ups.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { acceptsBoth, takesAny, toTakenForm } from './forms.ts'
@@ -28,7 +28,7 @@ export function createMcpRoute(app: FastifyInstance, parts: McpRouteParts, stopp
       const message = `Scripts of ${origin} may not use this server; its operator can allow them (MEDIAGEN_CORS_ORIGINS).`
       return reply.code(403).send({ jsonrpc: '2.0', id: null, error: { code: -32000, message } })
     }
-    if (Array.isArray(request.body)) throw new GuardError('invalid_request', 'Send one message in each request.')
+    if (Array.isArray(request.body)) throw new MediagenError('invalid_request', 'Send one message in each request.')
     const { accept = null } = request.headers
     if (!takesAny(accept)) {
       const message = `Answers are application/json or text/event-stream; your Accept header takes neither.`

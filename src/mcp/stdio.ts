@@ -2,7 +2,7 @@
 import { type Readable, Transform } from 'node:stream'
 import type { MediagenClient } from '@mediagen/client/client.ts'
 import { LineReader } from '@mediagen/engine/lines.ts'
-import { GuardError } from '../guards/guard-error.ts'
+import { MediagenError } from '../core/errors.ts'
 import { refuseRepeatedNames } from '../guards/json-names.ts'
 import { ProtocolErrorCode, STDIO_DEFAULT_MAX_BUFFER_SIZE } from '@modelcontextprotocol/server'
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
@@ -50,7 +50,7 @@ function readMessages(source: Readable, answers: NodeJS.WritableStream, onerror:
 type Id = string | number | null
 
 /** Why a message is refused: its id is null if nobody can tell it, and undefined for a notification, which has no answer. */
-function findRefusal(line: string): { readonly id: Id | undefined; readonly error: GuardError } | null {
+function findRefusal(line: string): { readonly id: Id | undefined; readonly error: MediagenError } | null {
   let message: unknown
   try {
     message = JSON.parse(line)
@@ -62,18 +62,18 @@ function findRefusal(line: string): { readonly id: Id | undefined; readonly erro
     refuseRepeatedNames(line)
     return null
   } catch (error) {
-    if (!(error instanceof GuardError)) throw error
+    if (!(error instanceof MediagenError)) throw error
     return { id: readId(message, error), error }
   }
 }
 
-function readId(message: unknown, { violations }: GuardError): Id | undefined {
+function readId(message: unknown, { details: { violations = [] } }: MediagenError): Id | undefined {
   if (violations.some(({ pointer }) => pointer === '/id')) return null
   const { id } = Object(message) as { readonly id?: unknown }
   if (typeof id === 'string' || typeof id === 'number') return id
   return id === undefined && !Array.isArray(message) ? undefined : null
 }
 
-function toAnswer(id: Id, { message }: GuardError) {
+function toAnswer(id: Id, { message }: MediagenError) {
   return { jsonrpc: '2.0', id, error: { code: ProtocolErrorCode.InvalidRequest, message } }
 }

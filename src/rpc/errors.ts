@@ -4,7 +4,6 @@ import { errorToJson } from '@connectrpc/connect/protocol-connect'
 import { ErrorDetailSchema } from '../../gen/mediagen/v1/errors_pb.ts'
 import { type ErrorCode, MediagenError, retryable, withCode } from '../core/errors.ts'
 import { isStorageTrouble, storageUnavailable } from '../core/storage-trouble.ts'
-import { isRefusal, toRefusal } from '../guards/refusal.ts'
 
 /** The gRPC status of each error. */
 export const grpcCodes = {
@@ -49,7 +48,7 @@ export const grpcCodes = {
 
 /** The error that a caller gets for a thrown value: our own errors as they are, `storage_unavailable` for trouble of the disk, else `internal` without its cause. */
 export function toMediagenError(thrown: unknown): MediagenError {
-  if (isRefusal(thrown)) return toRefusal(thrown)
+  if (thrown instanceof MediagenError) return thrown
   if (isStorageTrouble(thrown)) return storageUnavailable(thrown)
   return new MediagenError(
     'internal',

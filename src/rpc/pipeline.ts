@@ -16,7 +16,6 @@ import { QuotesService } from '../../gen/mediagen/v1/quotes_pb.ts'
 import { WalletService } from '../../gen/mediagen/v1/wallet_pb.ts'
 import { MediagenError } from '../core/errors.ts'
 import type { ApiKey, Permission } from '../core/accounts/key.ts'
-import { isRefusal } from '../guards/refusal.ts'
 import type { CallHead, Gate, GuardedService, Requests, SingleCall, Spend, StreamCall } from '../services/service.ts'
 import type { StrangerLog } from '../guards/stranger-log.ts'
 import { boundViolations } from '../core/violations.ts'
@@ -144,7 +143,7 @@ async function* blameCaller<Message>(requests: AsyncIterable<Message>): AsyncIte
   try {
     yield* requests
   } catch (thrown) {
-    if (isRefusal(thrown)) throw thrown
+    if (thrown instanceof MediagenError) throw thrown
     if (thrown instanceof ConnectError && thrown.code === Code.ResourceExhausted)
       throw new MediagenError(
         'payload_too_large',
@@ -196,7 +195,6 @@ function createGate(guard: CallGuard): Gate {
       }
     },
     spend: (head, bytes) => guard.spend(toKey(head), bytes),
-    isRefusal,
     refuse: (head, thrown) => guard.fail(guard.begin(head), thrown),
   }
 }

@@ -1,12 +1,6 @@
 // Turns a JSON Schema validator's errors into violations that a client can read.
+import type { Violation } from '../core/errors.ts'
 import { suggest } from '../core/similar-names.ts'
-
-/** One place of a request that is wrong. */
-export interface SchemaViolation {
-  /** JSON pointer (RFC 6901). */
-  readonly pointer: string
-  readonly detail: string
-}
 
 /** The part of a validator's error that is used (Ajv's ErrorObject fits). */
 export interface SchemaError {
@@ -27,8 +21,8 @@ export function toViolations(
   errors: readonly SchemaError[],
   prefix = '',
   describeMissing: (pointer: string) => string = () => 'is required',
-): SchemaViolation[] {
-  const found = new Map<string, SchemaViolation>()
+): Violation[] {
+  const found = new Map<string, Violation>()
   for (const error of errors) {
     const violation = toViolation(error, prefix, describeMissing)
     found.set(`${violation.pointer}\n${violation.detail}`, violation)
@@ -36,11 +30,7 @@ export function toViolations(
   return [...found.values()]
 }
 
-function toViolation(
-  error: SchemaError,
-  prefix: string,
-  describeMissing: (pointer: string) => string,
-): SchemaViolation {
+function toViolation(error: SchemaError, prefix: string, describeMissing: (pointer: string) => string): Violation {
   const pointer = prefix + error.instancePath
   const { params } = error
   switch (error.keyword) {

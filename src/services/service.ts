@@ -42,8 +42,6 @@ export interface Gate {
   admit(context: HandlerContext, head: CallHead): Promise<unknown>
   /** Counts the bytes of a request of an admitted caller. */
   spend(head: CallHead, bytes: number): ReturnType<Spend>
-  /** Whether a thrown value is meant for the client. */
-  isRefusal(thrown: unknown): boolean
   /** Logs and counts a call that does not get as far as the service; returns the error to send. */
   refuse(head: CallHead, thrown: unknown): Error
 }

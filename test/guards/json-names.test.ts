@@ -1,7 +1,7 @@
 // Names that a JSON text gives twice.
 import { assert, json, property } from 'fast-check'
 import { expect, test } from 'vitest'
-import type { GuardError } from '../../src/guards/guard-error.ts'
+import type { MediagenError } from '../../src/core/errors.ts'
 import { refuseRepeatedNames } from '../../src/guards/json-names.ts'
 
 /** Where a text is refused. */
@@ -11,7 +11,7 @@ function findPlaces(text: string): string[] {
     refuseRepeatedNames(text)
     return []
   } catch (error) {
-    return (error as GuardError).violations.map(({ pointer }) => pointer)
+    return (error as MediagenError).details.violations!.map(({ pointer }) => pointer)
   }
 }
 

@@ -1,7 +1,7 @@
 // All connections of a server: their number, those that stall, and how they are closed when the server stops.
 import net from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { GuardError } from '../../guards/guard-error.ts'
+import { MediagenError } from '../../core/errors.ts'
 import { createPlaces } from '../../guards/places.ts'
 import { tooSlow } from '../../guards/progress.ts'
 import { Connection, type ReadAhead } from './connection.ts'
@@ -154,21 +154,21 @@ export function boundConnections(app: FastifyInstance, bounds: ConnectionBounds,
   return { stopping, refuse }
 }
 
-function tooLate(): GuardError {
-  return new GuardError('request_timeout', 'The request took too long to arrive.')
+function tooLate(): MediagenError {
+  return new MediagenError('request_timeout', 'The request took too long to arrive.')
 }
 
-function tooMany(bound: 'perOwner' | 'inAll', { maxConnections, maxPerClient }: ConnectionBounds): GuardError {
+function tooMany(bound: 'perOwner' | 'inAll', { maxConnections, maxPerClient }: ConnectionBounds): MediagenError {
   return bound === 'inAll'
-    ? new GuardError(
+    ? new MediagenError(
         'overloaded',
         `This server has ${maxConnections} connections open, which is the limit (MEDIAGEN_MAX_CONNECTIONS). Come back later.`,
-        retryAfterSeconds,
+        { retryAfterSeconds },
       )
-    : new GuardError(
+    : new MediagenError(
         'rate_limited',
         `This address has ${maxPerClient} connections open, which is the limit (MEDIAGEN_MAX_CONNECTIONS_PER_ADDRESS). Close some, or reuse them.`,
-        retryAfterSeconds,
+        { retryAfterSeconds },
       )
 }
 

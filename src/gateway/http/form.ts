@@ -2,7 +2,8 @@
 import { once } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { BusboyHeaders, BusboyInstance } from '@fastify/busboy'
-import { GuardError } from '../../guards/guard-error.ts'
+import { cutText } from '../../core/log-text.ts'
+import { MediagenError } from '../../core/errors.ts'
 
 const partName = 'file'
 // More than one of each is refused by name, so the bounds only need to detect that.
@@ -23,15 +24,15 @@ export function isForm(contentType: string | undefined): boolean {
 
 /**
  * The bytes of the one file of a form: the part `file`.
- * @throws GuardError `invalid_request` if there is no file, anything else, or no form
+ * @throws MediagenError `invalid_request` if there is no file, anything else, or no form
  */
 export async function* readForm(headers: IncomingHttpHeaders, body: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   const form = await openForm(headers)
-  let problem: GuardError | null = null
+  let problem: MediagenError | null = null
   let files = 0
   let chunks: Buffer[] = []
   const refuse = (words: string, cause?: unknown) => {
-    problem ??= new GuardError('invalid_request', words, null, { cause })
+    problem ??= new MediagenError('invalid_request', cutText(words), {}, { cause })
   }
   form.on('error', (error) => refuse(`The body is not a multipart form: ${(error as Error).message}.`, error))
   form.on('field', (name) =>
@@ -75,6 +76,9 @@ async function openForm(headers: IncomingHttpHeaders): Promise<BusboyInstance> {
   try {
     return new Busboy({ headers: headers as BusboyHeaders, limits })
   } catch (error) {
-    throw new GuardError('invalid_request', `The body is not a multipart form: ${(error as Error).message}.`)
+    throw new MediagenError(
+      'invalid_request',
+      cutText(`The body is not a multipart form: ${(error as Error).message}.`),
+    )
   }
 }

@@ -12,7 +12,6 @@ import {
   retryable,
   withoutCode,
 } from '../../core/errors.ts'
-import { isRefusal, toRefusal } from '../../guards/refusal.ts'
 import { readRequestId } from '../../guards/request-id.ts'
 import { isStorageTrouble, storageUnavailable } from '../../core/storage-trouble.ts'
 import { describeMissing, describeViolations } from '../../core/violations.ts'
@@ -24,7 +23,7 @@ export const problemType = 'application/problem+json'
 
 /** Converts whatever a route threw into one of our errors; `internal` for anything unknown. */
 export function toMediagenError(thrown: unknown): MediagenError {
-  if (isRefusal(thrown)) return toRefusal(thrown)
+  if (thrown instanceof MediagenError) return thrown
   if (thrown instanceof ConnectError) return fromConnectError(thrown)
   return fromFastifyError(thrown as FastifyError)
 }
@@ -50,7 +49,7 @@ export function sendProblem(
 
 /** The refusal of a connection that sent something other than HTTP, or that was refused. */
 export function toConnectionError(thrown: NodeJS.ErrnoException): MediagenError {
-  if (isRefusal(thrown)) return toRefusal(thrown)
+  if (thrown instanceof MediagenError) return thrown
   return new MediagenError(
     'invalid_request',
     thrown.code === 'HPE_HEADER_OVERFLOW'

@@ -3,7 +3,6 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { FileSchema, type UploadFileRequestSchema } from '../../../gen/mediagen/v1/files_pb.ts'
 import { MediagenError } from '../../core/errors.ts'
-import { isRefusal, toRefusal } from '../../guards/refusal.ts'
 import { type CoreClient, forward } from '../core-client.ts'
 import { isForm, readForm } from '../http/form.ts'
 import { page, readQuery } from '../query.ts'
@@ -143,7 +142,7 @@ async function upload(core: CoreClient, request: FastifyRequest, maxUploadBytes:
         yield chunk
       }
     } catch (error) {
-      broken = isRefusal(error) ? toRefusal(error) : brokenOff(error)
+      broken = error instanceof MediagenError ? error : brokenOff(error)
       throw broken
     }
   }

@@ -9,7 +9,9 @@ import { refuseManyValues } from '../../guards/json-values.ts'
 import { FrameReader, toFrame } from './connect-frames.ts'
 import type { Spend } from '../../services/service.ts'
 import { decodeRequest, findLargestMessage, type RequestBounds } from '../grpc/request-bytes.ts'
-import { GuardError } from '../../guards/guard-error.ts'
+import { MediagenError } from '../../core/errors.ts'
+import { cutText } from '../../core/log-text.ts'
+import { describeViolations } from '../../core/violations.ts'
 
 const inflaters = { gzip: promisify(gunzip), br: promisify(brotliDecompress) } as const
 type Encoding = keyof typeof inflaters
@@ -43,7 +45,7 @@ export function takeBodyForm(headers: IncomingHttpHeaders): BodyForm | null {
  * Reads a body and checks each message as soon as it is whole. Nothing is read before the first message is asked for.
  * @returns the same body, not compressed
  * @param spend told the size of each message, inflated, before it is decoded
- * @throws GuardError `payload_too_large` or `invalid_request`, or what `spend` throws
+ * @throws MediagenError `payload_too_large` or `invalid_request`, or what `spend` throws
  */
 export async function* readBody(
   pieces: AsyncIterable<Buffer>,
@@ -70,12 +72,12 @@ export async function* readBody(
       yield toFrame(bytes)
     }
   }
-  if (reader.isAmid) throw new GuardError('invalid_request', 'The request broke off before it was complete.')
+  if (reader.isAmid) throw new MediagenError('invalid_request', 'The request broke off before it was complete.')
 }
 
 /**
  * Checks the message in the query of a GET, which Connect decodes itself.
- * @throws GuardError `payload_too_large` or `invalid_request`
+ * @throws MediagenError `payload_too_large` or `invalid_request`
  */
 export async function checkQuery(url: string, method: DescMethod, bounds: RequestBounds): Promise<void> {
   const query = new URL(url).searchParams
@@ -108,7 +110,7 @@ async function inflate(bytes: Buffer, encoding: Encoding | null, maxOutputLength
     return await inflaters[encoding](bytes, { maxOutputLength })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxOutputLength, error)
-    throw new GuardError('invalid_request', `The request is not valid ${encoding}.`, null, { cause: error })
+    throw new MediagenError('invalid_request', `The request is not valid ${encoding}.`, {}, { cause: error })
   }
 }
 
@@ -123,11 +125,16 @@ function checkMessage(method: DescMethod, bytes: Buffer, { isJson }: BodyForm, b
     // Connect decodes it again and would ignore unknown fields; this finds those of messages within, too.
     fromJson(method.input, json)
   } catch (error) {
-    if (error instanceof GuardError) throw error
+    if (error instanceof MediagenError) throw error
     const reason = error instanceof Error ? `: ${error.message}` : ''
-    throw new GuardError('invalid_request', `The request is not a ${method.input.typeName}${reason}.`, null, {
-      cause: error,
-    })
+    throw new MediagenError(
+      'invalid_request',
+      cutText(`The request is not a ${method.input.typeName}${reason}.`),
+      {},
+      {
+        cause: error,
+      },
+    )
   }
 }
 
@@ -137,14 +144,14 @@ function refuseUnknownFields({ fields }: DescMessage, json: JsonValue): void {
   const violations = Object.keys(json)
     .filter((key) => !fields.some(({ name, jsonName }) => key === name || key === jsonName))
     .map((key) => ({ pointer: `/${toPointerToken(key)}`, detail: 'is not a known field' }))
-  if (violations.length > 0) throw new GuardError('invalid_request', 'Some fields are not known.', null, { violations })
+  if (violations.length > 0) throw new MediagenError('invalid_request', describeViolations(violations), { violations })
 }
 
-function tooLarge(largest: number, cause?: unknown): GuardError {
-  return new GuardError(
+function tooLarge(largest: number, cause?: unknown): MediagenError {
+  return new MediagenError(
     'payload_too_large',
     `The request is larger than the ${largest} bytes that this server accepts.`,
-    null,
+    {},
     { cause },
   )
 }

@@ -1,5 +1,5 @@
 // The framing of messages of Connect and gRPC-Web in a body: each has a flag and its length in front of it.
-import { GuardError } from '../../guards/guard-error.ts'
+import { MediagenError } from '../../core/errors.ts'
 
 const headBytes = 5
 // Initial size of the buffer for a message that arrives in pieces. It grows as they arrive: an announced length alone must not take memory.
@@ -54,7 +54,7 @@ export class FrameReader {
 
   /**
    * The next complete message; null when more bytes are needed.
-   * @throws GuardError `payload_too_large` as soon as the announced length is too large
+   * @throws MediagenError `payload_too_large` as soon as the announced length is too large
    */
   take(): Frame | null {
     const piece = this.#piece
@@ -73,7 +73,7 @@ export class FrameReader {
   #readLength(head: Buffer): number {
     const length = head.readUInt32BE(1)
     if (length > this.#maxBytes)
-      throw new GuardError(
+      throw new MediagenError(
         'payload_too_large',
         `A message of ${length} bytes is larger than the ${this.#maxBytes} bytes that this server accepts.`,
       )
@@ -123,6 +123,6 @@ export class FrameReader {
 
 function isCompressed(head: Buffer): boolean {
   const flags = head[0] as number
-  if (flags > 1) throw new GuardError('invalid_request', `A request has the unknown flags ${flags}.`)
+  if (flags > 1) throw new MediagenError('invalid_request', `A request has the unknown flags ${flags}.`)
   return flags === 1
 }

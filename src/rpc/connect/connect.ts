@@ -10,7 +10,7 @@ import {
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { findLargestMessage, type RequestBounds } from '../grpc/request-bytes.ts'
-import { GuardError } from '../../guards/guard-error.ts'
+import { MediagenError } from '../../core/errors.ts'
 import type { CallHead, Gate, GuardedService, Requests, SingleCall, StreamCall } from '../../services/service.ts'
 import { checkQuery, readBody, takeBodyForm } from './connect-body.ts'
 
@@ -63,7 +63,7 @@ function openCalls(scope: FastifyInstance, services: readonly GuardedService[], 
     if (!method) return
     const { raw, client, id } = request
     // Which HTTP/1.0 may leave out, but Connect needs.
-    if (raw.headers.host === undefined) throw new GuardError('invalid_request', 'The request has no Host header.')
+    if (raw.headers.host === undefined) throw new MediagenError('invalid_request', 'The request has no Host header.')
     const head = { authorization: raw.headers.authorization ?? null, address: client, requestId: id }
     const rpc: WebCall = { method, gate: gates.get(method) as Gate, head, isKnown: false }
     // Connect reads the body from here.
@@ -94,8 +94,8 @@ async function admit(context: HandlerContext, bounds: RequestBounds): Promise<vo
 }
 
 /** The error for a request that Connect refuses by itself; only the log and the counters use it. */
-function keepsToNoProtocol(): GuardError {
-  return new GuardError('invalid_request', 'The request follows none of the protocols that are served here.')
+function keepsToNoProtocol(): MediagenError {
+  return new MediagenError('invalid_request', 'The request follows none of the protocols that are served here.')
 }
 
 /** The body, which is read when Connect asks for it; undefined for one that Connect must refuse unread. */
@@ -115,7 +115,7 @@ function openBody(
     try {
       yield* body
     } catch (error) {
-      throw gate.isRefusal(error) ? refuse(call, error) : error
+      throw error instanceof MediagenError ? refuse(call, error) : error
     }
   })()
 }

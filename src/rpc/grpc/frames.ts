@@ -1,5 +1,5 @@
 // Follows the framing of gRPC messages, which grpc-js reads: each has a flag and its length in front of it.
-import { GuardError } from '../../guards/guard-error.ts'
+import { MediagenError } from '../../core/errors.ts'
 import { invalid } from './request-errors.ts'
 
 const headBytes = 5
@@ -38,7 +38,7 @@ export class FrameFollower {
 
   /**
    * Follows the next piece.
-   * @throws GuardError `payload_too_large` as soon as the announced length is too large; `invalid_request`
+   * @throws MediagenError `payload_too_large` as soon as the announced length is too large; `invalid_request`
    */
   push(piece: Buffer): void {
     for (let at = 0; at < piece.length;) {
@@ -70,7 +70,7 @@ export class FrameFollower {
     if (flags > 1) throw invalid(`A request has the unknown flags ${flags}.`)
     const length = this.#head.readUInt32BE(1)
     if (length > this.#maxBytes)
-      throw new GuardError(
+      throw new MediagenError(
         'payload_too_large',
         `A message of ${length} bytes is larger than the ${this.#maxBytes} bytes that this server accepts.`,
       )

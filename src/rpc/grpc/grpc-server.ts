@@ -1,11 +1,10 @@
 // The gRPC port: all services behind guards, with health and reflection for everyone.
 import { ConnectError } from '@connectrpc/connect'
 import * as grpc from '@grpc/grpc-js'
-import type { MediagenError } from '../../core/errors.ts'
 import type { SubmissionNews } from '../../core/jobs/submission-url.ts'
 import { cutText } from '../../core/log-text.ts'
 import { type Door, toListenError } from '../../core/listen-error.ts'
-import { isRefusal, toRefusal } from '../../guards/refusal.ts'
+import { MediagenError } from '../../core/errors.ts'
 import { readRequestId } from '../../guards/request-id.ts'
 import { toConnectError } from '../errors.ts'
 import type { HeldCall } from './open-calls.ts'
@@ -72,7 +71,7 @@ export async function startGrpcServer(
     },
     readRequestId,
     toStatus: (error, requestId) =>
-      toStatus(isRefusal(error) ? toConnectError(toRefusal(error), requestId) : ConnectError.from(error), requestId),
+      toStatus(error instanceof MediagenError ? toConnectError(error, requestId) : ConnectError.from(error), requestId),
     noteOpen: (call, status) => noteOpen(pipeline, call, status),
     report(code, { path, ...facts }) {
       pipeline.metrics.countGrpcRefusal(code)

@@ -158,7 +158,7 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
 
   /**
    * Reads the one request of a call.
-   * @throws GuardError when it is none, is too large, stalls, or breaks off
+   * @throws MediagenError when it is none, is too large, stalls, or breaks off
    */
   async readOne(): Promise<Buffer> {
     const request = await this.#next()
@@ -169,7 +169,7 @@ export class GuardedCall extends ServerInterceptingCall implements HeldCall {
 
   /**
    * Reads requests on demand; meanwhile the flow control of HTTP/2 holds the client back.
-   * @throws GuardError as `readOne`
+   * @throws MediagenError as `readOne`
    */
   async *readAll(): AsyncGenerator<Buffer> {
     for (;;) {

@@ -1,7 +1,7 @@
 // Inflates and decodes a request, within bounds of its size and the number of its values.
 import zlib from 'node:zlib'
 import { type DescMethod, fromBinary, type Message, toJson } from '@bufbuild/protobuf'
-import { GuardError } from '../../guards/guard-error.ts'
+import { MediagenError } from '../../core/errors.ts'
 import { tooManyValues } from '../../guards/json-values.ts'
 import { invalid } from './request-errors.ts'
 import { countWireValues } from './wire-values.ts'
@@ -27,7 +27,7 @@ export const encodings: readonly string[] = ['identity', 'deflate', 'gzip']
 
 /**
  * Inflates a message.
- * @throws GuardError `invalid_request`, or `payload_too_large` when it would be larger than `maxBytes`
+ * @throws MediagenError `invalid_request`, or `payload_too_large` when it would be larger than `maxBytes`
  */
 export async function inflate(encoding: string, bytes: Uint8Array, maxBytes: number): Promise<Buffer> {
   if (encoding === 'identity') throw invalid('A request is compressed, but does not say how.')
@@ -44,8 +44,8 @@ function isTooLarge({ code }: NodeJS.ErrnoException): boolean {
   return code === 'ERR_BUFFER_TOO_LARGE'
 }
 
-function tooLarge(maxBytes: number): GuardError {
-  return new GuardError(
+function tooLarge(maxBytes: number): MediagenError {
+  return new MediagenError(
     'payload_too_large',
     `A request is larger than the ${maxBytes} bytes that this server accepts, once it is inflated.`,
   )
@@ -53,13 +53,13 @@ function tooLarge(maxBytes: number): GuardError {
 
 /**
  * Decodes a message.
- * @throws GuardError `invalid_request` or `payload_too_large`
+ * @throws MediagenError `invalid_request` or `payload_too_large`
  */
 export function decodeRequest(method: DescMethod, bytes: Uint8Array, bounds: RequestBounds): Message {
   const { maxBodyBytes, maxValues } = bounds
   const message = decode(method, bytes, maxValues)
   if (bytes.length > maxBodyBytes && measureJson(method, message) > maxBodyBytes + slackBytes)
-    throw new GuardError(
+    throw new MediagenError(
       'payload_too_large',
       `The request is larger than the ${maxBodyBytes} bytes that this server accepts.`,
     )
@@ -71,7 +71,7 @@ function decode({ input }: DescMethod, bytes: Uint8Array, maxValues: number): Me
     if (countWireValues(input, bytes, maxValues) > maxValues) throw tooManyValues(maxValues)
     return fromBinary(input, bytes)
   } catch (error) {
-    if (error instanceof GuardError) throw error
+    if (error instanceof MediagenError) throw error
     const reason = error instanceof RangeError ? `: ${error.message}` : ''
     throw invalid(`The request is not a ${input.typeName}${reason}.`, error)
   }
