@@ -12,7 +12,7 @@ if (Number(process.versions.node.split('.')[0]) >= needed) await run()
 else if (existsSync(installed)) handOver()
 else {
   process.stderr.write(
-    `mediagen needs Node ${needed} or newer, and this is Node ${process.versions.node}. Install Node ${needed} (https://nodejs.org), or run npm ci in the folder of mediagen without --workspaces=false, which brings one.\n`,
+    `mediagen needs Node ${needed} or newer, and this is Node ${process.versions.node}. Install Node ${needed} (https://nodejs.org), or run npm ci in the folder of mediagen, which brings one.\n`,
   )
   process.exitCode = 1
 }

@@ -9,7 +9,7 @@ export interface Builtin {
   createEngine(options: BuiltinEngineOptions): Engine
 }
 
-/** Finds the built-in models; null if they are not installed (`npm ci --workspaces=false`). */
+/** Finds the built-in models; null if they are not installed (a lean install). */
 export async function findBuiltin(): Promise<Builtin | null> {
   const catalog = await findCatalog()
   if (catalog === null) return null

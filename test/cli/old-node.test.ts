@@ -36,7 +36,7 @@ describe.skipIf(!oldNode)(`Node is too old${skipped}`, () => {
     expect(stderr).toContain(oldNode?.version)
     // The lean install leaves no Node behind either, so it is not the advice.
     expect(stderr).toContain('nodejs.org')
-    expect(stderr).toContain('without --workspaces=false')
+    expect(stderr).toContain('or run npm ci in the folder of mediagen, which brings one')
     expect(existsSync(bare.dataDir)).toBe(false)
   })
 })
