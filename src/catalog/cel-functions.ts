@@ -1,7 +1,7 @@
 // The operators and functions of prices. Numbers are exact.
 import { celEnv, parse, plan } from '@bufbuild/cel'
 import type { JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-import { Fraction, parseDecimal, toFraction } from './fraction.ts'
+import { Fraction, parseDecimal, toFraction } from '../core/fraction.ts'
 
 /** A value in a price; lists and objects of the input are read as they are. */
 export type Value = Fraction | JsonValue | readonly Value[]

@@ -3,7 +3,7 @@
 import { parse } from '@bufbuild/cel'
 import type { JsonObject } from '@mediagen/engine/engine.ts'
 import { findFunction, findMethod, toTruth, toValue, typeOf, type Value } from './cel-functions.ts'
-import { Fraction, parseDecimal, toFraction } from './fraction.ts'
+import { Fraction, parseDecimal, toFraction } from '../core/fraction.ts'
 
 /** A compiled expression. */
 export interface Expression {

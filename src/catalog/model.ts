@@ -1,7 +1,7 @@
 // A model of the catalog: its description, its input, its price and its engine.
 import type { EngineSpec, JsonObject } from '@mediagen/engine/engine.ts'
 import type { Violation } from '../core/errors.ts'
-import type { UsagePrice } from './pricing.ts'
+import type { UsagePrice } from '../core/jobs/job.ts'
 import type { MediaReference } from '../files/media/reference.ts'
 
 /** What kind of media a model makes. */

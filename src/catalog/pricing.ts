@@ -1,6 +1,7 @@
 // Prices: CEL expressions (cel.ts) over a model's input, each compiled once.
 import { createRequire } from 'node:module'
 import type { JsonObject, Usage } from '@mediagen/engine/engine.ts'
+import type { UsagePrice } from '../core/jobs/job.ts'
 import type * as Cel from './cel.ts'
 
 const require = createRequire(import.meta.url)
@@ -36,14 +37,6 @@ export interface Price {
    * @throws PriceError
    */
   evaluate(input: JsonObject, usage?: Usage): number
-}
-
-/** A price of usage, complete: nothing of the catalog is needed to compute it, so a later change of the catalog does not alter it. */
-export interface UsagePrice {
-  /** CEL */
-  readonly expression: string
-  /** The fields of the input that the expression reads. */
-  readonly input: JsonObject
 }
 
 /**

@@ -7,7 +7,7 @@ import type { CheckedInput } from './model.ts'
 import { isMediaReference, mediaReferenceForm } from '../files/media/reference.ts'
 import { type SchemaError, toViolations } from '../schema/violations.ts'
 import { checkLengthsFast } from '../schema/lengths.ts'
-import { isMultiple } from './fraction.ts'
+import { isMultiple } from '../core/fraction.ts'
 import { createEntrySchema, createProvidersSchema, type EngineKind } from './entry.ts'
 
 const require = createRequire(import.meta.url)

@@ -1,5 +1,5 @@
 // Output files: the record of one, the port to their storage, and the port that signs their URLs.
-import { sumDecimals } from '../../catalog/fraction.ts'
+import { sumDecimals } from '../fraction.ts'
 
 /** A stored output file, as in the job's record. */
 export interface Asset {

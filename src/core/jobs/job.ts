@@ -1,7 +1,6 @@
 // A job: its record, its states and their transitions. docs/contract.md, section 1.
 import type { AfterLoss, JsonObject, JsonValue, UpstreamRun } from '@mediagen/engine/engine.ts'
 import type { Asset } from '../files/asset.ts'
-import type { UsagePrice } from '../../catalog/pricing.ts'
 
 /** The state of a job. */
 export type JobStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled' | 'expired' | 'needs_review'
@@ -115,6 +114,14 @@ export interface RecordedUpstreamRun extends UpstreamRun {
   readonly submittedAtMs: number
   /** Null while it may still run there. */
   readonly endedAtMs: number | null
+}
+
+/** A price of usage, complete: nothing of the catalog is needed to compute it, so a later change of the catalog does not alter it. */
+export interface UsagePrice {
+  /** CEL */
+  readonly expression: string
+  /** The fields of the input that the expression reads. */
+  readonly input: JsonObject
 }
 
 /** A claimed job. */

@@ -1,8 +1,7 @@
 // The commands of workers: claim queued jobs, renew claims, report the end of a run. A token fences each claim.
 import type { AfterLoss, JsonObject, JsonValue } from '@mediagen/engine/engine.ts'
-import type { UsagePrice } from '../../catalog/pricing.ts'
 import { createClaimChoice, type Look, type QueuedCandidate } from '../../core/jobs/claim-choice.ts'
-import type { ClaimedJob, Job, JobOutcome } from '../../core/jobs/job.ts'
+import type { ClaimedJob, Job, JobOutcome, UsagePrice } from '../../core/jobs/job.ts'
 import { decideFinish, decideHeartbeat, decideReconciled } from '../../core/jobs/run-end.ts'
 import type { ClaimCommand, Heartbeat, HeartbeatOutcome, SavedCheckpoint } from '../../core/store.ts'
 import { jobColumns, type JobRow, type JobState, selectStates, toJob, toRunState } from '../job-rows.ts'
